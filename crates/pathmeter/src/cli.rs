@@ -13,6 +13,8 @@ mod import;
 mod lab;
 mod latency;
 mod linerate;
+#[cfg(feature = "fleet")]
+mod mesh;
 mod mtu;
 mod parts;
 #[cfg(feature = "plan")]
@@ -44,6 +46,11 @@ pub(crate) use lab::{
 };
 pub(crate) use latency::{LatencyArgs, LatencyWaitArg};
 pub(crate) use linerate::LinerateArgs;
+#[cfg(feature = "fleet")]
+pub(crate) use mesh::{
+    AgentArgs, AgentCommand, AgentRunArgs, MeshArgs, MeshCommand, MeshDoctorArgs, MeshInitArgs, MeshRunArgs,
+    MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
+};
 pub(crate) use model::cpus::CpuList;
 pub(crate) use model::marks::{Dscp, TosByte};
 pub(crate) use mtu::{MtuArgs, ServiceArgs};
@@ -129,6 +136,10 @@ pub(crate) enum Command {
     Report(ReportArgs),
     #[cfg(feature = "web")]
     Ui(UiArgs),
+    #[cfg(feature = "fleet")]
+    Agent(AgentArgs),
+    #[cfg(feature = "fleet")]
+    Mesh(MeshArgs),
     #[cfg(feature = "lab")]
     Demo(DemoArgs),
     Doctor(DoctorArgs),

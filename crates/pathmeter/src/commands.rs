@@ -1,5 +1,7 @@
 //! One sub-command, one file: each takes its arguments and answers with an exit code.
 
+#[cfg(feature = "fleet")]
+pub(crate) mod agent;
 pub(crate) mod analyse;
 pub(crate) mod chart;
 mod command_line;
@@ -22,6 +24,8 @@ pub(crate) mod linerate;
 mod live;
 pub(crate) mod man;
 pub(crate) mod measure;
+#[cfg(feature = "fleet")]
+pub(crate) mod mesh;
 pub(crate) mod mtu;
 pub(crate) mod output;
 #[cfg(feature = "plan")]

@@ -98,6 +98,10 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Report(args) => commands::report::run(args, global),
         #[cfg(feature = "web")]
         Command::Ui(args) => commands::ui::run(args, global),
+        #[cfg(feature = "fleet")]
+        Command::Agent(args) => commands::agent::run(args, global),
+        #[cfg(feature = "fleet")]
+        Command::Mesh(args) => commands::mesh::run(args, global),
         Command::Analyse(args) => commands::analyse::run(args, global),
         Command::Import(args) => commands::import::run(args, global),
         #[cfg(feature = "lab")]

@@ -52,6 +52,7 @@ fn client(line: &mut CommandLine) -> Result<(), Fault> {
     line.client.extras.key = line.both.key.as_ref().map(|key| key.clone().into_bytes());
     amount(line);
     exclusions(line)?;
+    file(line)?;
     shape(line)?;
     rate(line)
 }
@@ -75,8 +76,6 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
     let (test, extras) = (&client.test, &client.extras);
     let udp = test.transport == Transport::Udp;
     let special = !client.ways.is_empty() || extras.trip_times || client.frames.is_some();
-    let sends_file = client.file.is_some();
-    let other = client.bounceback.is_some() || client.frames.is_some() || client.burst_period.is_some();
     let refusals = [
         (
             extras.compatible && (special || line.both.enhanced),
@@ -108,14 +107,6 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
             "option --bounceback and those of other tests are mutually exclusive",
         ),
         (
-            sends_file && (udp || other || test.directions != Directions::Up || extras.connect_only),
-            "-F and -I are served by pathmeter for TCP one way, and not with bursts, frames or round trips",
-        ),
-        (
-            client.file.as_deref() == Some(Path::new(STANDARD_INPUT)) && test.streams > 1,
-            "-I with -P is not served by pathmeter: there is one standard input; -F sends a file on each stream",
-        ),
-        (
             client.bounceback.is_some() && test.streams > 1,
             "--bounceback with -P is not served by pathmeter: start a client for each",
         ),
@@ -132,6 +123,24 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
         Some((_, why)) => Err(Fault::parameter(*why)),
         None => Ok(()),
     }
+}
+
+/// What a file cannot be sent by.
+fn file(line: &CommandLine) -> Result<(), Fault> {
+    let client = &line.client;
+    let Some(file) = &client.file else { return Ok(()) };
+    let stream = client.test.transport == Transport::Tcp && client.test.directions == Directions::Up;
+    let other = client.bounceback.is_some() || client.frames.is_some() || client.burst_period.is_some();
+    if !stream || other || client.extras.connect_only {
+        let why =
+            "-F and -I are served by pathmeter for TCP one way, and not with bursts, frames or round trips";
+        return Err(Fault::parameter(why));
+    }
+    if file == Path::new(STANDARD_INPUT) && client.test.streams > 1 {
+        let why = "-I with -P is not served by pathmeter: there is one standard input; -F sends a file on each stream";
+        return Err(Fault::parameter(why));
+    }
+    Ok(())
 }
 
 fn shape(line: &mut CommandLine) -> Result<(), Fault> {

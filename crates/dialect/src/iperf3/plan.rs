@@ -47,7 +47,6 @@ impl CommandLine {
             auth_token,
             client_version: VERSION.strip_prefix("iperf ").map(str::to_owned),
             server_affinity: self.client.server_affinity,
-            ..Extras::default()
         }
     }
 

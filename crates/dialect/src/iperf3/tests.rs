@@ -117,6 +117,19 @@ fn every_further_option_of_a_client_arrives() {
 }
 
 #[test]
+fn what_is_not_served_is_named() {
+    for (line, said) in [
+        ("-c h -X a", "-X/--xbind is not served by pathmeter: it is of SCTP alone"),
+        ("-c h --nstreams 3", "--nstreams is not served by pathmeter: it is of SCTP alone"),
+        ("-s -m", "-m/--mptcp of a server is not served"),
+        ("-c h -u -F file", "cannot transfer file using UDP"),
+    ] {
+        let fault = read(line).expect_err(line).to_string();
+        assert!(fault.contains(said), "{line}: {fault}");
+    }
+}
+
+#[test]
 fn multipath_tcp_is_tcp() {
     let both = |words: &str| {
         let test = client(words).client.test;
@@ -219,10 +232,6 @@ fn refusals_in_iperf3s_words() {
         ),
         ("-c h --cntl-ka=3/1/3", "control connection Keepalive period"),
         ("-c h --sctp", "no SCTP support available"),
-        ("-c h -X a", "-X/--xbind is not served by pathmeter: it is of SCTP alone"),
-        ("-c h --nstreams 3", "--nstreams is not served by pathmeter: it is of SCTP alone"),
-        ("-s -m", "-m/--mptcp of a server is not served"),
-        ("-c h -u -F file", "cannot transfer file using UDP"),
     ] {
         let fault = read(line).expect_err(line).to_string();
         assert!(fault.starts_with("iperf3: parameter error - "), "{line}: {fault}");

@@ -4,7 +4,7 @@ use super::{Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 33] = [
     "measure",
     "serve",
     "throughput",
@@ -29,6 +29,8 @@ const COMMANDS: [&str; 31] = [
     "config",
     "report",
     "ui",
+    "agent",
+    "mesh",
     "demo",
     "doctor",
     "iperf3",

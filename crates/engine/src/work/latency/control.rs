@@ -9,9 +9,9 @@ use wire::native::LatencySeen;
 /// Whose it is.
 pub(crate) enum Control {
     /// Our own server, which counts what comes.
-    Native(LatencySession),
+    Native(Box<LatencySession>),
     /// A TWAMP server, which counts in its replies.
-    Twamp(TwampSession),
+    Twamp(Box<TwampSession>),
 }
 
 impl Control {

@@ -90,7 +90,7 @@ fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<Co
         FlowSocket::Tcp(socket) => Socket::Tcp(socket),
         FlowSocket::Udp(socket) => Socket::Udp(socket),
     };
-    Ok((socket, Some(Control::Native(session))))
+    Ok((socket, Some(Control::Native(Box::new(session)))))
 }
 
 /// Agrees with a TWAMP server on a test, whose packets go from the control connection's address.
@@ -124,7 +124,7 @@ fn twamp(job: &Job<'_>, way: &Way) -> Result<(Socket, Option<Control>)> {
     let session = TwampSession::open(link, way, request, job.interrupt)?;
     far.set_port(session.port);
     udp_connect(&socket, far, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
-    Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(session))))
+    Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(Box::new(session)))))
 }
 
 fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {

@@ -1,0 +1,324 @@
+//! The agent's loop: it reports that it is there, takes jobs, holds their leases while it carries them out, and keeps outcomes
+//! until the sink has them.
+//!
+//! [`Agent::step`] does what is due and says when to call it again, so that simulated time can drive it; it never blocks longer
+//! than the broker does. What is measured is done by a [`Runner`]: [`Threads`] calls a closure in a thread of its own.
+
+mod command;
+mod permit;
+mod prepared;
+mod threads;
+mod work;
+
+pub use command::{Answer, Command};
+pub use permit::Permit;
+pub use threads::{Threads, Work};
+
+use crate::broker::{Broker, Bucket, Consumer, Expected, Log, Mailbox};
+use crate::clock::Clock;
+use crate::error::{Result, check_name};
+use crate::job::{AgentJob, Outcome};
+use crate::spool::Spool;
+use model::time::{MonoTime, WallTime};
+use model::units::Nanos;
+use prepared::Prepared;
+use serde_json::Value;
+use std::sync::Arc;
+use work::Active;
+
+/// Carries jobs out.
+pub trait Runner {
+    /// Begins a job, now or at a time of this host's wall clock. It must end soon after its permit is no longer valid.
+    fn start(&self, job: &AgentJob, at: Option<WallTime>, permit: &Arc<Permit>) -> Box<dyn Task>;
+}
+
+/// A job that is carried out.
+pub trait Task {
+    /// What came of it, once it has ended.
+    fn poll(&mut self) -> Option<TaskEnd>;
+    /// When to look again.
+    fn look_after(&self) -> Nanos {
+        Nanos::from_millis(50)
+    }
+}
+
+/// What came of a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskEnd {
+    /// Its true begin.
+    pub started: WallTime,
+    /// Its end.
+    pub finished: WallTime,
+    /// The result, or why there is none.
+    pub result: std::result::Result<String, String>,
+}
+
+/// Who an agent is.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// Its name, which no other agent of the mesh has.
+    pub name: String,
+    /// What it reports of itself, an object: interfaces, capabilities, whether it listens.
+    pub inventory: Value,
+    /// How many jobs it carries out at once.
+    pub jobs: usize,
+    /// How long the leases of its jobs outlive its last heartbeat: at least 3 s.
+    pub lease: Nanos,
+}
+
+impl AgentOptions {
+    /// An agent with nothing to report, eight jobs at once and leases of 15 s.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> AgentOptions {
+        let inventory = Value::Object(serde_json::Map::new());
+        AgentOptions { name: name.into(), inventory, jobs: 8, lease: Nanos::from_secs(15) }
+    }
+}
+
+/// An agent at work.
+pub struct Agent<'a> {
+    options: AgentOptions,
+    broker: &'a dyn Broker,
+    clock: &'a dyn Clock,
+    runner: &'a dyn Runner,
+    spool: Spool,
+    commands: Box<dyn Mailbox>,
+    starts: Box<dyn Mailbox>,
+    jobs: Option<Box<dyn Consumer>>,
+    active: Vec<Active>,
+    prepared: Vec<Prepared>,
+    report_at: MonoTime,
+    deliver_at: MonoTime,
+    /// The question to the sink that is not answered yet.
+    asked: Option<Box<dyn Mailbox>>,
+    claims: u64,
+    failure: Option<String>,
+}
+
+impl<'a> Agent<'a> {
+    /// An agent that listens for commands; it takes jobs from the first step on.
+    ///
+    /// # Errors
+    /// The name cannot be one, or the broker does not permit it to this key.
+    pub fn new(
+        options: AgentOptions,
+        broker: &'a dyn Broker,
+        clock: &'a dyn Clock,
+        runner: &'a dyn Runner,
+        spool: Spool,
+    ) -> Result<Agent<'a>> {
+        check_name("an agent", &options.name)?;
+        let commands = broker.subscribe(&format!("pm.cmd.{}", options.name))?;
+        let starts = broker.subscribe("pm.go.>")?;
+        Ok(Agent {
+            options,
+            broker,
+            clock,
+            runner,
+            spool,
+            commands,
+            starts,
+            jobs: None,
+            active: Vec::new(),
+            prepared: Vec::new(),
+            report_at: MonoTime::ZERO,
+            deliver_at: MonoTime::ZERO,
+            asked: None,
+            claims: 0,
+            failure: None,
+        })
+    }
+
+    /// Does what is due, and returns when something will be next. A broker that is out of reach is tried again: jobs go on
+    /// while their leases are held, and outcomes wait in the spool.
+    ///
+    /// # Errors
+    /// What no second attempt mends: the spool cannot be written, or the broker does not permit something.
+    pub fn step(&mut self) -> Result<MonoTime> {
+        self.failure = None;
+        let outcomes =
+            [self.report(), self.obey(Nanos::ZERO), self.go(), self.take(), self.work(), self.deliver()];
+        for outcome in outcomes {
+            match outcome {
+                Ok(()) => {}
+                Err(error) if error.is_transient() || matches!(error, crate::FleetError::Server { .. }) => {
+                    self.failure = Some(error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.due())
+    }
+
+    /// Waits for a command, at most until `due` and a second.
+    ///
+    /// # Errors
+    /// As [`Agent::step`].
+    pub fn rest(&mut self, due: MonoTime) -> Result<()> {
+        let wait = (due - self.clock.mono()).min(LONGEST_REST);
+        match self.obey(wait) {
+            Err(error) if error.is_transient() => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Why the last step could not do all of it; it is tried again.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Whether it carries nothing out and has nothing to deliver.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.active.is_empty() && self.prepared.is_empty() && self.spool.pending().is_empty()
+    }
+
+    /// Ends what it carries out: those jobs are delivered again, and outcomes that are not delivered stay in the spool. The leases
+    /// lapse by themselves, so that nobody else begins before the last packet is sent.
+    pub fn stop(&mut self) {
+        self.active.iter_mut().for_each(Active::abandon);
+        self.prepared.iter_mut().for_each(Prepared::abandon);
+    }
+
+    fn due(&self) -> MonoTime {
+        let now = self.clock.mono();
+        let work = self.active.iter().map(Active::due);
+        let prepared = self.prepared.iter().map(Prepared::due);
+        let fixed = [self.report_at, now + LONGEST_REST];
+        let deliver = (!self.spool.pending().is_empty()).then_some(self.deliver_at);
+        fixed.into_iter().chain(work).chain(prepared).chain(deliver).min().unwrap_or(now)
+    }
+
+    /// That it is there, with its inventory; it counts as gone 30 s after the last report.
+    fn report(&mut self) -> Result<()> {
+        let now = self.clock.mono();
+        if now < self.report_at {
+            return Ok(());
+        }
+        self.report_at = now + REPORT_EVERY;
+        let mut inventory = self.options.inventory.clone();
+        inventory["clock"] = Value::from(self.clock.wall().0);
+        inventory["runs"] =
+            Value::from(self.active.iter().map(|active| active.job.run.clone()).collect::<Vec<_>>());
+        let text = inventory.to_string();
+        let name = &self.options.name;
+        self.broker
+            .put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, Some(REPORT_LIVES))
+            .map(|_| ())
+    }
+
+    /// Takes jobs while there is room.
+    fn take(&mut self) -> Result<()> {
+        let name = self.options.name.clone();
+        while self.active.len() < self.options.jobs {
+            let consumer = match &mut self.jobs {
+                Some(consumer) => consumer,
+                None => {
+                    self.jobs.insert(self.broker.consume(Log::Jobs, &name, Some(&name), REDELIVER_AFTER)?)
+                }
+            };
+            let Some(delivery) = consumer.next(Nanos::ZERO)? else { break };
+            let Ok(job) = serde_json::from_slice::<AgentJob>(&delivery.data) else {
+                // Nobody can carry it out; its run is missed in the coordinator's ledger.
+                self.broker.done(&delivery)?;
+                continue;
+            };
+            if self.spool.has_finished(&job.run) {
+                self.broker.done(&delivery)?;
+            } else if let Some(active) = self.active.iter_mut().find(|active| active.job.run == job.run) {
+                active.delivery = delivery;
+            } else {
+                self.active.push(Active::new(job, delivery, self.clock.mono()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings every job on, and keeps what ended.
+    fn work(&mut self) -> Result<()> {
+        let mut active = std::mem::take(&mut self.active);
+        let count = active.len();
+        let mut outcome = Ok(());
+        active.retain_mut(|each| match self.bring_on(each) {
+            Ok(is_on) => is_on,
+            Err(error) => {
+                outcome = Err(error);
+                true
+            }
+        });
+        // What one gave back, another may wait for.
+        if active.len() < count {
+            active.iter_mut().for_each(Active::try_now);
+        }
+        self.active = active;
+        outcome
+    }
+
+    /// Whether the job is still to be carried out.
+    fn bring_on(&mut self, active: &mut Active) -> Result<bool> {
+        let context = work::Context {
+            name: &self.options.name,
+            lease: self.options.lease,
+            broker: self.broker,
+            clock: self.clock,
+            runner: self.runner,
+        };
+        if let Some(ended) = active.bring_on(&context, &mut self.spool, &mut self.claims)? {
+            self.keep(ended)?;
+            // When it is lost, the job is delivered again, and the spool knows its end.
+            let _ = self.broker.done(&active.delivery);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn keep(&mut self, outcome: Outcome) -> Result<()> {
+        self.spool.finish(outcome)?;
+        self.deliver_at = self.clock.mono();
+        Ok(())
+    }
+
+    /// Hands outcomes to the broker, and asks the sink which of them it has.
+    fn deliver(&mut self) -> Result<()> {
+        self.hear_the_sink()?;
+        let now = self.clock.mono();
+        if self.spool.pending().is_empty() || now < self.deliver_at {
+            return Ok(());
+        }
+        self.deliver_at = now + DELIVER_EVERY;
+        for outcome in self.spool.pending() {
+            let text = serde_json::to_vec(outcome).unwrap_or_default();
+            self.broker.append(Log::Outcomes, &self.options.name, &outcome.run, &text)?;
+        }
+        let runs: Vec<&str> = self.spool.pending().iter().map(|outcome| outcome.run.as_str()).collect();
+        let question = Value::from(runs).to_string();
+        self.asked = Some(self.broker.request(SINK, question.as_bytes())?);
+        Ok(())
+    }
+
+    /// The sink's answer: the runs that it has. Nobody answers while there is no coordinator.
+    fn hear_the_sink(&mut self) -> Result<()> {
+        let Some(mailbox) = &mut self.asked else { return Ok(()) };
+        match mailbox.next(Nanos::ZERO) {
+            Ok(None) => return Ok(()),
+            Ok(Some(message)) => {
+                let runs: Vec<String> = serde_json::from_slice(&message.data).unwrap_or_default();
+                runs.iter().try_for_each(|run| self.spool.stored(run))?;
+            }
+            Err(error) if error.is_transient() => {}
+            Err(error) => return Err(error),
+        }
+        self.asked = None;
+        Ok(())
+    }
+}
+
+/// Where agents ask which runs the sink has.
+pub(crate) const SINK: &str = "pm.sink";
+const REPORT_EVERY: Nanos = Nanos::from_secs(10);
+const REPORT_LIVES: Nanos = Nanos::from_secs(30);
+const DELIVER_EVERY: Nanos = Nanos::from_secs(5);
+/// A job whose agent died is delivered again after so long.
+const REDELIVER_AFTER: Nanos = Nanos::from_secs(15);
+const LONGEST_REST: Nanos = Nanos::from_secs(1);

@@ -1,0 +1,109 @@
+//! Commands to one agent, and the start of a group.
+
+use super::Agent;
+use super::prepared::Prepared;
+use super::work::Context;
+use crate::error::Result;
+use crate::job::AgentJob;
+use model::time::WallTime;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What an agent is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Command {
+    /// There may be jobs: look now.
+    Look,
+    /// What time it is at the agent.
+    Clock,
+    /// Be ready to start a job of a group; the start comes on `pm.go.GROUP`.
+    Prepare(Box<AgentJob>),
+}
+
+/// What an agent answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Its wall clock when it read the question.
+    Clock(WallTime),
+    /// It holds the leases and waits for the start.
+    Ready,
+    /// It cannot take part.
+    Refused(String),
+}
+
+/// When each agent of a group starts, by its own wall clock.
+pub(crate) type Starts = BTreeMap<String, WallTime>;
+
+impl Agent<'_> {
+    /// Waits for a command, then obeys those that are there.
+    pub(super) fn obey(&mut self, wait: Nanos) -> Result<()> {
+        let mut wait = wait;
+        while let Some(message) = self.commands.next(wait)? {
+            wait = Nanos::ZERO;
+            let answer = match serde_json::from_slice(&message.data) {
+                Ok(Command::Look) => continue,
+                Ok(Command::Clock) => Answer::Clock(self.clock.wall()),
+                Ok(Command::Prepare(job)) => self.prepare(*job)?,
+                Err(error) => Answer::Refused(format!("it does not know this command: {error}")),
+            };
+            if let Some(reply) = message.reply {
+                self.broker.publish(&reply, &serde_json::to_vec(&answer).unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, job: AgentJob) -> Result<Answer> {
+        if self.spool.has_finished(&job.run) {
+            return Ok(Answer::Refused("it has carried this run out already".to_owned()));
+        }
+        if self.prepared.iter().any(|prepared| prepared.job.run == job.run) {
+            return Ok(Answer::Ready);
+        }
+        self.claims += 1;
+        let holder = format!("{}-{}-{}-{}", self.options.name, job.run, self.clock.wall().0, self.claims);
+        match Prepared::new(job, holder, &self.context()) {
+            Ok(prepared) => {
+                self.prepared.push(prepared);
+                Ok(Answer::Ready)
+            }
+            Err(reason) => Ok(Answer::Refused(reason)),
+        }
+    }
+
+    /// Starts the groups whose start has come, and brings their jobs on.
+    pub(super) fn go(&mut self) -> Result<()> {
+        while let Some(message) = self.starts.next(Nanos::ZERO)? {
+            let group = message.subject.strip_prefix("pm.go.").unwrap_or_default().to_owned();
+            let Ok(starts) = serde_json::from_slice::<Starts>(&message.data) else { continue };
+            let Some(at) = starts.get(&self.options.name).copied() else { continue };
+            let fitting: Vec<usize> =
+                (0..self.prepared.len()).filter(|index| self.prepared[*index].job.group == group).collect();
+            for index in fitting {
+                self.spool.begin(&self.prepared[index].job.run)?;
+                let mut prepared = std::mem::take(&mut self.prepared);
+                prepared[index].start(at, &self.context());
+                self.prepared = prepared;
+            }
+        }
+        let mut prepared = std::mem::take(&mut self.prepared);
+        let mut ended = Vec::new();
+        let context = self.context();
+        prepared.retain_mut(|each| each.bring_on(&context, &mut ended));
+        self.prepared = prepared;
+        ended.into_iter().try_for_each(|outcome| self.keep(outcome))
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            name: &self.options.name,
+            lease: self.options.lease,
+            broker: self.broker,
+            clock: self.clock,
+            runner: self.runner,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A job of a group: it holds its leases and waits for the start.
+
+use super::work::{Context, Running, claim_of};
+use crate::job::{AgentJob, Outcome};
+use crate::lease::{Acquired, Lease, Renewal};
+use model::time::{MonoTime, WallTime};
+use model::units::Nanos;
+
+/// A job that is ready, or runs.
+pub(super) struct Prepared {
+    pub(super) job: AgentJob,
+    state: State,
+}
+
+enum State {
+    Ready { lease: Lease, renewal: Renewal, until: MonoTime },
+    Running(Running),
+    Over,
+}
+
+impl Prepared {
+    /// Gets the leases, or says why not.
+    pub(super) fn new(job: AgentJob, holder: String, context: &Context) -> Result<Prepared, String> {
+        let clock = || context.clock.mono();
+        let claim = claim_of(&job, holder, context.lease);
+        match Lease::acquire(context.broker, claim, &clock).map_err(|error| error.to_string())? {
+            Acquired::Held(lease) => {
+                let state =
+                    State::Ready { lease, renewal: Renewal::default(), until: clock() + WAIT_FOR_START };
+                Ok(Prepared { job, state })
+            }
+            Acquired::Blocked { resource, by } => Err(format!("{resource} is in use by {}", by.join(", "))),
+        }
+    }
+
+    pub(super) fn due(&self) -> MonoTime {
+        match &self.state {
+            State::Ready { lease, until, .. } => lease.renew_at().min(*until),
+            State::Running(running) => running.due(),
+            State::Over => MonoTime::ZERO,
+        }
+    }
+
+    /// Starts at a time of this host's wall clock.
+    pub(super) fn start(&mut self, at: WallTime, context: &Context) {
+        self.state = match std::mem::replace(&mut self.state, State::Over) {
+            State::Ready { lease, .. } => State::Running(Running::start(context, &self.job, Some(at), lease)),
+            other => other,
+        };
+    }
+
+    /// Does what is due; whether it goes on.
+    pub(super) fn bring_on(&mut self, context: &Context, ended: &mut Vec<Outcome>) -> bool {
+        let now = context.clock.mono();
+        match &mut self.state {
+            State::Ready { lease, renewal, until } => {
+                if now >= lease.renew_at() {
+                    let _ = lease.renew(context.broker, renewal, &|| context.clock.mono());
+                }
+                let is_on = now < *until && lease.is_held(now);
+                if !is_on {
+                    // No start came: the coordinator has given the group up, or is gone.
+                    let _ = lease.clone().release(context.broker);
+                }
+                is_on
+            }
+            State::Running(running) => {
+                let Ok(Some((end, (started, finished, token)))) = running.bring_on(context) else {
+                    return true;
+                };
+                let (run, title, agent) =
+                    (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
+                ended.push(Outcome { run, title, agent, end, started, finished, token, attempt: 1 });
+                false
+            }
+            State::Over => false,
+        }
+    }
+
+    pub(super) fn abandon(&mut self) {
+        if let State::Running(running) = &self.state {
+            running.abandon();
+        }
+    }
+}
+
+const WAIT_FOR_START: Nanos = Nanos::from_secs(20);

@@ -1,0 +1,257 @@
+//! What coordination stands on: one trait, and two back ends that pass the same tests (`tests/conformance.rs`).
+//!
+//! [`local::Local`] is this process alone; [`nats::Nats`] is a NATS server with JetStream. Every call returns at once or within
+//! the back end's time limit. What waits takes how long as an argument, and zero asks without waiting.
+
+pub mod local;
+#[cfg(feature = "nats")]
+pub mod nats;
+
+use crate::error::Result;
+use model::units::Nanos;
+
+/// Keys with a value each, of which a write can demand the revision that it replaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bucket {
+    /// Who holds which resource, and the heartbeats of the holders.
+    Leases,
+    /// The agents that are there, with their inventory.
+    Agents,
+    /// What is to be measured.
+    Plans,
+}
+
+/// Messages that stay until somebody confirms them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Log {
+    /// Jobs for agents.
+    Jobs,
+    /// Outcomes of agents.
+    Outcomes,
+}
+
+impl Bucket {
+    /// All of them.
+    pub const ALL: [Bucket; 3] = [Bucket::Leases, Bucket::Agents, Bucket::Plans];
+
+    /// The word for it in subjects.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Bucket::Leases => "lease",
+            Bucket::Agents => "agent",
+            Bucket::Plans => "plan",
+        }
+    }
+}
+
+impl Log {
+    /// All of them.
+    pub const ALL: [Log; 2] = [Log::Jobs, Log::Outcomes];
+
+    /// The word for it in subjects.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Log::Jobs => "job",
+            Log::Outcomes => "outcome",
+        }
+    }
+}
+
+/// What a key holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its bytes.
+    pub value: Vec<u8>,
+    /// The number of the write; in one bucket a later write has a higher number, whatever its key.
+    pub revision: u64,
+}
+
+/// What a write demands of the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// It does not exist.
+    Absent,
+    /// Its last write has this number.
+    Revision(u64),
+    /// Nothing.
+    Anything,
+}
+
+/// A message of a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Where it was sent to.
+    pub subject: String,
+    /// Its bytes.
+    pub data: Vec<u8>,
+    /// Where an answer goes, when one is awaited.
+    pub reply: Option<String>,
+}
+
+/// Whether an appended message is new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It was stored.
+    New,
+    /// One with the same id was stored before.
+    Duplicate,
+}
+
+/// A message of a log, to be confirmed with [`Broker::done`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its bytes.
+    pub data: Vec<u8>,
+    /// How often it was delivered, this time included.
+    pub attempt: u64,
+    /// By which the back end knows it.
+    pub token: String,
+}
+
+/// What coordination stands on.
+pub trait Broker: Send + Sync {
+    /// What a key holds.
+    ///
+    /// # Errors
+    /// As all calls of this trait: the server cannot be reached, does not answer in time, or does not permit it.
+    fn get(&self, bucket: Bucket, key: &str) -> Result<Option<Entry>>;
+
+    /// Writes a key, and returns the revision of this write. With `lifetime` (at least a second, in whole seconds) the key
+    /// vanishes so long after the write, by the back end's clock, unless it is written again.
+    ///
+    /// # Errors
+    /// [`Conflict`](crate::FleetError::Conflict) when the key is not as `expected`. After
+    /// [`TimedOut`](crate::FleetError::TimedOut) the write may have happened.
+    fn put(
+        &self,
+        bucket: Bucket,
+        key: &str,
+        value: &[u8],
+        expected: Expected,
+        lifetime: Option<Nanos>,
+    ) -> Result<u64>;
+
+    /// Removes a key whose last write has this revision.
+    ///
+    /// # Errors
+    /// [`Conflict`](crate::FleetError::Conflict) when it is gone or was written since.
+    fn remove(&self, bucket: Bucket, key: &str, revision: u64) -> Result<()>;
+
+    /// The keys of a bucket, sorted.
+    ///
+    /// # Errors
+    /// As all calls.
+    fn keys(&self, bucket: Bucket) -> Result<Vec<String>>;
+
+    /// Sends a message to everybody who listens on a subject now. Nothing confirms it: a server that does not permit it may
+    /// report so later.
+    ///
+    /// # Errors
+    /// As all calls.
+    fn publish(&self, subject: &str, data: &[u8]) -> Result<()>;
+
+    /// Listens on a subject; `*` stands for one word of it, `>` for all further ones.
+    ///
+    /// # Errors
+    /// As all calls.
+    fn subscribe(&self, subject: &str) -> Result<Box<dyn Mailbox>>;
+
+    /// Sends a message, and returns where the answers arrive.
+    ///
+    /// # Errors
+    /// As all calls. That nobody listens is reported by the mailbox: [`NoResponder`](crate::FleetError::NoResponder).
+    fn request(&self, subject: &str, data: &[u8]) -> Result<Box<dyn Mailbox>>;
+
+    /// Stores a message for the consumers of its subject. `id` makes it one of a kind: the same id is stored once.
+    ///
+    /// # Errors
+    /// As all calls. After [`TimedOut`](crate::FleetError::TimedOut) it may be stored: the same call again is safe.
+    fn append(&self, log: Log, subject: &str, id: &str, data: &[u8]) -> Result<Appended>;
+
+    /// Takes part in the work of a log: what is appended with `subject` (`None`: all of it) is delivered to one of those
+    /// who consume by this name, and again after `redeliver_after` unless it is confirmed. It stays until then.
+    ///
+    /// # Errors
+    /// As all calls.
+    fn consume(
+        &self,
+        log: Log,
+        name: &str,
+        subject: Option<&str>,
+        redeliver_after: Nanos,
+    ) -> Result<Box<dyn Consumer>>;
+
+    /// Confirms a message: it is gone from the log, and is not delivered again.
+    ///
+    /// # Errors
+    /// As all calls; it may be delivered again then.
+    fn done(&self, delivery: &Delivery) -> Result<()>;
+
+    /// It is being worked on: the time until it is delivered again begins anew.
+    ///
+    /// # Errors
+    /// As all calls.
+    fn extend(&self, delivery: &Delivery) -> Result<()>;
+}
+
+/// Messages that arrive.
+pub trait Mailbox: Send {
+    /// The next message, waited for as long as given.
+    ///
+    /// # Errors
+    /// The subject may not be listened on, or nobody answers there.
+    fn next(&mut self, wait: Nanos) -> Result<Option<Message>>;
+}
+
+/// Messages of a log that are this end's to handle.
+pub trait Consumer: Send {
+    /// The next message, waited for as long as given.
+    ///
+    /// # Errors
+    /// As all calls of [`Broker`].
+    fn next(&mut self, wait: Nanos) -> Result<Option<Delivery>>;
+}
+
+/// Asks somebody and waits for the answer.
+///
+/// # Errors
+/// [`NoResponder`](crate::FleetError::NoResponder), or [`TimedOut`](crate::FleetError::TimedOut) after `wait`.
+pub fn ask(broker: &dyn Broker, subject: &str, data: &[u8], wait: Nanos) -> Result<Message> {
+    let answer = broker.request(subject, data)?.next(wait)?;
+    answer.ok_or_else(|| crate::FleetError::TimedOut { operation: "ask", object: subject.to_owned() })
+}
+
+/// Whether a subject is among those of a pattern with `*` and `>`.
+#[must_use]
+pub fn matches(pattern: &str, subject: &str) -> bool {
+    let (mut wanted, mut found) = (pattern.split('.'), subject.split('.'));
+    loop {
+        match (wanted.next(), found.next()) {
+            (Some(">"), Some(_)) | (None, None) => return true,
+            (Some(word), Some(other)) if word == "*" || word == other => {}
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn patterns_match_word_by_word() {
+        for (pattern, subject, expected) in [
+            ("a.b", "a.b", true),
+            ("a.*", "a.b", true),
+            ("a.*", "a.b.c", false),
+            ("a.>", "a.b.c", true),
+            ("a.>", "a", false),
+            ("a.b", "a.c", false),
+            ("a", "a.b", false),
+        ] {
+            assert_eq!(matches(pattern, subject), expected, "{pattern} {subject}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The back end of many hosts: a NATS server with JetStream, 2.11 or later.
+//!
+//! A bucket and a log are a stream each (`PM_LEASE`, `PM_JOB`, …). Keys are subjects of which the last message counts; their
+//! lifetimes are those of messages, kept by the server. Reads of keys go to the stream's leader. The connection is opened from
+//! this end and comes back by itself; meanwhile calls end with [`FleetError::Unreachable`].
+
+mod connect;
+mod failure;
+mod mailbox;
+mod streams;
+
+pub use connect::{NatsOptions, Reactor};
+
+use super::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox};
+use crate::error::{FleetError, Result};
+use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{DeleteMessageErrorKind, LastRawMessageErrorKind};
+use async_nats::jetstream::{self, AckKind};
+use connect::Refusals;
+use failure::Attempt;
+use futures_util::TryStreamExt;
+use mailbox::{NatsConsumer, NatsMailbox};
+use model::units::Nanos;
+use std::sync::Arc;
+use std::time::Duration;
+use streams::{key_subject, log_stream, log_subject, stream_of};
+
+/// A connection to a server. Clones are the same one.
+#[derive(Clone)]
+pub struct Nats {
+    reactor: Arc<Reactor>,
+    client: async_nats::Client,
+    context: jetstream::Context,
+    refusals: Refusals,
+    server: String,
+}
+
+impl std::fmt::Debug for Nats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Nats").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl Nats {
+    /// Makes the streams that are missing, with so many replicas each: 1, or 3 in a cluster. The coordinator does this.
+    ///
+    /// # Errors
+    /// The server cannot be reached, does not permit it, or has no JetStream.
+    pub fn make_streams(&self, replicas: usize) -> Result<()> {
+        for config in streams::configurations(replicas) {
+            let name = config.name.clone();
+            let attempt = self.attempt(
+                "make the stream",
+                &name,
+                ["CREATE", "INFO"].map(|verb| format!("$JS.API.STREAM.{verb}.{name}")).to_vec(),
+            );
+            let work = async {
+                self.context.get_or_create_stream(config).await.map_err(|error| attempt.server(&error))
+            };
+            self.wait(&attempt, work)?;
+        }
+        Ok(())
+    }
+
+    /// The server's version, as it reports it.
+    #[must_use]
+    pub fn server_version(&self) -> String {
+        self.client.server_info().version
+    }
+
+    /// Whether the connection is up now.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    fn attempt(&self, operation: &'static str, object: &str, subjects: Vec<String>) -> Attempt {
+        Attempt { operation, object: object.to_owned(), subjects, server: self.server.clone() }
+    }
+
+    /// Waits for the outcome, or for the server to report that this key may not do it.
+    fn wait<T>(&self, attempt: &Attempt, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let mut refused = self.refusals.listen();
+        let outcome = self.reactor.wait(async {
+            tokio::select! {
+                outcome = work => outcome,
+                subject = refused.of(&attempt.subjects) => {
+                    Err(FleetError::NotPermitted { operation: attempt.operation, subject })
+                }
+            }
+        });
+        match outcome {
+            Err(FleetError::TimedOut { .. }) if !self.is_connected() => Err(FleetError::Unreachable {
+                server: self.server.clone(),
+                why: "the connection is lost".to_owned(),
+            }),
+            outcome => outcome,
+        }
+    }
+
+    /// A stored message: of a key, or of a log.
+    fn store(
+        &self,
+        attempt: &Attempt,
+        subject: &str,
+        message: PublishMessage,
+    ) -> Result<jetstream::publish::PublishAck> {
+        self.wait(attempt, async {
+            let acknowledged = match self.context.send_publish(subject.to_owned(), message).await {
+                Ok(acknowledged) => acknowledged.await,
+                Err(error) => Err(error),
+            };
+            acknowledged.map_err(|error| match error.kind() {
+                PublishErrorKind::WrongLastSequence => FleetError::Conflict { key: attempt.object.clone() },
+                PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => attempt.timed_out(),
+                PublishErrorKind::StreamNotFound => attempt.no_stream(),
+                _ => attempt.server(&error),
+            })
+        })
+    }
+}
+
+impl Broker for Nats {
+    fn get(&self, bucket: Bucket, key: &str) -> Result<Option<Entry>> {
+        let (stream, subject) = (stream_of(bucket), key_subject(bucket, key));
+        let attempt = self.attempt("read", key, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
+        self.wait(&attempt, async {
+            let stream =
+                self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+            match stream.get_last_raw_message_by_subject(&subject).await {
+                Ok(found) => Ok(Some(Entry { value: found.payload.to_vec(), revision: found.sequence })),
+                Err(error) => match error.kind() {
+                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                    LastRawMessageErrorKind::JetStream(why) => Err(attempt.refused(&why)),
+                    _ => Err(attempt.timed_out()),
+                },
+            }
+        })
+    }
+
+    fn put(
+        &self,
+        bucket: Bucket,
+        key: &str,
+        value: &[u8],
+        expected: Expected,
+        lifetime: Option<Nanos>,
+    ) -> Result<u64> {
+        let subject = key_subject(bucket, key);
+        let attempt = self.attempt("write", key, vec![subject.clone()]);
+        let message = PublishMessage::build().payload(value.to_vec().into());
+        let message = match expected {
+            Expected::Absent => message.expected_last_subject_sequence(0),
+            Expected::Revision(revision) => message.expected_last_subject_sequence(revision),
+            Expected::Anything => message,
+        };
+        // The server counts whole seconds.
+        let message = match lifetime {
+            Some(lifetime) => message.ttl(Duration::from_secs(lifetime.0.div_ceil(1_000_000_000).max(1))),
+            None => message,
+        };
+        self.store(&attempt, &subject, message).map(|acknowledged| acknowledged.sequence)
+    }
+
+    fn remove(&self, bucket: Bucket, key: &str, revision: u64) -> Result<()> {
+        let stream = stream_of(bucket);
+        let attempt = self.attempt("remove", key, vec![format!("$JS.API.STREAM.MSG.DELETE.{stream}")]);
+        self.wait(&attempt, async {
+            let stream =
+                self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+            stream.delete_message(revision).await.map(|_| ()).map_err(|error| match error.kind() {
+                // It is not there: written since, or gone.
+                DeleteMessageErrorKind::JetStream(why) if why.code() != 503 => {
+                    FleetError::Conflict { key: key.to_owned() }
+                }
+                DeleteMessageErrorKind::JetStream(why) => attempt.refused(&why),
+                _ => attempt.timed_out(),
+            })
+        })
+    }
+
+    fn keys(&self, bucket: Bucket) -> Result<Vec<String>> {
+        let name = stream_of(bucket);
+        let prefix = key_subject(bucket, "");
+        let attempt = self.attempt("list", bucket.word(), vec![format!("$JS.API.STREAM.INFO.{name}")]);
+        let subjects: Vec<(String, usize)> = self.wait(&attempt, async {
+            let stream =
+                self.context.get_stream_no_info(name).await.map_err(|error| attempt.server(&error))?;
+            let subjects = stream.info_builder().subjects(format!("{prefix}>")).fetch().await;
+            let subjects = subjects.map_err(|error| attempt.server(&error))?;
+            subjects.try_collect().await.map_err(|error| attempt.server(&error))
+        })?;
+        let keys =
+            subjects.into_iter().filter_map(|(subject, _)| Some(subject.strip_prefix(&prefix)?.to_owned()));
+        let mut keys: Vec<String> = keys.collect();
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {
+        let attempt = self.attempt("publish to", subject, vec![subject.to_owned()]);
+        self.wait(&attempt, async {
+            let sent = self.client.publish(subject.to_owned(), data.to_vec().into()).await;
+            sent.map_err(|error| attempt.server(&error))?;
+            self.client.flush().await.map_err(|_| attempt.timed_out())
+        })
+    }
+
+    fn subscribe(&self, subject: &str) -> Result<Box<dyn Mailbox>> {
+        Ok(Box::new(NatsMailbox::listen(self, subject)?))
+    }
+
+    fn request(&self, subject: &str, data: &[u8]) -> Result<Box<dyn Mailbox>> {
+        Ok(Box::new(NatsMailbox::request(self, subject, data)?))
+    }
+
+    fn append(&self, log: Log, subject: &str, id: &str, data: &[u8]) -> Result<Appended> {
+        let full = log_subject(log, subject);
+        let attempt = self.attempt("append to", &full, vec![full.clone()]);
+        let message = PublishMessage::build().payload(data.to_vec().into()).message_id(id);
+        let acknowledged = self.store(&attempt, &full, message)?;
+        Ok(if acknowledged.duplicate { Appended::Duplicate } else { Appended::New })
+    }
+
+    fn consume(
+        &self,
+        log: Log,
+        name: &str,
+        subject: Option<&str>,
+        redeliver_after: Nanos,
+    ) -> Result<Box<dyn Consumer>> {
+        let filter = log_subject(log, subject.unwrap_or(">"));
+        let stream = log_stream(log);
+        let create = format!("$JS.API.CONSUMER.CREATE.{stream}.{name}.{filter}");
+        let attempt = self.attempt("consume", &filter, vec![create]);
+        let config = streams::consumer(name, &filter, Duration::from_nanos(redeliver_after.0));
+        let consumer = self.wait(&attempt, async {
+            let made = self.context.create_consumer_on_stream(config, stream).await;
+            made.map_err(|error| attempt.consumer(&error))
+        })?;
+        let next = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{name}");
+        let attempt = self.attempt("consume", &filter, vec![next]);
+        Ok(Box::new(NatsConsumer { nats: self.clone(), consumer, attempt }))
+    }
+
+    fn done(&self, delivery: &Delivery) -> Result<()> {
+        let attempt = self.attempt("confirm", "a message", vec![delivery.token.clone()]);
+        self.wait(&attempt, async {
+            let confirmed = self.client.request(delivery.token.clone(), AckKind::Ack.into()).await;
+            confirmed.map(|_| ()).map_err(|_| attempt.timed_out())
+        })
+    }
+
+    fn extend(&self, delivery: &Delivery) -> Result<()> {
+        let attempt = self.attempt("extend", "a message", vec![delivery.token.clone()]);
+        self.wait(&attempt, async {
+            let sent = self.client.publish(delivery.token.clone(), AckKind::Progress.into()).await;
+            sent.map_err(|error| attempt.server(&error))?;
+            self.client.flush().await.map_err(|_| attempt.timed_out())
+        })
+    }
+}

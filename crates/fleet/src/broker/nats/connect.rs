@@ -1,0 +1,175 @@
+//! A connection: who we are, whom we trust, and what the server must be.
+
+use super::Nats;
+use super::failure::{Attempt, chain};
+use crate::error::{FleetError, Result};
+use async_nats::{ConnectErrorKind, ConnectOptions, Event, ServerError, jetstream};
+use model::units::Nanos;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::broadcast;
+
+/// The thread that moves the bytes of all connections made on it.
+#[derive(Debug)]
+pub struct Reactor {
+    runtime: Runtime,
+}
+
+impl Reactor {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start() -> Result<Arc<Reactor>> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("nats").enable_all().build();
+        let runtime = runtime.map_err(|error| FleetError::Unreachable {
+            server: "(this host)".to_owned(),
+            why: format!("start a thread: {error}"),
+        })?;
+        Ok(Arc::new(Reactor { runtime }))
+    }
+
+    pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+}
+
+/// How to connect.
+#[derive(Clone, Debug, Default)]
+pub struct NatsOptions {
+    /// `nats://HOST:4222` or `tls://HOST:4222`; several, parted by commas, are servers of one cluster.
+    pub server: String,
+    /// What this end is called in the server's list of connections. With a key, its answers come to `_INBOX_NAME.…`, which
+    /// is all that an agent may listen on beside its commands.
+    pub name: String,
+    /// The seed of an NKey.
+    pub seed: Option<String>,
+    /// Certificates of the authority that signed the server's, PEM; otherwise those of the system.
+    pub authority: Option<PathBuf>,
+    /// How long a call may take; zero: 3 s.
+    pub timeout: Nanos,
+}
+
+impl Nats {
+    /// Connects, and looks at the server's version.
+    ///
+    /// # Errors
+    /// [`FleetError::Unreachable`], [`FleetError::KeyRefused`], [`FleetError::TooOld`].
+    pub fn connect(reactor: &Arc<Reactor>, options: &NatsOptions) -> Result<Nats> {
+        let timeout =
+            if options.timeout == Nanos::ZERO { TIMEOUT } else { Duration::from_nanos(options.timeout.0) };
+        let refusals = Refusals::default();
+        let servers = addresses(&options.server)?;
+        let connected = reactor.wait(with(options, timeout, &refusals).connect(servers));
+        let client = connected.map_err(|error| {
+            let (server, why) = (options.server.clone(), chain(&error));
+            match error.kind() {
+                ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+                    FleetError::KeyRefused { server, why }
+                }
+                _ => FleetError::Unreachable { server, why },
+            }
+        })?;
+        let context = jetstream::context::ContextBuilder::new().timeout(timeout).ack_timeout(timeout);
+        let nats = Nats {
+            reactor: Arc::clone(reactor),
+            context: reactor.wait(async { context.build(client.clone()) }),
+            client,
+            refusals,
+            server: options.server.clone(),
+        };
+        nats.check_version().map(|()| nats)
+    }
+
+    /// A field that an older server does not know it ignores in silence: so it is the version that counts.
+    fn check_version(&self) -> Result<()> {
+        if self.client.is_server_compatible(2, 11, 0) {
+            return Ok(());
+        }
+        Err(FleetError::TooOld { server: self.server.clone(), found: self.server_version(), needed: "2.11" })
+    }
+}
+
+fn addresses(text: &str) -> Result<Vec<async_nats::ServerAddr>> {
+    let parse =
+        |server: &str| server.trim().parse().map_err(|error: std::io::Error| (server.to_owned(), error));
+    text.split(',').map(parse).collect::<std::result::Result<_, _>>().map_err(|(server, error)| {
+        FleetError::Unreachable { server, why: format!("not a NATS URL ({error}); write nats://HOST:4222") }
+    })
+}
+
+fn with(options: &NatsOptions, timeout: Duration, refusals: &Refusals) -> ConnectOptions {
+    let refusals = refusals.clone();
+    let mut with = ConnectOptions::new()
+        .name(&options.name)
+        .connection_timeout(timeout)
+        .request_timeout(Some(timeout))
+        .reconnect_delay_callback(|attempts| Duration::from_millis((attempts as u64 * 100).min(2000)))
+        .event_callback(move |event| {
+            if let Event::ServerError(ServerError::Other(text)) = &event {
+                refusals.heard(text);
+            }
+            std::future::ready(())
+        });
+    if let Some(seed) = &options.seed {
+        with = with.nkey(seed.clone()).custom_inbox_prefix(format!("_INBOX_{}", options.name));
+    }
+    if let Some(authority) = &options.authority {
+        with = with.add_root_certificates(authority.clone()).require_tls(true);
+    }
+    with
+}
+
+/// What the server reports that this key may not do.
+#[derive(Clone, Debug)]
+pub(super) struct Refusals {
+    subjects: broadcast::Sender<String>,
+}
+
+impl Default for Refusals {
+    fn default() -> Refusals {
+        Refusals { subjects: broadcast::channel(64).0 }
+    }
+}
+
+impl Refusals {
+    /// The server's words: `Permissions Violation for Publish to "pm.lease.on.x"`.
+    fn heard(&self, text: &str) {
+        let subject =
+            text.split('"').nth(1).filter(|_| text.to_lowercase().contains("permissions violation"));
+        if let Some(subject) = subject {
+            // Nobody may be waiting.
+            let _ = self.subjects.send(subject.to_owned());
+        }
+    }
+
+    pub(super) fn listen(&self) -> Refused {
+        Refused(self.subjects.subscribe())
+    }
+}
+
+/// Refusals from now on.
+pub(super) struct Refused(broadcast::Receiver<String>);
+
+impl Refused {
+    /// Returns when one of these subjects is refused, and never otherwise.
+    pub(super) async fn of(&mut self, subjects: &[String]) -> String {
+        loop {
+            match self.0.recv().await {
+                Ok(subject) if subjects.contains(&subject) => return subject,
+                Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+}
+
+impl Attempt {
+    pub(super) fn timed_out(&self) -> FleetError {
+        FleetError::TimedOut { operation: self.operation, object: self.object.clone() }
+    }
+}
+
+const TIMEOUT: Duration = Duration::from_secs(3);

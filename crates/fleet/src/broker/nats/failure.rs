@@ -1,0 +1,62 @@
+//! What the server reports, as errors that name what was tried.
+
+use crate::error::FleetError;
+use async_nats::jetstream::stream::{ConsumerError, ConsumerErrorKind};
+use std::error::Error;
+
+/// Something that is tried: what an error of it names.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    pub(super) operation: &'static str,
+    pub(super) object: String,
+    /// The subjects on which the server could refuse it.
+    pub(super) subjects: Vec<String>,
+    pub(super) server: String,
+}
+
+impl Attempt {
+    pub(super) fn server(&self, error: &(dyn Error + 'static)) -> FleetError {
+        let why = chain(error);
+        if why.contains("timed out") || why.contains("deadline has elapsed") {
+            return FleetError::TimedOut { operation: self.operation, object: self.object.clone() };
+        }
+        self.because(why)
+    }
+
+    /// What JetStream answered.
+    pub(super) fn refused(&self, error: &async_nats::jetstream::Error) -> FleetError {
+        if error.error_code() == async_nats::jetstream::ErrorCode::STREAM_NOT_FOUND {
+            return self.no_stream();
+        }
+        self.because(error.to_string())
+    }
+
+    pub(super) fn consumer(&self, error: &ConsumerError) -> FleetError {
+        match error.kind() {
+            ConsumerErrorKind::JetStream(why) => self.refused(&why),
+            _ => self.server(error),
+        }
+    }
+
+    pub(super) fn no_stream(&self) -> FleetError {
+        self.because(format!("{} has no streams for a mesh yet: start the coordinator there", self.server))
+    }
+
+    fn because(&self, why: String) -> FleetError {
+        FleetError::Server { operation: self.operation, object: self.object.clone(), why }
+    }
+}
+
+/// An error with its causes, each once.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = next.source();
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! The streams of a mesh, their subjects and their consumers.
+
+use crate::broker::{Bucket, Log};
+use async_nats::jetstream::consumer::{AckPolicy, pull};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
+use std::time::Duration;
+
+/// All of them.
+pub(super) fn configurations(replicas: usize) -> Vec<Config> {
+    let buckets = Bucket::ALL.into_iter().map(|bucket| Config {
+        name: stream_of(bucket).to_owned(),
+        subjects: vec![key_subject(bucket, ">")],
+        max_messages_per_subject: 1,
+        discard: DiscardPolicy::New,
+        allow_message_ttl: true,
+        num_replicas: replicas,
+        ..Config::default()
+    });
+    let logs = Log::ALL.into_iter().map(|log| Config {
+        name: log_stream(log).to_owned(),
+        subjects: vec![log_subject(log, ">")],
+        retention: RetentionPolicy::WorkQueue,
+        discard: DiscardPolicy::New,
+        duplicate_window: DAY,
+        max_age: DAY * 7,
+        num_replicas: replicas,
+        ..Config::default()
+    });
+    buckets.chain(logs).collect()
+}
+
+pub(super) fn stream_of(bucket: Bucket) -> &'static str {
+    match bucket {
+        Bucket::Leases => "PM_LEASE",
+        Bucket::Agents => "PM_AGENT",
+        Bucket::Plans => "PM_PLAN",
+    }
+}
+
+pub(super) fn log_stream(log: Log) -> &'static str {
+    match log {
+        Log::Jobs => "PM_JOB",
+        Log::Outcomes => "PM_OUTCOME",
+    }
+}
+
+pub(super) fn key_subject(bucket: Bucket, key: &str) -> String {
+    format!("pm.{}.{key}", bucket.word())
+}
+
+pub(super) fn log_subject(log: Log, subject: &str) -> String {
+    format!("pm.{}.{subject}", log.word())
+}
+
+/// One that stays, for those who take part by its name.
+pub(super) fn consumer(name: &str, filter: &str, redeliver_after: Duration) -> pull::Config {
+    pull::Config {
+        durable_name: Some(name.to_owned()),
+        name: Some(name.to_owned()),
+        filter_subject: filter.to_owned(),
+        ack_policy: AckPolicy::Explicit,
+        ack_wait: redeliver_after,
+        ..pull::Config::default()
+    }
+}
+
+const DAY: Duration = Duration::from_secs(86_400);

@@ -1,0 +1,345 @@
+//! The coordinator's loop: it hands out rounds, takes outcomes, and lets no run vanish in silence.
+//!
+//! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
+//! several coordinators is at work from a lease. So one that is killed is simply started anew.
+
+use crate::agent::{Command, SINK};
+use crate::broker::{Broker, Bucket, Consumer, Log, Mailbox};
+use crate::clock::Clock;
+use crate::error::{FleetError, Result};
+use crate::job::{End, Outcome};
+use crate::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
+use crate::ledger::{Ledger, LedgerRow, RunState};
+use crate::mesh::{MeshPlan, PlannedRun, span_of};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where outcomes stay. What it has stored it never forgets, and storing the same run again changes nothing.
+pub trait Sink {
+    /// Whether it has the outcome of a run.
+    fn has(&self, run: &str) -> bool;
+
+    /// Stores an outcome; when this returns, it is safe.
+    ///
+    /// # Errors
+    /// Why not; it is tried again.
+    fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String>;
+
+    /// Notes that nothing came of a run. Its outcome may still come.
+    ///
+    /// # Errors
+    /// Why not.
+    fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String>;
+}
+
+/// A coordinator at work on one plan.
+pub struct Coordinator<'a> {
+    name: String,
+    broker: &'a dyn Broker,
+    clock: &'a dyn Clock,
+    plan: MeshPlan,
+    sink: &'a mut dyn Sink,
+    ledger: Ledger,
+    /// Rounds that were handed out.
+    handed_out: usize,
+    leadership: Leadership,
+    questions: Box<dyn Mailbox>,
+    outcomes: Option<Box<dyn Consumer>>,
+    look_at: MonoTime,
+    failure: Option<String>,
+}
+
+enum Leadership {
+    Standby { again_at: MonoTime, attempts: u64 },
+    Leading(Lease, Renewal),
+}
+
+impl<'a> Coordinator<'a> {
+    /// A coordinator, whose name no other one ever had.
+    ///
+    /// # Errors
+    /// The broker cannot be reached, or does not permit it to this key.
+    pub fn new(
+        name: impl Into<String>,
+        broker: &'a dyn Broker,
+        clock: &'a dyn Clock,
+        plan: MeshPlan,
+        sink: &'a mut dyn Sink,
+    ) -> Result<Coordinator<'a>> {
+        Ok(Coordinator {
+            name: name.into(),
+            broker,
+            clock,
+            plan,
+            sink,
+            ledger: Ledger::default(),
+            handed_out: 0,
+            leadership: Leadership::Standby { again_at: MonoTime::ZERO, attempts: 0 },
+            questions: broker.subscribe(SINK)?,
+            outcomes: None,
+            look_at: MonoTime::ZERO,
+            failure: None,
+        })
+    }
+
+    /// Does what is due, and returns when something will be next.
+    ///
+    /// # Errors
+    /// What no second attempt mends: the broker does not permit something.
+    pub fn step(&mut self) -> Result<MonoTime> {
+        self.failure = None;
+        match self.advance() {
+            Ok(()) => {}
+            Err(error) if error.is_transient() || matches!(error, FleetError::Server { .. }) => {
+                self.failure = Some(error.to_string());
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(self.clock.mono() + STEP_EVERY)
+    }
+
+    /// Waits for an outcome, at most until `due`.
+    ///
+    /// # Errors
+    /// As [`Coordinator::step`].
+    pub fn rest(&mut self, due: MonoTime) -> Result<()> {
+        let wait = due - self.clock.mono();
+        let Leadership::Leading(..) = self.leadership else {
+            return self.questions.next(wait).map(|_| ());
+        };
+        match self.take_outcomes(wait) {
+            Err(error) if error.is_transient() => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// What is known of every run so far.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Whether it is the one at work.
+    #[must_use]
+    pub fn is_leading(&self) -> bool {
+        matches!(self.leadership, Leadership::Leading(..))
+    }
+
+    /// Whether every run has ended, or is missed.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.handed_out > self.plan.rounds.len() && self.ledger.is_complete()
+    }
+
+    /// Why the last step could not do all of it; it is tried again.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Gives the work to another coordinator.
+    ///
+    /// # Errors
+    /// The broker is out of reach; the lease lapses by itself then.
+    pub fn resign(self) -> Result<()> {
+        match self.leadership {
+            Leadership::Leading(lease, _) => lease.release(self.broker).map(|_| ()),
+            Leadership::Standby { .. } => Ok(()),
+        }
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        if !self.lead()? {
+            return Ok(());
+        }
+        self.answer()?;
+        self.take_outcomes(Nanos::ZERO)?;
+        self.sweep()?;
+        self.hand_out()?;
+        self.look()
+    }
+
+    /// Whether this is the one coordinator at work.
+    fn lead(&mut self) -> Result<bool> {
+        let clock = || self.clock.mono();
+        match &mut self.leadership {
+            Leadership::Leading(lease, renewal) => {
+                let is_due = clock() >= lease.renew_at();
+                let renewed = if is_due { lease.renew(self.broker, renewal, &clock)? } else { Renewed::Held };
+                if renewed == Renewed::Lost || !lease.is_held(clock()) {
+                    self.leadership = Leadership::Standby { again_at: clock(), attempts: 0 };
+                    // Another one may be at work: what was handed out is found again in the sink.
+                    (self.ledger, self.handed_out) = (Ledger::default(), 0);
+                    return Ok(false);
+                }
+                Ok(true)
+            }
+            Leadership::Standby { again_at, .. } if clock() < *again_at => Ok(false),
+            Leadership::Standby { again_at, attempts } => {
+                *attempts += 1;
+                *again_at = clock() + TRY_TO_LEAD_EVERY;
+                let holder = format!("{}-{}-{attempts}", self.name, self.clock.wall().0);
+                let claim = Claim {
+                    group: holder.clone(),
+                    holder,
+                    class: Class::Exclusive,
+                    resources: vec![Resource::sole("coordinator")],
+                    lifetime: LEADERSHIP,
+                };
+                if let Acquired::Held(lease) = Lease::acquire(self.broker, claim, &clock)? {
+                    self.leadership = Leadership::Leading(lease, Renewal::default());
+                }
+                Ok(self.is_leading())
+            }
+        }
+    }
+
+    /// Tells agents which of their runs the sink has.
+    fn answer(&mut self) -> Result<()> {
+        while let Some(question) = self.questions.next(Nanos::ZERO)? {
+            let runs: Vec<String> = serde_json::from_slice(&question.data).unwrap_or_default();
+            let stored: Vec<&String> = runs.iter().filter(|run| self.sink.has(run)).collect();
+            if let Some(reply) = question.reply {
+                self.broker.publish(&reply, &serde_json::to_vec(&stored).unwrap_or_default())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_outcomes(&mut self, wait: Nanos) -> Result<()> {
+        let mut wait = wait;
+        loop {
+            let consumer = match &mut self.outcomes {
+                Some(consumer) => consumer,
+                None => {
+                    self.outcomes.insert(self.broker.consume(Log::Outcomes, "sink", None, REDELIVER_AFTER)?)
+                }
+            };
+            let Some(delivery) = consumer.next(wait)? else { return Ok(()) };
+            wait = Nanos::ZERO;
+            // What cannot be read is no outcome, and nobody can store it.
+            if let Ok(outcome) = serde_json::from_slice::<Outcome>(&delivery.data) {
+                if !self.sink.has(&outcome.run)
+                    && let Err(why) = self.sink.store(&outcome)
+                {
+                    // It stays in the log and in the agent's spool, and is delivered again.
+                    let object = outcome.run;
+                    return Err(FleetError::Server { operation: "store the outcome of", object, why });
+                }
+                self.ledger.end(&outcome.run, state_of(&outcome));
+            }
+            self.broker.done(&delivery)?;
+        }
+    }
+
+    fn sweep(&mut self) -> Result<()> {
+        for run in self.ledger.sweep(self.clock.wall()) {
+            let Some(row) = self.ledger.row(&run) else { continue };
+            let noted = self.sink.missed(&run, row);
+            noted.map_err(|why| FleetError::Server { operation: "note as missed", object: run, why })?;
+        }
+        Ok(())
+    }
+
+    /// First hands out what runs beside all rounds, then each round once the one before has ended.
+    fn hand_out(&mut self) -> Result<()> {
+        if self.handed_out == 0 {
+            self.hand_out_runs(&self.plan.background.clone())?;
+            self.handed_out = 1;
+        }
+        while self.handed_out <= self.plan.rounds.len() && self.is_round_over() {
+            self.hand_out_runs(&self.plan.rounds[self.handed_out - 1].clone())?;
+            self.handed_out += 1;
+        }
+        Ok(())
+    }
+
+    fn current_round(&self) -> &[PlannedRun] {
+        let index = self.handed_out.checked_sub(2);
+        index.and_then(|index| self.plan.rounds.get(index)).map_or(&[], Vec::as_slice)
+    }
+
+    fn is_round_over(&self) -> bool {
+        let is_final =
+            |run: &PlannedRun| self.ledger.row(&run.job.run).is_some_and(|row| row.state.is_final());
+        self.current_round().iter().all(is_final)
+    }
+
+    fn hand_out_runs(&mut self, runs: &[PlannedRun]) -> Result<()> {
+        let within = span_of(runs).saturating_add(self.plan.grace);
+        for run in runs {
+            self.hand_out_run(run, within)?;
+        }
+        let agents: BTreeSet<&String> = runs.iter().map(|run| &run.agent).collect();
+        let look = serde_json::to_vec(&Command::Look).unwrap_or_default();
+        agents.into_iter().try_for_each(|agent| self.broker.publish(&format!("pm.cmd.{agent}"), &look))
+    }
+
+    fn hand_out_run(&mut self, run: &PlannedRun, within: Nanos) -> Result<()> {
+        let now = self.clock.wall();
+        let mut job = run.job.clone();
+        let deadline = now + within;
+        job.deadline = now + within.saturating_sub(job.span);
+        self.ledger.expect(&job.run, &job.title, now, deadline);
+        if self.sink.has(&job.run) {
+            self.ledger.end(&job.run, RunState::Done);
+            return Ok(());
+        }
+        let text = serde_json::to_vec(&job).unwrap_or_default();
+        // After a restart it may be there already; a run is one message.
+        self.broker.append(Log::Jobs, &run.agent, &job.run, &text).map(|_| ())
+    }
+
+    /// Notes which agents are not there, and which runs they work on, so that a missed run has its reason.
+    fn look(&mut self) -> Result<()> {
+        let now = self.clock.mono();
+        if now < self.look_at {
+            return Ok(());
+        }
+        self.look_at = now + LOOK_EVERY;
+        let awaited: Vec<(String, String)> = self
+            .current_round()
+            .iter()
+            .chain(&self.plan.background)
+            .filter(|run| self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final()))
+            .map(|run| (run.agent.clone(), run.job.run.clone()))
+            .collect();
+        let mut reports: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
+        for (agent, run) in awaited {
+            let at_work = match reports.get(&agent) {
+                Some(known) => known,
+                None => {
+                    let report = self.broker.get(Bucket::Agents, &agent)?.map(|entry| runs_of(&entry.value));
+                    reports.entry(agent.clone()).or_insert(report)
+                }
+            };
+            match at_work {
+                None => self.ledger.note(&run, &format!("the agent {agent} has not been heard for 30 s")),
+                Some(runs) if runs.contains(&run) => self.ledger.running(&run, &agent),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The runs that an agent reports to work on.
+fn runs_of(report: &[u8]) -> Vec<String> {
+    let report: serde_json::Value = serde_json::from_slice(report).unwrap_or_default();
+    report["runs"].as_array().into_iter().flatten().filter_map(|run| Some(run.as_str()?.to_owned())).collect()
+}
+
+fn state_of(outcome: &Outcome) -> RunState {
+    match &outcome.end {
+        End::Done { .. } => RunState::Done,
+        End::Void { reason, .. } => RunState::Void { reason: reason.clone() },
+        End::Failed { reason } => RunState::Failed { reason: reason.clone() },
+    }
+}
+
+const STEP_EVERY: Nanos = Nanos::from_millis(250);
+const TRY_TO_LEAD_EVERY: Nanos = Nanos::from_secs(2);
+const LEADERSHIP: Nanos = Nanos::from_secs(15);
+const REDELIVER_AFTER: Nanos = Nanos::from_secs(30);
+const LOOK_EVERY: Nanos = Nanos::from_secs(10);

@@ -1,0 +1,175 @@
+//! Why the fleet cannot do something, naming it and the way out.
+
+use std::io;
+use std::path::PathBuf;
+
+/// What the calls of this crate return.
+pub type Result<T> = std::result::Result<T, FleetError>;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// The server is not there, restarts, or the network between is cut.
+    #[error("reach the NATS server {server}: {why}")]
+    Unreachable {
+        /// The server's URL.
+        server: String,
+        /// What the network reports.
+        why: String,
+    },
+    /// The server has not what a mesh needs.
+    #[error("the NATS server {server} is version {found}; a mesh needs {needed} or later")]
+    TooOld {
+        /// The server's URL.
+        server: String,
+        /// Its version.
+        found: String,
+        /// The oldest that serves.
+        needed: &'static str,
+    },
+    /// The server lets nobody in with this key, or trusts another certificate.
+    #[error("the NATS server {server} refuses this key: {why}")]
+    KeyRefused {
+        /// The server's URL.
+        server: String,
+        /// What it reports.
+        why: String,
+    },
+    /// This key has not the right for one subject.
+    #[error("{operation} `{subject}`: the server permits it not with this key")]
+    NotPermitted {
+        /// What was tried.
+        operation: &'static str,
+        /// The subject.
+        subject: String,
+    },
+    /// Nobody listens on a subject.
+    #[error("nobody answers on `{subject}`")]
+    NoResponder {
+        /// The subject.
+        subject: String,
+    },
+    /// A key has another revision than expected: somebody else was first.
+    #[error("`{key}` was changed by somebody else")]
+    Conflict {
+        /// The key.
+        key: String,
+    },
+    /// It is not known whether something was done.
+    #[error("{operation} `{object}`: no answer in time")]
+    TimedOut {
+        /// What was tried.
+        operation: &'static str,
+        /// The key, subject or stream.
+        object: String,
+    },
+    /// The server's disk or a limit of its streams is full, or it has no JetStream.
+    #[error("{operation} `{object}`: {why}")]
+    Server {
+        /// What was tried.
+        operation: &'static str,
+        /// The key, subject or stream.
+        object: String,
+        /// What the server reports.
+        why: String,
+    },
+    /// A name that cannot be part of a subject.
+    #[error("`{name}` cannot name {what}: use letters, digits, `-` and `_` (at most 64)")]
+    Name {
+        /// What it should name: an agent, a link.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// An agent does not take part.
+    #[error("the agent {agent} refuses: {why}")]
+    Refused {
+        /// The agent.
+        agent: String,
+        /// What it reports.
+        why: String,
+    },
+    /// A schedule that cannot be read.
+    #[error("read the schedule `{text}`: {why}")]
+    Schedule {
+        /// The schedule as it was given.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file of this host.
+    #[error("{operation} {}: {source}", file.display())]
+    File {
+        /// What was tried.
+        operation: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A message or record that is not of this form.
+    #[error("read {what}: {why}")]
+    Malformed {
+        /// What it should be.
+        what: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl FleetError {
+    /// Whether the same call may succeed later without anybody's help: nothing was refused, only not reached.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            FleetError::Unreachable { .. } | FleetError::TimedOut { .. } | FleetError::NoResponder { .. }
+        )
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            FleetError::Unreachable { .. } => {
+                "see that nats-server runs there and the port is open: pathmeter mesh doctor"
+            }
+            FleetError::TooOld { .. } => "install a newer nats-server: https://nats.io/download",
+            FleetError::KeyRefused { .. } => {
+                "use the key file that `pathmeter mesh init` wrote for this host"
+            }
+            FleetError::NotPermitted { .. } => {
+                "each agent has a key of its own: name it as in `pathmeter mesh init`, or write the server's configuration anew"
+            }
+            FleetError::NoResponder { .. } => "start it: pathmeter agent run",
+            FleetError::Conflict { .. } | FleetError::TimedOut { .. } => "try again",
+            FleetError::Server { .. } => {
+                "see the server's log, its disk, and that JetStream is on: pathmeter mesh doctor"
+            }
+            FleetError::Name { .. } => "choose another name",
+            FleetError::Refused { .. } => {
+                "wait until what it needs is free, or see what it reports: pathmeter mesh show"
+            }
+            FleetError::Schedule { .. } => "write `@every 15m`, or five cron fields: `0 3 * * *`",
+            FleetError::File { .. } => "name a folder that this user may write",
+            FleetError::Malformed { .. } => "the other end may be another version of pathmeter",
+        }
+    }
+
+    pub(crate) fn malformed(what: &'static str, why: impl ToString) -> FleetError {
+        FleetError::Malformed { what, why: why.to_string() }
+    }
+}
+
+/// Whether a name can stand in a subject, a key and a file name.
+///
+/// # Errors
+/// [`FleetError::Name`].
+pub fn check_name(what: &'static str, name: &str) -> Result<()> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if !name.is_empty() && name.len() <= 64 && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(FleetError::Name { what, name: name.to_owned() })
+}

@@ -1,0 +1,114 @@
+//! What agents are given to do, and what comes of it.
+
+use crate::lease::{Class, Resource};
+use model::time::WallTime;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// A run for one agent. What is measured stands in `body`, which only the agent's program understands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentJob {
+    /// The run's name, which no other run ever has: [`run_name`].
+    pub run: String,
+    /// What is measured, for people: `ams -> fra`.
+    pub title: String,
+    /// How it gets on with others.
+    #[serde(default)]
+    pub class: Class,
+    /// What it needs while it runs.
+    pub resources: Vec<Resource>,
+    /// Runs of one group do not exclude each other; empty: it is alone.
+    #[serde(default)]
+    pub group: String,
+    /// How long it is expected to take.
+    pub span: Nanos,
+    /// After this it is not begun any more, clock of the agent.
+    pub deadline: WallTime,
+    /// What to measure.
+    pub body: String,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The run's name.
+    pub run: String,
+    /// What was measured, for people.
+    pub title: String,
+    /// Who carried it out.
+    pub agent: String,
+    /// How it ended.
+    #[serde(flatten)]
+    pub end: End,
+    /// Its true begin, clock of the agent; that of the report when it never began.
+    pub started: WallTime,
+    /// Its end, clock of the agent.
+    pub finished: WallTime,
+    /// The fencing token of its lease; 0 when it held none.
+    pub token: u64,
+    /// How often the job was delivered, this time included.
+    pub attempt: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "kebab-case")]
+pub enum End {
+    /// It has a result.
+    Done {
+        /// The result, which only the program understands that asked for it.
+        body: String,
+    },
+    /// It has a result that must not be trusted.
+    Void {
+        /// Why not: `lease lost`.
+        reason: String,
+        /// The result; empty: none.
+        body: String,
+    },
+    /// It could not be measured.
+    Failed {
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The name of a run, made of what it is: the same parts make the same name, on every host and after every restart.
+#[must_use]
+pub fn run_name(parts: &[&str]) -> String {
+    // The lengths keep ["a", "bc"] and ["ab", "c"] apart.
+    let text: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_of_their_parts() {
+        assert_eq!(run_name(&["mesh", "ams", "fra"]), run_name(&["mesh", "ams", "fra"]));
+        assert_ne!(run_name(&["mesh", "ams", "fra"]), run_name(&["mesh", "fra", "ams"]));
+        assert_ne!(run_name(&["a", "bc"]), run_name(&["ab", "c"]));
+    }
+
+    #[test]
+    fn an_outcome_reads_as_it_was_written() {
+        let end = End::Void { reason: "lease lost".into(), body: String::new() };
+        let (started, finished) = (WallTime(5), WallTime(7));
+        let outcome = Outcome {
+            run: "r".into(),
+            title: "a -> b".into(),
+            agent: "ams".into(),
+            end,
+            started,
+            finished,
+            token: 3,
+            attempt: 2,
+        };
+        let text = serde_json::to_string(&outcome).expect("JSON");
+        assert!(text.contains(r#""end":"void""#), "{text}");
+        assert_eq!(serde_json::from_str::<Outcome>(&text).expect("read"), outcome);
+    }
+}

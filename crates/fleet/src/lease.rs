@@ -1,0 +1,171 @@
+//! Who may use which resource now: leases by resource, so that no test disturbs another.
+//!
+//! A resource (`nic.ams.eth0`, `link.backbone`) is one key with the list of its holders, written only against the revision
+//! that was read; the revision of the write that let a holder in is its fencing token. A holder has one heartbeat key with a
+//! lifetime. Whoever finds a holder whose heartbeat is gone must first *write* that key (which fails if the server knows it
+//! after all), and may only then take the holder off the list; so a stale read drops nobody. A holder counts its time from
+//! when it *sent* its last heartbeat and stops at two thirds of the lifetime, before the server would let anybody else in.
+//!
+//! [`Acquire`], [`Renewal`] and [`Release`] are state machines: a command comes out, a reply goes in, and time is an argument.
+//! [`Lease::acquire`] and the calls beside it drive them over a [`Broker`](crate::broker::Broker).
+
+mod acquire;
+mod drive;
+mod release;
+mod renew;
+mod rule;
+#[cfg(test)]
+mod tests;
+
+pub use acquire::Acquire;
+pub use drive::Acquired;
+pub use release::Release;
+pub use renew::{Renewal, Renewed};
+pub use rule::{Class, Holder, has_room};
+
+use crate::broker::{Entry, Expected};
+use model::time::MonoTime;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Something that tests share.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Resource {
+    /// Its name: words of letters, digits, `-` and `_`, joined by dots.
+    pub name: String,
+    /// How many may use it at once; zero is taken as one.
+    #[serde(default = "one")]
+    pub capacity: u32,
+}
+
+impl Resource {
+    /// A resource for one at a time.
+    #[must_use]
+    pub fn sole(name: impl Into<String>) -> Resource {
+        Resource { name: name.into(), capacity: 1 }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What somebody wants to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// A name that is used for this claim alone, never again.
+    pub holder: String,
+    /// Claims of one group do not exclude each other: pairs that are measured together on purpose.
+    pub group: String,
+    /// How it gets on with others.
+    pub class: Class,
+    /// What it needs; all of it or nothing.
+    pub resources: Vec<Resource>,
+    /// How long the server keeps the claim after its last heartbeat: at least 3 s.
+    pub lifetime: Nanos,
+}
+
+/// What is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The claim's name.
+    pub holder: String,
+    /// The revisions of the writes that let it in, by resource: a later holder of the same resource has a higher one.
+    pub tokens: Vec<(String, u64)>,
+    /// Revision of the last heartbeat.
+    pub heartbeat: u64,
+    /// How long the server keeps it after a heartbeat.
+    pub lifetime: Nanos,
+    /// From here on it is not held, clock of this host.
+    pub until: MonoTime,
+}
+
+impl Lease {
+    /// Whether it is held now: what it allows must not be done otherwise.
+    #[must_use]
+    pub fn is_held(&self, now: MonoTime) -> bool {
+        now < self.until
+    }
+
+    /// The fencing token: of two results about one resource, the one with the higher token began later.
+    #[must_use]
+    pub fn token(&self) -> u64 {
+        self.tokens.iter().map(|(_, token)| *token).max().unwrap_or(self.heartbeat)
+    }
+
+    /// When the next heartbeat is due, to have three within the lifetime.
+    #[must_use]
+    pub fn renew_at(&self) -> MonoTime {
+        self.until - Nanos(self.lifetime.0 / 3)
+    }
+}
+
+/// What a machine wants done with the bucket of leases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Read a key.
+    Get {
+        /// The key.
+        key: String,
+    },
+    /// Write a key.
+    Put {
+        /// The key.
+        key: String,
+        /// What to write.
+        value: Vec<u8>,
+        /// What it must be like.
+        expected: Expected,
+        /// How long it lives.
+        lifetime: Option<Nanos>,
+    },
+    /// Remove a key.
+    Remove {
+        /// The key.
+        key: String,
+        /// The write that it must still hold.
+        revision: u64,
+    },
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// What was read.
+    Entry(Option<Entry>),
+    /// The write's revision.
+    Written(u64),
+    /// The key was removed.
+    Removed,
+    /// The key was not as expected.
+    Conflict,
+    /// Nothing is known: it may have been done, or may yet be.
+    Unknown,
+}
+
+/// What a machine gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step<T> {
+    /// Have this done, and return its reply.
+    Do(Command),
+    /// It has ended.
+    End(T),
+}
+
+/// How long a holder relies on a heartbeat that it sent: the rest of the lifetime covers clocks that run apart.
+fn reliance(lifetime: Nanos) -> Nanos {
+    Nanos(lifetime.0 / 3 * 2)
+}
+
+fn heartbeat_key(holder: &str) -> String {
+    format!("beat.{holder}")
+}
+
+fn resource_key(name: &str) -> String {
+    format!("on.{name}")
+}
+
+/// The value of the heartbeat key of a holder that was taken off: it can never be renewed.
+const VOID: &[u8] = b"void";
+/// A failed write means that another one succeeded; after so many the resource is called busy.
+const MOST_CONFLICTS: u32 = 50;

@@ -1,0 +1,59 @@
+//! Who gets on with whom on one resource.
+
+use super::Resource;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// How a test gets on with others on the same resource: pScheduler's scheduling classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// It fills the link: no other exclusive or normal test beside it (throughput).
+    #[default]
+    Exclusive,
+    /// It is disturbed by a full link: no exclusive test beside it (latency).
+    Normal,
+    /// Small and brief: beside anything (RTT, path MTU, hops).
+    Background,
+    /// Background that goes on for long, with many results (continuous latency).
+    BackgroundMulti,
+}
+
+/// One of those who hold a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its claim's name.
+    pub id: String,
+    /// Those with the same word do not exclude each other.
+    pub group: String,
+    /// How it gets on with others.
+    pub class: Class,
+    /// The resource's capacity, as its claim has it.
+    pub capacity: u32,
+}
+
+/// Whether these may hold one resource together: while an exclusive test is among them, the groups of exclusive and normal tests
+/// are no more than its capacity (the least that any of them was given).
+#[must_use]
+pub fn has_room(holders: &[Holder]) -> bool {
+    let weighty: Vec<&Holder> =
+        holders.iter().filter(|each| matches!(each.class, Class::Exclusive | Class::Normal)).collect();
+    if weighty.iter().all(|each| each.class == Class::Normal) {
+        return true;
+    }
+    let groups: BTreeSet<&str> = weighty.iter().map(|each| each.group.as_str()).collect();
+    let capacity = weighty.iter().map(|each| each.capacity.max(1)).min().unwrap_or(1);
+    groups.len() <= capacity as usize
+}
+
+impl super::Claim {
+    /// This claim as a holder of one of its resources.
+    pub(super) fn holder_of(&self, resource: &Resource) -> Holder {
+        Holder {
+            id: self.holder.clone(),
+            group: self.group.clone(),
+            class: self.class,
+            capacity: resource.capacity.max(1),
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Leases under every interleaving: commands that are late, lost or done without an answer, old answers, holders that die.
+
+use super::acquire::Outcome;
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const LIFETIME: Nanos = Nanos::from_secs(3);
+
+/// A store with a clock, which may answer with what was true before.
+#[derive(Default)]
+struct Store {
+    now: MonoTime,
+    revision: u64,
+    keys: BTreeMap<String, (Entry, Option<MonoTime>)>,
+    before: BTreeMap<String, Option<Entry>>,
+}
+
+impl Store {
+    fn advance(&mut self, span: Nanos) {
+        self.now += span;
+        let gone: Vec<String> = self
+            .keys
+            .iter()
+            .filter(|(_, (_, vanishes))| vanishes.is_some_and(|end| self.now >= end))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in gone {
+            self.change(&key, None);
+        }
+    }
+
+    fn change(&mut self, key: &str, to: Option<(Entry, Option<MonoTime>)>) {
+        let before = self.keys.get(key).map(|(entry, _)| entry.clone());
+        self.before.insert(key.to_owned(), before);
+        match to {
+            Some(to) => self.keys.insert(key.to_owned(), to),
+            None => self.keys.remove(key),
+        };
+    }
+
+    fn get(&self, key: &str, is_stale: bool) -> Option<Entry> {
+        let current = self.keys.get(key).map(|(entry, _)| entry.clone());
+        if is_stale { self.before.get(key).cloned().unwrap_or(current) } else { current }
+    }
+
+    fn apply(&mut self, command: &Command, is_stale: bool) -> Reply {
+        match command {
+            Command::Get { key } => Reply::Entry(self.get(key, is_stale)),
+            Command::Put { key, value, expected, lifetime } => {
+                let found = self.get(key, false).map(|entry| entry.revision);
+                let fits = match expected {
+                    Expected::Absent => found.is_none(),
+                    Expected::Revision(revision) => found == Some(*revision),
+                    Expected::Anything => true,
+                };
+                if !fits {
+                    return Reply::Conflict;
+                }
+                self.revision += 1;
+                let entry = Entry { value: value.clone(), revision: self.revision };
+                self.change(key, Some((entry, lifetime.map(|span| self.now + span))));
+                Reply::Written(self.revision)
+            }
+            Command::Remove { key, revision } => {
+                if self.get(key, false).is_none_or(|entry| entry.revision != *revision) {
+                    return Reply::Conflict;
+                }
+                self.change(key, None);
+                Reply::Removed
+            }
+        }
+    }
+}
+
+enum State {
+    Idle,
+    Acquiring(Box<Acquire>, Command),
+    Holding(Lease, Renewal, Option<Command>),
+    Releasing(Release, Command),
+}
+
+struct Contender {
+    name: String,
+    claims: u32,
+    claim: Option<Claim>,
+    state: State,
+}
+
+impl Contender {
+    fn start(&mut self, choice: u8, now: MonoTime) {
+        match &mut self.state {
+            State::Idle => {
+                self.claims += 1;
+                let claim = claim(&format!("{}-{}", self.name, self.claims), choice);
+                self.claim = Some(claim.clone());
+                let mut machine = Box::new(Acquire::new(claim));
+                if let Step::Do(command) = machine.next(None, now) {
+                    self.state = State::Acquiring(machine, command);
+                }
+            }
+            State::Holding(lease, renewal, waiting @ None) => match renewal.next(lease, None, now) {
+                Step::Do(command) => *waiting = Some(command),
+                Step::End(_) => self.state = State::Idle,
+            },
+            _ => {}
+        }
+    }
+
+    fn release(&mut self) {
+        if let State::Holding(lease, _, _) = &self.state {
+            let names = lease.tokens.iter().map(|(name, _)| name.clone()).collect();
+            let mut machine = Release::new(&lease.holder, names, lease.heartbeat);
+            self.state = match machine.next(None) {
+                Step::Do(command) => State::Releasing(machine, command),
+                Step::End(_) => State::Idle,
+            };
+        }
+    }
+
+    fn command(&self) -> Option<&Command> {
+        match &self.state {
+            State::Idle => None,
+            State::Acquiring(_, command) | State::Releasing(_, command) => Some(command),
+            State::Holding(_, _, command) => command.as_ref(),
+        }
+    }
+
+    fn reply(&mut self, reply: Reply, now: MonoTime) {
+        self.state = match std::mem::replace(&mut self.state, State::Idle) {
+            State::Idle => State::Idle,
+            State::Acquiring(mut machine, _) => match machine.next(Some(reply), now) {
+                Step::Do(command) => State::Acquiring(machine, command),
+                Step::End(Outcome::Held(lease)) => State::Holding(lease, Renewal::default(), None),
+                Step::End(_) => State::Idle,
+            },
+            State::Holding(mut lease, mut renewal, _) => match renewal.next(&mut lease, Some(reply), now) {
+                Step::Do(command) => State::Holding(lease, renewal, Some(command)),
+                Step::End(Renewed::Lost) => State::Idle,
+                Step::End(_) => State::Holding(lease, renewal, None),
+            },
+            State::Releasing(mut machine, _) => match machine.next(Some(reply)) {
+                Step::Do(command) => State::Releasing(machine, command),
+                Step::End(_) => State::Idle,
+            },
+        };
+    }
+
+    /// What it believes to hold now.
+    fn held(&self, now: MonoTime) -> Option<(&Claim, &Lease)> {
+        match (&self.state, &self.claim) {
+            (State::Holding(lease, _, _), Some(claim)) if lease.is_held(now) => Some((claim, lease)),
+            _ => None,
+        }
+    }
+}
+
+fn claim(holder: &str, choice: u8) -> Claim {
+    let class =
+        [Class::Exclusive, Class::Exclusive, Class::Normal, Class::Background][usize::from(choice % 4)];
+    let resources = [Resource::sole("c"), Resource { name: "b".into(), capacity: 2 }, Resource::sole("a")];
+    let wanted = usize::from(choice / 4 % 8);
+    let chosen = resources.into_iter().enumerate().filter(|(bit, _)| wanted == 0 || wanted >> bit & 1 == 1);
+    let group = if choice >= 224 { "together".to_owned() } else { holder.to_owned() };
+    let resources = chosen.map(|(_, resource)| resource).collect();
+    Claim { holder: holder.to_owned(), group, class, resources, lifetime: LIFETIME }
+}
+
+struct World {
+    store: Store,
+    contenders: Vec<Contender>,
+    /// Commands on their way, of which nobody awaits the answer any more.
+    late: Vec<Command>,
+}
+
+impl World {
+    fn new(contenders: usize) -> World {
+        let contender =
+            |number| Contender { name: format!("h{number}"), claims: 0, claim: None, state: State::Idle };
+        World {
+            store: Store::default(),
+            contenders: (0..contenders).map(contender).collect(),
+            late: Vec::new(),
+        }
+    }
+
+    fn happen(&mut self, kind: u8, who: usize, amount: u8) {
+        let now = self.store.now;
+        let contender = &mut self.contenders[who];
+        let command = contender.command().cloned();
+        match (kind, command) {
+            (0, _) => self.store.advance(Nanos::from_millis(u64::from(amount) * 10)),
+            (1..=5, Some(command)) => {
+                let reply = self.store.apply(&command, kind == 5);
+                contender.reply(reply, now);
+            }
+            (6, Some(command)) => {
+                self.late.push(command);
+                contender.reply(Reply::Unknown, now);
+            }
+            (7, Some(command)) => {
+                self.store.apply(&command, false);
+                contender.reply(Reply::Unknown, now);
+            }
+            (8, _) if !self.late.is_empty() => {
+                let command = self.late.swap_remove(usize::from(amount) % self.late.len());
+                self.store.apply(&command, false);
+            }
+            (9, command) if amount < 40 => {
+                self.late.extend(command);
+                contender.state = State::Idle;
+            }
+            (10, _) => contender.release(),
+            (_, None) => contender.start(amount, now),
+            _ => {}
+        }
+    }
+
+    fn assert_nothing_is_held_twice(&self) {
+        let now = self.store.now;
+        for name in ["a", "b", "c"] {
+            let mut holders = Vec::new();
+            for (claim, _) in self.contenders.iter().filter_map(|each| each.held(now)) {
+                let resource = claim.resources.iter().find(|resource| resource.name == name);
+                holders.extend(resource.map(|resource| claim.holder_of(resource)));
+            }
+            assert!(has_room(&holders), "{name} is held by {holders:#?}");
+        }
+    }
+
+    /// Every pending command is carried out, in turn.
+    fn settle(&mut self) {
+        for _ in 0..200 {
+            for contender in &mut self.contenders {
+                if let Some(command) = contender.command().cloned() {
+                    let reply = self.store.apply(&command, false);
+                    contender.reply(reply, self.store.now);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn no_resource_is_held_beyond_its_capacity(
+        events in proptest::collection::vec((0_u8..13, 0_usize..4, any::<u8>()), 1..400),
+    ) {
+        let mut world = World::new(4);
+        let mut admitted: BTreeMap<String, u64> = BTreeMap::new();
+        for (kind, who, amount) in events {
+            let held_before = world.contenders[who].held(world.store.now).is_some();
+            world.happen(kind, who, amount);
+            world.assert_nothing_is_held_twice();
+            let contender = &world.contenders[who];
+            if let (false, Some((claim, lease))) = (held_before, contender.held(world.store.now)) {
+                // The fencing token of a resource for one at a time only grows.
+                let is_sole = claim.class == Class::Exclusive && claim.group == claim.holder;
+                for (name, token) in lease.tokens.iter().filter(|(name, _)| is_sole && name != "b") {
+                    let last = admitted.insert(name.clone(), *token);
+                    prop_assert!(last.is_none_or(|last| last < *token));
+                }
+            }
+        }
+    }
+
+    /// Whatever happened before, a resource is free again when its holders are gone for a lifetime.
+    #[test]
+    fn what_the_dead_held_is_free_after_a_lifetime(
+        events in proptest::collection::vec((0_u8..13, 0_usize..4, any::<u8>()), 1..200),
+    ) {
+        let mut world = World::new(5);
+        for (kind, who, amount) in events {
+            world.happen(kind, who, amount);
+        }
+        world.contenders.truncate(4);
+        world.contenders.iter_mut().for_each(|each| each.state = State::Idle);
+        world.store.advance(LIFETIME);
+        world.contenders.push(Contender { name: "heir".into(), claims: 0, claim: None, state: State::Idle });
+        world.contenders[4].start(0, world.store.now);
+        world.settle();
+        prop_assert!(world.contenders[4].held(world.store.now).is_some());
+    }
+}
+
+#[test]
+fn classes_get_on_as_in_pscheduler() {
+    let of = |class, group: &str, capacity| Holder {
+        id: group.to_owned(),
+        group: group.to_owned(),
+        class,
+        capacity,
+    };
+    use Class::{Background, BackgroundMulti, Exclusive, Normal};
+    for (one, other, expected) in [
+        (Exclusive, Exclusive, false),
+        (Exclusive, Normal, false),
+        (Exclusive, Background, true),
+        (Exclusive, BackgroundMulti, true),
+        (Normal, Normal, true),
+        (Normal, Background, true),
+        (Background, BackgroundMulti, true),
+    ] {
+        assert_eq!(has_room(&[of(one, "x", 1), of(other, "y", 1)]), expected, "{one:?} {other:?}");
+        assert_eq!(has_room(&[of(other, "y", 1), of(one, "x", 1)]), expected, "{other:?} {one:?}");
+        assert!(has_room(&[of(one, "x", 1), of(other, "x", 1)]), "one group");
+    }
+    assert!(has_room(&[of(Exclusive, "x", 2), of(Exclusive, "y", 2)]));
+    assert!(!has_room(&[of(Exclusive, "x", 2), of(Exclusive, "y", 1)]), "the least capacity counts");
+}
+
+/// A list that another version wrote is not taken for an empty one.
+#[test]
+fn an_unreadable_list_blocks() {
+    let mut world = World::new(1);
+    world.store.revision = 1;
+    let entry = Entry { value: b"[{\"new\":1}]".to_vec(), revision: 1 };
+    world.store.change("on.a", Some((entry, None)));
+    world.contenders[0].start(16, MonoTime::ZERO);
+    world.settle();
+    assert!(matches!(world.contenders[0].state, State::Idle));
+}

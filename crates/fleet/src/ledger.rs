@@ -1,0 +1,223 @@
+//! The runs that are expected: none may vanish in silence.
+//!
+//! A run that is neither done nor failed when its deadline has passed is missed, with the last reason that was noted for it.
+//! A result that comes after that is taken all the same, and once.
+
+use model::time::WallTime;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What is known of one expected run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerRow {
+    /// What is measured: `ams -> fra`.
+    pub title: String,
+    /// When it is due.
+    pub due: WallTime,
+    /// Until when it must have ended.
+    pub deadline: WallTime,
+    /// How it stands.
+    pub state: RunState,
+}
+
+/// How a run stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum RunState {
+    /// It has not begun; `note` is the last known reason why.
+    Expected {
+        /// The reason; empty: none is known.
+        note: String,
+    },
+    /// An agent works on it.
+    Running {
+        /// The agent.
+        agent: String,
+    },
+    /// Its result is there.
+    Done,
+    /// Its result is there and must not be trusted.
+    Void {
+        /// Why not.
+        reason: String,
+    },
+    /// It could not be measured.
+    Failed {
+        /// Why not.
+        reason: String,
+    },
+    /// Nothing came by its deadline.
+    Missed {
+        /// What is known of why.
+        reason: String,
+    },
+}
+
+impl RunState {
+    /// Whether nothing more is awaited.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        !matches!(self, RunState::Expected { .. } | RunState::Running { .. })
+    }
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            RunState::Expected { .. } => "expected",
+            RunState::Running { .. } => "running",
+            RunState::Done => "done",
+            RunState::Void { .. } => "void",
+            RunState::Failed { .. } => "failed",
+            RunState::Missed { .. } => "missed",
+        }
+    }
+
+    /// Why it stands so, where there is a reason.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            RunState::Expected { note: reason }
+            | RunState::Void { reason }
+            | RunState::Failed { reason }
+            | RunState::Missed { reason } => Some(reason.as_str()).filter(|reason| !reason.is_empty()),
+            RunState::Running { .. } | RunState::Done => None,
+        }
+    }
+}
+
+/// All runs that are expected, by their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    rows: BTreeMap<String, LedgerRow>,
+}
+
+impl Ledger {
+    /// Expects a run; one that is already expected stays as it is.
+    pub fn expect(&mut self, run: &str, title: &str, due: WallTime, deadline: WallTime) {
+        let state = RunState::Expected { note: String::new() };
+        let row = LedgerRow { title: title.to_owned(), due, deadline, state };
+        self.rows.entry(run.to_owned()).or_insert(row);
+    }
+
+    /// Notes why a run has not begun. What has ended is left alone.
+    pub fn note(&mut self, run: &str, note: &str) {
+        if let Some(row) = self.rows.get_mut(run).filter(|row| !row.state.is_final()) {
+            row.state = RunState::Expected { note: note.to_owned() };
+        }
+    }
+
+    /// An agent works on a run. What has ended is left alone.
+    pub fn running(&mut self, run: &str, agent: &str) {
+        if let Some(row) = self.rows.get_mut(run).filter(|row| !row.state.is_final()) {
+            row.state = RunState::Running { agent: agent.to_owned() };
+        }
+    }
+
+    /// A run has ended in a state that is final. Returns whether this is new: the first end counts, but a result that comes after the run
+    /// was called missed takes that word's place.
+    pub fn end(&mut self, run: &str, state: RunState) -> bool {
+        let Some(row) = self.rows.get_mut(run) else { return false };
+        if row.state.is_final() && !matches!(row.state, RunState::Missed { .. }) || !state.is_final() {
+            return false;
+        }
+        row.state = state;
+        true
+    }
+
+    /// Calls those missed whose deadline has passed, and returns their names.
+    pub fn sweep(&mut self, now: WallTime) -> Vec<String> {
+        let late = self.rows.iter_mut().filter(|(_, row)| !row.state.is_final() && now > row.deadline);
+        late.map(|(run, row)| {
+            let reason = match &row.state {
+                RunState::Running { agent } => format!("{agent} began it and did not report its end"),
+                state => state.reason().unwrap_or("no agent has taken it").to_owned(),
+            };
+            row.state = RunState::Missed { reason };
+            run.clone()
+        })
+        .collect()
+    }
+
+    /// One run.
+    #[must_use]
+    pub fn row(&self, run: &str) -> Option<&LedgerRow> {
+        self.rows.get(run)
+    }
+
+    /// All runs, by name.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &LedgerRow)> {
+        self.rows.iter().map(|(run, row)| (run.as_str(), row))
+    }
+
+    /// Whether nothing more is awaited.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.rows.values().all(|row| row.state.is_final())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::units::Nanos;
+    use proptest::prelude::*;
+
+    const DUE: WallTime = WallTime(1_000);
+    const DEADLINE: WallTime = WallTime(2_000);
+
+    #[test]
+    fn silence_is_missed_with_what_is_known_of_it() {
+        let mut ledger = Ledger::default();
+        for run in ["a", "b", "c", "d"] {
+            ledger.expect(run, "ams -> fra", DUE, DEADLINE);
+        }
+        ledger.note("b", "fra was last heard 40 s ago");
+        ledger.running("c", "ams");
+        assert!(ledger.end("d", RunState::Done));
+        assert!(ledger.sweep(DEADLINE).is_empty(), "the deadline itself is in time");
+        assert_eq!(ledger.sweep(DEADLINE + Nanos(1)), ["a", "b", "c"]);
+        let reason = |run| ledger.row(run).and_then(|row| row.state.reason()).unwrap_or_default().to_owned();
+        assert_eq!(reason("a"), "no agent has taken it");
+        assert_eq!(reason("b"), "fra was last heard 40 s ago");
+        assert_eq!(reason("c"), "ams began it and did not report its end");
+        assert!(ledger.is_complete());
+    }
+
+    #[test]
+    fn a_late_result_counts_once() {
+        let mut ledger = Ledger::default();
+        ledger.expect("a", "ams -> fra", DUE, DEADLINE);
+        ledger.sweep(WallTime(3_000));
+        assert!(ledger.end("a", RunState::Done));
+        assert!(!ledger.end("a", RunState::Done));
+        assert!(!ledger.end("a", RunState::Failed { reason: "again".into() }));
+        assert!(!ledger.end("unknown", RunState::Done));
+        assert_eq!(ledger.row("a").map(|row| row.state.word()), Some("done"));
+    }
+
+    proptest! {
+        /// However events fall, each run ends in one final state once its deadline has passed.
+        #[test]
+        fn every_run_ends(events in proptest::collection::vec((0_usize..5, 0_u8..6), 0..60)) {
+            let runs = ["a", "b", "c", "d", "e"];
+            let mut ledger = Ledger::default();
+            runs.iter().for_each(|run| ledger.expect(run, run, DUE, DEADLINE));
+            let mut ends = [0; 5];
+            for (run, event) in events {
+                let name = runs[run];
+                match event {
+                    0 => ledger.note(name, "not yet"),
+                    1 => ledger.running(name, "ams"),
+                    2 => ends[run] += usize::from(ledger.end(name, RunState::Done)),
+                    3 => ends[run] += usize::from(ledger.end(name, RunState::Failed { reason: "no route".into() })),
+                    4 => ledger.expect(name, "again", DUE, WallTime(9_000)),
+                    _ => { ledger.sweep(WallTime(1_500)); }
+                }
+            }
+            ledger.sweep(WallTime(2_001));
+            prop_assert!(ledger.is_complete());
+            prop_assert!(ends.iter().all(|count| *count <= 1));
+        }
+    }
+}

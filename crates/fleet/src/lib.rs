@@ -1,0 +1,61 @@
+//! Many hosts: who measures what, when, and without disturbing whom. Coordination only: what is measured is an opaque job, and
+//! this crate knows no engine.
+//!
+//! Agents hold leases on the resources of a job while they carry it out; everything they share lies with a broker, which is
+//! this process ([`broker::local`]) or a NATS server ([`broker::nats`]).
+//!
+//! ```
+//! use model::time::MonoTime;
+//! use model::units::Nanos;
+//! use pathmeter_fleet::broker::local::Local;
+//! use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Resource};
+//!
+//! let broker = Local::default();
+//! let clock = || MonoTime::ZERO;
+//! let claim = |holder: &str| Claim {
+//!     holder: holder.into(),
+//!     group: holder.into(),
+//!     class: Class::Exclusive,
+//!     resources: vec![Resource::sole("nic.ams.eth0"), Resource::sole("nic.fra.eth0")],
+//!     lifetime: Nanos::from_secs(6),
+//! };
+//! let Acquired::Held(lease) = Lease::acquire(&broker, claim("run-1"), &clock)? else { panic!("it was free") };
+//! assert!(matches!(Lease::acquire(&broker, claim("run-2"), &clock)?, Acquired::Blocked { .. }));
+//! assert!(lease.release(&broker)?);
+//! assert!(matches!(Lease::acquire(&broker, claim("run-3"), &clock)?, Acquired::Held(_)));
+//! # Ok::<(), pathmeter_fleet::FleetError>(())
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`rounds`] | which pairs run at the same time: tournament, edge colouring, how long it takes |
+//! | [`lease`] | who may use which resource now |
+//! | [`schedule`] | when a job repeats |
+//! | [`ledger`] | the runs that are expected, and what became of each |
+//! | [`mesh`], [`job`] | what a mesh measures: rounds of runs, each a job for an agent, and what came of it |
+//! | [`coordinator`], [`results`] | the loop that hands rounds out and takes outcomes, and a file for them |
+//! | [`agent`], [`spool`] | the loop that carries jobs out, and what it keeps on its disk |
+//! | [`group`] | pairs that start at the same time |
+//! | [`clock`] | the clocks of a host, which a test can replace |
+//! | [`broker`] | what all of it stands on: keys, messages, logs; in this process, or a NATS server |
+//! | `setup` | the files of a mesh's server: configuration, keys, certificates |
+//! | [`FleetError`] | why something cannot be done, and the way out |
+
+pub mod agent;
+pub mod broker;
+pub mod clock;
+pub mod coordinator;
+mod error;
+pub mod group;
+pub mod job;
+pub mod lease;
+pub mod ledger;
+pub mod mesh;
+pub mod results;
+pub mod rounds;
+pub mod schedule;
+#[cfg(feature = "nats")]
+pub mod setup;
+pub mod spool;
+
+pub use error::{FleetError, Result, check_name};

@@ -1,0 +1,202 @@
+//! What a mesh measures: rounds of runs, and runs beside them.
+
+use crate::job::{AgentJob, run_name};
+use crate::lease::{Class, Resource};
+use crate::rounds::{Pair, Rounds, SharedLink, colour, tournament};
+use model::time::WallTime;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A place that measures: an agent and what its runs need.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// The agent's name.
+    pub agent: String,
+    /// What each of its runs needs: its interface, the uplink of its site.
+    pub resources: Vec<Resource>,
+}
+
+impl Site {
+    /// A site whose agent has one interface for its runs.
+    #[must_use]
+    pub fn sole(agent: impl Into<String>) -> Site {
+        let agent = agent.into();
+        let resources = vec![Resource::sole(format!("nic.{agent}"))];
+        Site { agent, resources }
+    }
+}
+
+/// A link that several pairs share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crossing {
+    /// The link, and how many runs it carries at once.
+    pub link: Resource,
+    /// The pairs that cross it, by agents.
+    pub pairs: Vec<(String, String)>,
+}
+
+/// One run of a pair, as it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunRequest {
+    /// Which end carries it out.
+    pub agent: String,
+    /// What is measured, for people.
+    pub title: String,
+    /// What tells it from the pair's other runs: `up`.
+    pub part: String,
+    /// How it gets on with others.
+    pub class: Class,
+    /// How long it takes.
+    pub span: Nanos,
+    /// What to measure.
+    pub body: String,
+}
+
+/// A run and its agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedRun {
+    /// Who carries it out.
+    pub agent: String,
+    /// The run; its deadline is set when it is handed out.
+    pub job: AgentJob,
+}
+
+/// What a mesh measures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeshPlan {
+    /// Runs that are handed out together, round after round.
+    pub rounds: Vec<Vec<PlannedRun>>,
+    /// Runs that disturb nobody, handed out at the begin.
+    pub background: Vec<PlannedRun>,
+    /// How much longer than planned a round may take before its runs are missed.
+    pub grace: Nanos,
+}
+
+impl MeshPlan {
+    /// Plans every pair (`pairs`: only these) of sites. `mesh` names this occurrence and nothing else ever: runs are named after
+    /// it. `runs` gives the runs of a pair; those of class background are put beside the rounds.
+    #[must_use]
+    pub fn new(
+        mesh: &str,
+        sites: &[Site],
+        pairs: Option<&[Pair]>,
+        crossings: &[Crossing],
+        runs: impl Fn(&Site, &Site) -> Vec<RunRequest>,
+    ) -> MeshPlan {
+        let shared: Vec<SharedLink> = crossings.iter().map(|crossing| shared_link(sites, crossing)).collect();
+        let rounds: Rounds = match pairs {
+            None if shared.is_empty() => tournament(sites.len()),
+            None => colour(sites.len(), &tournament(sites.len()).concat(), &shared),
+            Some(pairs) => colour(sites.len(), pairs, &shared),
+        };
+        let mut plan = MeshPlan { grace: Nanos::from_secs(60), ..MeshPlan::default() };
+        for round in rounds {
+            let mut weighty = Vec::new();
+            for pair in round {
+                let (a, b) = (&sites[pair.a], &sites[pair.b]);
+                let crossed = crossings.iter().zip(&shared).filter(|(_, link)| link.pairs.contains(&pair));
+                let links: Vec<Resource> = crossed.map(|(crossing, _)| crossing.link.clone()).collect();
+                for request in runs(a, b) {
+                    let run = planned(mesh, (a, b), &links, request);
+                    let is_light = matches!(run.job.class, Class::Background | Class::BackgroundMulti);
+                    if is_light { plan.background.push(run) } else { weighty.push(run) }
+                }
+            }
+            plan.rounds.push(weighty);
+        }
+        plan
+    }
+
+    /// How long the rounds take: in each, the agent with the most to do.
+    #[must_use]
+    pub fn duration(&self) -> Nanos {
+        self.rounds.iter().map(|round| span_of(round)).fold(Nanos::ZERO, Nanos::saturating_add)
+    }
+
+    /// How many runs it has.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.rounds.iter().map(Vec::len).sum::<usize>() + self.background.len()
+    }
+}
+
+/// How long a round takes: runs of one agent follow one another.
+pub(crate) fn span_of(round: &[PlannedRun]) -> Nanos {
+    let mut spans: std::collections::HashMap<&str, Nanos> = std::collections::HashMap::new();
+    for run in round {
+        let span = spans.entry(&run.agent).or_default();
+        *span = span.saturating_add(run.job.span);
+    }
+    spans.into_values().max().unwrap_or(Nanos::ZERO)
+}
+
+fn shared_link(sites: &[Site], crossing: &Crossing) -> SharedLink {
+    let number = |agent: &str| sites.iter().position(|site| site.agent == agent);
+    let pairs = crossing.pairs.iter().filter_map(|(a, b)| Pair::new(number(a)?, number(b)?));
+    SharedLink { pairs: pairs.collect(), capacity: crossing.link.capacity as usize }
+}
+
+fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunRequest) -> PlannedRun {
+    let resources = a.resources.iter().chain(&b.resources).chain(links).cloned().collect();
+    let job = AgentJob {
+        run: run_name(&[mesh, &a.agent, &b.agent, &request.part]),
+        title: request.title,
+        class: request.class,
+        resources,
+        group: String::new(),
+        span: request.span,
+        deadline: WallTime(0),
+        body: request.body,
+    };
+    PlannedRun { agent: request.agent, job }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(agent: &str, part: &str, class: Class) -> RunRequest {
+        let span = Nanos::from_secs(12);
+        RunRequest {
+            agent: agent.into(),
+            title: String::new(),
+            part: part.into(),
+            class,
+            span,
+            body: String::new(),
+        }
+    }
+
+    fn both_ways(a: &Site, _: &Site) -> Vec<RunRequest> {
+        ["up", "down"].map(|part| request(&a.agent, part, Class::Exclusive)).to_vec()
+    }
+
+    #[test]
+    fn a_mesh_of_a_hundred_sites_takes_39_6_minutes() {
+        let sites: Vec<Site> = (0..100).map(|number| Site::sole(format!("s{number}"))).collect();
+        let plan = MeshPlan::new("m", &sites, None, &[], both_ways);
+        assert_eq!((plan.rounds.len(), plan.runs()), (99, 9900));
+        assert_eq!(plan.duration(), Nanos::from_secs(99 * 24));
+        let names: std::collections::HashSet<&str> =
+            plan.rounds.iter().flatten().map(|run| run.job.run.as_str()).collect();
+        assert_eq!(names.len(), 9900);
+    }
+
+    #[test]
+    fn shared_links_are_kept_and_light_runs_stand_beside() {
+        let sites: Vec<Site> = ["a", "b", "c", "d"].map(Site::sole).to_vec();
+        let pairs = vec![("a".to_owned(), "b".to_owned()), ("c".to_owned(), "d".to_owned())];
+        let backbone = Crossing { link: Resource::sole("link.backbone"), pairs };
+        let runs = |a: &Site, _: &Site| {
+            vec![request(&a.agent, "up", Class::Exclusive), request(&a.agent, "rtt", Class::Background)]
+        };
+        let plan = MeshPlan::new("m", &sites, None, &[backbone], runs);
+        assert_eq!(plan.background.len(), 6);
+        for round in &plan.rounds {
+            let crossing =
+                round.iter().filter(|run| run.job.resources.contains(&Resource::sole("link.backbone")));
+            assert!(crossing.count() <= 1);
+        }
+        assert_eq!(plan.rounds.iter().map(Vec::len).sum::<usize>(), 6);
+    }
+}

@@ -1,0 +1,238 @@
+//! The files of a mesh's server: configuration, keys and certificates, with exactly the rights that each agent needs.
+
+use crate::error::{FleetError, Result, check_name};
+use nkeys::KeyPair;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose,
+};
+use std::fmt::Write as _;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// What to set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeshSetup {
+    /// The agents, by name: each gets a key of its own.
+    pub agents: Vec<String>,
+    /// Address and port on which the server listens: `0.0.0.0:4222`; port `-1` lets the system choose.
+    pub listen: String,
+    /// Names and addresses by which agents reach the server; with none of them it speaks without TLS.
+    pub names: Vec<String>,
+}
+
+/// The files that were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeshFiles {
+    /// The server's configuration: `nats-server -c` takes it.
+    pub configuration: PathBuf,
+    /// The certificate that clients trust; without TLS none.
+    pub authority: Option<PathBuf>,
+    /// The coordinator's key.
+    pub coordinator: PathBuf,
+    /// Each agent's name and key.
+    pub agents: Vec<(String, PathBuf)>,
+}
+
+/// The name of the coordinator among the users of the server.
+pub const COORDINATOR: &str = "coordinator";
+
+impl MeshSetup {
+    /// Writes all files into a folder that is made for them; keys can be read by this user alone.
+    ///
+    /// # Errors
+    /// A name that cannot be used, or twice; the folder exists with a configuration already; a file cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<MeshFiles> {
+        self.check()?;
+        make_folder(folder)?;
+        make_folder(&folder.join("keys"))?;
+        let configuration = folder.join("server.conf");
+        let mut users = Vec::new();
+        let mut user = |name: &str, rights: Rights| -> Result<PathBuf> {
+            let (seed, public) = new_key()?;
+            let file = folder.join("keys").join(format!("{name}.seed"));
+            write_new(&file, &format!("{seed}\n"), 0o600)?;
+            users.push(user_block(&public, &rights));
+            Ok(file)
+        };
+        let coordinator = user(COORDINATOR, Rights::of_coordinator())?;
+        let named = |name: &String| Ok((name.clone(), user(name, Rights::of_agent(name))?));
+        let agents = self.agents.iter().map(named).collect::<Result<Vec<_>>>()?;
+        let authority = if self.names.is_empty() { None } else { Some(certificates(folder, &self.names)?) };
+        write_new(&configuration, &self.configuration(folder, &users, authority.is_some()), 0o600)?;
+        Ok(MeshFiles { configuration, authority, coordinator, agents })
+    }
+
+    fn check(&self) -> Result<()> {
+        let mut names = std::collections::BTreeSet::from([COORDINATOR]);
+        for name in &self.agents {
+            check_name("an agent", name)?;
+            if !names.insert(name) {
+                return Err(FleetError::Name { what: "two users of the mesh", name: name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn configuration(&self, folder: &Path, users: &[String], has_tls: bool) -> String {
+        let quoted =
+            |file: &str| serde_json::Value::from(folder.join(file).display().to_string()).to_string();
+        let mut text = format!(
+            "# Written by `pathmeter mesh init`.\n\
+             listen: \"{}\"\n\
+             server_name: \"pathmeter\"\n\
+             # The document of a run is one message.\n\
+             max_payload: 8MB\n\
+             jetstream {{\n    store_dir: {}\n    # What was confirmed is on the disk.\n    sync_interval: always\n}}\n",
+            self.listen,
+            quoted("jetstream"),
+        );
+        if has_tls {
+            let (certificate, key) = (quoted("server.pem"), quoted("server.key"));
+            let _ = write!(
+                text,
+                "tls {{\n    cert_file: {certificate}\n    key_file: {key}\n    timeout: 5\n}}\n"
+            );
+        }
+        let _ = write!(text, "authorization {{\n    users = [\n{}    ]\n}}\n", users.concat());
+        text
+    }
+}
+
+/// The subjects of one user.
+struct Rights {
+    publish: Vec<String>,
+    subscribe: Vec<String>,
+}
+
+impl Rights {
+    fn of_coordinator() -> Rights {
+        let publish = ["pm.>", "$JS.API.>", "$JS.ACK.>"].map(str::to_owned).to_vec();
+        Rights { publish, subscribe: vec![format!("_INBOX_{COORDINATOR}.>"), "pm.>".to_owned()] }
+    }
+
+    /// An agent may take its own jobs, report as itself and share leases; it sees nobody else's jobs or results.
+    fn of_agent(name: &str) -> Rights {
+        let publish = vec![
+            "pm.lease.>".to_owned(),
+            format!("pm.agent.{name}"),
+            format!("pm.outcome.{name}"),
+            "pm.sink".to_owned(),
+            "$JS.API.STREAM.MSG.GET.PM_LEASE".to_owned(),
+            "$JS.API.STREAM.MSG.DELETE.PM_LEASE".to_owned(),
+            format!("$JS.API.CONSUMER.CREATE.PM_JOB.{name}.pm.job.{name}"),
+            format!("$JS.API.CONSUMER.MSG.NEXT.PM_JOB.{name}"),
+            format!("$JS.ACK.PM_JOB.{name}.>"),
+        ];
+        Rights {
+            publish,
+            subscribe: vec![format!("_INBOX_{name}.>"), format!("pm.cmd.{name}"), "pm.go.>".to_owned()],
+        }
+    }
+}
+
+fn user_block(public: &str, rights: &Rights) -> String {
+    let list = |subjects: &[String]| serde_json::Value::from(subjects.to_vec()).to_string();
+    format!(
+        "        {{\n            nkey: {public}\n            permissions: {{\n                publish: {{ allow: {} }}\n                \
+         subscribe: {{ allow: {} }}\n                allow_responses: true\n            }}\n        }}\n",
+        list(&rights.publish),
+        list(&rights.subscribe),
+    )
+}
+
+fn new_key() -> Result<(String, String)> {
+    let pair = KeyPair::new_user();
+    let seed = pair.seed().map_err(|error| FleetError::malformed("a new key", error))?;
+    Ok((seed, pair.public_key()))
+}
+
+/// An authority of this mesh alone, and a certificate of its server; returns the authority's file.
+fn certificates(folder: &Path, names: &[String]) -> Result<PathBuf> {
+    let fault = |error: rcgen::Error| FleetError::malformed("the server's names", error);
+    let mut ours = CertificateParams::new(Vec::new()).map_err(fault)?;
+    ours.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    ours.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    ours.distinguished_name.push(rcgen::DnType::CommonName, "pathmeter mesh");
+    let issuer =
+        CertifiedIssuer::self_signed(ours, rcgen::KeyPair::generate().map_err(fault)?).map_err(fault)?;
+    let mut servers = CertificateParams::new(names.to_vec()).map_err(fault)?;
+    servers.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = rcgen::KeyPair::generate().map_err(fault)?;
+    let certificate = servers.signed_by(&key, &issuer).map_err(fault)?;
+    let authority = folder.join("ca.pem");
+    write_new(&authority, &issuer.pem(), 0o644)?;
+    write_new(&folder.join("server.pem"), &certificate.pem(), 0o644)?;
+    write_new(&folder.join("server.key"), &key.serialize_pem(), 0o600)?;
+    Ok(authority)
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| FleetError::File { operation: "make the folder", file: folder.to_owned(), source })
+}
+
+/// Writes a file that must not exist: a key is never overwritten.
+fn write_new(file: &Path, text: &str, mode: u32) -> Result<()> {
+    let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(file);
+    let written =
+        opened.and_then(|mut opened| opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all()));
+    written.map_err(|source| FleetError::File { operation: "write", file: file.to_owned(), source })
+}
+
+/// Reads a key that [`MeshSetup::write`] wrote.
+///
+/// # Errors
+/// The file cannot be read, or holds no seed of a user.
+pub fn read_seed(file: &Path) -> Result<String> {
+    let text = std::fs::read_to_string(file);
+    let text =
+        text.map_err(|source| FleetError::File { operation: "read the key", file: file.to_owned(), source })?;
+    let seed = text.trim().to_owned();
+    KeyPair::from_seed(&seed)
+        .map_err(|error| FleetError::malformed("the key", format!("{}: {error}", file.display())))?;
+    Ok(seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn setup(agents: &[&str]) -> MeshSetup {
+        let agents = agents.iter().map(|name| (*name).to_owned()).collect();
+        MeshSetup { agents, listen: "127.0.0.1:-1".to_owned(), names: vec!["localhost".to_owned()] }
+    }
+
+    #[test]
+    fn keys_are_private_and_never_overwritten() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = setup(&["ams", "fra"]).write(folder.path()).expect("written");
+        for (_, key) in &files.agents {
+            assert_eq!(std::fs::metadata(key).expect("a key").permissions().mode() & 0o777, 0o600);
+            assert!(read_seed(key).expect("a seed").starts_with("SU"));
+        }
+        let before = std::fs::read(&files.coordinator).expect("a key");
+        setup(&["ams", "fra"]).write(folder.path()).expect_err("keys are there");
+        assert_eq!(std::fs::read(&files.coordinator).expect("a key"), before);
+        let text = std::fs::read_to_string(&files.configuration).expect("a configuration");
+        assert!(
+            text.contains("sync_interval: always")
+                && text.contains("pm.job.fra")
+                && text.contains("cert_file")
+        );
+    }
+
+    #[test]
+    fn names_that_would_widen_rights_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for agents in [&["a.b"][..], &[">"], &["*"], &[""], &["a", "a"], &["coordinator"], &["a b"], &["ä"]]
+        {
+            let error = setup(agents).write(folder.path()).expect_err("a bad name");
+            assert!(matches!(error, FleetError::Name { .. }), "{agents:?}: {error}");
+        }
+        let missing = read_seed(&folder.path().join("none")).expect_err("no file");
+        assert!(missing.to_string().contains("none"));
+    }
+}

@@ -1,0 +1,327 @@
+//! What both back ends promise. Each case gets a world and uses keys of its own.
+
+use model::time::MonoTime;
+use model::units::Nanos;
+use pathmeter_fleet::FleetError;
+use pathmeter_fleet::broker::{Appended, Broker, Bucket, Delivery, Expected, Log, ask};
+use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+/// Where the cases run.
+pub(crate) trait World: Sync {
+    /// A connection of the coordinator.
+    fn coordinator(&self) -> Box<dyn Broker>;
+    /// A connection with the rights of the agent `ams`.
+    fn ams(&self) -> Box<dyn Broker>;
+}
+
+/// Every case.
+pub(crate) const CASES: &[fn(&dyn World)] = &[
+    writes_against_a_revision,
+    a_key_lives_as_long_as_it_was_given,
+    of_200_contenders_one_wins,
+    leases_exclude_and_free_on_release,
+    claims_never_overlap,
+    a_dead_holders_lease_lapses,
+    work_comes_back_until_it_is_confirmed,
+    work_is_shared_by_one_name,
+    a_duplicate_is_stored_once,
+    requests_are_answered_or_nobody_is_there,
+    a_broadcast_reaches_all_who_listen,
+    what_is_not_permitted_is_named,
+];
+
+const LONG: Nanos = Nanos::from_secs(20);
+
+fn clock() -> impl Fn() -> MonoTime {
+    let begin = Instant::now();
+    move || MonoTime(Nanos::from_duration(begin.elapsed()).0)
+}
+
+/// Looks again until it is so; a test that would never end fails.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed().as_secs() < 30, "never: {what}");
+        thread::yield_now();
+    }
+}
+
+fn is_conflict<T>(outcome: Result<T, FleetError>) -> bool {
+    matches!(outcome, Err(FleetError::Conflict { .. }))
+}
+
+fn writes_against_a_revision(world: &dyn World) {
+    let (one, other) = (world.coordinator(), world.coordinator());
+    let put =
+        |broker: &dyn Broker, value: &[u8], expected| broker.put(Bucket::Plans, "cas", value, expected, None);
+    assert_eq!(one.get(Bucket::Plans, "cas").expect("read"), None);
+    let first = put(&*one, b"1", Expected::Absent).expect("it is absent");
+    assert!(is_conflict(put(&*other, b"2", Expected::Absent)), "it is there");
+    assert!(is_conflict(put(&*other, b"2", Expected::Revision(first + 7))), "a wrong revision");
+    let second = put(&*other, b"2", Expected::Revision(first)).expect("the right revision");
+    assert!(second > first);
+    assert!(is_conflict(put(&*one, b"3", Expected::Revision(first))), "an old revision");
+    let found = one.get(Bucket::Plans, "cas").expect("read").expect("an entry");
+    assert_eq!((found.value.as_slice(), found.revision), (&b"2"[..], second));
+    assert!(is_conflict(one.remove(Bucket::Plans, "cas", first)), "a stale release");
+    assert!(one.keys(Bucket::Plans).expect("keys").contains(&"cas".to_owned()));
+    one.remove(Bucket::Plans, "cas", second).expect("the right revision");
+    assert!(is_conflict(one.remove(Bucket::Plans, "cas", second)), "it is gone");
+    assert_eq!(one.get(Bucket::Plans, "cas").expect("read"), None);
+    let third = put(&*one, b"", Expected::Absent).expect("it is absent again");
+    assert!(third > second, "revisions grow over removals");
+    assert!(put(&*one, b"5", Expected::Anything).expect("anything") > third);
+}
+
+fn a_key_lives_as_long_as_it_was_given(world: &dyn World) {
+    let broker = world.coordinator();
+    let second = Some(Nanos::from_secs(1));
+    let put =
+        |key: &str, lifetime| broker.put(Bucket::Leases, key, b"x", Expected::Absent, lifetime).expect("new");
+    put("brief", second);
+    put("stays", None);
+    let mut renewed = put("renewed", second);
+    until("brief is gone", || {
+        let next = broker.put(Bucket::Leases, "renewed", b"x", Expected::Revision(renewed), second);
+        renewed = next.expect("a key that is written again lives on");
+        broker.get(Bucket::Leases, "brief").expect("read").is_none()
+    });
+    assert!(broker.get(Bucket::Leases, "stays").expect("read").is_some());
+    assert!(is_conflict(broker.put(Bucket::Leases, "brief", b"x", Expected::Revision(1), second)));
+    put("brief", second);
+}
+
+fn of_200_contenders_one_wins(world: &dyn World) {
+    let brokers: Vec<Box<dyn Broker>> = (0..8).map(|_| world.coordinator()).collect();
+    for round in 0..5 {
+        let (winners, barrier) = (AtomicUsize::new(0), Barrier::new(200));
+        let key = format!("race-{round}");
+        thread::scope(|scope| {
+            for contender in 0..200 {
+                let (broker, winners, barrier, key) = (&brokers[contender % 8], &winners, &barrier, &key);
+                scope.spawn(move || {
+                    barrier.wait();
+                    match broker.put(Bucket::Leases, key, b"me", Expected::Absent, Some(LONG)) {
+                        Ok(_) => {
+                            winners.fetch_add(1, Ordering::SeqCst);
+                        }
+                        outcome => assert!(is_conflict(outcome)),
+                    }
+                });
+            }
+        });
+        assert_eq!(winners.load(Ordering::SeqCst), 1);
+    }
+}
+
+fn claim(holder: &str, resources: &[&str], lifetime: Nanos) -> Claim {
+    Claim {
+        holder: holder.to_owned(),
+        group: holder.to_owned(),
+        class: Class::Exclusive,
+        resources: resources.iter().map(|name| Resource::sole(*name)).collect(),
+        lifetime,
+    }
+}
+
+fn held(acquired: Acquired) -> Lease {
+    match acquired {
+        Acquired::Held(lease) => lease,
+        Acquired::Blocked { resource, by } => panic!("{resource} is held by {by:?}"),
+    }
+}
+
+fn leases_exclude_and_free_on_release(world: &dyn World) {
+    let (broker, other, clock) = (world.coordinator(), world.ams(), clock());
+    let first =
+        held(Lease::acquire(&*broker, claim("l1", &["nic.b", "nic.a"], LONG), &clock).expect("asked"));
+    let second = Lease::acquire(&*other, claim("l2", &["nic.c", "nic.b"], LONG), &clock).expect("asked");
+    assert_eq!(second, Acquired::Blocked { resource: "nic.b".into(), by: vec!["l1".into()] });
+    let third = held(Lease::acquire(&*other, claim("l3", &["nic.c"], LONG), &clock).expect("asked"));
+    let token = first.token();
+    assert!(first.clone().release(&*broker).expect("released"));
+    assert!(!first.release(&*broker).expect("asked"), "a second release changes nothing");
+    let fourth =
+        held(Lease::acquire(&*other, claim("l4", &["nic.a", "nic.b"], LONG), &clock).expect("asked"));
+    assert!(fourth.token() > token, "fencing tokens grow");
+    assert!(third.release(&*other).expect("released") && fourth.release(&*other).expect("released"));
+    let left: Vec<String> = broker.keys(Bucket::Leases).expect("keys");
+    assert!(!left.iter().any(|key| key.contains("nic.") || key.contains("beat.l")), "{left:?}");
+}
+
+/// Threads that claim two of three resources each; nobody meets anybody on one.
+fn claims_never_overlap(world: &dyn World) {
+    let users: [AtomicUsize; 3] = Default::default();
+    let done = AtomicUsize::new(0);
+    let brokers: Vec<Box<dyn Broker>> = (0..8).map(|_| world.coordinator()).collect();
+    thread::scope(|scope| {
+        for (number, broker) in brokers.iter().enumerate() {
+            let (users, done) = (&users, &done);
+            scope.spawn(move || {
+                let clock = clock();
+                for attempt in 0..25 {
+                    let wanted = [(number + attempt) % 3, (number + attempt + 1) % 3];
+                    let names = wanted.map(|resource| format!("busy.{resource}"));
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let claim = claim(&format!("c{number}-{attempt}"), &names, LONG);
+                    let Acquired::Held(lease) = Lease::acquire(&**broker, claim, &clock).expect("asked")
+                    else {
+                        continue;
+                    };
+                    for resource in wanted {
+                        assert_eq!(
+                            users[resource].fetch_add(1, Ordering::SeqCst),
+                            0,
+                            "two on busy.{resource}"
+                        );
+                    }
+                    for resource in wanted {
+                        users[resource].fetch_sub(1, Ordering::SeqCst);
+                    }
+                    assert!(lease.release(&**broker).expect("released"));
+                    done.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert!(done.load(Ordering::SeqCst) > 0);
+}
+
+fn a_dead_holders_lease_lapses(world: &dyn World) {
+    let (dead, heir, clock) = (world.ams(), world.coordinator(), clock());
+    let brief = Nanos::from_secs(3);
+    let mut lease = held(Lease::acquire(&*dead, claim("dead", &["nic.x"], brief), &clock).expect("asked"));
+    let renewed = lease.renew(&*dead, &mut Renewal::default(), &clock).expect("asked");
+    assert_eq!(renewed, Renewed::Held);
+    let mut attempt = 0;
+    let mut successor = None;
+    until("the lease lapses", || {
+        attempt += 1;
+        let claim = claim(&format!("heir-{attempt}"), &["nic.x"], LONG);
+        let acquired = Lease::acquire(&*heir, claim, &clock).expect("asked");
+        if let Acquired::Held(lease) = acquired {
+            successor = Some(lease);
+        }
+        successor.is_some()
+    });
+    assert!(!lease.is_held(clock()), "the holder had stopped before");
+    let successor = successor.expect("held");
+    assert!(successor.token() > lease.token());
+    let mut forgetful = Lease { until: clock() + LONG, ..lease.clone() };
+    let renewed = forgetful.renew(&*dead, &mut Renewal::default(), &clock).expect("asked");
+    assert_eq!(renewed, Renewed::Lost, "even one whose clock stood still is told");
+    assert!(!lease.release(&*dead).expect("asked"), "a stale release");
+    let blocked = Lease::acquire(&*dead, claim("third", &["nic.x"], LONG), &clock).expect("asked");
+    assert!(matches!(blocked, Acquired::Blocked { .. }), "the stale release freed nothing");
+    assert!(successor.release(&*heir).expect("released"));
+}
+
+fn next(consumer: &mut dyn pathmeter_fleet::broker::Consumer) -> Delivery {
+    consumer.next(LONG).expect("asked").expect("a message")
+}
+
+fn work_comes_back_until_it_is_confirmed(world: &dyn World) {
+    let (coordinator, agent) = (world.coordinator(), world.ams());
+    coordinator.append(Log::Jobs, "ams", "job-1", b"one").expect("stored");
+    coordinator.append(Log::Jobs, "fra", "job-2", b"not for ams").expect("stored");
+    let brief = Nanos::from_secs(1);
+    let mut consumer = agent.consume(Log::Jobs, "ams", Some("ams"), brief).expect("its own jobs");
+    let first = next(&mut *consumer);
+    assert_eq!((first.data.as_slice(), first.attempt), (&b"one"[..], 1));
+    // The agent dies, and its successor takes part by the same name.
+    drop(consumer);
+    let mut consumer = agent.consume(Log::Jobs, "ams", Some("ams"), brief).expect("its own jobs");
+    let again = next(&mut *consumer);
+    assert_eq!((again.data.as_slice(), again.attempt), (&b"one"[..], 2));
+    agent.extend(&again).expect("extended");
+    agent.done(&again).expect("confirmed");
+    assert_eq!(consumer.next(Nanos::from_millis(1500)).expect("asked"), None, "confirmed, or not its own");
+}
+
+fn work_is_shared_by_one_name(world: &dyn World) {
+    let coordinator = world.coordinator();
+    let count = 40;
+    for number in 0..count {
+        let id = format!("shared-{number}");
+        coordinator.append(Log::Outcomes, "ams", &id, id.as_bytes()).expect("stored");
+    }
+    let open = || coordinator.consume(Log::Outcomes, "sink", None, LONG).expect("outcomes");
+    let mut consumers = [open(), open()];
+    let mut taken = std::collections::BTreeSet::new();
+    for turn in 0..count {
+        let delivery = next(&mut *consumers[turn % 2]);
+        assert_eq!(delivery.attempt, 1);
+        assert!(taken.insert(delivery.data.clone()), "delivered twice");
+        coordinator.done(&delivery).expect("confirmed");
+    }
+    assert_eq!(taken.len(), count);
+}
+
+fn a_duplicate_is_stored_once(world: &dyn World) {
+    let (coordinator, agent) = (world.coordinator(), world.ams());
+    assert_eq!(agent.append(Log::Outcomes, "ams", "run-1", b"result").expect("stored"), Appended::New);
+    for _ in 0..3 {
+        assert_eq!(
+            agent.append(Log::Outcomes, "ams", "run-1", b"result").expect("stored"),
+            Appended::Duplicate
+        );
+    }
+    let mut sink = coordinator.consume(Log::Outcomes, "sink", None, LONG).expect("outcomes");
+    let delivery = next(&mut *sink);
+    coordinator.done(&delivery).expect("confirmed");
+    assert_eq!(delivery.data, b"result");
+    assert_eq!(sink.next(Nanos::ZERO).expect("asked"), None);
+    let again = agent.append(Log::Outcomes, "ams", "run-1", b"result").expect("stored");
+    assert_eq!(again, Appended::Duplicate, "even after it was taken");
+}
+
+fn requests_are_answered_or_nobody_is_there(world: &dyn World) {
+    let (coordinator, agent) = (world.coordinator(), world.ams());
+    let nobody = ask(&*coordinator, "pm.cmd.nobody", b"ready?", LONG);
+    assert!(matches!(nobody, Err(FleetError::NoResponder { subject }) if subject == "pm.cmd.nobody"));
+    let mut commands = agent.subscribe("pm.cmd.ams").expect("its own commands");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let command = commands.next(LONG).expect("asked").expect("a command");
+            agent.publish(&command.reply.expect("an answer is awaited"), b"ready").expect("answered");
+        });
+        let answer = ask(&*coordinator, "pm.cmd.ams", b"ready?", LONG).expect("answered");
+        assert_eq!(answer.data, b"ready");
+    });
+    let silent = ask(&*coordinator, "pm.cmd.ams", b"ready?", Nanos::from_millis(50));
+    assert!(matches!(silent, Err(FleetError::TimedOut { .. })));
+}
+
+fn a_broadcast_reaches_all_who_listen(world: &dyn World) {
+    let (coordinator, agent) = (world.coordinator(), world.ams());
+    let mut mailboxes: Vec<_> = (0..20).map(|_| agent.subscribe("pm.go.*").expect("to listen")).collect();
+    coordinator.publish("pm.go.group1", b"T0").expect("sent");
+    for mailbox in &mut mailboxes {
+        let message = mailbox.next(LONG).expect("asked").expect("the message");
+        assert_eq!((message.subject.as_str(), message.data.as_slice()), ("pm.go.group1", &b"T0"[..]));
+        assert_eq!(message.reply, None);
+    }
+}
+
+fn what_is_not_permitted_is_named(world: &dyn World) {
+    let agent = world.ams();
+    let named = |outcome: Result<(), FleetError>, part: &str| match outcome {
+        Err(FleetError::NotPermitted { subject, .. }) => assert!(subject.contains(part), "{subject}: {part}"),
+        other => panic!("{part}: {other:?}"),
+    };
+    let nothing = Expected::Anything;
+    named(agent.put(Bucket::Agents, "fra", b"lie", nothing, None).map(|_| ()), "agent.fra");
+    named(agent.put(Bucket::Plans, "p", b"mine", nothing, None).map(|_| ()), "plan.p");
+    named(agent.append(Log::Jobs, "ams", "own", b"job").map(|_| ()), "job.ams");
+    named(agent.append(Log::Outcomes, "fra", "lie", b"result").map(|_| ()), "outcome.fra");
+    named(agent.consume(Log::Jobs, "fra", Some("fra"), LONG).map(|_| ()), "fra");
+    let asked = ask(&*agent, "pm.cmd.fra", b"stop", LONG).map(|_| ());
+    named(asked, "pm.cmd.fra");
+    let listened = agent.subscribe("pm.cmd.fra").and_then(|mut mailbox| mailbox.next(LONG)).map(|_| ());
+    named(listened, "pm.cmd.fra");
+    agent.put(Bucket::Agents, "ams", b"inventory", nothing, Some(LONG)).expect("its own");
+}

@@ -1,0 +1,234 @@
+//! Coordinator and agents in simulated time: nothing lost, nothing measured twice, no resource used beyond its capacity.
+
+mod world;
+
+use model::units::Nanos;
+use pathmeter_fleet::job::End;
+use pathmeter_fleet::lease::Class;
+use pathmeter_fleet::ledger::RunState;
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use proptest::prelude::*;
+use world::{Processes, World, coordinator};
+
+fn plan(world: &World, parts: &'static [&'static str], seconds: u64) -> MeshPlan {
+    let sites: Vec<Site> = world.names.iter().map(Site::sole).collect();
+    MeshPlan::new("mesh", &sites, None, &[], |a, b| {
+        parts
+            .iter()
+            .map(|part| RunRequest {
+                agent: a.agent.clone(),
+                title: format!("{} -> {}", a.agent, b.agent),
+                part: (*part).to_owned(),
+                class: Class::Exclusive,
+                span: Nanos::from_secs(seconds),
+                body: String::new(),
+            })
+            .collect()
+    })
+}
+
+/// Every run was measured once, stored once, and is done.
+fn assert_all_done_once(world: &World, plan: &MeshPlan) {
+    let kept = world.sink.0.lock().expect("whole");
+    let seen = world.seen.lock().expect("whole");
+    for run in plan.rounds.iter().flatten() {
+        let name = &run.job.run;
+        assert_eq!(kept.stores.get(name), Some(&1), "{}", run.job.title);
+        assert_eq!(seen.measured.get(name), Some(&1), "{}", run.job.title);
+        assert!(matches!(kept.outcomes[name].end, End::Done { .. }), "{:?}", kept.outcomes[name]);
+    }
+}
+
+const DAY: Nanos = Nanos::from_secs(86_400);
+
+/// 9,900 runs of 12 s each in simulated time: the loops add less than 2 % to the tournament's arithmetic.
+#[test]
+fn a_hundred_sites_take_what_the_tournament_takes() {
+    let world = World::new(100);
+    let plan = plan(&world, &["up", "down"], 12);
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    processes.run(&mut coordinator, DAY);
+    let (taken, planned) = (world.now().0 as f64, plan.duration().0 as f64);
+    assert!(taken >= planned && taken < planned * 1.02, "{taken} and {planned}");
+    assert_all_done_once(&world, &plan);
+}
+
+/// An agent that is not there costs its own runs, with the reason, and nobody else's.
+#[test]
+fn an_agent_that_is_not_there_is_the_reason_of_what_is_missed() {
+    let world = World::new(4);
+    let plan = plan(&world, &["up"], 12);
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    processes.kill(0);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    processes.run(&mut coordinator, DAY);
+    for run in plan.rounds.iter().flatten() {
+        let state = coordinator.ledger().row(&run.job.run).map(|row| row.state.clone()).expect("expected");
+        if run.agent == "s0" {
+            let reason = "the agent s0 has not been heard for 30 s".to_owned();
+            assert_eq!(state, RunState::Missed { reason });
+            assert!(world.sink.0.lock().expect("whole").missed.contains_key(&run.job.run));
+        } else {
+            assert_eq!(state, RunState::Done);
+        }
+    }
+}
+
+/// An agent that is cut off stops before its lease lapses; its run is void, and reported once it is back.
+#[test]
+fn an_agent_that_is_cut_off_stops_and_says_so() {
+    let world = World::new(2);
+    let plan = plan(&world, &["up"], 60);
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    let run = plan.rounds[0][0].clone();
+    let agent: usize = run.agent[1..].parse().expect("a number");
+    while world.seen.lock().expect("whole").measured.is_empty() && world.now().0 < 5_000_000_000 {
+        let due = processes.turn(Some(&mut coordinator));
+        processes.pass(due);
+    }
+    world.cut(agent, true);
+    for _ in 0..40 {
+        let due = processes.turn(Some(&mut coordinator));
+        processes.pass(due);
+    }
+    assert!(world.sink.0.lock().expect("whole").outcomes.is_empty());
+    world.cut(agent, false);
+    processes.run(&mut coordinator, DAY);
+    let expected = RunState::Void { reason: "lease lost".into() };
+    assert_eq!(coordinator.ledger().row(&run.job.run).map(|row| &row.state), Some(&expected));
+    assert!(world.seen.lock().expect("whole").measured.is_empty());
+}
+
+/// A wrong clock is named: nothing is measured long after it was asked for.
+#[test]
+fn a_wrong_clock_is_named() {
+    let mut world = World::new(2);
+    world.set_ahead(0, Nanos::from_secs(7200));
+    world.set_ahead(1, Nanos::from_secs(7200));
+    let plan = plan(&world, &["up"], 12);
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    processes.run(&mut coordinator, DAY);
+    let (_, row) = coordinator.ledger().rows().next().expect("a run");
+    let reason = row.state.reason().unwrap_or_default();
+    assert!(row.state.word() == "failed" && reason.contains("clock of s"), "{row:?}");
+}
+
+/// Outcomes that nobody took wait on the agent's disk, and come once when it returns.
+#[test]
+fn an_old_spool_is_delivered_once() {
+    let world = World::new(2);
+    let plan = plan(&world, &["up"], 12);
+    let run = plan.rounds[0][0].clone();
+    let agent: usize = run.agent[1..].parse().expect("a number");
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    {
+        let mut sink = world.sink.clone();
+        let mut first = coordinator(&world, "c1", &plan, &mut sink);
+        processes.turn(Some(&mut first));
+    }
+    // The coordinator is dead. The agent measures, loses the network as it ends, and is killed.
+    while world.now().0 < 11_000_000_000 {
+        let due = processes.turn(None);
+        processes.pass(due);
+    }
+    world.cut(agent, true);
+    for _ in 0..10 {
+        let due = processes.turn(None);
+        processes.pass(due);
+    }
+    processes.kill(agent);
+    world.cut(agent, false);
+    world.advance(Nanos::from_secs(3600));
+    processes.restart(agent);
+    let mut second = coordinator(&world, "c2", &plan, &mut sink);
+    processes.run(&mut second, DAY);
+    for _ in 0..20 {
+        let due = processes.turn(Some(&mut second));
+        processes.pass(due);
+    }
+    assert!(
+        processes.agents[agent].as_ref().is_some_and(pathmeter_fleet::agent::Agent::is_idle),
+        "the spool is empty"
+    );
+    drop(second);
+    assert_all_done_once(&world, &plan);
+}
+
+/// One of two coordinators works; when it dies, the other goes on with what is left.
+#[test]
+fn the_second_coordinator_goes_on() {
+    let world = World::new(6);
+    let plan = plan(&world, &["up", "down"], 12);
+    let (mut sink, mut other) = (world.sink.clone(), world.sink.clone());
+    let mut processes = Processes::new(&world);
+    let mut first = coordinator(&world, "c1", &plan, &mut sink);
+    let mut second = coordinator(&world, "c2", &plan, &mut other);
+    while world.now().0 < 30_000_000_000 {
+        let due = processes.turn(Some(&mut first));
+        second.step().expect("a step");
+        assert!(first.is_leading() && !second.is_leading());
+        processes.pass(due);
+    }
+    drop(first);
+    processes.run(&mut second, DAY);
+    drop(second);
+    assert_all_done_once(&world, &plan);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Agents and coordinators are killed at any time and come back: every run has one outcome, and no resource two users.
+    #[test]
+    fn whoever_is_killed_nothing_is_lost_and_nothing_measured_twice(
+        kills in proptest::collection::vec((0_usize..7, 1_u64..20), 1..25),
+    ) {
+        let world = World::new(6);
+        let mut plan = plan(&world, &["up"], 12);
+        plan.grace = DAY;
+        let mut processes = Processes::new(&world);
+        let mut kills = kills.into_iter();
+        let mut generation = 0;
+        let mut next_kill = kills.next();
+        let mut is_complete = false;
+        while !is_complete {
+            generation += 1;
+            let mut sink = world.sink.clone();
+            let mut leader = coordinator(&world, &format!("c{generation}"), &plan, &mut sink);
+            loop {
+                let due = processes.turn(Some(&mut leader));
+                processes.pass(due);
+                is_complete = leader.is_complete();
+                prop_assert!(world.now().0 < DAY.0, "{:#?}", leader.ledger());
+                let Some((who, after)) = next_kill else {
+                    (0..6).for_each(|agent| processes.restart(agent));
+                    if is_complete { break }
+                    continue;
+                };
+                if world.now().0 % 20_000_000_000 / 1_000_000_000 < after { continue }
+                next_kill = kills.next();
+                if who == 6 { break }
+                match &processes.agents[who] {
+                    Some(_) => processes.kill(who),
+                    None => processes.restart(who),
+                }
+            }
+        }
+        let kept = world.sink.0.lock().expect("whole");
+        let seen = world.seen.lock().expect("whole");
+        for run in plan.rounds.iter().flatten() {
+            prop_assert_eq!(kept.stores.get(&run.job.run), Some(&1));
+            let is_done = matches!(kept.outcomes[&run.job.run].end, End::Done { .. });
+            prop_assert!(is_done);
+            prop_assert_eq!(seen.measured.get(&run.job.run), Some(&1));
+        }
+    }
+}

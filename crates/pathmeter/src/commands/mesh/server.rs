@@ -1,0 +1,59 @@
+//! The server of a mesh: its files, and a trial of it on this host.
+
+use super::failed;
+use crate::cli::{Common, MeshInitArgs, MeshUpArgs};
+use crate::commands::output::deliver;
+use crate::exit::Exit;
+use crate::signals;
+use engine::error::{Failure, Result};
+use fleet::setup::MeshSetup;
+use std::path::absolute;
+use std::process::Command;
+use std::time::Duration;
+
+pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
+    let setup =
+        MeshSetup { agents: args.agent.clone(), listen: args.listen.clone(), names: args.server.clone() };
+    let files = setup.write(&absolute(&args.dir)?).map_err(failed)?;
+    let mut text = format!("server       nats-server -c {}\n", files.configuration.display());
+    text += &format!("coordinator  --key {}\n", files.coordinator.display());
+    for (name, key) in &files.agents {
+        text += &format!("{name:<12} --name {name} --key {}\n", key.display());
+    }
+    match &files.authority {
+        Some(authority) => text += &format!("all          --ca {}\n", authority.display()),
+        None => {
+            text +=
+                "no TLS: name the server with --server HOST, unless every host is on one trusted network\n"
+        }
+    }
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn up(args: &MeshUpArgs) -> Result<Exit> {
+    let interrupt = signals::interrupt()?;
+    let configuration = args.dir.join("server.conf");
+    let spawned = Command::new(&args.nats_server).arg("-c").arg(&configuration).spawn();
+    let mut server = spawned.map_err(|error| {
+        let what = format!("start {}: {error}", args.nats_server.display());
+        Failure::usage(what, "install nats-server 2.14 or later, or name it with --nats-server FILE")
+    })?;
+    loop {
+        if let Some(status) = server.try_wait()? {
+            let what = format!("nats-server ended: {status}");
+            return Err(Failure::usage(
+                what,
+                "its last lines say why; write the files with `pathmeter mesh init`",
+            )
+            .into());
+        }
+        if interrupt.is_raised() {
+            // It has heard Ctrl-C, too; a signal to this process alone it has not.
+            server.kill()?;
+            server.wait()?;
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
