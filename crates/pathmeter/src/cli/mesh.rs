@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use model::units::Nanos;
 use std::path::PathBuf;
 
-/// Carry out the tests of a mesh on this host, handed out by its coordinator
+/// Carry out the tests of a mesh on this host
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
