@@ -58,7 +58,7 @@ pub(crate) struct AgentRunArgs {
     pub(crate) no_listen: bool,
 }
 
-/// Measure every host to every host, without one test disturbing another
+/// Measure every host to every host, tests kept apart
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
