@@ -8,9 +8,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
-  pathmeter agent run --coordinator nats://coordinator.example:4222 --name ams
-  pathmeter agent run --coordinator tls://coordinator.example:4222 --name ams --key ams.seed --ca ca.pem
-  pathmeter agent run --coordinator nats://coordinator.example:4222 --name lab1 --no-listen")]
+  pathmeter agent run --coordinator nats://hub.example:4222 --name ams
+  pathmeter agent run --coordinator tls://hub.example:4222 --name ams --key ams.seed --ca ca.pem
+  pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen")]
 pub(crate) struct AgentArgs {
     #[command(subcommand)]
     pub(crate) command: AgentCommand,

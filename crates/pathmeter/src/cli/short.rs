@@ -107,7 +107,6 @@ const SHORT: &[(&str, &[&str])] = &[
             "iperf2",
             "sockperf",
             "stamp",
-            "twamp",
             "http",
             "all",
             "token-file",
