@@ -4,13 +4,13 @@ use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use model::units::Nanos;
 use std::path::PathBuf;
 
-/// Carry out the tests of a mesh on this host, handed out by its coordinator
+/// Carry out the tests of a mesh on this host
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
-  pathmeter agent run --coordinator nats://coordinator.example:4222 --name ams
-  pathmeter agent run --coordinator tls://coordinator.example:4222 --name ams --key ams.seed --ca ca.pem
-  pathmeter agent run --coordinator nats://coordinator.example:4222 --name lab1 --no-listen")]
+  pathmeter agent run --coordinator nats://hub.example:4222 --name ams
+  pathmeter agent run --coordinator tls://hub.example:4222 --name ams --key ams.seed --ca ca.pem
+  pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen")]
 pub(crate) struct AgentArgs {
     #[command(subcommand)]
     pub(crate) command: AgentCommand,
@@ -58,7 +58,7 @@ pub(crate) struct AgentRunArgs {
     pub(crate) no_listen: bool,
 }
 
-/// Measure every host to every host, without one test disturbing another
+/// Measure every host to every host, tests kept apart
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
