@@ -178,10 +178,16 @@ fn run(configuration: &Path) -> (Child, u16) {
         let is_ready = line.contains("Server is ready");
         log = format!("{log}{line}\n");
         if is_ready {
-            // What it reports later must not fill the pipe.
-            thread::spawn(move || lines.for_each(drop));
-            return (child, port);
+            break;
         }
     }
-    panic!("nats-server did not start:\n{log}");
+    if log.contains("Server is ready") {
+        // What it reports later must not fill the pipe.
+        thread::spawn(move || lines.for_each(drop));
+    } else {
+        let _ = child.kill();
+        let _ = child.wait();
+        panic!("nats-server did not start:\n{log}");
+    }
+    (child, port)
 }
