@@ -348,10 +348,10 @@ impl<'w> Processes<'w> {
         let end = self.world.now() + longest;
         loop {
             assert!(self.world.now() < end, "not complete: {:#?}", coordinator.ledger());
-            let measured = self.measured;
+            let step = self.coordinator_due;
             let due = self.turn(Some(coordinator));
             // A look at all rows costs more than the turn.
-            let may_have_changed = measured != self.measured || self.coordinator_due <= self.world.now();
+            let may_have_changed = step != self.coordinator_due;
             if may_have_changed && coordinator.is_complete() {
                 return;
             }
