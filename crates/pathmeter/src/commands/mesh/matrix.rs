@@ -138,7 +138,7 @@ mod tests {
         let time = WallTime(0);
         let outcome = Outcome {
             run: run.into(),
-            title: String::new(),
+            title: run.into(),
             agent: "a".into(),
             end,
             started: time,
