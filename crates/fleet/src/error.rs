@@ -44,6 +44,16 @@ pub enum FleetError {
         /// The subject.
         subject: String,
     },
+    /// The server has no streams of a mesh, or a cluster is choosing who leads them.
+    #[error("{operation} `{object}`: {server} has no streams of a mesh now")]
+    NoStream {
+        /// What was tried.
+        operation: &'static str,
+        /// The key, subject or stream.
+        object: String,
+        /// The server's URL.
+        server: String,
+    },
     /// Nobody listens on a subject.
     #[error("nobody answers on `{subject}`")]
     NoResponder {
@@ -124,7 +134,10 @@ impl FleetError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            FleetError::Unreachable { .. } | FleetError::TimedOut { .. } | FleetError::NoResponder { .. }
+            FleetError::Unreachable { .. }
+                | FleetError::TimedOut { .. }
+                | FleetError::NoStream { .. }
+                | FleetError::NoResponder { .. }
         )
     }
 
@@ -142,6 +155,7 @@ impl FleetError {
             FleetError::NotPermitted { .. } => {
                 "each agent has a key of its own: name it as in `pathmeter mesh init`, or write the server's configuration anew"
             }
+            FleetError::NoStream { .. } => "wait for the cluster, or make them: pathmeter mesh doctor",
             FleetError::NoResponder { .. } => "start it: pathmeter agent run",
             FleetError::Conflict { .. } | FleetError::TimedOut { .. } => "try again",
             FleetError::Server { .. } => {

@@ -127,8 +127,10 @@ impl Cluster {
     }
 
     pub(crate) fn connect(&self) -> Nats {
-        let urls: Vec<String> = self.servers.iter().map(|(_, port)| format!("nats://127.0.0.1:{port}")).collect();
-        let options = NatsOptions { server: urls.join(","), name: "coordinator".to_owned(), ..NatsOptions::default() };
+        let urls: Vec<String> =
+            self.servers.iter().map(|(_, port)| format!("nats://127.0.0.1:{port}")).collect();
+        let options =
+            NatsOptions { server: urls.join(","), name: "coordinator".to_owned(), ..NatsOptions::default() };
         Nats::connect(&self.reactor, &options).expect("a connection")
     }
 
@@ -138,8 +140,14 @@ impl Cluster {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a thread");
         let leader = runtime.block_on(async {
             let client = async_nats::connect(urls[0].clone()).await.expect("a connection");
-            let stream = async_nats::jetstream::new(client).get_stream("PM_OUTCOME").await.expect("the stream");
-            stream.cached_info().cluster.as_ref().and_then(|cluster| cluster.leader.clone()).expect("a leader")
+            let stream =
+                async_nats::jetstream::new(client).get_stream("PM_OUTCOME").await.expect("the stream");
+            stream
+                .cached_info()
+                .cluster
+                .as_ref()
+                .and_then(|cluster| cluster.leader.clone())
+                .expect("a leader")
         });
         let number: usize = leader[1..].parse().expect("its number");
         let (mut child, _) = self.servers.remove(number);
@@ -170,10 +178,16 @@ fn run(configuration: &Path) -> (Child, u16) {
         let is_ready = line.contains("Server is ready");
         log = format!("{log}{line}\n");
         if is_ready {
-            // What it reports later must not fill the pipe.
-            thread::spawn(move || lines.for_each(drop));
-            return (child, port);
+            break;
         }
     }
-    panic!("nats-server did not start:\n{log}");
+    if log.contains("Server is ready") {
+        // What it reports later must not fill the pipe.
+        thread::spawn(move || lines.for_each(drop));
+    } else {
+        let _ = child.kill();
+        let _ = child.wait();
+        panic!("nats-server did not start:\n{log}");
+    }
+    (child, port)
 }

@@ -83,6 +83,7 @@ pub(crate) fn failed(error: FleetError) -> Error {
         | FleetError::TooOld { .. }
         | FleetError::KeyRefused { .. }
         | FleetError::NotPermitted { .. }
+        | FleetError::NoStream { .. }
         | FleetError::NoResponder { .. }
         | FleetError::TimedOut { .. }
         | FleetError::Refused { .. }

@@ -130,7 +130,7 @@ fn nothing_stands_out(report: &Experiment) -> String {
         (1, _) => "It was measured, and there is nothing to compare it with.".into(),
         (_, 0) => "All rows were measured, and none is worse than what it is held against.".into(),
         (_, open) => format!(
-            "All rows were measured; whether {} differ from what they are held against cannot be told: more runs would.",
+            "All rows were measured. Of {} it cannot be told whether there is a difference: more runs would.",
             words::count(open, "row")
         ),
     }

@@ -39,7 +39,11 @@ impl Attempt {
     }
 
     pub(super) fn no_stream(&self) -> FleetError {
-        self.because(format!("{} has no streams for a mesh yet: start the coordinator there", self.server))
+        FleetError::NoStream {
+            operation: self.operation,
+            object: self.object.clone(),
+            server: self.server.clone(),
+        }
     }
 
     fn because(&self, why: String) -> FleetError {
