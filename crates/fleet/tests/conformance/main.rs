@@ -125,7 +125,7 @@ fn keys_and_servers_that_do_not_fit_are_refused_with_a_reason() {
     assert!(matches!(down, FleetError::Unreachable { .. }), "{down}");
 }
 
-/// What apt's 2.9.10 reports when a client connects. The real one is a case of `scripts/fleet`.
+/// What a server of 2.9.10 (Debian 12) reports when a client connects.
 #[test]
 fn an_old_server_is_refused_in_one_line() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
