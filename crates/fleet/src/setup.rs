@@ -33,6 +33,8 @@ pub struct MeshFiles {
     pub coordinator: PathBuf,
     /// Each agent's name and key.
     pub agents: Vec<(String, PathBuf)>,
+    /// The token by which the agents know each other when they test; every agent gets the same.
+    pub token: PathBuf,
 }
 
 /// The name of the coordinator among the users of the server.
@@ -60,8 +62,11 @@ impl MeshSetup {
         let named = |name: &String| Ok((name.clone(), user(name, Rights::of_agent(name))?));
         let agents = self.agents.iter().map(named).collect::<Result<Vec<_>>>()?;
         let authority = if self.names.is_empty() { None } else { Some(certificates(folder, &self.names)?) };
+        let token = folder.join("mesh.token");
+        // Random and long, as every seed.
+        write_new(&token, &format!("{}\n", new_key()?.0), 0o600)?;
         write_new(&configuration, &self.configuration(folder, &users, authority.is_some()), 0o600)?;
-        Ok(MeshFiles { configuration, authority, coordinator, agents })
+        Ok(MeshFiles { configuration, authority, coordinator, agents, token })
     }
 
     fn check(&self) -> Result<()> {
@@ -213,6 +218,8 @@ mod tests {
             assert_eq!(std::fs::metadata(key).expect("a key").permissions().mode() & 0o777, 0o600);
             assert!(read_seed(key).expect("a seed").starts_with("SU"));
         }
+        let token = std::fs::metadata(&files.token).expect("a token");
+        assert!(token.len() > 16 && token.permissions().mode() & 0o777 == 0o600);
         let before = std::fs::read(&files.coordinator).expect("a key");
         setup(&["ams", "fra"]).write(folder.path()).expect_err("keys are there");
         assert_eq!(std::fs::read(&files.coordinator).expect("a key"), before);

@@ -13,6 +13,8 @@ mod native {
     mod lab;
     mod lies;
     mod loaded;
+    #[cfg(feature = "fleet")]
+    mod mesh;
     #[cfg(feature = "web")]
     mod metrics;
     mod net;

@@ -8,11 +8,9 @@ use wire::iperf3::{Narrow, Params, Wide, classify, is_udp_hello, is_udp_reply};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = (classify(bytes), is_udp_hello(bytes), is_udp_reply(bytes), Narrow.read(bytes), Wide.read(bytes));
-    if let Ok(mut params) = Params::decode(bytes) {
-        // Not sent by this end, or for the other transport only.
-        params.extras.mptcp = false;
+    if let Ok(params) = Params::decode(bytes) {
         let again = Params::decode(&params.encode()).expect("our own parameters are good");
         assert_eq!((again.test.end, again.test.length), (params.test.end, params.test.length));
-        assert_eq!(again.extras, params.extras);
+        assert_eq!((again.test.mptcp, again.extras), (params.test.mptcp, params.extras));
     }
 });

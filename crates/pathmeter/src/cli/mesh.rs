@@ -44,6 +44,9 @@ pub(crate) struct AgentRunArgs {
     /// The agent's name, which no other agent of the mesh has
     #[arg(long, value_name = "ID")]
     pub(crate) name: String,
+    /// File with the token by which the agents know each other; without one, everyone who reaches the port may test
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) token_file: Option<PathBuf>,
     /// Folder for results that the coordinator does not have yet
     #[arg(long, value_name = "DIR", default_value = "/var/lib/pathmeter/agent", value_hint = ValueHint::DirPath)]
     pub(crate) spool: PathBuf,

@@ -3,10 +3,12 @@
 use super::mesh::{JobResult, MeshJob, connect, failed};
 use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs, Common};
 use crate::exit::Exit;
+use crate::files::token;
 use crate::signals;
 use engine::error::{Failure, Result};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};
+use engine::session::connect::Security;
 use engine::work::observer::{Observer, SessionEvent, Watcher};
 use fleet::agent::{Agent, AgentOptions, Permit, Threads};
 use fleet::clock::{Clock, SystemClock};
@@ -19,14 +21,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::ProtocolError;
+use wire::native::Token;
 
 /// Runs the command.
 pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     let AgentCommand::Run(args) = &args.command;
     let interrupt = signals::interrupt()?;
     let nats = connect(&args.nats, &args.name)?;
+    let token = args.token_file.as_deref().map(token).transpose()?;
     if !args.no_listen {
-        serve(args.port, interrupt.clone())?;
+        serve(args.port, token.clone(), interrupt.clone())?;
     }
     std::fs::create_dir_all(&args.spool).map_err(|error| {
         let what = format!("make the folder {}: {error}", args.spool.display());
@@ -34,7 +38,9 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     })?;
     let spool = Spool::open(&args.spool.join(format!("{}.jsonl", args.name))).map_err(failed)?;
     let options = AgentOptions { inventory: inventory(args)?, ..AgentOptions::named(&args.name) };
-    let threads = Threads::new(Arc::new(carry_out), Arc::new(SystemClock));
+    let security = Security { token, fingerprint: None };
+    let work = move |job: &AgentJob, permit: &Arc<Permit>| carry_out(job, permit, &security);
+    let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
     let mut told = None;
@@ -53,8 +59,8 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
 }
 
 /// Serves the tests of other agents.
-fn serve(port: u16, interrupt: Interrupt) -> Result<()> {
-    let server = Server::bind(Config { native: port, ..Config::default() })?;
+fn serve(port: u16, token: Option<Token>, interrupt: Interrupt) -> Result<()> {
+    let server = Server::bind(Config { native: port, token, ..Config::default() })?;
     let serving = move || {
         if let Err(error) = server.serve(&interrupt, &(Arc::new(Notes) as Arc<dyn Observer>)) {
             let _ = writeln!(std::io::stderr(), "error: serve other agents: {error:#}");
@@ -114,7 +120,11 @@ fn own_address(coordinator: &str) -> Result<String> {
 }
 
 /// Measures what a job asks for; it is stopped when its permit ends.
-fn carry_out(job: &AgentJob, permit: &Arc<Permit>) -> std::result::Result<String, String> {
+fn carry_out(
+    job: &AgentJob,
+    permit: &Arc<Permit>,
+    security: &Security,
+) -> std::result::Result<String, String> {
     let asked: MeshJob = serde_json::from_str(&job.body)
         .map_err(|error| format!("this version does not know the job: {error}"))?;
     let (interrupt, is_over) = (Interrupt::default(), AtomicBool::new(false));
@@ -127,7 +137,7 @@ fn carry_out(job: &AgentJob, permit: &Arc<Permit>) -> std::result::Result<String
                 std::thread::sleep(Duration::from_millis(50));
             }
         });
-        let ended = asked.carry_out(interrupt.clone());
+        let ended = asked.carry_out(interrupt.clone(), security.clone());
         is_over.store(true, Ordering::SeqCst);
         let run = ended.map_err(|error| format!("{error:#}"))?;
         let run = serde_json::to_value(&run).map_err(|error| error.to_string())?;

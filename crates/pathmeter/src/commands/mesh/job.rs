@@ -4,6 +4,7 @@ use engine::error::{Result, fault};
 use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Host, Latency, Path, Request, Throughput, resolve};
 use engine::run::{self, Options};
+use engine::session::connect::Security;
 use model::plan::{Directions, End};
 use model::run::Run;
 use model::units::Nanos;
@@ -43,9 +44,9 @@ pub(crate) enum MeshTest {
 
 impl MeshJob {
     /// Measures, until the end or until `stop`; the document of the run.
-    pub(crate) fn carry_out(&self, stop: Interrupt) -> Result<Run> {
+    pub(crate) fn carry_out(&self, stop: Interrupt, security: Security) -> Result<Run> {
         let plan = resolve(&self.request(), &Host::here())?;
-        let options = Options { stop, drop_intervals: true, ..Options::default() };
+        let options = Options { stop, security, drop_intervals: true, ..Options::default() };
         let ended = run::run(&plan, &options, &mut |_| {})?;
         let run = ended.run().cloned();
         ended.error.map_or_else(|| run.ok_or_else(|| fault("a job of a mesh measured no path")), Err)

@@ -27,8 +27,9 @@ struct MatrixCell {
     from: String,
     to: String,
     state: &'static str,
-    /// In bit/s, nanoseconds or bytes, as the test has it.
     figure: Option<u64>,
+    /// The figure's: `bit/s`, `ns` or `bytes`.
+    unit: Option<&'static str>,
     #[serde(skip)]
     text: String,
     reason: Option<String>,
@@ -81,13 +82,18 @@ fn measured(job: MeshJob, summary: &Value) -> MatrixCell {
         MeshTest::Latency => summary["rtt_ns"]["p50"].as_u64(),
         MeshTest::Mtu => summary["path"][direction]["path_mtu"].as_u64(),
     };
+    let unit = figure.map(|_| match job.test {
+        MeshTest::Throughput => "bit/s",
+        MeshTest::Latency => "ns",
+        MeshTest::Mtu => "bytes",
+    });
     let text = figure.map(|figure| match job.test {
         MeshTest::Throughput => BitRate(figure).to_string(),
         MeshTest::Latency => Nanos(figure).to_string(),
         MeshTest::Mtu => figure.to_string(),
     });
     let text = text.unwrap_or_else(|| "no figure".to_owned());
-    MatrixCell { from: job.from, to: job.to, state: "done", figure, text, reason: None }
+    MatrixCell { from: job.from, to: job.to, state: "done", figure, unit, text, reason: None }
 }
 
 fn not_done(title: &str, state: &'static str, reason: &str) -> MatrixCell {
@@ -98,6 +104,7 @@ fn not_done(title: &str, state: &'static str, reason: &str) -> MatrixCell {
         to: to.to_owned(),
         state,
         figure: None,
+        unit: None,
         text: state.to_owned(),
         reason,
     }
@@ -168,6 +175,6 @@ mod tests {
         let cells = cells(&Results { outcomes, ..Results::default() });
         let text = text(&cells);
         assert!(text.contains("9.40 Gbit/s") && text.contains("failed  fra -> ams: no route"), "{text}");
-        assert_eq!(cells[0].figure, Some(9_400_000_000));
+        assert_eq!((cells[0].figure, cells[0].unit), (Some(9_400_000_000), Some("bit/s")));
     }
 }

@@ -128,11 +128,12 @@ fn requests(opener: &Site, listener: &Site, report: &Value, args: &MeshRunArgs) 
 }
 
 fn estimate(plan: &MeshPlan, reports: &Reports, unreachable: &[String]) -> String {
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
-        "{} agents, {} runs in {} rounds: about {} s\n",
-        reports.len(),
-        plan.runs(),
-        plan.rounds.iter().filter(|round| !round.is_empty()).count(),
+        "{}, {} in {}: about {} s\n",
+        counted(reports.len(), "agent"),
+        counted(plan.runs(), "run"),
+        counted(plan.rounds.iter().filter(|round| !round.is_empty()).count(), "round"),
         plan.duration().0 / 1_000_000_000,
     );
     for pair in unreachable {

@@ -20,6 +20,7 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
     for (name, key) in &files.agents {
         text += &format!("{name:<12} --name {name} --key {}\n", key.display());
     }
+    text += &format!("all agents   --token-file {}\n", files.token.display());
     match &files.authority {
         Some(authority) => text += &format!("all          --ca {}\n", authority.display()),
         None => {
