@@ -9,7 +9,7 @@ fn the_commands_of_the_readme_work() {
     let commands = commands();
     let Some(net) = Net::new("the_commands_of_the_readme_work") else { return };
     let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
-    let all = "serve --iperf3 --iperf2 --sockperf --stamp --http";
+    let all = "serve --iperf3 --iperf2 --sockperf --stamp --twamp --http";
     let ports = "serve --frames-port eth1";
     assert_eq!(servers, ["serve", "serve --http", all, ports], "the servers that the README names");
     // One does all that those before it do, so it alone is enough; the first is seen to start. Ports have tests of their own.
@@ -20,9 +20,9 @@ fn the_commands_of_the_readme_work() {
     let server = Running::start(pathmeter(Some(&net.server), &all.split(' ').collect::<Vec<_>>()));
     server.wait_for("iPerf3");
     let saved = std::env::temp_dir().join(format!("pathmeter-readme-{}.ndjson", std::process::id()));
-    // Files of other tools, a service of another kind and the lab have tests of their own.
+    // Files of other tools, a service of another kind, the lab and the mesh have tests of their own.
     let ours = |command: &&String| {
-        let other = ["serve", "lab"].iter().any(|other| command.starts_with(other));
+        let other = ["serve", "lab", "agent", "mesh"].iter().any(|other| command.starts_with(other));
         // Interfaces around a device are not everywhere; their plan is.
         let ports = command.contains("eth1") && !command.contains("--dry-run");
         // And those without an end.
@@ -64,6 +64,9 @@ fn every_option_and_format_the_readme_names_exists() {
         "frames --help",
         "lab run --help",
         "rfc2544 --help",
+        "agent run --help",
+        "mesh init --help",
+        "mesh run --help",
     ];
     let help = commands.map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
