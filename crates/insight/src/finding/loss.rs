@@ -123,7 +123,7 @@ fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
     let is_bbr = congestion.starts_with("bbr");
     let slower = if is_bbr { String::new() } else { format!(", and {congestion} slows down for each loss") };
     let title = format!(
-        "TCP {} had to send {} again ({}): the path loses packets{slower}",
+        "TCP {} retransmitted {} ({}): the path loses packets{slower}",
         way.direction,
         count(retransmits, "segment"),
         percent(share)
