@@ -50,6 +50,7 @@ pub mod group;
 pub mod job;
 pub mod lease;
 pub mod ledger;
+mod line_file;
 pub mod mesh;
 pub mod results;
 pub mod rounds;

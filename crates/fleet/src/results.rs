@@ -4,16 +4,15 @@ use crate::coordinator::Sink;
 use crate::error::{FleetError, Result};
 use crate::job::Outcome;
 use crate::ledger::LedgerRow;
+use crate::line_file::{self, LineFile};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The file, open for writing. Two programs cannot have the same one open.
 #[derive(Debug)]
 pub struct ResultFile {
-    file: File,
+    file: LineFile,
     known: HashSet<String>,
     missed: HashSet<String>,
 }
@@ -42,24 +41,14 @@ impl ResultFile {
     pub fn open(path: &Path) -> Result<ResultFile> {
         let fault =
             |source| FleetError::File { operation: "open the results", file: path.to_owned(), source };
-        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = opened.map_err(fault)?;
-        file.try_lock().map_err(|_| fault(io::Error::other("another coordinator writes it")))?;
-        let (results, whole) = parse(&std::fs::read(path).map_err(fault)?);
-        file.set_len(whole).and_then(|()| file.seek(SeekFrom::End(0))).map_err(fault)?;
+        let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(fault)?;
+        let results = Results::of(lines);
         let known = results.outcomes.into_keys().collect();
         Ok(ResultFile { file, known, missed: results.missed.into_keys().collect() })
     }
 
     fn write(&mut self, line: &Line) -> std::result::Result<(), String> {
-        let mut text = serde_json::to_vec(line).map_err(|error| error.to_string())?;
-        text.push(b'\n');
-        let before = self.file.stream_position().map_err(|error| error.to_string())?;
-        self.file.write_all(&text).and_then(|()| self.file.sync_data()).map_err(|error| {
-            // Half a line must not stay before the next one.
-            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
-            error.to_string()
-        })
+        self.file.append(line).map_err(|error| error.to_string())
     }
 }
 
@@ -90,33 +79,30 @@ impl Results {
     /// # Errors
     /// It cannot be read.
     pub fn read(path: &Path) -> Result<Results> {
-        let bytes = std::fs::read(path);
-        let bytes = bytes.map_err(|source| FleetError::File {
+        let lines = line_file::read(path);
+        lines.map(Results::of).map_err(|source| FleetError::File {
             operation: "read the results",
             file: path.to_owned(),
             source,
-        })?;
-        Ok(parse(&bytes).0)
+        })
     }
-}
 
-/// What the whole lines hold, and how many bytes they are: a crash may have cut the last line off.
-fn parse(bytes: &[u8]) -> (Results, u64) {
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    let mut results = Results::default();
-    for line in bytes[..whole].split(|byte| *byte == b'\n') {
-        match serde_json::from_slice(line) {
-            Ok(Line::Outcome(outcome)) => {
-                results.missed.remove(&outcome.run);
-                results.outcomes.entry(outcome.run.clone()).or_insert(*outcome);
+    fn of(lines: Vec<Line>) -> Results {
+        let mut results = Results::default();
+        for line in lines {
+            match line {
+                Line::Outcome(outcome) => {
+                    results.missed.remove(&outcome.run);
+                    results.outcomes.entry(outcome.run.clone()).or_insert(*outcome);
+                }
+                Line::Missed { run, row } if !results.outcomes.contains_key(&run) => {
+                    results.missed.insert(run, *row);
+                }
+                Line::Missed { .. } => {}
             }
-            Ok(Line::Missed { run, row }) if !results.outcomes.contains_key(&run) => {
-                results.missed.insert(run, *row);
-            }
-            _ => {}
         }
+        results
     }
-    (results, whole as u64)
 }
 
 #[cfg(test)]
@@ -125,6 +111,8 @@ mod tests {
     use crate::job::End;
     use crate::ledger::RunState;
     use model::time::WallTime;
+    use std::fs::OpenOptions;
+    use std::io::Write;
 
     #[test]
     fn results_outlive_a_cut_and_late_ones_are_not_missed() {

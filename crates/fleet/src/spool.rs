@@ -6,16 +6,16 @@
 
 use crate::error::{FleetError, Result};
 use crate::job::Outcome;
+use crate::line_file::LineFile;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashSet, VecDeque};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The spool of one agent. Two programs cannot have the same one open.
 #[derive(Debug)]
 pub struct Spool {
-    file: File,
+    file: LineFile,
     path: PathBuf,
     begun: HashSet<String>,
     finished: HashSet<String>,
@@ -40,13 +40,8 @@ impl Spool {
     /// The file cannot be opened, or another program has it open.
     pub fn open(path: &Path) -> Result<Spool> {
         let fault = |source| FleetError::File { operation: "open the spool", file: path.to_owned(), source };
-        let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let mut file = options.map_err(fault)?;
-        file.try_lock().map_err(|_| {
-            fault(io::Error::other("another agent uses it; give each agent a folder of its own"))
-        })?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(fault)?;
+        let in_use = "another agent uses it; give each agent a folder of its own";
+        let (file, lines) = LineFile::open(path, in_use).map_err(fault)?;
         let mut spool = Spool {
             file,
             path: path.to_owned(),
@@ -55,14 +50,7 @@ impl Spool {
             sequence: VecDeque::new(),
             pending: Vec::new(),
         };
-        // A line without an end was cut off by a crash: what it says was not yet promised to anybody.
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        for line in bytes[..whole].split(|byte| *byte == b'\n') {
-            if let Ok(line) = serde_json::from_slice(line) {
-                spool.apply(line);
-            }
-        }
-        spool.file.set_len(whole as u64).and_then(|()| spool.file.seek(SeekFrom::End(0))).map_err(fault)?;
+        lines.into_iter().for_each(|line| spool.apply(line));
         Ok(spool)
     }
 
@@ -94,7 +82,7 @@ impl Spool {
             return Ok(());
         }
         self.write(Line::Stored(run.to_owned()))?;
-        if self.pending.is_empty() && self.file.stream_position().is_ok_and(|length| length > LARGE) {
+        if self.pending.is_empty() && self.file.length().is_ok_and(|length| length > LARGE) {
             return self.compact();
         }
         Ok(())
@@ -142,20 +130,7 @@ impl Spool {
     }
 
     fn write(&mut self, line: Line) -> Result<()> {
-        let fault = |file: &Path, source| FleetError::File {
-            operation: "write the spool",
-            file: file.to_owned(),
-            source,
-        };
-        let mut text =
-            serde_json::to_vec(&line).map_err(|error| fault(&self.path, io::Error::other(error)))?;
-        text.push(b'\n');
-        let before = self.file.stream_position().map_err(|source| fault(&self.path, source))?;
-        if let Err(source) = self.file.write_all(&text).and_then(|()| self.file.sync_data()) {
-            // Half a line must not stay before the next one.
-            let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
-            return Err(fault(&self.path, source));
-        }
+        self.file.append(&line).map_err(|source| self.fault(source))?;
         self.apply(line);
         Ok(())
     }
@@ -174,25 +149,11 @@ impl Spool {
                 .map_err(|error| FleetError::malformed("the spool", error))?;
             bytes.push(b'\n');
         }
-        self.replace(&bytes).map_err(|source| FleetError::File {
-            operation: "write the spool",
-            file: self.path.clone(),
-            source,
-        })
+        self.file.replace(&self.path, &bytes).map_err(|source| self.fault(source))
     }
 
-    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let beside = self.path.with_extension("new");
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&beside)?;
-        file.try_lock().map_err(|_| io::Error::other("it is in use"))?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, &self.path)?;
-        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            File::open(folder)?.sync_all()?;
-        }
-        self.file = file;
-        Ok(())
+    fn fault(&self, source: io::Error) -> FleetError {
+        FleetError::File { operation: "write the spool", file: self.path.clone(), source }
     }
 }
 
@@ -207,6 +168,7 @@ mod tests {
     use crate::job::End;
     use model::time::WallTime;
     use proptest::prelude::*;
+    use std::fs::File;
 
     fn outcome(run: &str, size: usize) -> Outcome {
         let end = End::Done { body: "x".repeat(size) };
