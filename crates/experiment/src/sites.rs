@@ -4,16 +4,13 @@ use crate::plan::{Path, Place, Plan};
 use engine::error::{Result, sentence};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};
-use engine::work::observer::{Observer, SessionEvent, Watcher};
+use engine::work::observer::{Observer, Silent};
 use lab::build::{BuildOptions, Lab};
 use lab::feature;
 use linux::namespace::Namespace;
-use model::plan::ProtocolName;
 use model::units::Nanos;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::Scope;
-use wire::ProtocolError;
 
 /// The labs, each once, whichever paths lie in it.
 pub(crate) struct Sites(Vec<Site>);
@@ -106,23 +103,6 @@ fn config() -> Config {
         max_tests: MOST_TESTS,
         ..Config::default()
     }
-}
-
-/// What the servers of labs see, their clients see too.
-struct Silent;
-
-impl Observer for Silent {
-    fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(Silent)
-    }
-
-    fn note(&self, _text: &str) {}
-}
-
-impl Watcher for Silent {
-    fn event(&mut self, _event: SessionEvent<'_>) {}
-
-    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }
 
 /// Pairs are sessions, each for itself.

@@ -57,6 +57,24 @@ pub trait Watcher {
     fn ended(&mut self, outcome: Result<(), &ProtocolError>);
 }
 
+/// Says nothing, and its sessions neither: for servers whose clients tell all there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
+        Box::new(Silent)
+    }
+
+    fn note(&self, _text: &str) {}
+}
+
+impl Watcher for Silent {
+    fn event(&mut self, _event: SessionEvent<'_>) {}
+
+    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
+}
+
 /// Hands the events of a client's session on: its outcome is what the call returns.
 pub(crate) struct ToSink<F>(pub(crate) F);
 

@@ -9,7 +9,7 @@ use engine::error::{Failure, Result};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};
 use engine::session::connect::Security;
-use engine::work::observer::{Observer, SessionEvent, Watcher};
+use engine::work::observer::{Observer, Silent, Watcher};
 use fleet::agent::{Agent, AgentOptions, Permit, Threads};
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
@@ -20,7 +20,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wire::ProtocolError;
 use wire::native::Token;
 
 /// Runs the command.
@@ -76,18 +75,12 @@ struct Notes;
 
 impl Observer for Notes {
     fn session(&self, _: SocketAddr, _: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(Notes)
+        Box::new(Silent)
     }
 
     fn note(&self, text: &str) {
         let _ = writeln!(std::io::stderr(), "{} {}", SystemClock.wall(), report::harmless::text(text));
     }
-}
-
-impl Watcher for Notes {
-    fn event(&mut self, _: SessionEvent<'_>) {}
-
-    fn ended(&mut self, _: std::result::Result<(), &ProtocolError>) {}
 }
 
 fn inventory(args: &AgentRunArgs) -> Result<serde_json::Value> {

@@ -12,7 +12,7 @@ use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Host, Measure, Request, resolve};
 use engine::run::Options;
 use engine::server::{Config, Server};
-use engine::work::observer::{Observer, SessionEvent, Watcher};
+use engine::work::observer::{Observer, Silent, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
 use lab::privilege::{Unprivileged, gain};
@@ -23,7 +23,6 @@ use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use wire::ProtocolError;
 
 /// Runs the command.
 pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
         let (client, here) = (namespace(&lab, &topology.from)?, namespace(&lab, &topology.to)?);
         let server = here.run(|| Server::bind(Config { max_tests: 8, ..Config::default() }))??;
         let ended = stop.clone();
-        let observer: Arc<dyn Observer> = Arc::new(Silent);
+        let observer: Arc<dyn Observer> = Arc::new(Notes);
         let server = scope.spawn(move || here.run(|| server.serve(&ended, &observer)));
         let run = address(&topology)
             .and_then(|server| client.run(|| measure(server, args.quick, &interrupt, global))?);
@@ -91,10 +90,10 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The demo's server has nothing to say that the client does not.
-struct Silent;
+/// Of the demo's server, only what is no session's: the client tells the rest.
+struct Notes;
 
-impl Observer for Silent {
+impl Observer for Notes {
     fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
         Box::new(Silent)
     }
@@ -102,12 +101,6 @@ impl Observer for Silent {
     fn note(&self, text: &str) {
         say(&format!("server: {text}"));
     }
-}
-
-impl Watcher for Silent {
-    fn event(&mut self, _event: SessionEvent<'_>) {}
-
-    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }
 
 const INTRODUCTION: &str = "\

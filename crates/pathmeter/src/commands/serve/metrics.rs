@@ -233,27 +233,12 @@ impl Drop for Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::work::observer::Silent;
     use model::event::{EndResult, Started};
     use model::plan::Direction;
     use model::sample::{IntervalSample, SideResult};
     use model::time::WallTime;
     use model::units::{Bytes, Nanos};
-
-    struct Silent;
-
-    impl Observer for Silent {
-        fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
-            Box::new(Silent)
-        }
-
-        fn note(&self, _text: &str) {}
-    }
-
-    impl Watcher for Silent {
-        fn event(&mut self, _event: SessionEvent<'_>) {}
-
-        fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
-    }
 
     fn sample(side: Side, bytes: u64) -> Event {
         let stream = StreamSample {
