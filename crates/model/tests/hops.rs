@@ -217,8 +217,17 @@ fn a_far_end_that_limits_its_answers_is_no_further_away() {
         let mut world = World::new(line(distance), 1);
         world.nodes[usize::from(distance) - 1].limit = Some((1, Nanos::from_millis(100)));
         let found = trace(&mut World::new(world.nodes, 1), schedule(10, 4, 20));
-        assert_eq!((found.end, found.hops.len()), (HopsEnd::Reached, usize::from(distance)), "{:?}", found.flows);
-        assert!(found.flows.iter().all(|flow| flow.reached_at.is_none_or(|at| at == distance)), "{:?}", found.flows);
+        assert_eq!(
+            (found.end, found.hops.len()),
+            (HopsEnd::Reached, usize::from(distance)),
+            "{:?}",
+            found.flows
+        );
+        assert!(
+            found.flows.iter().all(|flow| flow.reached_at.is_none_or(|at| at == distance)),
+            "{:?}",
+            found.flows
+        );
     }
 }
 

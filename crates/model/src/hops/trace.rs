@@ -369,8 +369,9 @@ impl Tracer {
             return Some(own);
         }
         let ends_there = |flow: u32| self.flows.get(flow as usize).and_then(reached) == Some(nearest);
-        let is_silent =
-            |probe: &Sent| probe.ttl == nearest && probe.at.is_some() && probe.answer.is_none() && ends_there(probe.flow);
+        let is_silent = |probe: &Sent| {
+            probe.ttl == nearest && probe.at.is_some() && probe.answer.is_none() && ends_there(probe.flow)
+        };
         // Behind a first hop that is the far end there is no other way to it.
         let is_limited = nearest == 1 || self.probes.iter().any(is_silent);
         Some(if is_limited { (nearest, HopsEnd::Reached) } else { own })
