@@ -6,6 +6,7 @@ mod device;
 mod frames;
 mod hops;
 mod latency;
+mod line_rate;
 mod mtu;
 mod throughput;
 mod transfer;
