@@ -148,7 +148,12 @@ fn text(rows: &[Row], style: &Style) -> String {
     }
     let shipped = &rows[..SHIPPED.len()];
     let here = shipped.iter().filter(|row| row.lacks.is_empty()).count();
-    text.push_str(&format!("\n{here} of {} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it.\n", shipped.len()));
+    let all = shipped.len();
+    let next = format!(
+        "{here} of {all} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it."
+    );
+    text.push('\n');
+    text.push_str(&style.list(&[next], ""));
     text
 }
 

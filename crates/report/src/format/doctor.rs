@@ -99,7 +99,12 @@ fn text(checks: &[Check], style: &Style) -> String {
             Status::Fail => (Paint::Problem, "FAIL"),
         };
         let word = style.paint(paint, &format!("{word:<5}"));
-        text.push_str(&format!("{word} {:<18} {}\n", check.name, check.found));
+        for (index, line) in style.wrap(&check.found, FOUND).iter().enumerate() {
+            match index {
+                0 => text.push_str(&format!("{word} {:<18} {line}\n", check.name)),
+                _ => text.push_str(&format!("{:FOUND$}{line}\n", "")),
+            }
+        }
         if check.status == Status::Ok {
             continue;
         }
@@ -126,6 +131,8 @@ fn markdown(checks: &[Check]) -> String {
 }
 
 const INDENT: &str = "      ";
+/// Columns before what was found.
+const FOUND: usize = 25;
 
 #[cfg(test)]
 mod tests {

@@ -127,7 +127,7 @@ fn check_time(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(limit(
-        format!("a test of {time}, where this server allows {allowed}"),
+        format!("a test of {time}, where this server allows {allowed} (--max-time)"),
         "test for a shorter time (--time)",
     ))
 }

@@ -52,7 +52,7 @@ fn is_twin(finding: &Finding, other: &Finding) -> bool {
 
 /// The words of a sentence, without numbers, their units and directions.
 fn without_figures(title: &str) -> Vec<&str> {
-    let is_figure = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let is_figure = |word: &&str| word.contains(|letter: char| letter.is_ascii_digit());
     let is_said =
         |word: &&str| !is_figure(word) && !["up", "down", "up:", "down:"].contains(word) && word.len() > 3;
     title.split_whitespace().filter(is_said).collect()
