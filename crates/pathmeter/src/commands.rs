@@ -37,7 +37,6 @@ mod region;
 pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
-mod rolling;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod set;

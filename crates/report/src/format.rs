@@ -22,6 +22,7 @@ mod markdown;
 pub mod ndjson;
 pub mod prometheus;
 pub mod rfc2544;
+pub mod rolling;
 mod run;
 mod side_by_side;
 pub mod sockperf;
