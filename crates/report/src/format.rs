@@ -138,8 +138,8 @@ pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String
 }
 
 /// A table as text: columns set apart by two spaces, each line indented by two.
-pub fn text_table(table: &Table) -> String {
-    table::plain(&table.columns, &table.rows)
+pub fn text_table(table: &Table, style: &Style) -> String {
+    table::plain(&table.columns, &table.rows, style)
 }
 
 impl Default for &'static Format {
