@@ -7,8 +7,8 @@ mod latency;
 mod render;
 
 use super::output::write;
-use crate::cli::{Common, DoctorArgs};
 use crate::exit::Exit;
+use cli::{Common, DoctorArgs};
 use engine::error::Result;
 use facts::{Facts, NfTables};
 use insight::fix;

@@ -14,8 +14,8 @@ mod up;
 #[cfg(feature = "web")]
 pub(crate) use show::topologies;
 
-use crate::cli::{Common, LabArgs, LabCommand};
 use crate::exit::Exit;
+use cli::{Common, LabArgs, LabCommand};
 use engine::error::Result;
 
 /// Runs the sub-command asked for.

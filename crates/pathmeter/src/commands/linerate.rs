@@ -5,8 +5,8 @@ mod forward;
 mod render;
 
 use super::output::write;
-use crate::cli::{Common, LinerateArgs};
 use crate::exit::Exit;
+use cli::{Common, LinerateArgs};
 use engine::error::{Failure, Result};
 use model::framing::{Encaps, Framing, FramingError, Network, RFC2544_SIZES, Transport};
 use model::units::{BitRate, Bytes};

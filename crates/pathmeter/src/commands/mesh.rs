@@ -7,8 +7,8 @@ mod measure;
 mod server;
 
 use super::output::write;
-use crate::cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use crate::exit::Exit;
+use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Nats, NatsOptions, Reactor};

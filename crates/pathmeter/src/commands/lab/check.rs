@@ -1,9 +1,9 @@
 //! `pathmeter lab check`: topology files read, and nothing built.
 
 use super::list::lacking;
-use crate::cli::{Common, LabCheckArgs};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
+use cli::{Common, LabCheckArgs};
 use engine::error::{Failure, Result};
 use lab::feature::Host;
 use lab::shipped::find;

@@ -1,8 +1,8 @@
 //! `pathmeter lab down`: labs taken away.
 
 use super::failure::failed;
-use crate::cli::{Common, LabDownArgs};
 use crate::exit::Exit;
+use cli::{Common, LabDownArgs};
 use engine::error::Result;
 use lab::error::LabError;
 use lab::hold::take_down;

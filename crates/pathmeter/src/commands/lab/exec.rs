@@ -4,8 +4,8 @@ mod machine;
 mod namespace;
 
 use super::failure::failed;
-use crate::cli::{Common, LabExecArgs};
 use crate::exit::Exit;
+use cli::{Common, LabExecArgs};
 use engine::error::Result;
 use lab::hold::{find, node};
 use lab::state::Directory;

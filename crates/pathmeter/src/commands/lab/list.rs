@@ -1,9 +1,9 @@
 //! `pathmeter lab list`: the topologies, and what this host lacks for them.
 
 use super::failure::failed;
-use crate::cli::{Common, LabListArgs};
 use crate::commands::output::write;
 use crate::exit::Exit;
+use cli::{Common, LabListArgs};
 use engine::error::{Result, fault};
 use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;

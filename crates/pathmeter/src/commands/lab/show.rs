@@ -4,9 +4,9 @@ mod document;
 mod drawing;
 
 use super::list::lacking;
-use crate::cli::{Common, LabShowArgs};
 use crate::commands::output::{deliver, write};
 use crate::exit::Exit;
+use cli::{Common, LabShowArgs};
 use engine::error::{Failure, Result};
 use lab::feature::{Host, Lack};
 use lab::shipped::{FindError, find, text_of};

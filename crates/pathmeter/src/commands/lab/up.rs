@@ -1,8 +1,8 @@
 //! `pathmeter lab up`: a topology built and kept, by a process of its own.
 
 use super::failure::failed;
-use crate::cli::{Common, LabUpArgs};
 use crate::exit::{Exit, kind};
+use cli::{Common, LabUpArgs};
 use engine::error::{Error, Failure, Result, fault};
 use lab::build::BuildOptions;
 use lab::hold::Held;

@@ -1,7 +1,7 @@
 //! From a measured rate to the share of the link: what went over the wire, with the arithmetic in one line.
 
 use super::refused;
-use crate::cli::LinerateArgs;
+use cli::LinerateArgs;
 use engine::error::Failure;
 use model::framing::{Framing, Layout, Ratio};
 use model::units::{BitRate, Bytes, PacketRate};

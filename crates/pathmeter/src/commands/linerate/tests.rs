@@ -1,8 +1,8 @@
 //! The figures of `../shared/fixtures/README.md` and of the issue, asked as a user asks.
 
 use super::*;
-use crate::cli::{Cli, Command};
 use clap::Parser;
+use cli::{Cli, Command};
 use engine::error::Kind;
 
 fn ask(line: &str) -> Result<Answer, Failure> {

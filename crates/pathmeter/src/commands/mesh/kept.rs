@@ -1,6 +1,6 @@
 //! The runs of a mesh in a store.
 
-use crate::cli::{MeshRunArgs, StoreArgs};
+use cli::{MeshRunArgs, StoreArgs};
 use crate::commands::store::{failed, open, to_read};
 use engine::error::{Failure, Result};
 use fleet::coordinator::Sink;

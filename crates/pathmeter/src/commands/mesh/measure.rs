@@ -1,10 +1,10 @@
 //! `pathmeter mesh run`: every pair of the agents that are there, in rounds.
 
 use super::{agents, connect, failed, print};
-use crate::cli::{Common, MeshRunArgs, MeshTestArg};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use crate::signals;
+use cli::{Common, MeshRunArgs, MeshTestArg};
 use engine::error::{Failure, Result};
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::Coordinator;
