@@ -6,8 +6,10 @@ use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, MeshRunArgs, MeshTestArg};
 use engine::error::{Failure, Result};
+use engine::host::interrupt::Interrupt;
+use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
-use fleet::coordinator::Coordinator;
+use fleet::coordinator::{Coordinator, Sink};
 use fleet::lease::Class;
 use fleet::mesh::{MeshPlan, RunRequest, Site};
 use fleet::results::{ResultFile, Results};
@@ -40,20 +42,35 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     #[cfg(feature = "store")]
     let mut sink = super::kept::sink(args, file)?;
     #[cfg(not(feature = "store"))]
-    let mut sink: Box<dyn fleet::coordinator::Sink> = Box::new(file);
-    let id = format!("coordinator-{}", std::process::id());
-    let mut coordinator = Coordinator::new(id, &nats, &SystemClock, plan, &mut *sink).map_err(failed)?;
+    let mut sink: Box<dyn Sink> = Box::new(file);
+    #[cfg(feature = "store")]
+    let alerts = super::kept::Alerts::of(args)?;
+    carry_out(&nats, plan.clone(), &mut *sink, &interrupt)?;
+    #[cfg(feature = "store")]
+    if let Some(alerts) = &alerts {
+        alerts.again(&plan, &mut |plan| carry_out(&nats, plan, &mut *sink, &interrupt))?;
+    }
+    let results = Results::read(&args.results).map_err(failed)?;
+    let report =
+        report_of_results(&name, &results, unreachable.iter().map(|pair| neither_listens(pair)).collect());
+    #[cfg(feature = "store")]
+    if let Some(alerts) = alerts {
+        alerts.tell(&report, &results)?;
+    }
+    print(&MeshReport { label: label(args), ..report }, global)
+}
+
+/// Has every run of a plan carried out, until all have ended or it is interrupted.
+fn carry_out(nats: &Nats, plan: MeshPlan, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<()> {
+    let id = format!("coordinator-{}-{}", std::process::id(), SystemClock.wall().0);
+    let mut coordinator = Coordinator::new(id, nats, &SystemClock, plan, sink).map_err(failed)?;
     let mut told = None;
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
         tell(&coordinator, &mut told);
         coordinator.rest(due).map_err(failed)?;
     }
-    coordinator.resign().map_err(failed)?;
-    let results = Results::read(&args.results).map_err(failed)?;
-    let report =
-        report_of_results(&name, &results, unreachable.iter().map(|pair| neither_listens(pair)).collect());
-    print(&MeshReport { label: label(args), ..report }, global)
+    coordinator.resign().map_err(failed)
 }
 
 /// The label of its runs in a store; empty: they are in none.
