@@ -2,6 +2,8 @@
 
 #[cfg(feature = "fleet")]
 pub(crate) mod agent;
+#[cfg(feature = "store")]
+mod alerts;
 pub(crate) mod analyse;
 pub(crate) mod chart;
 mod command_line;

@@ -19,6 +19,8 @@ mod junit;
 pub mod lab;
 mod line_rate;
 mod markdown;
+mod matrix;
+mod mesh;
 pub mod ndjson;
 pub mod prometheus;
 pub mod rfc2544;
