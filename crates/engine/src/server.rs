@@ -405,6 +405,7 @@ fn iperf2_config(
         policy: open.clone(),
         max_tests: config.max_tests,
         unverified: config.iperf2_udp_reverse,
+        patience: None,
         tests: config.one_off.then_some(1),
         time: None,
         key: None,

@@ -66,6 +66,14 @@ pub fn is_multipath(fd: &impl AsFd) -> bool {
         .is_ok_and(|len| len == info.len() && info[MPTCP_FLAGS_END - 4] & 1 == 0)
 }
 
+/// Lets no more than this lie in the send buffer unsent: a write waits for as long (`TCP_NOTSENT_LOWAT`).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_unsent_limit(fd: &impl AsFd, limit: Bytes) -> Result<()> {
+    set_int(fd, TCP_NOTSENT_LOWAT, saturate(limit.0))
+}
+
 /// Sends small writes at once instead of joining them (`TCP_NODELAY`, Nagle's algorithm off).
 ///
 /// # Errors
@@ -170,6 +178,7 @@ fn saturate(value: u64) -> u32 {
 /// `SOL_MPTCP` and `MPTCP_INFO` of linux/mptcp.h: six counters of a byte, and from byte 8 on flags, of which the lowest bit says
 /// that it fell back.
 const MPTCP_INFO: Opt = Opt(284, 1, "MPTCP_INFO");
+const TCP_NOTSENT_LOWAT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT");
 const MPTCP_FLAGS_END: usize = 12;
 const TCP_MAXSEG: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_MAXSEG, "TCP_MAXSEG");
 /// `linux/tcp.h`.
