@@ -12,6 +12,7 @@ use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Full, Held, Limits, client_of};
 use crate::session::listener::{Accepted, DatagramPort, Listener, Quota, Service, SessionThreads};
 use crate::session::notes::Notes;
+use crate::session::protocol::{Name, Protocol};
 use crate::session::registry::{FlowRegistry, Pending};
 use crate::work::observer;
 use linux::clock::mono_now;
@@ -148,7 +149,8 @@ impl Server {
 
     /// Is it known that whoever says to be at this address is?
     fn is_there(&self, address: IpAddr) -> bool {
-        self.config.unverified || address.is_loopback() || self.connections.is_held_by(address)
+        let connected = address.is_loopback() || self.connections.is_held_by(address);
+        Protocol::of(Name::Iperf2).proof.may_send_data(connected, self.config.unverified)
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
