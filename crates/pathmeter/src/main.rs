@@ -1,17 +1,11 @@
 //! pathmeter: how fast is this path really, where is the limit, and why?
 
-mod cli;
 mod commands;
-mod config;
 mod exit;
-mod files;
-mod request;
 mod signals;
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use cli::config::Config;
 use cli::{Cli, Command};
-use config::Config;
 use engine::error::Result;
 use exit::{Exit, Told};
 use std::ffi::OsString;
@@ -28,34 +22,12 @@ fn main() -> ExitCode {
         return ended;
     }
     let ended = commands::dialect::called_as(&words)
-        .unwrap_or_else(|| read(words).and_then(|(cli, config)| run(&cli, &config)));
+        .unwrap_or_else(|| cli::read(words).and_then(|(cli, config)| run(&cli, &config)));
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", Told(&error));
         Exit::of(&error)
     });
     exit.into()
-}
-
-/// The command line, or the end of the program with what is wrong, or with the help that was asked for.
-fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
-    let program = cli::shortened(Cli::command(), cli::width());
-    let mut matches = program.clone().get_matches_from(&words);
-    let config = Config::of(&matches)?;
-    if !config.defaults.is_empty() {
-        matches = config.with_defaults(program, &matches)?.get_matches_from(words);
-    }
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.
-    let is_named = |matches: &ArgMatches| {
-        matches.try_contains_id("store").is_ok()
-            && matches.value_source("store") == Some(ValueSource::CommandLine)
-    };
-    let names_store = matches.subcommand().is_some_and(|(_, matches)| is_named(matches));
-    if let Some(keep) = cli.keep_mut().filter(|keep| names_store && !keep.no_save) {
-        keep.save.get_or_insert(None);
-    }
-    config.settle(&mut cli)?;
-    Ok((cli, config))
 }
 
 /// One sub-command, one function.

@@ -1,10 +1,10 @@
 //! `pathmeter agent run`: this host's part in a mesh.
 
 use super::mesh::{JobResult, MeshJob, connect, failed};
-use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs, Common};
 use crate::exit::Exit;
-use crate::files::token;
 use crate::signals;
+use cli::files::token;
+use cli::{AgentArgs, AgentCommand, AgentRunArgs, Common};
 use engine::error::{Failure, Result};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};

@@ -3,8 +3,8 @@
 use super::import::contents;
 use super::output::write;
 use super::set::find;
-use crate::cli::{AnalyseArgs, Common, GroupBy};
 use crate::exit::{Exit, Told};
+use cli::{AnalyseArgs, Common, GroupBy};
 use engine::error::Result;
 use insight::analysis::{Analysis, Asked, Subject};
 use model::history::Kept;

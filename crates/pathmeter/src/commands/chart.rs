@@ -1,7 +1,7 @@
 //! A chart as a file, for the commands that draw one.
 
 use super::file;
-use crate::cli::{Command, Common};
+use cli::{Command, Common};
 #[cfg(feature = "png")]
 use engine::error::fault;
 use engine::error::{Context, Failure, Result};

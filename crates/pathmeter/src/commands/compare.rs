@@ -4,8 +4,8 @@ mod interleave;
 
 use super::output::write;
 use super::set::find;
-use crate::cli::{Common, CompareArgs};
 use crate::exit::Exit;
+use cli::{Common, CompareArgs};
 use engine::error::Result;
 use model::stats::compare::Rules;
 use report::format::compared::Compared;

@@ -1,10 +1,10 @@
 //! `pathmeter completions`: a completion script for a shell, made from the command line's own definition.
 
 use super::output::deliver;
-use crate::cli::{Cli, Common, CompletionsArgs};
 use crate::exit::Exit;
 use clap::builder::{PossibleValuesParser, Resettable};
 use clap::{Arg, Command, CommandFactory};
+use cli::{Cli, Common, CompletionsArgs};
 use engine::error::Result;
 
 /// Writes the script to standard output, or to the file of `-o`.

@@ -3,9 +3,9 @@
 use super::keep::Keep;
 use super::live::carry_out;
 use super::session::{Measured, conclude_all};
-use crate::cli::{Common, DemoArgs};
 use crate::exit::Exit;
 use crate::signals;
+use cli::{Common, DemoArgs};
 use engine::error::{Context, Failure, Result, fault};
 use engine::host::address::Family;
 use engine::host::interrupt::Interrupt;

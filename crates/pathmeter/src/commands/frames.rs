@@ -3,10 +3,10 @@
 use super::keep::Keep;
 use super::live::carry_out;
 use super::session::{answered, conclude, expectations, print_plan, security};
-use crate::cli::{Common, FramesArgs};
 use crate::exit::Exit;
-use crate::request;
 use crate::signals;
+use cli::request;
+use cli::{Common, FramesArgs};
 use engine::error::Result;
 use engine::run::Options;
 use model::history::Measured;

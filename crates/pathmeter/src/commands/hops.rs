@@ -3,10 +3,10 @@
 use super::keep::Keep;
 use super::live::carry_out;
 use super::session::{EXPECT_OF_RUN, answered, conclude_all, parse_expectations, print_plan, security};
-use crate::cli::{Common, HopsArgs};
 use crate::exit::Exit;
-use crate::request;
 use crate::signals;
+use cli::request;
+use cli::{Common, HopsArgs};
 use engine::error::Result;
 use engine::run::Options;
 

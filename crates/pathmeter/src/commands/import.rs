@@ -4,8 +4,8 @@
 mod keep;
 
 use super::output::write;
-use crate::cli::{Common, ImportArgs, OutputsArgs};
 use crate::exit::{Exit, Told};
+use cli::{Common, ImportArgs, OutputsArgs};
 use engine::error::{Context, Failure, Result};
 use model::history::Kept;
 use report::document::Document;

@@ -12,7 +12,7 @@ pub(crate) use recorded::UNDELIVERED;
 #[cfg(not(feature = "store"))]
 use unrecorded::Recorded;
 
-use crate::cli::KeepArgs;
+use cli::KeepArgs;
 use engine::error::{Context, Result};
 use model::event::Event;
 use model::history::Measured;

@@ -3,19 +3,15 @@
 mod check;
 mod down;
 mod exec;
-mod failure;
-pub(super) mod list;
+mod list;
 mod prepare;
 mod run;
-pub(super) mod show;
+mod show;
 mod sweep;
 mod up;
 
-#[cfg(feature = "web")]
-pub(crate) use show::topologies;
-
-use crate::cli::{Common, LabArgs, LabCommand};
 use crate::exit::Exit;
+use cli::{Common, LabArgs, LabCommand};
 use engine::error::Result;
 
 /// Runs the sub-command asked for.

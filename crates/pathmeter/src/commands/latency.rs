@@ -5,10 +5,10 @@ mod compare;
 use super::keep::Keep;
 use super::live::carry_out;
 use super::session::{answered, conclude_all, expectations, print_plan, security};
-use crate::cli::{Common, LatencyArgs};
 use crate::exit::Exit;
-use crate::request;
 use crate::signals;
+use cli::request;
+use cli::{Common, LatencyArgs};
 use engine::error::Result;
 use engine::run::{Options, Plan};
 

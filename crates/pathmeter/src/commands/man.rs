@@ -1,12 +1,12 @@
 //! `pathmeter man`: the manual pages, made from the command line's own definition, and sections that it does not have.
 
 use super::output::deliver;
-use crate::cli::{Cli, Common, ManArgs};
 use crate::exit::{CODES, Exit};
 use clap::builder::Resettable;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use cli::{Cli, Common, ManArgs};
 use engine::error::{Context, Result};
 use std::io;
 use std::path::Path;

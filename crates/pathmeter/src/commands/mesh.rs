@@ -9,8 +9,8 @@ mod server;
 pub(crate) use job::MeshJob;
 pub(crate) use matrix::JobResult;
 
-use crate::cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use crate::exit::Exit;
+use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Nats, NatsOptions, Reactor};

@@ -1,7 +1,7 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
 use super::{chart, file};
-use crate::cli::{Colour, Common};
+use cli::{Colour, Common};
 use engine::error::{Context, Result};
 use report::document::Document;
 use report::format::Style;

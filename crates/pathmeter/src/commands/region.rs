@@ -1,7 +1,7 @@
 //! A few lines at the bottom of the terminal that are drawn anew as things happen, and are gone when the result comes.
 //! Without a terminal, and with `--plain`, lines are written one after the other. A closed standard error stops nothing.
 
-use crate::cli::Common;
+use cli::Common;
 use std::io::{IsTerminal, Write};
 
 /// The lines on standard error.

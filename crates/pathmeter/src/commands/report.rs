@@ -3,8 +3,8 @@
 use super::output::deliver;
 use super::set::find;
 use super::{chart, file};
-use crate::cli::{Common, ReportArgs};
 use crate::exit::Exit;
+use cli::{Common, ReportArgs};
 use engine::error::{Context, Failure, Result, fault};
 use model::history::Kept;
 use model::run::Run;

@@ -4,10 +4,10 @@ mod metrics;
 mod rights;
 
 use super::dialect::server_output;
-use crate::cli::{Common, ServeArgs};
 use crate::exit::Exit;
-use crate::files::{key, token};
 use crate::signals;
+use cli::files::{key, token};
+use cli::{Common, ServeArgs};
 use engine::error::Result;
 use engine::server::dialogues::DEFAULT_TESTS;
 use engine::server::{Config, Server};

@@ -2,9 +2,9 @@
 
 use super::keep::Keep;
 use super::output::{deliver, write};
-use crate::cli::{Common, IdentityArgs, SessionArgs};
 use crate::exit::Exit;
-use crate::files;
+use cli::files;
+use cli::{Common, IdentityArgs, SessionArgs};
 use engine::error::{Error, Failure, Result, fault};
 use engine::run::Plan;
 use engine::session::connect::Security;

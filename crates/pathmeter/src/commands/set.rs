@@ -3,7 +3,7 @@
 use super::import::contents;
 #[cfg(feature = "store")]
 use super::store::{failed, location, time};
-use crate::cli::StoreArgs;
+use cli::StoreArgs;
 use engine::error::{Failure, Result};
 #[cfg(feature = "device")]
 use model::dut::DutReport;

@@ -2,7 +2,7 @@
 //! elsewhere a line for each step. Progress is a courtesy: a closed standard error stops nothing.
 
 use super::region::{self, Region};
-use crate::cli::Common;
+use cli::Common;
 use linux::clock::mono_now;
 use model::time::MonoTime;
 use model::units::Nanos;

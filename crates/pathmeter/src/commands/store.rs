@@ -7,8 +7,8 @@ pub(crate) use export::export;
 pub(crate) use shown::shown;
 
 use super::output::write;
-use crate::cli::{Common, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs, StoreArgs};
 use crate::exit::Exit;
+use cli::{Common, FilterArgs, ForgetArgs, HistoryArgs, LabelArgs, ShowArgs, StoreArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use linux::clock::wall_now;
 use model::history::Kept;

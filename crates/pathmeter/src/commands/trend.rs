@@ -2,8 +2,8 @@
 
 use super::output::write;
 use super::store::{existing, failed, time, to_read};
-use crate::cli::{Common, LevelArgs, TrendArgs};
 use crate::exit::Exit;
+use cli::{Common, LevelArgs, TrendArgs};
 use engine::error::Result;
 use linux::clock::wall_now;
 use model::stats::compare::Rules;

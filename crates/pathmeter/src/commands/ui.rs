@@ -3,9 +3,9 @@
 mod start;
 
 use super::store::open;
-use crate::cli::{Common, StoreArgs, UiArgs};
 use crate::exit::Exit;
 use crate::signals;
+use cli::{Common, StoreArgs, UiArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use insight::run_of_events;
 use std::io::Write;
@@ -40,7 +40,7 @@ fn backend(args: &StoreArgs) -> Result<Backend> {
 
 #[cfg(feature = "lab")]
 fn topologies() -> Vec<serde_json::Value> {
-    super::lab::topologies()
+    lab_run::catalogue::shipped()
 }
 
 #[cfg(not(feature = "lab"))]

@@ -6,10 +6,10 @@ mod tally;
 
 use super::store::{failed, open};
 use super::{progress, trend};
-use crate::cli::{Common, WatchArgs};
 use crate::exit::Exit;
 use crate::signals;
 use alert::{Alert, Alerts};
+use cli::{Common, WatchArgs};
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
 use linux::clock::wall_now;

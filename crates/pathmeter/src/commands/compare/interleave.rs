@@ -1,8 +1,8 @@
 //! Two commands of this program run in turn, A B A B …, so that a slow drift of the path does not look like a difference.
 
-use crate::cli::CompareArgs;
 use crate::commands::command_line::{PATHS, Ran, words};
 use crate::signals;
+use cli::CompareArgs;
 use engine::error::{Failure, Kind, Result};
 use model::history::Sample;
 use report::expect::{printed, sample};

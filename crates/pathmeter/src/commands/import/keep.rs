@@ -2,7 +2,7 @@
 
 use super::super::store::{failed, open};
 use super::Contents;
-use crate::cli::ImportArgs;
+use cli::ImportArgs;
 use engine::error::Result;
 use linux::clock::wall_now;
 use model::history::{Measured, Origin};

@@ -1,7 +1,7 @@
 //! A run that is kept in the store.
 
 use super::super::store::{failed, folder, open};
-use crate::cli::KeepArgs;
+use cli::KeepArgs;
 use engine::error::Result;
 use engine::run::run_id;
 use linux::clock::wall_now;

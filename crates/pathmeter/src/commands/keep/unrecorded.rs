@@ -1,6 +1,6 @@
 //! A program without a store keeps runs in files alone.
 
-use crate::cli::KeepArgs;
+use cli::KeepArgs;
 use engine::error::{Failure, Result};
 use model::event::Event;
 use model::history::Measured;

@@ -1,7 +1,7 @@
 //! `pathmeter lab prepare`: a kernel for virtual machines, downloaded and unpacked.
 
-use crate::cli::{Common, LabPrepareArgs};
 use crate::exit::Exit;
+use cli::{Common, LabPrepareArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use lab::vm::{Kernel, QemuProgram, VmError, fetch_kernel};
 use std::io::Write;

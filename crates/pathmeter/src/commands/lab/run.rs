@@ -1,6 +1,5 @@
 //! `pathmeter lab run`: topologies built, measured, judged and compared.
 
-use crate::cli::{Common, LabRunArgs, LabTest};
 use crate::commands::keep::Keep;
 use crate::commands::output::{deliver, write};
 use crate::commands::progress::say;
@@ -8,6 +7,7 @@ use crate::commands::session::print_plan;
 use crate::commands::steps::Steps;
 use crate::exit::Exit;
 use crate::signals;
+use cli::{Common, LabRunArgs, LabTest};
 use engine::error::{Failure, Kind, Result};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use lab_run::{Plan, Request, Test, run_in_machine};
@@ -51,7 +51,7 @@ fn request(args: &LabRunArgs) -> Request {
     Request {
         topologies: args.topologies.clone(),
         compare: args.compare.clone(),
-        tests: args.tests.iter().copied().map(Test::from).collect(),
+        tests: args.tests.iter().copied().map(test).collect(),
         frames: args.frames,
         ipv4: args.ipv4,
         ipv6: args.ipv6,
@@ -62,16 +62,14 @@ fn request(args: &LabRunArgs) -> Request {
     }
 }
 
-impl From<LabTest> for Test {
-    fn from(test: LabTest) -> Test {
-        match test {
-            LabTest::Tcp => Test::Tcp,
-            LabTest::Udp => Test::Udp,
-            LabTest::Latency => Test::Latency,
-            LabTest::Mtu => Test::Mtu,
-            LabTest::Measure => Test::Measure,
-            LabTest::Tools => Test::Tools,
-        }
+fn test(named: LabTest) -> Test {
+    match named {
+        LabTest::Tcp => Test::Tcp,
+        LabTest::Udp => Test::Udp,
+        LabTest::Latency => Test::Latency,
+        LabTest::Mtu => Test::Mtu,
+        LabTest::Measure => Test::Measure,
+        LabTest::Tools => Test::Tools,
     }
 }
 

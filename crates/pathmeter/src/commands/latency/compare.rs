@@ -1,7 +1,7 @@
 //! Ways measured one after the other, kept in a file and compared in one table.
 
-use crate::cli::Common;
 use crate::commands::output::{Screen, deliver};
+use cli::Common;
 use engine::error::{Context, Failure, Result};
 use engine::run::run_id;
 use insight::run_of_events;

@@ -1,9 +1,9 @@
 //! `pathmeter mesh doctor`: what the server really does, found out by having it done.
 
 use super::{connect, failed};
-use crate::cli::{Common, MeshDoctorArgs};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
+use cli::{Common, MeshDoctorArgs};
 use engine::error::Result;
 use fleet::FleetError;
 use fleet::broker::nats::Nats;

@@ -1,9 +1,9 @@
 //! The matrix of a mesh: who sends in rows, who receives in columns.
 
 use super::job::{MeshJob, MeshTest};
-use crate::cli::Common;
 use crate::commands::output::deliver;
 use crate::exit::Exit;
+use cli::Common;
 use engine::error::{Failure, Result, fault};
 use fleet::job::End;
 use fleet::results::Results;

@@ -2,10 +2,10 @@
 
 use super::job::{MeshJob, MeshTest};
 use super::{agents, connect, failed, matrix};
-use crate::cli::{Common, MeshRunArgs, MeshTestArg};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use crate::signals;
+use cli::{Common, MeshRunArgs, MeshTestArg};
 use engine::error::{Failure, Result};
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::Coordinator;

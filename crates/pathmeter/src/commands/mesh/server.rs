@@ -1,10 +1,10 @@
 //! The server of a mesh: its files, and a trial of it on this host.
 
 use super::failed;
-use crate::cli::{Common, MeshInitArgs, MeshUpArgs};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use crate::signals;
+use cli::{Common, MeshInitArgs, MeshUpArgs};
 use engine::error::{Failure, Result};
 use fleet::setup::MeshSetup;
 use std::path::absolute;

@@ -1,9 +1,9 @@
 //! A plan while it is carried out: a line for each run, and where its result goes.
 
-use crate::cli::{Common, KeepArgs, PlanRunArgs};
 use crate::commands::file;
 use crate::commands::keep::Keep;
 use crate::commands::steps::Steps;
+use cli::{Common, KeepArgs, PlanRunArgs};
 use engine::error::{Context, Error, Failure, Result, sentence};
 use experiment::{Cell, Moment, Plan};
 use model::history::Measured;

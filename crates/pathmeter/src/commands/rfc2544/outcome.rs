@@ -1,9 +1,9 @@
 //! The result of a benchmark written down, and the exit code it ends with.
 
-use crate::cli::Common;
 use crate::commands::output::write;
 use crate::commands::session::broken;
 use crate::exit::Exit;
+use cli::Common;
 use engine::error::Result;
 use model::dut::{DeviceReport, DutReport, RateChange};
 use model::finding::Status;

@@ -1,7 +1,7 @@
 //! How far a benchmark has come, and how long the rest takes at most.
 
-use crate::cli::Common;
 use crate::commands::steps::{Steps, about};
+use cli::Common;
 use model::dut::{Progress, Test};
 use model::event::{DeviceProgress, Event};
 

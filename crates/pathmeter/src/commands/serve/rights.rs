@@ -1,6 +1,6 @@
 //! What a server gives up before the first client comes: root's rights, but for those that measuring needs.
 
-use crate::cli::ServeArgs;
+use cli::ServeArgs;
 use engine::error::{Failure, Result};
 use engine::work::observer::Observer;
 use linux::privilege::drop::{User, go_on_as, keep};

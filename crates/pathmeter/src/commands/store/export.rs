@@ -2,8 +2,8 @@
 
 use super::shown::{of_content, shown};
 use super::{failed, filter, found};
-use crate::cli::{Common, ExportArgs};
 use crate::exit::{Exit, Told};
+use cli::{Common, ExportArgs};
 use engine::error::{Context, Result};
 use model::history::Kept;
 use std::fs::File;

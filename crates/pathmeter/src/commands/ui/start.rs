@@ -2,7 +2,7 @@
 
 use super::super::keep::UNDELIVERED;
 use super::super::store::{failed, folder, open};
-use crate::cli::StoreArgs;
+use cli::StoreArgs;
 use engine::error::{Error, Failure, Result, fault};
 use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Hops, Host, Latency, Measure, Path, Request, Throughput, resolve};

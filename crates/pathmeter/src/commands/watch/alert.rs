@@ -1,8 +1,8 @@
 //! What is told of a path that is watched: a line, and a command of the user's.
 
 use super::round::Round;
-use crate::cli::WatchArgs;
 use crate::commands::progress;
+use cli::WatchArgs;
 use report::expect::printed;
 use report::format::trend::{Series, Turn};
 use std::io::Write;

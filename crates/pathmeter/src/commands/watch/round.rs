@@ -1,9 +1,9 @@
 //! One round: a command of this program as a process of its own, and what it measured.
 
-use crate::cli::WatchArgs;
 use crate::commands::command_line::{PATHS, Ran, words};
 use crate::commands::store::failed;
 use crate::exit::Exit;
+use cli::WatchArgs;
 use engine::error::Result;
 use engine::run::run_id;
 use insight::run_of_events;

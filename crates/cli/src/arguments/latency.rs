@@ -1,0 +1,220 @@
+//! The command line of `pathmeter latency`.
+
+use super::{CaptureArgs, CpuList, Dscp, HostPort, KeepArgs, OriginArgs, SessionArgs, TosByte};
+use clap::{Args, ValueEnum};
+use model::latency::{LatencyMode, LatencyProtocol};
+use model::units::{Bytes, Nanos, PacketRate};
+use std::path::PathBuf;
+
+/// Measure round trips, idle or under load, and what causes the tail
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter latency far.example                       UDP ping-pong, 5 seconds
+  pathmeter latency far.example --tcp -m 350 -t 100s
+  pathmeter latency far.example --loaded              idle, then with TCP up, down, in both directions; RPM
+  pathmeter latency near.example far.example          two hosts in turn, compared in one table
+  pathmeter latency far.example --via eth0 --via vpn=10.8.0.2
+  pathmeter latency far.example --label nat-gateway --save ways.ndjson
+  pathmeter latency far.example --mode under-load --rate 10k
+  pathmeter latency far.example --protocol sockperf --tcp   against `sockperf sr --tcp`
+  pathmeter latency far.example --protocol stamp            against a STAMP or TWAMP-Light reflector
+  pathmeter latency far.example --protocol twamp            against a router's TWAMP server
+  pathmeter latency far.example --protocol iperf2           against `iperf -s`, as its --bounceback
+  pathmeter latency far.example --expect 'rtt.p99<=500us'")]
+pub struct LatencyArgs {
+    /// The far ends, where `pathmeter serve` runs: names or addresses, as `[::1]:5210` with a port
+    #[arg(value_name = "HOST[:PORT]", required = true)]
+    pub hosts: Vec<HostPort>,
+    /// Port of the far ends [default: 5210; 11111 for sockperf, 862 for STAMP and TWAMP, 5001 for iperf2]
+    #[arg(short, long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// The protocol of the far end: native (`pathmeter serve`), sockperf (`sockperf sr`), stamp (RFC 8762), twamp
+    /// (RFC 5357) or iperf2 (`iperf -s`)
+    #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
+    pub protocol: LatencyProtocolArg,
+    #[command(flatten)]
+    pub ways: WayArgs,
+    #[command(flatten)]
+    pub test: LatencyTestArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub host: LatencyHostArgs,
+    #[command(flatten)]
+    pub capture: CaptureArgs,
+    #[command(flatten)]
+    pub keep: KeepArgs,
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+/// Which ways are measured, and how they are told apart.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Ways")]
+pub struct WayArgs {
+    #[command(flatten)]
+    pub origin: OriginArgs,
+    /// Measure each host from this local address or through this interface; repeatable, the ways take turns
+    #[arg(long, value_name = "[LABEL=]ADDR|INTERFACE", conflicts_with_all = ["bind", "device"])]
+    pub via: Vec<String>,
+}
+
+/// What is sent, and until when.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Test")]
+pub struct LatencyTestArgs {
+    /// ping-pong: one message at a time; under-load: at a fixed rate, each round trip counted from when its message was
+    /// due; throughput: messages one way, counted by the receiver; playback: times and sizes from a file
+    #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
+    pub mode: ModeArg,
+    /// Datagrams, which is the default
+    #[arg(short, long, conflicts_with = "tcp")]
+    pub udp: bool,
+    /// A TCP connection
+    #[arg(long)]
+    pub tcp: bool,
+    /// Bytes of one message, 14 and more [default: 64, or 44 for STAMP]
+    #[arg(short = 'm', long, value_name = "SIZE")]
+    pub size: Option<Bytes>,
+    /// How long to measure, with --loaded each phase; 0: until Ctrl-C, a day at most [default: 5s]
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, conflicts_with = "count")]
+    pub time: Option<Nanos>,
+    /// End after so many messages on each path
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Messages a second [default: ping-pong and throughput as fast as they go, under-load 10k, --loaded 100]
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<PacketRate>,
+    /// Every Nth message asks for a reply (under-load and playback)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub reply_every: u32,
+    /// File of a playback: a line for each message, `time in seconds, size in bytes`
+    #[arg(long, value_name = "FILE")]
+    pub playback: Option<PathBuf>,
+    /// Leading time that is not counted [default: until the round trips are steady]
+    #[arg(long, value_name = "TIME")]
+    pub warm_up: Option<Nanos>,
+    /// Longest wait for a reply [default: ten times the 99th percentile so far, at least 10ms; 1s at first; --loaded 3s]
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<Nanos>,
+    /// Time between reports; 0 for the end only
+    #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, default_value = "1s")]
+    pub interval: Nanos,
+    /// Write every round trip to this file, as CSV
+    #[arg(long, value_name = "FILE")]
+    pub raw: Option<PathBuf>,
+    /// File with the key of STAMP's authenticated mode, 16 bytes and more
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+}
+
+/// Load beside the round trips.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct LoadArgs {
+    /// Measure idle, then with TCP streams up, down and both directions; tells bufferbloat and responsiveness (RPM)
+    #[arg(long)]
+    pub loaded: bool,
+    /// TCP streams of the load in each direction, 1 to 128
+    #[arg(short = 'P', long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=128))]
+    pub parallel: u32,
+    /// TCP congestion control of the load
+    #[arg(long, value_name = "NAME")]
+    pub congestion: Option<String>,
+}
+
+/// How this host does its part.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "This host")]
+pub struct LatencyHostArgs {
+    /// How to wait for replies: spin has the least error and takes a CPU, block sleeps and pays a wake-up each time,
+    /// hybrid spins for 50 µs and then sleeps, auto spins when a CPU is idle
+    #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
+    pub wait: LatencyWaitArg,
+    /// CPU of the measuring thread
+    #[arg(long, value_name = "CPU")]
+    pub affinity: Option<CpuList>,
+    /// Let the kernel poll the network card for so long before it sleeps (SO_BUSY_POLL)
+    #[arg(long, value_name = "TIME")]
+    pub busy_poll: Option<Nanos>,
+    /// Mark packets: ef, af41, cs1, … or a number from 0 to 63
+    #[arg(long, value_name = "DSCP", conflicts_with = "tos")]
+    pub dscp: Option<Dscp>,
+    /// Mark packets with this whole byte, 0 to 255 or 0x00 to 0xff (DSCP in its upper six bits)
+    #[arg(long, value_name = "BYTE")]
+    pub tos: Option<TosByte>,
+    /// Hops that messages to a multicast group may go
+    #[arg(long, value_name = "HOPS")]
+    pub multicast_ttl: Option<u8>,
+    /// Do not take the kernel's and the network card's times of packets
+    #[arg(long)]
+    pub no_wire_times: bool,
+}
+
+/// A protocol, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LatencyProtocolArg {
+    /// `pathmeter serve`
+    #[default]
+    Native,
+    /// `sockperf sr`, or `pathmeter serve --sockperf`
+    Sockperf,
+    /// A STAMP or TWAMP-Light reflector, or `pathmeter serve --stamp`
+    Stamp,
+    /// A TWAMP server (RFC 5357), or `pathmeter serve --twamp`
+    Twamp,
+    /// `iperf -s` 2.1.4 and newer over TCP, or `pathmeter serve --iperf2`
+    Iperf2,
+}
+
+/// A mode, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// One message at a time
+    #[default]
+    PingPong,
+    /// At a fixed rate
+    UnderLoad,
+    /// One way
+    Throughput,
+    /// From a file
+    Playback,
+}
+
+/// A way to wait, as typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LatencyWaitArg {
+    /// Spin when a CPU is idle
+    #[default]
+    Auto,
+    /// Ask the socket again and again
+    Spin,
+    /// Spin for 50 µs, then sleep
+    Hybrid,
+    /// Sleep until something comes
+    Block,
+}
+
+impl From<LatencyProtocolArg> for LatencyProtocol {
+    fn from(protocol: LatencyProtocolArg) -> LatencyProtocol {
+        match protocol {
+            LatencyProtocolArg::Native => LatencyProtocol::Native,
+            LatencyProtocolArg::Sockperf => LatencyProtocol::Sockperf,
+            LatencyProtocolArg::Stamp => LatencyProtocol::Stamp,
+            LatencyProtocolArg::Twamp => LatencyProtocol::Twamp,
+            LatencyProtocolArg::Iperf2 => LatencyProtocol::Iperf2,
+        }
+    }
+}
+
+impl From<ModeArg> for LatencyMode {
+    fn from(mode: ModeArg) -> LatencyMode {
+        match mode {
+            ModeArg::PingPong => LatencyMode::PingPong,
+            ModeArg::UnderLoad => LatencyMode::UnderLoad,
+            ModeArg::Throughput => LatencyMode::Throughput,
+            ModeArg::Playback => LatencyMode::Playback,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The command lines of `pathmeter agent` and `pathmeter mesh`.
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use model::units::Nanos;
+use std::path::PathBuf;
+
+/// Carry out the tests of a mesh on this host
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter agent run --coordinator nats://hub.example:4222 --name ams
+  pathmeter agent run --coordinator tls://hub.example:4222 --name ams --key ams.seed --ca ca.pem
+  pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen")]
+pub struct AgentArgs {
+    #[command(subcommand)]
+    pub command: AgentCommand,
+}
+
+/// What an agent does.
+#[derive(Clone, Debug, Subcommand)]
+pub enum AgentCommand {
+    Run(Box<AgentRunArgs>),
+}
+
+/// Whom to connect to, and as whom.
+#[derive(Clone, Debug, Args)]
+pub struct NatsArgs {
+    /// The mesh's NATS server: nats://HOST:4222, or tls://HOST:4222; several of one cluster parted by commas
+    #[arg(long, value_name = "URL", env = "PATHMETER_COORDINATOR", hide_env = true)]
+    pub coordinator: String,
+    /// File with the key of this end, as `pathmeter mesh init` wrote it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub key: Option<PathBuf>,
+    /// Certificate of the authority that signed the server's, PEM [default: those of the system]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ca: Option<PathBuf>,
+}
+
+/// Take jobs and carry them out until Ctrl-C; the connection is opened from this host
+#[derive(Clone, Debug, Args)]
+pub struct AgentRunArgs {
+    #[command(flatten)]
+    pub nats: NatsArgs,
+    /// The agent's name, which no other agent of the mesh has
+    #[arg(long, value_name = "ID")]
+    pub name: String,
+    /// File with the token by which the agents know each other; without one, everyone who reaches the port may test
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
+    /// Folder for results that the coordinator does not have yet
+    #[arg(long, value_name = "DIR", default_value = "/var/lib/pathmeter/agent", value_hint = ValueHint::DirPath)]
+    pub spool: PathBuf,
+    /// Address at which other agents reach this host [default: the one that connects to the coordinator]
+    #[arg(long, value_name = "HOST")]
+    pub address: Option<String>,
+    /// Port on which it serves other agents
+    #[arg(long, value_name = "PORT", default_value_t = 5210, value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// Serve nobody: behind NAT, this end opens the connections of both directions
+    #[arg(long)]
+    pub no_listen: bool,
+}
+
+/// Measure every host to every host, tests kept apart
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter mesh init mesh --agent ams --agent fra --server coordinator.example
+  pathmeter mesh up mesh                                start the server of a folder, for a trial
+  pathmeter mesh doctor --coordinator nats://localhost:4222
+  pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
+  pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
+  pathmeter mesh run --coordinator nats://localhost:4222 --results night.jsonl
+  pathmeter mesh show --results night.jsonl             the matrix of a run")]
+pub struct MeshArgs {
+    #[command(subcommand)]
+    pub command: MeshCommand,
+}
+
+/// What is done with a mesh.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MeshCommand {
+    Init(MeshInitArgs),
+    Up(MeshUpArgs),
+    Doctor(MeshDoctorArgs),
+    Run(Box<MeshRunArgs>),
+    Show(MeshShowArgs),
+}
+
+/// Write the configuration, keys and certificates of a mesh's NATS server
+#[derive(Clone, Debug, Args)]
+pub struct MeshInitArgs {
+    /// Folder for the files; keys in it are never overwritten
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Name of an agent, which gets a key and rights of its own. Repeatable
+    #[arg(long, value_name = "ID", required = true)]
+    pub agent: Vec<String>,
+    /// Address and port on which the server listens
+    #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:4222")]
+    pub listen: String,
+    /// Name or address by which agents reach the server, for its certificate; without one there is no TLS. Repeatable
+    #[arg(long, value_name = "HOST")]
+    pub server: Vec<String>,
+}
+
+/// Start the NATS server of a folder that `mesh init` wrote, until Ctrl-C
+#[derive(Clone, Debug, Args)]
+pub struct MeshUpArgs {
+    /// The folder
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The server's program
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "nats-server",
+        env = "PATHMETER_NATS_SERVER",
+        hide_env = true
+    )]
+    pub nats_server: PathBuf,
+}
+
+/// Check the server of a mesh by using it: version, streams, leases, rights
+#[derive(Clone, Debug, Args)]
+pub struct MeshDoctorArgs {
+    #[command(flatten)]
+    pub nats: NatsArgs,
+}
+
+/// What is measured between each two hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MeshTestArg {
+    /// TCP goodput in each direction.
+    #[default]
+    Throughput,
+    /// Round trips, beside other tests.
+    Latency,
+    /// Path MTU in both directions, beside other tests.
+    Mtu,
+}
+
+/// Measure all pairs of the agents that are there, in rounds of pairs that share no host
+#[derive(Clone, Debug, Args)]
+pub struct MeshRunArgs {
+    #[command(flatten)]
+    pub nats: NatsArgs,
+    /// What to measure
+    #[arg(long, value_enum, value_name = "TEST", default_value_t)]
+    pub test: MeshTestArg,
+    /// How long each test takes
+    #[arg(short, long, value_name = "TIME", default_value = "10s")]
+    pub time: Nanos,
+    /// Only these agents. Repeatable
+    #[arg(long, value_name = "ID")]
+    pub agent: Vec<String>,
+    /// File for the results, as JSON lines; the same command after a crash goes on with what is left
+    #[arg(long, value_name = "FILE", default_value = "mesh.jsonl", value_hint = ValueHint::FilePath)]
+    pub results: PathBuf,
+    /// Name of this run of the mesh, which no other run ever has [default: the results' file]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Print the rounds and how long they take, and stop
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// Show the agents that are there, or the matrix of a run
+#[derive(Clone, Debug, Args)]
+pub struct MeshShowArgs {
+    /// File with the results of `mesh run`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "coordinator")]
+    pub results: Option<PathBuf>,
+    /// The mesh's NATS server, to list its agents
+    #[arg(long, value_name = "URL", conflicts_with = "results")]
+    pub coordinator: Option<String>,
+    /// File with the coordinator's key
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub key: Option<PathBuf>,
+    /// Certificate of the authority that signed the server's, PEM
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub ca: Option<PathBuf>,
+}

@@ -1,0 +1,101 @@
+//! Groups of options that several commands share, of whichever command was typed.
+
+#[cfg(feature = "lab")]
+use super::LabCommand;
+#[cfg(feature = "plan")]
+use super::PlanCommand;
+use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
+use model::units::BitRate;
+
+impl Cli {
+    /// Where the result is kept.
+    pub fn keep_mut(&mut self) -> Option<&mut KeepArgs> {
+        match &mut self.command {
+            Command::Measure(args) => Some(&mut args.keep),
+            Command::Throughput(args) => Some(&mut args.keep),
+            Command::Latency(args) => Some(&mut args.keep),
+            Command::Mtu(args) => Some(&mut args.keep),
+            Command::Hops(args) => Some(&mut args.keep),
+            Command::Transfer(args) => Some(&mut args.keep),
+            Command::Frames(args) => Some(&mut args.keep),
+            #[cfg(feature = "device")]
+            Command::Rfc2544(args) => Some(&mut args.keep),
+            #[cfg(feature = "lab")]
+            Command::Lab(args) => match &mut args.command {
+                LabCommand::Run(args) => Some(&mut args.keep),
+                _ => None,
+            },
+            #[cfg(feature = "plan")]
+            Command::Plan(args) => match &mut args.command {
+                PlanCommand::Run(args) => Some(&mut args.keep),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The store that is written or read.
+    pub fn store_mut(&mut self) -> Option<&mut StoreArgs> {
+        if self.keep_mut().is_some() {
+            return self.keep_mut().map(|keep| &mut keep.store);
+        }
+        match &mut self.command {
+            Command::Analyse(args) => Some(&mut args.store),
+            Command::Compare(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Import(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Trend(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Watch(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::History(args) => Some(&mut args.filter.store),
+            #[cfg(feature = "store")]
+            Command::Show(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Label(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Forget(args) => Some(&mut args.store),
+            #[cfg(feature = "store")]
+            Command::Export(args) => Some(&mut args.filter.store),
+            #[cfg(feature = "store")]
+            Command::Report(args) => Some(&mut args.store),
+            #[cfg(feature = "web")]
+            Command::Ui(args) => Some(&mut args.store),
+            _ => None,
+        }
+    }
+
+    /// How a server and this end know each other, and the speed of the link to it, where it matters.
+    pub fn identity_mut(&mut self) -> Option<(&mut IdentityArgs, Option<&mut Option<BitRate>>)> {
+        let session = match &mut self.command {
+            Command::Measure(args) => &mut args.session,
+            Command::Throughput(args) => &mut args.session,
+            Command::Latency(args) => &mut args.session,
+            Command::Mtu(args) => &mut args.session,
+            Command::Frames(args) => &mut args.session,
+            #[cfg(feature = "device")]
+            Command::Rfc2544(args) => &mut args.session,
+            Command::Hops(args) => return Some((&mut args.identity, None)),
+            _ => return None,
+        };
+        Some((&mut session.identity, Some(&mut session.link)))
+    }
+
+    /// The far ends.
+    pub fn hosts_mut(&mut self) -> Vec<&mut HostPort> {
+        match &mut self.command {
+            Command::Measure(args) => vec![&mut args.target.host],
+            Command::Throughput(args) => {
+                std::iter::once(&mut args.target.host).chain(&mut args.more).collect()
+            }
+            Command::Latency(args) => args.hosts.iter_mut().collect(),
+            Command::Mtu(args) => vec![&mut args.target.host],
+            Command::Hops(args) => vec![&mut args.host],
+            Command::Frames(args) => vec![&mut args.target.host],
+            #[cfg(feature = "device")]
+            Command::Rfc2544(args) => args.ports.iter_mut().filter_map(|port| port.host.as_mut()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The command line of `pathmeter ui`.
+
+use super::StoreArgs;
+use clap::{Args, ValueHint};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Serve a page: kept runs, comparisons and live tests in a browser
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+EXAMPLES
+  pathmeter ui                                          then open the address it prints
+  pathmeter ui --listen 127.0.0.1:8080 --store team.db
+  pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example
+  ssh -L 5280:127.0.0.1:5280 far.example                the page of another host, through ssh
+
+Whoever can reach the page can start tests and take runs out of the store. On the loopback these are
+the users of this host; elsewhere those who have the token. The page speaks plain HTTP: put a proxy
+with TLS before it, or come through ssh.")]
+pub struct UiArgs {
+    /// Where to listen; port 0 takes any that is free
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5280")]
+    pub listen: SocketAddr,
+    /// File with the token that must be given to log in; needed unless it listens on the loopback
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub token_file: Option<PathBuf>,
+    /// A name that browsers may use for this host, beside its addresses and localhost. Repeatable
+    #[arg(long, value_name = "NAME")]
+    pub name: Vec<String>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}

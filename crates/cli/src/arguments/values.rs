@@ -1,0 +1,97 @@
+//! Values of options that are no plain numbers: formats, patterns of bytes, fingerprints.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use model::path::from_hex;
+use report::format::{FORMATS, Format, by_name};
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+/// Takes the name of a format of the table.
+pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> {
+    let names = FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about));
+    PossibleValuesParser::new(names).map(|name| by_name(&name).expect("only names of the table are taken"))
+}
+
+/// What `--format` is for, with every name of the table.
+pub(super) fn format_help() -> String {
+    let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    let (last, others) = names.split_last().expect("the table has rows");
+    format!("How the result is written: {} or {last}", others.join(", "))
+}
+
+/// A share of a hundred, from 0 to 100, with or without its sign.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>().ok();
+    number.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "expected 0 to 100".into())
+}
+
+/// Bytes: a text, `hex:` and hexadecimal digits, or `@` and the name of a file that holds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern(pub Vec<u8>);
+
+/// The SHA-256 of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Pattern, String> {
+        if let Some(file) = text.strip_prefix('@') {
+            return std::fs::read(file).map(Pattern).map_err(|e| format!("read {file}: {e}"));
+        }
+        let Some(digits) = text.strip_prefix("hex:") else { return Ok(Pattern(text.into())) };
+        from_hex(digits)
+            .map(Pattern)
+            .ok_or_else(|| "after hex: come pairs of hexadecimal digits, such as hex:0aff".into())
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = String;
+
+    /// 64 hexadecimal digits, with colons or without, after `sha256:` or not.
+    fn from_str(text: &str) -> Result<Fingerprint, String> {
+        let wrong = || "expected the 64 hexadecimal digits that `pathmeter serve --tls` prints".to_owned();
+        let text = text.strip_prefix("sha256:").or_else(|| text.strip_prefix("SHA256:")).unwrap_or(text);
+        let digits: Vec<u8> = text
+            .chars()
+            .filter(|&c| c != ':')
+            .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()).ok_or_else(wrong))
+            .collect::<Result<_, _>>()?;
+        let bytes: Vec<u8> = digits.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).unwrap_or(&0)).collect();
+        if digits.len() != 64 {
+            return Err(wrong());
+        }
+        bytes.try_into().map(Fingerprint).map_err(|_| wrong())
+    }
+}
+
+impl Display for Fingerprint {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_read_back() {
+        let plain = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+        let colons = plain
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| String::from_utf8_lossy(pair))
+            .collect::<Vec<_>>()
+            .join(":");
+        let read: Fingerprint = plain.parse().expect("64 digits");
+        assert_eq!(read.to_string(), plain);
+        assert_eq!(colons.to_uppercase().parse(), Ok(read));
+        assert_eq!(format!("sha256:{plain}").parse(), Ok(read));
+        for text in ["", "00", &plain[1..], &plain.replace('f', "g"), "é"] {
+            assert!(text.parse::<Fingerprint>().is_err(), "{text}");
+        }
+    }
+}

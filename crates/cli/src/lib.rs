@@ -1,0 +1,45 @@
+//! The command line of pathmeter: what a user types ([`Cli`]), what the configuration file adds ([`config`]), and what the engine
+//! is thereby asked for ([`request`]). Nothing is measured and nothing printed here.
+
+#[expect(
+    missing_docs,
+    reason = "a comment here is help that users read; groups of options are described by their types"
+)]
+pub mod arguments;
+pub mod config;
+pub mod files;
+pub mod request;
+
+pub use arguments::*;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use config::Config;
+use engine::error::Result;
+use std::ffi::OsString;
+
+/// What was typed and what the configuration adds to it. `words`: the program's name and its arguments. The process ends here
+/// with the help that was asked for, or with what is wrong in the words (exit code 2), as clap has it.
+///
+/// # Errors
+/// The configuration cannot be read, or says what no option takes.
+pub fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
+    let program = shortened(Cli::command(), width());
+    let mut matches = program.clone().get_matches_from(&words);
+    let config = Config::of(&matches)?;
+    if !config.defaults.is_empty() {
+        matches = config.with_defaults(program, &matches)?.get_matches_from(words);
+    }
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.
+    let is_named = |matches: &ArgMatches| {
+        matches.try_contains_id("store").is_ok()
+            && matches.value_source("store") == Some(ValueSource::CommandLine)
+    };
+    let names_store = matches.subcommand().is_some_and(|(_, matches)| is_named(matches));
+    if let Some(keep) = cli.keep_mut().filter(|keep| names_store && !keep.no_save) {
+        keep.save.get_or_insert(None);
+    }
+    config.settle(&mut cli)?;
+    Ok((cli, config))
+}

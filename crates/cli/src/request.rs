@@ -1,0 +1,73 @@
+//! From the command line to what the engine is asked for. Options that exclude each other are refused here, values where the
+//! plan is made.
+
+#[cfg(feature = "device")]
+mod device;
+mod frames;
+mod hops;
+mod latency;
+mod line_rate;
+mod mtu;
+mod throughput;
+mod transfer;
+
+use crate::arguments::{MeasureArgs, OriginArgs, TargetArgs};
+use engine::error::{Failure, Result};
+use engine::host::address::Family;
+use engine::request::{FarEnd, Host, Measure, Origin, Request, resolve};
+use engine::run::Plan;
+use model::plan::Direction;
+
+/// The plan of what was typed, on this host.
+///
+/// # Errors
+/// `Kind::Usage` for options that exclude each other or exceed what can be, or that this host refuses; `Kind::Unreachable`
+/// for a host without a usable address.
+pub fn plan(args: &impl Asks) -> Result<Plan> {
+    resolve(&args.request()?, &Host::here())
+}
+
+/// The command line of what the engine can do.
+pub trait Asks {
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// Options that exclude each other, and files that cannot be read.
+    fn request(&self) -> Result<Request>;
+}
+
+impl Asks for MeasureArgs {
+    fn request(&self) -> Result<Request> {
+        let far = far(&self.target)?;
+        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link: self.session.link })))
+    }
+}
+
+fn far(args: &TargetArgs) -> Result<FarEnd, Failure> {
+    Ok(FarEnd { host: args.host.clone(), port: args.port, origin: origin(&args.origin)? })
+}
+
+fn origin(args: &OriginArgs) -> Result<Origin, Failure> {
+    if args.ipv4 && args.ipv6 {
+        return exclude(
+            "-4",
+            "-6",
+            "each forbids the other's addresses",
+            "give one of them, or none for either",
+        );
+    }
+    Ok(Origin {
+        family: Family::of(args.ipv4, args.ipv6, None),
+        bind: args.bind,
+        device: args.device.clone(),
+        connect_timeout: args.connect_timeout,
+    })
+}
+
+fn exclude<T>(one: &str, other: &str, why: &str, advice: &str) -> Result<T, Failure> {
+    Err(Failure::usage(format!("{one} cannot be used with {other}: {why}"), advice))
+}
+
+fn direction(reverse: bool) -> Direction {
+    if reverse { Direction::Down } else { Direction::Up }
+}

@@ -1,0 +1,25 @@
+//! What `pathmeter frames` asks for.
+
+use super::{Asks, direction, far};
+use crate::arguments::FramesArgs;
+use engine::error::Result;
+use engine::request::{Frames, Request};
+use model::plan::Transport;
+
+impl Asks for FramesArgs {
+    fn request(&self) -> Result<Request> {
+        Ok(Request::Frames(Box::new(Frames {
+            far: far(&self.target)?,
+            sizes: self.frame.clone(),
+            transports: self.tests.iter().copied().map(Transport::from).collect(),
+            direction: direction(self.reverse),
+            time: self.time,
+            quick: self.quick,
+            streams: self.parallel,
+            pairs: self.pairs,
+            no_offload: self.no_offload,
+            encaps: self.encap.clone(),
+            link: self.session.link,
+        })))
+    }
+}

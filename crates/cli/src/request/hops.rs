@@ -1,0 +1,32 @@
+//! What `pathmeter hops` asks for.
+
+use super::{Asks, origin};
+use crate::arguments::HopsArgs;
+use engine::error::Result;
+use engine::request::{FarEnd, Hops, Request};
+
+impl Asks for HopsArgs {
+    fn request(&self) -> Result<Request> {
+        let far = FarEnd { host: self.host.clone(), port: self.port, origin: origin(&self.origin)? };
+        Ok(Request::Hops(Box::new(Hops {
+            far,
+            protocol: self.protocol.into(),
+            probes: self.count.unwrap_or(if self.watch { WATCHED } else { USUAL }),
+            flows: self.flows,
+            interval: self.interval,
+            timeout: self.timeout,
+            max_hops: self.max_hops,
+            size: self.size,
+            mtu: !self.no_mtu,
+            names: self.names,
+            as_file: self.as_file.clone(),
+            back_port: (!self.one_way).then_some(self.server_port),
+            watch: self.watch,
+        })))
+    }
+}
+
+/// Probes of each hop.
+const USUAL: u32 = 10;
+/// The same of those that are kept while it is watched.
+const WATCHED: u32 = 100;

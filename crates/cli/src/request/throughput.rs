@@ -1,0 +1,104 @@
+//! What `pathmeter throughput` asks for.
+
+use super::{Asks, exclude, far};
+use crate::arguments::{Dscp, TestArgs, ThroughputArgs};
+use engine::error::{Failure, Result};
+use engine::request::{ENDLESS, Request, Sockets, Throughput};
+use model::plan::{Directions, End, ProtocolName, Transport};
+use model::units::Nanos;
+
+impl Asks for ThroughputArgs {
+    fn request(&self) -> Result<Request> {
+        Ok(Request::Throughput(Box::new(asked(self)?)))
+    }
+}
+
+fn asked(args: &ThroughputArgs) -> Result<Throughput, Failure> {
+    exclusions(args)?;
+    let (test, socket) = (&args.test, &args.socket);
+    let plain = Throughput::to(far(&args.target)?);
+    Ok(Throughput {
+        more: args.more.clone(),
+        pairs: args.pairs,
+        protocol: args.protocol.into(),
+        transport: if test.udp { Transport::Udp } else { Transport::Tcp },
+        directions: directions(test),
+        streams: test.parallel,
+        end: match (test.bytes, test.time) {
+            (Some(bytes), _) => End::Bytes(bytes),
+            (None, Some(Nanos::ZERO)) if args.pairs.is_none() => End::Time(ENDLESS),
+            (None, Some(time)) => End::Time(time),
+            (None, None) => plain.end,
+        },
+        omit: test.omit,
+        interval: test.interval,
+        length: test.length,
+        bitrate: test.bitrate,
+        sockets: Sockets {
+            mss: socket.mss,
+            window: socket.window,
+            congestion: socket.congestion.clone(),
+            tos: socket.dscp.map(Dscp::tos).or(socket.tos.map(|tos| tos.0)).unwrap_or(0),
+            nodelay: socket.nodelay,
+            zero_copy: socket.zero_copy,
+            receive_discard: socket.receive_discard,
+            offload: !socket.no_gso,
+        },
+        affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
+        wait: args.host.wait.into(),
+        link: args.session.link,
+        ..plain
+    })
+}
+
+fn exclusions(args: &ThroughputArgs) -> Result<(), Failure> {
+    let (test, socket) = (&args.test, &args.socket);
+    if test.reverse && test.bidir {
+        return exclude(
+            "--reverse",
+            "--bidir",
+            "--bidir measures both directions already",
+            "drop one of them",
+        );
+    }
+    if test.time.is_some() && test.bytes.is_some() {
+        return exclude("--time", "--bytes", "a test ends by time or by amount", "give one of them");
+    }
+    if socket.dscp.is_some() && socket.tos.is_some() {
+        return exclude(
+            "--dscp",
+            "--tos",
+            "both set the same byte",
+            "give one of them: DSCP is TOS divided by 4",
+        );
+    }
+    not_ours(args)
+}
+
+/// Identity is proven by our own protocol alone.
+fn not_ours(args: &ThroughputArgs) -> Result<(), Failure> {
+    let session = &args.session;
+    let asked = [
+        ("--token-file", session.identity.token_file.is_some()),
+        ("--tls", session.identity.tls),
+        ("--fingerprint", session.identity.fingerprint.is_some()),
+    ];
+    match (ProtocolName::from(args.protocol), asked.iter().find(|(_, asked)| *asked)) {
+        (ProtocolName::Native, _) | (_, None) => Ok(()),
+        (foreign, Some((name, _))) => {
+            let advice = format!("drop {name}, or use --protocol native");
+            exclude(name, &format!("--protocol {foreign}"), "that protocol has neither", &advice)
+        }
+    }
+}
+
+fn directions(test: &TestArgs) -> Directions {
+    match (test.reverse, test.bidir) {
+        (_, true) => Directions::Both,
+        (true, false) => Directions::Down,
+        (false, false) => Directions::Up,
+    }
+}
+
+#[cfg(test)]
+mod tests;

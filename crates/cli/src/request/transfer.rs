@@ -1,0 +1,50 @@
+//! What `pathmeter transfer` asks for.
+
+use super::{Asks, origin};
+use crate::arguments::{BucketIn, S3Args, TransferArgs};
+use engine::error::Result;
+use engine::request::{Body, BucketPlace, Request, S3, Transfer};
+use model::transfer::{TransferMethod, Trust};
+
+impl Asks for TransferArgs {
+    fn request(&self) -> Result<Request> {
+        let connection = &self.connection;
+        Ok(Request::Transfer(Box::new(Transfer {
+            urls: self.urls.clone(),
+            labels: self.keep.label.clone(),
+            repetitions: self.repeat,
+            method: self.method.map(TransferMethod::from),
+            body: self.size.map(Body::Size).or_else(|| self.file.clone().map(Body::File)),
+            baseline: self.baseline.clone(),
+            mtus: self.mtu.mtu.clone(),
+            by_route: self.mtu.mtu_route,
+            framing: self.mtu.framing,
+            origin: origin(&connection.origin)?,
+            timeout: connection.timeout,
+            redirects: connection.redirects,
+            mss: connection.mss,
+            congestion: connection.congestion.clone(),
+            trust: match &connection.cacert {
+                _ if connection.insecure => Trust::Everybody,
+                Some(path) => Trust::File(path.to_string_lossy().into_owned()),
+                None => Trust::System,
+            },
+            s3: s3(&self.s3),
+        })))
+    }
+}
+
+fn s3(args: &S3Args) -> S3 {
+    S3 {
+        endpoint: args.endpoint.clone(),
+        region: args.region.clone(),
+        profile: args.profile.clone(),
+        bucket_in: args.bucket_in.map(|place| match place {
+            BucketIn::Path => BucketPlace::Path,
+            BucketIn::Host => BucketPlace::Host,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Command lines of `pathmeter transfer`, and the plans or refusals they become.
+
+use crate::arguments::{Cli, Command, TransferArgs};
+use crate::request;
+use clap::Parser;
+use engine::error::Result;
+use engine::run::{Plan, TransferWork};
+use model::transfer::TransferMethod;
+
+fn args(words: &str) -> TransferArgs {
+    let words = ["pathmeter", "transfer"].into_iter().chain(words.split_whitespace());
+    match Cli::parse_from(words).command {
+        Command::Transfer(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn plan(args: &TransferArgs) -> Result<TransferWork> {
+    match request::plan(args)? {
+        Plan::Transfer(work) => Ok(*work),
+        other => panic!("another plan: {other:?}"),
+    }
+}
+
+fn refusal(words: &str) -> String {
+    plan(&args(words)).expect_err("it cannot be").to_string()
+}
+
+#[test]
+fn defaults_are_filled() {
+    let planned = plan(&args("http://127.0.0.1:8080/bytes/1M")).expect("it can be");
+    let plan = planned.plan;
+    assert_eq!(
+        (plan.method, plan.repetitions, plan.baseline.as_str()),
+        (TransferMethod::Get, 6, "127.0.0.1")
+    );
+    assert_eq!(plan.files[0].address, ([127, 0, 0, 1], 8080).into());
+    let up = self::plan(&args("http://[::1]/x --size 1MB")).expect("it can be").plan;
+    assert_eq!((up.method, up.files[0].address.port()), (TransferMethod::Put, 80));
+}
+
+#[test]
+fn urls_are_named_by_what_tells_them_apart() {
+    let names = |words: &str| {
+        let files = plan(&args(words)).expect("it can be").plan.files;
+        files.into_iter().map(|file| file.label).collect::<Vec<_>>()
+    };
+    assert_eq!(names("http://127.0.0.1/a http://127.0.0.2/a"), ["127.0.0.1", "127.0.0.2"]);
+    assert_eq!(names("http://127.0.0.1/a http://127.0.0.1/b"), ["a", "b"]);
+    assert_eq!(names("http://127.0.0.1/a http://127.0.0.1/a"), ["URL 1", "URL 2"]);
+    assert_eq!(names("http://127.0.0.1/a http://127.0.0.1/b --label old"), ["old", "b"]);
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    for (words, said) in [
+        ("ftp://127.0.0.1/x", "no kind of transfer"),
+        ("127.0.0.1/x", "no URL"),
+        ("http://u:p@127.0.0.1/x", "password"),
+        ("http://127.0.0.1/x --method put", "what shall go up"),
+        ("http://127.0.0.1/x --method get --size 1", "takes no --size"),
+        ("http://127.0.0.1/x --file /dev/null", "no plain file"),
+        ("http://127.0.0.1/x --baseline far", "no such row"),
+        ("http://127.0.0.1/x --timeout 0", "no time at all"),
+        ("http://127.0.0.1/x --mtu 1500,1500", "twice"),
+        ("http://127.0.0.1/x --label a --label b", "2 names for 1 URLs"),
+        ("http://127.0.0.1/x -6", "no IPv6 address"),
+        ("s3://bucket", "a bucket and a key"),
+        ("s3://bucket/../x", "a bucket and a key"),
+    ] {
+        assert!(refusal(words).contains(said), "{words}: {}", refusal(words));
+    }
+}
+
+#[test]
+fn signatures_are_not_in_the_plan() {
+    let planned = plan(&args("http://127.0.0.1/x?X-Amz-Signature=secret")).expect("it can be");
+    let text = serde_json::to_string(&planned.plan).expect("it is JSON");
+    assert!(!text.contains("secret"), "{text}");
+}

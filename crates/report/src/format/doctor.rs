@@ -1,0 +1,161 @@
+//! How the doctor's checks are shown.
+
+use crate::document::{
+    Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, indented_json, json_line,
+};
+use model::doctor::{Check, Status};
+use model::finding::{self, Finding, Severity};
+
+/// The checks as a document.
+#[derive(Debug)]
+pub struct Checks<'a>(pub &'a [Check]);
+
+impl Document for Checks<'_> {
+    fn head(&self) -> Head {
+        Head { kind: "doctor".into(), title: "What this host can do".into(), depth: 1, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let Checks(checks) = self;
+        let columns = ["check", "status", "found"].map(Column::left);
+        let row = |c: &Check| vec![c.name.into(), c.status.word().into(), c.found.clone()];
+        vec![
+            Block::Conclusion(conclusion(checks)),
+            Block::Findings(sorted(checks).into_iter().filter_map(finding).collect()),
+            Block::Table(Table::of(columns.into(), checks.iter().map(row).collect())),
+        ]
+    }
+
+    /// One row for each check.
+    fn csv(&self) -> Csv {
+        let row = |c: &Check| {
+            [c.name.into(), c.status.word().into(), c.found.clone(), c.mend.clone().unwrap_or_default()]
+        };
+        Csv::new(["name", "status", "found", "fix"], self.0.iter().map(row))
+    }
+
+    fn json(&self) -> String {
+        indented_json(self.0)
+    }
+
+    fn ndjson(&self) -> String {
+        self.0.iter().map(json_line).collect()
+    }
+
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(text(self.0, style))
+    }
+
+    fn own_markdown(&self) -> Option<String> {
+        Some(markdown(self.0))
+    }
+}
+
+/// The worst first.
+fn sorted(checks: &[Check]) -> Vec<&Check> {
+    let mut sorted: Vec<&Check> = checks.iter().collect();
+    sorted.sort_by_key(|check| std::cmp::Reverse(check.status));
+    sorted
+}
+
+fn conclusion(checks: &[Check]) -> Conclusion {
+    let count = |status: Status| checks.iter().filter(|check| check.status == status).count();
+    let (warned, failed) = (count(Status::Warn), count(Status::Fail));
+    let status = match (failed, warned) {
+        (0, 0) => finding::Status::Ok,
+        (0, _) => finding::Status::Degraded,
+        _ => finding::Status::Problem,
+    };
+    let text = format!("{} checks: {failed} failed, {warned} with a warning.", checks.len());
+    Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false, broken: false }
+}
+
+/// What is wrong, and the command that mends it.
+fn finding(check: &Check) -> Option<Finding> {
+    let severity = match check.status {
+        Status::Ok => return None,
+        Status::Warn => Severity::Warning,
+        Status::Fail => Severity::Problem,
+    };
+    let mend = check.mend.as_ref().map(|mend| format!(" `{mend}`")).unwrap_or_default();
+    Some(Finding {
+        id: check.name.into(),
+        severity,
+        direction: None,
+        way: None,
+        title: check.found.clone(),
+        evidence: [].into(),
+        advice: format!("{}{mend}", check.why_it_matters),
+    })
+}
+
+/// For people: what is wrong first, with its mend.
+fn text(checks: &[Check], style: &Style) -> String {
+    let mut text = String::new();
+    for check in sorted(checks) {
+        let (paint, word) = match check.status {
+            Status::Ok => (Paint::Good, "ok"),
+            Status::Warn => (Paint::Warning, "warn"),
+            Status::Fail => (Paint::Problem, "FAIL"),
+        };
+        let word = style.paint(paint, &format!("{word:<5}"));
+        text.push_str(&format!("{word} {:<18} {}\n", check.name, check.found));
+        if check.status == Status::Ok {
+            continue;
+        }
+        for line in style.wrap(check.why_it_matters, INDENT.len()) {
+            text.push_str(&format!("{INDENT}{line}\n"));
+        }
+        if let Some(mend) = &check.mend {
+            text.push_str(&format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("$ {mend}"))));
+        }
+    }
+    text
+}
+
+/// A table for a ticket.
+fn markdown(checks: &[Check]) -> String {
+    let cell = |text: &str| text.replace('|', "\\|");
+    let row = |c: &Check| {
+        let mend = c.mend.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();
+        format!("| {} | {} | {} | {mend} |\n", c.name, c.status.word(), cell(&c.found))
+    };
+    checks
+        .iter()
+        .fold("| check | status | found | fix |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
+}
+
+const INDENT: &str = "      ";
+
+#[cfg(test)]
+mod tests {
+    use super::Checks;
+    use crate::document::Style;
+    use crate::format::{by_name, render};
+    use model::doctor::{Check, Status};
+
+    #[test]
+    fn what_ails_a_host_is_a_finding_with_its_fix() {
+        let check = |name, status, mend: Option<&str>| Check {
+            name,
+            status,
+            found: format!("found by {name}"),
+            why_it_matters: "it matters",
+            mend: mend.map(Into::into),
+        };
+        let fix = "sudo sysctl -w net.core.rmem_max=268435456";
+        let checks = [
+            check("privileges", Status::Ok, None),
+            check("receive-buffer", Status::Warn, Some(fix)),
+            check("user-namespaces", Status::Fail, None),
+        ];
+        let written = |name| render(&Checks(&checks), by_name(name).expect(name), &Style::default());
+        let page = written("html");
+        assert!(page.contains("class=\"verdict problem\""), "{page}");
+        assert_eq!(page.matches("<li class=\"finding").count(), 2, "{page}");
+        assert!(page.contains(&format!("<code>{fix}</code>")), "{page}");
+        let suites = written("junit");
+        assert!(suites.contains("name=\"verdict\"") && suites.contains("failures=\"0\""), "{suites}");
+        assert_eq!(written("csv").lines().count(), checks.len() + 1);
+    }
+}

@@ -1,0 +1,203 @@
+//! What a link carries, or how near a measured rate came to it, as a document.
+
+use super::text_table;
+use crate::document::{Block, Column, Csv, Document, Head, Style, Table, indented_json, json_line};
+use model::framing::{Encaps, Network, Ratio, Transport};
+use model::line_rate::{Carried, LineRate, OnTheWire};
+use model::units::{BitRate, Bytes, PacketRate};
+
+impl Document for LineRate {
+    fn head(&self) -> Head {
+        Head { kind: "linerate".into(), title: heading(self), depth: 3, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let tables = tables(self).into_iter().map(Block::Table);
+        tables.chain([Block::Paragraph(remarks(self).join("\n"))]).collect()
+    }
+
+    /// One row a packet size, numbers in base units: bytes, packets a second, bits a second.
+    fn csv(&self) -> Csv {
+        if self.measured.is_empty() {
+            return Csv::new(FORWARD_NAMES, self.rows.iter().map(forward_values));
+        }
+        Csv::new(BACKWARD_NAMES, self.measured.iter().map(backward_values))
+    }
+
+    fn json(&self) -> String {
+        indented_json(self)
+    }
+
+    fn ndjson(&self) -> String {
+        json_line(self)
+    }
+
+    /// An answer has no parts, and its remarks stand for themselves.
+    fn own_text(&self, _style: &Style) -> Option<String> {
+        let tables: String = tables(self).iter().map(text_table).collect();
+        let remarks: String = remarks(self).iter().map(|line| format!("{line}\n")).collect();
+        let gap = if remarks.is_empty() { "" } else { "\n" };
+        Some(format!("{}\n\n{tables}{gap}{remarks}", heading(self)))
+    }
+}
+
+fn heading(answer: &LineRate) -> String {
+    let network = match answer.network {
+        Network::V4 => "IPv4",
+        Network::V6 => "IPv6",
+    };
+    let transport = match answer.transport {
+        Transport::Tcp { .. } => "TCP with timestamps",
+        Transport::Udp => "UDP",
+        Transport::Raw => "without transport",
+    };
+    let carried = match &answer.encap {
+        plain if *plain == Encaps::NONE => "on plain Ethernet".to_owned(),
+        encaps => format!("in {encaps}"),
+    };
+    let mtu = answer.link_mtu.map(|mtu| format!(", MTU {}", mtu.0)).unwrap_or_default();
+    format!("Link {}{mtu}, {network} {transport} {carried}", answer.link_bps)
+}
+
+fn tables(answer: &LineRate) -> Vec<Table> {
+    match answer.rows.as_slice() {
+        [] => answer.measured.iter().map(|row| measured_table(answer.link_bps, row)).collect(),
+        rows => vec![forward_table(answer, rows)],
+    }
+}
+
+fn forward_table(answer: &LineRate, rows: &[Carried]) -> Table {
+    let tcp = answer.transport != Transport::Udp;
+    let carried = answer.encap != Encaps::NONE;
+    let mut header = vec!["Frame", "MTU"];
+    header.extend(if tcp { &["MSS", "MSS (timestamps)"][..] } else { &["Payload"] });
+    header.extend(if carried { &["Outer MTU", "Outer frame"][..] } else { &[] });
+    header.extend(["Packets", "Goodput", "Share"]);
+    let row = |row: &Carried| {
+        let mut cells = vec![bytes(row.frame), bytes(row.mtu)];
+        if tcp {
+            cells.extend([or_none(row.mss, bytes), or_none(row.mss_timestamps, bytes)]);
+        } else {
+            cells.push(or_none(row.payload, bytes));
+        }
+        if carried {
+            cells.extend([bytes(row.outer_packet), bytes(row.outer_frame)]);
+        }
+        cells.push(packets(row.packets_per_second));
+        cells.extend([or_none(row.goodput_bps, bits), or_none(row.share, percent)]);
+        cells
+    };
+    Table::of(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
+}
+
+fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
+    let columns = vec![Column::left(""), Column::right("Measured"), Column::right("Line rate")];
+    let rows = [
+        ["Packets".into(), packets(row.packets_per_second), packets(row.line_rate_pps)],
+        ["Goodput".into(), bits(row.goodput_bps), bits(row.line_rate_goodput_bps)],
+        ["On the wire".into(), bits(row.wire_bps), format!("{link:.2}")],
+        ["Share".into(), percent(row.line_rate_share), "100.0 %".into()],
+    ];
+    Table::of(columns, rows.map(Vec::from).into())
+}
+
+/// What the tables cannot say, sentence by sentence.
+fn remarks(answer: &LineRate) -> Vec<String> {
+    let forward = answer
+        .rows
+        .iter()
+        .filter_map(|row| row.note.as_ref().map(|note| format!("Frame {}: {note}", row.frame.0)));
+    let backward = answer.measured.iter().flat_map(|row| {
+        let packets = format!(
+            "Packets of {} B payload in frames of {} B, {} B on the wire",
+            row.layout.payload.0, row.layout.outer_frame.0, row.layout.wire.0
+        );
+        [Some(packets), Some(row.arithmetic.clone()), row.note.clone()].into_iter().flatten()
+    });
+    forward.chain(backward).collect()
+}
+
+fn bytes(size: Bytes) -> String {
+    size.0.to_string()
+}
+
+fn packets(rate: Ratio) -> String {
+    format!("{:.2}", PacketRate(rate.rounded()))
+}
+
+fn bits(rate: Ratio) -> String {
+    format!("{:.2}", BitRate(rate.rounded()))
+}
+
+fn percent(share: Ratio) -> String {
+    format!("{:.1} %", share.percent())
+}
+
+fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), show)
+}
+
+fn forward_values(row: &Carried) -> Vec<String> {
+    let values = [
+        bytes(row.frame),
+        bytes(row.mtu),
+        or_empty(row.mss.map(bytes)),
+        or_empty(row.mss_timestamps.map(bytes)),
+        or_empty(row.payload.map(bytes)),
+        bytes(row.outer_packet),
+        bytes(row.outer_frame),
+        bytes(row.wire),
+        format!("{:.3}", row.packets_per_second),
+        or_empty(row.goodput_bps.map(|rate| format!("{rate:.3}"))),
+        or_empty(row.share.map(|share| format!("{share:.6}"))),
+    ];
+    with_note(values, row.note.as_ref())
+}
+
+fn backward_values(row: &OnTheWire) -> Vec<String> {
+    let values = [
+        bytes(row.layout.payload),
+        bytes(row.layout.outer_frame),
+        bytes(row.layout.wire),
+        format!("{:.3}", row.goodput_bps),
+        format!("{:.3}", row.packets_per_second),
+        format!("{:.3}", row.wire_bps),
+        format!("{:.3}", row.line_rate_pps),
+        format!("{:.6}", row.line_rate_share),
+    ];
+    with_note(values, row.note.as_ref())
+}
+
+fn with_note<const N: usize>(values: [String; N], note: Option<&String>) -> Vec<String> {
+    values.into_iter().chain([note.cloned().unwrap_or_default()]).collect()
+}
+
+fn or_empty(value: Option<String>) -> String {
+    value.unwrap_or_default()
+}
+
+const FORWARD_NAMES: [&str; 12] = [
+    "frame",
+    "mtu",
+    "mss",
+    "mss_timestamps",
+    "payload",
+    "outer_packet",
+    "outer_frame",
+    "wire",
+    "packets_per_second",
+    "goodput_bps",
+    "share",
+    "note",
+];
+const BACKWARD_NAMES: [&str; 9] = [
+    "payload",
+    "outer_frame",
+    "wire",
+    "goodput_bps",
+    "packets_per_second",
+    "wire_bps",
+    "line_rate_pps",
+    "line_rate_share",
+    "note",
+];
