@@ -28,7 +28,7 @@ pub(super) fn sites(group: &Group<'_>) -> Table {
         Column::left("worst to"),
         Column::right("in"),
         Column::left("worst from"),
-        Column::right("not measured"),
+        Column::right("missing"),
     ];
     let row = |site: &str| {
         let (out, worst_to) = side(group, |cell| (&cell.from, &cell.to), site);
