@@ -367,7 +367,7 @@ fn interrupts_of_real_ends_are_understood() {
 }
 
 /// Dialogues that went to their end.
-const COMPLETE: [&str; 14] = [
+const COMPLETE: [&str; 19] = [
     "tcp-up",
     "tcp-down-parallel",
     "tcp-both-omit-text",
@@ -382,6 +382,11 @@ const COMPLETE: [&str; 14] = [
     "master-udp-both-gsro",
     "master-client-tcp-down",
     "master-server-udp-up",
+    "3.21-tcp-mptcp",
+    "3.21-udp-gsro-down",
+    "3.21-tcp-both",
+    "3.21-client-3.12-server",
+    "3.12-client-3.21-server",
 ];
 
 /// What versions before 3.21 do not send.

@@ -266,8 +266,8 @@ fn round_trips_to_the_letter_and_back() {
         stddev: Nanos(73_000),
         ..Default::default()
     };
-    let mut rows = Iperf2Bounceback::new(options, 1, 200);
-    text += &rows.row((Nanos::ZERO, Nanos::from_secs(1)), Some(&trips));
+    let mut rows = Iperf2Bounceback::new(options, 200);
+    text += &rows.row("[  1]", (Nanos::ZERO, Nanos::from_secs(1)), Some(&trips));
     insta::assert_snapshot!("iperf2_bounceback", text);
     let rtt = only(&text).run.summary.rtt.unwrap_or_else(|| panic!("{text}"));
     assert_eq!((rtt.count, rtt.min, rtt.mean), (10, trips.min, trips.mean));
