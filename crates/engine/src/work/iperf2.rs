@@ -11,16 +11,17 @@ mod details;
 mod member;
 mod opening;
 mod server;
-mod session;
 mod source;
 mod steps;
 mod udp_listener;
+mod worker;
 
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::session::listener::Listener;
 use crate::work::observer::{Observer, SessionEvent};
 use crate::work::throughput::threads::UNLIMITED;
+use linux::clock::{mono_now, wall_now};
 use linux::socket::{UdpOptions, udp_bind};
 use model::plan::{LocalOptions, Plan};
 use model::time::WallTime;
@@ -29,6 +30,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use wire::Policy;
 use wire::iperf2::Shape;
+use wire::stamp::Clock;
 
 /// What a client asks for beside the test.
 #[derive(Clone, Debug)]
@@ -174,4 +176,9 @@ pub fn serve(config: Config, interrupt: &Interrupt) -> Result<()> {
 /// The sockets cannot be used.
 pub(crate) fn open(config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
     server::open(config, interrupt, listener)
+}
+
+/// This end's clocks now.
+fn clock() -> Clock {
+    Clock { mono: mono_now(), wall: wall_now() }
 }

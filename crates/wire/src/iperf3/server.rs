@@ -135,7 +135,8 @@ impl Server {
                 self.answer_when_ready(now);
             }
             WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) => {}
+            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) | WorkReply::InBand(_) => {
+            }
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The first bytes of a TCP connection: a test header, round trips, data of an old client, or nothing of ours.
 
 use super::bounce;
-use super::member::{Known, Member, write_all};
+use super::member::{Known, Member};
 use super::server::Server;
 use crate::error::Result;
 use crate::error::is_pause;
@@ -40,7 +40,9 @@ pub(super) fn open(
     if let Some(key) = &server.config.key {
         machine = machine.with_key(key.clone());
     }
-    let Some(request) = first_word(server, &socket, &mut machine, (deadline, held))? else { return Ok(None) };
+    let Some((request, first)) = first_word(server, &socket, &mut machine, (deadline, held))? else {
+        return Ok(None);
+    };
     if let Some(request) = &request {
         // What the kernel refuses is not worth a test: the client measures what it gets.
         crate::work::throughput::flows::configure_accepted(&socket, &request.test()).ok();
@@ -50,26 +52,27 @@ pub(super) fn open(
     }
     socket.set_read_timeout(None)?;
     let known = Known::Asked(request.clone());
-    let member = Member::new(Box::new(machine), FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
-    // The answer to its first message has gone out meanwhile.
-    let member = Member { tcp, ..member };
+    let member = Member::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
+    let member = Member { first: Some(first), tcp, ..member };
     Ok(Some((member, request.map(|request| *request))))
 }
 
-/// Feeds the machine until it says what the client wants; `None`: the client has gone without a word.
+/// Feeds a machine until it says what the client wants, and gives what was read for that to the session, which has a machine
+/// of its own; `None`: the client has gone without a word.
 fn first_word(
     server: &Server,
     socket: &TcpStream,
     machine: &mut TcpServer,
     (deadline, held): (MonoTime, &Held),
-) -> Result<Option<Option<Box<Request>>>> {
-    let mut buffer = [0; 4096];
+) -> Result<Option<(Option<Box<Request>>, Vec<u8>)>> {
+    let (mut buffer, mut first) = ([0; 4096], Vec::new());
     loop {
         loop {
             match machine.output(mono_now()) {
-                FlowOutput::Send(bytes) => write_all(socket, &bytes, mono_now() + FIRST_BYTES_LIMIT)?,
-                FlowOutput::Told(Told::Request(request)) => return Ok(Some(Some(request))),
-                FlowOutput::Told(_) => return Ok(Some(None)),
+                // The session's machine says it.
+                FlowOutput::Send(_) => {}
+                FlowOutput::Told(Told::Request(request)) => return Ok(Some((Some(request), first))),
+                FlowOutput::Told(_) => return Ok(Some((None, first))),
                 FlowOutput::WaitUntil(_) => break,
                 FlowOutput::Close => return Ok(None),
                 _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
@@ -78,7 +81,10 @@ fn first_word(
         let input = match hear(socket, &mut buffer, (held, &server.interrupt), deadline)? {
             Heard::End if server.interrupt.is_raised() => return Ok(None),
             Heard::End => FlowInput::Ended,
-            Heard::Bytes(length) => FlowInput::Received(&buffer[..length]),
+            Heard::Bytes(length) => {
+                first.extend_from_slice(&buffer[..length]);
+                FlowInput::Received(&buffer[..length])
+            }
             Heard::Pause => FlowInput::Timer,
         };
         machine.input(mono_now(), input)?;

@@ -5,7 +5,7 @@ mod own;
 pub(crate) use own::StreamDetails;
 
 use crate::error::Result;
-use crate::session::protocol::Protocol;
+use crate::session::protocol::Tests;
 use crate::work::throughput::sampler::{Extremes, Reading, last_advance, last_data, silence};
 use crate::work::throughput::shared::{Counters, Flow, FlowSocket};
 use crate::work::throughput::threads::{self, Stream};
@@ -25,7 +25,7 @@ use wire::{Expect, FlowPlan, Sent, Until};
 #[derive(Debug)]
 pub(crate) struct Running {
     plan: FlowPlan,
-    protocol: &'static Protocol,
+    protocol: &'static Tests,
     interval: Nanos,
     streams: Vec<Stream>,
     /// Those that were to be Multipath TCP and are not.
@@ -75,7 +75,7 @@ impl Running {
             (End::Time(time), false) => Some(now + plan.test.omit + time),
             _ => None,
         };
-        let protocol = Protocol::of(plan.hello.protocol());
+        let protocol = Tests::of(plan.hello.protocol());
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
@@ -424,7 +424,7 @@ impl Running {
     /// End of the counted time, where this end's clock says so.
     fn time_end(&self, epoch: MonoTime) -> Option<MonoTime> {
         match self.plan.test.end {
-            End::Time(time) if self.mark.is_none() && self.protocol.keeps_time => {
+            End::Time(time) if self.mark.is_none() && self.protocol.ends_itself => {
                 Some(epoch + self.plan.test.omit + time)
             }
             _ => None,
