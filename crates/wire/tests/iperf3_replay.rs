@@ -261,7 +261,9 @@ fn our_client_talks_to_real_servers() {
 fn our_parameters_say_what_the_real_ones_say() {
     for name in COMPLETE {
         let transcript = Transcript::read(name);
-        let ours = Params::decode(&transcript.params.encode()).expect("our parameters");
+        let mut ours = Params::decode(&transcript.params.encode()).expect("our parameters");
+        // Ours tell of offload, for which whole buffers are sent; those of versions before 3.21 do not.
+        ours.test.burst = transcript.params.test.burst;
         assert_eq!(ours, transcript.params, "{name}");
         let keys = |json: &[u8]| -> serde_json::Map<String, serde_json::Value> {
             serde_json::from_slice(json).expect("an object")
