@@ -2,8 +2,8 @@
 
 use super::*;
 use engine::work::iperf2::Back;
-use model::plan::{Directions, End};
-use model::units::{BitRate, Bytes};
+use model::plan::{Directions, End, Transport};
+use model::units::{BitRate, Bytes, Nanos};
 use report::format::iperf2::{Iperf2Role, Zone};
 use wire::iperf2::Shape;
 
@@ -150,11 +150,16 @@ fn what_cannot_be_is_refused() {
         ("-c h -P 2 -I", "there is one standard input"),
         ("-c h --bounceback-reply 63", "64 to 1048576"),
         ("-c h --connect-retry-timer 0", "--connect-retry-timer value of '0'"),
-        ("-c h -T 3", "-T/--ttl is not served"),
+        ("-c h -T 3", "option -T is of multicast"),
+        ("-c h -u -T 256", "0 to 255"),
+        ("-c h --fq-rate-step 1m", "need --fq-rate"),
+        ("-c h --working-load=both", "up, down or bidir"),
+        ("-c h --bounceback-txdelay 1", "delay after the begin of --working-load"),
+        ("-c h -u --tcp-write-prefetch 1K", "not supported with -u UDP"),
+        ("-c h --near-congestion", "--near-congestion is not served"),
         ("-c h --incr-dstip", "--incr-dstip is not served"),
         ("-s --histograms", "--histograms is not served"),
         ("-c h --omit 1", "--omit is not served"),
-        ("-c h --working-load-cca reno", "--working-load-cca is not served"),
         ("-c h --dscp 64", "0 to 63"),
         ("-c h -C -R", "compatibility mode"),
         ("-c h -u --permit-key=abcd", "--permit-key not supported with UDP"),
@@ -205,4 +210,36 @@ proptest::proptest! {
         let name = rows[option % rows.len()].name;
         let _ = read(&format!("-c h --{name}={value}"));
     }
+}
+
+#[test]
+fn options_of_2_2_for_load_steps_and_groups() {
+    let line =
+        client("-c h --fq-rate 1m --fq-rate-step 2m --fq-rate-step-interval 0.5 --tcp-write-prefetch 16K");
+    let extras = &line.client.extras;
+    assert_eq!(extras.rate_step, Some((BitRate(2_000_000), Nanos::from_millis(500))));
+    assert_eq!(extras.unsent_limit, Some(Bytes(16 << 10)));
+    let asked = client("-c h --bounceback --trip-times -P 3 --bounceback-request 200 --bounceback-reply 300");
+    let bounceback = asked.client.bounceback.expect("round trips");
+    assert!(bounceback.trip_times && bounceback.reply == Some(300));
+    assert_eq!((asked.client.test.streams, asked.client.test.length), (3, 200));
+    assert!(asked.working_load().is_none());
+    let load = client("-c h -u -t 3 --working-load=down,4 --working-load-cca reno").working_load();
+    let test = load.expect("a load").client.test;
+    assert_eq!((test.transport, test.directions, test.streams), (Transport::Tcp, Directions::Down, 4));
+    assert_eq!((test.congestion.as_deref(), test.end), (Some("reno"), End::Time(Nanos::from_secs(3))));
+    let both = client("-c h --bounceback --working-load").working_load().expect("a load").client.test;
+    assert_eq!((both.directions, both.streams), (Directions::Both, 1));
+    assert_eq!(client("-c 239.1.1.1 -u -T 4").client.extras.multicast_hops, Some(4));
+    let served = server("-s --test-exchange-timeout 0.5");
+    assert_eq!((served.server.patience, served.warnings.len()), (Some(Nanos::from_millis(500)), 0));
+    assert_eq!(server("-s --test-exchange-timeout 60").warnings.len(), 1);
+}
+
+#[test]
+fn a_group_takes_datagrams_one_way() {
+    let refused = |words: &str| client(words).plan().expect_err(words).message;
+    assert!(refused("-c 239.1.1.1").contains("is a multicast group, which takes UDP one way"));
+    assert!(refused("-c 239.1.1.1 -u -R").contains("one way"));
+    client("-c 239.1.1.1 -u").plan().expect("datagrams to a group");
 }

@@ -57,6 +57,25 @@ fn round_trips_bounce() {
 }
 
 #[test]
+fn round_trips_of_two_connections_have_rows_at_both_ends() {
+    for server in [Tool::Real, Tool::Ours] {
+        let rows = Rows { streams: 2, sums: 0 };
+        let words = "--bounceback -t 1 -P 2 --trip-times";
+        let played = played_until((server, "-s"), (Tool::Ours, words), rows);
+        assert_eq!(played.client.matches("OWD Delays (ms) Cnt=10 To=").count(), 2, "{}", played.client);
+        assert!(played.client.lines().any(|line| line.starts_with("[SUM]") && line.contains(" 20=")));
+        let asked = "(bb w/quickack len/hold=100/0) (trip-times)";
+        assert_eq!(played.server.matches(asked).count(), 2, "{}", played.server);
+        // Ten requests and replies of 100 bytes each way.
+        assert!(
+            server == Tool::Real || played.server.matches(" 1.95 KBytes ").count() == 2,
+            "{}",
+            played.server
+        );
+    }
+}
+
+#[test]
 fn connects_alone_send_nothing() {
     let played = played_until((Tool::Ours, "-s"), (Tool::Ours, "--connect-only=3"), Rows::NONE);
     assert_eq!(played.client.matches("connected with").count(), 3, "{}", played.client);

@@ -10,6 +10,7 @@ mod json;
 mod live;
 mod mixed;
 mod netperf;
+mod newer;
 mod ping;
 mod qperf;
 mod sockperf;

@@ -118,7 +118,9 @@ fn write_pace(test: &TestSpec, json: &mut Map<String, Value>) {
     optional(json, "bandwidth", test.bitrate.map(|rate| rate.0).filter(|rate| *rate > 0));
     optional(json, "fqrate", test.fq_rate.map(|rate| rate.0).filter(|rate| *rate > 0));
     json.insert("pacing_timer".into(), json!(PACING_TIMER));
-    optional(json, "burst", Some(test.burst).filter(|burst| *burst > 0));
+    // A buffer at a time is what an end does by itself.
+    let by_itself = in_whole_buffers(TestSpec { burst: 0, ..test.clone() }).burst;
+    optional(json, "burst", Some(test.burst).filter(|burst| *burst > 0 && *burst != by_itself));
     if test.transport == Transport::Udp {
         let length = block_length(test).max(1);
         let (on, segment) = if test.offload { (1, length) } else { (0, 0) };

@@ -37,7 +37,13 @@ pub(super) const REFUSED: &[Row] = &[
     refused!(None, "udp-histograms", OPTIONAL, "--udp-histograms", "`pathmeter latency` gives histograms"),
     refused!(None, "txdelay-time", NEEDED, "--txdelay-time", "give a time of day with --txstart-time"),
     refused!(None, "udp-l4s", NONE, "--udp-l4s", "-S sets the ECN bits too"),
-    refused!(None, "omit", NEEDED, "--omit", "`pathmeter throughput --omit` leaves a begin out"),
+    refused!(
+        None,
+        "omit",
+        NEEDED,
+        "--omit",
+        "2.2.1 has no such option either; `pathmeter throughput --omit` leaves a begin out"
+    ),
     refused!(
         None,
         "send-delay",

@@ -115,6 +115,7 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
         peer_detect: extras.peer_detect,
         transfer_id: extras.transfer_id,
         congestion: test.congestion.clone(),
+        prefetch: extras.unsent_limit.and_then(|limit| u32::try_from(limit.0).ok()),
         key: extras.key.clone(),
         ..asked
     }

@@ -12,7 +12,7 @@ use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::plan::Direction;
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::net::TcpStream;
 use std::sync::Arc;
 use wire::ProtocolError;
@@ -46,6 +46,9 @@ pub(super) fn open(
     if let Some(request) = &request {
         // What the kernel refuses is not worth a test: the client measures what it gets.
         crate::work::throughput::flows::configure_accepted(&socket, &request.test()).ok();
+        if let Some(limit) = request.prefetch {
+            linux::options::set_unsent_limit(&socket, Bytes(limit.into())).ok();
+        }
     }
     socket.set_read_timeout(None)?;
     let known = Known::Asked(request.clone());

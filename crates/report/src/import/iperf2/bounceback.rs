@@ -4,14 +4,16 @@ use super::super::Tool;
 use super::super::block::Block;
 use super::super::latency::Told;
 use super::super::number::Printed;
-use super::super::row::Row;
+use super::super::row::{Id, Row};
 use super::lines::Output;
 use model::latency::Counted;
 use model::plan::Transport;
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
+use std::collections::BTreeMap;
 
 /// The figures of a row.
+#[derive(Clone)]
 struct Trips {
     count: u64,
     mean: Nanos,
@@ -22,9 +24,7 @@ struct Trips {
 
 /// The run of a block; `None` when it is no bounceback of a client.
 pub(super) fn told(output: &Output, block: &Block) -> Option<Told> {
-    // The last row of the whole time; of a cut output the last one.
-    let rows = output.rows.iter().filter_map(|row| Some((row, trips(row)?)));
-    let (row, trips) = rows.max_by_key(|(row, _)| (row.start == Nanos::ZERO, row.end))?;
+    let (row, trips) = whole(output)?;
     let mut told = Told::new(Tool::Iperf2, block.line, output.host.as_deref());
     if let Some(stream) = output.streams.first() {
         (told.local, told.remote) = (Some(stream.local), Some(stream.remote));
@@ -33,7 +33,7 @@ pub(super) fn told(output: &Output, block: &Block) -> Option<Told> {
     told.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
     let count = trips.count;
     told.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-    let bins = block.lines.iter().rev().find_map(|line| bins(line)).unwrap_or_default();
+    let bins = merged(block.lines.iter().filter_map(|line| bins(line)).flatten());
     if bins.is_empty() {
         told.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
     }
@@ -56,6 +56,57 @@ pub(super) fn told(output: &Output, block: &Block) -> Option<Told> {
     Some(told)
 }
 
+/// The last row of the whole time of each connection (`-P`), as one; of a cut output its last row.
+fn whole(output: &Output) -> Option<(&Row, Trips)> {
+    let mut last: Vec<(&Row, Trips)> = Vec::new();
+    for row in output.rows.iter().filter(|row| row.id != Id::Sum) {
+        let Some(trips) = trips(row) else { continue };
+        match last.iter_mut().find(|(known, _)| known.id == row.id) {
+            Some(known)
+                if (row.start == Nanos::ZERO, row.end) >= (known.0.start == Nanos::ZERO, known.0.end) =>
+            {
+                *known = (row, trips);
+            }
+            Some(_) => {}
+            None => last.push((row, trips)),
+        }
+    }
+    let sum = last.iter().map(|(_, trips)| trips).fold(None, |sum: Option<Trips>, trips| {
+        Some(sum.map_or_else(|| trips.clone(), |sum| sum.and(trips)))
+    })?;
+    last.into_iter().map(|(row, _)| row).max_by_key(|row| row.end).map(|row| (row, sum))
+}
+
+impl Trips {
+    /// Those of two connections together.
+    fn and(&self, other: &Trips) -> Trips {
+        let (a, b) = (self.count as f64, other.count as f64);
+        let mean = (self.mean.0 as f64 * a + other.mean.0 as f64 * b) / (a + b);
+        let about_mean = |of: &Trips| {
+            let (deviation, off) = (of.stddev.0 as f64, of.mean.0 as f64 - mean);
+            deviation * deviation * (of.count as f64 - 1.0) + off * off * of.count as f64
+        };
+        let variance = (about_mean(self) + about_mean(other)) / (a + b - 1.0).max(1.0);
+        Trips {
+            count: self.count.saturating_add(other.count),
+            mean: Nanos(mean.round() as u64),
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+            stddev: Nanos(variance.sqrt().round() as u64),
+        }
+    }
+}
+
+/// Bins of one width in order, each once.
+fn merged(all: impl Iterator<Item = (Nanos, u64)>) -> Vec<(Nanos, u64)> {
+    let mut bins: BTreeMap<Nanos, u64> = BTreeMap::new();
+    for (edge, count) in all {
+        let sum = bins.entry(edge).or_default();
+        *sum = sum.saturating_add(count);
+    }
+    bins.into_iter().collect()
+}
+
 fn trips(row: &Row) -> Option<Trips> {
     let at = row.rest.iter().position(|word| word == "ms")?;
     let (count, times) = row.rest.get(at.checked_sub(1)?)?.split_once('=')?;
@@ -73,9 +124,11 @@ fn millis(text: &str) -> Option<Nanos> {
     Some(Nanos((value * 1e6).round() as u64))
 }
 
-/// `Bounce-back test (size= 100 Byte) …`.
+/// `Bounce-back test (size= 100 Byte) …`, and of 2.2 `Bounceback test (req/reply size = 100 Byte/ 300 Byte) …`: the request.
 fn size(line: &str) -> Option<u32> {
-    let rest = line.split_once("Bounce-back test (size=")?.1.trim_start();
+    let old = line.split_once("Bounce-back test (size=");
+    let new = || line.split_once("Bounceback test (req/reply size =")?.1.split_once('/');
+    let rest = old.map(|(_, rest)| rest).or_else(|| new().map(|(request, _)| request))?.trim_start();
     let mut words = rest.split([' ', ')']);
     let bytes = Printed::bytes(words.next()?, words.next()?)?.value;
     (0.0..1e9).contains(&bytes).then_some(bytes as u32)

@@ -87,7 +87,7 @@ impl Speaker<'_> {
         test.streams = (up.len().max(down.len()) as u32).max(1);
         test.end = End::Time(single(self.output).map(|row| row.end).max().unwrap_or_default());
         if test.transport == Transport::Udp {
-            let counted = single(self.output).filter_map(|row| {
+            let counted = single(self.output).chain(&self.output.reports).filter_map(|row| {
                 let losses = row.losses()?;
                 Some((row.bytes, u64::try_from(losses.total.checked_sub(losses.lost)?).ok()?))
             });
