@@ -1,0 +1,58 @@
+//! A day of 128 streams holds as much memory at its end as at its beginning, at both ends.
+
+use model::host::Host;
+use model::plan::{Directions, End, TestSpec, Transport};
+use model::units::Nanos;
+use wire::Policy;
+use wire::native::{Client, ClientConfig, Server, ServerConfig};
+use world::{Flows, Nature, World};
+
+/// Resident memory of this process, KiB.
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is told");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[test]
+fn a_day_of_many_streams_is_flat() {
+    let nature = Nature { interval: Nanos::from_secs(300), ..Nature::default() };
+    let (interval, flows) = (nature.interval, Flows::new(&nature));
+    let day = End::Time(Nanos::from_secs(86_400));
+    let test =
+        TestSpec { streams: 128, directions: Directions::Up, end: day, ..TestSpec::new(Transport::Tcp) };
+    let (software, host) = (String::from("test"), Host::default());
+    let client = ClientConfig {
+        token: None,
+        binding: Vec::new(),
+        entropy: [1; 32],
+        software: software.clone(),
+        host: host.clone(),
+    };
+    let server = ServerConfig {
+        token: None,
+        binding: Vec::new(),
+        policy: Policy::default(),
+        busy: false,
+        entropy: [2; 32],
+        software,
+        host,
+    };
+    let client = |now| Client::new(client, test.clone(), interval, now);
+    let mut world = World::new(nature, client, |now| Server::new(server, now), flows);
+    let (mut told, mut early) = (0, 0);
+    for hour in 0..24 {
+        world.run_for(Nanos::from_secs(3600));
+        told += world.client.samples_of_peer() + world.server.samples_of_peer();
+        assert_eq!(world.errors(), [None, None], "hour {hour}");
+        // What was told is whoever heard it's; what is left is what the machines hold.
+        world.client.events.clear();
+        world.server.events.clear();
+        if hour == 2 {
+            early = resident();
+        }
+    }
+    let late = resident();
+    assert!(told > 24 * 20, "both ends told of their intervals: {told}");
+    assert!(late < early + 3072, "{early} KiB after three hours, {late} KiB after a day");
+}
