@@ -32,7 +32,7 @@ use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
 use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
-use sockets::{datagrams, listen};
+use sockets::{datagrams, listen, listen_multipath};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use wire::sockperf::{MAX_TCP_LEN, Responder};
@@ -332,7 +332,7 @@ impl Sockets {
         }
         Ok(Sockets {
             native,
-            iperf3: config.iperf3.map(|port| listen(bind, port)).transpose()?,
+            iperf3: config.iperf3.map(|port| listen_multipath(bind, port)).transpose()?,
             iperf2: config
                 .iperf2
                 .map(|port| {
@@ -414,6 +414,7 @@ fn iperf2_config(
         policy: open.clone(),
         max_tests: config.max_tests,
         unverified: config.iperf2_udp_reverse,
+        patience: None,
         tests: config.one_off.then_some(1),
         time: None,
         key: None,

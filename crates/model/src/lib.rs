@@ -16,6 +16,7 @@ pub mod lab;
 pub mod latency;
 pub mod line_rate;
 pub mod marks;
+pub mod mesh;
 pub mod packets;
 pub mod pairs;
 pub mod path;

@@ -8,6 +8,7 @@ use model::dut::{BenchmarkPlan, DutReport};
 use model::experiment::{Experiment, Outline};
 use model::history::Entry;
 use model::line_rate::LineRate;
+use model::mesh::MeshReport;
 use model::{lab::LabReport, plan::Plan, run::Run};
 use report::document::{Published, PublishedEvent, PublishedPlan, UNITS};
 use report::format::compared::Compared;
@@ -26,6 +27,7 @@ fn published_schemas_are_those_of_the_code() {
         ("analysis", schema_for!(Analysis)),
         ("lab", schema_for!(Published<LabReport>)),
         ("experiment", schema_for!(Published<Experiment>)),
+        ("mesh", schema_for!(Published<MeshReport>)),
         ("experiment-plan", schema_for!(Outline)),
         ("rfc2544", schema_for!(Published<DutReport>)),
         ("rfc2544-plan", schema_for!(BenchmarkPlan)),

@@ -39,7 +39,8 @@ pub use crate::work::in_band::{
 };
 pub use ack::AckRead;
 pub use bounceback::{
-    Bounce, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, MIN_REPLY, bounce_options, is_bounceback,
+    BOUNCE_HEAD, Bounce, BounceRequest, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, MIN_REPLY,
+    is_bounceback,
 };
 pub use datagram::{DATAGRAM_LEN, Number, Numbered, is_wide, number, put_fin};
 pub use flow::{Flow, FlowInput, FlowOutput, Told};

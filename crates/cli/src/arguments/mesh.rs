@@ -71,7 +71,9 @@ EXAMPLES
   pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
   pathmeter mesh run --coordinator nats://localhost:4222 --results night.jsonl
-  pathmeter mesh show --results night.jsonl             the matrix of a run")]
+  pathmeter mesh show --results night.jsonl             the matrix of a run
+  pathmeter mesh run --coordinator nats://localhost:4222 --results tue.jsonl --save
+  pathmeter mesh show --saved mesh                      the matrix of the latest kept runs")]
 pub struct MeshArgs {
     #[command(subcommand)]
     pub command: MeshCommand,
@@ -160,6 +162,20 @@ pub struct MeshRunArgs {
     /// Name of this run of the mesh, which no other run ever has [default: the results' file]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Keep each result in the store, too, so that `history`, `trend` and `ui` show it
+    #[cfg(feature = "store")]
+    #[arg(long)]
+    pub save: bool,
+    /// Label of the kept runs: what holds the runs of this mesh together, night after night
+    #[cfg(feature = "store")]
+    #[arg(long, value_name = "WORD", default_value = "mesh")]
+    pub label: String,
+    #[cfg(feature = "store")]
+    #[command(flatten)]
+    pub alerts: super::AlertArgs,
+    #[cfg(feature = "store")]
+    #[command(flatten)]
+    pub store: super::StoreArgs,
     /// Print the rounds and how long they take, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -169,8 +185,17 @@ pub struct MeshRunArgs {
 #[derive(Clone, Debug, Args)]
 pub struct MeshShowArgs {
     /// File with the results of `mesh run`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "coordinator")]
+    #[cfg_attr(feature = "store", arg(required_unless_present_any = ["coordinator", "saved"]))]
+    #[cfg_attr(not(feature = "store"), arg(required_unless_present = "coordinator"))]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub results: Option<PathBuf>,
+    /// The latest kept run of each path, by the label of `mesh run --save`
+    #[cfg(feature = "store")]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["results", "coordinator"])]
+    pub saved: Option<String>,
+    #[cfg(feature = "store")]
+    #[command(flatten)]
+    pub store: super::StoreArgs,
     /// The mesh's NATS server, to list its agents
     #[arg(long, value_name = "URL", conflicts_with = "results")]
     pub coordinator: Option<String>,

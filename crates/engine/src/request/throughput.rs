@@ -10,6 +10,7 @@ use crate::request::preflight;
 use crate::run::{self, PairCount, PairsPlan};
 use crate::session::protocol::{Protocol, Tests};
 use crate::work::throughput::flows::{paced_block, udp_payload};
+use crate::work::throughput::pacer::is_sent_singly;
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -146,6 +147,11 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());
         let most = Tests::of(plan.protocol).largest_payload(address.ip());
         plan.test.length = fits.min(most);
+    }
+    // Both ends of iPerf3 send whole buffers with offload and a rate: where datagrams can be timed one by one, they are.
+    let test = &mut plan.test;
+    if plan.protocol == ProtocolName::Iperf3 && test.transport == Transport::Udp {
+        test.offload &= !test.bitrate.is_some_and(|rate| is_sent_singly(rate, test.length));
     }
     Ok(())
 }

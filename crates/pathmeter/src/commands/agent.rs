@@ -1,6 +1,6 @@
 //! `pathmeter agent run`: this host's part in a mesh.
 
-use super::mesh::{JobResult, MeshJob, connect, failed};
+use super::mesh::{connect, failed};
 use crate::exit::Exit;
 use crate::signals;
 use cli::files::token;
@@ -14,6 +14,7 @@ use fleet::agent::{Agent, AgentOptions, Permit, Threads};
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
 use fleet::spool::Spool;
+use mesh::job::{JobResult, MeshJob};
 use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{SocketAddr, UdpSocket};
@@ -133,7 +134,6 @@ fn carry_out(
         let ended = asked.carry_out(interrupt.clone(), security.clone());
         is_over.store(true, Ordering::SeqCst);
         let run = ended.map_err(|error| format!("{error:#}"))?;
-        let run = serde_json::to_value(&run).map_err(|error| error.to_string())?;
         serde_json::to_string(&JobResult { job: asked, run }).map_err(|error| error.to_string())
     })
 }

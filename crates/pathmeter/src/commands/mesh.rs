@@ -1,14 +1,12 @@
 //! `pathmeter mesh`: the server of a mesh, its agents, and what is measured between them.
 
 mod doctor;
-mod job;
-mod matrix;
+#[cfg(feature = "store")]
+mod kept;
 mod measure;
 mod server;
 
-pub(crate) use job::MeshJob;
-pub(crate) use matrix::JobResult;
-
+use super::output::write;
 use crate::exit::Exit;
 use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
@@ -17,6 +15,8 @@ use fleet::broker::nats::{Nats, NatsOptions, Reactor};
 use fleet::broker::{Broker, Bucket};
 use fleet::results::Results;
 use fleet::setup::{COORDINATOR, read_seed};
+use mesh::matrix::report_of_results;
+use model::mesh::{CellState, MeshReport};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -34,7 +34,12 @@ pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
 fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     if let Some(file) = &args.results {
         let results = Results::read(file).map_err(failed)?;
-        return matrix::print(&results, global);
+        let name = file.display().to_string();
+        return print(&report_of_results(&name, &results, Vec::new()), global);
+    }
+    #[cfg(feature = "store")]
+    if let Some(label) = &args.saved {
+        return print(&kept::report(label, &args.store)?, global);
     }
     let coordinator = args.coordinator.clone().unwrap_or_default();
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
@@ -47,6 +52,17 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     }
     super::output::deliver(global, report::harmless::text(&text).as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// Writes the matrix. A path that could not be reached comes before one of which nothing is known.
+fn print(report: &MeshReport, global: &Common) -> Result<Exit> {
+    write(&[report], global)?;
+    Ok(match report.in_state(CellState::Failed).next() {
+        _ if report.is_void() => Exit::Void,
+        Some(_) => Exit::Unreachable,
+        None if report.cells.iter().all(|cell| cell.state == CellState::Done) => Exit::Done,
+        None => Exit::Void,
+    })
 }
 
 /// The agents that are there, with what they report of themselves.

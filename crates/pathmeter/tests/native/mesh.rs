@@ -1,6 +1,7 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
 use super::support::{Ended, Running, Scratch, free_port, run, skip, start};
+use serde_json::Value;
 use std::process::Command;
 
 /// The server of a mesh, asked to end with its handle: it ends the program that it started.
@@ -81,31 +82,38 @@ fn two_agents_measure_each_other_and_nothing_twice() {
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
     while mesh.run(&["mesh", "show"]).code(0).stdout.lines().count() < 3 {}
     let results = scratch.file("night.jsonl", None);
-    let night = ["mesh", "run", "-t", "200ms", "--results", &results, "--json"];
-    let cells = mesh.run(&night).code(0).json();
-    let pairs: Vec<(&str, &str)> = cells
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|cell| (cell["from"].as_str().unwrap(), cell["to"].as_str().unwrap()))
-        .collect();
-    assert_eq!(pairs, [("ams", "fra"), ("fra", "ams")]);
-    for cell in cells.as_array().unwrap() {
+    let store = scratch.file("runs.db", None);
+    let night = ["mesh", "run", "-t", "200ms", "--results", &results, "--save", "--store", &store, "--json"];
+    let report = mesh.run(&night).code(0).json();
+    for (cell, path) in report["cells"].as_array().unwrap().iter().zip(["ams -> fra", "fra -> ams"]) {
         assert!(
-            cell["state"] == "done" && cell["figure"].as_u64() > Some(0) && cell["unit"] == "bit/s",
+            cell["state"] == "done" && cell["target"] == path && cell["figure"]["value"].as_f64() > Some(0.0),
             "{cell}"
         );
+        // Each cell is a run of the store, with the history of its path.
+        let kept = run(&["history", "--target", path, "--label", "mesh", "--store", &store, "--json"])
+            .code(0)
+            .json();
+        assert_eq!((kept.as_array().unwrap().len(), &kept[0]["id"]), (1, &cell["run"]), "{kept}");
     }
-    // The same run again has nothing left to do.
+    // The same run again has nothing left to do, and keeps nothing twice.
     let written = std::fs::read_to_string(&results).unwrap();
-    assert_eq!(mesh.run(&night).code(0).json(), cells);
+    assert_eq!(mesh.run(&night).code(0).json(), report);
     assert_eq!(std::fs::read_to_string(&results).unwrap(), written);
+    let saved = run(&["mesh", "show", "--saved", "mesh", "--store", &store, "--json"]).code(0).json();
+    let runs = |report: &Value| -> Vec<Value> {
+        report["cells"].as_array().unwrap().iter().map(|cell| cell["run"].clone()).collect()
+    };
+    assert_eq!(runs(&saved), runs(&report));
+    assert_eq!(run(&["history", "--store", &store, "--json"]).code(0).json().as_array().unwrap().len(), 2);
 
     // Packet sizes are measured in both directions at once, and shown again from the file.
     let sizes = scratch.file("sizes.jsonl", None);
-    let cells = mesh.run(&["mesh", "run", "--test", "mtu", "--results", &sizes, "--json"]).code(0).json();
-    assert_eq!(cells.as_array().unwrap().len(), 2, "{cells}");
-    assert_eq!(run(&["mesh", "show", "--results", &sizes, "--json"]).code(0).json(), cells);
+    let report = mesh.run(&["mesh", "run", "--test", "mtu", "--results", &sizes, "--json"]).code(0).json();
+    let states: Vec<&Value> = report["cells"].as_array().unwrap().iter().map(|cell| &cell["state"]).collect();
+    assert_eq!(states, ["done", "done"], "{report}");
+    let shown = run(&["mesh", "show", "--results", &sizes, "--json"]).code(0).json();
+    assert_eq!(runs(&shown), runs(&report));
 
     // Whoever does not know the token of the mesh is not served.
     let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));

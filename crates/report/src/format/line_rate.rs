@@ -33,9 +33,9 @@ impl Document for LineRate {
     }
 
     /// An answer has no parts, and its remarks stand for themselves.
-    fn own_text(&self, _style: &Style) -> Option<String> {
-        let tables: String = tables(self).iter().map(text_table).collect();
-        let remarks: String = remarks(self).iter().map(|line| format!("{line}\n")).collect();
+    fn own_text(&self, style: &Style) -> Option<String> {
+        let tables: String = tables(self).iter().map(|table| text_table(table, style)).collect();
+        let remarks = style.list(&remarks(self), "");
         let gap = if remarks.is_empty() { "" } else { "\n" };
         Some(format!("{}\n\n{tables}{gap}{remarks}", heading(self)))
     }

@@ -68,6 +68,7 @@ const MAX_LEN: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::time::WallTime;
     use proptest::prelude::*;
 
     /// What `iperf -s` of 2.1.8 answered to a plain header.

@@ -336,7 +336,6 @@ fn an_interrupt_ends_a_test_with_its_figures() {
         for transport in [Transport::Tcp, Transport::Udp] {
             let asked = Request { amount: Amount::Time(Nanos::from_secs(5)), ..request(transport, traffic) };
             let world = run(&asked, troubled([(300, Trouble::Interrupt(Who::Client))]));
-            let stopped = Some(ProtocolError::Stopped("Ctrl-C".into()));
             // What comes back ends with its server alone.
             let expected = (traffic == Traffic::Dual).then(|| ProtocolError::Stopped("Ctrl-C".into()));
             assert_eq!(world.client.error, expected, "{transport} {traffic:?}");

@@ -2,6 +2,7 @@
 
 use super::member::{Known, Member};
 use super::source::{ReturnListener, Source};
+use super::steps::RateSteps;
 use super::udp_listener::UdpListener;
 use super::worker::{self, Setting};
 use super::{Back, Extras};
@@ -38,6 +39,10 @@ pub(super) fn run(
     }
     let _presence = shows_itself(plan, &request);
     let members = open_all(plan, extras, &request, interrupt, sink)?;
+    let _steps = match (extras.rate_step, plan.test.fq_rate) {
+        (Some(step), Some(start)) => Some(RateSteps::start(&members, start, step)?),
+        _ => None,
+    };
     if extras.connect_only {
         members
             .iter()
@@ -105,7 +110,8 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
         start: extras.starts.or(timed.then_some(clock.wall)),
         starts_then: extras.starts.is_some(),
         shape: extras.shape,
-        no_fin: extras.no_fin,
+        // Who answered a group would answer for many.
+        no_fin: extras.no_fin || plan.target.address.ip().is_multicast(),
         peer_detect: extras.peer_detect,
         transfer_id: extras.transfer_id,
         congestion: test.congestion.clone(),
@@ -169,7 +175,7 @@ fn open_all(
     for index in 0..plan.test.streams {
         let mut tries = 0;
         let flow = loop {
-            match open(plan, &flow_plan, index) {
+            match open(plan, extras, &flow_plan, index) {
                 Ok(flow) => break flow,
                 Err(error) if interrupt.is_raised() => return Err(error),
                 Err(error) if tries < extras.connect_retries || mono_now() < began + extras.retry_time => {
@@ -197,7 +203,7 @@ fn pause(time: Nanos, interrupt: &Interrupt) {
     }
 }
 
-fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
+fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
     let (remote, began) = (plan.target.address, mono_now());
     let socket = match plan.test.transport {
         Transport::Tcp => {
@@ -207,10 +213,17 @@ fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Na
                     None => error,
                 }
             })?;
+            if let Some(limit) = extras.unsent_limit {
+                linux::options::set_unsent_limit(&socket, limit)?;
+            }
             FlowSocket::Tcp(Arc::new(socket))
         }
         Transport::Udp => {
-            FlowSocket::Udp(Arc::new(flows::connect_udp(flow_plan, index, remote, &plan.local)?))
+            let socket = flows::connect_udp(flow_plan, index, remote, &plan.local)?;
+            if let (Some(hops), true) = (extras.multicast_hops, remote.is_ipv4()) {
+                socket.set_multicast_ttl_v4(hops.into())?;
+            }
+            FlowSocket::Udp(Arc::new(socket))
         }
     };
     Ok((socket, mono_now().saturating_since(began)))

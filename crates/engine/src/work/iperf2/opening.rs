@@ -1,12 +1,12 @@
 //! The first bytes of a TCP connection: a test header, round trips, data of an old client, or nothing of ours.
 
+use super::bounce;
 use super::member::{Known, Member};
 use super::server::Server;
 use crate::error::Result;
 use crate::error::is_pause;
 use crate::session::budget::Held;
 use crate::session::listener::{FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, hear};
-use crate::work::echo::server::reflect_on;
 use crate::work::observer::TcpStart;
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
@@ -16,9 +16,7 @@ use model::units::Nanos;
 use std::net::TcpStream;
 use std::sync::Arc;
 use wire::ProtocolError;
-use wire::iperf2::{
-    Bounce, Flow, FlowInput, FlowOutput, Request, TcpServer, Told, bounce_options, is_bounceback,
-};
+use wire::iperf2::{Flow, FlowInput, FlowOutput, Request, TcpServer, Told, is_bounceback};
 use wire::stamp::Clock;
 
 /// Reads a connection until it is known what it is; `None`: it was served already, or has gone.
@@ -33,9 +31,10 @@ pub(super) fn open(
     socket.set_nonblocking(false)?;
     let tcp = TcpStart::of(&socket);
     socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
-    let deadline = mono_now() + FIRST_BYTES_LIMIT;
+    let patience = server.config.patience.unwrap_or(FIRST_BYTES_LIMIT).min(FIRST_BYTES_LIMIT);
+    let deadline = mono_now() + patience;
     if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
-        return bounce(server, &socket, clock).map(|()| None);
+        return bounce::serve(server, &socket, (clock, deadline)).map(|()| None);
     }
     let mut machine = TcpServer::new(server.config.policy.clone(), clock, mono_now());
     if let Some(key) = &server.config.key {
@@ -109,18 +108,4 @@ fn begins_with_a_record(
     Ok(false)
 }
 
-/// Answers the records of a connection until the client has had enough.
-fn bounce(server: &Server, socket: &TcpStream, clock: Clock) -> Result<()> {
-    let mut first = [0; 16];
-    let seen = socket.peek(&mut first).unwrap_or(0);
-    let (tos, _) = bounce_options(&first[..seen]);
-    if let Some(tos) = tos {
-        linux::options::set_tos(socket, tos).ok();
-    }
-    reflect_on(socket, Bounce::new(clock), SILENCE, &server.interrupt)?;
-    Ok(())
-}
-
 const PEEK_PAUSE: Nanos = Nanos(10_000_000);
-/// A client that asks for nothing for so long has gone.
-const SILENCE: Nanos = Nanos(60_000_000_000);

@@ -211,10 +211,7 @@ impl Server {
     ) -> Result<()> {
         let peer = member.peer();
         let transport = member.transport();
-        let place = TestPlace::take(self, peer.ip(), transport).map_err(|full| match full {
-            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
-            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
-        })?;
+        let place = TestPlace::take(self, peer.ip(), transport)?;
         let test = test(&member, request.as_ref());
         let plan = Plan {
             target: Target { host: peer.ip().to_string(), address: peer },
@@ -293,16 +290,22 @@ fn test(member: &Member, request: Option<&Request>) -> TestSpec {
 }
 
 /// One of the tests that may run at the same time; given back on drop.
-struct TestPlace<'a> {
+pub(super) struct TestPlace<'a> {
     server: &'a Server,
     held: Held,
 }
 
 impl TestPlace<'_> {
     /// Those of UDP are counted by themselves, since their clients may not be there.
-    fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>, Full> {
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>> {
         let tests = if transport == Transport::Udp { &server.udp_tests } else { &server.tcp_tests };
-        let held = tests.admit(source, client_of(source, false), mono_now())?;
+        let held = tests.admit(source, client_of(source, false), mono_now()).map_err(|full| match full {
+            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
+            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
+        })?;
         Ok(TestPlace { server, held })
     }
 }

@@ -63,7 +63,9 @@ impl UdpListener {
                 Err(_) => continue,
             };
             let (Some(from), Ok(bound)) = (came.from.map(plain), self.socket.local_addr()) else { continue };
-            let local = plain(SocketAddr::new(came.local.unwrap_or(bound.ip()), bound.port()));
+            // What comes to a group comes to this host at an address of its own: the flow is of the group.
+            let here = came.local.filter(|_| !bound.ip().is_multicast()).unwrap_or(bound.ip());
+            let local = plain(SocketAddr::new(here, bound.port()));
             let datagram = &self.buffer[..came.len];
             if let Some(new_flow) = new.iter_mut().find(|new_flow| new_flow.from == from) {
                 early += datagram.len();

@@ -1,6 +1,7 @@
 //! `pathmeter lab up`: a topology built and kept, by a process of its own.
 
-use crate::exit::{Exit, kind};
+use crate::exit::Exit;
+use cli::exit::kind;
 use cli::{Common, LabUpArgs};
 use engine::error::{Error, Failure, Result, fault};
 use lab::build::BuildOptions;

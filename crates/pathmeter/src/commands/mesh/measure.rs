@@ -1,18 +1,22 @@
 //! `pathmeter mesh run`: every pair of the agents that are there, in rounds.
 
-use super::job::{MeshJob, MeshTest};
-use super::{agents, connect, failed, matrix};
+use super::{agents, connect, failed, print};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, MeshRunArgs, MeshTestArg};
 use engine::error::{Failure, Result};
+use engine::host::interrupt::Interrupt;
+use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
-use fleet::coordinator::Coordinator;
+use fleet::coordinator::{Coordinator, Sink};
 use fleet::lease::Class;
 use fleet::mesh::{MeshPlan, RunRequest, Site};
 use fleet::results::{ResultFile, Results};
 use fleet::setup::COORDINATOR;
+use mesh::job::{MeshJob, MeshTest};
+use mesh::matrix::report_of_results;
+use model::mesh::MeshReport;
 use model::units::Nanos;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -34,17 +38,52 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     }
     let _ = std::io::stderr().write_all(estimate.as_bytes());
     let interrupt = signals::interrupt()?;
-    let mut file = ResultFile::open(&args.results).map_err(failed)?;
-    let id = format!("coordinator-{}", std::process::id());
-    let mut coordinator = Coordinator::new(id, &nats, &SystemClock, plan, &mut file).map_err(failed)?;
+    let file = ResultFile::open(&args.results).map_err(failed)?;
+    #[cfg(feature = "store")]
+    let mut sink = super::kept::sink(args, file)?;
+    #[cfg(not(feature = "store"))]
+    let mut sink: Box<dyn Sink> = Box::new(file);
+    #[cfg(feature = "store")]
+    let alerts = super::kept::Alerts::of(args)?;
+    carry_out(&nats, plan.clone(), &mut *sink, &interrupt)?;
+    #[cfg(feature = "store")]
+    if let Some(alerts) = &alerts {
+        alerts.again(&plan, &mut |plan| carry_out(&nats, plan, &mut *sink, &interrupt))?;
+    }
+    let results = Results::read(&args.results).map_err(failed)?;
+    let report =
+        report_of_results(&name, &results, unreachable.iter().map(|pair| neither_listens(pair)).collect());
+    #[cfg(feature = "store")]
+    if let Some(alerts) = alerts {
+        alerts.tell(&report, &results)?;
+    }
+    print(&MeshReport { label: label(args), ..report }, global)
+}
+
+/// Has every run of a plan carried out, until all have ended or it is interrupted.
+fn carry_out(nats: &Nats, plan: MeshPlan, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<()> {
+    let id = format!("coordinator-{}-{}", std::process::id(), SystemClock.wall().0);
+    let mut coordinator = Coordinator::new(id, nats, &SystemClock, plan, sink).map_err(failed)?;
     let mut told = None;
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
         tell(&coordinator, &mut told);
         coordinator.rest(due).map_err(failed)?;
     }
-    coordinator.resign().map_err(failed)?;
-    matrix::print(&Results::read(&args.results).map_err(failed)?, global)
+    coordinator.resign().map_err(failed)
+}
+
+/// The label of its runs in a store; empty: they are in none.
+fn label(args: &MeshRunArgs) -> String {
+    #[cfg(feature = "store")]
+    if args.save {
+        return args.label.clone();
+    }
+    String::new()
+}
+
+fn neither_listens(pair: &str) -> String {
+    format!("not measured: {pair}, as neither listens (start one without --no-listen)")
 }
 
 /// One line on standard error for each change.
@@ -117,7 +156,7 @@ fn requests(opener: &Site, listener: &Site, report: &Value, args: &MeshRunArgs) 
         };
         RunRequest {
             agent: opener.agent.clone(),
-            title: format!("{} -> {}", from.agent, to.agent),
+            title: job.title(),
             part: format!("{}-{test:?}", if *reverse { "down" } else { "up" }),
             class,
             span: args.time.saturating_add(AROUND),
@@ -137,7 +176,7 @@ fn estimate(plan: &MeshPlan, reports: &Reports, unreachable: &[String]) -> Strin
         plan.duration().0 / 1_000_000_000,
     );
     for pair in unreachable {
-        text += &format!("not measured: {pair}, as neither listens (start one without --no-listen)\n");
+        text += &format!("{}\n", neither_listens(pair));
     }
     text
 }
