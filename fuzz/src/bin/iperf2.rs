@@ -1,19 +1,22 @@
 //! Whatever an iPerf2 peer may send: every decoder takes any bytes, what it takes it can write and read again, and every
-//! machine survives any bytes in any portions, at any times, and says nothing after it has closed.
+//! session survives any bytes in any portions, at any times: it waits for nothing without an end, holds little, sends no more
+//! than three times what came before anything is proved, and ends.
 #![no_main]
 
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Nanos};
+use spoiled::Chance;
 use spoiled::held::Held;
 use wire::echo::{Arrival, Exchange, Reflect, Request as Ping};
 use wire::iperf2::{
-    Ack, AckRead, Amount, Bounce, Bouncer, BurstRecord, Flow, FlowInput, FlowOutput, FrameRecord, Frames,
-    Header, Request, ServerReport, Shape, TcpClient, TcpServer, Traffic, UdpClient, UdpServer, is_wide,
-    number,
+    Ack, AckRead, Amount, Bounce, Bouncer, BurstRecord, FrameRecord, Frames, Group, Header, Request, ServerReport,
+    Shape, Traffic, is_wide, number,
 };
 use wire::stamp::Clock;
-use wire::{Policy, Sent};
+use wire::work::in_band::{Loss, News, Order, Reply, Request as Want};
+use wire::{Input, Output, Policy, Sent, Session, WorkRequest};
+use world::{InBand, Nature, Trouble, Who, World};
 
 /// IPv4 and UDP.
 const HEADERS: usize = 28;
@@ -92,66 +95,197 @@ fn bounce(bytes: &[u8]) {
     }
 }
 
-/// What the machine heard and said, as IPv4 carries it, bytes.
-#[derive(Default)]
-struct Moved {
+/// A session, whoever does its work, and what must hold of it.
+struct Play {
+    group: Group,
+    udp: bool,
+    now: MonoTime,
+    deadline: Option<MonoTime>,
+    closed: bool,
+    held: Held,
+    /// What the session heard and said, as IPv4 carries it, bytes.
     came: usize,
     went: usize,
     /// It was to send data, too: the engine asks who is there before it does.
     data: bool,
+    flows: u32,
+    sending: Vec<u32>,
+    measured: Vec<u32>,
+    connects: usize,
+    leaves: bool,
 }
 
-/// Every outcome by the driver's rule: an input, then outputs until it wants to wait.
-fn play(flow: &mut dyn Flow, mut script: &[u8]) -> Moved {
-    let (mut now, mut moved, held) = (START, Moved::default(), Held::from_now());
-    let mut over = drain(flow, now, false, &mut moved);
-    while let [what, rest @ ..] = script {
-        now += Nanos(u64::from(*what) << 23);
-        let (piece, after) = rest.split_at(rest.len().min(usize::from(*what >> 3) * 3));
-        script = rest;
-        let input = match what & 7 {
-            0 => FlowInput::Timer,
-            1 => FlowInput::Ended,
-            2 => FlowInput::SenderDone(Sent { stream: 0, bytes: 9, datagrams: u64::from(*what) }),
-            3 => FlowInput::Measured(&ServerReport::default()),
-            4 => FlowInput::Progress(u64::from(*what)),
-            5 if what & 0x80 != 0 => FlowInput::Interrupt("Ctrl-C"),
-            _ => {
-                script = after;
-                moved.came += HEADERS + piece.len();
-                FlowInput::Received(piece)
-            }
+impl Play {
+    fn new(group: Group, udp: bool, flows: u32) -> Play {
+        let mut play = Play {
+            group,
+            udp,
+            now: START,
+            deadline: None,
+            closed: false,
+            held: Held::from_now(),
+            came: 0,
+            went: 0,
+            data: false,
+            flows,
+            sending: Vec::new(),
+            measured: Vec::new(),
+            connects: 0,
+            leaves: false,
         };
-        let failed = flow.input(now, input).is_err();
-        assert!(!(over && failed), "an error after the end");
-        over = drain(flow, now, over, &mut moved);
-        held.check();
-        assert!(!failed || over, "an error is the end");
+        play.drain();
+        play
     }
-    moved
-}
 
-fn drain(flow: &mut dyn Flow, now: MonoTime, mut over: bool, moved: &mut Moved) -> bool {
-    for _ in 0..100 {
-        match flow.output(now) {
-            FlowOutput::WaitUntil(None) => {
-                assert!(over, "a wait without an end");
-                return over;
-            }
-            FlowOutput::WaitUntil(_) => return over,
-            FlowOutput::Bounce(_) => {}
-            output => {
-                assert!(!over, "{output:?} after the end");
-                match &output {
-                    FlowOutput::Send(bytes) => moved.went += HEADERS + bytes.len(),
-                    FlowOutput::Start(run) => moved.data |= run.sends.is_some(),
-                    _ => {}
+    fn run(&mut self, mut script: &[u8]) {
+        while let [what, length, rest @ ..] = script {
+            let (piece, after) = rest.split_at(rest.len().min(usize::from(*length)));
+            let flow = u32::from(what >> 4) % self.flows.max(1);
+            let news = match what & 15 {
+                0 | 1 => {
+                    self.now = self.now.max(self.deadline.unwrap_or(self.now));
+                    Input::Timer
                 }
-                over = output == FlowOutput::Close;
-            }
+                2 => {
+                    self.now += Nanos(u64::from(*length) << 23);
+                    script = rest;
+                    continue;
+                }
+                3 => Reply::Flow(flow, News::Ended).into(),
+                4 => Reply::Flow(flow, News::SenderDone(sent_all(*length))).into(),
+                5 => Reply::Flow(flow, News::Measured(ServerReport::default())).into(),
+                6 => Reply::Flow(flow, News::Progress(u64::from(*length))).into(),
+                7 => Reply::Flow(flow, News::Lost(Loss::Unanswered)).into(),
+                8 if *length > 250 => Input::Interrupt("Ctrl-C"),
+                9 if self.connects > 0 => {
+                    self.connects -= 1;
+                    let stands = length & 1 == 0;
+                    self.flows += u32::from(stands);
+                    Reply::Connected(stands).into()
+                }
+                10 if std::mem::take(&mut self.leaves) => Reply::Left(None).into(),
+                11 | 12 if self.flows < 8 => {
+                    script = after;
+                    self.came += HEADERS + piece.len();
+                    self.give(Reply::Came(piece.to_vec()).into());
+                    self.flows += 1;
+                    continue;
+                }
+                _ => {
+                    script = after;
+                    self.came += HEADERS + piece.len();
+                    self.give(Reply::Flow(flow, News::Received(piece.to_vec())).into());
+                    continue;
+                }
+            };
+            script = rest;
+            self.give(news);
+        }
+        self.leave_alone();
+    }
+
+    fn give(&mut self, input: Input<'_>) {
+        let failed = self.group.input(self.now, input).is_err();
+        assert!(!(failed && self.closed), "an error after the end");
+        self.drain();
+        assert!(!failed || self.closed, "an error is the end");
+        self.held.check();
+        // Whoever forges an address gets no more sent there than three times what it sends, headers included.
+        assert!(!self.udp || self.data || self.went <= 3 * self.came, "{} bytes for {}", self.went, self.came);
+        if self.deadline.is_some_and(|deadline| deadline > self.now) {
+            self.group.input(self.now, Input::Timer).expect("an early timer is no error");
+            let output = self.group.output(self.now);
+            assert!(matches!(output, Output::WaitUntil(until) if until == self.deadline), "early: {output:?}");
         }
     }
-    panic!("a machine that never waits");
+
+    fn drain(&mut self) {
+        for _ in 0..1000 {
+            match self.group.output(self.now) {
+                Output::WaitUntil(until) => {
+                    assert!(until.is_some() || self.closed, "a wait without a deadline");
+                    self.deadline = until;
+                    return;
+                }
+                other if self.closed => panic!("{other:?} after Close"),
+                Output::Close => self.closed = true,
+                Output::Work(WorkRequest::InBand(Want::Flow(flow, order))) => self.order(flow, order),
+                Output::Work(WorkRequest::InBand(Want::Leave { .. })) => self.leaves = true,
+                Output::Event(_) => {}
+                other => panic!("{other:?} of a session without control bytes"),
+            }
+        }
+        panic!("a session that never waits");
+    }
+
+    fn order(&mut self, flow: u32, order: Order) {
+        match order {
+            Order::Send(bytes) => self.went += HEADERS + bytes.len(),
+            Order::Start(run) if run.sends.is_some() => {
+                self.data = true;
+                self.sending.push(flow);
+            }
+            Order::Measure => self.measured.push(flow),
+            Order::Connect(_) => self.connects += 1,
+            _ => {}
+        }
+    }
+
+    /// With nothing more from its peer, and what it asks for done, every session ends.
+    fn leave_alone(&mut self) {
+        for _ in 0..4000 {
+            if self.closed {
+                return;
+            }
+            if let Some(flow) = self.sending.pop() {
+                self.give(Reply::Flow(flow, News::SenderDone(sent_all(9))).into());
+            } else if let Some(flow) = self.measured.pop() {
+                self.give(Reply::Flow(flow, News::Measured(ServerReport::default())).into());
+            } else if self.connects > 0 {
+                self.connects -= 1;
+                self.give(Reply::Connected(false).into());
+            } else if std::mem::take(&mut self.leaves) {
+                self.give(Reply::Left(None).into());
+            } else {
+                self.now = self.now.max(self.deadline.unwrap_or(self.now));
+                self.give(Input::Timer);
+            }
+        }
+        panic!("a session that never ends");
+    }
+}
+
+fn sent_all(datagrams: u8) -> Sent {
+    Sent { stream: 0, bytes: 9, datagrams: u64::from(datagrams) }
+}
+
+/// Two honest ends, whose words are spoiled on their way.
+fn dialogue(mut chance: Chance<'_>, request: &Request) {
+    let streams = 1 + u32::from(chance.byte() & 1);
+    let request = Request { streams, amount: Amount::Time(Nanos::from_millis(20)), length: 100, ..request.clone() };
+    let vanishes = chance.byte();
+    let who = if vanishes & 1 == 0 { Who::Client } else { Who::Server };
+    let trouble = (vanishes > 200).then(|| (Nanos::from_millis(u64::from(vanishes) - 200), Trouble::Vanish(who)));
+    let spoils = trouble.is_some();
+    let troubles = trouble.into_iter().collect();
+    let nature = Nature { delay: Nanos::from_millis(1), portion: 50, troubles, ..Nature::default() };
+    let clock = Clock { mono: world::BEGIN, wall: WallTime(1 << 60) };
+    let mut work = InBand::new(&nature, request.transport, streams, clock);
+    let chance = chance.shared();
+    let (tampers, loses) = (chance.clone(), chance.clone());
+    work.tamper = Some(Box::new(move |_, bytes| tampers.borrow_mut().spoil(bytes)));
+    work.lose = Box::new(move |_, _, _| loses.borrow_mut().fails());
+    work.expects = (request.traffic == Traffic::Dual).then_some((Who::Client, streams));
+    let policy = Policy { max_time: Some(Nanos::from_millis(100)), ..Policy::default() };
+    let client = |now| Group::client(&request, streams, false, clock, now);
+    let server = |now| Group::server(request.transport, policy, None, clock, now);
+    let mut world = World::new(nature, client, server, work);
+    world.run();
+    if !spoils && !chance.borrow().was_unusual() {
+        assert_eq!(world.errors(), [None, None]);
+        assert_eq!(world.work.server.received, world.work.client.sent);
+        assert_eq!(world.work.client.received, world.work.server.sent);
+    }
 }
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -159,26 +293,29 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     bounce(data);
     let Some((choice, script)) = data.split_first() else { return };
     let traffic = [Traffic::Forward, Traffic::Reverse, Traffic::FullDuplex, Traffic::Dual, Traffic::Tradeoff];
-    let traffic = traffic[usize::from(choice >> 2) % traffic.len()];
+    let traffic = traffic[usize::from(choice >> 3) % traffic.len()];
     let request = |transport| Request { traffic, trip_times: choice & 0x80 != 0, ..Request::new(transport) };
-    match choice & 3 {
-        0 => drop(play(&mut TcpServer::new(Policy::default(), clock(), START), script)),
-        1 => drop(play(&mut TcpClient::new(request(Transport::Tcp), START), script)),
-        2 => drop(play(&mut UdpClient::new(request(Transport::Udp), clock(), START), script)),
+    let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+    let server = |transport| Group::server(transport, Policy::default(), None, clock(), START);
+    let client = |request: &Request| Group::client(request, 2, false, clock(), START);
+    match choice & 7 {
+        0 => Play::new(server(tcp), false, 0).run(script),
+        1 => Play::new(client(&request(tcp)), false, 2).run(script),
+        // A client sends to the address that its user has named.
+        2 => Play::new(client(&request(udp)), false, 2).run(script),
+        3 => Play::new(Group::listening(udp, clock(), START), true, 0).run(script),
+        4 => dialogue(Chance::new(script), &request(tcp)),
+        5 => dialogue(Chance::new(script), &request(udp)),
         _ => {
             let (first, script) = script.split_at(script.len().min(150));
-            let mut datagram = request(Transport::Udp).bytes();
-
+            let mut datagram = request(udp).bytes();
             datagram[..12].copy_from_slice(b"\0\0\0\x01\x6b\x01\x4a\x74\0\0\0\x05");
-            for (byte, change) in datagram.iter_mut().zip(first) {
-                *byte ^= change;
-            }
-            if let Some(mut flow) = UdpServer::new(&datagram, &Policy::default(), clock(), START) {
-                // Whoever forges an address gets no more sent there than three times what it sends, headers included.
-                let moved = play(&mut flow, script);
-                let came = moved.came + HEADERS + datagram.len();
-                assert!(moved.data || moved.went <= 3 * came, "{} bytes for {came}", moved.went);
-            }
+            datagram.iter_mut().zip(first).for_each(|(byte, change)| *byte ^= change);
+            let mut play = Play::new(server(udp), true, 0);
+            play.came += HEADERS + datagram.len();
+            play.give(Reply::Came(datagram).into());
+            play.flows = 1;
+            play.run(script);
         }
     }
 });

@@ -326,3 +326,6 @@ const ACCEPT_PAUSE: Nanos = Nanos::from_millis(100);
 const STOP_LIMIT: Nanos = Nanos(15_000_000_000);
 const STOP_STEP: Duration = Duration::from_millis(10);
 const STACK: usize = 512 << 10;
+
+#[cfg(test)]
+mod tests;

@@ -257,6 +257,10 @@ impl Protocol {
 
     /// Whose client a connection on the port of this one is that begins like this, as people name it.
     pub(crate) fn recognise_other(&self, first: &[u8]) -> Option<&'static str> {
+        if matches!(flow::classify(first), flow::Opening::Tls) {
+            // Ours may begin so, and so does much else.
+            return None;
+        }
         let others = PROTOCOLS.iter().filter(|row| row.name != self.name);
         let mut known = others.filter(|row| row.hello.is_some_and(|hello| hello(first) == Hello::Own));
         known.next().map(|row| row.title)
@@ -387,6 +391,7 @@ mod tests {
         let native = Protocol::of(Name::Native);
         assert_eq!(native.hello(b""), Hello::More(1));
         assert_eq!(native.hello(b"SSH-2.0-OpenSSH_9.6\r\n"), Hello::Foreign);
+        assert_eq!(Protocol::of(Name::Iperf3).recognise_other(&[0x16, 3, 1, 2, 0]), None, "TLS is anybody's");
         assert_eq!(native.recognise_other(b"SSH-2.0-OpenSSH_9.6\r\n"), None);
     }
 

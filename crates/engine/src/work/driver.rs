@@ -27,6 +27,8 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     leave: Arc<AtomicBool>,
     /// The interrupt has been told.
     interrupted: bool,
+    /// The session is to be told the time, once it has heard what came before: what it waits for may be there.
+    tells_time: bool,
 }
 
 impl<'a, S: Session + ?Sized> Driver<'a, S> {
@@ -44,7 +46,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
         let workers = Workers::new(setting, ends, &waker);
         let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
-        Ok(Driver { session, pump, workers, waker, interrupt, leave, interrupted: false })
+        Ok(Driver { session, pump, workers, waker, interrupt, leave, interrupted: false, tells_time: false })
     }
 
     /// A session without a control connection, whose flows this worker has, between these two hosts. What rings the waker
@@ -59,7 +61,16 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         interrupt.watch(waker);
         let workers = Workers::with(worker, Workers::new(setting, ends, waker));
         let (waker, interrupt) = (waker.clone(), interrupt.clone());
-        Driver { session, pump: None, workers, waker, interrupt, leave: Arc::default(), interrupted: false }
+        Driver {
+            session,
+            pump: None,
+            workers,
+            waker,
+            interrupt,
+            leave: Arc::default(),
+            interrupted: false,
+            tells_time: false,
+        }
     }
 
     /// Runs the session to its end. Every event has been told when this returns.
@@ -94,6 +105,10 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             };
             if let Some(reply) = self.workers.reply() {
                 self.session.input(mono_now(), Input::Work(reply))?;
+                continue;
+            }
+            if std::mem::take(&mut self.tells_time) {
+                self.session.input(mono_now(), Input::Timer)?;
                 continue;
             }
             self.wait(until)?;
@@ -132,7 +147,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         match &mut self.pump {
             Some(pump) => pump.hear(self.session)?,
-            None => self.session.input(mono_now(), Input::Timer)?,
+            None => self.tells_time = true,
         }
         if self.interrupt.is_raised() && !self.interrupted {
             self.interrupted = true;

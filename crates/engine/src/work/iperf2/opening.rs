@@ -57,6 +57,9 @@ pub(super) fn open(
     Ok(Some((member, request.map(|request| *request))))
 }
 
+/// What a client asks for, where it says anything of itself, and the bytes in which it did.
+type FirstWord = (Option<Box<Request>>, Vec<u8>);
+
 /// Feeds a machine until it says what the client wants, and gives what was read for that to the session, which has a machine
 /// of its own; `None`: the client has gone without a word.
 fn first_word(
@@ -64,7 +67,7 @@ fn first_word(
     socket: &TcpStream,
     machine: &mut TcpServer,
     (deadline, held): (MonoTime, &Held),
-) -> Result<Option<(Option<Box<Request>>, Vec<u8>)>> {
+) -> Result<Option<FirstWord>> {
     let (mut buffer, mut first) = ([0; 4096], Vec::new());
     loop {
         loop {
