@@ -71,6 +71,7 @@ EXAMPLES
   pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
   pathmeter mesh run --coordinator nats://localhost:4222 --results night.jsonl
+  pathmeter mesh run --coordinator nats://localhost:4222 --together --pair ams:fra --pair lon:fra
   pathmeter mesh show --results night.jsonl             the matrix of a run")]
 pub struct MeshArgs {
     #[command(subcommand)]
@@ -126,6 +127,9 @@ pub struct MeshUpArgs {
 pub struct MeshDoctorArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
+    /// Copies of leases, jobs and results in a cluster of servers, when their streams are made: 1 or 3
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
+    pub replicas: usize,
 }
 
 /// What is measured between each two hosts.
@@ -154,6 +158,21 @@ pub struct MeshRunArgs {
     /// Only these agents. Repeatable
     #[arg(long, value_name = "ID")]
     pub agent: Vec<String>,
+    /// Only these two: A:B, both directions. Repeatable
+    #[arg(long, value_name = "A:B", conflicts_with = "agent")]
+    pub pair: Vec<String>,
+    /// All pairs at the same time, each from A to B, as one measurement: their sum while all ran, and how far apart they began
+    #[arg(long, requires = "pair", conflicts_with_all = ["results", "name"])]
+    pub together: bool,
+    /// A link that pairs share, and how many of them it takes at once: NAME[=CAPACITY],A:B,C:D. Repeatable
+    #[arg(long, value_name = "LINK")]
+    pub link: Vec<String>,
+    /// The link by which the agents of a site reach all others, likewise: NAME[=CAPACITY],A,B. Repeatable
+    #[arg(long, value_name = "UPLINK")]
+    pub uplink: Vec<String>,
+    /// Copies of leases, jobs and results in a cluster of servers, when their streams are made: 1 or 3
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
+    pub replicas: usize,
     /// File for the results, as JSON lines; the same command after a crash goes on with what is left
     #[arg(long, value_name = "FILE", default_value = "mesh.jsonl", value_hint = ValueHint::FilePath)]
     pub results: PathBuf,
@@ -163,6 +182,15 @@ pub struct MeshRunArgs {
     /// Print the rounds and how long they take, and stop
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// A cluster of servers agrees by majority, of three or of one.
+fn copies(text: &str) -> Result<usize, String> {
+    match text {
+        "1" => Ok(1),
+        "3" => Ok(3),
+        _ => Err("1, or 3 in a cluster of three servers".to_owned()),
+    }
 }
 
 /// Show the agents that are there, or the matrix of a run

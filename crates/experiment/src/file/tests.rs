@@ -43,12 +43,12 @@ fn faults(replaced: &[(&str, &str)]) -> String {
         assert!(text.contains(from), "{from}");
         text.replacen(from, to, 1)
     });
-    Plan::parse("p.toml", &text).expect_err(&text).to_string()
+    Plan::parse("p.toml", &text, &Known::default()).expect_err(&text).to_string()
 }
 
 #[test]
 fn a_right_file_is_read() {
-    let plan = Plan::parse("dir/p.toml", RIGHT).unwrap();
+    let plan = Plan::parse("dir/p.toml", RIGHT, &Known::default()).unwrap();
     assert_eq!((plan.name.as_str(), plan.repetitions, plan.labels.len()), ("p", 2, 2));
     assert_eq!(
         (plan.limits.time, plan.limits.bytes),
@@ -62,7 +62,7 @@ fn a_right_file_is_read() {
 
 #[test]
 fn a_list_of_values_is_a_variable_and_paths_take_turns() {
-    let plan = Plan::parse("p.toml", RIGHT).unwrap();
+    let plan = Plan::parse("p.toml", RIGHT, &Known::default()).unwrap();
     let names: Vec<String> = plan.cells().iter().map(|cell| cell.name()).collect();
     assert_eq!(
         names,
@@ -89,7 +89,7 @@ fn a_list_of_values_is_a_variable_and_paths_take_turns() {
 
 #[test]
 fn runs_are_interleaved_unless_blocks_are_asked_for() {
-    let mut plan = Plan::parse("p.toml", RIGHT).unwrap();
+    let mut plan = Plan::parse("p.toml", RIGHT, &Known::default()).unwrap();
     let of =
         |plan: &Plan| plan.steps().iter().map(|Step { round, cell }| (*round, *cell)).collect::<Vec<_>>();
     let turns = of(&plan);
@@ -100,7 +100,7 @@ fn runs_are_interleaved_unless_blocks_are_asked_for() {
 
 #[test]
 fn a_command_line_makes_a_plan_shorter() {
-    let plan = Plan::parse("p.toml", RIGHT).unwrap().with(Some(Nanos::from_millis(100)), Some(1));
+    let plan = Plan::parse("p.toml", RIGHT, &Known::default()).unwrap().with(Some(Nanos::from_millis(100)), Some(1));
     assert_eq!(plan.steps().len(), 8);
     let Request::Latency(pings) = plan.cells()[0].request() else { panic!("the kind of the test") };
     assert_eq!(pings.time, Some(Nanos::from_millis(100)));
@@ -171,17 +171,17 @@ fn every_fault_is_told_at_once() {
 
 #[test]
 fn an_empty_plan_says_what_is_missing() {
-    let told = Plan::parse("p.toml", "title = \"x\"\n[paths]\n").expect_err("nothing to do").to_string();
+    let told = Plan::parse("p.toml", "title = \"x\"\n[paths]\n", &Known::default()).expect_err("nothing to do").to_string();
     assert!(told.contains("`tests` is missing"), "{told}");
     let told =
-        Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n").expect_err("nothing").to_string();
+        Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n", &Known::default()).expect_err("nothing").to_string();
     assert!(told.contains("there is no path") && told.contains("there is no test"), "{told}");
 }
 
 #[test]
 fn a_path_of_an_agent_is_refused_by_its_name() {
     let text = RIGHT.replacen("lab = \"forward\"", "agent = \"ams\"\nto-agent = \"fra\"", 1);
-    let plan = Plan::parse("p.toml", &text).unwrap();
+    let plan = Plan::parse("p.toml", &text, &Known::default()).unwrap();
     let refused = plan.paths[1].refused().expect("there is no fleet");
     assert!(refused.starts_with("needs a fleet: agent `ams` to agent `fra`"), "{refused}");
     assert_eq!(plan.paths[0].refused(), None);
@@ -209,7 +209,7 @@ fn every_example_is_read() {
     for file in std::fs::read_dir(examples).unwrap().flatten().map(|entry| entry.path()) {
         // Topologies stand beside the plans that use them.
         if std::fs::read_to_string(&file).unwrap().contains("[[tests]]") {
-            Plan::read(&file).unwrap_or_else(|error| panic!("{error}"));
+            Plan::read(&file, &Known::default()).unwrap_or_else(|error| panic!("{error}"));
             read += 1;
         }
     }

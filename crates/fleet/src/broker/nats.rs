@@ -69,6 +69,12 @@ impl Nats {
         self.client.server_info().version
     }
 
+    /// The address from which the server sees this connection come, unless it keeps that to itself.
+    #[must_use]
+    pub fn seen_as(&self) -> Option<std::net::IpAddr> {
+        self.client.server_info().client_ip.parse().ok()
+    }
+
     /// Whether the connection is up now.
     #[must_use]
     pub fn is_connected(&self) -> bool {

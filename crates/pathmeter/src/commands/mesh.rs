@@ -6,18 +6,15 @@ mod matrix;
 mod measure;
 mod server;
 
-pub(crate) use job::MeshJob;
-pub(crate) use matrix::JobResult;
-
 use crate::exit::Exit;
 use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Nats, NatsOptions, Reactor};
-use fleet::broker::{Broker, Bucket};
+use fleet::clock::SystemClock;
 use fleet::results::Results;
 use fleet::setup::{COORDINATOR, read_seed};
-use serde_json::Value;
+use mesh_run::Roster;
 use std::path::PathBuf;
 
 /// Runs the command.
@@ -38,28 +35,8 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     }
     let coordinator = args.coordinator.clone().unwrap_or_default();
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
-    let agents = agents(&nats)?;
-    let mut text = format!("{:<20} {:<8} {:<24} {}\n", "agent", "listens", "address", "version");
-    for (name, report) in &agents {
-        let listens = if report["listens"].as_bool() == Some(true) { "yes" } else { "no" };
-        let field = |key: &str| report[key].as_str().unwrap_or("-").to_owned();
-        text += &format!("{name:<20} {listens:<8} {:<24} {}\n", field("address"), field("version"));
-    }
-    super::output::deliver(global, report::harmless::text(&text).as_bytes())?;
+    super::output::write(&[&Roster::of(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
-}
-
-/// The agents that are there, with what they report of themselves.
-fn agents(nats: &Nats) -> Result<Vec<(String, Value)>> {
-    let names = nats.keys(Bucket::Agents).map_err(failed)?;
-    let mut agents = Vec::new();
-    for name in names {
-        // One may vanish meanwhile.
-        if let Some(entry) = nats.get(Bucket::Agents, &name).map_err(failed)? {
-            agents.push((name, serde_json::from_slice(&entry.value).unwrap_or_default()));
-        }
-    }
-    Ok(agents)
 }
 
 /// Connects as somebody.

@@ -20,7 +20,7 @@ pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
     let nats = connect(&args.nats, COORDINATOR)?;
     let checks: [Check; 4] = [
         ("version", Ok(nats.server_version())),
-        ("streams", nats.make_streams(1).map(|()| "there".to_owned())),
+        ("streams", nats.make_streams(args.replicas).map(|()| replicas(args.replicas))),
         ("lifetime", lifetime(&nats)),
         ("lease", lease(&nats)),
     ];
@@ -37,6 +37,10 @@ pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
     }
     deliver(global, text.as_bytes())?;
     failure.map_or(Ok(Exit::Done), |error| Err(failed(error)))
+}
+
+fn replicas(count: usize) -> String {
+    if count == 1 { "there, in one copy".to_owned() } else { format!("there, in {count} copies") }
 }
 
 /// An old server accepts a lifetime and keeps the key for ever: so one is waited for.

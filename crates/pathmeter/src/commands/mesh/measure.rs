@@ -1,50 +1,75 @@
-//! `pathmeter mesh run`: every pair of the agents that are there, in rounds.
+//! `pathmeter mesh run`: every pair of the agents that are there, in rounds, or some at the same time.
 
-use super::job::{MeshJob, MeshTest};
-use super::{agents, connect, failed, matrix};
-use crate::commands::output::deliver;
+use super::{connect, failed, matrix};
+use crate::commands::output::{deliver, write};
+use crate::commands::progress::say;
+use crate::commands::steps::about;
 use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, MeshRunArgs, MeshTestArg};
 use engine::error::{Failure, Result};
+use engine::host::interrupt::Interrupt;
+use engine::run::run_id;
+use fleet::broker::Broker;
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::Coordinator;
-use fleet::lease::Class;
-use fleet::mesh::{MeshPlan, RunRequest, Site};
-use fleet::results::{ResultFile, Results};
+use fleet::mesh::MeshPlan;
+use fleet::results::{InMemory, ResultFile, Results};
 use fleet::setup::COORDINATOR;
-use model::units::Nanos;
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::io::Write;
-
-/// The agents, with what they report of themselves.
-type Reports = BTreeMap<String, Value>;
+use mesh_run::{Link, MeshRequest, MeshTest, PlanError, Planned, Reports, Uplink, agents, chosen};
+use model::finding::Status;
+use report::format::RunDocument;
 
 pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
+    let asked = asked(args)?;
     let nats = connect(&args.nats, COORDINATOR)?;
-    nats.make_streams(1).map_err(failed)?;
-    let reports: Reports = chosen(agents(&nats)?.into_iter().collect(), &args.agent)?;
-    let name = args.name.clone().unwrap_or_else(|| args.results.display().to_string());
-    let (plan, unreachable) = plan(&name, &reports, args);
+    nats.make_streams(args.replicas).map_err(failed)?;
+    let reports = chosen(agents(&nats).map_err(failed)?, &names(args, &asked)).map_err(refused)?;
+    let name = match args.together {
+        true => run_id()?,
+        false => args.name.clone().unwrap_or_else(|| args.results.display().to_string()),
+    };
+    let Planned { plan, unreachable } = mesh_run::plan(&name, &reports, &asked).map_err(refused)?;
     let estimate = estimate(&plan, &reports, &unreachable);
     if args.dry_run {
         deliver(global, estimate.as_bytes())?;
         return Ok(Exit::Done);
     }
-    let _ = std::io::stderr().write_all(estimate.as_bytes());
+    say(estimate.trim_end());
     let interrupt = signals::interrupt()?;
+    if args.together {
+        return together(&nats, plan, &interrupt, global);
+    }
     let mut file = ResultFile::open(&args.results).map_err(failed)?;
-    let id = format!("coordinator-{}", std::process::id());
-    let mut coordinator = Coordinator::new(id, &nats, &SystemClock, plan, &mut file).map_err(failed)?;
+    let mut coordinator = Coordinator::new(id(), &nats, &SystemClock, plan, &mut file).map_err(failed)?;
+    work(&mut coordinator, &interrupt)?;
+    coordinator.resign().map_err(failed)?;
+    matrix::print(&Results::read(&args.results).map_err(failed)?, global)
+}
+
+/// The pairs of one group, as one run. Nothing of it is kept beside the document.
+fn together(nats: &dyn Broker, plan: MeshPlan, interrupt: &Interrupt, global: &Common) -> Result<Exit> {
+    let group = plan.rounds.concat();
+    let results = InMemory::default();
+    let mut sink = results.clone();
+    let mut coordinator = Coordinator::new(id(), nats, &SystemClock, plan, &mut sink).map_err(failed)?;
+    work(&mut coordinator, interrupt)?;
+    let started = group.first().and_then(|run| coordinator.started(&run.job.group)).cloned();
+    coordinator.resign().map_err(failed)?;
+    let run = mesh_run::document(&group, started.as_ref(), &results.all())?;
+    write(&[&RunDocument::of(&run)], global)?;
+    Ok(if run.verdict.status == Status::Void { Exit::Void } else { Exit::Done })
+}
+
+/// Has the coordinator work until all runs have ended, or until it is stopped.
+fn work(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<()> {
     let mut told = None;
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
-        tell(&coordinator, &mut told);
+        tell(coordinator, &mut told);
         coordinator.rest(due).map_err(failed)?;
     }
-    coordinator.resign().map_err(failed)?;
-    matrix::print(&Results::read(&args.results).map_err(failed)?, global)
+    Ok(())
 }
 
 /// One line on standard error for each change.
@@ -58,89 +83,68 @@ fn tell(coordinator: &Coordinator, told: &mut Option<String>) {
         None => format!("{ended} of {all} runs that were handed out have ended"),
     };
     if told.as_ref() != Some(&state) {
-        let _ = writeln!(std::io::stderr(), "{} {state}", SystemClock.wall());
+        say(&format!("{} {state}", SystemClock.wall()));
         *told = Some(state);
     }
 }
 
-fn chosen(mut reports: Reports, names: &[String]) -> Result<Reports> {
-    if let Some(missing) = names.iter().find(|name| !reports.contains_key(*name)) {
-        let there: Vec<&str> = reports.keys().map(String::as_str).collect();
-        let what = format!("no agent is called {missing}; there are: {}", there.join(", "));
-        return Err(Failure::usage(what, "start it on its host: pathmeter agent run").into());
-    }
-    reports.retain(|name, _| names.is_empty() || names.contains(name));
-    if reports.len() < 2 {
-        let what = format!("a mesh needs two agents, and {} is there", reports.len());
-        return Err(Failure::usage(what, "start them on their hosts: pathmeter agent run").into());
-    }
-    Ok(reports)
+fn id() -> String {
+    format!("coordinator-{}", std::process::id())
 }
 
-/// The plan, and the pairs that cannot be measured as neither end listens.
-fn plan(name: &str, reports: &Reports, args: &MeshRunArgs) -> (MeshPlan, Vec<String>) {
-    let sites: Vec<Site> = reports.keys().map(Site::sole).collect();
-    let listens = |site: &Site| reports[&site.agent]["listens"].as_bool() == Some(true);
-    let mut unreachable = Vec::new();
-    for (index, a) in sites.iter().enumerate() {
-        let deaf = sites[index + 1..].iter().filter(|b| !listens(a) && !listens(b));
-        unreachable.extend(deaf.map(|b| format!("{} and {}", a.agent, b.agent)));
+fn asked(args: &MeshRunArgs) -> Result<MeshRequest, Failure> {
+    let test = match args.test {
+        MeshTestArg::Throughput => MeshTest::Throughput,
+        MeshTestArg::Latency => MeshTest::Latency,
+        MeshTestArg::Mtu => MeshTest::Mtu,
+    };
+    if args.together && test != MeshTest::Throughput {
+        return Err(Failure::usage("--together is of throughput", "leave --test out"));
     }
-    let plan = MeshPlan::new(name, &sites, None, &[], |a, b| {
-        let (opener, listener) = match (listens(a), listens(b)) {
-            (_, true) => (a, b),
-            (true, false) => (b, a),
-            (false, false) => return Vec::new(),
-        };
-        requests(opener, listener, &reports[&listener.agent], args)
-    });
-    (plan, unreachable)
+    Ok(MeshRequest {
+        test,
+        time: args.time,
+        pairs: read("--pair", &args.pair, mesh_run::pair_of)?,
+        is_together: args.together,
+        links: read("--link", &args.link, |text| text.parse::<Link>())?,
+        uplinks: read("--uplink", &args.uplink, |text| text.parse::<Uplink>())?,
+    })
 }
 
-/// The runs of a pair: all are carried out by the end that opens the connections.
-fn requests(opener: &Site, listener: &Site, report: &Value, args: &MeshRunArgs) -> Vec<RunRequest> {
-    let (test, class, ways): (_, _, &[bool]) = match args.test {
-        MeshTestArg::Throughput => (MeshTest::Throughput, Class::Exclusive, &[false, true]),
-        MeshTestArg::Latency => (MeshTest::Latency, Class::Normal, &[false]),
-        MeshTestArg::Mtu => (MeshTest::Mtu, Class::Background, &[false]),
+/// The values of an option that can be given several times.
+fn read<T>(
+    option: &str,
+    texts: &[String],
+    read: impl Fn(&str) -> std::result::Result<T, String>,
+) -> Result<Vec<T>, Failure> {
+    let one = |text: &String| {
+        read(text).map_err(|why| Failure::usage(format!("{option} {text}: {why}"), "see `pathmeter mesh run --help`"))
     };
-    let each = |reverse: &bool| {
-        let (from, to) = if *reverse { (listener, opener) } else { (opener, listener) };
-        let job = MeshJob {
-            from: from.agent.clone(),
-            to: to.agent.clone(),
-            test,
-            host: report["address"].as_str().unwrap_or_default().to_owned(),
-            port: report["port"].as_u64().and_then(|port| u16::try_from(port).ok()).unwrap_or(5210),
-            reverse: *reverse,
-            time: args.time,
-        };
-        RunRequest {
-            agent: opener.agent.clone(),
-            title: format!("{} -> {}", from.agent, to.agent),
-            part: format!("{}-{test:?}", if *reverse { "down" } else { "up" }),
-            class,
-            span: args.time.saturating_add(AROUND),
-            body: serde_json::to_string(&job).unwrap_or_default(),
-        }
-    };
-    ways.iter().map(each).collect()
+    texts.iter().map(one).collect()
+}
+
+/// The agents that take part; none: all.
+fn names(args: &MeshRunArgs, asked: &MeshRequest) -> Vec<String> {
+    let mut names = args.agent.clone();
+    names.extend(asked.pairs.iter().flat_map(|(a, b)| [a.clone(), b.clone()]));
+    names
+}
+
+fn refused(error: PlanError) -> Failure {
+    Failure::usage(error.to_string(), "`pathmeter mesh show` lists the agents; `pathmeter agent run` starts one")
 }
 
 fn estimate(plan: &MeshPlan, reports: &Reports, unreachable: &[String]) -> String {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
-        "{}, {} in {}: about {} s\n",
+        "{}, {} in {}: about {}\n",
         counted(reports.len(), "agent"),
         counted(plan.runs(), "run"),
         counted(plan.rounds.iter().filter(|round| !round.is_empty()).count(), "round"),
-        plan.duration().0 / 1_000_000_000,
+        about(plan.duration()),
     );
     for pair in unreachable {
         text += &format!("not measured: {pair}, as neither listens (start one without --no-listen)\n");
     }
     text
 }
-
-/// What connecting and the exchange of results take beside a test.
-const AROUND: Nanos = Nanos::from_secs(2);
