@@ -59,7 +59,12 @@ impl Cell<'_> {
         let bind = path.origin.bind.map(|bind| bind.to_string());
         let timeout = Some(path.origin.connect_timeout.to_string());
         let link = path.link.map(|link| link.to_string());
-        let keys = [("bind", bind), ("device", path.origin.device.clone()), ("connect-timeout", timeout), ("link", link)];
+        let keys = [
+            ("bind", bind),
+            ("device", path.origin.device.clone()),
+            ("connect-timeout", timeout),
+            ("link", link),
+        ];
         for (key, value) in keys {
             text.extend(value.map(|value| format!("{key} = {}\n", quoted(&value))));
         }

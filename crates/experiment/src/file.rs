@@ -97,7 +97,9 @@ fn read(
     let base = FilePath::new(file).parent().unwrap_or(FilePath::new(""));
     let paths = table.need("paths", "[paths.direct] with to = \"far.example\"");
     let paths: Vec<_> = match paths.and_then(|value| value.table()) {
-        Some(paths) => paths.all().filter_map(|(name, value)| path::read(name, &value, base, known)).collect(),
+        Some(paths) => {
+            paths.all().filter_map(|(name, value)| path::read(name, &value, base, known)).collect()
+        }
         None => Vec::new(),
     };
     let tests = table.need("tests", "[[tests]] with test = \"latency\"");

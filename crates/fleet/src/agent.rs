@@ -199,7 +199,8 @@ impl<'a> Agent<'a> {
         self.report_at = now + REPORT_EVERY;
         let mut inventory = self.options.inventory.clone();
         inventory["clock"] = Value::from(self.clock.wall().0);
-        let runs = self.active.iter().map(|active| &active.job).chain(self.prepared.iter().map(|one| &one.job));
+        let runs =
+            self.active.iter().map(|active| &active.job).chain(self.prepared.iter().map(|one| &one.job));
         inventory["runs"] = Value::from(runs.map(|job| job.run.clone()).collect::<Vec<_>>());
         let text = inventory.to_string();
         let name = &self.options.name;

@@ -12,7 +12,7 @@ use crate::job::{AgentJob, End, Outcome};
 use crate::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
 use crate::ledger::{Ledger, LedgerRow, RunState};
 use crate::mesh::{MeshPlan, PlannedRun, span_of};
-use model::time::MonoTime;
+use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -31,6 +31,14 @@ pub trait Sink {
     /// coordinator whose run it is.
     fn awaits(&self, _run: &str) -> bool {
         false
+    }
+
+    /// Notes that a mesh begins that was due then; when this returns, it is safe.
+    ///
+    /// # Errors
+    /// Why not.
+    fn begins(&mut self, _due: WallTime) -> std::result::Result<(), String> {
+        Ok(())
     }
 
     /// Notes that nothing came of a run. Its outcome may still come.

@@ -5,8 +5,9 @@ use crate::error::{FleetError, Result};
 use crate::job::Outcome;
 use crate::ledger::LedgerRow;
 use crate::line_file::{self, LineFile};
+use model::time::WallTime;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -25,6 +26,8 @@ pub struct Results {
     pub outcomes: BTreeMap<String, Outcome>,
     /// Runs of which nothing came.
     pub missed: BTreeMap<String, LedgerRow>,
+    /// When meshes were due that began.
+    pub begun: BTreeSet<WallTime>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -32,6 +35,7 @@ pub struct Results {
 enum Line {
     Outcome(Box<Outcome>),
     Missed { run: String, row: Box<LedgerRow> },
+    Begins { due: WallTime },
 }
 
 impl ResultFile {
@@ -66,6 +70,10 @@ impl Sink for ResultFile {
 
     fn awaits(&self, run: &str) -> bool {
         self.missed.contains(run)
+    }
+
+    fn begins(&mut self, due: WallTime) -> std::result::Result<(), String> {
+        self.write(&Line::Begins { due })
     }
 
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
@@ -144,6 +152,9 @@ impl Results {
                     results.missed.insert(run, *row);
                 }
                 Line::Missed { .. } => {}
+                Line::Begins { due } => {
+                    results.begun.insert(due);
+                }
             }
         }
         results
@@ -155,7 +166,6 @@ mod tests {
     use super::*;
     use crate::job::End;
     use crate::ledger::RunState;
-    use model::time::WallTime;
     use std::fs::OpenOptions;
     use std::io::Write;
 

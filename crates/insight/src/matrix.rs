@@ -24,8 +24,7 @@ pub fn findings(test: &str, cells: &[Cell], higher_is_better: bool) -> Vec<Matri
     let matrix = Matrix { test, cells, higher_is_better };
     let mut found = Vec::new();
     found.extend(matrix.families());
-    found.extend(matrix.slow_sites(&INTO));
-    found.extend(matrix.slow_sites(&OUT_OF));
+    found.extend(matrix.slow_sites());
     let explained = found.iter().map(|(site, _)| site.clone()).collect::<BTreeSet<_>>();
     found.extend(matrix.directions(&explained));
     found.into_iter().map(|(_, finding)| finding).collect()
@@ -62,8 +61,26 @@ impl Matrix<'_> {
         self.cells.iter().map(of).collect()
     }
 
+    /// Sites that are slow with everybody: at one end of their paths, or at both.
+    fn slow_sites(&self) -> Vec<Found> {
+        let (into, out_of) = (self.slow_at(&INTO), self.slow_at(&OUT_OF));
+        let both = |site: &str| {
+            let title = format!(
+                "everything into and out of {site} is slow: {FAR} times worse or more than what the other sites have \
+                 with one another"
+            );
+            (site.to_owned(), self.finding("site-slow", title))
+        };
+        let is_in = |found: &[Found], site: &str| found.iter().any(|(one, _)| one == site);
+        let mut found: Vec<Found> =
+            into.iter().filter(|(site, _)| is_in(&out_of, site)).map(|(site, _)| both(site)).collect();
+        let one_end = into.iter().filter(|(site, _)| !is_in(&out_of, site));
+        found.extend(one_end.chain(out_of.iter().filter(|(site, _)| !is_in(&into, site))).cloned());
+        found
+    }
+
     /// Every path of one end at a site is far worse than what the other ends have with other sites: it is the site.
-    fn slow_sites(&self, end: &End) -> Vec<Found> {
+    fn slow_at(&self, end: &End) -> Vec<Found> {
         let is_slow = |site: &&str| {
             let own: Vec<&Cell> =
                 self.cells.iter().filter(|cell| (end.site)(cell) == *site && cell.value.is_some()).collect();
@@ -204,6 +221,10 @@ mod tests {
                 .iter()
                 .any(|one| one.id == "site-slow-in" && one.title.contains("into C"))
         );
+        let both = |cell: &Cell| cell.source == "C" || cell.target == "C";
+        let all = matrix(&[None], |cell| Some(if both(cell) { 0.1e9 } else { 1e9 }));
+        assert_eq!(ids(&all), ["site-slow"], "one site is told once");
+        assert!(findings("bulk", &all, true)[0].title.starts_with("everything into and out of C is slow"));
         // One slow path into it is no slow site.
         let one =
             matrix(&[None], |cell| Some(if cell.source == "A" && cell.target == "C" { 0.1e9 } else { 1e9 }));

@@ -1,10 +1,13 @@
 //! Runs as documents that say what their figures mean: filled from events, then judged.
 
 use crate::{advice, analysis, finding};
-use model::event::Event;
+use model::event::{Event, Finished, Outcome};
+use model::finding::Status;
 use model::frames::FrameRow;
 use model::pairs::Pairs;
 use model::run::Run;
+use model::time::WallTime;
+use model::units::Nanos;
 
 /// Makes the document of one test from its events.
 #[must_use]
@@ -35,6 +38,18 @@ pub fn run_of_frames(id: &str, probes: &[Event], tests: Vec<Run>, rows: Vec<Fram
     let mut run = Run::unjudged(id, "frames", probes).with_tests(tests);
     run.summary.rows = rows;
     judge(run)
+}
+
+/// Makes the document of a run that measured nothing: it is void.
+#[must_use]
+pub fn run_of_failure(id: &str, kind: &str, times: [WallTime; 2], reason: &str) -> Run {
+    let [started, finished] = times;
+    let outcome = Outcome::Failed { reason: reason.to_owned() };
+    let ended = Event::Finished(Finished { wall: finished, elapsed: Nanos::ZERO, outcome });
+    let mut run = run_of_events(id, kind, &[ended]);
+    run.started = Some(started);
+    run.verdict.status = Status::Void;
+    run
 }
 
 /// Fills in findings, advice and verdict of a run. What stood there is replaced.

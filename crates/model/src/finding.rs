@@ -120,6 +120,12 @@ impl Status {
     /// All of them, the best first.
     pub const ALL: [Status; 4] = [Status::Ok, Status::Degraded, Status::Problem, Status::Void];
 
+    /// The one with this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.word() == word)
+    }
+
     /// The word that documents have for it.
     #[must_use]
     pub fn word(self) -> &'static str {

@@ -14,6 +14,7 @@ pub mod host;
 pub mod lab;
 pub mod latency;
 pub mod marks;
+pub mod mesh;
 pub mod packets;
 pub mod pairs;
 pub mod path;

@@ -1,9 +1,12 @@
 //! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
 
 use insight::{analysis::Analysis, run_of_events};
+use mesh::roster::Roster;
+use mesh::runs::RunList;
 use model::dut::{BenchmarkPlan, DutReport};
 use model::experiment::{Experiment, Outline};
 use model::history::Entry;
+use model::mesh::MeshReport;
 use model::{lab::LabReport, plan::Plan, run::Run};
 use report::document::{Published, PublishedEvent, PublishedPlan, UNITS};
 use report::format::compared::Compared;
@@ -22,6 +25,7 @@ fn published_schemas_are_those_of_the_code() {
         ("analysis", schema_for!(Analysis)),
         ("lab", schema_for!(Published<LabReport>)),
         ("experiment", schema_for!(Published<Experiment>)),
+        ("mesh", schema_for!(Published<MeshReport>)),
         ("experiment-plan", schema_for!(Outline)),
         ("rfc2544", schema_for!(Published<DutReport>)),
         ("rfc2544-plan", schema_for!(BenchmarkPlan)),
@@ -29,6 +33,8 @@ fn published_schemas_are_those_of_the_code() {
         ("comparison", schema_for!(Compared)),
         ("history", schema_for!(Vec<Published<Entry>>)),
         ("trend", schema_for!(Trends)),
+        ("agents", schema_for!(Roster)),
+        ("mesh-runs", schema_for!(RunList)),
     ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));

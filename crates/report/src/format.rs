@@ -17,6 +17,8 @@ mod json;
 mod junit;
 pub mod lab;
 mod markdown;
+mod matrix;
+mod mesh;
 pub mod ndjson;
 pub mod prometheus;
 pub mod rfc2544;

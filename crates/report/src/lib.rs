@@ -7,5 +7,6 @@ pub mod expect;
 pub mod format;
 pub mod harmless;
 pub mod import;
+pub mod mesh;
 pub mod plot;
 mod xml;

@@ -183,6 +183,15 @@ impl Store {
         self.put(begun, origin, measured, figures, Ended::Stays)
     }
 
+    /// Notes a run that was to come and has no result: it stays without one until [`Store::insert`] brings it. True: it is
+    /// new.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn expect(&self, begun: &Begun) -> Result<bool> {
+        Ok(self.add(begun, Origin::Measured)? > 0)
+    }
+
     fn put(
         &self,
         begun: &Begun,

@@ -72,7 +72,11 @@ EXAMPLES
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
   pathmeter mesh run --coordinator nats://localhost:4222 --results night.jsonl
   pathmeter mesh run --coordinator nats://localhost:4222 --together --pair ams:fra --pair lon:fra
-  pathmeter mesh show --results night.jsonl             the matrix of a run")]
+  pathmeter mesh run --coordinator nats://localhost:4222 --schedule '0 3 * * *' --zone Europe/Berlin
+  pathmeter mesh show --results night.jsonl             the matrix of a run
+  pathmeter mesh show --results night.jsonl --runs      every run, also those that were missed
+  pathmeter mesh run --coordinator nats://localhost:4222 --results tue.jsonl --save
+  pathmeter mesh show --saved mesh                      the matrix of the latest kept runs")]
 pub struct MeshArgs {
     #[command(subcommand)]
     pub command: MeshCommand,
@@ -127,9 +131,9 @@ pub struct MeshUpArgs {
 pub struct MeshDoctorArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
-    /// Copies of leases, jobs and results in a cluster of servers, when their streams are made: 1 or 3
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
-    pub replicas: usize,
+    /// Copies of leases, jobs and results that a cluster of servers keeps: 1 or 3 [default: as they are, at first 1]
+    #[arg(long, value_name = "N", value_parser = copies)]
+    pub replicas: Option<usize>,
 }
 
 /// What is measured between each two hosts.
@@ -164,21 +168,46 @@ pub struct MeshRunArgs {
     /// All pairs at the same time, each from A to B, as one measurement: their sum while all ran, and how far apart they began
     #[arg(long, requires = "pair", conflicts_with_all = ["results", "name"])]
     pub together: bool,
+    /// Again and again: '@every 6h', '@daily', or five cron fields such as '0 3 * * *'. Every time is expected: one at which
+    /// nothing was measured is a missed run with its reason
+    #[arg(long, value_name = "WHEN", conflicts_with = "together")]
+    pub schedule: Option<String>,
+    /// The time zone of cron fields, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE", requires = "schedule")]
+    pub zone: Option<String>,
+    /// At most so much later than scheduled, always the same for one name, so that meshes do not begin together
+    /// [default: a tenth of the time between two runs, and at most 5 minutes]
+    #[arg(long, value_name = "TIME", requires = "schedule")]
+    pub splay: Option<Nanos>,
+    /// What must hold of each run, such as 'up.goodput>=1Gbit/s': up is from its first host to its second. Repeatable
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
     /// A link that pairs share, and how many of them it takes at once: NAME[=CAPACITY],A:B,C:D. Repeatable
     #[arg(long, value_name = "LINK")]
     pub link: Vec<String>,
     /// The link by which the agents of a site reach all others, likewise: NAME[=CAPACITY],A,B. Repeatable
     #[arg(long, value_name = "UPLINK")]
     pub uplink: Vec<String>,
-    /// Copies of leases, jobs and results in a cluster of servers, when their streams are made: 1 or 3
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = copies)]
-    pub replicas: usize,
+    /// Copies of leases, jobs and results that a cluster of servers keeps: 1 or 3 [default: as they are, at first 1]
+    #[arg(long, value_name = "N", value_parser = copies)]
+    pub replicas: Option<usize>,
     /// File for the results, as JSON lines; the same command after a crash goes on with what is left
     #[arg(long, value_name = "FILE", default_value = "mesh.jsonl", value_hint = ValueHint::FilePath)]
     pub results: PathBuf,
     /// Name of this run of the mesh, which no other run ever has [default: the results' file]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Keep each result in the store, too, so that `history`, `trend` and `ui` show it
+    #[cfg(feature = "store")]
+    #[arg(long)]
+    pub save: bool,
+    /// Label of the kept runs: what holds the runs of this mesh together, night after night
+    #[cfg(feature = "store")]
+    #[arg(long, value_name = "WORD", default_value = "mesh")]
+    pub label: String,
+    #[cfg(feature = "store")]
+    #[command(flatten)]
+    pub store: super::StoreArgs,
     /// Print the rounds and how long they take, and stop
     #[arg(long)]
     pub dry_run: bool,
@@ -196,9 +225,21 @@ fn copies(text: &str) -> Result<usize, String> {
 /// Show the agents that are there, or the matrix of a run
 #[derive(Clone, Debug, Args)]
 pub struct MeshShowArgs {
+    /// Every run with its state, also those that were missed, and not the matrix
+    #[arg(long, requires = "results")]
+    pub runs: bool,
     /// File with the results of `mesh run`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "coordinator")]
+    #[cfg_attr(feature = "store", arg(required_unless_present_any = ["coordinator", "saved"]))]
+    #[cfg_attr(not(feature = "store"), arg(required_unless_present = "coordinator"))]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub results: Option<PathBuf>,
+    /// The latest kept run of each path, by the label of `mesh run --save`
+    #[cfg(feature = "store")]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["results", "coordinator"])]
+    pub saved: Option<String>,
+    #[cfg(feature = "store")]
+    #[command(flatten)]
+    pub store: super::StoreArgs,
     /// The mesh's NATS server, to list its agents
     #[arg(long, value_name = "URL", conflicts_with = "results")]
     pub coordinator: Option<String>,

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "lab")]
 use super::LabCommand;
+use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
 #[cfg(feature = "plan")]
 use super::{NamedTarget, PlanCommand};
-use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
 use model::units::BitRate;
 
 impl Cli {

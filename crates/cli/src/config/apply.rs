@@ -1,8 +1,8 @@
 //! What the configuration changes of a command line.
 
-use super::{Config, Default, meant};
 #[cfg(feature = "plan")]
 use super::Target;
+use super::{Config, Default, meant};
 use crate::arguments::Cli;
 #[cfg(feature = "plan")]
 use crate::arguments::NamedTarget;

@@ -1,7 +1,7 @@
 //! A row while its runs come in.
 
-use crate::compare::{findings, merged};
 use crate::agents::Lease;
+use crate::compare::{findings, merged};
 use crate::plan::Cell;
 use engine::error::{Error, sentence};
 use model::expectation::Checked;

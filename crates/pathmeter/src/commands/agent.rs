@@ -15,7 +15,7 @@ use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
 use fleet::spool::Spool;
-use mesh_run::{AgentReport, inventory as inventory_of};
+use mesh::inventory::{AgentReport, inventory as inventory_of};
 use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     let spool = Spool::open(&args.spool.join(format!("{}.jsonl", args.name))).map_err(failed)?;
     let options = AgentOptions { inventory: inventory(args, &nats)?, ..AgentOptions::named(&args.name) };
     let security = Security { token, fingerprint: None };
-    let work = move |job: &AgentJob, start: &Start| mesh_run::carry_out(job, start, &security);
+    let work = move |job: &AgentJob, start: &Start| mesh::work::carry_out(job, start, &security);
     let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
@@ -96,7 +96,12 @@ fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
         }
     };
     let (own, server) = ends.unzip();
-    let report = AgentReport { address, port: args.port, listens: !args.no_listen, ..inventory_of(own, server, nats.seen_as()) };
+    let report = AgentReport {
+        address,
+        port: args.port,
+        listens: !args.no_listen,
+        ..inventory_of(own, server, nats.seen_as())
+    };
     serde_json::to_value(report).map_err(|error| fault(error.to_string()))
 }
 

@@ -1,11 +1,12 @@
 //! `pathmeter mesh`: the server of a mesh, its agents, and what is measured between them.
 
 mod doctor;
-mod job;
-mod matrix;
+#[cfg(feature = "store")]
+mod kept;
 mod measure;
 mod server;
 
+use super::output::write;
 use crate::exit::Exit;
 use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
@@ -14,7 +15,10 @@ use fleet::broker::nats::{Nats, NatsOptions, Reactor};
 use fleet::clock::SystemClock;
 use fleet::results::Results;
 use fleet::setup::{COORDINATOR, read_seed};
-use mesh_run::Roster;
+use mesh::matrix::report_of_results;
+use mesh::roster::Roster;
+use mesh::runs::RunList;
+use model::mesh::{CellState, MeshReport};
 use std::path::PathBuf;
 
 /// Runs the command.
@@ -31,12 +35,37 @@ pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
 fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     if let Some(file) = &args.results {
         let results = Results::read(file).map_err(failed)?;
-        return matrix::print(&results, global);
+        let name = file.display().to_string();
+        if args.runs {
+            return write(&[&RunList::of(&name, &results)], global).map(|()| Exit::Done);
+        }
+        return print(&report_of_results(&name, &results, Vec::new()), global);
+    }
+    #[cfg(feature = "store")]
+    if let Some(label) = &args.saved {
+        return print(&kept::report(label, &args.store)?, global);
     }
     let coordinator = args.coordinator.clone().unwrap_or_default();
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
-    super::output::write(&[&Roster::of(&nats, &SystemClock).map_err(failed)?], global)?;
+    write(&[&Roster::of(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
+}
+
+/// Writes the matrix. A path that could not be reached comes before one of which nothing is known.
+fn print(report: &MeshReport, global: &Common) -> Result<Exit> {
+    write(&[report], global)?;
+    Ok(match report.in_state(CellState::Failed).next() {
+        _ if report.is_void() => Exit::Void,
+        Some(_) => Exit::Unreachable,
+        None if report.cells.iter().all(|cell| cell.state == CellState::Done) => Exit::Done,
+        None => Exit::Void,
+    })
+}
+
+/// Makes the streams that are missing, and has all of them keep so many replicas, if that is asked for.
+fn streams(nats: &Nats, replicas: Option<usize>) -> fleet::Result<()> {
+    nats.make_streams(replicas.unwrap_or(1))?;
+    replicas.map_or(Ok(()), |replicas| nats.set_replicas(replicas))
 }
 
 /// Connects as somebody.

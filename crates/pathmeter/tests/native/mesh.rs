@@ -1,6 +1,7 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
 use super::support::{Ended, Running, Scratch, free_port, run, skip, start};
+use serde_json::Value;
 use std::process::Command;
 
 /// The server of a mesh, asked to end with its handle: it ends the program that it started.
@@ -92,31 +93,38 @@ fn two_agents_measure_each_other_and_nothing_twice() {
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
     mesh.wait_for(2);
     let results = scratch.file("night.jsonl", None);
-    let night = ["mesh", "run", "-t", "200ms", "--results", &results, "--json"];
-    let cells = mesh.run(&night).code(0).json();
-    let pairs: Vec<(&str, &str)> = cells
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|cell| (cell["from"].as_str().unwrap(), cell["to"].as_str().unwrap()))
-        .collect();
-    assert_eq!(pairs, [("ams", "fra"), ("fra", "ams")]);
-    for cell in cells.as_array().unwrap() {
+    let store = scratch.file("runs.db", None);
+    let night = ["mesh", "run", "-t", "200ms", "--results", &results, "--save", "--store", &store, "--json"];
+    let report = mesh.run(&night).code(0).json();
+    for (cell, path) in report["cells"].as_array().unwrap().iter().zip(["ams -> fra", "fra -> ams"]) {
         assert!(
-            cell["state"] == "done" && cell["figure"].as_u64() > Some(0) && cell["unit"] == "bit/s",
+            cell["state"] == "done" && cell["target"] == path && cell["figure"]["value"].as_f64() > Some(0.0),
             "{cell}"
         );
+        // Each cell is a run of the store, with the history of its path.
+        let kept = run(&["history", "--target", path, "--label", "mesh", "--store", &store, "--json"])
+            .code(0)
+            .json();
+        assert_eq!((kept.as_array().unwrap().len(), &kept[0]["id"]), (1, &cell["run"]), "{kept}");
     }
-    // The same run again has nothing left to do.
+    // The same run again has nothing left to do, and keeps nothing twice.
     let written = std::fs::read_to_string(&results).unwrap();
-    assert_eq!(mesh.run(&night).code(0).json(), cells);
+    assert_eq!(mesh.run(&night).code(0).json(), report);
     assert_eq!(std::fs::read_to_string(&results).unwrap(), written);
+    let saved = run(&["mesh", "show", "--saved", "mesh", "--store", &store, "--json"]).code(0).json();
+    let runs = |report: &Value| -> Vec<Value> {
+        report["cells"].as_array().unwrap().iter().map(|cell| cell["run"].clone()).collect()
+    };
+    assert_eq!(runs(&saved), runs(&report));
+    assert_eq!(run(&["history", "--store", &store, "--json"]).code(0).json().as_array().unwrap().len(), 2);
 
     // Packet sizes are measured in both directions at once, and shown again from the file.
     let sizes = scratch.file("sizes.jsonl", None);
-    let cells = mesh.run(&["mesh", "run", "--test", "mtu", "--results", &sizes, "--json"]).code(0).json();
-    assert_eq!(cells.as_array().unwrap().len(), 2, "{cells}");
-    assert_eq!(run(&["mesh", "show", "--results", &sizes, "--json"]).code(0).json(), cells);
+    let report = mesh.run(&["mesh", "run", "--test", "mtu", "--results", &sizes, "--json"]).code(0).json();
+    let states: Vec<&Value> = report["cells"].as_array().unwrap().iter().map(|cell| &cell["state"]).collect();
+    assert_eq!(states, ["done", "done"], "{report}");
+    let shown = run(&["mesh", "show", "--results", &sizes, "--json"]).code(0).json();
+    assert_eq!(runs(&shown), runs(&report));
 
     // Whoever does not know the token of the mesh is not served.
     let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
@@ -216,10 +224,18 @@ fn a_plan_over_agents() {
     let alone = run(&["plan", "run", &plan, "--json", "--runs", "1"]);
     assert!(alone.stdout.contains("needs a fleet"), "{}", alone.stdout);
     for (from, to, said) in [
-        ("to-agent = \"ams\"", "to-agent = \"amz\"", "agents.toml:5:12: no agent is called `amz`: did you mean `ams`?"),
+        (
+            "to-agent = \"ams\"",
+            "to-agent = \"amz\"",
+            "agents.toml:5:12: no agent is called `amz`: did you mean `ams`?",
+        ),
         ("agent = \"ams\"", "agent = \"lon\"", "agents.toml:5:"),
         ("to-agent = \"ams\"", "to-agent = \"fra\"", "agents.toml:5:12: `fra` to itself is no path"),
-        ("agent = \"fra\"\nto-agent = \"ams\"", "agent = \"ams\"\nto-agent = \"fra\"", "agents.toml:5:12: the agent `fra` serves nobody"),
+        (
+            "agent = \"fra\"\nto-agent = \"ams\"",
+            "agent = \"ams\"\nto-agent = \"fra\"",
+            "agents.toml:5:12: the agent `fra` serves nobody",
+        ),
     ] {
         let faulty = scratch.file("agents.toml", Some(&right.replacen(from, to, 1)));
         for command in ["check", "run"] {
@@ -230,4 +246,63 @@ fn a_plan_over_agents() {
     // An expectation over agents that is broken.
     let broken = scratch.file("broken.toml", Some(&right.replace("rtt.p50<10s", "rtt.p50<1ns")));
     mesh.run(&["plan", "run", &broken, "--runs", "1"]).code(1);
+}
+
+/// Every time of a schedule has its rows: what was measured, what a dead coordinator left, and when none was at work.
+#[test]
+fn a_schedule_has_a_row_for_every_time() {
+    let scratch = Scratch::new("schedule");
+    let test = "a_schedule_has_a_row_for_every_time";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let token = format!("{}/mesh.token", mesh.folder);
+    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
+    mesh.wait_for(2);
+    let start_with = |results: &str, schedule: &str| {
+        let words =
+            ["mesh", "run", "--schedule", schedule, "--splay", "0s", "--test", "latency", "-t", "100ms"];
+        let words = mesh.words(&[&words[..], &["--results", results]].concat(), "coordinator");
+        start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let rows_of = |results: &str, state: &str, least: usize| loop {
+        let list = run(&["mesh", "show", "--results", results, "--runs", "--json"]).code(0).json();
+        let rows: Vec<serde_json::Value> = list["runs"].as_array().unwrap().clone();
+        let rows: Vec<serde_json::Value> = rows.into_iter().filter(|row| row["state"] == state).collect();
+        if rows.len() >= least {
+            return rows;
+        }
+    };
+    let results = scratch.file("series.jsonl", Some(""));
+    let series = start_with(&results, "@every 1s");
+    let done = rows_of(&results, "done", 2);
+    assert!(
+        done.iter().all(|row| row["title"] == "latency ams -> fra" && row["lease_token"].is_u64()),
+        "{done:?}"
+    );
+    assert_ne!(done[0]["run"], done[1]["run"]);
+    series.signal("INT");
+    series.end();
+
+    // A coordinator died 90 minutes ago, in the middle of a mesh.
+    let half = 1_800_000_000_000_u128;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let begun = format!("{{\"begins\":{{\"due\":{}}}}}\n", (now / half - 3) * half);
+    let results = scratch.file("old.jsonl", Some(&begun));
+    let series = start_with(&results, "@every 30m");
+    let missed = rows_of(&results, "missed", 3);
+    let reasons: Vec<&str> = missed.iter().map(|row| row["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons[0], "the coordinator stopped before it ended", "{missed:?}");
+    assert!(reasons[1..].iter().all(|why| *why == "no coordinator was at work then"), "{missed:?}");
+    series.signal("INT");
+    series.end();
+
+    let faulty = mesh.run(&["mesh", "run", "--schedule", "0 3 * * *", "--zone", "Mars/Olympus"]).code(2);
+    assert!(faulty.stderr.contains("Mars/Olympus"), "{}", faulty.stderr);
+    let shown =
+        mesh.run(&["mesh", "run", "--schedule", "0 3 * * *", "--zone", "Europe/Berlin", "--dry-run"]).code(0);
+    assert!(shown.stdout.contains("next at "), "{}", shown.stdout);
+    // One server cannot keep three copies, and says so.
+    let copies = mesh.run(&["mesh", "run", "--replicas", "3", "--dry-run"]).code(3);
+    assert!(copies.stderr.contains("replicas"), "{}", copies.stderr);
+    let link = mesh.run(&["mesh", "run", "--link", "backbone=0,ams:fra", "--dry-run"]).code(2);
+    assert!(link.stderr.contains("capacity"), "{}", link.stderr);
 }

@@ -7,6 +7,7 @@ use model::event::Event;
 use model::experiment::Experiment;
 use model::history::Entry;
 use model::lab::LabReport;
+use model::mesh::MeshReport;
 use model::plan::Plan;
 use model::run::Run;
 use model::time::WallTime;
@@ -80,6 +81,14 @@ impl<'a> Published<&'a Experiment> {
     /// A plan that was carried out.
     #[must_use]
     pub fn of_experiment(report: &'a Experiment) -> Published<&'a Experiment> {
+        Published::new(report, report.started, report.finished)
+    }
+}
+
+impl<'a> Published<&'a MeshReport> {
+    /// A mesh that was measured.
+    #[must_use]
+    pub fn of_mesh(report: &'a MeshReport) -> Published<&'a MeshReport> {
         Published::new(report, report.started, report.finished)
     }
 }

@@ -11,6 +11,7 @@ mod hops;
 mod iperf2;
 mod labs;
 mod latency;
+mod meshes;
 mod packets;
 mod pages;
 mod paths;

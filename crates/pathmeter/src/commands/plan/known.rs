@@ -67,7 +67,8 @@ mod fleet {
     use ::fleet::setup::COORDINATOR;
     use cli::NatsArgs;
     use engine::run::run_id;
-    use mesh_run::{Errands, known_agents};
+    use mesh::errand::Errands;
+    use mesh::inventory::known_agents;
 
     /// With the agents that are there; without a server none is known, and any name is one.
     pub(in super::super) fn with_agents(args: &PlanKnownArgs, known: &Known) -> Result<Known> {

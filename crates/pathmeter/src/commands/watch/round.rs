@@ -6,13 +6,11 @@ use crate::exit::Exit;
 use cli::WatchArgs;
 use engine::error::Result;
 use engine::run::run_id;
-use insight::run_of_events;
+use insight::run_of_failure;
 use linux::clock::wall_now;
-use model::event::{Event, Finished, Outcome};
+use model::event::Outcome;
 use model::history::{Headline, Measured, Origin};
 use model::run::Run;
-use model::time::WallTime;
-use model::units::Nanos;
 use report::expect::headlines;
 use report::format::ndjson;
 use store::{Begun, Store};
@@ -56,7 +54,8 @@ impl Task {
             Ok((run, exit)) => (Run { id: id.clone(), ..run }, exit),
             Err(error) => match Exit::of(&error) {
                 exit @ (Exit::Unreachable | Exit::Void) => {
-                    (failed_run(&id, self.kind(), started, format!("{error:#}")), exit)
+                    let times = [started, wall_now()];
+                    (run_of_failure(&id, self.kind(), times, &format!("{error:#}")), exit)
                 }
                 _ => return Err(error),
             },
@@ -64,15 +63,6 @@ impl Task {
         let (kind, target, label) = (self.kind().to_owned(), self.target.clone(), self.label.clone());
         Ok(Round { run, begun: Begun { id, kind, target, label, started }, exit })
     }
-}
-
-/// The document of a run that measured nothing.
-fn failed_run(id: &str, kind: &str, started: WallTime, reason: String) -> Run {
-    let finished = Finished { wall: wall_now(), elapsed: Nanos::ZERO, outcome: Outcome::Failed { reason } };
-    let mut run = run_of_events(id, kind, &[Event::Finished(finished)]);
-    run.started = Some(started);
-    run.verdict.status = model::finding::Status::Void;
-    run
 }
 
 impl Round {

@@ -38,7 +38,7 @@ pub(super) fn of(test: &str, rows: &[&Row]) -> Option<Chart> {
 }
 
 /// The unit of a figure's axis, and how many of ours it is.
-fn unit(name: &str, values: &[f64]) -> (&'static str, f64) {
+pub(in crate::format) fn unit(name: &str, values: &[f64]) -> (&'static str, f64) {
     let base = metric(name, 1.0).map(|metric| metric.name).unwrap_or_default();
     let most = values.iter().copied().fold(0.0, f64::max);
     match () {

@@ -75,9 +75,7 @@ fn read(outcome: &Outcome, offset: Option<Offset>) -> std::result::Result<Run, S
         End::Void { reason, .. } => return Err(format!("void: {reason}")),
         End::Failed { reason } => return Err(reason.clone()),
     };
-    let foreign = |error: serde_json::Error| format!("the result is not of this version: {error}");
-    let result: JobResult = serde_json::from_str(body).map_err(foreign)?;
-    let mut run: Run = serde_json::from_value(result.run).map_err(foreign)?;
+    let mut run = JobResult::read(body, &outcome.title)?.run;
     let ours = |time| offset.map_or(time, |offset| offset.at_ours(time));
     run.started = Some(ours(outcome.started));
     run.finished = Some(ours(outcome.finished));

@@ -127,8 +127,10 @@ impl Document for Roster {
 
     fn blocks(&self) -> Vec<Block> {
         let columns = COLUMNS.map(Column::left);
-        let rows = self.agents.iter().map(|row| row.cells().map(|cell| report::harmless::text(&cell).into()).into());
-        let silent = self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
+        let rows =
+            self.agents.iter().map(|row| row.cells().map(|cell| report::harmless::text(&cell).into()).into());
+        let silent =
+            self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
         let sentences = silent.chain(self.unreachable()).collect();
         vec![Block::Table(Table::of(columns.into(), rows.collect())), Block::Sentences(sentences)]
     }

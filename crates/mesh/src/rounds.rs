@@ -6,9 +6,10 @@ use fleet::lease::{Class, Resource};
 use fleet::mesh::{Crossing, MeshPlan, RunRequest, Site};
 use fleet::rounds::Pair;
 use fleet::{FleetError, check_name};
+use model::mesh::path;
 use model::toml_file::suggest;
 use model::units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 /// The agents, with what they report of themselves.
@@ -77,6 +78,34 @@ pub enum PlanError {
     Unreachable(String),
 }
 
+impl MeshRequest {
+    /// The same without these agents, and the titles of the runs that are thereby missing. `expected`: all that take part.
+    #[must_use]
+    pub fn without(
+        &self,
+        absent: &BTreeSet<String>,
+        expected: &BTreeSet<String>,
+    ) -> (MeshRequest, Vec<String>) {
+        let is_there = |(a, b): &(String, String)| !absent.contains(a) && !absent.contains(b);
+        let mut asked = self.clone();
+        asked.pairs.retain(is_there);
+        asked.links.iter_mut().for_each(|link| link.pairs.retain(is_there));
+        asked.uplinks.iter_mut().for_each(|uplink| uplink.agents.retain(|agent| !absent.contains(agent)));
+        let all = expected.iter().flat_map(|a| expected.iter().map(move |b| (a.clone(), b.clone())));
+        let all: Vec<(String, String)> = match self.pairs.as_slice() {
+            [] => all.filter(|(a, b)| a < b).collect(),
+            some => some.to_vec(),
+        };
+        let titles = |(a, b): &(String, String)| {
+            let title = |from: &str, to: &str| format!("{} {}", self.test.word(), path(from, to));
+            let back = (self.test == MeshTest::Throughput).then(|| title(b, a));
+            std::iter::once(title(a, b)).chain(back)
+        };
+        let missing = all.iter().filter(|pair| !is_there(pair)).flat_map(titles).collect();
+        (asked, missing)
+    }
+}
+
 impl FromStr for Link {
     type Err = String;
 
@@ -113,7 +142,10 @@ fn shared<'t>(what: &'static str, text: &'t str) -> Result<(Resource, Vec<&'t st
         .ok()
         .filter(|capacity| *capacity > 0)
         .ok_or_else(|| format!("`{capacity}` is no capacity: how many tests it takes at once, from 1"))?;
-    Ok((Resource { name: format!("{what}.{name}"), capacity }, parts.filter(|part| !part.is_empty()).collect()))
+    Ok((
+        Resource { name: format!("{what}.{name}"), capacity },
+        parts.filter(|part| !part.is_empty()).collect(),
+    ))
 }
 
 /// A pair of two agents: `A:B`.
@@ -233,7 +265,7 @@ fn request(
     };
     RunRequest {
         agent: opener.agent.clone(),
-        title: format!("{} -> {}", from.agent, to.agent),
+        title: job.title(),
         part: format!("{}-{:?}", if reverse { "down" } else { "up" }, asked.test),
         class,
         span: asked.time.saturating_add(AROUND),
@@ -251,7 +283,8 @@ fn crossings(reports: &Reports, asked: &MeshRequest) -> Result<Vec<Crossing>, Pl
     for uplink in &asked.uplinks {
         uplink.agents.iter().try_for_each(|agent| known(reports, agent))?;
         let outside = || reports.keys().filter(|other| !uplink.agents.contains(other));
-        let pairs = uplink.agents.iter().flat_map(|agent| outside().map(|other| (agent.clone(), other.clone())));
+        let pairs =
+            uplink.agents.iter().flat_map(|agent| outside().map(|other| (agent.clone(), other.clone())));
         all.push(Crossing { link: uplink.resource.clone(), pairs: pairs.collect() });
     }
     Ok(all)
@@ -293,9 +326,12 @@ mod tests {
         assert_eq!(link.pairs[1], ("ams".to_owned(), "lon".to_owned()));
         let uplink: Uplink = "site1,ams,fra".parse().expect("an uplink");
         assert_eq!((uplink.resource.name.as_str(), uplink.agents.len()), ("uplink.site1", 2));
-        for (text, part) in
-            [("a b,x:y", "cannot name a link"), ("l=0,x:y", "capacity"), ("l", "pairs"), ("l,x:x", "pair of two")]
-        {
+        for (text, part) in [
+            ("a b,x:y", "cannot name a link"),
+            ("l=0,x:y", "capacity"),
+            ("l", "pairs"),
+            ("l,x:x", "pair of two"),
+        ] {
             assert!(text.parse::<Link>().expect_err(text).contains(part), "{text}");
         }
         assert!("up=1".parse::<Uplink>().expect_err("no agents").contains("agents"));
@@ -315,7 +351,8 @@ mod tests {
                 .iter()
                 .filter(|run| crosses(run))
                 .map(|run| {
-                    let mut ends: Vec<&str> = run.job.title.split(" -> ").collect();
+                    let mut ends: Vec<&str> =
+                        run.job.title.trim_start_matches("throughput ").split(" -> ").collect();
                     ends.sort_unstable();
                     ends
                 })
@@ -351,6 +388,6 @@ mod tests {
         let [round] = plan.rounds.as_slice() else { panic!("one round") };
         assert!(round.len() == 2 && round[0].job.run != round[1].job.run);
         assert!(round.iter().all(|run| !run.job.group.is_empty() && run.job.group == round[0].job.group));
-        assert!(round.iter().all(|run| run.agent == "b" && run.job.title == "a -> b"));
+        assert!(round.iter().all(|run| run.agent == "b" && run.job.title == "throughput a -> b"));
     }
 }

@@ -61,23 +61,22 @@ fn of_mesh(
         drop_intervals: !start.is_common(),
         ..Options::default()
     };
-    let (mut run, began) = measure(&job.request(interval), &options, start).map_err(|error| format!("{error:#}"))?;
+    let (mut run, began) =
+        measure(&job.request(interval), &options, start).map_err(|error| format!("{error:#}"))?;
     let span = began.map(|began| (began, began + elapsed(&run)));
     run.started = began.or(run.started);
     let body = body_of(run, |run| {
-        let run = serde_json::to_value(run).map_err(|error| error.to_string())?;
-        serde_json::to_string(&JobResult { job: job.clone(), run }).map_err(|error| error.to_string())
+        let result = JobResult { job: job.clone(), run: run.clone() };
+        serde_json::to_string(&result).map_err(|error| error.to_string())
     })?;
     Ok(Measured { body, span })
 }
 
-fn of_plan(
-    job: &PlanJob,
-    stop: &Interrupt,
-    security: &Security,
-) -> std::result::Result<Measured, String> {
+fn of_plan(job: &PlanJob, stop: &Interrupt, security: &Security) -> std::result::Result<Measured, String> {
     let request = request_of_plan(&job.plan, job.time)?;
-    let options = Options { stop: stop.clone(), security: security.clone(), ..Options::default() };
+    // No other host is told that there is a token.
+    let security = if job.to_agent { security.clone() } else { Security::default() };
+    let options = Options { stop: stop.clone(), security, ..Options::default() };
     let plan = resolve(&request, &Host::here()).map_err(|error| format!("{error:#}"))?;
     let ended = run::run(&plan, &options, &mut |_| {}).map_err(|error| format!("{error:#}"))?;
     let run = ended.run().cloned();

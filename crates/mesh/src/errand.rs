@@ -61,7 +61,7 @@ impl<'a> Errands<'a> {
             Some(agent) => format!("nic.{agent}"),
             None => format!("far.{}", as_name(&cell.path.to.host)),
         };
-        let body = PlanJob { plan: cell.as_plan(), time: self.time };
+        let body = PlanJob { plan: cell.as_plan(), time: self.time, to_agent: to.is_some() };
         let job = AgentJob {
             run: run_name(&["plan", &self.name, &self.count.to_string()]),
             title: cell.name(),
@@ -121,7 +121,8 @@ fn carried(outcome: Outcome) -> Result<Carried, String> {
         End::Failed { reason } => return Err(reason),
     };
     let run: Result<Run, _> = serde_json::from_str(&body);
-    let mut run = run.map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?;
+    let mut run =
+        run.map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?;
     if let Some(reason) = void {
         run.verdict.status = Status::Void;
         run.verdict.text = format!("{}: it may not have been alone on the path.", capital(&reason));

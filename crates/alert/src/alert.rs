@@ -1,0 +1,100 @@
+//! One message.
+
+use model::stats::trend::ChangeKind;
+use report::expect::printed;
+use report::format::trend::{Series, Trends, Turn};
+use serde::{Serialize, Serializer};
+
+/// A change of state that is reported, schema `pathmeter/alert/1`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Alert {
+    /// Always `pathmeter/alert/1`.
+    pub schema: &'static str,
+    /// What changed.
+    #[serde(rename = "alert")]
+    pub word: Word,
+    /// The path, as runs name it.
+    pub target: String,
+    /// What was measured: `throughput`; empty: it is not known.
+    pub kind: String,
+    /// The figure that changed; empty: the path itself.
+    pub figure: String,
+    /// The run that confirmed it.
+    pub run: String,
+    /// All of it in a line.
+    pub text: String,
+}
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// The level of a figure, for the worse, the better, or back to what it was.
+    Figure(ChangeKind),
+    /// The far end cannot be reached, or refuses.
+    Unreachable,
+    /// Nothing came by its deadline: whoever measures is silent.
+    Silent,
+    /// The path is measured again.
+    Reachable,
+}
+
+impl Word {
+    /// The word that receivers are given.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Word::Figure(kind) => kind.word(),
+            Word::Unreachable => "unreachable",
+            Word::Silent => "silent",
+            Word::Reachable => "reachable",
+        }
+    }
+}
+
+impl Serialize for Word {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl Alert {
+    /// An alert of the path itself.
+    #[must_use]
+    pub fn of_path(word: Word, target: &str, kind: &str, run: &str, text: String) -> Alert {
+        let (target, kind, run) = (target.to_owned(), kind.to_owned(), run.to_owned());
+        Alert { schema: SCHEMA, word, target, kind, figure: String::new(), run, text }
+    }
+
+    /// The alerts of those changes that one of these runs confirmed.
+    #[must_use]
+    pub fn of_trends(trends: &Trends, is_own: impl Fn(&str) -> bool) -> Vec<Alert> {
+        let newest = |series: &Series| {
+            let turn = series.changes.last().filter(|turn| is_own(&turn.confirmed_by))?;
+            Some(Alert::of_turn(&trends.target, series, turn))
+        };
+        trends.series.iter().filter_map(newest).collect()
+    }
+
+    fn of_turn(target: &str, series: &Series, turn: &Turn) -> Alert {
+        let value = |value| printed(&series.figure, value);
+        let text = format!(
+            "{target}: {} {}: {} since {}, before {}",
+            series.figure,
+            turn.kind.word(),
+            value(turn.after),
+            turn.at,
+            value(turn.before)
+        );
+        Alert {
+            schema: SCHEMA,
+            word: Word::Figure(turn.kind),
+            target: target.to_owned(),
+            kind: series.kind.clone(),
+            figure: series.figure.clone(),
+            run: turn.confirmed_by.clone(),
+            text,
+        }
+    }
+}
+
+const SCHEMA: &str = "pathmeter/alert/1";

@@ -1,0 +1,43 @@
+//! A command of the user's.
+
+use crate::Alert;
+use crate::outbox::Undelivered;
+use std::process::{Command as Process, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command that a shell runs for each alert.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command(pub String);
+
+impl Command {
+    /// Runs it. What somebody else may have named is given by the environment, never as words of the command.
+    pub(crate) fn deliver(&self, alert: &Alert, limit: Duration) -> Result<(), Undelivered> {
+        let mut child = Process::new("sh")
+            .args(["-c", &self.0])
+            .env("PATHMETER_ALERT", alert.word.name())
+            .env("PATHMETER_TARGET", &alert.target)
+            .env("PATHMETER_FIGURE", &alert.figure)
+            .env("PATHMETER_RUN", &alert.run)
+            .env("PATHMETER_TEXT", &alert.text)
+            .stdin(Stdio::null())
+            .spawn()
+            .map_err(|error| Undelivered::for_good(error.to_string()))?;
+        let begun = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                // What it did before it failed must not be done again.
+                Ok(Some(status)) => return Err(Undelivered::for_good(status.to_string())),
+                Ok(None) if begun.elapsed() > limit => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(Undelivered::for_good(format!("it was ended after {} s", limit.as_secs())));
+                }
+                Ok(None) => std::thread::sleep(STEP),
+                Err(error) => return Err(Undelivered::for_good(error.to_string())),
+            }
+        }
+    }
+}
+
+const STEP: Duration = Duration::from_millis(20);

@@ -1,0 +1,23 @@
+//! Alerts: what is reported of a path that changed, to whom, and once.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`Alert`] | one message: a change of state, confirmed |
+//! | [`reach`] | whether a path can be measured, and which change of that is reported |
+//! | [`Receiver`] | a command, a webhook, a mailbox |
+//! | [`Outbox`] | threads that deliver, so that a receiver which is down or slow never holds up what measures |
+//! | [`metrics`] | the state of every path for Prometheus |
+
+mod alert;
+mod command;
+mod mail;
+pub mod metrics;
+mod outbox;
+pub mod reach;
+mod webhook;
+
+pub use alert::{Alert, Word};
+pub use command::Command;
+pub use mail::{Mail, MailError};
+pub use outbox::{Notes, Outbox, Receiver, Retry};
+pub use webhook::Webhook;

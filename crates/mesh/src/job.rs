@@ -1,0 +1,156 @@
+//! One job of a mesh: what an agent is asked to measure, as a request to the engine, and what it sends back.
+
+use engine::request::{FarEnd, Latency, Path, Request, Throughput};
+use model::mesh::path;
+use model::plan::{Directions, End};
+use model::run::Run;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The body of a job. It has a closed set of words: a coordinator cannot have an agent do anything else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeshJob {
+    /// Who sends, by name.
+    pub from: String,
+    /// Who receives, by name.
+    pub to: String,
+    /// What is measured.
+    pub test: MeshTest,
+    /// Address of the end that listens.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The end that listens is the one that sends.
+    pub reverse: bool,
+    /// How long it takes.
+    pub time: Nanos,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeshTest {
+    /// TCP goodput.
+    Throughput,
+    /// Round trips.
+    Latency,
+    /// Packet sizes, both directions.
+    Mtu,
+}
+
+/// A run of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanJob {
+    /// The plan, which has this run alone.
+    pub plan: String,
+    /// Length of a test that ends by time, in place of the plan's.
+    pub time: Option<Nanos>,
+    /// It ends at another agent, which asks for the token of the mesh.
+    pub to_agent: bool,
+}
+
+/// Either.
+pub(crate) enum Asked {
+    Mesh(MeshJob),
+    Plan(PlanJob),
+}
+
+impl Asked {
+    /// Reads the body of a job.
+    pub(crate) fn read(body: &str) -> std::result::Result<Asked, String> {
+        let unknown = |error: serde_json::Error| format!("this version does not know the job: {error}");
+        let value: serde_json::Value = serde_json::from_str(body).map_err(unknown)?;
+        match value.get("plan") {
+            Some(_) => serde_json::from_value(value).map(Asked::Plan).map_err(unknown),
+            None => serde_json::from_value(value).map(Asked::Mesh).map_err(unknown),
+        }
+    }
+}
+
+/// What an agent sends back of a mesh's job: what was asked, and the document of the run. Of a plan's it is the document alone.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct JobResult {
+    /// What was asked.
+    pub job: MeshJob,
+    /// The document.
+    pub run: Run,
+}
+
+impl JobResult {
+    /// Reads the result of the run with this title.
+    ///
+    /// # Errors
+    /// Another version wrote it, or it is the result of another job.
+    pub fn read(body: &str, title: &str) -> std::result::Result<JobResult, String> {
+        let result: JobResult = serde_json::from_str(body)
+            .map_err(|error| format!("the result is not of this version: {error}"))?;
+        let job = result.job.title();
+        if job != title {
+            return Err(format!("the agent sent the result of another job: {job}"));
+        }
+        Ok(result)
+    }
+}
+
+impl MeshTest {
+    /// Its name: that of the command that measures the same.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            MeshTest::Throughput => "throughput",
+            MeshTest::Latency => "latency",
+            MeshTest::Mtu => "mtu",
+        }
+    }
+}
+
+impl MeshJob {
+    /// The title of its run: `throughput ams -> fra`.
+    #[must_use]
+    pub fn title(&self) -> String {
+        format!("{} {}", self.test.word(), path(&self.from, &self.to))
+    }
+
+    /// The directions that it measures, as a job for each: packet sizes are measured in both at once.
+    #[must_use]
+    pub fn directions(self) -> Vec<MeshJob> {
+        let back =
+            MeshJob { from: self.to.clone(), to: self.from.clone(), reverse: !self.reverse, ..self.clone() };
+        if self.test == MeshTest::Mtu { vec![self, back] } else { vec![self] }
+    }
+
+    /// The name of its foremost figure in the document of the run.
+    #[must_use]
+    pub fn figure(&self) -> &'static str {
+        match (self.test, self.reverse) {
+            (MeshTest::Throughput, false) => "tcp.up.goodput",
+            (MeshTest::Throughput, true) => "tcp.down.goodput",
+            (MeshTest::Latency, _) => "rtt.p50",
+            (MeshTest::Mtu, false) => "up.path_mtu",
+            (MeshTest::Mtu, true) => "down.path_mtu",
+        }
+    }
+
+    /// What is asked of the engine. `interval`: between samples; zero: none.
+    pub(crate) fn request(&self, interval: Nanos) -> Request {
+        let mut far = FarEnd::named(&self.host);
+        far.port = Some(self.port);
+        match self.test {
+            MeshTest::Throughput => {
+                let directions = if self.reverse { Directions::Down } else { Directions::Up };
+                Request::Throughput(Box::new(Throughput {
+                    directions,
+                    end: End::Time(self.time),
+                    interval,
+                    ..Throughput::to(far)
+                }))
+            }
+            MeshTest::Latency => {
+                Request::Latency(Box::new(Latency { time: Some(self.time), ..Latency::to(far) }))
+            }
+            MeshTest::Mtu => Request::Path(Box::new(Path::to(far))),
+        }
+    }
+}

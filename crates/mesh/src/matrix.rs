@@ -1,0 +1,178 @@
+//! What came of the runs of a mesh, as its document.
+
+use crate::job::{JobResult, MeshJob, MeshTest};
+use fleet::job::{End, Outcome};
+use fleet::results::Results;
+use model::finding::Status;
+use model::history::{Headline, Measured};
+use model::mesh::{CellState, MeshCell, MeshReport, ends, path};
+use model::run::Run;
+use report::expect::headlines;
+use report::mesh::report_of_cells;
+use std::collections::HashSet;
+
+/// The document of a mesh's results. `name`: that of the run of the mesh; `notes`: pairs that no run was planned for.
+#[must_use]
+pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> MeshReport {
+    let ended = results.outcomes.values().flat_map(cells_of_outcome);
+    let missed = results.missed.iter().flat_map(|(run, row)| {
+        let reason = row.state.reason().unwrap_or("no reason is known");
+        let cells = not_done(&row.title, CellState::Missed, reason);
+        cells.into_iter().map(|cell| MeshCell { run: run.clone(), ..cell })
+    });
+    let cells = latest(ended.chain(missed).collect());
+    let times = results.outcomes.values();
+    MeshReport {
+        name: name.to_owned(),
+        started: times.clone().map(|outcome| outcome.started).min(),
+        finished: times.map(|outcome| outcome.finished).max(),
+        notes,
+        ..report_of_cells(cells)
+    }
+}
+
+/// Of each path and test the latest: a path that was measured again is what it was then.
+fn latest(mut cells: Vec<MeshCell>) -> Vec<MeshCell> {
+    cells.sort_by_key(|cell| std::cmp::Reverse(cell.started));
+    let mut known = HashSet::new();
+    cells.retain(|cell| known.insert((cell.test.clone(), cell.family, cell.from.clone(), cell.to.clone())));
+    cells
+}
+
+/// The cells of an outcome: sizes of packets are measured in both directions at once.
+fn cells_of_outcome(outcome: &Outcome) -> Vec<MeshCell> {
+    let cells = match &outcome.end {
+        End::Failed { reason } => not_done(&outcome.title, CellState::Failed, reason),
+        End::Void { reason, body } => match JobResult::read(body, &outcome.title) {
+            Ok(result) => of_run(result).into_iter().map(|cell| void(cell, reason)).collect(),
+            Err(_) => not_done(&outcome.title, CellState::Void, reason),
+        },
+        End::Done { body } => match JobResult::read(body, &outcome.title) {
+            Ok(result) => of_run(result),
+            Err(why) => not_done(&outcome.title, CellState::Failed, &why),
+        },
+    };
+    cells.into_iter().map(|cell| with_run(cell, outcome)).collect()
+}
+
+fn of_run(result: JobResult) -> Vec<MeshCell> {
+    let JobResult { job, run } = result;
+    job.directions().iter().map(|job| measured(job, &run)).collect()
+}
+
+fn void(cell: MeshCell, reason: &str) -> MeshCell {
+    MeshCell { state: CellState::Void, reason: Some(reason.to_owned()), ..cell }
+}
+
+fn with_run(cell: MeshCell, outcome: &Outcome) -> MeshCell {
+    MeshCell { run: outcome.run.clone(), started: Some(outcome.started), token: outcome.token, ..cell }
+}
+
+/// The cell of one direction of a run.
+fn measured(job: &MeshJob, run: &Run) -> MeshCell {
+    let named = |figure: &Headline| figure.name == job.figure();
+    let figure = headlines(Measured::Run(run)).into_iter().find(named);
+    let void = Some(run.verdict.text.clone()).filter(|_| run.verdict.status == Status::Void);
+    let state = match (&figure, &void) {
+        (_, Some(_)) => CellState::Void,
+        (None, None) => CellState::Failed,
+        (Some(_), None) => CellState::Done,
+    };
+    let nothing = (state == CellState::Failed).then(|| format!("the run has no {}", job.figure()));
+    MeshCell {
+        from: job.from.clone(),
+        to: job.to.clone(),
+        test: job.test.word().to_owned(),
+        state,
+        reason: void.or(nothing),
+        figure,
+        status: Some(run.verdict.status),
+        target: path(&job.from, &job.to),
+        ..MeshCell::default()
+    }
+}
+
+/// The cells of a run without a result. Its title is all that is known of it.
+fn not_done(title: &str, state: CellState, reason: &str) -> Vec<MeshCell> {
+    let (test, path_of_run) =
+        title.split_once(' ').filter(|(_, rest)| ends(rest).is_some()).unwrap_or(("", title));
+    let (from, to) = ends(path_of_run).unwrap_or((path_of_run, "?"));
+    let cell = |from: &str, to: &str| MeshCell {
+        from: from.to_owned(),
+        to: to.to_owned(),
+        test: test.to_owned(),
+        state,
+        reason: Some(reason.to_owned()),
+        target: path_of_run.to_owned(),
+        ..MeshCell::default()
+    };
+    let is_both = test == MeshTest::Mtu.word();
+    std::iter::once(cell(from, to)).chain(is_both.then(|| cell(to, from))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcomes::{done, failed, latency, missed, outcome};
+
+    fn states(results: &Results) -> Vec<(String, String, CellState)> {
+        let report = report_of_results("night", results, Vec::new());
+        report.cells.into_iter().map(|cell| (cell.test.clone(), cell.path(), cell.state)).collect()
+    }
+
+    #[test]
+    fn every_outcome_has_its_cell() {
+        let job = latency("ams", "fra");
+        let back = latency("fra", "ams");
+        let (title, back_title) = (job.title(), back.title());
+        let mut results = Results::default();
+        let lapsed = End::Void { reason: "lease lost".into(), body: done(&back, 900) };
+        for one in [
+            outcome("1", &title, End::Done { body: done(&job, 1_000) }),
+            outcome("2", &back_title, lapsed),
+            outcome("3", "latency ams -> par", End::Failed { reason: "no route".into() }),
+            outcome("4", "mtu par -> ams", End::Failed { reason: "no route".into() }),
+        ] {
+            results.outcomes.insert(one.run.clone(), one);
+        }
+        results.missed.insert("5".into(), missed("latency par -> ams"));
+        let of = |test: &str, path: &str, state| (test.to_owned(), path.to_owned(), state);
+        let expected = [
+            of("latency", "ams -> fra", CellState::Done),
+            of("latency", "ams -> par", CellState::Failed),
+            of("latency", "fra -> ams", CellState::Void),
+            of("latency", "par -> ams", CellState::Missed),
+            of("mtu", "ams -> par", CellState::Failed),
+            of("mtu", "par -> ams", CellState::Failed),
+        ];
+        assert_eq!(states(&results), expected);
+        let report = report_of_results("night", &results, Vec::new());
+        let cell = report.cells.iter().find(|cell| cell.state == CellState::Done).expect("one is done");
+        let figure = cell.measured().expect("it has a figure");
+        assert_eq!((figure.name.as_str(), figure.value, cell.token), ("rtt.p50", 1000.0, 1));
+    }
+
+    #[test]
+    fn a_path_that_was_measured_again_is_what_it_was_then() {
+        let job = latency("ams", "fra");
+        let mut results = Results::default();
+        let mut again = outcome("2", &job.title(), End::Done { body: done(&job, 1_000) });
+        again.started.0 += 1;
+        for one in [failed("1", &job.title()), again] {
+            results.outcomes.insert(one.run.clone(), one);
+        }
+        results.missed.insert("3".into(), missed(&job.title()));
+        assert_eq!(states(&results), [("latency".to_owned(), "ams -> fra".to_owned(), CellState::Done)]);
+    }
+
+    #[test]
+    fn the_result_of_another_job_is_refused() {
+        let other = latency("par", "waw");
+        let title = latency("ams", "fra").title();
+        let mut results = Results::default();
+        for (run, body) in [("1", done(&other, 900)), ("2", "nonsense".to_owned())] {
+            results.outcomes = [(run.to_owned(), outcome(run, &title, End::Done { body }))].into();
+            assert_eq!(states(&results), [("latency".into(), "ams -> fra".into(), CellState::Failed)]);
+        }
+    }
+}

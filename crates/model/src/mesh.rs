@@ -1,0 +1,139 @@
+//! A mesh that was measured: every agent to every other, one cell for each direction and test.
+
+use crate::experiment::MatrixFinding;
+use crate::finding::Status;
+use crate::history::Headline;
+use crate::time::WallTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The document of a mesh, schema `pathmeter/mesh/1`. Only ever extended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeshReport {
+    /// Always `pathmeter/mesh/1`.
+    pub schema: String,
+    /// Name of the run of the mesh.
+    pub name: String,
+    /// The label of its runs in a store; empty: they are in none.
+    #[serde(default)]
+    pub label: String,
+    /// Begin of the first run, wall clock of its agent.
+    pub started: Option<WallTime>,
+    /// End of the last run, likewise.
+    pub finished: Option<WallTime>,
+    /// Every path with every test, by test, sender and receiver.
+    pub cells: Vec<MeshCell>,
+    /// What cells show together.
+    pub findings: Vec<MatrixFinding>,
+    /// What a reader must know of all of it.
+    pub notes: Vec<String>,
+}
+
+/// One path with one test.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MeshCell {
+    /// The agent that sends; of round trips the one that asks.
+    pub from: String,
+    /// The agent that receives; of round trips the one that answers.
+    pub to: String,
+    /// What was measured: `throughput`, `latency`, `mtu`.
+    pub test: String,
+    /// The IP version, 4 or 6, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<u8>,
+    /// How it stands.
+    pub state: CellState,
+    /// Why there is no figure to trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The foremost figure of this direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<Headline>,
+    /// The verdict of the run in one word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// The run, by which a store has it; empty: there is none.
+    #[serde(default)]
+    pub run: String,
+    /// The target that a store has the run under: `ams -> fra`. Packet sizes of both directions are one run.
+    #[serde(default)]
+    pub target: String,
+    /// Begin of the run, wall clock of the agent that carried it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<WallTime>,
+    /// The fencing token of the lease that the run held; 0: it held none.
+    #[serde(default)]
+    pub token: u64,
+}
+
+/// How a cell stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CellState {
+    /// It was measured.
+    Done,
+    /// It was measured, and the result must not be trusted.
+    Void,
+    /// It could not be measured: the far end cannot be reached, or refuses.
+    Failed,
+    /// Nothing came by its deadline.
+    #[default]
+    Missed,
+}
+
+impl CellState {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            CellState::Done => "done",
+            CellState::Void => "void",
+            CellState::Failed => "failed",
+            CellState::Missed => "missed",
+        }
+    }
+}
+
+impl MeshCell {
+    /// `ams -> fra`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        path(&self.from, &self.to)
+    }
+
+    /// The figure, where it may be trusted.
+    #[must_use]
+    pub fn measured(&self) -> Option<&Headline> {
+        self.figure.as_ref().filter(|_| self.state == CellState::Done)
+    }
+}
+
+impl MeshReport {
+    /// Nothing of it can be used.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        self.cells.iter().all(|cell| cell.measured().is_none())
+    }
+
+    /// The cells that stand so.
+    pub fn in_state(&self, state: CellState) -> impl Iterator<Item = &MeshCell> {
+        self.cells.iter().filter(move |cell| cell.state == state)
+    }
+}
+
+/// How a path between two agents is written: the title of its runs, and their target in a store.
+#[must_use]
+pub fn path(from: &str, to: &str) -> String {
+    format!("{from}{ARROW}{to}")
+}
+
+/// The agents of a path that is written so.
+#[must_use]
+pub fn ends(path: &str) -> Option<(&str, &str)> {
+    path.split_once(ARROW).filter(|(from, to)| !from.is_empty() && !to.is_empty())
+}
+
+/// Name and version of the document's schema.
+pub const SCHEMA: &str = "pathmeter/mesh/1";
+
+const ARROW: &str = " -> ";

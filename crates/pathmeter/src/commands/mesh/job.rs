@@ -1,3 +1,0 @@
-//! The jobs of a mesh.
-
-pub(crate) use mesh_run::{MeshJob, MeshTest};

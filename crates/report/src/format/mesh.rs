@@ -1,0 +1,219 @@
+//! A mesh that was measured, as a document: what it comes to, then a matrix for each test, then each path that was not measured.
+
+mod chart;
+mod tables;
+
+use crate::document::{Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published};
+use crate::format::text::words;
+use model::finding::Status;
+use model::history::{Entry, Origin};
+use model::mesh::{CellState, MeshCell, MeshReport};
+use std::collections::BTreeSet;
+
+impl Document for MeshReport {
+    fn head(&self) -> Head {
+        let title = if self.name.is_empty() { "Mesh".into() } else { format!("Mesh {}", self.name) };
+        Head { kind: "mesh".into(), title, depth: 1, started: self.started, finished: self.finished }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let mut blocks = vec![conclusion(self)];
+        for group in groups(self) {
+            let is_small = group.sites().len() <= MOST_SITES;
+            let (matrix, sites) = (tables::matrix(&group), tables::sites(&group));
+            let (shown, kept) = if is_small { (matrix, sites) } else { (sites, matrix) };
+            blocks.push(Block::Table(shown));
+            blocks.extend(chart::of(&group).map(Block::Chart));
+            let details = vec![Block::Table(kept), Block::Table(tables::paths(&group))];
+            blocks.push(Block::Details(format!("{}: every path", group.title()), details));
+        }
+        let more = self.findings.iter().skip(MOST_FINDINGS);
+        blocks.push(Block::list(more.map(|found| sentence(&found.title))));
+        blocks.push(Block::list(not_measured(self)));
+        blocks.push(Block::list(self.notes.iter().cloned()));
+        blocks
+    }
+
+    fn charts(&self) -> Vec<Chart> {
+        groups(self).iter().filter_map(chart::of).collect()
+    }
+
+    /// Of every path that it was measured.
+    fn expectations(&self) -> Vec<Expectation> {
+        let one = |cell: &MeshCell| Expectation {
+            of: cell.test.clone(),
+            what: format!("{} is measured", cell.path()),
+            expected: String::new(),
+            found: cell.measured().map_or_else(|| told(cell), |figure| figure.text.clone()),
+            judgement: if cell.state == CellState::Done { Judgement::Held } else { Judgement::Broken },
+        };
+        self.cells.iter().map(one).collect()
+    }
+
+    /// A row for each cell.
+    fn csv(&self) -> Csv {
+        tables::csv(self)
+    }
+
+    /// Schema `pathmeter/mesh/1`.
+    fn json(&self) -> String {
+        Published::of_mesh(self).indented()
+    }
+
+    fn ndjson(&self) -> String {
+        Published::of_mesh(self).line()
+    }
+
+    /// A row for each cell that has a result, good or not.
+    fn entries(&self) -> Vec<Entry> {
+        let entry = |cell: &MeshCell| Entry {
+            id: cell.run.clone(),
+            kind: cell.test.clone(),
+            target: cell.path(),
+            label: self.label.clone(),
+            origin: Origin::Measured,
+            started: cell.started.or(self.started).unwrap_or_default(),
+            finished: None,
+            status: Some(cell.measured().and(cell.status).unwrap_or(Status::Void).word().into()),
+            verdict: cell.reason.clone(),
+            figures: cell.measured().cloned().into_iter().collect(),
+        };
+        self.cells.iter().map(entry).collect()
+    }
+}
+
+/// The cells of one test and one IP version.
+struct Group<'a> {
+    test: &'a str,
+    family: Option<u8>,
+    cells: Vec<&'a MeshCell>,
+}
+
+impl Group<'_> {
+    /// `throughput, IPv6: tcp.up.goodput`.
+    fn title(&self) -> String {
+        let family = self.family.map(|family| format!(", IPv{family}")).unwrap_or_default();
+        format!("{}{family}", self.test)
+    }
+
+    fn sites(&self) -> BTreeSet<&str> {
+        self.cells.iter().flat_map(|cell| [cell.from.as_str(), cell.to.as_str()]).collect()
+    }
+
+    /// The values of cells that were measured and that `keep` keeps, in order.
+    fn values(&self, keep: impl Fn(&MeshCell) -> bool) -> Vec<f64> {
+        let kept = self.cells.iter().filter(|cell| keep(cell));
+        let mut values: Vec<f64> = kept.filter_map(|cell| Some(cell.measured()?.value)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    }
+
+    /// The name by which values are printed.
+    fn figure(&self) -> Option<&str> {
+        self.cells.iter().find_map(|cell| Some(cell.measured()?.name.as_str()))
+    }
+
+    /// Of its figure more is better.
+    fn higher_is_better(&self) -> bool {
+        self.figure().and_then(crate::expect::higher_is_better).unwrap_or(true)
+    }
+}
+
+/// The cells by test and IP version, in the order in which those come.
+fn groups(report: &MeshReport) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for cell in &report.cells {
+        match groups.iter_mut().find(|group| (group.test, group.family) == (&cell.test, cell.family)) {
+            Some(group) => group.cells.push(cell),
+            None => groups.push(Group { test: &cell.test, family: cell.family, cells: vec![cell] }),
+        }
+    }
+    groups
+}
+
+fn status(report: &MeshReport) -> Status {
+    let stands = |state| report.in_state(state).next().is_some();
+    let is_incomplete = stands(CellState::Void) || stands(CellState::Missed);
+    match () {
+        () if report.is_void() => Status::Void,
+        () if stands(CellState::Failed) => Status::Problem,
+        () if is_incomplete || !report.findings.is_empty() => Status::Degraded,
+        () => Status::Ok,
+    }
+}
+
+fn conclusion(report: &MeshReport) -> Block {
+    let mut said: Vec<String> =
+        report.findings.iter().take(MOST_FINDINGS).map(|found| sentence(&found.title)).collect();
+    let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
+    said.extend((more > 0).then(|| format!("{} more: see below.", words::count(more, "finding"))));
+    said.extend(missing(report));
+    said.extend(groups(report).iter().map(range));
+    if report.cells.is_empty() {
+        said.push("No path has a result yet.".into());
+    }
+    Block::Conclusion(Conclusion {
+        of: String::new(),
+        status: status(report),
+        answer: String::new(),
+        text: said.join(" "),
+        wordless: false,
+        broken: false,
+    })
+}
+
+/// `2 of 12 paths failed, 1 missed.`
+fn missing(report: &MeshReport) -> Option<String> {
+    let states = [CellState::Failed, CellState::Missed, CellState::Void];
+    let counts = states.map(|state| (state, report.in_state(state).count()));
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(state, count)| format!("{count} {}", state.word()))
+        .collect();
+    let paths = words::count(report.cells.len() as u64, "path");
+    (!counts.is_empty()).then(|| format!("Not measured of {paths}: {}.", counts.join(", ")))
+}
+
+/// `Throughput of 12 paths: median 9.4 Gbit/s, 8.9 Gbit/s to 9.4 Gbit/s.`
+fn range(group: &Group<'_>) -> String {
+    let values = group.values(|_| true);
+    let (Some(name), Some(median)) = (group.figure(), model::stats::quantile::median(&values)) else {
+        return sentence(&format!("{}: nothing was measured", group.title()));
+    };
+    let text =
+        |value: Option<&f64>| value.map(|value| crate::expect::printed(name, *value)).unwrap_or_default();
+    let paths = words::count(values.len() as u64, "path");
+    let (least, most) = (text(values.first()), text(values.last()));
+    let spread = if least == most { String::new() } else { format!(", {least} to {most}") };
+    sentence(&format!("{} of {paths}: median {}{spread}", group.title(), text(Some(&median))))
+}
+
+/// With a large letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    format!("{}{}.", first.into_iter().collect::<String>(), letters.as_str())
+}
+
+/// The paths that have no result to trust, with the reason; of many the first.
+fn not_measured(report: &MeshReport) -> Vec<String> {
+    let without: Vec<&MeshCell> = report.cells.iter().filter(|cell| cell.state != CellState::Done).collect();
+    let one = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), told(cell));
+    let mut lines: Vec<String> = without.iter().take(MOST_REASONS).map(one).collect();
+    let more = without.len().saturating_sub(MOST_REASONS) as u64;
+    lines.extend((more > 0).then(|| format!("{} more: see `-v`", words::count(more, "path"))));
+    lines
+}
+
+fn told(cell: &MeshCell) -> String {
+    let reason = cell.reason.as_deref().unwrap_or("no reason is known");
+    format!("{}: {reason}", cell.state.word())
+}
+
+/// Sites whose matrix fits a screen; of more there is a row for each site.
+const MOST_SITES: usize = 8;
+/// Findings that stand in the verdict.
+const MOST_FINDINGS: usize = 2;
+/// Reasons that are listed without details.
+const MOST_REASONS: usize = 8;

@@ -1,0 +1,35 @@
+//! Each site of a mesh as two bars: what goes out of it, and what comes in.
+
+use super::Group;
+use crate::document::Chart;
+use crate::format::experiment::chart::unit;
+use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use model::stats::quantile::median;
+
+/// The chart; absent where fewer than two paths were measured.
+pub(super) fn of(group: &Group<'_>) -> Option<Chart> {
+    let name = group.figure()?;
+    let all = group.values(|_| true);
+    let (unit, scale) = unit(name, &all);
+    let bar = |values: Vec<f64>| {
+        let whisker = Some([values.first()? / scale, values.last()? / scale]);
+        Some(Bar { value: median(&values)? / scale, whisker, mark: None })
+    };
+    let row = |site: &str| BarRow {
+        name: site.to_owned(),
+        bars: vec![bar(group.values(|cell| cell.from == site)), bar(group.values(|cell| cell.to == site))],
+        missing: "not measured".into(),
+    };
+    let rows: Vec<BarRow> = group.sites().into_iter().map(row).collect();
+    (all.len() > 1).then(|| {
+        Chart::Bars(BarChart {
+            title: group.title(),
+            subtitle: "medians of the paths of each site".into(),
+            unit: unit.into(),
+            series: vec!["out".into(), "in".into()],
+            whiskers: Some("the least and the most of its paths".into()),
+            panels: vec![BarPanel { title: String::new(), rows }],
+            ..BarChart::default()
+        })
+    })
+}

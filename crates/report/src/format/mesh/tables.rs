@@ -1,0 +1,118 @@
+//! The tables of a mesh.
+
+use super::Group;
+use crate::document::{Column, Csv, Table};
+use crate::expect::printed;
+use crate::format::matrix::{self, MatrixCell};
+use model::mesh::{MeshCell, MeshReport};
+use model::stats::quantile::median;
+
+/// Who sends in rows, who receives in columns.
+pub(super) fn matrix(group: &Group<'_>) -> Table {
+    let cell = |cell: &&'_ MeshCell| -> String {
+        cell.measured().map_or_else(|| cell.state.word().to_owned(), |figure| figure.text.clone())
+    };
+    let cells: Vec<MatrixCell<'_>> = group
+        .cells
+        .iter()
+        .map(|one| MatrixCell { source: &one.from, target: &one.to, text: cell(one) })
+        .collect();
+    matrix::table(title(group), &cells)
+}
+
+/// A row for each site: what goes out of it, what comes in, and with whom it is worst.
+pub(super) fn sites(group: &Group<'_>) -> Table {
+    let columns = [
+        Column::left("site"),
+        Column::right("out"),
+        Column::left("worst to"),
+        Column::right("in"),
+        Column::left("worst from"),
+        Column::right("not measured"),
+    ];
+    let row = |site: &str| {
+        let (out, worst_to) = side(group, |cell| (&cell.from, &cell.to), site);
+        let (into, worst_from) = side(group, |cell| (&cell.to, &cell.from), site);
+        let without = group
+            .cells
+            .iter()
+            .filter(|cell| [&cell.from, &cell.to].contains(&&site.to_owned()) && cell.measured().is_none());
+        vec![site.to_owned(), out, worst_to, into, worst_from, without.count().to_string()]
+    };
+    let rows = group.sites().into_iter().map(row).collect();
+    let table = Table { title: title(group), ..Table::of(columns.into(), rows) };
+    table.with_notes(vec!["Medians of a site's paths.".into()])
+}
+
+/// The median of the paths of a site at one end, and the worst of them.
+fn side(group: &Group<'_>, ends: fn(&MeshCell) -> (&String, &String), site: &str) -> (String, String) {
+    let own = group.cells.iter().filter(|cell| ends(cell).0 == site);
+    let mut measured: Vec<(&str, &str, f64)> = own
+        .filter_map(|cell| {
+            let figure = cell.measured()?;
+            Some((ends(cell).1.as_str(), figure.name.as_str(), figure.value))
+        })
+        .collect();
+    measured.sort_by(|one, other| one.2.total_cmp(&other.2));
+    let worst = if group.higher_is_better() { measured.first() } else { measured.last() };
+    let values: Vec<f64> = measured.iter().map(|(_, _, value)| *value).collect();
+    let name = measured.first().map_or("", |(_, name, _)| name);
+    let middle = median(&values).map_or_else(|| "-".into(), |value| printed(name, value));
+    let worst = worst.map(|(other, name, value)| format!("{other} {}", printed(name, *value)));
+    (middle, worst.unwrap_or_else(|| "-".into()))
+}
+
+/// A row for each path.
+pub(super) fn paths(group: &Group<'_>) -> Table {
+    let heads = ["from", "to", "state", "figure", "value", "verdict", "run", "reason"];
+    let columns = heads.map(|head| if head == "value" { Column::right(head) } else { Column::left(head) });
+    let row = |cell: &&MeshCell| {
+        let figure = cell.figure.as_ref();
+        vec![
+            cell.from.clone(),
+            cell.to.clone(),
+            cell.state.word().to_owned(),
+            figure.map(|figure| figure.name.clone()).unwrap_or_default(),
+            figure.map(|figure| figure.text.clone()).unwrap_or_default(),
+            cell.status.map(|status| status.word().to_owned()).unwrap_or_default(),
+            cell.run.chars().take(8).collect(),
+            cell.reason.clone().unwrap_or_default(),
+        ]
+    };
+    Table::of(columns.into(), group.cells.iter().map(row).collect())
+}
+
+fn title(group: &Group<'_>) -> String {
+    group.figure().map_or_else(|| group.title(), |figure| format!("{}: {}", group.title(), measure(figure)))
+}
+
+/// The figure without its direction: the cell says that.
+fn measure(figure: &str) -> String {
+    figure.split('.').filter(|part| !["up", "down"].contains(part)).collect::<Vec<_>>().join(".")
+}
+
+/// A row for each cell.
+pub(super) fn csv(report: &MeshReport) -> Csv {
+    let row = |cell: &MeshCell| {
+        let figure = cell.figure.as_ref();
+        [
+            cell.test.clone(),
+            cell.family.map(|family| family.to_string()).unwrap_or_default(),
+            cell.from.clone(),
+            cell.to.clone(),
+            cell.state.word().to_owned(),
+            figure.map(|figure| figure.name.clone()).unwrap_or_default(),
+            figure.map(|figure| figure.value.to_string()).unwrap_or_default(),
+            cell.status.map(|status| status.word().to_owned()).unwrap_or_default(),
+            cell.run.clone(),
+            cell.started.map(|time| time.to_string()).unwrap_or_default(),
+            cell.token.to_string(),
+            cell.reason.clone().unwrap_or_default(),
+        ]
+    };
+    Csv::new(CSV, report.cells.iter().map(row))
+}
+
+const CSV: [&str; 12] = [
+    "test", "family", "from", "to", "state", "figure", "value", "status", "run", "started", "token", "reason",
+];
