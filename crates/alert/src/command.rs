@@ -1,7 +1,7 @@
 //! A command of the user's.
 
 use crate::Alert;
-use crate::outbox::Undelivered;
+use crate::undelivered::Undelivered;
 use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 

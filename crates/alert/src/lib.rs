@@ -14,6 +14,7 @@ mod mail;
 pub mod metrics;
 mod outbox;
 pub mod reach;
+mod undelivered;
 mod webhook;
 
 pub use alert::{Alert, Word};

@@ -1,7 +1,7 @@
 //! E-mail through an SMTP server.
 
 use crate::Alert;
-use crate::outbox::Undelivered;
+use crate::undelivered::Undelivered;
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
 use lettre::{Message, SmtpTransport, Transport};

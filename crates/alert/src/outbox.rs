@@ -1,5 +1,6 @@
 //! Delivery: a thread for each receiver, a bounded queue, and a bounded number of attempts.
 
+use crate::undelivered::Undelivered;
 use crate::{Alert, Command, Mail, Webhook};
 use std::sync::mpsc::{Receiver as Queue, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -31,24 +32,6 @@ impl Default for Retry {
     /// Four attempts within two minutes.
     fn default() -> Retry {
         Retry { attempts: 4, first_wait: Duration::from_secs(1), limit: Duration::from_secs(30) }
-    }
-}
-
-/// Why a message was not delivered.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Undelivered {
-    why: String,
-    /// Another attempt would end in the same way.
-    is_final: bool,
-}
-
-impl Undelivered {
-    pub(crate) fn for_now(why: String) -> Undelivered {
-        Undelivered { why, is_final: false }
-    }
-
-    pub(crate) fn for_good(why: String) -> Undelivered {
-        Undelivered { why, is_final: true }
     }
 }
 

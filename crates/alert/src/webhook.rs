@@ -1,7 +1,7 @@
 //! A webhook: each alert as a POST of JSON.
 
 use crate::Alert;
-use crate::outbox::Undelivered;
+use crate::undelivered::Undelivered;
 use rustls::crypto::aws_lc_rs;
 use std::sync::Arc;
 use std::time::Duration;

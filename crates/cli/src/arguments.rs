@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod advised;
+#[cfg(feature = "store")]
+mod alert;
 mod analyse;
 mod capture;
 mod config;
@@ -32,6 +34,8 @@ mod transfer;
 mod ui;
 mod values;
 
+#[cfg(feature = "store")]
+pub use alert::AlertArgs;
 pub use analyse::{AnalyseArgs, GroupBy};
 pub use capture::CaptureArgs;
 pub use config::{ConfigArgs, ConfigCommand};

@@ -12,7 +12,10 @@
 //! | [`runs`] | every run of a mesh as a document |
 //! | [`matrix`] | outcomes as the document of a mesh |
 //! | `keep` | outcomes as runs of a store |
+//! | `alerts` | what is measured again, and what is reported of it |
 
+#[cfg(feature = "store")]
+pub mod alerts;
 pub mod errand;
 pub mod inventory;
 pub mod job;

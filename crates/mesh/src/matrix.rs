@@ -57,7 +57,9 @@ fn cells_of_outcome(outcome: &Outcome) -> Vec<MeshCell> {
 
 fn of_run(result: JobResult) -> Vec<MeshCell> {
     let JobResult { job, run } = result;
-    job.directions().iter().map(|job| measured(job, &run)).collect()
+    let target = path(&job.from, &job.to);
+    let cell = |job: &MeshJob| MeshCell { target: target.clone(), ..measured(job, &run) };
+    job.directions().iter().map(cell).collect()
 }
 
 fn void(cell: MeshCell, reason: &str) -> MeshCell {
@@ -87,7 +89,6 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
         reason: void.or(nothing),
         figure,
         status: Some(run.verdict.status),
-        target: path(&job.from, &job.to),
         ..MeshCell::default()
     }
 }

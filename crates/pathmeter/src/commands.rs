@@ -2,6 +2,8 @@
 
 #[cfg(feature = "fleet")]
 pub(crate) mod agent;
+#[cfg(feature = "store")]
+mod alerts;
 pub(crate) mod analyse;
 pub(crate) mod chart;
 mod command_line;
@@ -37,9 +39,6 @@ mod region;
 pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
-mod rolling;
-#[cfg(test)]
-mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod set;

@@ -43,6 +43,17 @@ impl Store {
         Ok(rows.into_iter().map(mark).collect())
     }
 
+    /// The last word that was told of a path itself, or of one of its figures.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn last_alert(&self, target: &str, kind: &str, label: &str, figure: &str) -> Result<Option<String>> {
+        let select = "SELECT change FROM alerts JOIN runs ON run = id \
+                      WHERE target = $1 AND kind = $2 AND label = $3 AND figure = $4 ORDER BY started DESC LIMIT 1";
+        let values = [target.into(), kind.into(), label.into(), figure.into()];
+        Ok(self.database.rows(select, &values)?.pop().map(|mut row| row.text(0)))
+    }
+
     /// Notes that a change of a figure, which this run confirmed, is told now. False: it was told before.
     ///
     /// # Errors

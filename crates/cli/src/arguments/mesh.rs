@@ -207,6 +207,9 @@ pub struct MeshRunArgs {
     pub label: String,
     #[cfg(feature = "store")]
     #[command(flatten)]
+    pub alerts: super::AlertArgs,
+    #[cfg(feature = "store")]
+    #[command(flatten)]
     pub store: super::StoreArgs,
     /// Print the rounds and how long they take, and stop
     #[arg(long)]

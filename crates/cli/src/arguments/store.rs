@@ -274,9 +274,8 @@ pub struct WatchArgs {
     /// Stop after so many rounds
     #[arg(long, value_name = "N")]
     pub rounds: Option<u64>,
-    /// Run this command by a shell at every alert
-    #[arg(long, value_name = "COMMAND")]
-    pub alert: Option<String>,
+    #[command(flatten)]
+    pub alerts: super::AlertArgs,
     /// A word that holds these runs together, and apart from others
     #[arg(long, value_name = "LABEL", default_value = "")]
     pub label: String,

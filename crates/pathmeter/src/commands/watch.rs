@@ -1,14 +1,16 @@
 //! `pathmeter watch`: a path measured again and again, kept and judged, without any server.
 
-mod alert;
 mod round;
 mod tally;
 
+use super::alerts::Alerts;
 use super::store::{failed, open};
 use super::{progress, trend};
 use crate::exit::Exit;
 use crate::signals;
-use alert::{Alert, Alerts};
+use alert::metrics::PathState;
+use alert::reach::{Attempt, Reach, change};
+use alert::{Alert, Word};
 use cli::{Common, WatchArgs};
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
     let store = open(&args.store)?;
     let stop = signals::interrupt()?;
     let is_json = global.format().live == Live::Events;
-    let (alerts, tally) = (Alerts::new(args, is_json), Tally::default());
+    let (alerts, tally) = (Alerts::of(&args.alerts)?, Tally::default());
     let mut watch =
         Watch { args, store, task, alerts, tally, asked: signals::asked()?, is_json, last: Exit::Done };
     let mut round = 0;
@@ -42,6 +44,7 @@ pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
         watch.round(&stop)?;
         if args.rounds.is_some_and(|rounds| round >= rounds) || !watch.rest(begun, &stop) {
             watch.sums();
+            watch.alerts.finish();
             return Ok(watch.last);
         }
     }
@@ -64,7 +67,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// Measures, keeps and judges; what is suspicious is measured again at once.
     fn round(&mut self, stop: &Interrupt) -> Result<()> {
-        for _ in 0..=AGAIN {
+        for attempt in 0..=AGAIN {
             let round = self.task.measure()?;
             if stop.is_raised() {
                 return Ok(());
@@ -80,17 +83,47 @@ impl Watch<'_> {
                 true => say(harmless::json(&round.json()).trim_end()),
                 false => say(&round.line()),
             }
-            self.alerts.reach(&round);
-            for change in newest(&trends, round.id()) {
-                // Told once, also by a watch that was killed after the run was kept.
-                if self.store.alert(round.id(), &change.figure, &change.word).map_err(failed)? {
-                    self.alerts.tell(&change);
-                }
+            let is_new = self.reach(&round, attempt)?;
+            for change in Alert::of_trends(&trends, |run| run == round.id()) {
+                self.report(&change)?;
             }
-            if !trends.series.iter().any(|series| series.is_suspicious) {
+            self.alerts.note(&states(&round, &trends));
+            if !is_new && !trends.series.iter().any(|series| series.is_suspicious) {
                 return Ok(());
             }
         }
+        Ok(())
+    }
+
+    /// Reports when the far end cannot be reached any more, and when it can again. True: the first attempt failed, and another
+    /// one is to confirm it.
+    fn reach(&self, round: &Round, attempt: usize) -> Result<bool> {
+        let label = &self.args.label;
+        let reported = self.store.last_alert(round.target(), self.task.kind(), label, "").map_err(failed)?;
+        let reach = match round.failure() {
+            None => Reach::Measured,
+            Some(_) if attempt == 0 && reported.as_deref() != Some(Word::Unreachable.name()) => {
+                return Ok(true);
+            }
+            Some(why) => Reach::Failed(why.to_owned()),
+        };
+        let attempt = Attempt { target: round.target(), kind: self.task.kind(), run: round.id() };
+        change(reported.as_deref(), attempt, &reach).map_or(Ok(()), |alert| self.report(&alert))?;
+        Ok(false)
+    }
+
+    /// Reports a change once, also by a watch that was killed after the run was kept.
+    fn report(&self, alert: &Alert) -> Result<()> {
+        if !self.store.alert(&alert.run, &alert.figure, alert.word.name()).map_err(failed)? {
+            return Ok(());
+        }
+        let line = format!("ALERT {}", alert.text);
+        match self.is_json {
+            // Standard output has JSON, and is no place for lines.
+            true => progress::say(&line),
+            false => say(&line),
+        }
+        self.alerts.send(alert);
         Ok(())
     }
 
@@ -131,13 +164,18 @@ impl Watch<'_> {
     }
 }
 
-/// The changes that this run confirmed.
-fn newest(trends: &Trends, run: &str) -> Vec<Alert> {
-    let of = |series: &report::format::trend::Series| {
-        let turn = series.changes.last().filter(|turn| turn.confirmed_by == run)?;
-        Some(Alert::of(&trends.target, series, turn))
+/// How the path stands after a round.
+fn states(round: &Round, trends: &Trends) -> Vec<PathState> {
+    let state = |kind: &str, figure: &str, alert, is_active| PathState {
+        target: trends.target.clone(),
+        kind: kind.to_owned(),
+        figure: figure.to_owned(),
+        alert,
+        is_active,
     };
-    trends.series.iter().filter_map(of).collect()
+    let path = state(round.kind(), "", Word::Unreachable.name(), round.failure().is_some());
+    let figures = trends.series.iter().map(|one| state(&one.kind, &one.figure, "worse", one.is_worse));
+    std::iter::once(path).chain(figures).collect()
 }
 
 fn say(text: &str) {

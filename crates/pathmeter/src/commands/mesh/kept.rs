@@ -1,10 +1,14 @@
 //! The runs of a mesh in a store.
 
+use crate::commands::alerts::Alerts as Receivers;
+use crate::commands::progress::say;
 use crate::commands::store::{failed, open, to_read};
 use cli::{MeshRunArgs, StoreArgs};
 use engine::error::{Failure, Result};
 use fleet::coordinator::Sink;
-use fleet::results::ResultFile;
+use fleet::mesh::MeshPlan;
+use fleet::results::{ResultFile, Results};
+use mesh::alerts::{AGAIN, Judge};
 use mesh::keep::KeptResults;
 use model::mesh::MeshReport;
 use report::mesh::report_of_entries;
@@ -16,6 +20,61 @@ pub(super) fn sink(args: &MeshRunArgs, file: ResultFile) -> Result<Box<dyn Sink>
         return Ok(Box::new(file));
     }
     Ok(Box::new(KeptResults::new(file, open(&args.store)?, &args.label)))
+}
+
+/// Who is told of what changed.
+pub(super) struct Alerts<'a> {
+    args: &'a MeshRunArgs,
+    receivers: Receivers<'a>,
+    judge: Judge,
+}
+
+impl<'a> Alerts<'a> {
+    /// Absent where nobody is to be told.
+    ///
+    /// # Errors
+    /// A receiver is none, or nothing is kept that a change could be known by.
+    pub(super) fn of(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
+        if args.alerts.is_empty() {
+            return Ok(None);
+        }
+        if !args.save {
+            let what = "alerts without --save: a change is known by the runs that are kept";
+            return Err(Failure::usage(what, "add --save").into());
+        }
+        let receivers = Receivers::of(&args.alerts)?;
+        Ok(Some(Alerts { args, receivers, judge: Judge::new(open(&args.store)?, &args.label) }))
+    }
+
+    /// Has what is suspicious measured again, before anybody is told.
+    pub(super) fn again(
+        &self,
+        plan: &MeshPlan,
+        carry_out: &mut dyn FnMut(MeshPlan) -> Result<()>,
+    ) -> Result<()> {
+        let mut last = plan.clone();
+        for attempt in 1..=AGAIN {
+            let results = Results::read(&self.args.results).map_err(super::failed)?;
+            last = self.judge.again(&last, &results, attempt).map_err(failed)?;
+            if last.runs() == 0 {
+                break;
+            }
+            carry_out(last.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Tells what changed.
+    pub(super) fn tell(self, report: &MeshReport, results: &Results) -> Result<()> {
+        let judged = self.judge.judge(report, results).map_err(failed)?;
+        for alert in &judged.alerts {
+            say(&format!("ALERT {}", alert.text));
+            self.receivers.send(alert);
+        }
+        self.receivers.note(&judged.states);
+        self.receivers.finish();
+        Ok(())
+    }
 }
 
 /// The matrix of the latest kept run of each path.

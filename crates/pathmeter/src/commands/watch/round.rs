@@ -74,6 +74,10 @@ impl Round {
         self.exit
     }
 
+    pub(super) fn kind(&self) -> &str {
+        &self.begun.kind
+    }
+
     pub(super) fn target(&self) -> &str {
         &self.begun.target
     }

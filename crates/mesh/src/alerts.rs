@@ -1,0 +1,298 @@
+//! What is reported of the paths of a mesh: a change that more than one run confirms, once.
+
+use alert::metrics::PathState;
+use alert::reach::{Attempt, Reach, change};
+use alert::{Alert, Word};
+use fleet::job::{End, run_name};
+use fleet::mesh::{MeshPlan, PlannedRun};
+use fleet::results::Results;
+use model::mesh::{CellState, MeshCell, MeshReport, ends};
+use model::stats::compare::Rules;
+use model::time::WallTime;
+use report::format::trend::Trends;
+use store::{Filter, Store, StoreError};
+
+/// The kept runs of a mesh, judged.
+#[derive(Debug)]
+pub struct Judge {
+    store: Store,
+    label: String,
+}
+
+/// What a judge found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// What is to be reported now. It is noted as reported.
+    pub alerts: Vec<Alert>,
+    /// How every path stands.
+    pub states: Vec<PathState>,
+}
+
+impl Judge {
+    /// Of the runs with this label.
+    #[must_use]
+    pub fn new(store: Store, label: impl Into<String>) -> Judge {
+        Judge { store, label: label.into() }
+    }
+
+    /// Those runs of a plan that are to be measured again before anybody is told: paths that failed and were not known to, and
+    /// those whose newest figure would be a change if it stayed. `attempt` names the new runs.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn again(&self, plan: &MeshPlan, results: &Results, attempt: u32) -> Result<MeshPlan, StoreError> {
+        let mut again = MeshPlan { grace: plan.grace, ..MeshPlan::default() };
+        for round in &plan.rounds {
+            let runs = self.suspicious(round, results, attempt)?;
+            again.rounds.extend((!runs.is_empty()).then_some(runs));
+        }
+        again.background = self.suspicious(&plan.background, results, attempt)?;
+        Ok(again)
+    }
+
+    fn suspicious(
+        &self,
+        runs: &[PlannedRun],
+        results: &Results,
+        attempt: u32,
+    ) -> Result<Vec<PlannedRun>, StoreError> {
+        let mut again = Vec::new();
+        for run in runs {
+            let Some(outcome) = results.outcomes.get(&run.job.run) else { continue };
+            let Some((kind, target)) = run.job.title.split_once(' ').filter(|(_, path)| ends(path).is_some())
+            else {
+                continue;
+            };
+            let is_suspicious = match &outcome.end {
+                End::Void { .. } => false,
+                End::Failed { .. } => {
+                    self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name())
+                }
+                End::Done { .. } => {
+                    self.trends(target, kind)?.series.iter().any(|series| series.is_suspicious)
+                }
+            };
+            if is_suspicious {
+                let mut run = run.clone();
+                run.job.run = run_name(&[&run.job.run, "again", &attempt.to_string()]);
+                again.push(run);
+            }
+        }
+        Ok(again)
+    }
+
+    /// What is to be reported of a mesh that was measured, and how its paths stand.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn judge(&self, report: &MeshReport, results: &Results) -> Result<Judged, StoreError> {
+        let mut judged = Judged::default();
+        // Packet sizes of both directions are one run.
+        let own = report.cells.iter().filter(|cell| cell.path() == cell.target && !cell.run.is_empty());
+        for cell in own {
+            self.reach(cell, &mut judged)?;
+            let trends = self.trends(&cell.target, &cell.test)?;
+            for alert in Alert::of_trends(&trends, |run| results.outcomes.contains_key(run)) {
+                self.report(alert, &mut judged)?;
+            }
+            judged.states.extend(trends.series.iter().map(|series| PathState {
+                figure: series.figure.clone(),
+                ..state(cell, "worse", series.is_worse)
+            }));
+        }
+        Ok(judged)
+    }
+
+    fn reach(&self, cell: &MeshCell, judged: &mut Judged) -> Result<(), StoreError> {
+        let reason = || cell.reason.clone().unwrap_or_else(|| "no reason is known".to_owned());
+        let reach = match cell.state {
+            CellState::Done => Reach::Measured,
+            CellState::Failed => Reach::Failed(reason()),
+            CellState::Missed => Reach::Silent(reason()),
+            // It was measured, and says nothing.
+            CellState::Void => return Ok(()),
+        };
+        let attempt = Attempt { target: &cell.target, kind: &cell.test, run: &cell.run };
+        let reported = self.reported(&cell.target, &cell.test)?;
+        if let Some(alert) = change(reported.as_deref(), attempt, &reach) {
+            self.report(alert, judged)?;
+        }
+        judged.states.push(state(cell, Word::Unreachable.name(), cell.state == CellState::Failed));
+        judged.states.push(state(cell, Word::Silent.name(), cell.state == CellState::Missed));
+        Ok(())
+    }
+
+    /// Once, also by a coordinator that was killed after the run was kept.
+    fn report(&self, alert: Alert, judged: &mut Judged) -> Result<(), StoreError> {
+        if self.store.alert(&alert.run, &alert.figure, alert.word.name())? {
+            judged.alerts.push(alert);
+        }
+        Ok(())
+    }
+
+    fn reported(&self, target: &str, kind: &str) -> Result<Option<String>, StoreError> {
+        self.store.last_alert(target, kind, &self.label, "")
+    }
+
+    fn trends(&self, target: &str, kind: &str) -> Result<Trends, StoreError> {
+        let filter = Filter {
+            target: Some(target.to_owned()),
+            kind: Some(kind.to_owned()),
+            label: Some(self.label.clone()),
+            limit: Some(LOOKED_BACK),
+            ..Filter::default()
+        };
+        let marks: Vec<(WallTime, String)> =
+            self.store.marks(target)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
+        Ok(Trends::of(target, &self.store.series(&filter)?, &marks, Rules::new(true)))
+    }
+}
+
+fn state(cell: &MeshCell, alert: &'static str, is_active: bool) -> PathState {
+    let (target, kind) = (cell.target.clone(), cell.test.clone());
+    PathState { target, kind, figure: String::new(), alert, is_active }
+}
+
+/// Attempts beside the first one, before a change is told: two more confirm it.
+pub const AGAIN: u32 = 2;
+/// Runs that a trend is made of.
+const LOOKED_BACK: u64 = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::MeshJob;
+    use crate::keep::keep;
+    use crate::matrix::report_of_results;
+    use crate::outcomes::{done, failed, latency, missed, outcome};
+    use fleet::job::{AgentJob, Outcome};
+    use fleet::lease::Class;
+    use model::units::Nanos;
+
+    /// A store and its judge, night after night.
+    struct Nights {
+        _folder: tempfile::TempDir,
+        store: Store,
+        judge: Judge,
+        count: u64,
+    }
+
+    impl Nights {
+        fn new() -> Nights {
+            let folder = tempfile::tempdir().expect("a folder");
+            let open = || Store::open(folder.path().join("runs.db").as_path()).expect("usable");
+            let (store, judge) = (open(), Judge::new(open(), "mesh"));
+            Nights { _folder: folder, store, judge, count: 0 }
+        }
+
+        /// The runs of a night, and the words that are told after it.
+        fn night(&mut self, ends: &[Option<End>]) -> Vec<String> {
+            let job = latency("ams", "fra");
+            let mut results = Results::default();
+            for end in ends {
+                self.count += 1;
+                let run = self.count.to_string();
+                let Some(end) = end else {
+                    let row = missed(&job.title());
+                    let begun = store::Begun {
+                        id: run.clone(),
+                        kind: "latency".into(),
+                        target: "ams -> fra".into(),
+                        label: "mesh".into(),
+                        started: WallTime(1_790_000_000_000_000_000 + self.count),
+                    };
+                    self.store.expect(&begun).expect("kept");
+                    results.missed.insert(run, row);
+                    continue;
+                };
+                let one = outcome(&run, &job.title(), end.clone());
+                let one = Outcome { started: WallTime(one.started.0 + self.count), ..one };
+                keep(&self.store, &one, "mesh").expect("kept");
+                results.outcomes.insert(run, one);
+            }
+            let report = report_of_results("night", &results, Vec::new());
+            let judged = self.judge.judge(&report, &results).expect("usable");
+            let again = self.judge.judge(&report, &results).expect("usable");
+            assert!(again.alerts.is_empty(), "the same night again tells nothing: {again:?}");
+            let told = judged.alerts.iter().map(|alert| format!("{} {}", alert.word.name(), alert.figure));
+            told.map(|words| words.trim().to_owned()).collect()
+        }
+    }
+
+    fn took(time: u64) -> Option<End> {
+        Some(End::Done { body: done(&latency("ams", "fra"), time) })
+    }
+
+    fn refused() -> Option<End> {
+        Some(End::Failed { reason: "no route".into() })
+    }
+
+    #[test]
+    fn failure_silence_and_recovery_are_told_once_each() {
+        let mut nights = Nights::new();
+        assert!(nights.night(&[took(1_000)]).is_empty());
+        assert_eq!(nights.night(&[refused(), refused()]), ["unreachable"]);
+        assert!(nights.night(&[refused()]).is_empty(), "it is known");
+        assert_eq!(nights.night(&[took(1_000)]), ["reachable"]);
+        // One failure and a second attempt that goes well is no alarm.
+        assert!(nights.night(&[refused(), took(1_000)]).is_empty());
+        assert_eq!(nights.night(&[None]), ["silent"]);
+        assert!(nights.night(&[None]).is_empty());
+        assert_eq!(nights.night(&[took(1_000)]), ["reachable"]);
+        let lapsed = End::Void { reason: "lease lost".into(), body: done(&latency("ams", "fra"), 1) };
+        assert!(nights.night(&[Some(lapsed)]).is_empty(), "what is void says nothing");
+    }
+
+    #[test]
+    fn a_figure_that_three_runs_confirm_is_told_and_its_recovery_too() {
+        let mut nights = Nights::new();
+        for night in 0..10 {
+            assert!(nights.night(&[took(1_000_000 + night % 3 * 1_000)]).is_empty());
+        }
+        let times = |of: u64| (0..6).map(|step| took(of + step % 3 * 1_000)).collect::<Vec<_>>();
+        let worse = nights.night(&times(9_000_000));
+        assert!(worse.contains(&"worse rtt.p50".to_owned()), "{worse:?}");
+        assert!(!nights.night(&[took(9_000_000)]).contains(&"worse rtt.p50".to_owned()), "it is known");
+        let back = nights.night(&times(1_000_000));
+        assert!(back.contains(&"recovered rtt.p50".to_owned()), "{back:?}");
+    }
+
+    fn plan(run: &str, job: &MeshJob) -> MeshPlan {
+        let job = AgentJob {
+            run: run.into(),
+            title: job.title(),
+            class: Class::Normal,
+            resources: Vec::new(),
+            group: String::new(),
+            span: Nanos::from_secs(1),
+            deadline: WallTime(0),
+            body: String::new(),
+        };
+        MeshPlan { rounds: vec![vec![PlannedRun { agent: "ams".into(), job }]], ..MeshPlan::default() }
+    }
+
+    #[test]
+    fn what_fails_or_stands_out_is_measured_again_under_a_new_name() {
+        let mut nights = Nights::new();
+        let job = latency("ams", "fra");
+        let again = |nights: &Nights, end: Outcome| {
+            let results = Results { outcomes: [("1".to_owned(), end)].into(), ..Results::default() };
+            let again = nights.judge.again(&plan("1", &job), &results, 1).expect("usable");
+            again.rounds.concat().into_iter().map(|run| run.job.run).collect::<Vec<_>>()
+        };
+        let first = again(&nights, failed("1", &job.title()));
+        assert!(first.len() == 1 && first[0] != "1", "{first:?}");
+        nights.night(&[refused(), refused()]);
+        assert!(
+            again(&nights, failed("1", &job.title())).is_empty(),
+            "what is known to fail is not tried again"
+        );
+        let good = || outcome("1", &job.title(), took(1_000_000).expect("an end"));
+        for night in 0..10 {
+            nights.night(&[took(1_000_000 + night % 3 * 1_000)]);
+        }
+        assert!(again(&nights, good()).is_empty());
+        nights.night(&[took(9_000_000)]);
+        assert_eq!(again(&nights, good()).len(), 1, "the newest run stands out");
+    }
+}
