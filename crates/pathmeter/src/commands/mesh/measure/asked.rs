@@ -21,7 +21,8 @@ pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), 
     }
     #[cfg(feature = "store")]
     if args.together && args.save {
-        let what = "--together with --save: pairs that start together are one run, which no mesh's label holds";
+        let what =
+            "--together with --save: pairs that start together are one run, which no mesh's label holds";
         return Err(Failure::usage(what, "write it with --json -o FILE"));
     }
     let asked = MeshRequest {
