@@ -179,6 +179,17 @@ fn pairs_that_start_together_are_one_measurement() {
     assert!(ended.stdout.contains("VOID") && ended.stdout.contains("token"), "{}", ended.stdout);
 }
 
+/// From agent to agent, from an agent to a server of iPerf3, and from this host.
+fn plan_over_agents(iperf3: &str, native: &str) -> String {
+    format!(
+        "title = \"Agents\"\nrepetitions = 2\n[paths.fra-ams]\nagent = \"fra\"\nto-agent = \"ams\"\n\
+         [paths.foreign]\nagent = \"ams\"\nto = \"127.0.0.1:{iperf3}\"\n[paths.here]\nto = \"127.0.0.1:{native}\"\n\
+         [[tests]]\ntest = \"throughput\"\npaths = [\"foreign\"]\nprotocol = \"iperf3\"\nbytes = \"10MB\"\n\
+         [[tests]]\ntest = \"latency\"\npaths = [\"fra-ams\", \"here\"]\nsize = [64, 1400]\ncount = 200\n\
+         expect = \"rtt.p50<10s\"\n"
+    )
+}
+
 /// Paths from agent to agent and from an agent to a host by a foreign protocol, in one plan beside a path of this host.
 #[test]
 fn a_plan_over_agents() {
@@ -191,13 +202,7 @@ fn a_plan_over_agents() {
     let (iperf3, native) = (free_port().to_string(), free_port().to_string());
     let foreign = start(&["serve", "--bind", "127.0.0.1", "-p", &native, &format!("--iperf3={iperf3}")]);
     foreign.wait_for(&iperf3);
-    let right = format!(
-        "title = \"Agents\"\nrepetitions = 2\n[paths.fra-ams]\nagent = \"fra\"\nto-agent = \"ams\"\n\
-         [paths.foreign]\nagent = \"ams\"\nto = \"127.0.0.1:{iperf3}\"\n[paths.here]\nto = \"127.0.0.1:{native}\"\n\
-         [[tests]]\ntest = \"throughput\"\npaths = [\"foreign\"]\nprotocol = \"iperf3\"\nbytes = \"10MB\"\n\
-         [[tests]]\ntest = \"latency\"\npaths = [\"fra-ams\", \"here\"]\nsize = [64, 1400]\ncount = 200\n\
-         expect = \"rtt.p50<10s\"\n"
-    );
+    let right = plan_over_agents(&iperf3, &native);
     let plan = scratch.file("agents.toml", Some(&right));
     let report = mesh.run(&["plan", "run", &plan, "--json"]).code(0).json();
     let rows = report["rows"].as_array().unwrap();
