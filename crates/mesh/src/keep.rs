@@ -42,6 +42,14 @@ impl Sink for KeptResults {
         self.file.store(outcome)
     }
 
+    fn awaits(&self, run: &str) -> bool {
+        self.file.awaits(run)
+    }
+
+    fn begins(&mut self, due: WallTime) -> std::result::Result<(), String> {
+        self.file.begins(due)
+    }
+
     /// A row without a result, which a late one fills.
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
         let begun = begun(run, &row.title, row.due, &self.label);
