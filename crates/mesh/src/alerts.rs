@@ -65,8 +65,9 @@ impl Judge {
             };
             let is_suspicious = match &outcome.end {
                 End::Void { .. } => false,
+                // Two attempts confirm it.
                 End::Failed { .. } => {
-                    self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name())
+                    attempt == 1 && self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name())
                 }
                 End::Done { .. } => {
                     self.trends(target, kind)?.series.iter().any(|series| series.is_suspicious)

@@ -2,6 +2,7 @@
 
 use crate::job::{JobResult, MeshJob, MeshTest};
 use fleet::job::{End, Outcome};
+use fleet::mesh::MeshPlan;
 use fleet::results::Results;
 use model::finding::Status;
 use model::history::{Headline, Measured};
@@ -29,6 +30,20 @@ pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> M
         notes,
         ..report_of_cells(cells)
     }
+}
+
+/// The results of these runs alone: a coordinator takes what another one left, too.
+#[must_use]
+pub fn results_of_runs(mut results: Results, runs: &HashSet<String>) -> Results {
+    results.outcomes.retain(|run, _| runs.contains(run));
+    results.missed.retain(|run, _| runs.contains(run));
+    results
+}
+
+/// The names of a plan's runs.
+#[must_use]
+pub fn runs_of_plan(plan: &MeshPlan) -> HashSet<String> {
+    plan.rounds.iter().flatten().chain(&plan.background).map(|run| run.job.run.clone()).collect()
 }
 
 /// Of each path and test the latest: a path that was measured again is what it was then.

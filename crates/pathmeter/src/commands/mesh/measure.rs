@@ -15,11 +15,11 @@ use fleet::mesh::{MeshPlan, RunRequest, Site};
 use fleet::results::{ResultFile, Results};
 use fleet::setup::COORDINATOR;
 use mesh::job::{MeshJob, MeshTest};
-use mesh::matrix::report_of_results;
+use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
 use model::mesh::MeshReport;
 use model::units::Nanos;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 
 /// The agents, with what they report of themselves.
@@ -45,12 +45,17 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let mut sink: Box<dyn Sink> = Box::new(file);
     #[cfg(feature = "store")]
     let alerts = super::kept::Alerts::of(args)?;
-    carry_out(&nats, plan.clone(), &mut *sink, &interrupt)?;
+    let mut runs = HashSet::new();
+    let mut carry_out = |plan: MeshPlan| {
+        runs.extend(runs_of_plan(&plan));
+        carry_out(&nats, plan, &mut *sink, &interrupt)
+    };
+    carry_out(plan.clone())?;
     #[cfg(feature = "store")]
     if let Some(alerts) = &alerts {
-        alerts.again(&plan, &mut |plan| carry_out(&nats, plan, &mut *sink, &interrupt))?;
+        alerts.again(&plan, &mut carry_out)?;
     }
-    let results = Results::read(&args.results).map_err(failed)?;
+    let results = results_of_runs(Results::read(&args.results).map_err(failed)?, &runs);
     let report =
         report_of_results(&name, &results, unreachable.iter().map(|pair| neither_listens(pair)).collect());
     #[cfg(feature = "store")]
