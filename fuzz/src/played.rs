@@ -126,7 +126,8 @@ impl Work for Played<'_> {
             WorkRequest::RoundTrips(round_trips::Request::Count) => &[Due::Reflected],
             WorkRequest::Probes(probes::Request::Send { .. })
             | WorkRequest::RoundTrips(round_trips::Request::Reflect(_))
-            | WorkRequest::Frames(_) => &[],
+            | WorkRequest::Frames(_)
+            | WorkRequest::InBand(_) => &[],
         };
         self.later(now, who, due);
         None

@@ -1,13 +1,17 @@
-//! The command line of pathmeter: what a user types ([`Cli`]), what the configuration file adds ([`config`]), and what the engine
-//! is thereby asked for ([`request`]). Nothing is measured and nothing printed here.
+//! The command line of pathmeter: what a user types ([`Cli`]), what the configuration file adds ([`config`]), what the engine is
+//! thereby asked for ([`request`]), and the exit codes. Manual pages and completions are made of it. Nothing is measured and
+//! nothing printed here.
 
 #[expect(
     missing_docs,
     reason = "a comment here is help that users read; groups of options are described by their types"
 )]
 pub mod arguments;
+pub mod completions;
 pub mod config;
+pub mod exit;
 pub mod files;
+pub mod man;
 pub mod request;
 
 pub use arguments::*;

@@ -3,12 +3,16 @@
 
 #[cfg(feature = "device")]
 mod device;
+mod expectations;
 mod frames;
 mod hops;
 mod latency;
+mod line_rate;
 mod mtu;
 mod throughput;
 mod transfer;
+
+pub use expectations::{EXPECT_OF_RUN, answered, expectations, parse_expectations};
 
 use crate::arguments::{MeasureArgs, OriginArgs, TargetArgs};
 use engine::error::{Failure, Result};

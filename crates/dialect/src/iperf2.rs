@@ -13,8 +13,8 @@ pub use run::run;
 
 use super::getopt::{self, Misspelt, Word};
 use engine::work::iperf2::Extras;
-use model::plan::{TestSpec, Transport};
-use model::units::{Bytes, Nanos};
+use model::plan::{Directions, TestSpec, Transport};
+use model::units::{BitRate, Bytes, Nanos};
 use report::format::iperf2::Exclude;
 use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
@@ -122,6 +122,13 @@ pub(crate) struct Client {
     pub(crate) burst_size: Option<u64>,
     /// `-F`, or `-I`: what is sent.
     pub(crate) file: Option<PathBuf>,
+    /// `--fq-rate-step`, and how often it is taken.
+    rate_step: Option<BitRate>,
+    rate_step_interval: Option<Nanos>,
+    /// `--working-load`: where to, and in how many streams. A server of UDP takes TCP, too, then.
+    pub(crate) load: Option<(Directions, u32)>,
+    /// `--working-load-cca`.
+    pub(crate) load_congestion: Option<String>,
 }
 
 /// `--bounceback` and what goes with it.
@@ -137,6 +144,10 @@ pub(crate) struct Bounceback {
     pub(crate) quick_ack: bool,
     /// Bytes of a reply, where they are not those of a request.
     pub(crate) reply: Option<u32>,
+    /// The round trips begin so long after the working load.
+    pub(crate) delay: Nanos,
+    /// Both clocks are right: the ways there and back are told, too (`--trip-times`).
+    pub(crate) trip_times: bool,
 }
 
 /// Options of a server.
@@ -149,6 +160,8 @@ pub(crate) struct Server {
     pub(crate) one_at_a_time: bool,
     /// `-P`: end after so many clients.
     pub(crate) clients: Option<u32>,
+    /// `--test-exchange-timeout`.
+    pub(crate) patience: Option<Nanos>,
 }
 
 impl Default for Both {
@@ -193,13 +206,25 @@ impl Default for Client {
             burst_period: None,
             burst_size: None,
             file: None,
+            rate_step: None,
+            rate_step_interval: None,
+            load: None,
+            load_congestion: None,
         }
     }
 }
 
 impl Default for Bounceback {
     fn default() -> Bounceback {
-        Bounceback { count: 10, period: 1.0, hold: 0, quick_ack: true, reply: None }
+        Bounceback {
+            count: 10,
+            period: 1.0,
+            hold: 0,
+            quick_ack: true,
+            reply: None,
+            delay: Nanos::ZERO,
+            trip_times: false,
+        }
     }
 }
 

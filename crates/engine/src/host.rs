@@ -2,6 +2,7 @@
 
 pub mod address;
 pub mod capture;
+pub mod doctor;
 pub mod guard;
 pub mod host_port;
 pub mod interrupt;

@@ -17,7 +17,7 @@ use crate::error::{Context, Failure, Result};
 use crate::host::interrupt::Interrupt;
 use crate::session::listener::Listener;
 use crate::session::notes::Note;
-use crate::session::protocol::Protocol;
+use crate::session::protocol::{Name, Protocol};
 use crate::session::tls::{ServerTls, hex};
 use crate::work::dut::remote::offers::Offers;
 use crate::work::dut::spec::PortSpec;
@@ -30,9 +30,9 @@ use crate::work::observer::{self, Observer};
 use dialogues::{DEFAULT_TESTS, Ports};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
-use model::plan::{LocalOptions, ProtocolName};
+use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
-use sockets::{datagrams, listen};
+use sockets::{datagrams, listen, listen_multipath};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use wire::sockperf::{MAX_TCP_LEN, Responder};
@@ -236,32 +236,32 @@ impl Server {
         if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
             lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
         }
+        let listed = |name: Name| Protocol::of(name).listed();
         let mut listens =
             |socket: SocketAddr, what: &str| lines.push(format!("listening on {socket} {what}"));
         if let Some((_, groups)) = &sockets.sockperf {
-            groups
-                .last()
-                .map_or(Ok(()), |own| own.local_addr().map(|at| listens(at, "(TCP and UDP), SockPerf")))?;
+            let own = groups.last().map(UdpSocket::local_addr).transpose()?;
+            own.iter().for_each(|at| listens(*at, &listed(Name::Sockperf)));
         }
         if let Some(socket) = &sockets.stamp {
             let mode = if config.stamp_key.is_some() { "authenticated" } else { "open" };
             let counting = if config.stamp_stateless { "stateless" } else { "stateful" };
-            listens(socket.local_addr()?, &format!("(UDP), STAMP, {mode}, {counting}"));
+            listens(socket.local_addr()?, &format!("{}, {mode}, {counting}", listed(Name::Stamp)));
         }
         if let Some(listener) = &sockets.twamp {
-            listens(listener.local_addr()?, "(TCP; tests on UDP ports of their own), TWAMP, unauthenticated");
+            listens(listener.local_addr()?, &format!("{}, unauthenticated", listed(Name::Twamp)));
         }
         if let Some(listener) = &sockets.http {
-            listens(listener.local_addr()?, "(TCP), HTTP: GET /bytes/10M, PUT /");
+            listens(listener.local_addr()?, &format!("{}: GET /bytes/10M, PUT /", listed(Name::Http)));
         }
         if let Some((listener, _)) = &sockets.iperf2 {
-            listens(listener.local_addr()?, "(TCP and UDP), iPerf2");
+            listens(listener.local_addr()?, &listed(Name::Iperf2));
         }
         for listener in &sockets.native {
-            listens(listener.local_addr()?, "(TCP and UDP), pathmeter's own protocol");
+            listens(listener.local_addr()?, &listed(Name::Native));
         }
         if let Some(listener) = &sockets.iperf3 {
-            listens(listener.local_addr()?, "(TCP and UDP), iPerf3");
+            listens(listener.local_addr()?, &listed(Name::Iperf3));
         }
         for port in &config.frames_ports {
             lines.push(format!(
@@ -287,22 +287,31 @@ impl Server {
         });
         let said = |is: bool, line: &str| is.then(|| line.to_owned());
         let has_iperf2 = config.iperf2.is_some();
-        let has_echo = config.sockperf.is_some() || config.stamp.is_some() || config.twamp.is_some();
-        let lines = [
-            fingerprint,
-            longest,
-            said(self.beyond && !has_token, OPEN_TO_ALL),
-            said(has_token && config.iperf3.is_some(), &unprotected(ProtocolName::Iperf3)),
-            said(has_token && has_iperf2, &unprotected(ProtocolName::Iperf2)),
-            said(
-                has_token && config.http.is_some(),
-                "the token does not protect the HTTP port: everyone may transfer there",
-            ),
+        let served = self.served();
+        let has_echo = served.iter().any(|protocol| !protocol.has_limits);
+        let unprotected = served.iter().filter(|_| has_token).filter_map(|protocol| protocol.warning());
+        let first = [fingerprint, longest, said(self.beyond && !has_token, OPEN_TO_ALL)];
+        let last = [
             said(has_iperf2 && config.iperf2_udp_reverse, REFLECTS),
             said(has_iperf2 && !config.iperf2_udp_reverse, REFLECTS_NOT),
             said(limited && has_echo, NOT_LIMITED),
         ];
-        lines.into_iter().flatten().collect()
+        let (first, last) = (first.into_iter().flatten(), last.into_iter().flatten());
+        first.chain(unprotected).chain(last).collect()
+    }
+
+    /// The protocols that it speaks beside its own.
+    fn served(&self) -> Vec<&'static Protocol> {
+        let config = &self.config;
+        let ports = [
+            (config.iperf3, Name::Iperf3),
+            (config.iperf2, Name::Iperf2),
+            (config.http, Name::Http),
+            (config.sockperf, Name::Sockperf),
+            (config.stamp, Name::Stamp),
+            (config.twamp, Name::Twamp),
+        ];
+        ports.into_iter().filter_map(|(port, name)| port.map(|_| Protocol::of(name))).collect()
     }
 }
 
@@ -323,7 +332,7 @@ impl Sockets {
         }
         Ok(Sockets {
             native,
-            iperf3: config.iperf3.map(|port| listen(bind, port)).transpose()?,
+            iperf3: config.iperf3.map(|port| listen_multipath(bind, port)).transpose()?,
             iperf2: config
                 .iperf2
                 .map(|port| {
@@ -405,20 +414,13 @@ fn iperf2_config(
         policy: open.clone(),
         max_tests: config.max_tests,
         unverified: config.iperf2_udp_reverse,
+        patience: None,
         tests: config.one_off.then_some(1),
         time: None,
         key: None,
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
         observer: observer.clone(),
     }
-}
-
-/// That the token is not asked for where this protocol is served.
-fn unprotected(name: ProtocolName) -> String {
-    format!(
-        "the token does not protect the {} port: that protocol has no such thing",
-        Protocol::of(name).title
-    )
 }
 
 /// Other hosts can reach it.

@@ -187,7 +187,7 @@ const SHORT: &[(&str, &str)] = &[
     ("udp-fragmented", "The datagrams were sent in fragments"),
     ("service-limit", "The service answers small datagrams only"),
     ("outage", "The path was down for a while"),
-    ("receiver-buffer-loss", "The receiving socket dropped datagrams"),
+    ("receiver-buffer-loss", "The receiver dropped datagrams"),
     ("path-loss", "The path lost packets"),
     ("loss-from-hop", "Packets are lost on the path"),
     ("route-changed", "The route changed during the test"),

@@ -1,6 +1,7 @@
 //! What `pathmeter lab run` does: builds topologies, starts programs in their nodes (our own as any other), reads what these
 //! print, and judges and compares it. It knows our program by its command line and its documents alone.
 
+pub mod catalogue;
 mod execute;
 mod inside;
 mod judge;
@@ -10,6 +11,7 @@ mod path;
 mod plan;
 mod progress;
 mod real_frames;
+pub mod refusal;
 mod seen;
 mod site;
 mod tap;

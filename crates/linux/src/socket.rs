@@ -210,6 +210,13 @@ pub fn with_flow_label(address: SocketAddrV6, label: u32) -> SocketAddrV6 {
     SocketAddrV6::new(*address.ip(), address.port(), (label & 0xf_ffff).to_be(), address.scope_id())
 }
 
+/// Has this kernel Multipath TCP (`CONFIG_MPTCP`, and `net.mptcp.enabled`)?
+#[must_use]
+pub fn has_mptcp() -> bool {
+    let any = SocketAddr::from(([0, 0, 0, 0], 0));
+    open(any, SocketType::STREAM, SocketFlags::NONBLOCK, Some(ipproto::MPTCP)).is_ok()
+}
+
 fn open_tcp(address: SocketAddr, options: &TcpOptions) -> Result<OwnedFd> {
     let protocol = options.mptcp.then_some(ipproto::MPTCP);
     let name = if options.mptcp { "mptcp" } else { "tcp" };

@@ -2,6 +2,7 @@
 
 pub mod bidi;
 pub mod cpus;
+pub mod doctor;
 pub mod dut;
 pub mod event;
 pub mod expectation;
@@ -13,6 +14,7 @@ pub mod hops;
 pub mod host;
 pub mod lab;
 pub mod latency;
+pub mod line_rate;
 pub mod marks;
 pub mod mesh;
 pub mod packets;

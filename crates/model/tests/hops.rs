@@ -210,6 +210,27 @@ fn flows_of_unequal_length_end_where_each_does() {
     assert_eq!(found.far_counted().map(|counted| (counted.sent, counted.answered)), Some((10, 10)));
 }
 
+/// The far end answers a probe in a hundred milliseconds: some flows meet it at its own hop, others only behind it.
+#[test]
+fn a_far_end_that_limits_its_answers_is_no_further_away() {
+    for distance in [1, 3] {
+        let mut world = World::new(line(distance), 1);
+        world.nodes[usize::from(distance) - 1].limit = Some((1, Nanos::from_millis(100)));
+        let found = trace(&mut World::new(world.nodes, 1), schedule(10, 4, 20));
+        assert_eq!(
+            (found.end, found.hops.len()),
+            (HopsEnd::Reached, usize::from(distance)),
+            "{:?}",
+            found.flows
+        );
+        assert!(
+            found.flows.iter().all(|flow| flow.reached_at.is_none_or(|at| at == distance)),
+            "{:?}",
+            found.flows
+        );
+    }
+}
+
 #[test]
 fn a_limit_is_told_from_loss_and_what_is_not_told_is_open() {
     let with = |answered: u32, probes: u32| {

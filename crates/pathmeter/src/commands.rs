@@ -39,9 +39,6 @@ mod region;
 pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
-mod rolling;
-#[cfg(test)]
-mod schemas;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod set;

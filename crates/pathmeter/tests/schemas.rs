@@ -1,9 +1,13 @@
 //! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
 
 use insight::{analysis::Analysis, run_of_events};
+#[cfg(feature = "lab")]
+use lab_run::catalogue::{Row, TopologyDocument};
+use model::doctor::Check;
 use model::dut::{BenchmarkPlan, DutReport};
 use model::experiment::{Experiment, Outline};
 use model::history::Entry;
+use model::line_rate::LineRate;
 use model::mesh::MeshReport;
 use model::{lab::LabReport, plan::Plan, run::Run};
 use report::document::{Published, PublishedEvent, PublishedPlan, UNITS};
@@ -31,6 +35,12 @@ fn published_schemas_are_those_of_the_code() {
         ("comparison", schema_for!(Compared)),
         ("history", schema_for!(Vec<Published<Entry>>)),
         ("trend", schema_for!(Trends)),
+        ("doctor", schema_for!(Vec<Check>)),
+        ("linerate", schema_for!(LineRate)),
+        #[cfg(feature = "lab")]
+        ("lab-list", schema_for!(Vec<Row>)),
+        #[cfg(feature = "lab")]
+        ("lab-show", schema_for!(TopologyDocument<'static>)),
     ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));

@@ -4,6 +4,7 @@ pub mod analysis;
 mod brief;
 pub mod compared;
 mod csv;
+pub mod doctor;
 mod experiment;
 mod fingerprint;
 pub mod frames;
@@ -16,12 +17,14 @@ pub mod iperf3;
 mod json;
 mod junit;
 pub mod lab;
+mod line_rate;
 mod markdown;
 mod matrix;
 mod mesh;
 pub mod ndjson;
 pub mod prometheus;
 pub mod rfc2544;
+pub mod rolling;
 mod run;
 mod side_by_side;
 pub mod sockperf;
@@ -137,8 +140,8 @@ pub fn render(document: &dyn Document, format: &Format, style: &Style) -> String
 }
 
 /// A table as text: columns set apart by two spaces, each line indented by two.
-pub fn text_table(table: &Table) -> String {
-    table::plain(&table.columns, &table.rows)
+pub fn text_table(table: &Table, style: &Style) -> String {
+    table::plain(&table.columns, &table.rows, style)
 }
 
 impl Default for &'static Format {

@@ -1,7 +1,7 @@
 //! The iPerf2 protocol, both roles: what `iperf` 2.0.5 to 2.2 speaks on its port.
 //!
 //! There is no control connection. Each TCP connection and each UDP flow is a test by itself, told apart and described
-//! by its first bytes; `-P` is many of them.
+//! by its first bytes; `-P` is many of them. Those of one client are one session without control bytes, [`Group`].
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | `bounceback` | round trips over TCP |
 //! | `spec` | requests and reports in the words of `model` |
 //! | `flow` | what the machines of one flow share: what happens, what is to be done |
-//! | `tcp_client`, `tcp_server`, `udp_client`, `udp_server` | the machines |
+//! | `tcp_client`, `tcp_server`, `udp_client`, `udp_server` | the machines of a flow |
+//! | `group` | the session: the flows of one client |
 //!
 //! This end writes as 2.1.8 does and reads every version.
 
@@ -24,6 +25,7 @@ mod fields;
 mod flags;
 mod flow;
 mod frames;
+mod group;
 mod report;
 mod request;
 mod spec;
@@ -32,15 +34,19 @@ mod tcp_server;
 mod udp_client;
 mod udp_server;
 
-pub use ack::{Ack, AckRead, AckTimes};
+pub use crate::work::in_band::{
+    Ack, AckTimes, Amount, Rate, Run, Sending, ServerReport, TransitReport, Version,
+};
+pub use ack::AckRead;
 pub use bounceback::{
-    Bounce, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, MIN_REPLY, bounce_options, is_bounceback,
+    BOUNCE_HEAD, Bounce, BounceRequest, Bouncer, DEFAULT_BOUNCE, MAX_BOUNCE, MIN_BOUNCE, MIN_REPLY,
+    is_bounceback,
 };
 pub use datagram::{DATAGRAM_LEN, Number, Numbered, is_wide, number, put_fin};
-pub use flow::{Flow, FlowInput, FlowOutput, Run, Sending, Told};
+pub use flow::{Flow, FlowInput, FlowOutput, Told};
 pub use frames::{BurstRecord, Fixed, FrameRecord, Frames};
-pub use report::{ServerReport, TransitReport};
-pub use request::{Amount, Header, Rate, Request, Shape, Traffic, Version};
+pub use group::Group;
+pub use request::{Header, Request, Shape, Traffic};
 pub use tcp_client::TcpClient;
 pub use tcp_server::TcpServer;
 pub use udp_client::UdpClient;

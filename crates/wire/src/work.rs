@@ -1,9 +1,11 @@
-//! What is done beside a dialogue: throughput, probes, round trips, frames. A session asks, and is told what came of it.
+//! What is done beside a dialogue: throughput, probes, round trips, frames, and flows that have no dialogue beside them. A
+//! session asks, and is told what came of it.
 //!
 //! Throughput, probes and round trips go over data flows of their own, which the client opens and the server waits for:
 //! that part is the same for all three.
 
 pub mod frames;
+pub mod in_band;
 pub mod probes;
 pub mod round_trips;
 pub mod throughput;
@@ -29,6 +31,8 @@ pub enum WorkRequest {
     RoundTrips(round_trips::Request),
     /// Frames of an interface.
     Frames(frames::PortOrder),
+    /// Flows that speak for themselves.
+    InBand(in_band::Request),
 }
 
 /// What came of it.
@@ -46,6 +50,8 @@ pub enum WorkReply {
     RoundTrips(round_trips::LatencySeen),
     /// Of an interface.
     Frames(frames::PortAnswer),
+    /// Of flows that speak for themselves.
+    InBand(in_band::Reply),
 }
 
 /// What flows are for.

@@ -1,15 +1,18 @@
 //! One world for the tests of every dialogue and for the fuzz targets: two machines of [`wire::Session`] on a virtual link, which
 //! brings control bytes late and in any portions, by a virtual clock. Nothing in it waits; a minute of test takes a millisecond.
 //!
-//! What an end asks for beside the dialogue is played by a [`Work`]; [`Flows`] plays the data of a throughput test. The world
+//! What an end asks for beside the dialogue is played by a [`Work`]: [`Flows`] the data of a throughput test, [`InBand`] flows that
+//! speak for themselves. The world
 //! holds every session to the rules: outputs end in a wait, a timer that comes early changes nothing, nothing follows `Close`,
 //! and an error comes once.
 
 mod end;
 mod flows;
+mod in_band;
 
 pub use end::End;
 pub use flows::{Flows, Moved};
+pub use in_band::{Did, Fate, InBand};
 
 use model::time::MonoTime;
 use model::units::Nanos;

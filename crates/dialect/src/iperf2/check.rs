@@ -49,8 +49,22 @@ fn client(line: &mut CommandLine) -> Result<(), Fault> {
         Some(&"-r") => Back::Tradeoff,
         _ => Back::FullDuplex,
     };
+    if let Some(bounceback) = &mut line.client.bounceback {
+        bounceback.trip_times = line.client.extras.trip_times;
+    }
     line.client.extras.key = line.both.key.as_ref().map(|key| key.clone().into_bytes());
     amount(line);
+    line.client.extras.rate_step = match (line.client.rate_step, line.client.rate_step_interval) {
+        (None, None) => None,
+        _ if line.client.test.fq_rate.is_none() => {
+            return Err(Fault::parameter(
+                "--fq-rate-step and its interval need --fq-rate, from which they step",
+            ));
+        }
+        (step, interval) => {
+            Some((step.unwrap_or(BitRate(1_000_000)), interval.unwrap_or(Nanos::from_secs(1))))
+        }
+    };
     exclusions(line)?;
     file(line)?;
     shape(line)?;
@@ -91,6 +105,12 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
             "option --burst-period not supported with -u UDP: use --isochronous",
         ),
         (client.gap.is_some() && client.rate_given, "options of --b and --ipg cannot be applied together"),
+        (udp && extras.unsent_limit.is_some(), "option --tcp-write-prefetch not supported with -u UDP"),
+        (!udp && extras.multicast_hops.is_some(), "option -T is of multicast, which needs -u UDP"),
+        (
+            client.bounceback.is_some_and(|b| b.delay > Nanos::ZERO) && client.load.is_none(),
+            "option --bounceback-txdelay is a delay after the begin of --working-load, which was not given",
+        ),
         (!udp && client.gap.is_some(), "option --ipg requires -u UDP"),
         (!udp && extras.no_fin, "option --no-udp-fin requires -u UDP"),
         (!udp && extras.packet_rate.is_some(), "units of pps not supported with TCP"),
@@ -103,12 +123,8 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
             "options of --burst-period and --isochronous cannot be applied together",
         ),
         (
-            client.bounceback.is_some() && special,
+            client.bounceback.is_some() && (!client.ways.is_empty() || client.frames.is_some()),
             "option --bounceback and those of other tests are mutually exclusive",
-        ),
-        (
-            client.bounceback.is_some() && test.streams > 1,
-            "--bounceback with -P is not served by pathmeter: start a client for each",
         ),
         (
             client.bounceback.is_some_and(|b| b.hold > 0),

@@ -1,11 +1,11 @@
 //! From a checked command line to what the engine and the output are told.
 
-use super::CommandLine;
 use super::check::TCP_LENGTH;
 use super::options::CONNECT_TIMEOUT;
+use super::{Client, CommandLine};
 use engine::error::Failure;
 use engine::host::address::{Family, lookup};
-use model::plan::{LocalOptions, Plan, ProtocolName, Target, Transport};
+use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::{Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,6 +19,14 @@ impl CommandLine {
         let host = self.client.host.clone().unwrap_or_default();
         let bind = self.bind_address()?;
         let address = lookup(&host, self.both.port, Family::of(self.both.ipv4, self.both.ipv6, bind))?;
+        let one_way = self.client.test.directions == Directions::Up;
+        if address.ip().is_multicast() && (self.client.test.transport == Transport::Tcp || !one_way) {
+            let advice = "give -u, and none of -R, -d, -r and --full-duplex";
+            return Err(Failure::usage(
+                format!("{host} is a multicast group, which takes UDP one way"),
+                advice,
+            ));
+        }
         let local = LocalOptions {
             bind,
             client_port: self.both.bind_port,
@@ -28,6 +36,23 @@ impl CommandLine {
         };
         let target = Target { host, address };
         Ok(Plan { target, protocol: ProtocolName::Iperf2, test: self.client.test.clone(), local })
+    }
+
+    /// The command line of the TCP streams beside the test.
+    pub(crate) fn working_load(&self) -> Option<CommandLine> {
+        let (directions, streams) = self.client.load?;
+        let test = TestSpec {
+            directions,
+            streams,
+            end: match self.client.test.end {
+                End::Bytes(_) | End::Blocks(_) => End::Time(DEFAULT_TIME),
+                time @ End::Time(_) => time,
+            },
+            congestion: self.client.load_congestion.clone(),
+            ..TestSpec::new(Transport::Tcp)
+        };
+        let client = Client { host: self.client.host.clone(), test, ..Client::default() };
+        Some(CommandLine { both: self.both.clone(), client, ..CommandLine::default() })
     }
 
     /// Choices of this end.
@@ -93,7 +118,7 @@ impl CommandLine {
     fn pace(&self, length: u32) -> Pace {
         let client = &self.client;
         if let Some(bounceback) = client.bounceback {
-            let super::Bounceback { count, period, hold, quick_ack, reply } = bounceback;
+            let super::Bounceback { count, period, hold, quick_ack, reply, .. } = bounceback;
             return Pace::Bounce(Bouncing { size: length, reply, count, period, hold, quick_ack });
         }
         if let Some((rate, mean, deviation)) = client.frames {
@@ -119,5 +144,7 @@ impl CommandLine {
     }
 }
 
+/// Of a load beside a test of an amount.
+const DEFAULT_TIME: Nanos = Nanos::from_secs(10);
 /// iPerf2's default length of a request of `--bounceback`.
 const BOUNCE_LENGTH: u32 = 100;

@@ -44,9 +44,6 @@ fn authentication(line: &CommandLine) -> Result<(), Fault> {
 fn client(line: &mut CommandLine) -> Result<(), Fault> {
     let (asked_timeout, client) = (line.both.receive_timeout.is_some(), &mut line.client);
     let test = &mut client.test;
-    if line.server.asked && test.mptcp {
-        return Err(Fault::not_served("-m/--mptcp of a server", "its clients get plain TCP; leave it out"));
-    }
     test.mptcp &= test.transport == Transport::Tcp;
     if let Some(file) = &line.both.file {
         if test.transport == Transport::Udp {

@@ -121,7 +121,6 @@ fn what_is_not_served_is_named() {
     for (line, said) in [
         ("-c h -X a", "-X/--xbind is not served by pathmeter: it is of SCTP alone"),
         ("-c h --nstreams 3", "--nstreams is not served by pathmeter: it is of SCTP alone"),
-        ("-s -m", "-m/--mptcp of a server is not served"),
         ("-c h -u -F file", "cannot transfer file using UDP"),
     ] {
         let fault = read(line).expect_err(line).to_string();

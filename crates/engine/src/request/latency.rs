@@ -9,6 +9,7 @@ use crate::error::{Failure, Result};
 use crate::host::host_port::HostPort;
 use crate::request::preflight;
 use crate::run::{LatencyWork, Plan};
+use crate::session::protocol::{Name, Protocol};
 use crate::work::latency::choose;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
@@ -18,7 +19,7 @@ use model::units::{Bytes, Nanos, PacketRate};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use wire::stamp::{self, Key};
-use wire::{iperf2, native, sockperf, twamp};
+use wire::{iperf2, sockperf, twamp};
 
 /// Round trips to hosts, over one way or several.
 #[derive(Clone, Debug)]
@@ -308,13 +309,14 @@ fn ways(asked: &Latency, host: &Host) -> Result<Vec<Way>, Failure> {
 }
 
 fn target(asked: &Latency, far: &HostPort, origin: Origin, host: &Host) -> Result<Target, Failure> {
-    let default = match asked.protocol {
-        LatencyProtocol::Native => native::PORT,
-        LatencyProtocol::Sockperf => sockperf::PORT,
-        LatencyProtocol::Stamp => stamp::PORT,
-        LatencyProtocol::Twamp => twamp::PORT,
-        LatencyProtocol::Iperf2 => iperf2::PORT,
-    };
+    let default = Protocol::of(match asked.protocol {
+        LatencyProtocol::Native => Name::Native,
+        LatencyProtocol::Sockperf => Name::Sockperf,
+        LatencyProtocol::Stamp => Name::Stamp,
+        LatencyProtocol::Twamp => Name::Twamp,
+        LatencyProtocol::Iperf2 => Name::Iperf2,
+    })
+    .port();
     let far = FarEnd { host: far.clone(), port: asked.port, origin };
     far.check()?;
     let target = far.target(default, host)?;

@@ -8,8 +8,9 @@ use crate::error::{Failure, Result};
 use crate::host::host_port::HostPort;
 use crate::request::preflight;
 use crate::run::{self, PairCount, PairsPlan};
-use crate::session::protocol::Protocol;
+use crate::session::protocol::{Protocol, Tests};
 use crate::work::throughput::flows::{paced_block, udp_payload};
+use crate::work::throughput::pacer::is_sent_singly;
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -128,11 +129,12 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
     check_link(asked.link)?;
     check::check(asked)?;
     let test = spec(asked);
-    let mut targets = vec![asked.far.target(Protocol::of(asked.protocol).port, host)?];
+    let port = Protocol::of(asked.protocol.into()).port();
+    let mut targets = vec![asked.far.target(port, host)?];
     for other in &asked.more {
         let other = FarEnd { host: other.clone(), ..asked.far.clone() };
         other.check()?;
-        targets.push(other.target(Protocol::of(asked.protocol).port, host)?);
+        targets.push(other.target(port, host)?);
     }
     let plan = |target| Plan { target, protocol: asked.protocol, test: test.clone(), local: local(asked) };
     Ok(targets.into_iter().map(plan).collect())
@@ -143,8 +145,13 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
         let address = plan.target.address;
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());
-        let most = Protocol::of(plan.protocol).largest_payload(address.ip());
+        let most = Tests::of(plan.protocol).largest_payload(address.ip());
         plan.test.length = fits.min(most);
+    }
+    // Both ends of iPerf3 send whole buffers with offload and a rate: where datagrams can be timed one by one, they are.
+    let test = &mut plan.test;
+    if plan.protocol == ProtocolName::Iperf3 && test.transport == Transport::Udp {
+        test.offload &= !test.bitrate.is_some_and(|rate| is_sent_singly(rate, test.length));
     }
     Ok(())
 }

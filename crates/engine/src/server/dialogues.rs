@@ -10,6 +10,7 @@ use crate::session::listener::{
     Accepted, FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, LEFT, Listener, Quota, Service, hear,
 };
 use crate::session::penalty::Penalties;
+use crate::session::protocol::{Hello, Name, Protocol};
 use crate::session::tls::ServerTls;
 use crate::work::arrivals::Arrivals;
 use crate::work::driver::Driver;
@@ -176,37 +177,47 @@ impl Server {
         order: u64,
         connection: &mut Held,
     ) -> Result<()> {
-        let mut first = Vec::new();
-        let deadline = mono_now() + FIRST_BYTES_LIMIT;
+        let Some(first) = self.first_bytes(&socket, Name::Native, connection)? else { return Ok(()) };
+        match flow::classify(&first) {
+            flow::Opening::Tls => {
+                let Some(tls) = &self.config.tls else {
+                    return Err(refused("a client wants TLS, and this server runs without --tls; closed"));
+                };
+                self.converse_native(socket, peer, first, Some(tls.accept()?), connection)
+            }
+            flow::Opening::Control if self.config.tls.is_some() => {
+                turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
+                Err(refused("a client came without TLS, and this server demands it; told so"))
+            }
+            flow::Opening::Control => self.converse_native(socket, peer, first, None, connection),
+            flow::Opening::Flow(hello) => {
+                let answered = socket.try_clone()?;
+                let answer = self.arrivals.deliver_native(&hello, socket, order);
+                if answer != flow::FlowAnswer::Welcome {
+                    io::Write::write_all(&mut &answered, &[answer.byte()])?;
+                }
+                Ok(())
+            }
+            flow::Opening::NeedMore(_) | flow::Opening::Garbage => Ok(()),
+        }
+    }
+
+    /// Reads what a client of this protocol says first; `None`: it has closed, or this server stops.
+    ///
+    /// # Errors
+    /// It is another protocol's, or nothing.
+    fn first_bytes(&self, socket: &TcpStream, name: Name, connection: &Held) -> Result<Option<Vec<u8>>> {
+        let (protocol, deadline, mut first) =
+            (Protocol::of(name), mono_now() + FIRST_BYTES_LIMIT, Vec::new());
         loop {
-            match flow::classify(&first) {
-                flow::Opening::NeedMore(total) => {
-                    if !self.read_up_to(&socket, &mut first, (total, deadline), connection)? {
-                        return Ok(());
+            match protocol.hello(&first) {
+                Hello::Own => return Ok(Some(first)),
+                Hello::More(total) => {
+                    if !self.read_up_to(socket, &mut first, (total, deadline), connection)? {
+                        return Ok(None);
                     }
                 }
-                flow::Opening::Tls => {
-                    let Some(tls) = &self.config.tls else {
-                        return Err(refused(
-                            "a client wants TLS, and this server runs without --tls; closed",
-                        ));
-                    };
-                    return self.converse_native(socket, peer, first, Some(tls.accept()?), connection);
-                }
-                flow::Opening::Control if self.config.tls.is_some() => {
-                    turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
-                    return Err(refused("a client came without TLS, and this server demands it; told so"));
-                }
-                flow::Opening::Control => return self.converse_native(socket, peer, first, None, connection),
-                flow::Opening::Flow(hello) => {
-                    let answered = socket.try_clone()?;
-                    let answer = self.arrivals.deliver_native(&hello, socket, order);
-                    if answer != flow::FlowAnswer::Welcome {
-                        io::Write::write_all(&mut &answered, &[answer.byte()])?;
-                    }
-                    return Ok(());
-                }
-                flow::Opening::Garbage => return Err(refused("not pathmeter's protocol, closed")),
+                Hello::Foreign => return Err(refused(foreign(protocol, first, socket))),
             }
         }
     }
@@ -218,19 +229,8 @@ impl Server {
         order: u64,
         connection: &mut Held,
     ) -> Result<()> {
-        let mut first = Vec::new();
-        let deadline = mono_now() + FIRST_BYTES_LIMIT;
-        let cookie = loop {
-            match iperf3::classify(&first) {
-                iperf3::Classified::Cookie(cookie) => break cookie,
-                iperf3::Classified::Foreign => return Err(refused("not iPerf3's protocol, closed")),
-                iperf3::Classified::More => {
-                    if !self.read_up_to(&socket, &mut first, (iperf3::COOKIE_LEN, deadline), connection)? {
-                        return Ok(());
-                    }
-                }
-            }
-        };
+        let Some(first) = self.first_bytes(&socket, Name::Iperf3, connection)? else { return Ok(()) };
+        let iperf3::Classified::Cookie(cookie) = iperf3::classify(&first) else { return Ok(()) };
         if self.arrivals.awaits_cookie(cookie.as_str()) {
             self.arrivals.deliver_iperf3(cookie.as_str(), socket, order);
             return Ok(());
@@ -380,6 +380,16 @@ impl Drop for TestSlot<'_> {
             self.server.quota.less();
         }
     }
+}
+
+/// Whose a connection is that begins like this at the port of that protocol, for the log.
+fn foreign(protocol: &Protocol, mut first: Vec<u8>, socket: &TcpStream) -> String {
+    let mut behind = [0; 512];
+    // What has come lies there; it is not waited for.
+    let more = socket.set_nonblocking(true).and_then(|()| socket.peek(&mut behind)).unwrap_or(0);
+    first.extend_from_slice(&behind[..more]);
+    let other = protocol.recognise_other(&first).map(|title| format!(" but {title}")).unwrap_or_default();
+    format!("not {}{other}, closed", protocol.title)
 }
 
 /// Says no to a client that has just come, and leaves it time to read that: closing at once, with unread bytes in the

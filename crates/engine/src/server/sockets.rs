@@ -1,13 +1,22 @@
 //! The sockets that servers listen on, and what helps where one cannot be had.
 
 use crate::error::{Failure, Result};
-use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
+use linux::socket::{TcpOptions, UdpOptions, has_mptcp, tcp_listen, udp_bind};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 
 /// Listens on one TCP port, on every address when none is given.
 pub(super) fn listen(bind: Option<IpAddr>, port: u16) -> Result<TcpListener> {
-    let listener = tcp_listen(address(bind, port), &TcpOptions::default(), BACKLOG);
+    listen_with(bind, port, &TcpOptions::default())
+}
+
+/// The same, for Multipath TCP, too, where the kernel has it: plain connections stay what they are.
+pub(super) fn listen_multipath(bind: Option<IpAddr>, port: u16) -> Result<TcpListener> {
+    listen_with(bind, port, &TcpOptions { mptcp: has_mptcp(), ..TcpOptions::default() })
+}
+
+fn listen_with(bind: Option<IpAddr>, port: u16, options: &TcpOptions) -> Result<TcpListener> {
+    let listener = tcp_listen(address(bind, port), options, BACKLOG);
     listener.map_err(|error| refused("port", "ltnp", port, &error).into())
 }
 

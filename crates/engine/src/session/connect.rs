@@ -5,7 +5,7 @@ use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::host::reach;
 use crate::session::link::Link;
-use crate::session::protocol::Protocol;
+use crate::session::protocol::Tests;
 use crate::session::tls::{self, Fingerprint};
 use linux::clock::mono_now;
 use linux::error::{OsError, is_out_of_files};
@@ -151,7 +151,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             format!(
                 "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
             ),
-            Protocol::of(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
+            Tests::of(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}{why}"),

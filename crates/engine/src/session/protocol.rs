@@ -1,34 +1,96 @@
-//! What differs between the protocols of throughput tests: one row for each. A new one is a module of `wire`, a row here, and
-//! a service at the listener.
+//! What differs between the protocols that are served and spoken: one row for each. A new one is a module of `wire`, a row
+//! here, and a service at the listener.
 
 use crate::error::Error;
-use model::plan::{ProtocolName, Target};
+use model::plan::{ProtocolName, Target, Transport};
 use std::net::IpAddr;
-use wire::{ProtocolError, iperf2, iperf3, native};
+use wire::native::flow;
+use wire::{ProtocolError, http, iperf2, iperf3, native, sockperf, stamp, twamp};
 
-/// A protocol of throughput tests.
+/// Which protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    Native,
+    Iperf3,
+    Iperf2,
+    Sockperf,
+    Stamp,
+    Twamp,
+    Http,
+}
+
+/// A protocol that a server speaks.
 #[derive(Debug)]
 pub(crate) struct Protocol {
-    /// As plans and results name it.
-    name: ProtocolName,
+    name: Name,
     /// As people name it.
     pub(crate) title: &'static str,
-    /// Where its servers listen, TCP and UDP.
-    pub(crate) port: u16,
+    /// Where its servers listen; absent: wherever they are told to.
+    port: Option<u16>,
+    /// What it is carried by.
+    over: &'static str,
+    /// Of what is the first that a client of it says on a connection? Absent: nothing it says is told from anything else, or
+    /// it has no connections.
+    hello: Option<fn(&[u8]) -> Hello>,
+    /// Who proves that they are at their address, and how.
+    pub(crate) proof: Proof,
+    /// The server's token does not protect it, and why.
+    unprotected: Option<&'static str>,
+    /// It has tests, which `--max-rate`, `--max-time` and `--max-tests` limit; otherwise a reply for each message.
+    pub(crate) has_limits: bool,
+    /// It measures throughput, and how.
+    tests: Option<Tests>,
+}
+
+/// What the first bytes of a connection are to a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hello {
+    /// Not to be told yet: so many are needed in all.
+    More(usize),
+    /// Its own.
+    Own,
+    /// Another's.
+    Foreign,
+}
+
+/// What is sent to an address, and when, while nobody has proved to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// There are connections alone, and TCP's handshake is the proof.
+    Handshake,
+    /// Datagrams are answered by at most so many bytes for each.
+    AtMost(u32),
+    /// Datagrams are answered only where a control connection of that address waits for them.
+    ControlConnection,
+    /// Data is sent only where a connection of that address stands, or its operator wants it
+    /// ([`may_send_data`](Proof::may_send_data)); reports are at most so many bytes for each.
+    ConnectionForData(u32),
+}
+
+/// How a protocol measures throughput.
+#[derive(Debug)]
+pub(crate) struct Tests {
+    /// As plans and results name it.
+    name: ProtocolName,
     /// The largest UDP payload that its servers take where nobody says one, over IPv4 and IPv6.
     largest_payload: [u32; 2],
+    /// Where nobody says one it is a segment of the control connection, or this.
+    pub(crate) payload_of_segment: Option<u32>,
     /// What to do where nothing listens.
     pub(crate) start: &'static str,
     /// What to do where something answers, and not as it should.
-    pub(crate) check: &'static str,
+    check: &'static str,
+    /// Its control connection is silent while a test runs: whether the other end is there the kernel must find out.
+    pub(crate) is_silent: bool,
     /// Streams begin and end each by itself, and their intervals do not make the whole.
     pub(crate) streams_are_tests: bool,
     /// Payload is digits, by which its ends know data from a header.
     pub(crate) sends_digits: bool,
     /// Time zero is the start of the test at an end that only receives, too; otherwise it is the first data.
     pub(crate) counts_from_start: bool,
-    /// Both ends end the counted time by their own clocks; otherwise whatever comes until the end counts.
-    pub(crate) keeps_time: bool,
+    /// A test ends by itself: both ends end the counted time by their own clocks; otherwise whatever comes until the end
+    /// counts.
+    pub(crate) ends_itself: bool,
     /// TCP amounts are whole blocks of the length that was announced, and a server's amount ends where its client says so.
     pub(crate) counts_blocks: bool,
     /// A server throws away what it has not read when its client says that the test is over.
@@ -37,67 +99,237 @@ pub(crate) struct Protocol {
     pub(crate) result_is_its_intervals: bool,
 }
 
-const PROTOCOLS: [Protocol; 3] = [
+const PROTOCOLS: [Protocol; 7] = [
     Protocol {
-        name: ProtocolName::Native,
+        name: Name::Native,
         title: "pathmeter's own protocol",
-        port: native::PORT,
-        largest_payload: [u32::MAX; 2],
-        start: "start `pathmeter serve` there (it listens on 5210), or give its port as HOST:PORT",
-        check: "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
-                --protocol iperf3); its log may tell more",
-        streams_are_tests: false,
-        sends_digits: false,
-        counts_from_start: false,
-        keeps_time: true,
-        counts_blocks: false,
-        forgets_unread: false,
-        result_is_its_intervals: false,
+        port: Some(native::PORT),
+        over: "(TCP and UDP)",
+        hello: Some(native_hello),
+        // A datagram that opens a flow has the flow's key, and its answer is as long.
+        proof: Proof::AtMost(1),
+        unprotected: None,
+        has_limits: true,
+        tests: Some(Tests {
+            name: ProtocolName::Native,
+            largest_payload: [u32::MAX; 2],
+            payload_of_segment: None,
+            start: "start `pathmeter serve` there (it listens on 5210), or give its port as HOST:PORT",
+            check: "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
+                    --protocol iperf3); its log may tell more",
+            is_silent: false,
+            streams_are_tests: false,
+            sends_digits: false,
+            counts_from_start: false,
+            ends_itself: true,
+            counts_blocks: false,
+            forgets_unread: false,
+            result_is_its_intervals: false,
+        }),
     },
     Protocol {
-        name: ProtocolName::Iperf3,
+        name: Name::Iperf3,
         title: "iPerf3",
-        port: iperf3::PORT,
-        largest_payload: [u32::MAX; 2],
-        start: "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p",
-        check: "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
-                may tell more",
-        streams_are_tests: false,
-        sends_digits: false,
-        counts_from_start: true,
-        keeps_time: false,
-        counts_blocks: true,
-        forgets_unread: true,
-        result_is_its_intervals: true,
+        port: Some(iperf3::PORT),
+        over: "(TCP and UDP)",
+        hello: Some(iperf3_hello),
+        proof: Proof::ControlConnection,
+        unprotected: Some("that protocol has no such thing"),
+        has_limits: true,
+        tests: Some(Tests {
+            name: ProtocolName::Iperf3,
+            largest_payload: [u32::MAX; 2],
+            payload_of_segment: Some(iperf3::DEFAULT_UDP_LENGTH),
+            start: "start `iperf3 -s` or `pathmeter serve --iperf3` there, or give its port with -p",
+            check: "check that `iperf3 -s` or `pathmeter serve --iperf3` listens there, and not another service; its log \
+                    may tell more",
+            is_silent: true,
+            streams_are_tests: false,
+            sends_digits: false,
+            counts_from_start: true,
+            ends_itself: false,
+            counts_blocks: true,
+            forgets_unread: true,
+            result_is_its_intervals: true,
+        }),
     },
     Protocol {
-        name: ProtocolName::Iperf2,
+        name: Name::Iperf2,
         title: "iPerf2",
-        port: iperf2::PORT,
-        // They read no more of a datagram than their own -l, and 2.1 falls over larger ones.
-        largest_payload: [1470, 1450],
-        start: "start `iperf -s` or `pathmeter serve --iperf2` there, or give its port with -p",
-        check: "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
-                another service; its log may tell more",
-        streams_are_tests: true,
-        sends_digits: true,
-        counts_from_start: false,
-        keeps_time: false,
-        counts_blocks: false,
-        forgets_unread: false,
-        result_is_its_intervals: false,
+        port: Some(iperf2::PORT),
+        over: "(TCP and UDP)",
+        hello: Some(iperf2_hello),
+        proof: Proof::ConnectionForData(3),
+        unprotected: Some("that protocol has no such thing"),
+        has_limits: true,
+        tests: Some(Tests {
+            name: ProtocolName::Iperf2,
+            // They read no more of a datagram than their own -l, and 2.1 falls over larger ones.
+            largest_payload: [1470, 1450],
+            payload_of_segment: None,
+            start: "start `iperf -s` or `pathmeter serve --iperf2` there, or give its port with -p",
+            check: "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
+                    another service; its log may tell more",
+            is_silent: false,
+            streams_are_tests: true,
+            sends_digits: true,
+            counts_from_start: false,
+            ends_itself: false,
+            counts_blocks: false,
+            forgets_unread: false,
+            result_is_its_intervals: false,
+        }),
+    },
+    Protocol {
+        name: Name::Sockperf,
+        title: "SockPerf",
+        port: Some(sockperf::PORT),
+        over: "(TCP and UDP)",
+        hello: None,
+        proof: Proof::AtMost(1),
+        unprotected: Some("each message of anybody has its reply"),
+        has_limits: false,
+        tests: None,
+    },
+    Protocol {
+        name: Name::Stamp,
+        title: "STAMP",
+        port: Some(stamp::PORT),
+        over: "(UDP)",
+        hello: None,
+        // RFC 8762 demands the length of the reply; from 44 bytes on it is 1.
+        proof: Proof::AtMost(2),
+        unprotected: Some("--stamp-key does"),
+        has_limits: false,
+        tests: None,
+    },
+    Protocol {
+        name: Name::Twamp,
+        title: "TWAMP",
+        port: Some(twamp::PORT),
+        over: "(TCP; tests on UDP ports of their own)",
+        // Its server speaks first.
+        hello: None,
+        proof: Proof::AtMost(2),
+        unprotected: Some("its open mode, which alone is spoken here, has no such thing"),
+        has_limits: false,
+        tests: None,
+    },
+    Protocol {
+        name: Name::Http,
+        title: "HTTP",
+        port: None,
+        over: "(TCP)",
+        hello: Some(http_hello),
+        proof: Proof::Handshake,
+        unprotected: Some("everyone may transfer there"),
+        has_limits: true,
+        tests: None,
     },
 ];
 
 impl Protocol {
-    /// The row of this protocol; a test without one is done as ours.
-    pub(crate) fn of(name: ProtocolName) -> &'static Protocol {
+    /// The row of this protocol.
+    pub(crate) fn of(name: Name) -> &'static Protocol {
         PROTOCOLS.iter().find(|row| row.name == name).unwrap_or(&PROTOCOLS[0])
+    }
+
+    /// Where its servers listen; 0: wherever they are told to.
+    pub(crate) fn port(&self) -> u16 {
+        self.port.unwrap_or(0)
+    }
+
+    /// What a server says of the port it listens on.
+    pub(crate) fn listed(&self) -> String {
+        format!("{}, {}", self.over, self.title)
+    }
+
+    /// That the token is not asked for where this protocol is served.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let why = self.unprotected?;
+        Some(format!("the token does not protect the {} port: {why}", self.title))
+    }
+
+    /// What the first bytes of a connection are to it.
+    pub(crate) fn hello(&self, first: &[u8]) -> Hello {
+        self.hello.map_or(Hello::Own, |hello| hello(first))
+    }
+
+    /// Whose client a connection on the port of this one is that begins like this, as people name it.
+    pub(crate) fn recognise_other(&self, first: &[u8]) -> Option<&'static str> {
+        let others = PROTOCOLS.iter().filter(|row| row.name != self.name);
+        let mut known = others.filter(|row| row.hello.is_some_and(|hello| hello(first) == Hello::Own));
+        known.next().map(|row| row.title)
+    }
+}
+
+impl Proof {
+    /// May data be sent over UDP to an address that asks for it? `connected`: it has a TCP connection to this server;
+    /// `wanted`: the operator says so.
+    pub(crate) fn may_send_data(self, connected: bool, wanted: bool) -> bool {
+        match self {
+            Proof::Handshake | Proof::AtMost(_) => false,
+            Proof::ControlConnection => connected,
+            Proof::ConnectionForData(_) => connected || wanted,
+        }
+    }
+}
+
+impl Tests {
+    /// Those of this protocol; a test of another tool is done as ours.
+    pub(crate) fn of(name: ProtocolName) -> &'static Tests {
+        let mut all = PROTOCOLS.iter().filter_map(|row| row.tests.as_ref());
+        all.clone().find(|tests| tests.name == name).or_else(|| all.next()).expect("there are rows")
     }
 
     /// The largest UDP payload that its servers at this address take where nobody says one.
     pub(crate) fn largest_payload(&self, server: IpAddr) -> u32 {
         self.largest_payload[usize::from(server.is_ipv6())]
+    }
+}
+
+impl From<ProtocolName> for Name {
+    fn from(name: ProtocolName) -> Name {
+        match name {
+            ProtocolName::Native | ProtocolName::Foreign => Name::Native,
+            ProtocolName::Iperf3 => Name::Iperf3,
+            ProtocolName::Iperf2 => Name::Iperf2,
+        }
+    }
+}
+
+fn native_hello(first: &[u8]) -> Hello {
+    match flow::classify(first) {
+        flow::Opening::NeedMore(total) => Hello::More(total),
+        flow::Opening::Garbage => Hello::Foreign,
+        flow::Opening::Tls | flow::Opening::Control | flow::Opening::Flow(_) => Hello::Own,
+    }
+}
+
+fn iperf3_hello(first: &[u8]) -> Hello {
+    match iperf3::classify(first) {
+        iperf3::Classified::More => Hello::More(iperf3::COOKIE_LEN),
+        iperf3::Classified::Cookie(_) => Hello::Own,
+        iperf3::Classified::Foreign => Hello::Foreign,
+    }
+}
+
+fn iperf2_hello(first: &[u8]) -> Hello {
+    if iperf2::is_bounceback(first) == Some(true) {
+        return Hello::Own;
+    }
+    match iperf2::Request::read(Transport::Tcp, first) {
+        iperf2::Header::More(total) => Hello::More(total),
+        iperf2::Header::Request(..) | iperf2::Header::Plain => Hello::Own,
+        iperf2::Header::Foreign => Hello::Foreign,
+    }
+}
+
+fn http_hello(first: &[u8]) -> Hello {
+    match http::parse(first) {
+        Ok(None) => Hello::More(first.len() + 1),
+        Ok(Some(_)) => Hello::Own,
+        Err(_) => Hello::Foreign,
     }
 }
 
@@ -109,7 +341,7 @@ pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error:
             "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
         }
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
-            Protocol::of(protocol).check
+            Tests::of(protocol).check
         }
         _ => return error.context(target.address.to_string()),
     };
@@ -122,10 +354,68 @@ mod tests {
 
     #[test]
     fn every_protocol_has_its_row() {
-        for name in [ProtocolName::Native, ProtocolName::Iperf3, ProtocolName::Iperf2] {
+        use Name::{Http, Iperf2, Iperf3, Native, Sockperf, Stamp, Twamp};
+        for name in [Native, Iperf3, Iperf2, Sockperf, Stamp, Twamp, Http] {
             assert_eq!(Protocol::of(name).name, name);
         }
-        assert_eq!(Protocol::of(ProtocolName::Foreign).name, ProtocolName::Native);
-        assert!(Protocol::of(ProtocolName::Native).start.contains(&native::PORT.to_string()));
+        for name in [ProtocolName::Native, ProtocolName::Iperf3, ProtocolName::Iperf2] {
+            assert_eq!(Tests::of(name).name, name);
+            assert!(Protocol::of(name.into()).tests.as_ref().is_some_and(|tests| tests.name == name));
+        }
+        assert_eq!(Tests::of(ProtocolName::Foreign).name, ProtocolName::Native);
+        assert!(Tests::of(ProtocolName::Native).start.contains(&native::PORT.to_string()));
+    }
+
+    #[test]
+    fn first_bytes_are_recognised() {
+        let cookie = [&[b'a'; 36][..], &[0]].concat();
+        let header = iperf2::Request::new(Transport::Tcp).bytes();
+        let firsts: [(&[u8], &str); 5] = [
+            (b"PMTRCTRL\x01\x01", "pathmeter's own protocol"),
+            (&cookie, "iPerf3"),
+            (&header, "iPerf2"),
+            (b"01234567890123456789012345678901234567890", "iPerf2"),
+            (b"GET / HTTP/1.1\r\nHost: here\r\n\r\n", "HTTP"),
+        ];
+        for (first, title) in firsts {
+            let own = PROTOCOLS.iter().find(|row| row.title == title).expect("a row");
+            assert_eq!((own.hello(first), own.recognise_other(first)), (Hello::Own, None), "{title}");
+            for other in PROTOCOLS.iter().filter(|row| row.title != title) {
+                assert_eq!(other.recognise_other(first), Some(title), "at the port of {}", other.title);
+            }
+        }
+        let native = Protocol::of(Name::Native);
+        assert_eq!(native.hello(b""), Hello::More(1));
+        assert_eq!(native.hello(b"SSH-2.0-OpenSSH_9.6\r\n"), Hello::Foreign);
+        assert_eq!(native.recognise_other(b"SSH-2.0-OpenSSH_9.6\r\n"), None);
+    }
+
+    /// What is promised to operators is what the rows say.
+    #[test]
+    fn the_documentation_has_what_is_sent_before_anything_is_proved() {
+        let text = include_str!("../../../../docs/security.md");
+        for row in &PROTOCOLS {
+            let bytes = match row.proof {
+                Proof::Handshake => continue,
+                Proof::ControlConnection => 0,
+                Proof::AtMost(bytes) | Proof::ConnectionForData(bytes) => bytes,
+            };
+            let title = row.title.split_once('\'').map_or(row.title, |_| "native UDP");
+            let lines = text.lines().filter(|line| line.starts_with("| ") && line.contains(title));
+            let is_said = |line: &str| {
+                line.rsplit('|').nth(1).is_some_and(|cell| cell.trim().starts_with(&bytes.to_string()))
+            };
+            assert!(lines.into_iter().any(is_said), "docs/security.md does not say {bytes} of {title}");
+        }
+    }
+
+    #[test]
+    fn data_goes_only_to_whom_something_proves_to_be_there() {
+        let iperf2 = Protocol::of(Name::Iperf2).proof;
+        assert!(!iperf2.may_send_data(false, false));
+        assert!(iperf2.may_send_data(true, false) && iperf2.may_send_data(false, true));
+        let iperf3 = Protocol::of(Name::Iperf3).proof;
+        assert!(!iperf3.may_send_data(false, true), "no option stands for its control connection");
+        assert!(!Protocol::of(Name::Sockperf).proof.may_send_data(true, true), "it has no data");
     }
 }

@@ -30,6 +30,19 @@ pub(crate) enum Step {
     Over,
 }
 
+impl Step {
+    /// What is to be done beside words; `Err`: words.
+    pub(crate) fn of(output: Output) -> Result<Step, Vec<u8>> {
+        Ok(match output {
+            Output::Send(bytes) => return Err(bytes),
+            Output::Work(request) => Step::Work(request),
+            Output::Event(event) => Step::Event(event),
+            Output::WaitUntil(until) => Step::Wait(until),
+            Output::Close => Step::Over,
+        })
+    }
+}
+
 impl Pump {
     /// Of an open connection.
     pub(crate) fn new(link: Link) -> Pump {
@@ -42,16 +55,10 @@ impl Pump {
     /// The session cannot go on, or the peer takes no message for long.
     pub(crate) fn advance<S: Session + ?Sized>(&mut self, session: &mut S) -> Result<Step, ProtocolError> {
         loop {
-            return Ok(match session.output(mono_now()) {
-                Output::Send(bytes) => {
-                    self.say(session, &bytes)?;
-                    continue;
-                }
-                Output::Work(request) => Step::Work(request),
-                Output::Event(event) => Step::Event(event),
-                Output::WaitUntil(until) => Step::Wait(until),
-                Output::Close => Step::Over,
-            });
+            match Step::of(session.output(mono_now())) {
+                Ok(step) => return Ok(step),
+                Err(words) => self.say(session, &words)?,
+            }
         }
     }
 

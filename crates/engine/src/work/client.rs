@@ -5,6 +5,7 @@ use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::{Security, connect, native_config};
 use crate::session::link::Link;
+use crate::session::protocol::Tests;
 use crate::work::driver::Driver;
 use crate::work::iperf2;
 use crate::work::observer::{SessionEvent, ToSink, Watcher};
@@ -32,13 +33,14 @@ pub fn run(
         return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut sink);
     }
     let link = connect(&plan.target, plan.protocol, &plan.local, security, interrupt)?;
-    if plan.protocol == ProtocolName::Iperf3 {
+    let tests = Tests::of(plan.protocol);
+    if tests.is_silent {
         notice_vanished(&link);
     }
     let host = host::describe(Some(plan.target.address.ip()));
     let mut plan = plan.clone();
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
-        plan.test.length = iperf3_payload(&link);
+        plan.test.length = tests.payload_of_segment.map_or(0, |default| payload_of_segment(&link, default));
     }
     let mut session = machine(&plan, security, extras, &host, &link)?;
     let setting = Setting {
@@ -65,13 +67,10 @@ const VANISHED: Nanos = Nanos::from_secs(15);
 /// When the kernel asks whether it is still there, and again.
 const PROBED: Nanos = Nanos::from_secs(5);
 
-/// The UDP payload iPerf3 chooses: the segment size of the control connection, where it fits a datagram.
-fn iperf3_payload(link: &Link) -> u32 {
+/// The segment size of the control connection, where it fits a datagram.
+fn payload_of_segment(link: &Link, default: u32) -> u32 {
     let mss = linux::options::mss(link.socket()).map_or(0, |mss| mss.0);
-    u32::try_from(mss)
-        .ok()
-        .filter(|mss| (16..=LARGEST_UDP_PAYLOAD).contains(mss))
-        .unwrap_or(iperf3::DEFAULT_UDP_LENGTH)
+    u32::try_from(mss).ok().filter(|mss| (16..=LARGEST_UDP_PAYLOAD).contains(mss)).unwrap_or(default)
 }
 
 fn machine(

@@ -1,15 +1,17 @@
-//! Drives one session: moves control bytes, keeps the time, has done what it asks for. Knows no protocol, and no kind of work.
+//! Drives one session: moves control bytes where it has any, keeps the time, has done what it asks for. Knows no protocol, and
+//! no kind of work.
 
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::session::link::Link;
 use crate::session::listener::LEFT;
 use crate::session::pump::{Pump, Step};
-use crate::work::workers::{Setting, Workers};
+use crate::work::workers::{Setting, Site, Worker, Workers};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use model::time::MonoTime;
 use model::units::Nanos;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::{Input, ProtocolError, Session};
@@ -17,7 +19,8 @@ use wire::{Input, ProtocolError, Session};
 /// One session at work.
 pub(crate) struct Driver<'a, S: Session + ?Sized> {
     session: &'a mut S,
-    pump: Pump,
+    /// Its control connection; absent: its flows speak for themselves.
+    pump: Option<Pump>,
     workers: Workers<'a>,
     waker: Arc<Waker>,
     interrupt: Interrupt,
@@ -38,9 +41,25 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     ) -> Result<Driver<'a, S>> {
         let waker = Arc::new(Waker::new()?);
         interrupt.watch(&waker);
-        let workers = Workers::new(setting, &link, &waker)?;
-        let (pump, interrupt) = (Pump::new(link), interrupt.clone());
+        let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
+        let workers = Workers::new(setting, ends, &waker);
+        let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
         Ok(Driver { session, pump, workers, waker, interrupt, leave, interrupted: false })
+    }
+
+    /// A session without a control connection, whose flows this worker has, between these two hosts. What rings the waker
+    /// wakes it.
+    pub(crate) fn without_control(
+        session: &'a mut S,
+        setting: Setting<'a>,
+        ends: (SocketAddr, SocketAddr),
+        (interrupt, waker): (&Interrupt, &Arc<Waker>),
+        worker: impl FnOnce(&mut Site<'_>) -> Box<dyn Worker + 'a>,
+    ) -> Driver<'a, S> {
+        interrupt.watch(waker);
+        let workers = Workers::with(worker, Workers::new(setting, ends, waker));
+        let (waker, interrupt) = (waker.clone(), interrupt.clone());
+        Driver { session, pump: None, workers, waker, interrupt, leave: Arc::default(), interrupted: false }
     }
 
     /// Runs the session to its end. Every event has been told when this returns.
@@ -49,20 +68,22 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         // Before the client hears the end: then what it held is free for whoever comes next.
         self.workers.let_go();
         let workers = &mut self.workers;
-        let last_words =
-            outcome.is_err() && self.pump.say_last_words(self.session, |event| workers.tell(event));
+        let mut say = |pump: &mut Pump| pump.say_last_words(self.session, |event| workers.tell(event));
+        let last_words = outcome.is_err() && self.pump.as_mut().is_some_and(&mut say);
         self.workers.rescue();
-        self.pump.finish(last_words);
+        if let Some(pump) = self.pump {
+            pump.finish(last_words);
+        }
         self.workers.finish(&outcome, self.interrupted);
         outcome
     }
 
     fn converse(&mut self) -> Result<(), ProtocolError> {
         loop {
-            let until = match self.pump.advance(self.session)? {
+            let until = match self.advance()? {
                 Step::Over => return Ok(()),
                 Step::Work(request) => {
-                    self.workers.ask(request, self.pump.link.socket());
+                    self.workers.ask(request, self.pump.as_ref().map(|pump| pump.link.socket()));
                     continue;
                 }
                 Step::Event(event) => {
@@ -80,15 +101,24 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
     }
 
+    fn advance(&mut self) -> Result<Step, ProtocolError> {
+        match &mut self.pump {
+            Some(pump) => pump.advance(self.session),
+            None => Step::of(self.session.output(mono_now())).map_err(|_| {
+                ProtocolError::Stopped("there is no control connection to say anything on".into())
+            }),
+        }
+    }
+
     fn wait(&mut self, until: Option<MonoTime>) -> Result<(), ProtocolError> {
-        if self.pump.link.has_buffered() {
+        if self.pump.as_mut().is_some_and(|pump| pump.link.has_buffered()) {
             return Ok(());
         }
         // One without a place may have to leave.
         let look = (!self.workers.has_place()).then(|| mono_now() + LEAVE_STEP);
         let deadline = [until, self.workers.due(), look].into_iter().flatten().min();
         let mut interests = vec![Interest::readable(&*self.waker)];
-        interests.extend(self.pump.interest());
+        interests.extend(self.pump.as_ref().and_then(Pump::interest));
         self.workers.add_interests(&mut interests);
         wait(&mut interests, deadline).map_err(|e| ProtocolError::Stopped(format!("poll: {e}")))?;
         self.waker.drain();
@@ -100,7 +130,10 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         if !self.workers.has_place() && self.leave.load(Ordering::Relaxed) {
             return Err(ProtocolError::Stopped(LEFT.into()));
         }
-        self.pump.hear(self.session)?;
+        match &mut self.pump {
+            Some(pump) => pump.hear(self.session)?,
+            None => self.session.input(mono_now(), Input::Timer)?,
+        }
         if self.interrupt.is_raised() && !self.interrupted {
             self.interrupted = true;
             self.session.input(mono_now(), Input::Interrupt("interrupted"))?;

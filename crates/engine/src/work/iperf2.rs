@@ -5,28 +5,32 @@
 //! a session of its own, with events of its own, from `Event::Connected` to `Event::Finished`.
 
 mod back;
+mod bounce;
 mod client;
 mod details;
 mod member;
 mod opening;
 mod server;
-mod session;
 mod source;
+mod steps;
 mod udp_listener;
+mod worker;
 
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::session::listener::Listener;
 use crate::work::observer::{Observer, SessionEvent};
 use crate::work::throughput::threads::UNLIMITED;
+use linux::clock::{mono_now, wall_now};
 use linux::socket::{UdpOptions, udp_bind};
 use model::plan::{LocalOptions, Plan};
 use model::time::WallTime;
-use model::units::Nanos;
+use model::units::{BitRate, Bytes, Nanos};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use wire::Policy;
 use wire::iperf2::Shape;
+use wire::stamp::Clock;
 
 /// What a client asks for beside the test.
 #[derive(Clone, Debug)]
@@ -53,6 +57,12 @@ pub struct Extras {
     pub key: Option<Vec<u8>>,
     /// A number in the server's report (`--sync-transfer-id`).
     pub(crate) transfer_id: Option<u16>,
+    /// TCP: no more than this lies unsent in the kernel (`--tcp-write-prefetch`).
+    pub unsent_limit: Option<Bytes>,
+    /// What the kernel paces at grows by so much every so often (`--fq-rate-step`).
+    pub rate_step: Option<(BitRate, Nanos)>,
+    /// Hops that datagrams to a multicast group go (`-T`); absent: one, they stay on the link.
+    pub multicast_hops: Option<u8>,
     /// Times a connection that fails is tried again (`--connect-retries`).
     pub connect_retries: u32,
     /// It is tried again for so long, however often (`--connect-retry-time`).
@@ -88,6 +98,8 @@ pub struct Config {
     /// Data is sent over UDP to whoever asks for it. Nothing in the protocol proves that a request came from the address in
     /// it: without this only addresses of this host, and those that have a TCP connection to it, are sent data.
     pub unverified: bool,
+    /// Longest wait for what a connection begins with, up to ten seconds (`--test-exchange-timeout`).
+    pub patience: Option<Nanos>,
     /// End after this many sessions that ran (`-P` of a server, `-1`).
     pub tests: Option<u32>,
     /// End after this time (`-t` of a server).
@@ -114,6 +126,9 @@ impl Default for Extras {
             compatible: false,
             key: None,
             transfer_id: None,
+            unsent_limit: None,
+            rate_step: None,
+            multicast_hops: None,
             connect_retries: 0,
             retry_time: Nanos::ZERO,
             retry_pause: Nanos::from_secs(1),
@@ -161,4 +176,9 @@ pub fn serve(config: Config, interrupt: &Interrupt) -> Result<()> {
 /// The sockets cannot be used.
 pub(crate) fn open(config: Config, interrupt: &Interrupt, listener: &mut Listener) -> Result<()> {
     server::open(config, interrupt, listener)
+}
+
+/// This end's clocks now.
+fn clock() -> Clock {
+    Clock { mono: mono_now(), wall: wall_now() }
 }

@@ -75,6 +75,17 @@ impl Watcher for Silent {
     fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
 }
 
+/// Hands everything of a client's session on: its outcome is what the call returns.
+pub(crate) struct ToListener<'a>(pub(crate) &'a mut dyn FnMut(SessionEvent<'_>));
+
+impl Watcher for ToListener<'_> {
+    fn event(&mut self, event: SessionEvent<'_>) {
+        (self.0)(event);
+    }
+
+    fn ended(&mut self, _outcome: Result<(), &ProtocolError>) {}
+}
+
 /// Hands the events of a client's session on: its outcome is what the call returns.
 pub(crate) struct ToSink<F>(pub(crate) F);
 

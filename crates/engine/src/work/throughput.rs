@@ -3,7 +3,7 @@
 mod bulk;
 mod datagram;
 pub mod flows;
-mod pacer;
+pub(crate) mod pacer;
 pub(crate) mod receive;
 pub(crate) mod running;
 pub(crate) mod sampler;

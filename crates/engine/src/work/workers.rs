@@ -10,15 +10,14 @@ mod round_trips;
 mod throughput;
 
 use crate::error::{Result, sentence};
-use crate::session::link::Link;
 use crate::work::arrivals::Arrivals;
 use crate::work::dut::remote::offers::Offers;
-use crate::work::observer::{SessionEvent, Watcher};
+use crate::work::observer::{Fact, SessionEvent, Watcher};
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::Flow;
 use frames::Frames;
 use linux::poll::{Interest, Waker};
-use model::event::Event;
+use model::event::{Event, Outcome};
 use model::host::Host;
 use model::plan::{LocalOptions, Target};
 use model::time::MonoTime;
@@ -42,6 +41,8 @@ pub(crate) enum Opener {
     },
     /// They arrive at its port.
     Server(Arc<Arrivals>),
+    /// Their worker has them, or lets them in.
+    Worker,
 }
 
 /// What the workers of a session need.
@@ -76,15 +77,15 @@ pub(crate) struct Workers<'a> {
     site: Site<'a>,
     /// Flows that are to be opened, or may be asked for again.
     opening: Option<Opening>,
-    worker: Option<Box<dyn Worker>>,
+    worker: Option<Box<dyn Worker + 'a>>,
 }
 
 /// What every worker of a session has about it.
-struct Site<'a> {
-    setting: Setting<'a>,
-    /// Both ends of the control connection.
+pub(crate) struct Site<'a> {
+    pub(crate) setting: Setting<'a>,
+    /// Both ends of the control connection, or of the first flow.
     ends: (SocketAddr, SocketAddr),
-    waker: Arc<Waker>,
+    pub(crate) waker: Arc<Waker>,
     replies: VecDeque<WorkReply>,
     /// The session has its place among the tests.
     admitted: bool,
@@ -97,13 +98,13 @@ struct Site<'a> {
 }
 
 /// One kind of work.
-trait Worker {
+pub(crate) trait Worker {
     /// Does what the session asks for. What comes of it is told to the site, now or later.
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: &TcpStream);
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: Option<&TcpStream>);
 
     /// What to wait for.
-    fn interest(&self) -> Option<Interest<'_>> {
-        None
+    fn interests(&self) -> Vec<Interest<'_>> {
+        Vec::new()
     }
 
     /// When it wants to be called again.
@@ -125,24 +126,37 @@ trait Worker {
 }
 
 impl<'a> Workers<'a> {
-    /// Of a session over this connection. Threads wake the waker when there is something to look at.
-    pub(crate) fn new(setting: Setting<'a>, link: &Link, waker: &Arc<Waker>) -> Result<Workers<'a>> {
-        let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
+    /// Of a session between these two ends. Threads wake the waker when there is something to look at.
+    pub(crate) fn new(
+        setting: Setting<'a>,
+        ends: (SocketAddr, SocketAddr),
+        waker: &Arc<Waker>,
+    ) -> Workers<'a> {
+        let admitted = matches!(setting.opener, Opener::Worker);
         let site = Site {
             setting,
             ends,
             waker: waker.clone(),
             replies: VecDeque::new(),
-            admitted: false,
+            admitted,
             reported: None,
             events: Vec::new(),
             rows_kept: 0,
         };
-        Ok(Workers { site, opening: None, worker: None })
+        Workers { site, opening: None, worker: None }
+    }
+
+    /// Those of a session that begins with this worker.
+    pub(crate) fn with(
+        worker: impl FnOnce(&mut Site<'_>) -> Box<dyn Worker + 'a>,
+        mut workers: Workers<'a>,
+    ) -> Workers<'a> {
+        workers.worker = Some(worker(&mut workers.site));
+        workers
     }
 
     /// Does what the session asks for.
-    pub(crate) fn ask(&mut self, request: WorkRequest, control: &TcpStream) {
+    pub(crate) fn ask(&mut self, request: WorkRequest, control: Option<&TcpStream>) {
         match request {
             WorkRequest::Flows(order) => {
                 self.opening = Opening::begin(*order, &mut self.site, control);
@@ -182,7 +196,7 @@ impl<'a> Workers<'a> {
     /// Adds what to wait for.
     pub(crate) fn add_interests<'b>(&'b self, interests: &mut Vec<Interest<'b>>) {
         interests.extend(self.opening.iter().flat_map(Opening::interests));
-        interests.extend(self.worker.as_ref().and_then(|worker| worker.interest()));
+        interests.extend(self.worker.iter().flat_map(|worker| worker.interests()));
     }
 
     /// When the workers want to be called again.
@@ -250,7 +264,7 @@ fn worker(flows: Vec<Flow>, order: FlowsOrder, local: &LocalOptions) -> Result<B
 
 impl Site<'_> {
     /// The session is told this.
-    fn reply(&mut self, reply: impl Into<WorkReply>) {
+    pub(crate) fn reply(&mut self, reply: impl Into<WorkReply>) {
         self.replies.push_back(reply.into());
     }
 
@@ -270,11 +284,16 @@ impl Site<'_> {
         may
     }
 
-    fn emit(&mut self, event: Event) {
+    pub(crate) fn emit(&mut self, event: Event) {
         self.setting.watcher.event(SessionEvent::Event(&event));
         if self.reported.is_some() {
             self.keep(event);
         }
+    }
+
+    /// What only one protocol has.
+    pub(crate) fn tell(&mut self, fact: &Fact) {
+        self.setting.watcher.event(SessionEvent::Fact(fact));
     }
 
     /// For this end's report. A day of many streams would be gigabytes of intervals: the last ones are not in it then.
@@ -291,6 +310,16 @@ impl Site<'_> {
     /// This end's report, where the peer wants it.
     fn report(&self) -> Option<Report> {
         self.setting.watcher.report(&self.events, self.reported.as_ref()?)
+    }
+}
+
+/// How a session ended.
+pub(crate) fn outcome_of(outcome: &Result<(), ProtocolError>, interrupted: bool) -> Outcome {
+    match (outcome, interrupted) {
+        (Ok(()), false) => Outcome::Completed,
+        (_, true) => Outcome::Interrupted,
+        (Err(ProtocolError::PeerStopped(reason)), false) => Outcome::PeerStopped { reason: reason.clone() },
+        (Err(e), false) => Outcome::Failed { reason: e.to_string() },
     }
 }
 

@@ -66,7 +66,7 @@ fn buffer_advice(way: &Way<'_>, buffer: Bytes) -> String {
             format!("It is what -w asked for: allow a larger one, `{}`.", fix::receive_buffer())
         }
         _ => format!(
-            "Allow a larger buffer at the receiver, `{}` where it is less, then `{}`.",
+            "At the receiver, where it is less: `{}`, then `{}`.",
             fix::buffer_limit("net.core.rmem_max"),
             fix::receive_buffer()
         ),

@@ -88,8 +88,16 @@ fn finding(ends: &[(&str, &str, Noise)], run: &Run) -> Finding {
     let stolen = ends.iter().any(|(.., noise)| noise.stolen());
     let serious = !is_reached(run) && ends.iter().any(|(.., noise)| noise.serious());
     let severity = if serious { Severity::Warning } else { Severity::Info };
-    let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
-    let title = format!("The hosts were busy: {}", texts.join("; "));
+    let title = match ends {
+        [(.., here), (.., peer)] if !stolen => format!(
+            "The hosts were busy: other work interrupted each stream {:.0} times per second here, {:.0} at the peer",
+            here.preemptions, peer.preemptions
+        ),
+        _ => {
+            let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
+            format!("The hosts were busy: {}", texts.join("; "))
+        }
+    };
     let base = Finding::new("host-noise", severity, Direction::Up, title).everywhere();
     let finding = ends.iter().fold(base, |finding, (_, prefix, noise)| {
         finding

@@ -18,6 +18,18 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// How many times: three significant digits, one after the point at most: `2.5`, `72.7`, `727`, `1160`.
+pub(super) fn ratio(value: f64) -> String {
+    match value {
+        1000.0.. => {
+            let step = 10_f64.powf(value.log10().floor() - 2.0);
+            format!("{:.0}", (value / step).round() * step)
+        }
+        99.95.. => format!("{value:.0}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
 /// `1 datagram`, `12 datagrams`.
 pub(super) fn count(number: u64, of: &str) -> String {
     if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
@@ -91,6 +103,12 @@ mod tests {
         }
         assert_eq!((capital("up: dead"), lower("Up: dead")), ("Up: dead".into(), "up: dead".into()));
         assert_eq!((capital("ended."), lower("TCP ended.")), ("Ended.".into(), "TCP ended.".into()));
+    }
+
+    #[test]
+    fn ratios_print_three_digits() {
+        let all = [2.54, 72.66, 99.96, 726.6, 1164.9, 99_960.0].map(ratio);
+        assert_eq!(all, ["2.5", "72.7", "100", "727", "1160", "100000"]);
     }
 
     #[test]

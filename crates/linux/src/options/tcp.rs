@@ -57,6 +57,23 @@ pub fn set_mss(fd: &impl AsFd, mss: Bytes) -> Result<()> {
     set_int(fd, TCP_MAXSEG, saturate(mss.0))
 }
 
+/// Did both ends agree on Multipath TCP? Such a socket may also have fallen back to plain TCP (RFC 8684, section 3.7).
+#[must_use]
+pub fn is_multipath(fd: &impl AsFd) -> bool {
+    let mut info = [0; MPTCP_FLAGS_END];
+    // Once it has fallen back, the option is TCP's, which has none.
+    get_raw(fd, MPTCP_INFO, &mut info)
+        .is_ok_and(|len| len == info.len() && info[MPTCP_FLAGS_END - 4] & 1 == 0)
+}
+
+/// Lets no more than this lie in the send buffer unsent: a write waits for as long (`TCP_NOTSENT_LOWAT`).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_unsent_limit(fd: &impl AsFd, limit: Bytes) -> Result<()> {
+    set_int(fd, TCP_NOTSENT_LOWAT, saturate(limit.0))
+}
+
 /// Sends small writes at once instead of joining them (`TCP_NODELAY`, Nagle's algorithm off).
 ///
 /// # Errors
@@ -158,6 +175,11 @@ fn saturate(value: u64) -> u32 {
     u32::try_from(value.min(i32::MAX as u64)).expect("just limited")
 }
 
+/// `SOL_MPTCP` and `MPTCP_INFO` of linux/mptcp.h: six counters of a byte, and from byte 8 on flags, of which the lowest bit says
+/// that it fell back.
+const MPTCP_INFO: Opt = Opt(284, 1, "MPTCP_INFO");
+const TCP_NOTSENT_LOWAT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, "TCP_NOTSENT_LOWAT");
+const MPTCP_FLAGS_END: usize = 12;
 const TCP_MAXSEG: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_MAXSEG, "TCP_MAXSEG");
 /// `linux/tcp.h`.
 const TCP_RTO_MAX_MS: Opt = Opt(libc::IPPROTO_TCP, 44, "TCP_RTO_MAX_MS");

@@ -87,7 +87,18 @@ fn a_silent_target_times_out() {
 fn multipath_falls_back_or_says_that_it_is_not_there() {
     let wanted = TcpOptions { mptcp: true, ..TcpOptions::default() };
     match tcp_listen(address("127.0.0.1:0"), &wanted, 8) {
-        Ok(listener) => drop(tcp_connect(listener.local_addr().unwrap(), &wanted, SECOND).unwrap()),
+        Ok(listener) => {
+            let there = listener.local_addr().unwrap();
+            let multipath = tcp_connect(there, &wanted, SECOND).unwrap();
+            let accepted = listener.accept().unwrap().0;
+            assert!(options::is_multipath(&multipath) && options::is_multipath(&accepted) && has_mptcp());
+            let plain = tcp_connect(there, &TcpOptions::default(), SECOND).unwrap();
+            let accepted = listener.accept().unwrap().0;
+            assert!(!options::is_multipath(&plain) && !options::is_multipath(&accepted));
+            let listener = tcp_listen(address("127.0.0.1:0"), &TcpOptions::default(), 8).unwrap();
+            let fallen_back = tcp_connect(listener.local_addr().unwrap(), &wanted, SECOND).unwrap();
+            assert!(!options::is_multipath(&fallen_back));
+        }
         Err(error) => assert!(error.to_string().starts_with("open mptcp socket for 127.0.0.1:0"), "{error}"),
     }
 }

@@ -355,7 +355,26 @@ impl Tracer {
     /// The furthest hop that is asked in each round: the flow's end, or one beyond the last that answered in any flow.
     fn top(&self, flow: &Course) -> u8 {
         let heard = || self.flows.iter().map(|flow| flow.heard).max().unwrap_or(0);
-        flow.end.map_or_else(|| heard().saturating_add(1).min(flow.asked), |(ttl, _)| ttl)
+        self.end_of(flow).map_or_else(|| heard().saturating_add(1).min(flow.asked), |(ttl, _)| ttl)
+    }
+
+    /// Where a flow ends. A far end that limits its answers is silent at its own hop and then answers from behind it: where no
+    /// router answered this flow from the nearest far end on, and that left others unanswered there too, it ends there.
+    fn end_of(&self, flow: &Course) -> Option<(u8, HopsEnd)> {
+        let own = flow.end?;
+        let reached = |course: &Course| course.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
+        let nearest = self.flows.iter().filter_map(reached).min()?;
+        let has_router = || flow.routers.iter().any(|(ttl, _)| *ttl >= nearest);
+        if own.1 != HopsEnd::Reached || own.0 <= nearest || has_router() {
+            return Some(own);
+        }
+        let ends_there = |flow: u32| self.flows.get(flow as usize).and_then(reached) == Some(nearest);
+        let is_silent = |probe: &Sent| {
+            probe.ttl == nearest && probe.at.is_some() && probe.answer.is_none() && ends_there(probe.flow)
+        };
+        // Behind a first hop that is the far end there is no other way to it.
+        let is_limited = nearest == 1 || self.probes.iter().any(is_silent);
+        Some(if is_limited { (nearest, HopsEnd::Reached) } else { own })
     }
 
     fn all_answered(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Commands of this program as processes of their own, and what they measured.
 
-use crate::exit::{Exit, kind};
+use crate::exit::Exit;
+use cli::exit::kind;
 use engine::error::{Context, Error, Failure, Result};
 use model::history::Kept;
 #[cfg(feature = "store")]

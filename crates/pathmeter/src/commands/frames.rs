@@ -2,10 +2,10 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
-use super::session::{answered, conclude, expectations, print_plan, security};
+use super::session::{conclude, print_plan, security};
 use crate::exit::Exit;
 use crate::signals;
-use cli::request;
+use cli::request::{self, answered, expectations};
 use cli::{Common, FramesArgs};
 use engine::error::Result;
 use engine::run::Options;

@@ -2,10 +2,10 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
-use super::session::{EXPECT_OF_RUN, answered, conclude_all, parse_expectations, print_plan, security};
+use super::session::{conclude_all, print_plan, security};
 use crate::exit::Exit;
 use crate::signals;
-use cli::request;
+use cli::request::{self, EXPECT_OF_RUN, answered, parse_expectations};
 use cli::{Common, HopsArgs};
 use engine::error::Result;
 use engine::run::Options;

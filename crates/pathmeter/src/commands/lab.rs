@@ -3,16 +3,12 @@
 mod check;
 mod down;
 mod exec;
-mod failure;
-pub(super) mod list;
+mod list;
 mod prepare;
 mod run;
-pub(super) mod show;
+mod show;
 mod sweep;
 mod up;
-
-#[cfg(feature = "web")]
-pub(crate) use show::topologies;
 
 use crate::exit::Exit;
 use cli::{Common, LabArgs, LabCommand};

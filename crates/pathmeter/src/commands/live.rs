@@ -4,7 +4,6 @@
 use super::keep::Keep;
 use super::output::Screen;
 use super::region::{self, Region};
-use super::rolling::Rolling;
 use super::session::Measured;
 use crate::signals;
 use cli::Common;
@@ -18,6 +17,7 @@ use model::sample::{IntervalSample, Side};
 use model::time::MonoTime;
 use model::transfer::TransferPlan;
 use model::units::{BitRate, Bytes, Nanos};
+use report::format::rolling::Rolling;
 use report::format::{self, Style, frames, ndjson, text};
 use report::harmless;
 use std::io::{IsTerminal, Write};

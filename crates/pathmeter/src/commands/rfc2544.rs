@@ -6,12 +6,12 @@ mod progress;
 
 use super::keep::Keep;
 use super::output::deliver;
-use super::session::{parse_expectations, print_plan, security};
+use super::session::{print_plan, security};
 use super::set::find;
 use crate::exit::Exit;
 use crate::signals;
 use cli::files;
-use cli::request;
+use cli::request::{self, parse_expectations};
 use cli::{Common, Rfc2544Args};
 use engine::error::{Failure, Result, fault};
 use engine::run::{DevicePlan, Document, Ended, Journal, Options, Plan};

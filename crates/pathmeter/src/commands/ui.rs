@@ -40,7 +40,7 @@ fn backend(args: &StoreArgs) -> Result<Backend> {
 
 #[cfg(feature = "lab")]
 fn topologies() -> Vec<serde_json::Value> {
-    super::lab::topologies()
+    lab_run::catalogue::shipped()
 }
 
 #[cfg(not(feature = "lab"))]

@@ -42,7 +42,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut teller: Option<Teller>) {
     to.shutdown(Shutdown::Write).ok();
 }
 
-/// Finds the JSON messages among the bytes of a server: each has its length before it, in iPerf3's protocol as in ours.
+/// Finds the JSON messages among the bytes of a server: each has its length before it, in iPerf3's protocol as in ours, and
+/// begins with a zero by that. A greeting and iPerf3's states have none.
 struct Teller {
     held: Vec<u8>,
     kind: &'static str,
@@ -53,27 +54,50 @@ impl Teller {
     fn tell(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let mut told = Vec::new();
-        while !self.held.is_empty() {
-            // A greeting and the single bytes of iPerf3's states pass. A message has its length before its brace.
-            let Some(at) = self.held.iter().position(|byte| *byte == b'{') else {
-                if self.held[0] != 0 {
-                    told.append(&mut self.held);
+        loop {
+            match self.held.first() {
+                Some(0) => {
+                    let Some(message) = self.message() else { return told };
+                    let mut message: Value = serde_json::from_slice(&message).unwrap();
+                    if self.kind == ANY || message["type"] == self.kind {
+                        (self.change)(&mut message);
+                    }
+                    told.extend(framed(&message));
                 }
-                break;
-            };
-            let length = u32::from_be_bytes(self.held[at - 4..at].try_into().unwrap()) as usize;
-            let Some(message) = self.held.get(at..at + length) else { break };
-            let mut message: Value = serde_json::from_slice(message).unwrap();
-            told.extend_from_slice(&self.held[..at - 4]);
-            if self.kind == ANY || message["type"] == self.kind {
-                (self.change)(&mut message);
+                Some(_) => told.push(self.held.remove(0)),
+                None => return told,
             }
-            let message = serde_json::to_vec(&message).unwrap();
-            told.extend_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
-            told.extend(message);
-            self.held.drain(..at + length);
         }
-        told
+    }
+
+    /// The message at the front, once it is complete.
+    fn message(&mut self) -> Option<Vec<u8>> {
+        let length = u32::from_be_bytes(self.held.get(..4)?.try_into().unwrap()) as usize;
+        let message = self.held.get(4..4 + length)?.to_vec();
+        self.held.drain(..4 + length);
+        Some(message)
+    }
+}
+
+fn framed(message: &Value) -> Vec<u8> {
+    let text = serde_json::to_vec(message).unwrap();
+    [u32::try_from(text.len()).unwrap().to_be_bytes().as_slice(), &text].concat()
+}
+
+/// A brace among the four bytes of a length, and bytes that come one by one, once left a client without an answer.
+#[test]
+fn a_liar_finds_messages_of_every_length_in_any_portions() {
+    for padding in 0..600 {
+        let message = json!({ "type": "pong", "padding": "x".repeat(padding) });
+        let bytes = [b"PMTRCTRL\x01\x01".as_slice(), &framed(&message), &framed(&message)].concat();
+        for portion in [1, 3, bytes.len()] {
+            let change: Change = Box::new(|message| message["t2_ns"] = json!(7));
+            let mut teller = Teller { held: Vec::new(), kind: "pong", change };
+            let told: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| teller.tell(bytes)).collect();
+            let lie = json!({ "type": "pong", "padding": "x".repeat(padding), "t2_ns": 7 });
+            let expected = [b"PMTRCTRL\x01\x01".as_slice(), &framed(&lie), &framed(&lie)].concat();
+            assert_eq!(told, expected, "{padding} bytes more, in portions of {portion}");
+        }
     }
 }
 

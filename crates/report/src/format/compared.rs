@@ -286,7 +286,10 @@ impl Compared {
         let (base, other) = (&self.base.name, &self.other.name);
         let runs = |set: &SetOfRuns| words::count(set.runs, "run");
         Chart::Bars(BarChart {
-            title: format!("{other} against {base}"),
+            title: match rows.as_slice() {
+                [row] => format!("{other} against {base}: {}", row.name),
+                _ => format!("{other} against {base}"),
+            },
             subtitle: format!(
                 "medians of {} and of {}; 100 % is the median of {base}",
                 runs(&self.base),

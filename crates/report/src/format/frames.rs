@@ -107,7 +107,7 @@ pub(super) fn subtitle(run: &Run) -> String {
 /// The table and its notes, between the heading and the findings; with details legend and bars.
 pub(super) fn text(run: &Run, style: &Style) -> String {
     let rows = &run.summary.rows;
-    let mut text = format!("\n{}", plain(&columns(), &cells(rows)));
+    let mut text = format!("\n{}", plain(&columns(), &cells(rows), style));
     if style.detail {
         text.push('\n');
         let legend = style.wrap(LEGEND, 2);

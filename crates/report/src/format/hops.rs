@@ -1,6 +1,6 @@
 //! The hops of a path: their table, the flows through them, the answer in a line, and a chart.
 
-use super::table::plain;
+use super::table::whole;
 use super::text::words;
 use super::{Paint, Style};
 use crate::document::{Block, Cell, Chart, Table};
@@ -35,11 +35,11 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     let mut text = String::new();
     let (narrow, mut aside) = fitted(found, style.width.max(LEAST_WIDTH));
     for table in narrow.into_iter().chain(flows(found)) {
-        text.push_str(&format!("\n{}", plain(&table.columns, &table.rows)));
+        text.push_str(&format!("\n{}", whole(&table.columns, &table.rows)));
     }
     if let Some(back) = &found.back {
         let (narrow, more) = fitted(back, style.width.max(LEAST_WIDTH));
-        let table = narrow.map(|table| plain(&table.columns, &table.rows)).unwrap_or_default();
+        let table = narrow.map(|table| whole(&table.columns, &table.rows)).unwrap_or_default();
         text.push_str(&format!("\n{}\n{table}", style.paint(Paint::Bold, BACK)));
         aside.extend(more);
     }
@@ -145,7 +145,7 @@ fn table(found: &HopsResult, heading: &str) -> Option<Table> {
 fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
     let Some(mut table) = table(found, "") else { return (None, Vec::new()) };
     let fits =
-        |table: &Table| plain(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
+        |table: &Table| whole(&table.columns, &table.rows).lines().all(|line| line.chars().count() <= width);
     let mut aside: Vec<Vec<String>> = vec![Vec::new(); table.rows.len()];
     for heading in DISPENSABLE {
         if fits(&table) {
@@ -239,7 +239,7 @@ pub(super) fn live_table(sample: &HopsSample) -> Vec<String> {
     ];
     let table = Table::of_cells("", &cells, &sample.hops);
     table
-        .map(|table| plain(&table.columns, &table.rows).lines().map(str::to_owned).collect())
+        .map(|table| whole(&table.columns, &table.rows).lines().map(str::to_owned).collect())
         .unwrap_or_default()
 }
 

@@ -12,7 +12,7 @@ mod settings;
 mod text;
 mod units;
 
-pub use bounceback::{Iperf2Bounceback, bounceback_histogram};
+pub use bounceback::{Iperf2Bounceback, Iperf2OneWay, bounceback_histogram};
 pub use connection::{Iperf2Connection, connect_times};
 pub use settings::{Bouncing, Iperf2Settings, Pace};
 pub use text::Iperf2Text;

@@ -174,7 +174,7 @@ fn is_as_expected(variant: &Variant) -> bool {
 fn tables(sections: &[Table], style: &Style) -> String {
     let table = |section: &Table| {
         let title = style.paint(Paint::Dim, &section.title);
-        format!("\n  {title}\n{}", plain(&section.columns, &section.rows))
+        format!("\n  {title}\n{}", plain(&section.columns, &section.rows, style))
     };
     sections.iter().map(table).collect()
 }

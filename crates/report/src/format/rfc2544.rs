@@ -1,5 +1,6 @@
 //! The report of a device under test as a document, and as a chart.
 
+mod brief;
 mod bursts;
 mod chart;
 mod compared;
@@ -17,6 +18,7 @@ pub use chart::chart;
 
 pub use read::{ReadError, read};
 
+use super::Style;
 use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published, Table, json_line,
 };
@@ -68,8 +70,12 @@ impl Document for DeviceDocument<'_> {
         blocks
     }
 
+    fn own_text(&self, style: &Style) -> Option<String> {
+        (!style.detail).then(|| brief::of(self.report, style))
+    }
+
     fn provenance(&self) -> String {
-        format!("{}. {}", sentences::title(self.report), sentences::circumstances(self.report).join(" "))
+        format!("{}. {}", sentences::title(self.report), sentences::tested(self.report).join(" "))
     }
 
     fn expectations(&self) -> Vec<Expectation> {

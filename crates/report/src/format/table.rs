@@ -1,10 +1,75 @@
 //! Aligned tables, from the table library, in the two looks we use.
 
+use super::Style;
 use crate::document::Column;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-/// Columns set apart by two spaces, each line indented by two, without trailing spaces.
-pub(super) fn plain(columns: &[Column], rows: &[Vec<String>]) -> String {
+/// Columns set apart by two spaces, each line indented by two, without trailing spaces. A table wider than the screen has its
+/// widest words broken into lines, and if that is not enough it goes on below, with its first column again.
+pub(super) fn plain(columns: &[Column], rows: &[Vec<String>], style: &Style) -> String {
+    let room = style.width.saturating_sub(INDENT);
+    let rows = narrowed(columns, rows, room);
+    let mut text = String::new();
+    for part in parts(&widths(columns, &rows), room) {
+        let columns: Vec<Column> = part.iter().map(|index| columns[*index].clone()).collect();
+        let cell = |row: &Vec<String>, index: &usize| row.get(*index).cloned().unwrap_or_default();
+        let rows: Vec<Vec<String>> =
+            rows.iter().map(|row| part.iter().map(|index| cell(row, index)).collect()).collect();
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&whole(&columns, &rows));
+    }
+    text
+}
+
+/// How wide each column is.
+fn widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
+    let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let cells = |index: usize| rows.iter().filter_map(move |row| row.get(index)).map(|cell| longest(cell));
+    let width =
+        |(index, column): (usize, &Column)| cells(index).chain([longest(&column.heading)]).max().unwrap_or(0);
+    columns.iter().enumerate().map(width).collect()
+}
+
+/// The rows with the words of the widest column in as many lines as it takes for the table to fit, if that is possible.
+fn narrowed(columns: &[Column], rows: &[Vec<String>], room: usize) -> Vec<Vec<String>> {
+    let mut rows = rows.to_vec();
+    let all = widths(columns, &rows);
+    let total = all.iter().sum::<usize>() + GAP * columns.len().saturating_sub(1);
+    let words = (0..columns.len()).filter(|index| !columns[*index].right && *index > 0);
+    let Some(widest) = words.max_by_key(|index| all[*index]).filter(|_| total > room) else { return rows };
+    let wanted = all[widest].saturating_sub(total - room);
+    if wanted < LEAST_WORDS || columns[widest].heading.chars().count() > wanted {
+        return rows;
+    }
+    let narrow = Style { colour: false, width: wanted, detail: false };
+    for cell in rows.iter_mut().filter_map(|row| row.get_mut(widest)) {
+        *cell = narrow.wrap(cell, 0).join("\n");
+    }
+    rows
+}
+
+/// The columns that stand side by side: all, or as many as fit, and below them the others with the first column again.
+fn parts(widths: &[usize], room: usize) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut used = 0;
+    for (index, width) in widths.iter().enumerate() {
+        let is_full = used + width > room && parts.last().is_some_and(|part| part.len() > 1);
+        if is_full {
+            parts.push(vec![0]);
+            used = widths[0] + GAP;
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(index);
+        }
+        used += width + GAP;
+    }
+    parts
+}
+
+/// The same whole, however wide.
+pub(super) fn whole(columns: &[Column], rows: &[Vec<String>]) -> String {
     let mut table = table(columns, rows);
     table.load_preset(presets::NOTHING);
     let last = columns.len().saturating_sub(1);
@@ -54,6 +119,12 @@ fn table(columns: &[Column], rows: &[Vec<String>]) -> Table {
     table
 }
 
+/// Columns before a line, and between two columns.
+const INDENT: usize = 2;
+const GAP: usize = 2;
+/// Words in a narrower column are hard to read.
+const LEAST_WORDS: usize = 12;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,7 +139,24 @@ mod tests {
     fn plain_columns_are_aligned() {
         let (columns, rows) = sample();
         let expected = "  Test             Up\n  TCP     9.41 Gbit/s\n  UDP|64     1 Mbit/s\n";
-        assert_eq!(plain(&columns, &rows), expected);
+        assert_eq!(plain(&columns, &rows, &Style::default()), expected);
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_breaks_between_words_and_then_goes_on_below() {
+        let style = |width| Style { width, ..Style::default() };
+        let columns = vec![Column::right("n"), Column::left("What"), Column::right("Rate")];
+        let rows = vec![vec!["1".into(), "an egress path of a machine".into(), "9.41".into()]];
+        assert_eq!(
+            plain(&columns, &rows, &style(32)),
+            "  n  What                 Rate\n  1  an egress path of a  9.41\n     machine\n"
+        );
+        let columns = ["run", "least", "median", "most"].map(Column::right);
+        let rows = vec![["a", "10.1 µs", "12.2 µs", "45.0 µs"].map(String::from).to_vec()];
+        assert_eq!(
+            plain(&columns, &rows, &style(25)),
+            "  run    least   median\n    a  10.1 µs  12.2 µs\n\n  run     most\n    a  45.0 µs\n"
+        );
     }
 
     #[test]

@@ -14,8 +14,8 @@ mod result;
 pub(super) mod transfer;
 pub(super) mod words;
 
-pub(super) use blocks::documents;
-pub(super) use findings::evidence;
+pub(super) use blocks::{documents, titled};
+pub(super) use findings::{conclusion, evidence};
 pub(super) use heading::host_line;
 pub(super) use intervals::{Gauges, gauges as interval_gauges, rate as interval_rate};
 pub(super) use intervals::{rates as interval_rates, senders as interval_senders};
@@ -119,11 +119,13 @@ fn with_details(run: &Run, style: &Style, details: fn(&Run, &Style) -> String) -
 
 /// What follows the live rows: results, and how it ran.
 fn result_details(run: &Run, style: &Style) -> String {
+    if let Some(pairs) = run.summary.pairs.as_deref() {
+        return pairs::of(run, pairs, style);
+    }
     match run.tests.is_empty() {
         _ if latency::is_latency(run) => latency::of(run, style),
         _ if run.is_path() => path::of(run, style),
         _ if transfer::is_transfer(run) => transfer::of(run, style),
-        _ if let Some(pairs) = run.summary.pairs.as_deref() => pairs::of(run, pairs, style),
         _ if run.is_frames() => frames::text(run, style),
         true => result::of(run, style),
         false => measure::of(run, style),

@@ -64,7 +64,8 @@ pub(super) fn number(value: f64) -> String {
     let decimals = match value.abs() {
         v if v == 0.0 || v >= 100.0 => 0,
         v if v >= 10.0 => 1,
-        _ => 2,
+        v if v >= 0.1 => 2,
+        v => 2 + (-v.log10()).floor().min(MOST_ZEROS) as usize,
     };
     let text = format!("{value:.decimals$}");
     let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -79,6 +80,8 @@ pub(super) fn number(value: f64) -> String {
     apart + &rest
 }
 
+/// What is smaller is nothing beside the rest of a chart.
+const MOST_ZEROS: f64 = 6.0;
 /// A round number above it is still a number.
 const LARGEST: f64 = 1e300;
 /// About so many ticks.
@@ -127,6 +130,8 @@ mod tests {
         for (value, text) in [
             (0.0, "0"),
             (0.5, "0.5"),
+            (0.012_34, "0.012"),
+            (0.001, "0.001"),
             (9.412, "9.41"),
             (94.12, "94.1"),
             (9_412.3, "9\u{a0}412"),

@@ -123,7 +123,8 @@ impl BarChart {
             svg.text(x, bottom + 15.0, style, &number(tick));
         }
         let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
-        svg.text(place.x(place.axis.end()) + 24.0, bottom + 15.0, style, &self.unit);
+        let last = room(&number(place.axis.end()), style.size) / 2.0;
+        svg.text(place.x(place.axis.end()) + last.max(15.0) + 9.0, bottom + 15.0, style, &self.unit);
         for (index, row) in panel.rows.iter().enumerate() {
             self.row(svg, row, place, top + row_height * index as f64);
         }
@@ -238,7 +239,7 @@ const BAR: f64 = 13.0;
 const GAP: f64 = 10.0;
 /// Room for the number behind the longest bar.
 const LABELS: f64 = 96.0;
-const LONGEST_NAME: usize = 24;
+const LONGEST_NAME: usize = 32;
 /// Characters of a line of notes.
 const NOTE: usize = 180;
 /// Rounding alone puts a bar no farther above its limit.

@@ -1,7 +1,7 @@
 //! Lines over a few sizes in panels, each with the line above it that theory allows.
 
 use super::axis::{Axis, number};
-use super::svg::{Drawing, GREY, GRID, INK, Mark, Svg, Text, room};
+use super::svg::{Drawing, GREY, GRID, INK, Mark, Svg, Text, fitted, room};
 
 /// A chart of panels, two side by side; the places of an axis stand at equal distances.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,6 +89,7 @@ impl LineChart {
             for (panel, left) in row.iter().zip(lefts) {
                 let title = if panel.unit.is_empty() { "" } else { ", " };
                 let title = format!("{}{title}{}", panel.title, panel.unit);
+                let title = fitted(&title, 14.0, width);
                 svg.text(left, top - 12.0, Text { size: 14.0, bold: true, ..Text::PLAIN }, &title);
                 self.panel(&mut svg, panel, [left, area, width]);
             }

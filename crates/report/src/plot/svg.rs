@@ -164,6 +164,15 @@ pub(super) fn room(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.56
 }
 
+/// A text with its end cut off where it has no room.
+pub(super) fn fitted(text: &str, size: f64, most: f64) -> String {
+    if room(text, size) <= most {
+        return text.to_owned();
+    }
+    let letters = (most / room("x", size)) as usize;
+    text.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
+}
+
 /// The colour of the ground.
 pub(super) const PAPER: &str = "#ffffff";
 /// The colour of lines behind everything.

@@ -53,6 +53,19 @@ fn colour_changes_no_letter_and_text_fits() {
 }
 
 #[test]
+fn a_quick_report_fits_forty_lines_and_its_details_have_every_table() {
+    let mut report = documents::quick();
+    report.devices[0].findings.truncate(2);
+    let document = DeviceDocument::of(&report);
+    let brief = super::written(&document, "text");
+    assert!(brief.lines().count() <= 40, "{brief}");
+    let full = render(&document, by_name("text").unwrap(), &Style { colour: false, width: 80, detail: true });
+    for table in ["Throughput (RFC 2544 section 26.1)", "Frame loss rate (RFC 2544 section 26.3)"] {
+        assert!(full.contains(table) && !brief.contains(table), "{full}");
+    }
+}
+
+#[test]
 fn a_report_is_read_back() {
     for (name, report) in all() {
         assert_eq!(

@@ -1,28 +1,7 @@
 //! The server's acknowledgement of a test header over TCP: who it is, and when it had the header.
 
-use super::Version;
 use super::fields::{put, put_time, time, word};
-use model::time::WallTime;
-
-/// What a server from 2.0.13 on writes before anything else, where [`Request::wants_ack`](super::Request::wants_ack).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ack {
-    /// The server's version.
-    pub version: Version,
-    /// With trip times: how the header went.
-    pub times: Option<AckTimes>,
-}
-
-/// Three moments of a header's way, on each end's wall clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckTimes {
-    /// The client sent the header.
-    pub sent: WallTime,
-    /// The server had it.
-    pub received: WallTime,
-    /// The server sent the acknowledgement.
-    pub acknowledged: WallTime,
-}
+use super::{Ack, AckTimes, Version};
 
 /// What the first bytes of a server are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +68,7 @@ const MAX_LEN: usize = 256;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::time::WallTime;
     use proptest::prelude::*;
 
     /// What `iperf -s` of 2.1.8 answered to a plain header.

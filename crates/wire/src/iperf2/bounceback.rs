@@ -34,6 +34,8 @@ pub struct Bouncer {
     reply: Option<u32>,
     /// The server is to acknowledge at once.
     quick_ack: bool,
+    /// Both clocks are taken to be set by one another.
+    trip_times: bool,
     /// Of the last request.
     sequence: u64,
     length: usize,
@@ -52,26 +54,60 @@ pub fn is_bounceback(first: &[u8]) -> Option<bool> {
     Some(word(first, 0)? == flags::BOUNCEBACK)
 }
 
-/// What a first request tells of its client, for the server's sockets: the TOS byte of replies, and whether to
-/// acknowledge at once (TCP_QUICKACK).
-#[must_use]
-pub fn bounce_options(first: &[u8]) -> (Option<u8>, bool) {
-    let flags = half(first, 12).unwrap_or(0);
-    let tos = half(first, 14).filter(|_| flags & HAS_TOS != 0).map(|tos| tos as u8);
-    (tos, flags & WANTS_QUICK_ACK != 0)
+/// What a first request tells of its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BounceRequest {
+    /// Bytes of a request.
+    pub size: u32,
+    /// Bytes of a reply, where they are not those of the request.
+    pub reply: Option<u32>,
+    /// Microseconds that the server is asked to hold a request.
+    pub hold: u32,
+    /// TOS byte of replies.
+    pub tos: Option<u8>,
+    /// The server is to acknowledge at once (TCP_QUICKACK).
+    pub quick_ack: bool,
+    /// The client takes both clocks to be set by one another (`--trip-times`).
+    pub trip_times: bool,
+}
+
+/// Bytes of a first request that say all of it.
+pub const BOUNCE_HEAD: usize = RECORD;
+
+impl BounceRequest {
+    /// Reads it; `None`: it is longer than this.
+    #[must_use]
+    pub fn read(first: &[u8]) -> Option<BounceRequest> {
+        let flags = half(first, 12)?;
+        let has = |flag: u16| flags & flag != 0;
+        Some(BounceRequest {
+            size: word(first, 4)?,
+            hold: word(first, 44)?,
+            reply: word(first, 60).filter(|_| has(HAS_REPLY_SIZE)),
+            tos: half(first, 14).filter(|_| has(HAS_TOS)).map(|tos| tos as u8),
+            quick_ack: has(WANTS_QUICK_ACK),
+            trip_times: has(CLOCKS_AGREE),
+        })
+    }
 }
 
 impl Bouncer {
     /// For one connection.
     #[must_use]
     pub fn new(clock: Clock, tos: u8) -> Bouncer {
-        Bouncer { clock, tos, reply: None, quick_ack: true, sequence: 0, length: 0 }
+        Bouncer { clock, tos, reply: None, quick_ack: true, trip_times: false, sequence: 0, length: 0 }
     }
 
     /// The same; the server's kernel acknowledges as it likes.
     #[must_use]
     pub fn without_quick_ack(self) -> Bouncer {
         Bouncer { quick_ack: false, ..self }
+    }
+
+    /// The same; the server is told that both clocks are set by one another.
+    #[must_use]
+    pub fn with_trip_times(self) -> Bouncer {
+        Bouncer { trip_times: true, ..self }
     }
 
     /// The same, with replies of another length than the requests (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`] bytes.
@@ -103,7 +139,8 @@ impl Exchange for Bouncer {
         let tos = if self.tos > 0 { HAS_TOS } else { 0 };
         let reply = if self.reply.is_some() { HAS_REPLY_SIZE } else { 0 };
         let quick_ack = if self.quick_ack { WANTS_QUICK_ACK } else { 0 };
-        put_half(message, 12, quick_ack | tos | reply);
+        let trip_times = if self.trip_times { CLOCKS_AGREE } else { 0 };
+        put_half(message, 12, quick_ack | tos | reply | trip_times);
         put(message, 60, self.reply.unwrap_or(0));
         put_half(message, 14, self.tos.into());
         put_time(message, 20, self.clock.at(request.sent));
@@ -187,6 +224,7 @@ const RECORD: usize = 64;
 /// The shortest request a server takes: 2.1.8 reads its record and four bytes more.
 const SMALLEST: usize = 64;
 const WANTS_QUICK_ACK: u16 = 0x8000;
+const CLOCKS_AGREE: u16 = 0x4000;
 const HAS_TOS: u16 = 0x2000;
 const HAS_REPLY_SIZE: u16 = 0x0800;
 
@@ -221,9 +259,26 @@ mod tests {
         let mut message = asked(&mut Bouncer::new(clock(), 0x10), 1, 100);
         assert_eq!(message[..44], REQUEST[..44]);
         message[44..48].copy_from_slice(&REQUEST[44..]);
-        assert_eq!(bounce_options(&message), (Some(0x10), true));
-        let mut slow = Bouncer::new(clock(), 0).without_quick_ack();
-        assert_eq!(bounce_options(&asked(&mut slow, 1, 100)), (None, false));
+        let read = BounceRequest::read(&message);
+        let said = BounceRequest {
+            size: 100,
+            reply: None,
+            hold: 5000,
+            tos: Some(0x10),
+            quick_ack: true,
+            trip_times: false,
+        };
+        assert_eq!(read, Some(said));
+        let mut slow = Bouncer::new(clock(), 0).without_quick_ack().with_trip_times().with_reply(300);
+        let other = BounceRequest {
+            reply: Some(300),
+            hold: 0,
+            tos: None,
+            quick_ack: false,
+            trip_times: true,
+            ..said
+        };
+        assert_eq!(BounceRequest::read(&asked(&mut slow, 1, 100)), Some(other));
         assert_eq!(
             (is_bounceback(&message), is_bounceback(b"0123"), is_bounceback(b"\0")),
             (Some(true), Some(false), None)
@@ -304,7 +359,7 @@ mod tests {
                 bytes.resize(100, 0);
             }
             let mut bouncer = Bouncer::new(clock(), 0);
-            let _ = (bouncer.frame(&bytes), bouncer.reply(&bytes), bounce_options(&bytes), is_bounceback(&bytes));
+            let _ = (bouncer.frame(&bytes), bouncer.reply(&bytes), BounceRequest::read(&bytes), is_bounceback(&bytes));
             let len = bytes.len();
             if let Some(reply) = Bounce::new(clock()).reflect(arrival(0), MonoTime(0), &mut bytes, len) {
                 prop_assert!(reply <= len);

@@ -2,7 +2,7 @@
 //! itself. Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until
 //! [`FlowOutput::WaitUntil`].
 
-use super::{Ack, Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, ServerReport, Shape};
+use super::{Ack, Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, Run, Sending, ServerReport, Shape};
 use crate::{Policy, ProtocolError, Sent};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::Transport;
@@ -67,43 +67,6 @@ pub enum FlowOutput {
     WaitUntil(Option<MonoTime>),
     /// The flow is over: close it. What was measured is complete.
     Close,
-}
-
-/// Data that is to move.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// This end sends, like this.
-    pub sends: Option<Sending>,
-    /// This end receives data. The datagram that made this flow start (a UDP server's first, the one that ended a
-    /// client's asking) is data too: the driver has it.
-    pub receives: bool,
-    /// TCP payload that the machine has sent itself; it counts as data.
-    pub sent: u64,
-    /// TCP payload that the machine has read; it counts as data.
-    pub received: u64,
-    /// TCP: no more than this is read in a second.
-    pub receive_rate: Option<BitRate>,
-}
-
-/// How one end sends. The payload is digits, each by its place in the write or datagram (`0123456789012...`): so data
-/// without a header are told from a header, by every version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sending {
-    /// When it stops. Bytes include those of [`Run::sent`].
-    pub amount: Amount,
-    /// How fast.
-    pub rate: Option<Rate>,
-    /// Bytes of one write or datagram; 0: the driver's choice (TCP).
-    pub length: u32,
-    /// TOS byte.
-    pub tos: u8,
-    /// Not before this time of day.
-    pub starts: Option<WallTime>,
-    /// TCP: each write of `length` (0: 131,072) bytes begins with a [`BurstRecord`](super::BurstRecord); the header of
-    /// [`Run::sent`] stands before the first.
-    pub records: bool,
-    /// What each datagram begins with; number and time go into its first [`DATAGRAM_LEN`] bytes.
-    pub head: Vec<u8>,
 }
 
 /// What a flow has learnt of its peer.

@@ -10,40 +10,8 @@
 //! Servers before 2.0.10 end at 56, and those with numbers of 32 bits begin the report at 12 where others have 16.
 
 use super::fields::{MICROS_PER_SECOND, NANOS_PER_SECOND, put, word};
-use super::flags;
+use super::{ServerReport, TransitReport, flags};
 use model::units::Nanos;
-
-/// What a server has seen of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ServerReport {
-    /// Payload bytes received, those of the FIN too.
-    pub bytes: u64,
-    /// From the first datagram to the last; travels in microseconds.
-    pub elapsed: Nanos,
-    /// Numbers that never came.
-    pub lost: u64,
-    /// Datagrams that came after a later one.
-    pub reordered: u64,
-    /// The highest number, that of the FIN: datagrams that should have come.
-    pub datagrams: u64,
-    /// Jitter of RFC 1889; travels in microseconds.
-    pub jitter: Nanos,
-    /// Arrival on the server's wall clock minus sending on the client's, where the server tells.
-    pub transit: Option<TransitReport>,
-}
-
-/// Transit times between two wall clocks, signed nanoseconds, told in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TransitReport {
-    /// Smallest.
-    pub min_ns: i64,
-    /// Largest.
-    pub max_ns: i64,
-    /// Mean.
-    pub mean_ns: i64,
-    /// Datagrams they are of.
-    pub count: u32,
-}
 
 impl ServerReport {
     /// Bytes of a report.

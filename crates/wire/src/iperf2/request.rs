@@ -14,9 +14,10 @@ mod read;
 mod write;
 
 use super::frames::Frames;
+use super::{Amount, Rate, Version};
 use model::plan::Transport;
 use model::time::WallTime;
-use model::units::{BitRate, Bytes, Nanos};
+use model::units::{BitRate, Nanos};
 
 /// A test as a client asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,24 +83,6 @@ pub enum Traffic {
     Tradeoff,
 }
 
-/// When a sender stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// After this time; travels in hundredths of a second.
-    Time(Nanos),
-    /// After these payload bytes; of the number the low 31 bits travel.
-    Bytes(Bytes),
-}
-
-/// A rate to send with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
-    /// Payload bits.
-    Bits(BitRate),
-    /// Datagrams or writes a second. 2.1 and 2.2 never say so: with `-b 1000pps` they send 1000 bits.
-    Packets(u64),
-}
-
 /// How the data is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -109,15 +92,6 @@ pub enum Shape {
     Isochronous(Option<Frames>),
     /// Bursts with a period, TCP (`--burst-period`): the settings' rate and size.
     Bursts(Frames),
-}
-
-/// An iPerf2 version: `0x00020001, 0x00080003` is 2.1.8.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version {
-    /// Major and minor, 16 bits each.
-    pub upper: u32,
-    /// Patch and stage of release, 16 bits each.
-    pub lower: u32,
 }
 
 /// What [`Request::read`] found.

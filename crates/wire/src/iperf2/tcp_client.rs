@@ -1,8 +1,8 @@
 //! The client's end of a TCP flow: the header goes first, then data moves; a server's acknowledgement may lie in wait
 //! and is read, since closing with bytes unread would reset the connection.
 
-use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Run, Steps, Told, Watch};
-use super::{Ack, AckRead, Request};
+use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Steps, Told, Watch};
+use super::{Ack, AckRead, Request, Run};
 use crate::ProtocolError;
 use model::time::MonoTime;
 use model::units::Nanos;

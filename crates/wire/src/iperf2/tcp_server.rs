@@ -1,8 +1,8 @@
 //! The server's end of a TCP flow: the first bytes say what it is. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
-use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, Run, SILENCE, STALL, Steps, Told, Watch};
-use super::{Ack, AckTimes, Header, Request, Traffic, Version, is_bounceback};
+use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, SILENCE, STALL, Steps, Told, Watch};
+use super::{Ack, AckTimes, Header, Request, Run, Traffic, Version, is_bounceback};
 use crate::stamp::Clock;
 use crate::{Policy, ProtocolError};
 use model::plan::Transport;

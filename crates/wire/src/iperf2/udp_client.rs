@@ -1,8 +1,8 @@
 //! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's
 //! report comes; where the server sends, the first datagram is repeated until data come.
 
-use super::flow::{Flow, FlowInput, FlowOutput, Run, Sending, Steps, Told, Watch, bare_head};
-use super::{Number, Request, ServerReport, Traffic, number, put_fin};
+use super::flow::{Flow, FlowInput, FlowOutput, Steps, Told, Watch, bare_head};
+use super::{Number, Request, Run, Sending, ServerReport, Traffic, number, put_fin};
 use crate::ProtocolError;
 use crate::stamp::Clock;
 use model::time::MonoTime;

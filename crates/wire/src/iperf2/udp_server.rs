@@ -5,10 +5,8 @@
 //! nothing has come for ten seconds, and its reports are never more than three times what came (RFC 9000 section 8.1).
 //! Whether this end may send data to an address is for the driver to know ([`Request::sends_to_source`]).
 
-use super::flow::{
-    A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, Run, SILENCE, Steps, Told, Watch, bare_head,
-};
-use super::{Header, Number, Request, ServerReport, Traffic, is_wide, number, put_fin};
+use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, SILENCE, Steps, Told, Watch, bare_head};
+use super::{Header, Number, Request, Run, ServerReport, Traffic, is_wide, number, put_fin};
 use crate::rate_watch::RateWatch;
 use crate::stamp::Clock;
 use crate::{Policy, ProtocolError};

@@ -2,7 +2,7 @@
 
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
-use crate::iperf3::params::{Params, block_length};
+use crate::iperf3::params::{Params, block_length, in_whole_buffers};
 use crate::iperf3::results::Results;
 use crate::iperf3::state::{ErrorCode, State};
 use crate::work::throughput::{Expect, Extras, Reply, Report, Request, Until};
@@ -116,7 +116,8 @@ impl Client {
             WorkReply::Throughput(Reply::SendersDone(_)) => self.note_senders_done(now),
             WorkReply::Throughput(Reply::Measured { result, .. }) => self.measured(now, &result),
             WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) => {}
+            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) | WorkReply::InBand(_) => {
+            }
         }
         Ok(())
     }
@@ -176,7 +177,7 @@ impl Client {
 
     fn open_flows(&mut self, now: MonoTime) {
         let plan = FlowPlan {
-            test: self.config.test.clone(),
+            test: in_whole_buffers(self.config.test.clone()),
             hello: FlowHello::Iperf3 { cookie: self.config.cookie.to_string() },
             senders_wait_for_stop: false,
         };

@@ -53,6 +53,16 @@ pub fn block_length(test: &TestSpec) -> u32 {
     }
 }
 
+/// The same as an end of iPerf3 sends it: with GSO and a rate it fills a buffer of 64 KiB, sends that at once, and waits
+/// for as long as the rate wants. Its receivers are made for that: they read a buffer at a time.
+pub(super) fn in_whole_buffers(test: TestSpec) -> TestSpec {
+    let paced = test.transport == Transport::Udp && test.offload && test.bitrate.is_some();
+    if !paced || test.burst > 0 {
+        return test;
+    }
+    TestSpec { burst: (LARGEST_UDP_PAYLOAD / block_length(&test).max(1)).max(1), ..test }
+}
+
 impl Params {
     /// The JSON a client sends, in iPerf3's order of keys. Times are in whole seconds there: fractions round up.
     #[must_use]
@@ -76,6 +86,8 @@ impl Params {
         read_pace(&fields, &mut test)?;
         read_options(&fields, &mut test)?;
         check_length(&test)?;
+        // A client that does not know of GSO is not sent bursts.
+        let test = if fields.flag("gso")? { in_whole_buffers(test) } else { test };
         Ok(Params { test, extras: read_extras(&fields)? })
     }
 }

@@ -11,7 +11,7 @@ use crate::work::throughput::{Expect, Reply, Report, Request, Until};
 use crate::{
     FlowHello, FlowPlan, FlowsOrder, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
 };
-use model::event::{EndResult, Event, Warning};
+use model::event::{EndResult, Event};
 use model::host::Host;
 use model::plan::{Direction, TestSpec, Transport};
 use model::sample::{Side, SideResult};
@@ -135,7 +135,8 @@ impl Server {
                 self.answer_when_ready(now);
             }
             WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) => {}
+            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) | WorkReply::InBand(_) => {
+            }
         }
         Ok(())
     }
@@ -217,11 +218,6 @@ impl Server {
         };
         let extras = Some(params.extras.clone());
         self.talk.work(FlowsOrder { peer, extras, ..FlowsOrder::new(plan, WorkKind::Throughput) });
-        if params.test.mptcp {
-            let text =
-                "the client asked for Multipath TCP, which this server does not have: it gets plain TCP";
-            self.talk.push(Output::Event(Event::Warning(Warning::new("mptcp-not-supported", text))));
-        }
         self.talk.send_state(State::CreateStreams);
         self.params = Some(params);
         self.enter(now, Phase::Opening, PATIENCE);

@@ -572,6 +572,7 @@ impl Server {
             WorkReply::Probes(reply) => self.probed(reply),
             WorkReply::RoundTrips(seen) => self.link.send(&Message::LatencySeen(seen)),
             WorkReply::Frames(answer) => self.port(now, answer),
+            WorkReply::InBand(_) => {}
         }
         Ok(())
     }

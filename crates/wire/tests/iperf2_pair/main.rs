@@ -1,44 +1,87 @@
-//! The client's machine against the server's: every kind of flow, over links of every kind, to the end.
+//! The client's session against the server's: every kind of flow, over links of every kind, to the end.
 
 mod unproved;
-mod world;
 
 use model::plan::Transport;
+use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::iperf2::{
-    Ack, Amount, BurstRecord, Flow, FlowInput, FlowOutput, Header, Number, Rate, Request, Shape, TcpClient,
-    TcpServer, Told, Traffic, UdpClient, UdpServer, Version, number,
+    Ack, Amount, BurstRecord, Flow, FlowInput, FlowOutput, Group, Header, Number, Rate, Request, Sending,
+    ServerReport, Shape, TcpClient, TcpServer, Told, Traffic, UdpClient, UdpServer, Version, number,
 };
+use pathmeter_wire::stamp::Clock;
+use pathmeter_wire::work::in_band::Seen;
 use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
-use world::{Nature, START, World, clock};
+use world::{BEGIN, Fate, InBand, Nature, Trouble, Who};
+
+type World<'a> = world::World<'a, Group, Group, InBand<'a>>;
+
+/// Both ends' clocks.
+fn clock() -> Clock {
+    Clock { mono: BEGIN, wall: WallTime(1_795_246_708_000_000_000) }
+}
+
+/// How the world treats the two ends.
+struct Setting<'a> {
+    nature: Nature<'a>,
+    lose: Fate<'a>,
+    policy: Policy,
+}
+
+impl Default for Setting<'_> {
+    fn default() -> Self {
+        let nature = Nature { delay: Nanos::from_millis(3), portion: 1000, ..Nature::default() };
+        Setting { nature, lose: Box::new(|_, _, _| false), policy: Policy::default() }
+    }
+}
+
+fn losing<'a>(lose: impl FnMut(Who, u64, &[u8]) -> bool + 'a) -> Setting<'a> {
+    Setting { lose: Box::new(lose), ..Setting::default() }
+}
+
+fn troubled<'a>(troubles: impl IntoIterator<Item = (u64, Trouble)>) -> Setting<'a> {
+    let troubles = troubles.into_iter().map(|(ms, trouble)| (Nanos::from_millis(ms), trouble)).collect();
+    let setting = Setting::default();
+    Setting { nature: Nature { troubles, ..setting.nature }, ..setting }
+}
 
 fn request(transport: Transport, traffic: Traffic) -> Request {
     Request { traffic, amount: Amount::Time(Nanos::from_secs(1)), length: 200, ..Request::new(transport) }
 }
 
-fn world(request: Request, nature: Nature) -> World {
-    let transport = request.transport;
-    let policy = nature.policy.clone();
-    match transport {
-        Transport::Tcp => {
-            let server = Box::new(TcpServer::new(policy, clock(), START));
-            World::new(transport, Box::new(TcpClient::new(request, START)), Some(server), nature)
-        }
-        Transport::Udp => {
-            World::new(transport, Box::new(UdpClient::new(request, clock(), START)), None, nature)
-        }
-    }
+fn world<'a>(request: &Request, setting: Setting<'a>) -> World<'a> {
+    let (transport, streams) = (request.transport, request.streams);
+    let mut work = InBand::new(&setting.nature, transport, streams, clock());
+    work.lose = setting.lose;
+    work.expects = (request.traffic == Traffic::Dual).then_some((Who::Client, streams));
+    let client = |now| Group::client(request, streams, false, clock(), now);
+    let server = |now| Group::server(transport, setting.policy, None, clock(), now);
+    World::new(setting.nature, client, server, work)
 }
 
-fn run(request: Request, nature: Nature) -> World {
-    let mut world = world(request, nature);
-    world.run(200_000);
+fn run<'a>(request: &Request, setting: Setting<'a>) -> World<'a> {
+    let mut world = world(request, setting);
+    world.run();
     world
 }
 
-fn assert_well(world: &World) {
-    assert_eq!((&world.client.error, &world.server.error), (&None, &None));
+fn assert_well(world: &World<'_>) {
+    assert_eq!(world.errors(), [None, None]);
+}
+
+fn report(world: &World<'_>) -> Option<ServerReport> {
+    world
+        .work
+        .client
+        .seen
+        .iter()
+        .find_map(|seen| if let Seen::Report(report) = seen { Some(*report) } else { None })
+}
+
+/// How the server sends.
+fn server_sends<'a>(world: &'a World<'_>) -> &'a Sending {
+    world.work.server.runs.iter().find_map(|run| run.sends.as_ref()).expect("it sends")
 }
 
 const ALL: [Traffic; 5] =
@@ -47,87 +90,125 @@ const ALL: [Traffic; 5] =
 #[test]
 fn every_traffic_ends_with_every_byte() {
     for traffic in ALL {
-        let world = run(request(Transport::Tcp, traffic), Nature::default());
+        let world = run(&request(Transport::Tcp, traffic), Setting::default());
         assert_well(&world);
-        assert_eq!(world.server.received, world.client.sent, "{traffic:?}");
-        assert_eq!(world.client.received, world.server.sent, "{traffic:?}");
+        let (client, server) = (&world.work.client, &world.work.server);
+        assert_eq!(server.received, client.sent, "{traffic:?}");
+        assert_eq!(client.received, server.sent, "{traffic:?}");
         let least = 200 * 900;
-        assert_eq!(world.client.sent > least, traffic != Traffic::Reverse);
-        assert_eq!(world.server.sent > least, matches!(traffic, Traffic::Reverse | Traffic::FullDuplex));
-        let acked = world.client.told.contains(&Told::Ack(Ack { version: Version::OURS, times: None }));
+        assert_eq!(client.sent > least, traffic != Traffic::Reverse);
+        let both = matches!(traffic, Traffic::Reverse | Traffic::FullDuplex | Traffic::Dual);
+        assert_eq!(server.sent > least, both, "{traffic:?}");
+        let acked = client.seen.contains(&Seen::Ack(Ack { version: Version::OURS, times: None }));
         assert_eq!(acked, !matches!(traffic, Traffic::Reverse | Traffic::FullDuplex), "{traffic:?}");
+    }
+}
+
+#[test]
+fn streams_of_one_client_are_one_session() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        for traffic in ALL {
+            let asked = Request { streams: 5, ..request(transport, traffic) };
+            let world = run(&asked, Setting::default());
+            assert_well(&world);
+            let (client, server) = (&world.work.client, &world.work.server);
+            let flows = if traffic == Traffic::Dual { 10 } else { 5 };
+            assert_eq!((client.runs.len(), server.runs.len()), (flows, flows), "{transport} {traffic:?}");
+            assert!(client.sent + server.sent > 5 * 200 * 900, "{transport} {traffic:?}");
+            assert!(client.received <= server.sent && server.received <= client.sent);
+        }
     }
 }
 
 #[test]
 fn every_datagram_is_in_the_report() {
     for traffic in [Traffic::Forward, Traffic::Dual, Traffic::Tradeoff] {
-        let world = run(request(Transport::Udp, traffic), Nature::default());
+        let world = run(&request(Transport::Udp, traffic), Setting::default());
         assert_well(&world);
-        let report = world.client.report().expect("a report");
-        assert_eq!((report.datagrams, report.lost), (world.client.datagrams + 1, 0), "the end is counted");
-        assert_eq!(report.bytes, world.client.sent + 200);
-        assert_eq!(world.server.arrived, world.client.datagrams);
+        let (client, server) = (&world.work.client, &world.work.server);
+        let report = report(&world).expect("a report");
+        assert_eq!((report.datagrams, report.lost), (client.datagrams + 1, 0), "the end is counted");
+        assert_eq!(report.bytes, client.sent + 200);
+        assert_eq!(server.arrived, client.datagrams);
     }
 }
 
 #[test]
 fn a_udp_server_sends_and_the_client_counts() {
     for traffic in [Traffic::Reverse, Traffic::FullDuplex] {
-        let world = run(request(Transport::Udp, traffic), Nature::default());
+        let world = run(&request(Transport::Udp, traffic), Setting::default());
         assert_well(&world);
-        assert!(world.server.datagrams > 900);
-        assert_eq!(
-            (world.client.arrived, world.client.highest),
-            (world.server.datagrams, world.server.datagrams)
-        );
-        assert_eq!(world.client.report(), None);
+        let (client, server) = (&world.work.client, &world.work.server);
+        assert!(server.datagrams > 900);
+        assert_eq!((client.arrived, client.highest), (server.datagrams, server.datagrams));
+        assert_eq!(report(&world), None);
     }
 }
 
 #[test]
-fn a_connection_back_is_asked_for_and_carries_data() {
+fn a_connection_back_carries_data_in_the_same_session() {
     for transport in [Transport::Tcp, Transport::Udp] {
-        for traffic in [Traffic::Dual, Traffic::Tradeoff] {
-            let there = run(Request { port: 6001, ..request(transport, traffic) }, Nature::default());
-            let [back] = &there.server.backs[..] else { panic!("{:?}", there.server.backs) };
-            assert_eq!((back.port, back.amount), (6001, Amount::Time(Nanos::from_secs(1))));
-            let nature = Nature::default();
-            let mut world = match transport {
-                Transport::Tcp => {
-                    let server = Box::new(TcpServer::new(Policy::default(), clock(), START));
-                    World::new(
-                        transport,
-                        Box::new(TcpClient::back(back.clone(), START)),
-                        Some(server),
-                        nature,
-                    )
-                }
-                Transport::Udp => {
-                    let client = Box::new(UdpClient::back(back.clone(), clock(), START));
-                    World::new(transport, client, None, nature)
-                }
-            };
-            world.run(20_000);
-            assert_well(&world);
-            assert_eq!(world.server.told[0], Told::Plain, "data from the first byte");
-            assert!(world.server.received > 200 * 900);
-            assert!(world.server.backs.is_empty(), "and no connection back to that");
-        }
+        let world = run(&request(transport, Traffic::Dual), Setting::default());
+        assert_well(&world);
+        let (client, server) = (&world.work.client, &world.work.server);
+        assert!(client.received > 200 * 900, "{transport}");
+        assert_eq!((client.runs.len(), server.runs.len()), (2, 2), "there and back");
+        assert!(world.server.session.later().is_empty());
     }
+}
+
+#[test]
+fn a_connection_back_can_come_after_the_test() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let asked = Request { port: 6001, ..request(transport, Traffic::Tradeoff) };
+        let there = run(&asked, Setting::default());
+        let later = there.server.session.later();
+        let [back] = later else { panic!("{later:?}") };
+        assert_eq!((back.port, back.amount), (6001, Amount::Time(Nanos::from_secs(1))));
+        let setting = Setting::default();
+        let mut work = InBand::new(&setting.nature, transport, 1, clock());
+        work.expects = Some((Who::Server, 1));
+        let mut world = World::new(
+            setting.nature,
+            |now| Group::back(later, clock(), now),
+            |now| Group::listening(transport, clock(), now),
+            work,
+        );
+        world.run();
+        assert_well(&world);
+        assert!(world.work.server.received > 200 * 900);
+        assert!(world.server.session.later().is_empty(), "and no connection back to that");
+    }
+}
+
+#[test]
+fn a_server_that_never_connects_back_is_not_waited_for() {
+    let asked = request(Transport::Tcp, Traffic::Tradeoff);
+    let setting = troubled([(0, Trouble::Vanish(Who::Client))]);
+    let mut work = InBand::new(&setting.nature, Transport::Tcp, 1, clock());
+    work.expects = Some((Who::Server, 1));
+    let mut world = World::new(
+        setting.nature,
+        |now| Group::back(&[asked], clock(), now),
+        |now| Group::listening(Transport::Tcp, clock(), now),
+        work,
+    );
+    assert!(world.run() <= Nanos::from_secs(6));
+    assert!(matches!(world.errors(), [_, Some(ProtocolError::Flows(_))]), "{:?}", world.errors());
 }
 
 #[test]
 fn bytes_are_exact() {
     for traffic in [Traffic::Forward, Traffic::Reverse] {
         let amount = Amount::Bytes(Bytes(123_456));
-        let world = run(Request { amount, ..request(Transport::Tcp, traffic) }, Nature::default());
+        let world = run(&Request { amount, ..request(Transport::Tcp, traffic) }, Setting::default());
         assert_well(&world);
-        let data = if traffic == Traffic::Forward { world.server.received } else { world.client.received };
-        assert_eq!(data, 123_456);
-        let world = run(Request { amount, ..request(Transport::Udp, traffic) }, Nature::default());
+        let (client, server) = (&world.work.client, &world.work.server);
+        assert_eq!(if traffic == Traffic::Forward { server } else { client }.received, 123_456);
+        let world = run(&Request { amount, ..request(Transport::Udp, traffic) }, Setting::default());
         assert_well(&world);
-        let sender = if traffic == Traffic::Forward { &world.client } else { &world.server };
+        let (client, server) = (&world.work.client, &world.work.server);
+        let sender = if traffic == Traffic::Forward { client } else { server };
         assert_eq!(sender.datagrams, 123_456_u64.div_ceil(200));
     }
 }
@@ -137,16 +218,12 @@ fn records_are_promised_by_the_header_before_them() {
     let start = Some(clock().wall);
     for traffic in [Traffic::Forward, Traffic::Reverse] {
         let asked = Request { trip_times: true, start, ..request(Transport::Tcp, traffic) };
-        let world = run(asked, Nature::default());
+        let world = run(&asked, Setting::default());
         assert_well(&world);
-        let told: Vec<_> = world
-            .client
-            .told
-            .iter()
-            .filter(|told| matches!(told, Told::Ack(ack) if ack.times.is_some()))
-            .collect();
-        assert_eq!(told.len(), usize::from(traffic == Traffic::Forward));
-        let header = if traffic == Traffic::Forward { &world.client.said[0] } else { &world.server.said[0] };
+        let (client, server) = (&world.work.client, &world.work.server);
+        let acks = client.seen.iter().filter(|seen| matches!(seen, Seen::Ack(ack) if ack.times.is_some()));
+        assert_eq!(acks.count(), usize::from(traffic == Traffic::Forward));
+        let header = if traffic == Traffic::Forward { &client.said[0] } else { &server.said[0] };
         let Header::Request(header, _) = Request::read(Transport::Tcp, header) else { panic!("{header:?}") };
         assert!(header.trip_times);
     }
@@ -155,105 +232,101 @@ fn records_are_promised_by_the_header_before_them() {
 
 #[test]
 fn lost_datagrams_are_counted() {
-    let lose = Box::new(|from_client: bool, index: u64, _: &[u8]| {
-        from_client && index.is_multiple_of(10) && index < 900
-    });
-    let world = run(request(Transport::Udp, Traffic::Forward), Nature { lose, ..Nature::default() });
+    let setting = losing(|who, index, _| who == Who::Client && index.is_multiple_of(10) && index < 900);
+    let world = run(&request(Transport::Udp, Traffic::Forward), setting);
     assert_well(&world);
-    let report = world.client.report().expect("a report");
+    let report = report(&world).expect("a report");
     assert_eq!(report.lost, 89);
-    assert_eq!(report.datagrams, world.client.datagrams + 1);
+    assert_eq!(report.datagrams, world.work.client.datagrams + 1);
 }
 
 /// The last data datagrams never come: what the end is numbered tells of them.
 #[test]
 fn what_is_lost_at_the_end_is_lost() {
-    let lose = Box::new(|from_client: bool, index: u64, bytes: &[u8]| {
-        from_client && index > 900 && matches!(number(bytes, true), Some(Number::Data(_)))
+    let setting = losing(|who, index, bytes| {
+        who == Who::Client && index > 900 && matches!(number(bytes, true), Some(Number::Data(_)))
     });
-    let world = run(request(Transport::Udp, Traffic::Forward), Nature { lose, ..Nature::default() });
+    let world = run(&request(Transport::Udp, Traffic::Forward), setting);
     assert_well(&world);
-    let report = world.client.report().expect("a report");
-    assert_eq!(report.lost, world.client.datagrams - 900);
+    assert_eq!(report(&world).expect("a report").lost, world.work.client.datagrams - 900);
 }
 
 /// Upstream's retransmitted report is garbage; ours is the same each time.
 #[test]
 fn a_lost_report_is_sent_again() {
-    let lose = Box::new(|from_client: bool, index: u64, _: &[u8]| !from_client && index < 5);
-    let world = run(request(Transport::Udp, Traffic::Forward), Nature { lose, ..Nature::default() });
+    let world = run(
+        &request(Transport::Udp, Traffic::Forward),
+        losing(|who, index, _| who == Who::Server && index < 5),
+    );
     assert_well(&world);
-    assert_eq!(world.client.report().expect("the fifth").lost, 0);
-    assert!(world.server.said.windows(2).all(|two| two[0] == two[1]));
-    assert!(world.server.said.len() <= 9);
+    assert_eq!(report(&world).expect("the fifth").lost, 0);
+    let said = &world.work.server.said;
+    assert!(said.windows(2).all(|two| two[0] == two[1]));
+    assert!(said.len() <= 9);
 }
 
 #[test]
 fn a_lost_end_is_said_again() {
     let mut ends = 0;
-    let lose = Box::new(move |from_client: bool, _: u64, bytes: &[u8]| {
-        let end = from_client && matches!(number(bytes, true), Some(Number::Fin(_)));
+    let setting = losing(move |who, _, bytes| {
+        let end = who == Who::Client && matches!(number(bytes, true), Some(Number::Fin(_)));
         ends += u64::from(end);
         end && ends <= 3
     });
-    let world = run(request(Transport::Udp, Traffic::Forward), Nature { lose, ..Nature::default() });
+    let world = run(&request(Transport::Udp, Traffic::Forward), setting);
     assert_well(&world);
-    let report = world.client.report().expect("a report");
     assert_eq!(
-        report.datagrams,
-        world.client.datagrams + 4,
+        report(&world).expect("a report").datagrams,
+        world.work.client.datagrams + 4,
         "the ends that were lost are counted, as iPerf2 does"
     );
 }
 
 #[test]
 fn a_client_without_a_report_ends_after_two_seconds() {
-    let lose = Box::new(|from_client: bool, _: u64, _: &[u8]| !from_client);
-    let mut world = world(request(Transport::Udp, Traffic::Forward), Nature { lose, ..Nature::default() });
-    world.run(20_000);
-    assert_well(&world);
-    assert_eq!(world.client.told, [Told::NoReport]);
-    assert_eq!(world.client.said.len(), 200);
-    assert!(world.server.said.len() <= 9, "a report is sent at most nine times");
+    let setting = losing(|who, _, _| who == Who::Server);
+    let world = run(&request(Transport::Udp, Traffic::Forward), setting);
+    assert!(matches!(world.errors(), [Some(ProtocolError::Timeout(_)), None]), "{:?}", world.errors());
+    assert_eq!(world.work.client.seen, [Seen::NoReport]);
+    assert_eq!(world.client.warnings(), ["no-report"]);
+    assert_eq!(world.work.client.said.len(), 200);
+    assert!(world.work.server.said.len() <= 9, "a report is sent at most nine times");
 }
 
 #[test]
 fn asking_for_data_is_repeated_until_it_comes() {
-    let lose = Box::new(|from_client: bool, index: u64, _: &[u8]| from_client && index < 4);
-    let world = run(request(Transport::Udp, Traffic::Reverse), Nature { lose, ..Nature::default() });
+    let asked = request(Transport::Udp, Traffic::Reverse);
+    let world = run(&asked, losing(|who, index, _| who == Who::Client && index < 4));
     assert_well(&world);
-    assert!(world.client.arrived > 900);
-    let none = Box::new(|_: bool, _: u64, _: &[u8]| true);
-    let world = run(request(Transport::Udp, Traffic::Reverse), Nature { lose: none, ..Nature::default() });
+    assert!(world.work.client.arrived > 900);
+    let world = run(&asked, losing(|_, _, _| true));
     assert!(matches!(world.client.error, Some(ProtocolError::Timeout(_))), "{:?}", world.client.error);
 }
 
 #[test]
 fn the_one_end_of_a_server_may_be_lost() {
     for traffic in [Traffic::Reverse, Traffic::FullDuplex] {
-        let lose =
-            Box::new(|_: bool, _: u64, bytes: &[u8]| matches!(number(bytes, true), Some(Number::Fin(_))));
-        let world = run(request(Transport::Udp, traffic), Nature { lose, ..Nature::default() });
+        let setting = losing(|_, _, bytes| matches!(number(bytes, true), Some(Number::Fin(_))));
+        let world = run(&request(Transport::Udp, traffic), setting);
         assert_well(&world);
-        assert_eq!(world.client.arrived, world.server.datagrams);
+        assert_eq!(world.work.client.arrived, world.work.server.datagrams);
     }
 }
 
 #[test]
 fn who_vanishes_keeps_nobody() {
+    let gone = |ms, who| troubled([(ms, Trouble::Vanish(who))]);
     for transport in [Transport::Tcp, Transport::Udp] {
         for traffic in ALL {
             for amount in [Amount::Time(Nanos::from_secs(1)), Amount::Bytes(Bytes(1_000_000))] {
                 let asked = Request { amount, ..request(transport, traffic) };
-                let nature = Nature { client_gone_ms: Some(500), ..Nature::default() };
-                run(asked.clone(), nature);
-                run(asked.clone(), Nature { server_gone_ms: Some(500), ..Nature::default() });
-                run(asked, Nature { server_gone_ms: Some(0), ..Nature::default() });
+                run(&asked, gone(500, Who::Client));
+                run(&asked, gone(500, Who::Server));
+                run(&asked, gone(0, Who::Server));
             }
         }
     }
-    let nature = Nature { client_gone_ms: Some(500), ..Nature::default() };
-    let world = run(request(Transport::Tcp, Traffic::Forward), nature);
+    let world = run(&request(Transport::Tcp, Traffic::Forward), gone(500, Who::Client));
     assert!(matches!(world.server.error, Some(ProtocolError::Timeout(_))), "{:?}", world.server.error);
 }
 
@@ -261,13 +334,14 @@ fn who_vanishes_keeps_nobody() {
 fn an_interrupt_ends_a_test_with_its_figures() {
     for traffic in [Traffic::Forward, Traffic::Dual, Traffic::FullDuplex] {
         for transport in [Transport::Tcp, Transport::Udp] {
-            let nature = Nature { interrupts_ms: vec![300], ..Nature::default() };
             let asked = Request { amount: Amount::Time(Nanos::from_secs(5)), ..request(transport, traffic) };
-            let world = run(asked, nature);
-            assert_eq!(world.client.error, None, "{transport} {traffic:?}");
-            assert!(world.server.received > 200 * 200, "{transport} {traffic:?}");
+            let world = run(&asked, troubled([(300, Trouble::Interrupt(Who::Client))]));
+            // What comes back ends with its server alone.
+            let expected = (traffic == Traffic::Dual).then(|| ProtocolError::Stopped("Ctrl-C".into()));
+            assert_eq!(world.client.error, expected, "{transport} {traffic:?}");
+            assert!(world.work.server.received > 200 * 200, "{transport} {traffic:?}");
             assert_eq!(
-                world.client.report().is_some(),
+                report(&world).is_some(),
                 transport == Transport::Udp && traffic != Traffic::FullDuplex
             );
         }
@@ -281,23 +355,25 @@ fn a_policy_binds_what_a_server_sends() {
         max_rate: Some(BitRate(1000)),
         max_streams: Some(2),
     };
-    let nature = || Nature { policy: policy.clone(), ..Nature::default() };
+    let setting = || Setting { policy: policy.clone(), ..Setting::default() };
     for transport in [Transport::Tcp, Transport::Udp] {
-        let world = run(request(transport, Traffic::Reverse), nature());
-        let asked = world.server.asked().expect("a request");
-        assert_eq!(asked.amount, Amount::Time(Nanos::from_millis(500)));
-        assert_eq!(asked.rate, Some(Rate::Bits(BitRate(1000))));
+        let world = run(&request(transport, Traffic::Reverse), setting());
+        let sends = server_sends(&world);
+        assert_eq!(sends.amount, Amount::Time(Nanos::from_millis(500)));
+        assert_eq!(sends.rate, Some(Rate::Bits(BitRate(1000))));
     }
     let many = Request { streams: 3, ..request(Transport::Tcp, Traffic::Forward) };
-    assert!(matches!(run(many, nature()).server.error, Some(ProtocolError::Stopped(_))));
+    assert!(matches!(run(&many, setting()).server.error, Some(ProtocolError::Stopped(_))));
+    let many = Request { streams: 3, ..request(Transport::Udp, Traffic::Reverse) };
+    assert_eq!(run(&many, setting()).work.server.sent, 0);
 }
 
 fn server_hears(bytes: &[u8]) -> (Result<(), ProtocolError>, Vec<FlowOutput>) {
-    let mut server = TcpServer::new(Policy::default(), clock(), START);
-    let result = server.input(START, FlowInput::Received(bytes));
+    let mut server = TcpServer::new(Policy::default(), clock(), BEGIN);
+    let result = server.input(BEGIN, FlowInput::Received(bytes));
     let mut outputs = Vec::new();
     loop {
-        match server.output(START) {
+        match server.output(BEGIN) {
             FlowOutput::WaitUntil(_) => return (result, outputs),
             output => outputs.push(output),
         }
@@ -320,8 +396,8 @@ fn first_bytes_of_every_kind() {
 #[test]
 fn a_key_is_demanded_where_there_is_one() {
     let hears = |request: &Request| {
-        let mut server = TcpServer::new(Policy::default(), clock(), START).with_key(b"secret".to_vec());
-        server.input(START, FlowInput::Received(&request.bytes()))
+        let mut server = TcpServer::new(Policy::default(), clock(), BEGIN).with_key(b"secret".to_vec());
+        server.input(BEGIN, FlowInput::Received(&request.bytes()))
     };
     let plain = request(Transport::Tcp, Traffic::Forward);
     assert!(matches!(hears(&plain), Err(ProtocolError::Stopped(_))));
@@ -331,7 +407,7 @@ fn a_key_is_demanded_where_there_is_one() {
 
 #[test]
 fn leftovers_and_strangers_begin_no_flow() {
-    let first = |bytes: &[u8]| UdpServer::new(bytes, &Policy::default(), clock(), START).is_some();
+    let first = |bytes: &[u8]| UdpServer::new(bytes, &Policy::default(), clock(), BEGIN).is_some();
     let mut datagram = Request::new(Transport::Udp).bytes();
     datagram[..12].copy_from_slice(b"\0\0\0\x01\x6b\x01\x4a\x74\0\0\0\x05");
     assert!(first(&datagram));
@@ -347,9 +423,12 @@ fn frames_are_asked_for_and_heard() {
         ..Default::default()
     }));
     for transport in [Transport::Tcp, Transport::Udp] {
-        let world = run(Request { shape: frames, ..request(transport, Traffic::Reverse) }, Nature::default());
+        let world =
+            run(&Request { shape: frames, ..request(transport, Traffic::Reverse) }, Setting::default());
         assert_well(&world);
-        assert_eq!(world.server.asked().expect("a request").shape, frames);
+        let said = &world.work.client.said[0];
+        let Header::Request(asked, _) = Request::read(transport, said) else { panic!("{said:?}") };
+        assert_eq!(asked.shape, frames);
     }
 }
 
@@ -359,42 +438,46 @@ proptest! {
     #[test]
     fn any_link_leads_to_an_end(
         udp: bool, traffic in prop::sample::select(ALL.to_vec()), delay_ms in 0_u64..300, portion in 1_usize..100,
-        loss in 0_u64..90, seed: u64, gone in prop::option::of(0_u64..2000), server: bool,
+        loss in 0_u64..90, seed: u64, streams in 1_u32..3, gone in prop::option::of(0_u64..2000), server: bool,
         interrupts_ms in prop::collection::vec(0_u64..2000, 0..3),
     ) {
         let transport = if udp { Transport::Udp } else { Transport::Tcp };
         let mut state = seed | 1;
-        let lose = Box::new(move |_: bool, _: u64, _: &[u8]| {
+        let lose = Box::new(move |_: Who, _: u64, _: &[u8]| {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             state % 100 < loss
         });
-        let (client_gone_ms, server_gone_ms) = if server { (None, gone) } else { (gone, None) };
-        let nature =
-            Nature { delay_ms, portion, lose, client_gone_ms, server_gone_ms, interrupts_ms, ..Nature::default() };
-        let world = run(request(transport, traffic), nature);
-        prop_assert!(world.server.received <= world.client.sent);
-        prop_assert!(world.client.arrived <= world.server.datagrams);
-        if let Some(report) = world.client.report() {
-            prop_assert!(report.lost + world.server.arrived < report.datagrams);
+        let who = if server { Who::Server } else { Who::Client };
+        let vanishes = gone.map(|gone| (gone, Trouble::Vanish(who)));
+        let interrupts = interrupts_ms.into_iter().map(|ms| (ms, Trouble::Interrupt(Who::Client)));
+        let setting = troubled(interrupts.chain(vanishes));
+        let nature = Nature { delay: Nanos::from_millis(delay_ms), portion, ..setting.nature };
+        let asked = Request { streams, ..request(transport, traffic) };
+        let world = run(&asked, Setting { nature, lose, ..setting });
+        let (client, server) = (&world.work.client, &world.work.server);
+        prop_assert!(server.received <= client.sent);
+        prop_assert!(client.arrived <= server.datagrams);
+        if let Some(report) = report(&world).filter(|_| streams == 1) {
+            prop_assert!(report.lost + server.arrived < report.datagrams);
         }
     }
 
     #[test]
     fn any_bytes_are_survived(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..10)) {
         let mut flows: Vec<Box<dyn Flow>> = vec![
-            Box::new(TcpServer::new(Policy::default(), clock(), START)),
-            Box::new(TcpClient::new(request(Transport::Tcp, Traffic::Forward), START)),
-            Box::new(UdpClient::new(request(Transport::Udp, Traffic::Reverse), clock(), START)),
+            Box::new(TcpServer::new(Policy::default(), clock(), BEGIN)),
+            Box::new(TcpClient::new(request(Transport::Tcp, Traffic::Forward), BEGIN)),
+            Box::new(UdpClient::new(request(Transport::Udp, Traffic::Reverse), clock(), BEGIN)),
         ];
         flows.extend(pieces.iter().find_map(|first| {
-            UdpServer::new(first, &Policy::default(), clock(), START).map(|flow| Box::new(flow) as Box<dyn Flow>)
+            UdpServer::new(first, &Policy::default(), clock(), BEGIN).map(|flow| Box::new(flow) as Box<dyn Flow>)
         }));
         for flow in &mut flows {
             for piece in &pieces {
-                let _ = flow.input(START, FlowInput::Received(piece));
-                while !matches!(flow.output(START), FlowOutput::WaitUntil(_)) {}
+                let _ = flow.input(BEGIN, FlowInput::Received(piece));
+                while !matches!(flow.output(BEGIN), FlowOutput::WaitUntil(_)) {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! UDP flows of which nothing proves that their source is there, and what a server's limits make of every flow.
 
-use super::world::{START, clock};
+use super::clock;
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Bytes, Nanos};
@@ -9,6 +9,7 @@ use pathmeter_wire::iperf2::{
     Told, Traffic, UdpServer, put_fin,
 };
 use pathmeter_wire::{Datagram, Policy, ProtocolError, Sent, Stamp};
+use world::BEGIN;
 
 fn asks(traffic: Traffic, amount: Amount) -> Request {
     Request { traffic, amount, ..Request::new(Transport::Udp) }
@@ -18,12 +19,12 @@ fn asks(traffic: Traffic, amount: Amount) -> Request {
 fn first(request: &Request) -> Vec<u8> {
     let mut datagram = request.bytes();
     let numbered = Numbered { clock: clock(), wide: true };
-    numbered.write(Stamp { sequence: 1, sent: START }, &mut datagram);
+    numbered.write(Stamp { sequence: 1, sent: BEGIN }, &mut datagram);
     datagram
 }
 
 fn server(request: &Request, policy: &Policy) -> Option<UdpServer> {
-    UdpServer::new(&first(request), policy, clock(), START)
+    UdpServer::new(&first(request), policy, clock(), BEGIN)
 }
 
 /// What a flow wants done, until it waits; and until when.
@@ -39,8 +40,8 @@ fn outputs(flow: &mut dyn Flow, now: MonoTime) -> (Vec<FlowOutput>, Option<MonoT
 
 /// Lets the flow wait as long as it wants with nothing coming; when it closed, and all it wanted done.
 fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
-    let (mut all, mut until) = outputs(flow, START);
-    let mut now = START;
+    let (mut all, mut until) = outputs(flow, BEGIN);
+    let mut now = BEGIN;
     for _ in 0..20 {
         let Some(next) = until else { break };
         now = next;
@@ -58,7 +59,7 @@ fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
         until = later;
     }
     assert!(all.contains(&FlowOutput::Close), "it never ends");
-    (now - START, all)
+    (now - BEGIN, all)
 }
 
 const A_DAY: Amount = Amount::Time(Nanos::from_secs(86_400));
@@ -78,19 +79,19 @@ fn reports_are_never_more_than_three_times_what_came() {
     for (length, ends) in [(16, 1), (16, 20), (60, 3), (128, 12), (1470, 30)] {
         let mut datagram = first(&asks(Traffic::Forward, A_DAY));
         datagram.resize(length.max(76), 0);
-        let mut flow = UdpServer::new(&datagram, &Policy::default(), clock(), START).expect("a flow");
+        let mut flow = UdpServer::new(&datagram, &Policy::default(), clock(), BEGIN).expect("a flow");
         let (mut came, mut went) = (datagram.len(), 0);
         let mut fin = vec![0; length];
         put_fin(&mut fin, 2, WallTime(1));
         for end in 0..ends {
             came += fin.len();
-            flow.input(START, FlowInput::Received(&fin)).expect("an end");
-            let mut said = outputs(&mut flow, START).0;
+            flow.input(BEGIN, FlowInput::Received(&fin)).expect("an end");
+            let mut said = outputs(&mut flow, BEGIN).0;
             if said.contains(&FlowOutput::Measure) {
                 let figures =
                     ServerReport { bytes: datagram.len() as u64, datagrams: 1, ..ServerReport::default() };
-                flow.input(START, FlowInput::Measured(&figures)).expect("figures");
-                said.extend(outputs(&mut flow, START).0);
+                flow.input(BEGIN, FlowInput::Measured(&figures)).expect("figures");
+                said.extend(outputs(&mut flow, BEGIN).0);
             }
             went += said
                 .iter()
@@ -105,15 +106,15 @@ fn reports_are_never_more_than_three_times_what_came() {
 #[test]
 fn a_start_far_ahead_is_refused() {
     let ahead = |seconds: u64| Request {
-        start: Some(WallTime(clock().at(START).0 + seconds * 1_000_000_000)),
+        start: Some(WallTime(clock().at(BEGIN).0 + seconds * 1_000_000_000)),
         starts_then: true,
         ..asks(Traffic::Reverse, A_DAY)
     };
     assert!(server(&ahead(50), &Policy::default()).is_some());
     assert!(server(&ahead(70), &Policy::default()).is_none());
     let asked = Request { transport: Transport::Tcp, wide: false, ..ahead(70) };
-    let mut tcp = TcpServer::new(Policy::default(), clock(), START);
-    let refused = tcp.input(START, FlowInput::Received(&asked.bytes()));
+    let mut tcp = TcpServer::new(Policy::default(), clock(), BEGIN);
+    let refused = tcp.input(BEGIN, FlowInput::Received(&asked.bytes()));
     assert!(matches!(refused, Err(ProtocolError::Stopped(_))), "{refused:?}");
 }
 
@@ -133,7 +134,7 @@ fn the_longest_time_binds_flows_of_every_amount() {
 
 fn outputs_while_data_come(flow: &mut UdpServer, amount: Amount) {
     for second in 0..20_u64 {
-        let now = START + Nanos::from_secs(second);
+        let now = BEGIN + Nanos::from_secs(second);
         let over = flow.input(now, FlowInput::Progress(1000 * second)).is_err()
             || flow.input(now, FlowInput::Timer).is_err();
         let closed = outputs(flow, now).0.contains(&FlowOutput::Close);
@@ -152,7 +153,7 @@ fn a_client_above_the_rate_is_turned_off() {
         let asked = Request { streams, ..asks(Traffic::Forward, A_DAY) };
         let mut flow = server(&asked, &policy).expect("a flow");
         (0..40_u64).any(|half| {
-            let now = START + Nanos::from_millis(500 * half);
+            let now = BEGIN + Nanos::from_millis(500 * half);
             flow.input(now, FlowInput::Progress(rate / 16 * half)).is_err()
         })
     };
@@ -164,7 +165,7 @@ fn a_client_above_the_rate_is_turned_off() {
 /// What a server would send for this request.
 fn told(request: &Request, policy: &Policy) -> Request {
     let mut flow = server(request, policy).expect("a flow");
-    match flow.output(START) {
+    match flow.output(BEGIN) {
         FlowOutput::Told(Told::Request(request)) => *request,
         other => panic!("{other:?}"),
     }

@@ -114,6 +114,44 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
     ),
     row(
         None,
+        "fq-rate-step",
+        Value::Needed("N[kmgKMG]"),
+        "raise --fq-rate by so much, again and again",
+        |line, text| {
+            line.client.rate_step = Some(BitRate(amount("--fq-rate-step", text)?));
+            only(line, "--fq-rate-step")
+        },
+    ),
+    row(None, "fq-rate-step-interval", Value::Needed("SECONDS"), "every so often (1)", |line, text| {
+        let interval = real("--fq-rate-step-interval", text, 0.001, 86_400.0)?;
+        line.client.rate_step_interval = Some(nanos(interval));
+        only(line, "--fq-rate-step-interval")
+    }),
+    row(
+        None,
+        "tcp-write-prefetch",
+        Value::Needed("N[kmKM]"),
+        "most bytes that lie unsent in the kernel (TCP_NOTSENT_LOWAT)",
+        |line, text| {
+            let limit = within("--tcp-write-prefetch", text, 1, 1 << 30)?;
+            line.client.extras.unsent_limit = Some(Bytes(limit.into()));
+            line.both.enhanced = true;
+            only(line, "--tcp-write-prefetch")
+        },
+    ),
+    row(
+        None,
+        "ignore-shutdown",
+        Value::None,
+        "accepted; figures end with the last write anyway",
+        |line, _| only(line, "--ignore-shutdown"),
+    ),
+    row(Some('T'), "ttl", Value::Needed("N"), "hops of datagrams to a multicast group (1)", |line, text| {
+        line.client.extras.multicast_hops = Some(within("-T", text, 0, 255)? as u8);
+        only(line, "-T")
+    }),
+    row(
+        None,
         "isochronous",
         Value::Optional("FPS:MEAN,STDDEV"),
         "frames as of a video: 60:20m,0 by default",
@@ -195,6 +233,34 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         }
         only(line, "--bounceback")
     }),
+    row(None, "bounceback-request", Value::Needed("N[kmKM]"), "bytes of a request (100)", |line, text| {
+        line.client.bounceback.get_or_insert_default();
+        line.client.test.length = within("--bounceback-request", text, 1, MAX_BOUNCE as u32)?;
+        only(line, "--bounceback-request")
+    }),
+    row(
+        None,
+        "bounceback-txdelay",
+        Value::Needed("SECONDS"),
+        "begin with the round trips so long after the working load",
+        |line, text| {
+            let delay = real("--bounceback-txdelay", text, 0.0, 3600.0)?;
+            line.client.bounceback.get_or_insert_default().delay = nanos(delay);
+            only(line, "--bounceback-txdelay")
+        },
+    ),
+    row(
+        None,
+        "working-load",
+        Value::Optional("up|down|bidir[,N]"),
+        "N TCP streams (1) beside the test, both ways by default",
+        working_load,
+    ),
+    row(None, "bounceback-congest", Value::Optional("up|down|bidir[,N]"), "", working_load),
+    row(None, "working-load-cca", Value::Needed("NAME"), "TCP congestion control of those", |line, text| {
+        line.client.load_congestion = Some(text.into());
+        Ok(())
+    }),
     row(
         None,
         "bounceback-period",
@@ -232,6 +298,19 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
 /// An option that a server passes over, with a warning.
 fn only(line: &mut CommandLine, option: &'static str) -> Taken {
     line.client_only.push(option);
+    Ok(())
+}
+
+/// `down,4`, either part of which may be left out.
+fn working_load(line: &mut CommandLine, text: &str) -> Taken {
+    let (way, streams) = text.split_once(',').unwrap_or((text, "1"));
+    let directions = match way {
+        "up" => Directions::Up,
+        "down" => Directions::Down,
+        "bidir" | "" => Directions::Both,
+        _ => return Err(Fault::value("--working-load", text, "up, down or bidir, and a number of streams")),
+    };
+    line.client.load = Some((directions, within("--working-load", streams, 1, 128)?));
     Ok(())
 }
 

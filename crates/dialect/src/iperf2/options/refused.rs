@@ -17,7 +17,6 @@ const NONE: Value = Value::None;
 
 pub(super) const REFUSED: &[Row] = &[
     refused!(Some('H'), "ssm-host", NEEDED, "-H/--ssm-host", "there is no multicast here"),
-    refused!(Some('T'), "ttl", NEEDED, "-T/--ttl", "there is no multicast here"),
     refused!(Some('W'), "suggest_win_size", NONE, "-W", "give the size with -w"),
     refused!(Some('A'), "awdl", NONE, "-A/--awdl", "it is macOS's"),
     refused!(None, "near-congestion", OPTIONAL, "--near-congestion", "limit the rate with -b"),
@@ -31,15 +30,12 @@ pub(super) const REFUSED: &[Row] = &[
     refused!(None, "tun-dev", OPTIONAL, "--tun-dev", "it receives through sockets only"),
     refused!(None, "l2checks", NONE, "--l2checks", "capture with `pathmeter throughput --pcap`"),
     refused!(None, "tcp-rx-window-clamp", NEEDED, "--tcp-rx-window-clamp", "limit the buffer with -w"),
-    refused!(None, "tcp-write-prefetch", NEEDED, "--tcp-write-prefetch", "limit the buffer with -w"),
     refused!(None, "tcp-write-times", NONE, "--tcp-write-times", "`pathmeter latency` times round trips"),
     refused!(None, "tcp-quickack", NONE, "--tcp-quickack", "bounceback asks for it by itself"),
     refused!(None, "tos-override", NEEDED, "--tos-override", "the server answers with the client's -S"),
     refused!(None, "histograms", OPTIONAL, "--histograms", "`pathmeter latency` gives histograms"),
     refused!(None, "udp-histograms", OPTIONAL, "--udp-histograms", "`pathmeter latency` gives histograms"),
     refused!(None, "txdelay-time", NEEDED, "--txdelay-time", "give a time of day with --txstart-time"),
-    refused!(None, "bounceback-congest", OPTIONAL, "--bounceback-congest", "`pathmeter latency --loaded`"),
-    refused!(None, "bounceback-txdelay", NEEDED, "--bounceback-txdelay", "start later"),
     refused!(None, "udp-l4s", NONE, "--udp-l4s", "-S sets the ECN bits too"),
     refused!(None, "omit", NEEDED, "--omit", "`pathmeter throughput --omit` leaves a begin out"),
     refused!(
@@ -49,15 +45,6 @@ pub(super) const REFUSED: &[Row] = &[
         "--send-delay",
         "start later, or give a time of day with --txstart-time"
     ),
-    refused!(None, "fq-rate-step", NEEDED, "--fq-rate-step", "start a test for each --fq-rate"),
-    refused!(
-        None,
-        "fq-rate-step-interval",
-        NEEDED,
-        "--fq-rate-step-interval",
-        "start a test for each --fq-rate"
-    ),
-    refused!(None, "ignore-shutdown", NONE, "--ignore-shutdown", "leave it out"),
     refused!(
         None,
         "jitter-histograms",
@@ -72,7 +59,4 @@ pub(super) const REFUSED: &[Row] = &[
         "--set-rand-seed",
         "leave it out: nothing here is drawn from that seed"
     ),
-    refused!(None, "test-exchange-timeout", NEEDED, "--test-exchange-timeout", "leave it out"),
-    refused!(None, "working-load-cca", NEEDED, "--working-load-cca", "`pathmeter latency --loaded`"),
-    refused!(None, "working-load", OPTIONAL, "--working-load", "`pathmeter latency --loaded`"),
 ];

@@ -3,6 +3,8 @@
 use super::{Row, row};
 use crate::getopt::Value;
 use crate::iperf2::Fault;
+use crate::iperf2::numbers::real;
+use crate::numbers::nanos;
 
 /// Of the server alone.
 pub(in crate::iperf2) const SERVER: &[Row] = &[
@@ -26,7 +28,27 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
         line.server_only.push("-D");
         Ok(())
     }),
+    row(
+        None,
+        "test-exchange-timeout",
+        Value::Needed("SECONDS"),
+        "longest wait for what a connection begins with, up to 10",
+        |line, text| {
+            let seconds = real("--test-exchange-timeout", text, 0.0, 86_400.0)?;
+            line.server.patience = Some(nanos(seconds)).filter(|patience| patience.0 > 0);
+            if seconds > MOST_PATIENCE || seconds == 0.0 {
+                line.warnings.push(
+                    "WARNING: --test-exchange-timeout: nobody is waited for longer than 10 seconds".into(),
+                );
+            }
+            line.server_only.push("--test-exchange-timeout");
+            Ok(())
+        },
+    ),
     row(None, "permit-key-timeout", Value::Needed("SECONDS"), "not served", |_, _| {
         Err(Fault::not_served("--permit-key-timeout", "a server without it keeps its key; end it with -t"))
     }),
 ];
+
+/// Seconds that the engine waits at most.
+const MOST_PATIENCE: f64 = 10.0;

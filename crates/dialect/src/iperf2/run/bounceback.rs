@@ -1,6 +1,6 @@
 //! `--bounceback`: requests over TCP, some in a row and a pause, each timed until its reply is here.
 
-use super::client::{Ended, told};
+use super::client::{Ended, beside_load, told};
 use super::facts;
 use super::out::{Out, window};
 use super::zone;
@@ -15,22 +15,24 @@ use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::{
-    Iperf2Bounceback, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, bounceback_histogram,
+    Iperf2Bounceback, Iperf2Connection, Iperf2OneWay, Iperf2Options, Iperf2Role, Iperf2Text,
+    bounceback_histogram, connect_times,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use wire::echo::{Exchange, Request};
-use wire::iperf2::{Bouncer, MIN_BOUNCE};
+use wire::iperf2::{BounceRequest, Bouncer, MIN_BOUNCE};
 use wire::stamp::Clock;
 
-/// Runs the test.
+/// Runs the test: its connections, each in a thread of its own.
 ///
 /// # Errors
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| told(&failure))?;
     let options = line.output_options(Iperf2Role::Client, zone(line));
-    let mut out = Out::open(line)?;
+    let out = Mutex::new(Out::open(line)?);
     let settings = line.settings(window(Transport::Tcp, true, line.client.test.window));
     let size = settings.length;
     if (size as usize) < MIN_BOUNCE {
@@ -38,44 +40,95 @@ pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Re
             "ERROR: --bounceback needs -l of {MIN_BOUNCE} bytes or more, and {size} were given"
         ));
     }
-    out.write(&settings.text(&options));
+    lock(&out).write(&settings.text(&options));
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
-    let (socket, line) = connect(&plan, &options, size, asked)?;
-    out.write(&line);
+    beside_load(line, &interrupt, || measure((line, asked), (&plan, &options, size), &out, &interrupt))
+}
+
+fn measure(
+    (line, asked): (&CommandLine, Bounceback),
+    (plan, options, size): (&Plan, &Iperf2Options, u32),
+    out: &Mutex<Out>,
+    interrupt: &Interrupt,
+) -> Result<(), String> {
+    if line.client.load.is_some() {
+        interrupt_wait(asked.delay, interrupt);
+    }
+    let print = |text: &str| lock(out).write(text);
     let clock = Clock { mono: mono_now(), wall: wall_now() };
-    let mut trips = Trips {
-        socket,
-        bouncer: bouncer(Bouncer::new(clock, plan.test.tos), asked),
-        size: size as usize,
-        reply: asked.reply.unwrap_or(size) as usize,
-        buffer: vec![b'0'; size.max(asked.reply.unwrap_or(0)) as usize],
-        sequence: 0,
-        start: mono_now(),
-        rows: Iperf2Bounceback::new(options, 1, size + asked.reply.unwrap_or(size)),
-        interval: plan.local.interval,
-        reported: Nanos::ZERO,
-        whole: histogram(),
-        part: histogram(),
-    };
-    let ended = trips.run(&plan.test.end, asked, &interrupt, &mut out);
-    trips.finish(&mut out);
-    ended?;
-    out.close()
+    let rows = Mutex::new(Iperf2Bounceback::new(options.clone(), size + asked.reply.unwrap_or(size)));
+    let mut connections = Vec::new();
+    let mut took = Vec::new();
+    for id in 1..=plan.test.streams {
+        let (socket, line, time) = connect(plan, options, id, (size, asked))?;
+        print(&line);
+        took.push(time);
+        connections.push(Trips::new(id, socket, (plan, asked, size), clock));
+    }
+    let shared = Shared { rows: &rows, out, interrupt };
+    let start = mono_now();
+    let ended: Vec<(Trips, Ended)> = std::thread::scope(|scope| {
+        let run = |mut trips: Trips| {
+            trips.start = start;
+            let ended = trips.run(&plan.test.end, asked, shared);
+            trips.finish(shared);
+            (trips, ended)
+        };
+        let threads: Vec<_> = connections.into_iter().map(|trips| scope.spawn(move || run(trips))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread that does not panic")).collect()
+    });
+    if let [_, _, ..] = &ended[..] {
+        print(&sum(&rows, ended.iter().map(|(trips, _)| trips)));
+        print(&connect_times(&took, 0).unwrap_or_default());
+    }
+    ended.into_iter().try_for_each(|(_, ended)| ended)?;
+    lock(out).close()
+}
+
+/// Waits so long, or until the interrupt.
+fn interrupt_wait(time: Nanos, interrupt: &Interrupt) {
+    let until = mono_now() + time;
+    while mono_now() < until && !interrupt.is_raised() {
+        sleep_until(until.min(mono_now() + STEP));
+    }
+}
+
+/// What the connections share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    rows: &'a Mutex<Iperf2Bounceback>,
+    out: &'a Mutex<Out>,
+    interrupt: &'a Interrupt,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The row of all connections over the longest of their times.
+fn sum<'a>(rows: &Mutex<Iperf2Bounceback>, all: impl Iterator<Item = &'a Trips>) -> String {
+    let (mut whole, mut elapsed) = (histogram(), Nanos::ZERO);
+    for trips in all {
+        whole.merge(&trips.whole).expect("histograms of one range and precision");
+        elapsed = elapsed.max(trips.ended);
+    }
+    lock(rows).row("[SUM]", (Nanos::ZERO, elapsed), whole.distribution().as_ref())
 }
 
 /// As it was asked for.
 fn bouncer(bouncer: Bouncer, asked: Bounceback) -> Bouncer {
     let bouncer = if asked.quick_ack { bouncer } else { bouncer.without_quick_ack() };
+    let bouncer = if asked.trip_times { bouncer.with_trip_times() } else { bouncer };
     asked.reply.map_or(bouncer, |reply| bouncer.with_reply(reply))
 }
 
-/// The connection, and its line.
+/// The connection, its line, and how long it took.
 fn connect(
     plan: &Plan,
     options: &Iperf2Options,
-    size: u32,
-    bounceback: Bounceback,
-) -> Result<(TcpStream, String), String> {
+    id: u32,
+    (size, bounceback): (u32, Bounceback),
+) -> Result<(TcpStream, String, Nanos), String> {
     let test = &plan.test;
     let bytes = |value: u32| Bytes(value.into());
     let asked = TcpOptions {
@@ -98,39 +151,66 @@ fn connect(
     let failed = |error: std::io::Error| format!("ERROR: bounceback: {error}");
     socket.set_read_timeout(Some(PATIENCE.to_duration())).map_err(failed)?;
     socket.set_write_timeout(Some(PATIENCE.to_duration())).map_err(failed)?;
-    let quick = if bounceback.quick_ack { "w/quickack " } else { "" };
+    let Bounceback { quick_ack, reply, trip_times, .. } = bounceback;
+    let request = BounceRequest { size, reply, hold: 0, tos: None, quick_ack, trip_times };
     let connection = Iperf2Connection {
         ends: Some((socket.local_addr().map_err(failed)?, socket.peer_addr().map_err(failed)?)),
-        words: vec![format!("bb {quick}len/hold={size}/0")],
+        words: facts::bouncing(&request),
         tos: test.tos,
         took: Some(took),
         ..facts::requested(0, None, TcpStart::of(&socket))
     };
-    let text = Iperf2Text::new(options.clone(), 1).connected(&connection, wall_now());
+    let text = Iperf2Text::new(options.clone(), id).connected(&connection, wall_now());
     let silent = options.csv || options.exclude.connections;
-    Ok((socket, if silent { String::new() } else { text }))
+    Ok((socket, if silent { String::new() } else { text }, took))
 }
 
 /// The round trips of one connection.
 struct Trips {
+    /// The number in brackets.
+    id: u32,
     socket: TcpStream,
     bouncer: Bouncer,
-    /// Bytes of a request, and of a reply.
+    clock: Clock,
+    /// Bytes of a request, and of its reply.
     size: usize,
     reply: usize,
     buffer: Vec<u8>,
     sequence: u64,
     start: MonoTime,
-    rows: Iperf2Bounceback,
     interval: Nanos,
-    /// The end of the last interval reported.
+    /// The end of the last interval reported, and of the whole.
     reported: Nanos,
+    ended: Nanos,
     whole: Histogram,
     part: Histogram,
+    /// The ways there and back, where the clocks are taken to agree.
+    one_way: Option<Iperf2OneWay>,
 }
 
 impl Trips {
-    fn run(&mut self, end: &End, asked: Bounceback, interrupt: &Interrupt, out: &mut Out) -> Ended {
+    fn new(id: u32, socket: TcpStream, (plan, asked, size): (&Plan, Bounceback, u32), clock: Clock) -> Trips {
+        let reply = asked.reply.unwrap_or(size);
+        Trips {
+            id,
+            socket,
+            bouncer: bouncer(Bouncer::new(clock, plan.test.tos), asked),
+            clock,
+            size: size as usize,
+            reply: reply as usize,
+            buffer: vec![b'0'; size.max(reply) as usize],
+            sequence: 0,
+            start: mono_now(),
+            interval: plan.local.interval,
+            reported: Nanos::ZERO,
+            ended: Nanos::ZERO,
+            whole: histogram(),
+            part: histogram(),
+            one_way: asked.trip_times.then(Iperf2OneWay::default),
+        }
+    }
+
+    fn run(&mut self, end: &End, asked: Bounceback, shared: Shared<'_>) -> Ended {
         let limit = match end {
             End::Time(time) => *time,
             End::Bytes(_) | End::Blocks(_) => Nanos(u64::MAX),
@@ -142,20 +222,20 @@ impl Trips {
         let period = Nanos((asked.period * 1e9) as u64);
         for row in 0_u64.. {
             let due = Nanos(period.0.saturating_mul(row));
-            if due >= limit || !self.wait(due, interrupt, out) {
+            if due >= limit || !self.wait(due, shared) {
                 break;
             }
             for _ in 0..asked.count {
-                if interrupt.is_raised() || self.elapsed() >= limit || self.sequence >= most {
+                if shared.interrupt.is_raised() || self.elapsed() >= limit || self.sequence >= most {
                     return Ok(());
                 }
                 self.trip().map_err(|error| format!("ERROR: bounceback: {error}"))?;
             }
-            self.report(out);
+            self.report(shared);
         }
         // The time is the test's, whether requests fill it or not.
         if limit.0 < u64::MAX {
-            self.wait(limit, interrupt, out);
+            self.wait(limit, shared);
         }
         Ok(())
     }
@@ -165,13 +245,13 @@ impl Trips {
     }
 
     /// Waits in steps, so that an interrupt is seen and intervals are told; false: interrupted.
-    fn wait(&mut self, due: Nanos, interrupt: &Interrupt, out: &mut Out) -> bool {
-        while self.elapsed() < due && !interrupt.is_raised() {
+    fn wait(&mut self, due: Nanos, shared: Shared<'_>) -> bool {
+        while self.elapsed() < due && !shared.interrupt.is_raised() {
             let next = self.elapsed().saturating_add(STEP).min(due);
             sleep_until(self.start + next);
-            self.report(out);
+            self.report(shared);
         }
-        !interrupt.is_raised()
+        !shared.interrupt.is_raised()
     }
 
     fn trip(&mut self) -> std::io::Result<()> {
@@ -182,7 +262,8 @@ impl Trips {
         self.bouncer.request(request, &mut self.buffer[..self.size]);
         self.socket.write_all(&self.buffer[..self.size])?;
         self.socket.read_exact(&mut self.buffer[..self.reply])?;
-        let took = mono_now() - sent;
+        let now = mono_now();
+        let took = now - sent;
         let reply = self
             .bouncer
             .reply(&self.buffer[..self.reply])
@@ -190,27 +271,42 @@ impl Trips {
         if reply.sequence != self.sequence {
             return Err(broken("a reply to another request".into()));
         }
+        if let (Some(one_way), Some(far)) = (&mut self.one_way, reply.far) {
+            let wall = |at| self.clock.at(at).0.cast_signed();
+            let (there, back) = (far.received.0.cast_signed(), far.sent.0.cast_signed());
+            one_way.record(there - wall(sent), wall(now) - back);
+        }
         self.whole.record(took.0);
         self.part.record(took.0);
         Ok(())
     }
 
     /// Rows of the intervals that are over.
-    fn report(&mut self, out: &mut Out) {
+    fn report(&mut self, shared: Shared<'_>) {
         while self.interval.0 > 0 && self.elapsed() >= self.reported.saturating_add(self.interval) {
             let end = self.reported.saturating_add(self.interval);
-            let row = self.rows.row((self.reported, end), self.part.distribution().as_ref());
-            out.write(&row);
+            let row =
+                lock(shared.rows).row(&self.label(), (self.reported, end), self.part.distribution().as_ref());
+            lock(shared.out).write(&row);
             (self.reported, self.part) = (end, histogram());
         }
     }
 
-    fn finish(&mut self, out: &mut Out) {
-        let elapsed = self.elapsed();
-        out.write(&self.rows.row((Nanos::ZERO, elapsed), self.whole.distribution().as_ref()));
-        if self.whole.count() > 0 {
-            out.write(&bounceback_histogram(1, elapsed, &self.whole));
+    fn label(&self) -> String {
+        format!("[{:3}]", self.id)
+    }
+
+    fn finish(&mut self, shared: Shared<'_>) {
+        self.ended = self.elapsed();
+        let span = (Nanos::ZERO, self.ended);
+        let mut text = lock(shared.rows).row(&self.label(), span, self.whole.distribution().as_ref());
+        if let Some(one_way) = &self.one_way {
+            text.push_str(&one_way.row(&self.label(), span));
         }
+        if self.whole.count() > 0 {
+            text.push_str(&bounceback_histogram(self.id, self.ended, &self.whole));
+        }
+        lock(shared.out).write(&text);
         // The peer sees the end of the connection either way.
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
     }

@@ -5,28 +5,56 @@ use super::{complain, facts, zone};
 use crate::Interrupts;
 use crate::iperf2::CommandLine;
 use engine::error::{Error, Failure};
+use engine::host::interrupt::Interrupt;
 use engine::work::iperf2::{self, Back};
 use engine::work::observer::{Fact, SessionEvent};
 use linux::clock::wall_now;
 use model::event::{Event, Warning};
-use model::plan::Directions;
+use model::plan::{Directions, Plan};
 use model::units::Nanos;
 use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
 
-/// Runs the test.
+/// Runs the test, and beside it the working load, where there is to be one.
 ///
 /// # Errors
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| told(&failure))?;
     let mut out = Out::open(line)?;
-    let mut printer = Printer::new(line);
+    let mut printer = Printer::new(line, 1);
     out.write(&printer.settings(line));
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    beside_load(line, &interrupt, || measure(line, &plan, (&mut printer, &mut out), &interrupt))
+}
+
+/// Does this beside the working load of the line, which has a printer of its own.
+pub(super) fn beside_load(
+    line: &CommandLine,
+    interrupt: &Interrupt,
+    test: impl FnOnce() -> Result<(), String>,
+) -> Result<(), String> {
+    let Some(load) = line.working_load() else { return test() };
+    let plan = load.plan().map_err(|failure| told(&failure))?;
+    let mut printer = Printer::new(&load, line.client.test.streams + 1);
+    let mut out = Out::open(&load)?;
+    std::thread::scope(|scope| {
+        let load = scope.spawn(move || measure(&load, &plan, (&mut printer, &mut out), interrupt));
+        let tested = test();
+        let loaded = load.join().map_err(|_| "ERROR: the working load failed: an internal error".to_owned());
+        tested.and(loaded.and_then(|loaded| loaded.map_err(|error| format!("working load: {error}"))))
+    })
+}
+
+fn measure(
+    line: &CommandLine,
+    plan: &Plan,
+    (printer, out): (&mut Printer, &mut Out),
+    interrupt: &Interrupt,
+) -> Result<(), String> {
     let rounds = line.client.connects.unwrap_or(1);
     for _ in 0..rounds {
         let mut print = |event: SessionEvent<'_>| out.write(&printer.print(event));
-        let outcome = iperf2::client(&plan, &line.client.extras, &interrupt, &mut print);
+        let outcome = iperf2::client(plan, &line.client.extras, interrupt, &mut print);
         if interrupt.is_raised() {
             break;
         }
@@ -58,7 +86,8 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(line: &CommandLine) -> Printer {
+    /// `first`: the number of its first stream.
+    fn new(line: &CommandLine, first: u32) -> Printer {
         let both = line.client.test.directions == Directions::Both;
         let dual = both && line.client.extras.back != Back::FullDuplex;
         let options = Iperf2Options { dual, ..line.output_options(Iperf2Role::Client, zone(line)) };
@@ -68,7 +97,7 @@ impl Printer {
             ..Iperf2Connection::default()
         };
         Printer {
-            text: Iperf2Text::new(options.clone(), 1),
+            text: Iperf2Text::new(options.clone(), first),
             options,
             plain,
             connections: Vec::new(),
@@ -158,7 +187,7 @@ impl Printer {
             }
             Fact::Interval(details) => return self.text.interval(&facts::details(details)),
             Fact::Total(details) => self.text.totals(&facts::details(details)),
-            Fact::Ack { .. } | Fact::Request { .. } => {}
+            Fact::Ack { .. } | Fact::Request { .. } | Fact::Bouncing { .. } | Fact::Bounced { .. } => {}
         }
         String::new()
     }

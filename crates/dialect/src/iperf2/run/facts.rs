@@ -6,7 +6,7 @@ use engine::work::observer::{Detail, Spread, TcpStart};
 use model::plan::{Directions, Transport};
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::{self, Iperf2Connection};
-use wire::iperf2::{Request, ServerReport, Shape, Traffic, Version};
+use wire::iperf2::{BounceRequest, Request, ServerReport, Shape, Traffic, Version};
 
 /// The details of an interval, or of the whole time.
 pub(super) fn details(details: &[Detail]) -> Vec<iperf2::Detail> {
@@ -48,14 +48,17 @@ pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
     let (test, extras) = (&line.client.test, &line.client.extras);
     let full_duplex = test.directions == Directions::Both && extras.back == Back::FullDuplex;
     let silent = extras.no_fin || full_duplex;
-    said(&[
+    let mut words: Vec<String> =
+        extras.unsent_limit.map(|limit| format!("prefetch={}", limit.0)).into_iter().collect();
+    words.extend(said(&[
         (matches!(extras.shape, Shape::Isochronous(_)), "isoch"),
         (full_duplex, "full-duplex"),
         (test.directions == Directions::Down, "reverse"),
         (extras.starts.is_some(), "epoch-start"),
         (test.transport == Transport::Udp && silent, "no-udp-fin"),
         (extras.trip_times, "trip-times"),
-    ])
+    ]));
+    words
 }
 
 /// A client's connection as the server knows it.
@@ -77,6 +80,19 @@ pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<Tc
     ]));
     let peer = request.version.map(version);
     Iperf2Connection { words, tos: request.tos, peer, ..plain }
+}
+
+/// What a client that asks for round trips says of them.
+pub(super) fn bouncing(request: &BounceRequest) -> Vec<String> {
+    let quick = if request.quick_ack { "w/quickack " } else { "" };
+    let (size, hold) = (request.size, request.hold);
+    // Of replies with a size of their own only 2.2 knows, whose words these are.
+    let mut words = vec![match request.reply {
+        Some(reply) if reply != size => format!("bb {quick}req/reply/hold={size}/{reply}/{hold}"),
+        _ => format!("bb {quick}len/hold={size}/{hold}"),
+    }];
+    words.extend(said(&[(request.trip_times, "trip-times")]));
+    words
 }
 
 /// `2.1.8`, `2.2.2-master`.

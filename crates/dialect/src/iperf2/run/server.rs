@@ -4,8 +4,10 @@ use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::Interrupts;
 use crate::iperf2::CommandLine;
+use engine::work::echo::server::join;
 use engine::work::iperf2::{self, Config};
 use engine::work::observer::{Fact, Observer, SessionEvent, Watcher};
+use linux::clock::wall_now;
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
 use model::plan::{ProtocolName, Transport};
@@ -29,35 +31,54 @@ pub(super) struct Sockets {
 pub(super) fn listen(line: &CommandLine) -> Result<Sockets, String> {
     let failed = |error: String| format!("listener bind failed: {error}");
     let address = line.listen_address().map_err(|failure| failed(failure.message))?;
-    let addresses = (line.both.port..=line.both.last_port.unwrap_or(line.both.port))
-        .map(|port| SocketAddr::new(address.ip(), port));
+    let addresses: Vec<SocketAddr> = (line.both.port..=line.both.last_port.unwrap_or(line.both.port))
+        .map(|port| SocketAddr::new(address.ip(), port))
+        .collect();
+    let udp = line.client.test.transport == Transport::Udp;
+    // A working load beside datagrams is TCP, to an address of this host alone.
+    let beside = udp && line.client.load.is_some() && !address.ip().is_multicast();
+    Ok(Sockets {
+        tcp: if udp && !beside { Vec::new() } else { listeners(line, &addresses).map_err(failed)? },
+        udp: if udp { datagram_sockets(line, &addresses).map_err(failed)? } else { Vec::new() },
+    })
+}
+
+fn listeners(line: &CommandLine, addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, String> {
     let test = &line.client.test;
     let window = test.window.map(|window| Bytes(window.into()));
-    let tos = Some(test.tos).filter(|tos| *tos > 0);
-    let device = line.both.device.clone();
-    match test.transport {
-        Transport::Tcp => {
-            let options = TcpOptions {
-                device,
-                mss: test.mss.map(|mss| Bytes(mss.into())),
-                send_buffer: window,
-                recv_buffer: window,
-                congestion: test.congestion.clone(),
-                tos,
-                nodelay: test.nodelay,
-                ..TcpOptions::default()
-            };
-            let open = |address| tcp_listen(address, &options, BACKLOG);
-            let tcp: Result<_, _> = addresses.map(open).collect();
-            Ok(Sockets { tcp: tcp.map_err(|error| failed(error.to_string()))?, udp: Vec::new() })
+    let options = TcpOptions {
+        device: line.both.device.clone(),
+        mss: test.mss.map(|mss| Bytes(mss.into())),
+        send_buffer: window,
+        recv_buffer: window,
+        congestion: test.congestion.clone(),
+        tos: Some(test.tos).filter(|tos| *tos > 0),
+        nodelay: test.nodelay,
+        ..TcpOptions::default()
+    };
+    let open = |address: &SocketAddr| tcp_listen(*address, &options, BACKLOG).map_err(|e| e.to_string());
+    addresses.iter().map(open).collect()
+}
+
+/// Bound to a group, they are members of it.
+fn datagram_sockets(line: &CommandLine, addresses: &[SocketAddr]) -> Result<Vec<UdpSocket>, String> {
+    let test = &line.client.test;
+    let options = UdpOptions {
+        device: line.both.device.clone(),
+        tos: Some(test.tos).filter(|tos| *tos > 0),
+        recv_buffer: test.window.map(|window| Bytes(window.into())),
+        reuse_address: true,
+        ..UdpOptions::default()
+    };
+    let open = |address: &SocketAddr| {
+        let socket = udp_bind(*address, &options).map_err(|error| error.to_string())?;
+        if address.ip().is_multicast() {
+            let why = |error| format!("join the multicast group {}: {error}", address.ip());
+            join(&socket, address.ip(), None).map_err(why)?;
         }
-        Transport::Udp => {
-            let options =
-                UdpOptions { device, tos, recv_buffer: window, reuse_address: true, ..UdpOptions::default() };
-            let udp: Result<_, _> = addresses.map(|address| udp_bind(address, &options)).collect();
-            Ok(Sockets { tcp: Vec::new(), udp: udp.map_err(|error| failed(error.to_string()))? })
-        }
-    }
+        Ok(socket)
+    };
+    addresses.iter().map(open).collect()
 }
 
 /// Serves until it is stopped, or what `-t` or `-P` says has been served.
@@ -79,6 +100,7 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
         max_tests: if line.server.one_at_a_time { 1 } else { MAX_TESTS },
         // Who gives iPerf2's own command line wants what that tool does.
         unverified: true,
+        patience: line.server.patience,
         tests: line.server.clients,
         time: line.both.time.filter(|time| time.0 > 0),
         key: line.both.key.as_ref().map(|key| key.clone().into_bytes()),
@@ -112,7 +134,7 @@ impl Observer for Shared {
     fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
         let text = Iperf2Text::new(self.options.clone(), 1);
         let shared = self.clone();
-        Box::new(Session { shared, text, connections: Vec::new(), device: None, dual: false })
+        Box::new(Session { shared, text, connections: Vec::new(), device: None, dual: false, trip_bytes: 0 })
     }
 
     fn note(&self, text: &str) {
@@ -129,6 +151,8 @@ struct Session {
     device: Option<String>,
     /// The client asked for `-d` or `-r`.
     dual: bool,
+    /// Bytes of a request and of its reply.
+    trip_bytes: u64,
 }
 
 impl Session {
@@ -174,6 +198,20 @@ impl Session {
                 self.dual |= request.as_deref().is_some_and(back);
                 self.connections.push(facts::requested(*stream, request.as_deref(), *tcp));
             }
+            Fact::Bouncing { ends, request, tcp } => {
+                self.trip_bytes = u64::from(request.size) + u64::from(request.reply.unwrap_or(request.size));
+                let connection = Iperf2Connection {
+                    ends: Some(*ends),
+                    device: self.device.clone(),
+                    words: facts::bouncing(request),
+                    tos: request.tos.unwrap_or(0),
+                    tcp: tcp.map(facts::tcp),
+                    ..Iperf2Connection::default()
+                };
+                return self.text.bouncing(connection, wall_now());
+            }
+            // Both ways are counted, as iPerf2 does.
+            Fact::Bounced { span, trips, .. } => return self.text.bounced(*span, trips * self.trip_bytes),
             Fact::Interval(details) => return self.text.interval(&facts::details(details)),
             Fact::Total(details) => self.text.totals(&facts::details(details)),
             _ => {}

@@ -10,6 +10,7 @@ use engine::error::{Context, Failure, Kind, Result};
 use engine::session::connect::Security;
 use engine::work::client;
 use linux::clock::wall_now;
+use model::event::{Event, Warning};
 use report::format::iperf3::Iperf3Options;
 
 /// Runs the test.
@@ -70,6 +71,11 @@ fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrup
     let interrupt = stop().context("catch signals")?;
     let mut print = |event: &_| {
         debug(line.both.debug.is_some(), event);
+        if let Event::Warning(Warning { id, text }) = event
+            && id == "no-mptcp"
+        {
+            warn(text);
+        }
         let text = printer.event(event, &out.stamp());
         out.write(&text);
     };

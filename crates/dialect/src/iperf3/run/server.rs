@@ -12,7 +12,7 @@ use crate::{DONE, Interrupts};
 use engine::host::interrupt::Interrupt;
 use engine::server::dialogues::{self, Config};
 use linux::clock::mono_now;
-use linux::socket::{TcpOptions, tcp_listen};
+use linux::socket::{TcpOptions, has_mptcp, tcp_listen};
 use model::plan::LocalOptions;
 use report::format::iperf3::{Iperf3Options, server_banner};
 use std::ffi::OsString;
@@ -112,6 +112,7 @@ fn listen(line: &CommandLine) -> Result<TcpListener, String> {
     let options = TcpOptions {
         device: line.both.bind_device.clone(),
         v6_only: line.both.ipv6 && line.both.bind.is_none(),
+        mptcp: has_mptcp(),
         ..TcpOptions::default()
     };
     tcp_listen(address, &options, BACKLOG).map_err(|e| told(e.to_string()))

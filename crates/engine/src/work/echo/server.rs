@@ -236,7 +236,8 @@ fn connection(
     }
 }
 
-/// Answers the messages of one connection until it ends, says nothing for so long, or the interrupt is raised.
+/// Answers the messages of one connection until it ends, says nothing for so long, or the interrupt is raised. `seen` is told
+/// of every message once it is answered, `look` is called between them, and several times a second where none comes.
 ///
 /// # Errors
 /// It says something else, or breaks.
@@ -245,12 +246,22 @@ pub(crate) fn reflect_on<R: Reflect>(
     mut reflect: R,
     silence: Nanos,
     interrupt: &Interrupt,
+    mut seen: impl FnMut(&[u8]),
+    look: impl Fn(MonoTime),
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let peer = socket.peer_addr()?;
     let last = std::cell::Cell::new(mono_now());
-    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| last.set(now) };
-    let stop = || interrupt.is_raised() || mono_now().saturating_since(last.get()) > silence;
+    let after = |message: &[u8], now| {
+        last.set(now);
+        seen(message);
+    };
+    let hooks = Hooks { busy: &AtomicBool::new(false), after };
+    let stop = || {
+        let now = mono_now();
+        look(now);
+        interrupt.is_raised() || now.saturating_since(last.get()) > silence
+    };
     match stream(socket, peer, &mut reflect, &mut Waiter::new(WaitMode::Hybrid), stop, hooks) {
         Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
         other => other,

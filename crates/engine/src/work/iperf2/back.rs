@@ -9,35 +9,22 @@ use model::plan::{Direction, LocalOptions, Transport};
 use model::units::Nanos;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use wire::iperf2::{Request, TcpClient, UdpClient};
-use wire::stamp::Clock;
+use wire::work::in_band::Back;
 use wire::{FlowHello, FlowPlan};
 
-/// Opens the return path that this request asks for, number `index` of its client.
+/// Opens the return path that a client asks for, number `index` of its client.
 ///
 /// # Errors
 /// The client cannot be reached at its port.
-pub(super) fn connect(
-    request: &Request,
-    client: IpAddr,
-    local: &LocalOptions,
-    index: u32,
-    clock: Clock,
-) -> Result<Member> {
-    let remote = SocketAddr::new(client, request.port);
-    let plan = FlowPlan { test: request.test(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
+pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: u32) -> Result<Member> {
+    let remote = SocketAddr::new(client, back.port);
+    let plan = FlowPlan { test: back.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
-    let (machine, socket): (Box<dyn wire::iperf2::Flow>, _) = match request.transport {
-        Transport::Tcp => {
-            let socket = connect_patiently(&plan, index, remote, &local)?;
-            (Box::new(TcpClient::back(request.clone(), mono_now())), FlowSocket::Tcp(Arc::new(socket)))
-        }
-        Transport::Udp => {
-            let socket = flows::connect_udp(&plan, index, remote, &local)?;
-            (Box::new(UdpClient::back(request.clone(), clock, mono_now())), FlowSocket::Udp(Arc::new(socket)))
-        }
+    let socket = match back.test.transport {
+        Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_patiently(&plan, index, remote, &local)?)),
+        Transport::Udp => FlowSocket::Udp(Arc::new(flows::connect_udp(&plan, index, remote, &local)?)),
     };
-    let member = Member::new(machine, socket, Direction::Down, Known::Back);
+    let member = Member::new(socket, Direction::Down, Known::Back);
     Ok(Member { index, ..member })
 }
 

@@ -1,15 +1,16 @@
 //! The client's end of a test.
 
 use super::member::{Known, Member};
-use super::session::{Session, Setting};
 use super::source::{ReturnListener, Source};
+use super::steps::RateSteps;
 use super::udp_listener::UdpListener;
+use super::worker::{self, Setting};
 use super::{Back, Extras};
 use crate::error::Result;
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::unreachable;
-use crate::work::observer::{Fact, SessionEvent};
+use crate::work::observer::{Fact, SessionEvent, ToListener};
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::{mono_now, wall_now};
@@ -19,7 +20,7 @@ use model::plan::{Direction, Directions, LocalOptions, Plan, Transport};
 use model::units::Nanos;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::sync::Arc;
-use wire::iperf2::{Flow, Rate, Request, TcpClient, Traffic, UdpClient};
+use wire::iperf2::{Group, Rate, Request, Traffic};
 use wire::stamp::Clock;
 use wire::{FlowHello, FlowPlan, Policy};
 
@@ -37,7 +38,11 @@ pub(super) fn run(
         request.port = *port;
     }
     let _presence = shows_itself(plan, &request);
-    let members = open_all(plan, extras, &request, clock, interrupt, sink)?;
+    let members = open_all(plan, extras, &request, interrupt, sink)?;
+    let _steps = match (extras.rate_step, plan.test.fq_rate) {
+        (Some(step), Some(start)) => Some(RateSteps::start(&members, start, step)?),
+        _ => None,
+    };
     if extras.connect_only {
         members
             .iter()
@@ -52,7 +57,8 @@ pub(super) fn run(
         None => (Source::Complete, None),
     };
     let waker = Arc::new(Waker::new()?);
-    let mut session = |directions, members, source| -> Result<()> {
+    let mut watcher = ToListener(sink);
+    let mut session = |directions, mut group: Group, members, source| -> Result<()> {
         let mut plan = plan.clone();
         plan.test.directions = directions;
         let setting = Setting {
@@ -63,15 +69,17 @@ pub(super) fn run(
             clock,
             source,
             held: None,
-            sink,
+            watcher: &mut watcher,
         };
-        Session::new(setting, members).run()?;
-        Ok(())
+        Ok(worker::run(&mut group, setting, members)?)
     };
-    session(if tradeoff { Directions::Up } else { plan.test.directions }, members, here)?;
+    let directions = if tradeoff { Directions::Up } else { plan.test.directions };
+    let group = Group::client(&request, plan.test.streams, extras.compatible, clock, mono_now());
+    session(directions, group, members, here)?;
     match after {
         Some(listener) if !interrupt.is_raised() => {
-            session(Directions::Down, Vec::new(), Source::ReturnListener(listener))
+            let group = Group::listening(plan.test.transport, clock, mono_now());
+            session(Directions::Down, group, Vec::new(), Source::ReturnListener(listener))
         }
         _ => Ok(()),
     }
@@ -102,7 +110,8 @@ fn request(plan: &Plan, extras: &Extras, clock: Clock) -> Request {
         start: extras.starts.or(timed.then_some(clock.wall)),
         starts_then: extras.starts.is_some(),
         shape: extras.shape,
-        no_fin: extras.no_fin,
+        // Who answered a group would answer for many.
+        no_fin: extras.no_fin || plan.target.address.ip().is_multicast(),
         peer_detect: extras.peer_detect,
         transfer_id: extras.transfer_id,
         congestion: test.congestion.clone(),
@@ -157,7 +166,6 @@ fn open_all(
     plan: &Plan,
     extras: &Extras,
     request: &Request,
-    clock: Clock,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(SessionEvent<'_>),
 ) -> Result<Vec<Member>> {
@@ -167,7 +175,7 @@ fn open_all(
     for index in 0..plan.test.streams {
         let mut tries = 0;
         let flow = loop {
-            match open(plan, &flow_plan, index) {
+            match open(plan, extras, &flow_plan, index) {
                 Ok(flow) => break flow,
                 Err(error) if interrupt.is_raised() => return Err(error),
                 Err(error) if tries < extras.connect_retries || mono_now() < began + extras.retry_time => {
@@ -181,8 +189,7 @@ fn open_all(
         opened.push(flow);
     }
     let members = opened.into_iter().zip(0..).map(|((socket, took), index)| {
-        let machine = machine(request, extras, clock);
-        let member = Member::new(machine, socket, Direction::Up, Known::Opened(took));
+        let member = Member::new(socket, Direction::Up, Known::Opened(took));
         Member { index, shape: request.shape, ..member }
     });
     Ok(members.collect())
@@ -196,7 +203,7 @@ fn pause(time: Nanos, interrupt: &Interrupt) {
     }
 }
 
-fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
+fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Nanos)> {
     let (remote, began) = (plan.target.address, mono_now());
     let socket = match plan.test.transport {
         Transport::Tcp => {
@@ -206,23 +213,20 @@ fn open(plan: &Plan, flow_plan: &FlowPlan, index: u32) -> Result<(FlowSocket, Na
                     None => error,
                 }
             })?;
+            if let Some(limit) = extras.unsent_limit {
+                linux::options::set_unsent_limit(&socket, limit)?;
+            }
             FlowSocket::Tcp(Arc::new(socket))
         }
         Transport::Udp => {
-            FlowSocket::Udp(Arc::new(flows::connect_udp(flow_plan, index, remote, &plan.local)?))
+            let socket = flows::connect_udp(flow_plan, index, remote, &plan.local)?;
+            if let (Some(hops), true) = (extras.multicast_hops, remote.is_ipv4()) {
+                socket.set_multicast_ttl_v4(hops.into())?;
+            }
+            FlowSocket::Udp(Arc::new(socket))
         }
     };
     Ok((socket, mono_now().saturating_since(began)))
-}
-
-fn machine(request: &Request, extras: &Extras, clock: Clock) -> Box<dyn Flow> {
-    let (request, now) = (request.clone(), mono_now());
-    match (request.transport, extras.compatible) {
-        (Transport::Tcp, false) => Box::new(TcpClient::new(request, now)),
-        (Transport::Tcp, true) => Box::new(TcpClient::back(request, now)),
-        (Transport::Udp, false) => Box::new(UdpClient::new(request, clock, now)),
-        (Transport::Udp, true) => Box::new(UdpClient::back(request, clock, now)),
-    }
 }
 
 const BACKLOG: u16 = 128;

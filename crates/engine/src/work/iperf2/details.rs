@@ -1,6 +1,6 @@
 //! Figures of intervals that the samples of every test have no field for.
 
-use super::session::wall_offset;
+use super::worker::wall_offset;
 use crate::work::observer::{Detail, Spread};
 use crate::work::throughput::receive::Delays;
 use crate::work::throughput::running::{Running, StreamDetails};

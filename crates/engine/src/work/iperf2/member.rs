@@ -1,10 +1,11 @@
-//! One flow of a session: its socket, its machine, and where they are.
+//! One flow of a session: its socket, and how far it is.
 
 use crate::error::is_pause;
 use crate::session::budget::Held;
 use crate::work::observer::{Fact, TcpStart};
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
+use linux::poll::Interest;
 use linux::sockaddr::plain;
 use linux::tcp_info::tcp_info;
 use model::plan::{Direction, TestSpec, Transport};
@@ -12,12 +13,12 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use wire::iperf2::{Flow, Request, Shape};
+use wire::iperf2::{Request, Shape};
 
 /// One flow.
 pub(super) struct Member {
-    /// Its machine.
-    pub(super) machine: Box<dyn Flow>,
+    /// A flow that has come: what its session is to hear first.
+    pub(super) first: Option<Vec<u8>>,
     /// Its socket.
     pub(super) socket: FlowSocket,
     /// Its number among those of its direction.
@@ -48,8 +49,6 @@ pub(super) struct Member {
     pub(super) ended: bool,
     /// Since when the peer's host has said that nobody is at its port.
     pub(super) refused: Option<MonoTime>,
-    /// When the machine wants to look again.
-    pub(super) until: Option<MonoTime>,
     /// The flow is over.
     pub(super) over: bool,
     /// Its place in the server, and what it had moved when that heard of it last.
@@ -72,7 +71,7 @@ pub(super) enum Known {
 
 impl Member {
     /// A flow that has just been opened or found.
-    pub(super) fn new(machine: Box<dyn Flow>, socket: FlowSocket, way: Direction, known: Known) -> Member {
+    pub(super) fn new(socket: FlowSocket, way: Direction, known: Known) -> Member {
         let (wide, shape) = match &known {
             Known::Asked(Some(request)) => (request.wide, request.shape),
             _ => (true, Shape::Stream),
@@ -83,7 +82,7 @@ impl Member {
         };
         Member {
             tcp,
-            machine,
+            first: None,
             socket,
             index: 0,
             way,
@@ -99,7 +98,6 @@ impl Member {
             measuring: false,
             ended: false,
             refused: None,
-            until: None,
             over: false,
             held: None,
             known_moved: 0,
@@ -109,6 +107,14 @@ impl Member {
     /// Is it for the session to read its socket?
     pub(super) fn hears(&self) -> bool {
         !self.over && !self.ended && (self.receives.is_none() || self.receiver_done) && !self.measuring
+    }
+
+    /// To wait for what comes on it.
+    pub(super) fn interest(&self) -> Interest<'_> {
+        match &self.socket {
+            FlowSocket::Tcp(socket) => Interest::readable(socket.as_ref()),
+            FlowSocket::Udp(socket) => Interest::readable(socket.as_ref()),
+        }
     }
 
     /// Something moved since the last call; its place is not to be another's then.

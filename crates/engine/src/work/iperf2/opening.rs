@@ -1,12 +1,12 @@
 //! The first bytes of a TCP connection: a test header, round trips, data of an old client, or nothing of ours.
 
-use super::member::{Known, Member, write_all};
+use super::bounce;
+use super::member::{Known, Member};
 use super::server::Server;
 use crate::error::Result;
 use crate::error::is_pause;
 use crate::session::budget::Held;
 use crate::session::listener::{FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, hear};
-use crate::work::echo::server::reflect_on;
 use crate::work::observer::TcpStart;
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
@@ -16,9 +16,7 @@ use model::units::Nanos;
 use std::net::TcpStream;
 use std::sync::Arc;
 use wire::ProtocolError;
-use wire::iperf2::{
-    Bounce, Flow, FlowInput, FlowOutput, Request, TcpServer, Told, bounce_options, is_bounceback,
-};
+use wire::iperf2::{Flow, FlowInput, FlowOutput, Request, TcpServer, Told, is_bounceback};
 use wire::stamp::Clock;
 
 /// Reads a connection until it is known what it is; `None`: it was served already, or has gone.
@@ -33,41 +31,45 @@ pub(super) fn open(
     socket.set_nonblocking(false)?;
     let tcp = TcpStart::of(&socket);
     socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
-    let deadline = mono_now() + FIRST_BYTES_LIMIT;
+    let patience = server.config.patience.unwrap_or(FIRST_BYTES_LIMIT).min(FIRST_BYTES_LIMIT);
+    let deadline = mono_now() + patience;
     if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
-        return bounce(server, &socket, clock).map(|()| None);
+        return bounce::serve(server, &socket, (clock, deadline)).map(|()| None);
     }
     let mut machine = TcpServer::new(server.config.policy.clone(), clock, mono_now());
     if let Some(key) = &server.config.key {
         machine = machine.with_key(key.clone());
     }
-    let Some(request) = first_word(server, &socket, &mut machine, (deadline, held))? else { return Ok(None) };
+    let Some((request, first)) = first_word(server, &socket, &mut machine, (deadline, held))? else {
+        return Ok(None);
+    };
     if let Some(request) = &request {
         // What the kernel refuses is not worth a test: the client measures what it gets.
         crate::work::throughput::flows::configure_accepted(&socket, &request.test()).ok();
     }
     socket.set_read_timeout(None)?;
     let known = Known::Asked(request.clone());
-    let member = Member::new(Box::new(machine), FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
-    // The answer to its first message has gone out meanwhile.
-    let member = Member { tcp, ..member };
+    let member = Member::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
+    let member = Member { first: Some(first), tcp, ..member };
     Ok(Some((member, request.map(|request| *request))))
 }
 
-/// Feeds the machine until it says what the client wants; `None`: the client has gone without a word.
+/// Feeds a machine until it says what the client wants, and gives what was read for that to the session, which has a machine
+/// of its own; `None`: the client has gone without a word.
 fn first_word(
     server: &Server,
     socket: &TcpStream,
     machine: &mut TcpServer,
     (deadline, held): (MonoTime, &Held),
-) -> Result<Option<Option<Box<Request>>>> {
-    let mut buffer = [0; 4096];
+) -> Result<Option<(Option<Box<Request>>, Vec<u8>)>> {
+    let (mut buffer, mut first) = ([0; 4096], Vec::new());
     loop {
         loop {
             match machine.output(mono_now()) {
-                FlowOutput::Send(bytes) => write_all(socket, &bytes, mono_now() + FIRST_BYTES_LIMIT)?,
-                FlowOutput::Told(Told::Request(request)) => return Ok(Some(Some(request))),
-                FlowOutput::Told(_) => return Ok(Some(None)),
+                // The session's machine says it.
+                FlowOutput::Send(_) => {}
+                FlowOutput::Told(Told::Request(request)) => return Ok(Some((Some(request), first))),
+                FlowOutput::Told(_) => return Ok(Some((None, first))),
                 FlowOutput::WaitUntil(_) => break,
                 FlowOutput::Close => return Ok(None),
                 _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),
@@ -76,7 +78,10 @@ fn first_word(
         let input = match hear(socket, &mut buffer, (held, &server.interrupt), deadline)? {
             Heard::End if server.interrupt.is_raised() => return Ok(None),
             Heard::End => FlowInput::Ended,
-            Heard::Bytes(length) => FlowInput::Received(&buffer[..length]),
+            Heard::Bytes(length) => {
+                first.extend_from_slice(&buffer[..length]);
+                FlowInput::Received(&buffer[..length])
+            }
             Heard::Pause => FlowInput::Timer,
         };
         machine.input(mono_now(), input)?;
@@ -103,18 +108,4 @@ fn begins_with_a_record(
     Ok(false)
 }
 
-/// Answers the records of a connection until the client has had enough.
-fn bounce(server: &Server, socket: &TcpStream, clock: Clock) -> Result<()> {
-    let mut first = [0; 16];
-    let seen = socket.peek(&mut first).unwrap_or(0);
-    let (tos, _) = bounce_options(&first[..seen]);
-    if let Some(tos) = tos {
-        linux::options::set_tos(socket, tos).ok();
-    }
-    reflect_on(socket, Bounce::new(clock), SILENCE, &server.interrupt)?;
-    Ok(())
-}
-
 const PEEK_PAUSE: Nanos = Nanos(10_000_000);
-/// A client that asks for nothing for so long has gone.
-const SILENCE: Nanos = Nanos(60_000_000_000);

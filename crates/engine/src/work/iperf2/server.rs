@@ -2,27 +2,29 @@
 //! each client.
 
 use super::member::{Known, Member};
-use super::session::{Session, Setting};
 use super::source::{Asked, Gathering, Source};
 use super::udp_listener::{NewFlow, UdpListener};
-use super::{Config, opening};
+use super::worker::{self, Setting};
+use super::{Config, clock, opening};
 use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Full, Held, Limits, client_of};
 use crate::session::listener::{Accepted, DatagramPort, Listener, Quota, Service, SessionThreads};
 use crate::session::notes::Notes;
+use crate::session::protocol::{Name, Protocol};
 use crate::session::registry::{FlowRegistry, Pending};
 use crate::work::observer;
-use linux::clock::{mono_now, wall_now};
+use linux::clock::mono_now;
 use linux::poll::Waker;
 use linux::sockaddr::plain;
 use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
-use wire::iperf2::{Request, Traffic};
+use wire::iperf2::{Group, Request, Traffic};
 use wire::stamp::Clock;
+use wire::work::in_band::Back;
 
 /// See [`super::serve`].
 pub(super) fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
@@ -110,8 +112,8 @@ impl DatagramPort for UdpPort {
 
     fn take(&mut self, threads: &mut SessionThreads) {
         let mut admitted: Vec<(SocketAddr, Held)> = Vec::new();
-        let (clock, server) = (clock(), &self.server);
-        let new_flows = self.listener.take(clock, |from, request| {
+        let server = &self.server;
+        let new_flows = self.listener.take(|from, request| {
             let held = server.admit_flow(from, request);
             let may = held.is_some();
             admitted.extend(held.map(|held| (from, held)));
@@ -123,7 +125,7 @@ impl DatagramPort for UdpPort {
             let (member, request) = udp_member(new_flow, held);
             if let Some((member, waker)) = server.join(member, request.as_ref(), from.ip()) {
                 let server = server.clone();
-                threads.start(from, move || server.lead(member, request, waker, clock));
+                threads.start(from, move || server.lead(member, request, waker, clock()));
             }
         }
     }
@@ -147,7 +149,8 @@ impl Server {
 
     /// Is it known that whoever says to be at this address is?
     fn is_there(&self, address: IpAddr) -> bool {
-        self.config.unverified || address.is_loopback() || self.connections.is_held_by(address)
+        let connected = address.is_loopback() || self.connections.is_held_by(address);
+        Protocol::of(Name::Iperf2).proof.may_send_data(connected, self.config.unverified)
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
@@ -208,10 +211,7 @@ impl Server {
     ) -> Result<()> {
         let peer = member.peer();
         let transport = member.transport();
-        let place = TestPlace::take(self, peer.ip(), transport).map_err(|full| match full {
-            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
-            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
-        })?;
+        let place = TestPlace::take(self, peer.ip(), transport)?;
         let test = test(&member, request.as_ref());
         let plan = Plan {
             target: Target { host: peer.ip().to_string(), address: peer },
@@ -219,28 +219,43 @@ impl Server {
             test,
             local: self.config.local.clone(),
         };
-        let back = self.session(plan.clone(), vec![member], (source, &place.held), &waker, clock);
-        if back.is_empty() || self.interrupt.is_raised() {
+        let policy = self.config.policy.clone();
+        let mut group = Group::server(transport, policy, self.config.key.clone(), clock, mono_now());
+        let place_held = (source, &place.held);
+        let is_well = self.session(&mut group, plan.clone(), vec![member], place_held, &waker, clock);
+        let back = group.later();
+        if !is_well || back.is_empty() || self.interrupt.is_raised() {
             return Ok(());
         }
         let mut members = Vec::new();
         for (request, index) in back.iter().zip(0..) {
-            let member = super::back::connect(request, peer.ip(), &plan.local, index, clock);
+            let back = Back { port: request.port, test: request.test() };
+            let member = super::back::connect(&back, peer.ip(), &plan.local, index);
             members.push(member.context("open the return path")?);
         }
         let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
-        self.session(Plan { test, ..plan }, members, (Source::Complete, &place.held), &waker, clock);
+        let mut group = Group::back(back, clock, mono_now());
+        self.session(
+            &mut group,
+            Plan { test, ..plan },
+            members,
+            (Source::Complete, &place.held),
+            &waker,
+            clock,
+        );
         Ok(())
     }
 
+    /// Runs it to its end; true: nothing has failed.
     fn session(
         &self,
+        group: &mut Group,
         plan: Plan,
         members: Vec<Member>,
         (source, held): (Source, &Held),
         waker: &Arc<Waker>,
         clock: Clock,
-    ) -> Vec<Request> {
+    ) -> bool {
         let peer = plan.target.address;
         let mut watcher = self.config.observer.session(peer, ProtocolName::Iperf2);
         let setting = Setting {
@@ -251,11 +266,11 @@ impl Server {
             clock,
             source,
             held: Some(held),
-            sink: &mut |event| watcher.event(event),
+            watcher: watcher.as_mut(),
         };
-        let outcome = Session::new(setting, members).run();
-        watcher.ended(outcome.as_ref().map(|_| ()));
-        outcome.unwrap_or_default()
+        let outcome = worker::run(group, setting, members);
+        watcher.ended(outcome.as_ref().copied());
+        outcome.is_ok()
     }
 }
 
@@ -274,21 +289,23 @@ fn test(member: &Member, request: Option<&Request>) -> TestSpec {
     TestSpec { streams: request.streams.max(1), directions, ..test }
 }
 
-fn clock() -> Clock {
-    Clock { mono: mono_now(), wall: wall_now() }
-}
-
 /// One of the tests that may run at the same time; given back on drop.
-struct TestPlace<'a> {
+pub(super) struct TestPlace<'a> {
     server: &'a Server,
     held: Held,
 }
 
 impl TestPlace<'_> {
     /// Those of UDP are counted by themselves, since their clients may not be there.
-    fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>, Full> {
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn take(server: &Server, source: IpAddr, transport: Transport) -> Result<TestPlace<'_>> {
         let tests = if transport == Transport::Udp { &server.udp_tests } else { &server.tcp_tests };
-        let held = tests.admit(source, client_of(source, false), mono_now())?;
+        let held = tests.admit(source, client_of(source, false), mono_now()).map_err(|full| match full {
+            Full::Total => refused("turned away: as many tests run as this server allows (--max-tests)"),
+            Full::Source => refused("turned away: one address may have a quarter of the tests (--max-tests)"),
+        })?;
         Ok(TestPlace { server, held })
     }
 }

@@ -12,9 +12,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
-use wire::Policy;
-use wire::iperf2::{Request, TcpServer};
-use wire::stamp::Clock;
+use wire::iperf2::Request;
 
 /// Where flows come from.
 pub(super) enum Source {
@@ -79,7 +77,7 @@ impl ReturnListener {
         self.taken
     }
 
-    fn take(&mut self, now: MonoTime, clock: Clock, test: &TestSpec) -> Vec<Member> {
+    fn take(&mut self, test: &TestSpec) -> Vec<Member> {
         let (server, room) = (self.server, self.expected - self.taken);
         let mut members: Vec<Member> = match &mut self.listener {
             Listener::Tcp(listener) => std::iter::from_fn(|| listener.accept().ok())
@@ -87,13 +85,13 @@ impl ReturnListener {
                 .map(|(socket, _)| {
                     flows::configure_accepted(&socket, test).ok();
                     socket.set_nonblocking(false).ok();
-                    let machine = Box::new(TcpServer::new(Policy::default(), clock, now));
-                    Member::new(machine, FlowSocket::Tcp(Arc::new(socket)), Direction::Up, Known::Back)
+                    let member = Member::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Up, Known::Back);
+                    Member { first: Some(Vec::new()), ..member }
                 })
                 .take(room as usize)
                 .collect(),
             Listener::Udp(listener) => listener
-                .take(clock, |from, _| from.ip() == server)
+                .take(|from, _| from.ip() == server)
                 .into_iter()
                 .map(|new_flow| new_flow.member(test, Direction::Up, Known::Back))
                 .take(room as usize)
@@ -111,18 +109,18 @@ impl NewFlow {
     /// The member it becomes.
     pub(super) fn member(self, test: &TestSpec, way: Direction, known: Known) -> Member {
         flows::configure_udp(&self.socket, test, flows::Wish::Peers).ok();
-        let member = Member::new(Box::new(self.machine), FlowSocket::Udp(self.socket), way, known);
-        Member { wide: self.wide, early: self.early, ..member }
+        let member = Member::new(FlowSocket::Udp(self.socket), way, known);
+        Member { first: self.early.first().cloned(), wide: self.wide, early: self.early, ..member }
     }
 }
 
 impl Source {
     /// The flows that have come since the last call.
-    pub(super) fn take(&mut self, now: MonoTime, clock: Clock, test: &TestSpec) -> Vec<Member> {
+    pub(super) fn take(&mut self, test: &TestSpec) -> Vec<Member> {
         match self {
             Source::Complete => Vec::new(),
             Source::Server(slot) => slot.take(),
-            Source::ReturnListener(listener) => listener.take(now, clock, test),
+            Source::ReturnListener(listener) => listener.take(test),
         }
     }
 

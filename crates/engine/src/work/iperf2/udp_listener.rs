@@ -3,6 +3,7 @@
 //! From the moment that socket is connected the kernel gives it what its peer sends. What lies at the listener by then is
 //! finite, is read first and in order, and goes with the flow: nothing is lost, however fast the peer sends.
 
+use super::clock;
 use crate::error::Result;
 use crate::work::arrivals::connected;
 use linux::clock::mono_now;
@@ -13,7 +14,6 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Weak};
 use wire::Policy;
 use wire::iperf2::{Flow, FlowOutput, Request, Told, UdpServer, is_wide};
-use wire::stamp::Clock;
 
 /// The listener of one port.
 pub(super) struct UdpListener {
@@ -26,7 +26,6 @@ pub(super) struct UdpListener {
 
 /// A flow that has come in.
 pub(super) struct NewFlow {
-    pub(super) machine: UdpServer,
     pub(super) socket: Arc<UdpSocket>,
     pub(super) from: SocketAddr,
     /// What it asks for; absent: it says nothing of itself.
@@ -52,7 +51,6 @@ impl UdpListener {
     /// this; a flow that is not admitted costs nothing more.
     pub(super) fn take(
         &mut self,
-        clock: Clock,
         mut admit: impl FnMut(SocketAddr, Option<&Request>) -> bool,
     ) -> Vec<NewFlow> {
         let mut new: Vec<NewFlow> = Vec::new();
@@ -65,7 +63,9 @@ impl UdpListener {
                 Err(_) => continue,
             };
             let (Some(from), Ok(bound)) = (came.from.map(plain), self.socket.local_addr()) else { continue };
-            let local = plain(SocketAddr::new(came.local.unwrap_or(bound.ip()), bound.port()));
+            // What comes to a group comes to this host at an address of its own: the flow is of the group.
+            let here = came.local.filter(|_| !bound.ip().is_multicast()).unwrap_or(bound.ip());
+            let local = plain(SocketAddr::new(here, bound.port()));
             let datagram = &self.buffer[..came.len];
             if let Some(new_flow) = new.iter_mut().find(|new_flow| new_flow.from == from) {
                 early += datagram.len();
@@ -78,7 +78,7 @@ impl UdpListener {
             if self.inside.contains_key(&(local, from)) {
                 continue;
             }
-            if let Some(new_flow) = new_flow(datagram, &self.policy, clock, (local, from), &mut admit) {
+            if let Some(new_flow) = new_flow(datagram, &self.policy, (local, from), &mut admit) {
                 self.inside.insert((local, from), Arc::downgrade(&new_flow.socket));
                 new.push(new_flow);
             }
@@ -90,12 +90,12 @@ impl UdpListener {
 fn new_flow(
     datagram: &[u8],
     policy: &Policy,
-    clock: Clock,
     (local, from): (SocketAddr, SocketAddr),
     admit: &mut impl FnMut(SocketAddr, Option<&Request>) -> bool,
 ) -> Option<NewFlow> {
     let now = mono_now();
-    let mut machine = UdpServer::new(datagram, policy, clock, now)?;
+    // Its session has a machine like this of its own; here it judges whether there is to be one.
+    let mut machine = UdpServer::new(datagram, policy, clock(), now)?;
     let request = match machine.output(now) {
         FlowOutput::Told(Told::Request(request)) => Some(request),
         _ => None,
@@ -106,7 +106,7 @@ fn new_flow(
     let socket = Arc::new(connected(local, from).ok()?);
     socket.set_nonblocking(false).ok()?;
     let (wide, early) = (is_wide(datagram), vec![datagram.to_vec()]);
-    Some(NewFlow { machine, socket, from, request, wide, early })
+    Some(NewFlow { socket, from, request, wide, early })
 }
 
 /// Datagrams read before looking at anything else.

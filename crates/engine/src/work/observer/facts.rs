@@ -2,7 +2,7 @@
 
 use model::units::{Bytes, Nanos};
 use std::net::{SocketAddr, TcpStream};
-use wire::iperf2::{Ack, Request, ServerReport};
+use wire::iperf2::{Ack, BounceRequest, Request, ServerReport};
 
 /// A TCP connection before its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,24 @@ pub enum Fact {
         request: Option<Box<Request>>,
         /// TCP: what the kernel says of it then.
         tcp: Option<TcpStart>,
+    },
+    /// A server's client asks for round trips; told behind `Event::Connected`.
+    Bouncing {
+        /// Both ends of the connection.
+        ends: (SocketAddr, SocketAddr),
+        /// What it asks for.
+        request: BounceRequest,
+        /// What the kernel says of the connection then.
+        tcp: Option<TcpStart>,
+    },
+    /// Its requests were answered.
+    Bounced {
+        /// From when to when, since the first could come.
+        span: (Nanos, Nanos),
+        /// Requests answered meanwhile.
+        trips: u64,
+        /// This is the whole time.
+        whole: bool,
     },
     /// The server is this (TCP).
     Ack {

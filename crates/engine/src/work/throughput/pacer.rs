@@ -56,6 +56,11 @@ impl Pacer {
     }
 }
 
+/// Can every datagram of `length` bytes be sent by itself when it is due?
+pub(crate) fn is_sent_singly(rate: BitRate, length: u32) -> bool {
+    burst_for(rate, length as usize, usize::MAX) == 1
+}
+
 /// Datagrams of `length` bytes to send back to back at each step: one, until steps come too fast for single sends.
 pub(crate) fn burst_for(rate: BitRate, length: usize, most: usize) -> usize {
     let gap = 8 * length as u128 * 1_000_000_000 / u128::from(rate.0.max(1));

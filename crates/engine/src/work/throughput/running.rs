@@ -5,7 +5,7 @@ mod own;
 pub(crate) use own::StreamDetails;
 
 use crate::error::Result;
-use crate::session::protocol::Protocol;
+use crate::session::protocol::Tests;
 use crate::work::throughput::sampler::{Extremes, Reading, last_advance, last_data, silence};
 use crate::work::throughput::shared::{Counters, Flow, FlowSocket};
 use crate::work::throughput::threads::{self, Stream};
@@ -25,9 +25,11 @@ use wire::{Expect, FlowPlan, Sent, Until};
 #[derive(Debug)]
 pub(crate) struct Running {
     plan: FlowPlan,
-    protocol: &'static Protocol,
+    protocol: &'static Tests,
     interval: Nanos,
     streams: Vec<Stream>,
+    /// Those that were to be Multipath TCP and are not.
+    plain_streams: usize,
     started: MonoTime,
     /// Time zero of the test: when senders began, or when the first data came to an end that only receives.
     epoch: Option<MonoTime>,
@@ -73,11 +75,15 @@ impl Running {
             (End::Time(time), false) => Some(now + plan.test.omit + time),
             _ => None,
         };
-        let protocol = Protocol::of(plan.hello.protocol());
+        let protocol = Tests::of(plan.hello.protocol());
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
             flows.iter().map(|flow| Reading::take(flow, &Counters::default(), None)).collect();
+        let plain_streams = match plan.test.mptcp {
+            true => flows.iter().filter(|flow| !flow.socket.is_multipath()).count(),
+            false => 0,
+        };
         let streams = threads::spawn(&plan, flows, local, waker, deadline)?;
         Ok(Running {
             interval: local.interval,
@@ -88,6 +94,7 @@ impl Running {
             protocol,
             plan,
             streams,
+            plain_streams,
             started: now,
             mark: None,
             closed: None,
@@ -271,7 +278,15 @@ impl Running {
         let facts = self.streams.iter().filter_map(|s| s.counters.facts.get());
         let slower =
             facts.filter_map(|f| f.no_gso_reason.clone()).map(|reason| Warning::new("no-gso", reason));
-        failed.chain(slower.take(1)).collect()
+        let plain = (self.plain_streams > 0).then(|| {
+            let text = format!(
+                "{} of {} streams were plain TCP: an end has no Multipath TCP (net.mptcp.enabled), or the path removes its option",
+                self.plain_streams,
+                self.streams.len()
+            );
+            Warning::new("no-mptcp", text)
+        });
+        failed.chain(slower.take(1)).chain(plain).collect()
     }
 
     /// Payload bytes received and sent by this end in the counted time, or until it begins.
@@ -409,7 +424,7 @@ impl Running {
     /// End of the counted time, where this end's clock says so.
     fn time_end(&self, epoch: MonoTime) -> Option<MonoTime> {
         match self.plan.test.end {
-            End::Time(time) if self.mark.is_none() && self.protocol.keeps_time => {
+            End::Time(time) if self.mark.is_none() && self.protocol.ends_itself => {
                 Some(epoch + self.plan.test.omit + time)
             }
             _ => None,

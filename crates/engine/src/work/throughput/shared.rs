@@ -48,6 +48,13 @@ pub(crate) enum FlowSocket {
     Udp(Arc<UdpSocket>),
 }
 
+impl FlowSocket {
+    /// Is it Multipath TCP at both ends?
+    pub(crate) fn is_multipath(&self) -> bool {
+        matches!(self, FlowSocket::Tcp(socket) if linux::options::is_multipath(socket.as_ref()))
+    }
+}
+
 /// Counters of one stream. Bytes and datagrams only grow; the sampler reads them at any time.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {

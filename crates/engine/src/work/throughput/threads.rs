@@ -6,7 +6,7 @@ mod own;
 pub(crate) use own::UNLIMITED;
 
 use crate::error::{Context, Result};
-use crate::session::protocol::Protocol;
+use crate::session::protocol::Tests;
 use crate::work::throughput::bulk::{self, BulkReceiver, BulkSender};
 use crate::work::throughput::datagram::{self, DatagramSender, Rest};
 use crate::work::throughput::flows::{BEST_BLOCK, paced_block};
@@ -284,8 +284,8 @@ fn client_ends(plan: &FlowPlan, direction: Direction) -> bool {
     protocol(plan).counts_blocks && direction == Direction::Down && plan.test.omit > Nanos(0)
 }
 
-fn protocol(plan: &FlowPlan) -> &'static Protocol {
-    Protocol::of(plan.hello.protocol())
+fn protocol(plan: &FlowPlan) -> &'static Tests {
+    Tests::of(plan.hello.protocol())
 }
 
 /// Bytes of one write or datagram.

@@ -40,7 +40,7 @@ fn open(wish: FramesWish, site: &mut Site<'_>) -> Result<Station, Refusal> {
 }
 
 impl Worker for Frames {
-    fn ask(&mut self, request: WorkRequest, _site: &mut Site<'_>, _control: &TcpStream) {
+    fn ask(&mut self, request: WorkRequest, _site: &mut Site<'_>, _control: Option<&TcpStream>) {
         if let (WorkRequest::Frames(PortOrder::Ask { id, ask }), Some(station)) = (request, &self.station) {
             station.ask(id, ask);
         }

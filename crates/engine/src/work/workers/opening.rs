@@ -1,7 +1,7 @@
 //! Opening the data flows of a session: a client connects them, a server waits for them.
 
 use super::{BUSY, Opener, Site};
-use crate::error::sentence;
+use crate::error::{fault, sentence};
 use crate::work::arrivals::{Arrival, Slot};
 use crate::work::observer::SessionEvent;
 use crate::work::throughput::flows;
@@ -38,7 +38,11 @@ pub(super) fn is_over(request: &WorkRequest) -> bool {
 
 impl Opening {
     /// Begins; `None`: it has failed, and the session is told.
-    pub(super) fn begin(order: FlowsOrder, site: &mut Site<'_>, control: &TcpStream) -> Option<Opening> {
+    pub(super) fn begin(
+        order: FlowsOrder,
+        site: &mut Site<'_>,
+        control: Option<&TcpStream>,
+    ) -> Option<Opening> {
         if !site.admit(&order, false) {
             site.fail(BUSY);
             return None;
@@ -51,6 +55,7 @@ impl Opening {
             Opener::Server(arrivals) => arrivals
                 .wait_for(plan, site.ends.0, site.ends.1, &site.waker)
                 .map(|slot| Way::Arriving { slot, flows: Vec::new(), complete: false }),
+            Opener::Worker => Err(fault("flows are asked for that nobody opens")),
         };
         match opened {
             Ok(way) => Some(Opening { order, way }),
@@ -131,10 +136,10 @@ fn accepted(arrivals: &[Arrival], order: &FlowsOrder, site: &mut Site<'_>) -> Ve
     flows
 }
 
-fn say_connected(order: &FlowsOrder, site: &mut Site<'_>, control: &TcpStream) {
+fn say_connected(order: &FlowsOrder, site: &mut Site<'_>, control: Option<&TcpStream>) {
     let target = match &site.setting.opener {
         Opener::Client { target } => target.clone(),
-        Opener::Server(_) => {
+        Opener::Server(_) | Opener::Worker => {
             Target { host: site.ends.1.ip().to_canonical().to_string(), address: site.ends.1 }
         }
     };
@@ -147,7 +152,8 @@ fn say_connected(order: &FlowsOrder, site: &mut Site<'_>, control: &TcpStream) {
     site.reported = order.extras.clone().filter(|extras| extras.get_server_output);
     let FlowsOrder { plan, peer, .. } = order;
     let protocol = plan.hello.protocol();
-    let control_mss = linux::options::mss(control).ok().and_then(|bytes| u32::try_from(bytes.0).ok());
+    let mss = control.and_then(|control| linux::options::mss(control).ok());
+    let control_mss = mss.and_then(|bytes| u32::try_from(bytes.0).ok());
     let event = Event::Connected(Connected {
         wall: wall_now(),
         plan: Plan { target, protocol, test: plan.test.clone(), local: site.setting.local.clone() },

@@ -29,7 +29,7 @@ impl Probes {
 }
 
 impl Worker for Probes {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: &TcpStream) {
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: Option<&TcpStream>) {
         let WorkRequest::Probes(request) = request else { return };
         match request {
             Request::Send { bytes, cut, hops } => {
@@ -40,13 +40,14 @@ impl Worker for Probes {
                 }
             }
             Request::ReportPath { since } => {
-                site.reply(Reply::PathSeen(Box::new(self.flow.seen(control, since))));
+                let seen = control.map(|control| self.flow.seen(control, since));
+                site.reply(Reply::PathSeen(Box::new(seen.unwrap_or_default())));
             }
         }
     }
 
-    fn interest(&self) -> Option<Interest<'_>> {
-        Some(Interest::readable(self.flow.socket.as_ref()))
+    fn interests(&self) -> Vec<Interest<'_>> {
+        vec![Interest::readable(self.flow.socket.as_ref())]
     }
 
     fn tick(&mut self, _now: MonoTime, site: &mut Site<'_>) {

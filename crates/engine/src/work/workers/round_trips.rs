@@ -22,7 +22,7 @@ impl RoundTrips {
 }
 
 impl Worker for RoundTrips {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: &TcpStream) {
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: Option<&TcpStream>) {
         let WorkRequest::RoundTrips(request) = request else { return };
         match request {
             Request::Reflect(spec) => {

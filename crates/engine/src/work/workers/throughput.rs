@@ -1,11 +1,11 @@
 //! Data that moves: the flows of a test from their opening to the figures.
 
-use super::{Site, Worker};
+use super::{Site, Worker, outcome_of};
 use crate::error::{Result, sentence};
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::Flow;
 use linux::clock::{mono_now, wall_now};
-use model::event::{EndResult, Event, Finished, Outcome, Started};
+use model::event::{EndResult, Event, Finished, Started};
 use model::sample::{IntervalSample, Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -75,7 +75,7 @@ impl Throughput {
 }
 
 impl Worker for Throughput {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: &TcpStream) {
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: Option<&TcpStream>) {
         let WorkRequest::Throughput(request) = request else { return };
         match request {
             Request::Start => self.start(site),
@@ -126,14 +126,7 @@ impl Worker for Throughput {
 
     fn finish(&mut self, site: &mut Site<'_>, outcome: &Result<(), ProtocolError>, interrupted: bool) {
         let Some(started) = self.started else { return };
-        let outcome = match (outcome, interrupted) {
-            (Ok(()), false) => Outcome::Completed,
-            (_, true) => Outcome::Interrupted,
-            (Err(ProtocolError::PeerStopped(reason)), false) => {
-                Outcome::PeerStopped { reason: reason.clone() }
-            }
-            (Err(e), false) => Outcome::Failed { reason: e.to_string() },
-        };
+        let outcome = outcome_of(outcome, interrupted);
         let elapsed = mono_now().saturating_since(started);
         site.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     }

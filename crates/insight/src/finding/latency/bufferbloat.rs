@@ -1,6 +1,6 @@
 //! `bufferbloat`: queues under load hold packets far longer than the idle path does.
 
-use super::super::text::capital;
+use super::super::text::{capital, ratio};
 use super::super::{Finding, Severity};
 use model::latency::LoadPhase;
 use model::plan::{Direction, Directions};
@@ -46,10 +46,10 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
         .map(|figure| format!("; responsiveness {:.0} round trips per minute", figure.rpm));
     let rpm = rpm.unwrap_or_default();
     let title = capital(&format!(
-        "{name}{carried} raises the median round trip from {} to {}, {:.1} times: {more} of queue{rpm}",
+        "{name}{carried} raises the median round trip from {} to {}, {} times: {more} of queue{rpm}",
         idle.p50,
         rtt.p50,
-        rtt.p50.0 as f64 / idle.p50.0.max(1) as f64
+        ratio(rtt.p50.0 as f64 / idle.p50.0.max(1) as f64)
     ));
     let mut finding = Finding::new("bufferbloat", severity, direction.unwrap_or(Direction::Up), title);
     if direction.is_none() {

@@ -1,6 +1,6 @@
 //! `rtt-outliers`: the tail is far from the body, and whose fault that is.
 
-use super::super::text::{capital, count};
+use super::super::text::{capital, count, ratio};
 use super::super::{Finding, Severity};
 use super::{each_way, name, share};
 use model::latency::{Cause, WayResult};
@@ -64,6 +64,11 @@ impl Tail {
 
     fn longer_than_a_host(&self) -> bool {
         self.excess >= LONG
+    }
+
+    /// Too long for one that shares its CPUs, too: such a far end is in the round trip as the path is.
+    fn longer_than_a_busy_host(&self) -> bool {
+        self.excess >= VERY_LONG
     }
 
     /// The far ones that are not this host's fault, as a share of all round trips: as among those looked at.
@@ -130,16 +135,16 @@ fn title(run: &Run, way: &WayResult, tail: &Tail) -> String {
         );
     }
     let least = if tail.at_least { "at least " } else { "" };
-    let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
     let late = match way.counted.late {
         0 => String::new(),
         1 => "1 came after the timeout, ".into(),
         late => format!("{late} came after the timeout, "),
     };
     let title = format!(
-        "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {ratio:.1} times the median of {}; {}",
+        "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {} times the median of {}; {}",
         tail.far,
         rtt.max,
+        ratio(rtt.max.0 as f64 / rtt.p50.0 as f64),
         rtt.p50,
         blame(tail)
     );
@@ -184,7 +189,7 @@ fn advice(tail: &Tail) -> &'static str {
         Cause::Host => {
             "The tail is this host's, not the path's: stop other work, give the measuring thread a CPU of its own, and measure again."
         }
-        Cause::Path | Cause::Unknown if tail.longer_than_a_host() => {
+        Cause::Path | Cause::Unknown if tail.longer_than_a_busy_host() => {
             "Look for what holds single packets back on this path: a retransmitted segment (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another path: --via."
         }
         Cause::Path => {
@@ -207,5 +212,7 @@ const HEAVY: u64 = 10;
 const HEAVY_EXCESS: Nanos = Nanos(100_000);
 /// An excess that no scheduler makes: Linux gives a waking thread its turn within some milliseconds.
 const LONG: Nanos = Nanos(10_000_000);
+/// Several slices of the scheduler, as processes get them that wait for one another.
+const VERY_LONG: Nanos = Nanos(100_000_000);
 /// One in a thousand is no accident.
 const MANY: f64 = 0.001;

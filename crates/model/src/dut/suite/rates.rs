@@ -1,12 +1,12 @@
 //! The searches for the rates: all goals at once or one after the other, and all of it again where that is asked for.
 
 use super::super::{
-    self as dut, Action, LoadLimit, NamedGoal, Observation, RateReport, SearchMethod, ServiceReport, Setup,
-    StreamReport,
+    Action, LoadLimit, NamedGoal, Observation, RateReport, SearchMethod, ServiceReport, Setup, StreamReport,
 };
 use super::flood;
 use super::halves::Halves;
 use super::job::Job;
+use crate::dut;
 use crate::search::{Irregular, Load, Mlr, Search, Trial, TrialResult};
 use crate::units::Nanos;
 

@@ -13,7 +13,8 @@ pub(super) fn of(trace: &Tracer) -> HopsResult {
     while hops.last().is_some_and(|hop| hop.counted.answered == 0) {
         hops.pop();
     }
-    let reached = |course: &Course| course.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
+    let reached =
+        |course: &Course| trace.end_of(course).filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
     let flows =
         trace.flows.iter().map(|course| HopFlow { flow: None, reached_at: reached(course) }).collect();
     HopsResult {

@@ -1,12 +1,12 @@
 //! `pathmeter lab check`: topology files read, and nothing built.
 
-use super::list::lacking;
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use cli::{Common, LabCheckArgs};
 use engine::error::{Failure, Result};
 use lab::feature::Host;
 use lab::shipped::find;
+use lab_run::catalogue::lacking;
 
 /// Reads each file. Every one is told of before the first bad one ends the program.
 pub(crate) fn run(args: &LabCheckArgs, global: &Common) -> Result<Exit> {

@@ -1,12 +1,12 @@
 //! `pathmeter lab down`: labs taken away.
 
-use super::failure::failed;
 use crate::exit::Exit;
 use cli::{Common, LabDownArgs};
 use engine::error::Result;
 use lab::error::LabError;
 use lab::hold::take_down;
 use lab::state::{Directory, HeldLab};
+use lab_run::refusal::failed;
 use std::io::Write;
 
 /// Takes them away. Every name is looked up before the first lab goes.

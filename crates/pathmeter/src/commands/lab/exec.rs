@@ -3,12 +3,12 @@
 mod machine;
 mod namespace;
 
-use super::failure::failed;
 use crate::exit::Exit;
 use cli::{Common, LabExecArgs};
 use engine::error::Result;
 use lab::hold::{find, node};
 use lab::state::Directory;
+use lab_run::refusal::failed;
 use std::io::Write;
 
 /// Runs the command and ends as it does.

@@ -1,10 +1,10 @@
 //! `pathmeter lab sweep`: what killed labs left behind.
 
-use super::failure::failed;
 use crate::exit::Exit;
 use cli::{Common, LabSweepArgs};
 use engine::error::{Failure, Result};
 use lab::state::{Directory, Swept};
+use lab_run::refusal::failed;
 use std::io::Write;
 
 /// Finds it and takes it away.

@@ -1,7 +1,7 @@
 //! `pathmeter lab up`: a topology built and kept, by a process of its own.
 
-use super::failure::failed;
-use crate::exit::{Exit, kind};
+use crate::exit::Exit;
+use cli::exit::kind;
 use cli::{Common, LabUpArgs};
 use engine::error::{Error, Failure, Result, fault};
 use lab::build::BuildOptions;
@@ -10,6 +10,7 @@ use lab::privilege::gain_and_enclose;
 use lab::shipped::find;
 use lab::state::Directory;
 use lab::topology::Topology;
+use lab_run::refusal::failed;
 use linux::process::{Detached, detach};
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -44,7 +45,7 @@ enum Answer {
 }
 
 fn hold(name: &str, topology: &Topology, directory: Directory) -> Result<(Held, Signals)> {
-    gain_and_enclose().map_err(super::failure::unprivileged)?;
+    gain_and_enclose().map_err(lab_run::refusal::unprivileged)?;
     // From here on an end that is asked for is an orderly one.
     let signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let held = Held::build(name, topology, &BuildOptions::default(), directory).map_err(failed)?;

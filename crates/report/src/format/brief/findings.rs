@@ -28,18 +28,42 @@ pub(in crate::format) fn list(findings: &[Finding], said: String, style: &Style)
     let mut text = String::new();
     let mut said = BTreeSet::from([said]);
     for (index, finding) in findings.iter().enumerate() {
-        let twin = |other: &Finding| {
-            let opposite = finding.direction.map(Direction::reversed);
-            other.id == finding.id
-                && other.way == finding.way
-                && opposite.is_some()
-                && other.direction == opposite
-        };
-        let before = findings[..index].iter().any(twin);
+        let before = findings[..index].iter().any(|other| is_twin(finding, other));
+        let after = findings[index + 1..].iter().find(|other| is_twin(finding, other));
+        // The figures of the other direction are in the table.
+        if before && !style.detail {
+            continue;
+        }
+        let twin = after.and_then(|twin| twin.direction).filter(|_| !style.detail);
         let advice = Some(&finding.advice).filter(|advice| is_new(advice, &mut said));
-        text.push_str(&one(finding, before, advice, style));
+        text.push_str(&one(finding, Place { before, twin }, advice, style));
     }
     text
+}
+
+/// The same is found in the opposite direction, with other figures at most.
+fn is_twin(finding: &Finding, other: &Finding) -> bool {
+    let opposite = finding.direction.map(Direction::reversed);
+    let same = (&other.id, &other.way, other.severity) == (&finding.id, &finding.way, finding.severity);
+    same && opposite.is_some()
+        && other.direction == opposite
+        && without_figures(&finding.title) == without_figures(&other.title)
+}
+
+/// The words of a sentence, without numbers, their units and directions.
+fn without_figures(title: &str) -> Vec<&str> {
+    let is_figure = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_digit());
+    let is_said =
+        |word: &&str| !is_figure(word) && !["up", "down", "up:", "down:"].contains(word) && word.len() > 3;
+    title.split_whitespace().filter(is_said).collect()
+}
+
+/// Where a finding stands beside that of the other direction.
+struct Place {
+    /// It follows it.
+    before: bool,
+    /// It speaks for it too, in this direction.
+    twin: Option<Direction>,
 }
 
 /// Advice that was not given yet, in its first sentence.
@@ -52,7 +76,7 @@ fn brief(advice: &str) -> String {
     if advice.chars().count() <= WHOLE { advice.to_owned() } else { first_sentence(advice) }
 }
 
-fn one(finding: &Finding, before: bool, advice: Option<&String>, style: &Style) -> String {
+fn one(finding: &Finding, place: Place, advice: Option<&String>, style: &Style) -> String {
     let (word, paint) = match finding.severity {
         Severity::Info => ("note", Paint::Dim),
         Severity::Warning => ("warning", Paint::Warning),
@@ -60,13 +84,14 @@ fn one(finding: &Finding, before: bool, advice: Option<&String>, style: &Style) 
     };
     let mark = style.paint(paint, &format!("{word:<8}"));
     let direction = finding.direction.map(|direction| format!("{direction}: ")).unwrap_or_default();
-    let direction = if before { direction } else { String::new() };
-    let title = format!("{}: {direction}{}", finding.id, plain(&finding.title));
+    let direction = if place.before { direction } else { String::new() };
+    let too = place.twin.map(|twin| format!("; {twin}, too")).unwrap_or_default();
+    let title = format!("{}: {direction}{}{too}", finding.id, plain(&finding.title));
     let mut text = hanging(&mark, &title, None, style);
     // A remark is to be known; what is to be done about it, if anything, is a command.
     let wanted = |advice: &&String| finding.severity > Severity::Info || advice.contains('`');
     if let Some(advice) = advice.filter(wanted) {
-        let fix = plain(&brief(advice));
+        let fix = plain(&if style.detail { advice.clone() } else { brief(advice) });
         text.push_str(&hanging(&" ".repeat(8), &format!("fix: {fix}"), None, style));
     }
     if style.detail {
@@ -101,3 +126,29 @@ fn hanging(mark: &str, sentence: &str, paint: Option<Paint>, style: &Style) -> S
 const INDENT: usize = 11;
 /// Advice of more characters takes more than three lines.
 const WHOLE: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(direction: Direction, title: &str) -> Finding {
+        Finding::new("path-loss", Severity::Warning, direction, title.into())
+    }
+
+    #[test]
+    fn what_differs_in_figures_alone_is_said_once_and_in_full_with_the_details() {
+        let up = finding(Direction::Up, "The path lost 12 datagrams (1.4 % of those sent) up at 10.0 Gbit/s");
+        let same =
+            finding(Direction::Down, "The path lost 7 datagrams (0.9 % of those sent) down at 9.50 Gbit/s");
+        let other = finding(Direction::Down, "The path lost every second datagram down");
+        let text = |second: &Finding, detail| {
+            let style = Style { width: 200, detail, ..Style::default() };
+            list(&[up.clone(), second.clone()], String::new(), &style)
+        };
+        let brief = text(&same, false);
+        assert_eq!(brief.lines().count(), 1, "{brief}");
+        assert!(brief.ends_with("up at 10.0 Gbit/s; down, too\n"), "{brief}");
+        assert_eq!(text(&other, false).lines().count(), 2);
+        assert!(text(&same, true).contains("down: The path lost 7 datagrams"));
+    }
+}

@@ -54,7 +54,11 @@ fn percentiles(way: &WayResult, unit: Unit, style: &Style) -> String {
         figures.into_iter().map(|(head, time)| (head, Some(digits(unit, time)))).unzip();
     let bounds = given.iter().find(|(percent, ..)| (*percent - 50.0).abs() < 1e-9).and_then(|given| given.2);
     let half = bounds.map(|(low, high)| Nanos(high.0.saturating_sub(low.0) / 2));
-    let sure = half.map(|half| format!("median ± {} {} (95 % CI)", digits(unit, half), unit.name));
+    let shown = |half| match digits(unit, half).as_str() {
+        "0.00" => "under 0.01".to_owned(),
+        digits => digits.to_owned(),
+    };
+    let sure = half.map(|half| format!("median ± {} {} (95 % CI)", shown(half), unit.name));
     let across =
         Table { heads: heads.clone(), rows: vec![Row::new("", values.clone()).with_note(unit.name.into())] };
     let wide = Style { width: usize::MAX, ..*style };

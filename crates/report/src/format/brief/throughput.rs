@@ -140,11 +140,8 @@ fn places(ways: &[Option<&DirectionSummary>]) -> String {
         sender: sum.sender + loss.sender,
         share: 0.0,
     });
-    let places = [
-        (sum.path, "on the path"),
-        (sum.receiver, "in the receiving host"),
-        (sum.sender, "in the sending host"),
-    ];
+    let places =
+        [(sum.path, "on the path"), (sum.receiver, "at the receiver"), (sum.sender, "at the sender")];
     let some: Vec<(u64, &str)> = places.into_iter().filter(|(count, _)| *count > 0).collect();
     match some.as_slice() {
         [] => String::new(),

@@ -115,7 +115,7 @@ fn word(row: &Row) -> String {
 /// The round trips of all runs of each row together.
 pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
     let right = ["count", "least", "median", "90 %", "99 %", "99.9 %", "longest"].map(Column::right);
-    let columns = std::iter::once(Column::left("round trips of all runs")).chain(right);
+    let columns = std::iter::once(Column::left("all round trips")).chain(right);
     let row = |row: &&Row| {
         let all = row.round_trips?;
         let times = [all.min, all.p50, all.p90, all.p99, all.p999, all.max].map(|time| time.to_string());

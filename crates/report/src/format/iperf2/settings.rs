@@ -4,6 +4,7 @@ use super::units::one;
 use super::{Iperf2Options, Iperf2Role};
 use model::plan::Transport;
 use model::units::Bytes;
+use std::net::IpAddr;
 
 /// What the block says.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +97,11 @@ impl Iperf2Settings {
         };
         let mut lines = vec![format!("Server listening on {} {ports}{pid}", self.transport)];
         if options.enhanced {
-            let bind = self.bind.as_ref().map(|bind| format!("Binding to local address {bind}"));
+            let is_group = |bind: &str| bind.parse().is_ok_and(|address: IpAddr| address.is_multicast());
+            let bind = self.bind.as_ref().map(|bind| match is_group(bind) {
+                true => format!("Joining multicast group  {bind}"),
+                false => format!("Binding to local address {bind}"),
+            });
             lines.extend(bind);
             let letter = options.unit.unwrap_or('A').to_ascii_uppercase();
             let (buffer, bin) = (one(self.length.into(), letter), one(f64::from(self.length / 8), 'A'));

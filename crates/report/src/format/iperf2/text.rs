@@ -24,6 +24,8 @@ pub struct Iperf2Text {
     waiting: Option<IntervalSample>,
     totals: Vec<Detail>,
     reported: Vec<Detail>,
+    /// It serves round trips.
+    bounces: bool,
     out: String,
 }
 
@@ -50,6 +52,7 @@ impl Iperf2Text {
             waiting: None,
             totals: Vec::new(),
             reported: Vec::new(),
+            bounces: false,
             out: String::new(),
         }
     }
@@ -66,7 +69,27 @@ impl Iperf2Text {
     #[must_use]
     pub fn connected(&self, connection: &Iperf2Connection, wall: WallTime) -> String {
         let options = Iperf2Options { enhanced: true, ..self.options.clone() };
-        connection.line(&options, &label(1, false), Some(wall))
+        connection.line(&options, &label(self.first, false), Some(wall))
+    }
+
+    /// The line of a connection of round trips, at the server.
+    #[must_use]
+    pub fn bouncing(&mut self, connection: Iperf2Connection, wall: WallTime) -> String {
+        self.started = wall;
+        self.bounces = true;
+        let silent = self.options.csv || self.options.exclude.connections || self.options.sum_only;
+        let line = connection.line(&self.options, &label(self.number(0), false), Some(wall));
+        self.connection(connection);
+        if silent { String::new() } else { line }
+    }
+
+    /// What came and went on it in a time.
+    #[must_use]
+    pub fn bounced(&mut self, (start, end): (Nanos, Nanos), bytes: u64) -> String {
+        let (start, end) = (start.as_secs_f64(), end.as_secs_f64());
+        let figures = Figures { start, end, bytes, ..Figures::default() };
+        self.rows(&[Row { stream: 0, direction: Direction::Up, sending: false, figures }], false);
+        std::mem::take(&mut self.out)
     }
 
     /// What happened: no, one or several whole lines.
@@ -296,6 +319,7 @@ impl Iperf2Text {
         let udp = row.figures.udp.is_some();
         let bursts = row.figures.detail.as_ref().is_some_and(|detail| detail.bursts.is_some());
         match (self.options.enhanced, udp, row.sending) {
+            _ if self.bounces => Columns::Plain,
             (false, true, false) => Columns::Losses,
             (false, ..) => Columns::Plain,
             (true, true, true) => Columns::Packets,

@@ -4,7 +4,7 @@ use super::sections::{FAMILIES, Kind, kinds};
 use super::sentences::{circumstances, title};
 use crate::format::text::words::rate_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
-use model::lab::{LabReport, LabTest, Series, Variant};
+use model::lab::{LabReport, LabTest, Series, SpeedBasis, Variant};
 
 /// Makes the chart: a panel for each direction of TCP and UDP.
 #[must_use]
@@ -29,10 +29,21 @@ pub fn chart(report: &LabReport) -> BarChart {
         subtitle,
         unit: unit.into(),
         series: FAMILIES.map(|family| family.to_string()).into(),
-        mark: limits.then(|| "most that the framing lets through, with the share used".into()),
+        mark: limits.then(|| limit_name(report)),
         whiskers: repeated.then(|| "least and most of the repetitions; the bar is their median".into()),
         panels: kinds.iter().map(|kind| panel(report, kind, scale)).collect(),
         notes,
+    }
+}
+
+/// What the limits are: of links without a speed it is what the first topology transferred.
+fn limit_name(report: &LabReport) -> String {
+    let speeds =
+        || report.variants.iter().flat_map(|variant| &variant.series).filter_map(|series| series.speed);
+    let is_first = || speeds().all(|speed| speed.basis == SpeedBasis::First);
+    match report.variants.first().filter(|_| is_first()) {
+        Some(first) => format!("limit: the frames of {} in this framing, with the share used", first.name),
+        None => "limit: what the framing lets through, with the share used".into(),
     }
 }
 

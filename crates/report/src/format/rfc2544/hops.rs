@@ -6,18 +6,15 @@ use model::dut::{DeviceReport, HopDrops};
 /// Every interface that was seen, in the order of the way.
 pub(super) fn drops(device: &DeviceReport) -> Option<Table> {
     let table = Table::of_cells("Frames at each hop, in the trial at the most load", &HOPS, &device.hops)?;
-    let worst = device.hops.iter().max_by_key(|hop| dropped(hop)).filter(|hop| dropped(hop) > 0);
-    let note = match worst {
-        Some(hop) => format!(
-            "Most frames are lost at {}:{}: {} ({}).",
-            hop.node,
-            hop.interface,
-            dropped(hop),
-            counters(hop)
-        ),
-        None => "No interface counted a drop.".into(),
-    };
+    let note = worst(device).unwrap_or_else(|| "No interface counted a drop.".into());
     Some(table.with_notes(vec![note]))
+}
+
+/// Where most frames were lost.
+pub(super) fn worst(device: &DeviceReport) -> Option<String> {
+    let hop = device.hops.iter().max_by_key(|hop| dropped(hop)).filter(|hop| dropped(hop) > 0)?;
+    let (lost, counters) = (dropped(hop), counters(hop));
+    Some(format!("Most frames are lost at {}:{}: {lost} ({counters}).", hop.node, hop.interface))
 }
 
 const HOPS: [Cell<HopDrops>; 6] = [

@@ -168,7 +168,7 @@ pub(super) fn remark(row: &StreamReport, rate: &RateReport) -> String {
     limit.into_iter().chain(words).collect::<Vec<_>>().join(", ")
 }
 
-fn is_least(row: &StreamReport, rate: &RateReport) -> bool {
+pub(super) fn is_least(row: &StreamReport, rate: &RateReport) -> bool {
     matches!(row.bound_by(rate), Some(LoadLimit::Asked | LoadLimit::Generator))
 }
 

@@ -12,6 +12,11 @@ pub(super) fn title(report: &DutReport) -> String {
 
 /// What was asked, where and when.
 pub(super) fn tested(report: &DutReport) -> Vec<String> {
+    [Some(asked(report)), host(report)].into_iter().flatten().collect()
+}
+
+/// What was asked.
+pub(super) fn asked(report: &DutReport) -> String {
     let setup = &report.setup;
     let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
     let departs = match setup.departures.len() {
@@ -21,8 +26,7 @@ pub(super) fn tested(report: &DutReport) -> Vec<String> {
         }
     };
     let tests = insight::finding::capital(&tests.join(", "));
-    let what = format!("{} {tests}.{departs}", frames(setup));
-    [Some(what), host(report)].into_iter().flatten().collect()
+    format!("{} {tests}.{departs}", frames(setup))
 }
 
 /// The method in full, and the host.
@@ -42,7 +46,7 @@ pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
 }
 
 /// Where and when.
-fn host(report: &DutReport) -> Option<String> {
+pub(super) fn host(report: &DutReport) -> Option<String> {
     let host = report.host.as_ref()?;
     let cpus = words::count(host.cpus.into(), "CPU");
     let at = report.started.map_or_else(String::new, |at| format!(", {at}"));

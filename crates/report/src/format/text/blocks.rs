@@ -60,12 +60,13 @@ fn one(block: &Block, style: &Style) -> String {
     }
 }
 
-fn titled(table: &Table, style: &Style) -> String {
+/// A table with its title above and its notes below.
+pub(in crate::format) fn titled(table: &Table, style: &Style) -> String {
     let title = match table.title.as_str() {
         "" => String::new(),
         title => format!("\n  {}\n", style.paint(Paint::Dim, title)),
     };
-    title + &plain(&table.columns, &table.rows) + &style.list(&table.notes, "  ")
+    title + &plain(&table.columns, &table.rows, style) + &style.list(&table.notes, "  ")
 }
 
 /// Backticks mark code where letters can look otherwise.

@@ -25,7 +25,7 @@ fn evidence_value(value: &Value) -> String {
 }
 
 /// `OK  sentences`, with the name of what it is of where a document has several.
-pub(super) fn conclusion(conclusion: &Conclusion, style: &Style) -> String {
+pub(in crate::format) fn conclusion(conclusion: &Conclusion, style: &Style) -> String {
     if conclusion.text.is_empty() {
         return String::new();
     }

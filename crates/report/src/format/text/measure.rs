@@ -13,7 +13,7 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
     let mut text = path(run, style);
     let columns = [Column::left("Test"), Column::right("Up"), Column::right("Down")];
     text.push('\n');
-    text.push_str(&plain(&columns, &test_rows(run)));
+    text.push_str(&plain(&columns, &test_rows(run), style));
     text
 }
 

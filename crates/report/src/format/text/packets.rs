@@ -18,11 +18,11 @@ pub(in crate::format) fn of(packets: &PacketResult, style: &Style) -> String {
     for (direction, way) in ways(packets) {
         text.push('\n');
         let first = format!("Size {}", words::way(direction).to_lowercase());
-        text.push_str(&plain(&size_columns(first), &size_rows(way)));
+        text.push_str(&plain(&size_columns(first), &size_rows(way), style));
     }
     if packets.flows.len() > 1 {
         text.push('\n');
-        text.push_str(&plain(&flow_columns(), &flow_rows(packets)));
+        text.push_str(&plain(&flow_columns(), &flow_rows(packets), style));
     }
     text
 }

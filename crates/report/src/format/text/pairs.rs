@@ -12,17 +12,9 @@ use model::run::Run;
 /// Everything between the heading and the findings.
 pub(super) fn of(run: &Run, pairs: &Pairs, style: &Style) -> String {
     let table = table(run);
-    let mut text = format!("\n{}", plain(&table.columns, &table.rows));
+    let mut text = format!("\n{}", plain(&table.columns, &table.rows, style));
     text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Sum of the pairs")));
     text.extend(facts(pairs).iter().map(|(name, value)| fact(name, value, style)));
-    for warning in &run.summary.warnings {
-        text.extend(
-            style
-                .wrap(&format!("{}: {}", warning.id, warning.text), 2)
-                .iter()
-                .map(|line| format!("  {line}\n")),
-        );
-    }
     text
 }
 

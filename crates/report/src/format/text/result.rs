@@ -164,7 +164,7 @@ fn streams(summary: &DirectionSummary, style: &Style) -> String {
     let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
     let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
     let spread = format!("slowest {slowest}, fastest {fastest}, fairness {index:.3} of 1");
-    format!("{}{more}{}", plain(&table.columns, &table.rows), fact("spread", &spread, style))
+    format!("{}{more}{}", plain(&table.columns, &table.rows, style), fact("spread", &spread, style))
 }
 
 /// The first streams of a direction, when there are several.

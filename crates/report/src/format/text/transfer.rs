@@ -10,6 +10,7 @@ use super::super::{Paint, Style};
 use super::{heading, words};
 use crate::document::Column;
 use model::run::Run;
+use model::stats::quantile::median;
 use model::transfer::{
     MtuOf, Transfer, TransferBody, TransferPlan, TransferRow, TransferStarted, TransferTimes, Trust,
 };
@@ -134,10 +135,10 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
         // There is no figure; the verdict says why.
         return String::new();
     }
-    let mut text = format!("\n{}", plain(&columns(&result.rows), &rows(&result.rows)));
+    let mut text = format!("\n{}", plain(&columns(&result.rows), &rows(&result.rows), style));
     let (columns, changes) = changes(&result.rows);
     if !changes.is_empty() {
-        text.push_str(&format!("\n{}", plain(&columns, &changes)));
+        text.push_str(&format!("\n{}", plain(&columns, &changes, style)));
     }
     text.push_str(&chart::of(&result.rows, style));
     text.push_str(&times(run, &result.rows, style));
@@ -146,7 +147,7 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
         let title = style.paint(Paint::Bold, "Packets of one transfer, captured (mean)");
         let columns = ["sent", "received", "mean size", "largest"].map(Column::right);
         let columns = [vec![Column::left("what")], columns.to_vec()].concat();
-        text.push_str(&format!("\n{title}\n{}", plain(&columns, &packets)));
+        text.push_str(&format!("\n{title}\n{}", plain(&columns, &packets, style)));
     }
     for note in notes(run) {
         let lines = style.wrap(&note, 2);
@@ -184,7 +185,7 @@ fn times(run: &Run, rows: &[TransferRow], style: &Style) -> String {
     let rows: Vec<Vec<String>> =
         rows.into_iter().map(|row| filled.iter().map(|part| row[*part].clone()).collect()).collect();
     let title = style.paint(Paint::Bold, "Where the time goes (median)");
-    format!("\n{title}\n{}", plain(&columns, &rows))
+    format!("\n{title}\n{}", plain(&columns, &rows, style))
 }
 
 const PARTS: [&str; 6] = ["what", "name", "connect", "TLS", "first byte", "total"];
@@ -194,9 +195,8 @@ fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
     let of = |part: fn(&TransferTimes) -> Option<Nanos>| {
         let own = run.summary.transfer.iter().flat_map(|result| &result.transfers);
         let own = own.filter(|one| one.error.is_none() && (one.mtu, &one.label) == (row.mtu, &row.file));
-        let mut times: Vec<Nanos> = own.filter_map(|one| part(&one.times)).collect();
-        times.sort_unstable();
-        times.get(times.len() / 2).copied()
+        let times: Vec<f64> = own.filter_map(|one| part(&one.times)).map(|time| time.0 as f64).collect();
+        median(&times).map(|time| Nanos(time as u64))
     };
     let total = of(|times| Some(times.total))?;
     let times = [
@@ -211,8 +211,7 @@ fn parts(run: &Run, row: &TransferRow) -> Option<[String; PARTS.len()]> {
 
 /// What a reader must know beside the table.
 fn notes(run: &Run) -> Vec<String> {
-    let mut notes: Vec<String> =
-        run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text)).collect();
+    let mut notes: Vec<String> = Vec::new();
     let small = run.summary.transfer.iter().flat_map(|result| result.kept_small());
     notes.extend(small.map(|(row, packet)| {
         let label = &row.label;

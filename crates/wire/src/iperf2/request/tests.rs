@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::iperf2::{Fixed, FrameRecord};
+use model::units::Bytes;
 use proptest::prelude::*;
 
 fn hex(text: &str) -> Vec<u8> {

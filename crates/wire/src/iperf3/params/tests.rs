@@ -106,6 +106,19 @@ fn a_client_that_wants_no_offload_gets_none() {
     assert!(!decode(json).unwrap().test.offload);
 }
 
+#[test]
+fn a_client_that_wants_offload_and_a_rate_gets_whole_buffers() {
+    let burst = |more: &str| {
+        let json = format!(r#"{{"udp":true,"len":1400{more}}}"#);
+        decode(&json).unwrap().test.burst
+    };
+    assert_eq!(burst(r#","bandwidth":100000000,"gso":1,"gso_dg_size":1400,"gso_bf_size":64400"#), 46);
+    assert_eq!(burst(r#","bandwidth":100000000,"burst":10,"gso":1"#), 10);
+    assert_eq!(burst(r#","bandwidth":100000000,"gso":0"#), 0);
+    assert_eq!(burst(r#","gso":1"#), 0, "without a rate nothing waits");
+    assert_eq!(burst(r#","bandwidth":100000000"#), 0, "a client that does not know of it");
+}
+
 fn any_end() -> impl Strategy<Value = End> {
     prop_oneof![
         (1_u64..=86_400).prop_map(|seconds| End::Time(Nanos::from_secs(seconds))),
@@ -132,7 +145,8 @@ fn any_test() -> impl Strategy<Value = TestSpec> {
             length: shape.5,
             bitrate: pace.0,
             fq_rate: pace.1,
-            burst: pace.2,
+            // Offload with a rate is answered with bursts of its own.
+            burst: if pace.3 && pace.0.is_some() { pace.2.max(1) } else { pace.2 },
             offload: shape.0 || pace.3,
             mss: sizes.0,
             window: sizes.1,

@@ -228,7 +228,8 @@ impl Kind for Probes {
             WorkReply::Throughput(_)
             | WorkReply::Probes(_)
             | WorkReply::RoundTrips(_)
-            | WorkReply::Frames(_) => {}
+            | WorkReply::Frames(_)
+            | WorkReply::InBand(_) => {}
         }
         Ok(())
     }

@@ -1,12 +1,12 @@
 //! A command in a virtual machine of a lab that is up: the process that holds the lab starts it.
 
-use super::super::failure::failed;
 use super::{NOT_STARTED, as_a_shell_tells};
 use crate::exit::Exit;
 use engine::error::Result;
 use lab::error::LabError;
 use lab::state::{Directory, HeldLab};
 use lab::vm::{Asker, Lost, RemoteCommand};
+use lab_run::refusal::failed;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::ffi::OsString;

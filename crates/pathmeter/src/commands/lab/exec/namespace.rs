@@ -1,11 +1,11 @@
 //! A command in a namespace of a lab that is up: this process enters it.
 
-use super::super::failure::failed;
 use super::{NOT_STARTED, as_a_shell_tells, ended};
 use crate::exit::Exit;
 use engine::error::Result;
 use lab::hold::command;
 use lab::state::{HeldLab, HeldNode};
+use lab_run::refusal::failed;
 use linux::process::{Process, Signal};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;

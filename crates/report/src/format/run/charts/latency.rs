@@ -24,7 +24,9 @@ fn percentiles(ways: &[WayResult]) -> Option<Block> {
         .filter_map(|way| Some((way, Histogram::from_v2_base64(way.histogram.as_ref()?).ok()?)))
         .filter(|(_, histogram)| histogram.count() > 1)
         .collect();
-    let unit = latency::compare_unit(ways);
+    // Powers of ten are as far apart in every unit: that of the slowest reads better than thousands of the median's.
+    let slowest = drawn.iter().filter_map(|(_, histogram)| histogram.max()).max()?;
+    let unit = if slowest < SLOW { latency::compare_unit(ways) } else { latency::Unit::of(Nanos(slowest)) };
     let most = drawn.iter().map(|(_, histogram)| histogram.count()).max()?;
     // A percentile that lies beyond all round trips would be the slowest of them under another name.
     let steps: Vec<f64> =
@@ -133,5 +135,7 @@ pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
     })))
 }
 
+/// Ten milliseconds.
+const SLOW: u64 = 10_000_000;
 const PERCENTILES: [f64; 13] =
     [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 99.999];

@@ -12,11 +12,14 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
     let known: Vec<(&Run, &Plan)> =
         tests(run).filter(|(test, _)| goodput(test).iter().any(Option::is_some)).collect();
     let (unit, scale) = rate_unit(known.iter().flat_map(|(test, _)| goodput(test)).flatten());
+    let paired = run.summary.pairs.is_some();
     let mut rows: Vec<(Transport, [Option<f64>; 2])> = Vec::new();
     for (test, plan) in &known {
         let (transport, rates) = (plan.test.transport, goodput(test));
         let fits = |row: &&mut (Transport, [Option<f64>; 2])| {
-            row.0 == transport && row.1.iter().zip(rates).all(|(there, new)| there.is_none() || new.is_none())
+            !paired
+                && row.0 == transport
+                && row.1.iter().zip(rates).all(|(there, new)| there.is_none() || new.is_none())
         };
         match rows.iter_mut().find(fits) {
             Some((_, there)) => *there = [there[0].or(rates[0]), there[1].or(rates[1])],
@@ -26,8 +29,8 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
     let is_known = |index: &usize| rows.iter().any(|(_, rates)| rates[*index].is_some());
     let ways: Vec<usize> = (0..WAYS.len()).filter(is_known).collect();
     let bar = |rate: Option<f64>| rate.map(|rate| Bar { value: rate / scale, ..Bar::default() });
-    let row = |(transport, rates): &(Transport, [Option<f64>; 2])| BarRow {
-        name: transport.to_string(),
+    let row = |(index, (transport, rates)): (usize, &(Transport, [Option<f64>; 2]))| BarRow {
+        name: if paired { format!("pair {}, {transport}", index + 1) } else { transport.to_string() },
         bars: ways.iter().map(|way| bar(rates[*way])).collect(),
         missing: "not measured".into(),
     };
@@ -37,7 +40,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             subtitle: subtitle(run),
             unit: unit.into(),
             series: ways.iter().map(|way| words::way(WAYS[*way]).to_owned()).collect(),
-            panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
+            panels: vec![BarPanel { title: String::new(), rows: rows.iter().enumerate().map(row).collect() }],
             ..BarChart::default()
         }))
     })
@@ -59,8 +62,17 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
         tests(run).filter(|(test, plan)| series(test, plan).iter().any(long)).collect();
     let all = shown.iter().flat_map(|(test, plan)| series(test, plan));
     let (unit, scale) = rate_unit(all.flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
-    let mut panels: Vec<LinePanel> =
-        shown.iter().map(|(test, plan)| over_time(test, plan, unit, scale)).collect();
+    let alone = shown.len() == 1;
+    let title = |index: usize, plan: &Plan| match run.summary.pairs {
+        _ if alone => words::test(&plan.test),
+        Some(_) => format!("Pair {}, {}", index + 1, kind(plan)),
+        None => kind(plan),
+    };
+    let panel = |(index, (test, plan)): (usize, &(&Run, &Plan))| LinePanel {
+        title: title(index, plan),
+        ..over_time(test, plan, unit, scale)
+    };
+    let mut panels: Vec<LinePanel> = shown.iter().enumerate().map(panel).collect();
     // As in the bars: what goes down has the second colour where something goes up.
     let goes_up = |(_, plan): &(&Run, &Plan)| plan.test.directions.each().any(|way| way == Direction::Up);
     if shown.iter().any(goes_up) {
@@ -94,6 +106,11 @@ fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
     plan.test.directions.each().map(of).collect()
 }
 
+/// `TCP up`.
+fn kind(plan: &Plan) -> String {
+    format!("{} {}", plan.test.transport, words::directions(plan.test.directions))
+}
+
 /// There is a line in it.
 fn long(series: &Rates) -> bool {
     series.1.len() > 1
@@ -110,7 +127,6 @@ fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
     let ends = grouped.iter().max_by_key(|(_, rates)| rates.len());
     let ends: Vec<Nanos> = ends.iter().flat_map(|(_, rates)| rates).map(|(end, _)| *end).collect();
     LinePanel {
-        title: words::test(&plan.test),
         unit: unit.into(),
         lines: grouped.iter().map(line).collect(),
         across: Some(seconds(&ends)),
@@ -122,7 +138,8 @@ fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
 fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
     let every = ends.len().div_ceil(MOST_LABELS).max(1);
     let label = |(index, end): (usize, &Nanos)| match index % every {
-        0 => words::significant(end.as_secs_f64()),
+        // Intervals end some milliseconds late.
+        0 => words::significant((end.as_secs_f64() * 10.0).round() / 10.0),
         _ => String::new(),
     };
     ("Seconds".into(), ends.iter().enumerate().map(label).collect())

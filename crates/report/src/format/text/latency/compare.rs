@@ -1,7 +1,7 @@
 //! Several ways in one table, in one unit, and a sentence for each.
 
 use super::super::super::Style;
-use super::super::super::table::plain;
+use super::super::super::table::whole;
 use super::super::result::fact;
 use super::super::words;
 use super::counts::share;
@@ -22,7 +22,7 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
     let unit = unit(ways);
     let mut text = title(&format!("Round trips in {}", unit.name), style);
     let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width.max(80));
-    let table = |ways: &[WayResult], more| plain(&columns(ways, more), &rows(ways, unit, more));
+    let table = |ways: &[WayResult], more| whole(&columns(ways, more), &rows(ways, unit, more));
     let widths = [More::ALL, More { seen: false, host: true }, More { seen: true, host: false }, More::NONE];
     let widest = widths.into_iter().map(|more| table(ways, more)).find(|table| fits(table));
     text.push_str(&widest.unwrap_or_else(|| table(&shortened(ways), More::NONE)));

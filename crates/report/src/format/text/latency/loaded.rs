@@ -17,14 +17,14 @@ use model::units::{BitRate, Nanos};
 /// The phases and both on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded)) + &over_time(loaded, style)
+    plain(&columns(), &rows(loaded), style) + &over_time(loaded, style)
 }
 
 /// The block with all parts of the responsiveness; empty without a load.
 pub(super) fn block(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
     let mut text = title("Idle and under load", style);
-    text.push_str(&plain(&columns(), &rows(loaded)));
+    text.push_str(&plain(&columns(), &rows(loaded), style));
     for (load, sentence) in responsiveness(loaded) {
         text.push_str(&fact(&format!("{load}: RPM"), &sentence, style));
     }

@@ -1,6 +1,6 @@
 //! The tables of a single way: percentiles, the histogram, the slowest round trips.
 
-use super::super::super::table::plain;
+use super::super::super::table::{plain, whole};
 use super::super::super::{Paint, Style};
 use super::super::result::fact;
 use super::percentiles::{given, missing};
@@ -31,7 +31,7 @@ pub(super) fn percentiles(way: &WayResult) -> String {
             row
         })
         .collect();
-    plain(&columns, &rows)
+    whole(&columns, &rows)
 }
 
 /// Which percentiles are missing and what they take.
@@ -96,7 +96,7 @@ pub(super) fn outliers(way: &WayResult, style: &Style) -> String {
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
     let heading = format!("The slowest round trips: {}", causes.join(", "));
-    title(&heading, style) + &plain(&columns, &rows)
+    title(&heading, style) + &plain(&columns, &rows, style)
 }
 
 fn cause(cause: Cause) -> &'static str {

@@ -1,4 +1,5 @@
-//! One session: the flows of one client at one end, driven from their first bytes to the figures.
+//! The worker of a session without control bytes: its flows from their first bytes to the figures. What is said on them,
+//! and when they are over, is [`Group`]'s.
 
 use super::details::Details;
 use super::member::{Known, Member, write_all};
@@ -7,24 +8,27 @@ use crate::error::sentence;
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::Held;
 use crate::session::listener::LEFT;
-use crate::work::observer::{Fact, SessionEvent};
+use crate::work::driver::Driver;
+use crate::work::observer::{Fact, Watcher};
 use crate::work::throughput::flows;
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::{Flow, FlowSocket, OwnFlow};
+use crate::work::workers::{self, Opener, Site, Worker, outcome_of};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
-use model::event::{Connected, EndResult, Event, Finished, Outcome, Started, Warning};
+use model::event::{Connected, EndResult, Event, Finished, Started, Warning};
 use model::host::Host;
 use model::plan::{Direction, Plan};
 use model::sample::{IntervalSample, Side, SideResult, StreamInfo, StreamResult};
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::io::Read;
-use std::net::{Shutdown, SocketAddr};
+use std::io::{ErrorKind, Read};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use wire::iperf2::{FlowInput, FlowOutput, Numbered, Request, Run, ServerReport};
+use wire::iperf2::{Group, Numbered, Run, ServerReport};
 use wire::stamp::Clock;
-use wire::{FlowHello, FlowPlan, ProtocolError, iperf2};
+use wire::work::in_band::{Back, Loss, News, Order, Reply, Request, Seen};
+use wire::{FlowHello, FlowPlan, ProtocolError, WorkRequest};
 
 /// What a session is started with.
 pub(super) struct Setting<'a> {
@@ -42,13 +46,41 @@ pub(super) struct Setting<'a> {
     pub(super) source: Source,
     /// Its place among a server's tests.
     pub(super) held: Option<&'a Held>,
-    /// Where everything that happens goes.
-    pub(super) sink: &'a mut dyn FnMut(SessionEvent<'_>),
+    /// Is told what happens, as it happens.
+    pub(super) watcher: &'a mut dyn Watcher,
 }
 
-/// A session at work.
-pub(super) struct Session<'a> {
-    setting: Setting<'a>,
+/// Runs a session that begins with these flows to its end: those that its group has, or those that have come to it.
+pub(super) fn run(
+    group: &mut Group,
+    setting: Setting<'_>,
+    members: Vec<Member>,
+) -> Result<(), ProtocolError> {
+    let Setting { plan, host, interrupt, waker, clock, source, held, watcher } = setting;
+    let ends = members.first().map_or((plan.target.address, plan.target.address), |m| (m.local(), m.peer()));
+    let setting = workers::Setting {
+        opener: Opener::Worker,
+        local: plan.local.clone(),
+        host,
+        admit: Box::new(|_| true),
+        watcher,
+        offers: Arc::default(),
+    };
+    let worker = |site: &mut Site<'_>| {
+        let mut flows = Flows::new(plan, clock, source, held);
+        members.into_iter().for_each(|member| flows.add(member, site));
+        flows.introduce(site);
+        Box::new(flows) as _
+    };
+    Driver::without_control(group, setting, ends, (&interrupt, &waker), worker).run()
+}
+
+/// The flows of a session at work.
+struct Flows<'a> {
+    plan: Plan,
+    clock: Clock,
+    source: Source,
+    held: Option<&'a Held>,
     members: Vec<Member>,
     /// Flows whose data is to move.
     ready: Vec<(usize, Run)>,
@@ -59,104 +91,74 @@ pub(super) struct Session<'a> {
     /// Members that have been told of.
     introduced: usize,
     began: Option<MonoTime>,
-    interrupted: bool,
-    failure: Option<ProtocolError>,
+    /// The session waits for no flow but those that come now; and whether it hurries.
+    leaving: Option<bool>,
     /// What the server has said of its side.
     peer_rows: Vec<StreamResult>,
     /// What the samples have no field for.
     details: Details,
-    /// Flows to open once this session is over (`-r`).
-    back: Vec<Request>,
     next_progress: MonoTime,
 }
 
-impl<'a> Session<'a> {
-    /// A session of these flows.
-    pub(super) fn new(setting: Setting<'a>, members: Vec<Member>) -> Session<'a> {
-        Session {
-            setting,
-            members,
+impl<'a> Flows<'a> {
+    fn new(plan: Plan, clock: Clock, source: Source, held: Option<&'a Held>) -> Flows<'a> {
+        Flows {
+            plan,
+            clock,
+            source,
+            held,
+            members: Vec::new(),
             ready: Vec::new(),
             hold: None,
             running: None,
             streams: Vec::new(),
             introduced: 0,
             began: None,
-            interrupted: false,
-            failure: None,
+            leaving: None,
             peer_rows: Vec::new(),
             details: Details::default(),
-            back: Vec::new(),
             next_progress: MonoTime::ZERO,
         }
     }
 
-    /// Runs it to its end. Returns the flows that are to be opened after it.
-    pub(super) fn run(mut self) -> Result<Vec<Request>, ProtocolError> {
-        self.setting.interrupt.watch(&self.setting.waker);
-        self.introduce();
-        loop {
-            (0..self.members.len()).for_each(|index| self.pump(index));
-            self.start_ready();
-            if self.is_over() {
-                break;
-            }
-            if let Err(e) = self.wait() {
-                self.failure.get_or_insert(ProtocolError::Stopped(format!("poll: {e}")));
-                break;
-            }
-            self.look_around();
+    /// One more flow. The session hears of one that has come; those that this end has opened it knows.
+    fn add(&mut self, mut member: Member, site: &mut Site<'_>) {
+        self.leaving = None;
+        if let Some(first) = member.first.take() {
+            site.reply(Reply::Came(first));
         }
-        self.finish()
+        self.members.push(member);
     }
 
-    fn is_over(&mut self) -> bool {
-        let quiet = self.members.iter().all(|member| member.over);
-        quiet && self.setting.source.is_done(self.interrupted || self.failure.is_some())
-    }
-
-    /// Does what a flow wants until it wants to wait. Outputs can add members; those have their turn after.
-    fn pump(&mut self, index: usize) {
-        loop {
-            if self.members[index].over {
-                return;
+    fn order(&mut self, index: usize, order: Order, site: &mut Site<'_>) {
+        match order {
+            Order::Send(bytes) => self.send(index, &bytes, site),
+            Order::Start(run) => self.ready.push((index, run)),
+            Order::StopSender => {
+                if let (Some(running), Some(stream)) = (&self.running, self.members[index].sends) {
+                    running.stop_sender(stream);
+                }
             }
-            match self.members[index].machine.output(mono_now()) {
-                FlowOutput::Send(bytes) => self.send(index, &bytes),
-                FlowOutput::Start(run) => self.ready.push((index, run)),
-                FlowOutput::StopSender => {
-                    let member = &self.members[index];
-                    if let (Some(running), Some(stream)) = (&self.running, member.sends) {
-                        running.stop_sender(stream);
-                    }
+            Order::Measure => self.stop_receiving(index),
+            Order::Connect(back) => self.connect_back(index, &back, site),
+            Order::Tell(seen) => self.tell(index, seen, site),
+            Order::Shutdown => {
+                if let FlowSocket::Tcp(socket) = &self.members[index].socket {
+                    socket.shutdown(Shutdown::Write).ok();
                 }
-                FlowOutput::Measure => self.stop_receiving(index),
-                FlowOutput::ConnectBack(request) => self.connect_back(index, *request),
-                FlowOutput::Told(told) => self.told(index, told),
-                FlowOutput::Shutdown => {
-                    if let FlowSocket::Tcp(socket) = &self.members[index].socket {
-                        socket.shutdown(Shutdown::Write).ok();
-                    }
-                }
-                FlowOutput::WaitUntil(until) => {
-                    self.members[index].until = until;
-                    return;
-                }
-                // Round trips have a server of their own; a client that becomes one in the middle has lost its way.
-                FlowOutput::Bounce(_) | FlowOutput::Close => return self.close(index),
             }
+            Order::Close => self.close(index, site),
         }
     }
 
-    fn send(&mut self, index: usize, bytes: &[u8]) {
+    fn send(&mut self, index: usize, bytes: &[u8], site: &mut Site<'_>) {
         let sent = match &self.members[index].socket {
             FlowSocket::Tcp(socket) => write_all(socket, bytes, mono_now() + WRITE_LIMIT),
             // A refused datagram is like a lost one: the machine repeats what matters.
             FlowSocket::Udp(socket) => socket.send(bytes).map(drop).or(Ok(())),
         };
         if let Err(e) = sent {
-            let closed = ProtocolError::Closed(format!("while this end was sending: {e}"));
-            self.fail(index, closed);
+            say(site, index, News::Lost(Loss::Broken(e.to_string())));
         }
     }
 
@@ -169,10 +171,9 @@ impl<'a> Session<'a> {
     }
 
     /// The flow is over; what it has moved stays.
-    fn close(&mut self, index: usize) {
-        if !self.interrupted && self.members[index].is_unanswered() {
-            let silent = "to what this end has sent last: it, or the path to it, is gone";
-            self.failure.get_or_insert(ProtocolError::Timeout(silent.into()));
+    fn close(&mut self, index: usize, site: &mut Site<'_>) {
+        if self.members[index].is_unanswered() {
+            say(site, index, News::Lost(Loss::Unanswered));
         }
         let member = &mut self.members[index];
         member.over = true;
@@ -185,77 +186,57 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn fail(&mut self, index: usize, error: ProtocolError) {
-        self.failure.get_or_insert(error);
-        self.close(index);
-    }
-
-    fn input(&mut self, index: usize, input: FlowInput<'_>) {
-        if self.members[index].over {
-            return;
-        }
-        if let Err(error) = self.members[index].machine.input(mono_now(), input) {
-            // The machine may have last words.
-            self.pump(index);
-            self.fail(index, error);
-        } else {
-            self.pump(index);
-        }
-    }
-
-    fn connect_back(&mut self, index: usize, request: Request) {
-        if request.traffic == iperf2::Traffic::Tradeoff {
-            self.back.push(request);
-            return;
-        }
-        let peer = self.members[index].peer();
-        let number = self.members[index].index;
-        match super::back::connect(&request, peer.ip(), &self.setting.plan.local, number, self.setting.clock)
-        {
-            Ok(member) => self.members.push(member),
+    fn connect_back(&mut self, index: usize, back: &Back, site: &mut Site<'_>) {
+        let (peer, number) = (self.members[index].peer(), self.members[index].index);
+        let outcome = super::back::connect(back, peer.ip(), &self.plan.local, number);
+        site.reply(Reply::Connected(outcome.is_ok()));
+        match outcome {
+            Ok(member) => self.add(member, site),
             Err(e) => {
                 let text = format!(
                     "the return path could not be opened to {}: {}; -R and --full-duplex need none",
-                    SocketAddr::new(peer.ip(), request.port),
+                    SocketAddr::new(peer.ip(), back.port),
                     sentence(&e)
                 );
-                self.emit(&Event::Warning(Warning::new("no-way-back", text)));
+                site.emit(Event::Warning(Warning::new("no-way-back", text)));
             }
         }
     }
 
-    fn told(&mut self, index: usize, told: iperf2::Told) {
+    fn tell(&mut self, index: usize, seen: Seen, site: &mut Site<'_>) {
         let member = &self.members[index];
         let stream = self.number(Direction::Up, member.index);
-        match told {
-            // Told by whoever found out what this flow is.
-            iperf2::Told::Request(_) | iperf2::Told::Plain => {}
-            iperf2::Told::Ack(ack) => self.tell(&Fact::Ack { stream, ack }),
-            iperf2::Told::Report(report) => {
+        match seen {
+            Seen::Ack(ack) => site.tell(&Fact::Ack { stream, ack }),
+            Seen::Report(report) => {
                 let sent = member.sends.and_then(|stream| self.running.as_ref()?.sent_on(stream));
-                let length = self.setting.plan.test.length;
+                let length = self.plan.test.length;
                 self.peer_rows.extend(sent.map(|sent| report.stream_result(sent, length)));
-                self.tell(&Fact::Report { stream, report });
+                site.tell(&Fact::Report { stream, report });
             }
-            iperf2::Told::NoReport => {
-                self.tell(&Fact::NoReport { stream });
-                let text = "the server's report never came: what arrived is not known";
-                self.emit(&Event::Warning(Warning::new("no-report", text)));
-                self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
-            }
+            Seen::NoReport => site.tell(&Fact::NoReport { stream }),
+        }
+    }
+
+    /// Lets no more flows in, unless one has come meanwhile.
+    fn leave(&mut self, site: &mut Site<'_>) {
+        let Some(hurry) = self.leaving else { return };
+        if self.source.is_done(hurry) {
+            self.leaving = None;
+            site.reply(Reply::Left(self.source.is_missed().then(|| NO_WAY_BACK.into())));
         }
     }
 
     fn number(&self, direction: Direction, index: u32) -> u32 {
-        self.setting.plan.test.stream_numbers(direction).start + index
+        self.plan.test.stream_numbers(direction).start + index
     }
 
     /// Begins to move data on the flows that are ready.
-    fn start_ready(&mut self) {
+    fn start_ready(&mut self, site: &mut Site<'_>) {
         let now = mono_now();
         let starts = |run: &Run| {
             let due = run.sends.as_ref()?.starts?;
-            Some(now + Nanos(due.0.saturating_sub(self.setting.clock.at(now).0)))
+            Some(now + Nanos(due.0.saturating_sub(self.clock.at(now).0)))
         };
         self.hold = self.ready.iter().filter_map(|(_, run)| starts(run)).max().filter(|at| *at > now);
         if self.hold.is_some() || self.ready.is_empty() {
@@ -265,8 +246,8 @@ impl<'a> Session<'a> {
         let flows: Vec<Flow> = ready.into_iter().flat_map(|(index, run)| self.flows(index, run)).collect();
         self.streams.extend(flows.iter().map(|flow| flow.info.clone()));
         self.began.get_or_insert(now);
-        self.emit(&Event::Started(Started { wall: wall_now(), streams: self.streams.clone() }));
-        let (plan, waker) = (&self.setting.plan, self.setting.waker.clone());
+        site.emit(Event::Started(Started { wall: wall_now(), streams: self.streams.clone() }));
+        let (plan, waker) = (&self.plan, site.waker.clone());
         let started = match &mut self.running {
             Some(running) => running.join(flows, &plan.local, &waker),
             None => {
@@ -279,8 +260,8 @@ impl<'a> Session<'a> {
             }
         };
         if let Err(e) = started {
-            self.failure.get_or_insert(ProtocolError::Flows(sentence(&e)));
-            (0..self.members.len()).for_each(|index| self.close(index));
+            let lost = Loss::Unusable(sentence(&e));
+            (0..self.members.len()).for_each(|index| say(site, index, News::Lost(lost.clone())));
         }
     }
 
@@ -288,10 +269,10 @@ impl<'a> Session<'a> {
     fn flows(&mut self, index: usize, run: Run) -> Vec<Flow> {
         let numbers = |direction| self.number(direction, self.members[index].index);
         let (up, down) = (numbers(Direction::Up), numbers(Direction::Down));
-        let test = &self.setting.plan.test;
+        let test = &self.plan.test;
         let member = &mut self.members[index];
         let (sends, receives) = if member.way == Direction::Up { (up, down) } else { (down, up) };
-        let numbered = Numbered { clock: self.setting.clock, wide: member.wide };
+        let numbered = Numbered { clock: self.clock, wide: member.wide };
         let (sent, received, receive_rate) = (run.sent, run.received, run.receive_rate);
         let mut flows = Vec::new();
         if run.receives {
@@ -330,67 +311,60 @@ impl<'a> Session<'a> {
         flows
     }
 
-    fn wait(&mut self) -> std::io::Result<()> {
-        let ticks = self.running.as_ref().and_then(Running::next_tick);
-        let looks = self.running.is_some() || self.setting.held.is_some();
-        let progress = looks.then_some(self.next_progress);
-        let members = self.members.iter().filter(|member| !member.over).filter_map(|member| member.until);
-        let source = self.setting.source.deadline();
-        let deadline = [ticks, progress, self.hold, source].into_iter().flatten().chain(members).min();
-        let mut interests = vec![Interest::readable(&*self.setting.waker)];
-        let heard: Vec<usize> = (0..self.members.len()).filter(|i| self.members[*i].hears()).collect();
-        interests.extend(heard.iter().map(|index| match &self.members[*index].socket {
-            FlowSocket::Tcp(socket) => Interest::readable(socket.as_ref()),
-            FlowSocket::Udp(socket) => Interest::readable(socket.as_ref()),
-        }));
-        interests.extend(self.setting.source.interest());
-        wait(&mut interests, deadline)?;
-        let ready: Vec<usize> = heard
-            .iter()
-            .zip(&interests[1..])
-            .filter(|(_, i)| i.is_ready())
-            .map(|(index, _)| *index)
-            .collect();
-        self.setting.waker.drain();
-        ready.into_iter().for_each(|index| self.hear(index));
-        Ok(())
+    /// The flows that no thread reads: their numbers.
+    fn heard(&self) -> impl Iterator<Item = usize> {
+        (0..self.members.len()).filter(|index| self.members[*index].hears())
+    }
+
+    /// Reads what has come on them.
+    fn hear_all(&mut self, site: &mut Site<'_>) {
+        let heard: Vec<usize> = self.heard().collect();
+        let mut interests: Vec<Interest<'_>> =
+            heard.iter().map(|index| self.members[*index].interest()).collect();
+        if interests.is_empty() || wait(&mut interests, Some(MonoTime::ZERO)).is_err() {
+            return;
+        }
+        let is_ready: Vec<bool> = interests.iter().map(Interest::is_ready).collect();
+        let ready = heard.iter().zip(is_ready).filter(|(_, is_ready)| *is_ready);
+        ready.for_each(|(index, _)| self.hear(*index, site));
     }
 
     /// Reads what has come to a flow whose data no thread reads.
-    fn hear(&mut self, index: usize) {
+    fn hear(&mut self, index: usize, site: &mut Site<'_>) {
         let socket = self.members[index].socket.clone();
         match &socket {
             FlowSocket::Tcp(socket) => {
                 let mut buffer = [0; 4096];
                 match (&**socket).read(&mut buffer) {
-                    Ok(n) if n > 0 => self.input(index, FlowInput::Received(&buffer[..n])),
+                    Ok(n) if n > 0 => say(site, index, News::Received(buffer[..n].to_vec())),
                     Err(e) if crate::error::is_pause(&e) => {}
                     Ok(_) | Err(_) => {
                         self.members[index].ended = true;
-                        self.input(index, FlowInput::Ended);
+                        say(site, index, News::Ended);
                     }
                 }
             }
-            FlowSocket::Udp(socket) => self.hear_datagrams(index, socket),
+            FlowSocket::Udp(socket) => self.hear_datagrams(index, socket, site),
         }
     }
 
-    fn hear_datagrams(&mut self, index: usize, socket: &std::net::UdpSocket) {
+    fn hear_datagrams(&mut self, index: usize, socket: &std::net::UdpSocket, site: &mut Site<'_>) {
         let mut buffer = vec![0; 1 << 16];
         for _ in 0..DATAGRAMS_AT_ONCE {
             match linux::message::receive(socket, &mut buffer) {
                 Ok(came) => {
-                    let datagram = &buffer[..came.len];
+                    let datagram = buffer[..came.len].to_vec();
                     let member = &mut self.members[index];
                     if !member.started && member.early.len() < MOST_EARLY {
-                        member.early.push(datagram.to_vec());
+                        member.early.push(datagram.clone());
                     }
-                    self.input(index, FlowInput::Received(datagram));
+                    say(site, index, News::Received(datagram));
                 }
-                Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => self.refused(index),
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => self.refused(index, site),
                 Err(_) => return,
             }
-            if !self.members[index].hears() || self.ready.iter().any(|(ready, _)| *ready == index) {
+            // One that may make its data move is the session's to judge before the next is read.
+            if !self.members[index].started {
                 return;
             }
         }
@@ -398,55 +372,33 @@ impl<'a> Session<'a> {
 
     /// The peer's host says that nobody is at its port. iPerf2's server leaves it for a moment when a flow begins, so
     /// while a client sends it must stay so. What a client asked for it did not ask for then: its address was another's.
-    fn refused(&mut self, index: usize) {
+    fn refused(&mut self, index: usize, site: &mut Site<'_>) {
         let (now, member) = (mono_now(), &mut self.members[index]);
         let since = *member.refused.get_or_insert(now);
         let sends = member.sends.is_some() && !member.sender_done;
-        let asked = self.setting.held.is_some() && matches!(member.known, Known::Asked(_));
+        let asked = self.held.is_some() && matches!(member.known, Known::Asked(_));
         if asked || !sends || now.saturating_since(since) >= REFUSED_FOR {
-            self.input(index, FlowInput::Ended);
+            say(site, index, News::Ended);
         }
     }
 
-    fn look_around(&mut self) {
-        let now = mono_now();
-        for arrival in self.setting.source.take(now, self.setting.clock, &self.setting.plan.test) {
-            self.members.push(arrival);
-            self.introduce();
-        }
-        if let Some(running) = &mut self.running {
-            let samples = running.tick(now);
-            samples.into_iter().for_each(|sample| self.sample(sample));
-        }
-        let progress = now >= self.next_progress;
-        if progress {
-            self.next_progress = now + PROGRESS_STEP;
-        }
-        if progress {
-            self.mind_places(now);
-        }
-        self.take_refusals();
-        let interrupt = self.setting.interrupt.is_raised() && !std::mem::replace(&mut self.interrupted, true);
-        self.interrupted |= self.setting.interrupt.is_raised();
-        for index in 0..self.members.len() {
-            self.follow(index, progress);
-            self.input(index, FlowInput::Timer);
-            if interrupt {
-                self.input(index, FlowInput::Interrupt("interrupted"));
-            }
+    fn take_arrivals(&mut self, site: &mut Site<'_>) {
+        for arrival in self.source.take(&self.plan.test) {
+            self.add(arrival, site);
+            self.introduce(site);
         }
     }
 
     /// What the peer's host has said to the threads that send.
-    fn take_refusals(&mut self) {
-        let Some(running) = self.running.as_ref().filter(|_| self.setting.held.is_some()) else { return };
+    fn take_refusals(&mut self, site: &mut Site<'_>) {
+        let Some(running) = self.running.as_ref().filter(|_| self.held.is_some()) else { return };
         let sends = |member: &Member| member.sends.is_some_and(|stream| running.take_refusal(stream));
         let refused: Vec<usize> = (0..self.members.len()).filter(|i| sends(&self.members[*i])).collect();
-        refused.into_iter().for_each(|index| self.refused(index));
+        refused.into_iter().for_each(|index| self.refused(index, site));
     }
 
     /// Tells the server's budgets what is still alive, and ends what is to make room for others.
-    fn mind_places(&mut self, now: MonoTime) {
+    fn mind_places(&mut self, now: MonoTime, site: &mut Site<'_>) {
         let mut alive = false;
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
@@ -455,20 +407,21 @@ impl<'a> Session<'a> {
             };
             alive |= member.note_moved(moved(member.sends).saturating_add(moved(member.receives)), now);
             if member.held.as_ref().is_some_and(Held::must_leave) {
-                self.fail(index, ProtocolError::Stopped(LEFT.into()));
+                say(site, index, News::Lost(Loss::Stopped(LEFT.into())));
             }
         }
-        let Some(held) = self.setting.held else { return };
+        let Some(held) = self.held else { return };
         if alive {
             held.touch(now, true);
         }
         if held.must_leave() {
-            (0..self.members.len()).for_each(|index| self.fail(index, ProtocolError::Stopped(LEFT.into())));
+            let lost = Loss::Stopped(LEFT.into());
+            (0..self.members.len()).for_each(|index| say(site, index, News::Lost(lost.clone())));
         }
     }
 
     /// What the threads of one flow have done.
-    fn follow(&mut self, index: usize, progress: bool) {
+    fn follow(&mut self, index: usize, progress: bool, site: &mut Site<'_>) {
         let (Some(running), member) = (&self.running, &mut self.members[index]) else { return };
         if member.over {
             return;
@@ -482,23 +435,23 @@ impl<'a> Session<'a> {
         let is_tcp = matches!(member.socket, FlowSocket::Tcp(_));
         let moved = member.receives.map_or(0, |stream| running.moved(stream));
         if progress {
-            self.input(index, FlowInput::Progress(moved));
+            say(site, index, News::Progress(moved));
         }
         if let Some(sent) = sent {
-            self.input(index, FlowInput::SenderDone(sent));
+            say(site, index, News::SenderDone(sent));
         }
         if let Some(end) = end {
-            self.input(index, FlowInput::Received(&end));
+            say(site, index, News::Received(end));
         }
         if over.is_some() && is_tcp {
             self.members[index].ended = true;
-            self.input(index, FlowInput::Ended);
+            say(site, index, News::Ended);
         }
-        self.say_measured(index);
+        self.say_measured(index, site);
     }
 
     /// The figures that a flow has asked for, once its thread has ended.
-    fn say_measured(&mut self, index: usize) {
+    fn say_measured(&mut self, index: usize, site: &mut Site<'_>) {
         let member = &mut self.members[index];
         let (Some(running), Some(stream), true) = (&self.running, member.receives, member.measuring) else {
             return;
@@ -507,23 +460,23 @@ impl<'a> Session<'a> {
             && let Some(result) = running.result_of(stream, mono_now())
         {
             member.measuring = false;
-            let report = ServerReport::of_stream(&result, self.setting.clock);
-            self.input(index, FlowInput::Measured(&report));
+            let report = ServerReport::of_stream(&result, self.clock);
+            say(site, index, News::Measured(report));
         }
     }
 
     /// Tells of the flows that are new.
-    fn introduce(&mut self) {
-        let test = &self.setting.plan.test;
+    fn introduce(&mut self, site: &mut Site<'_>) {
+        let test = &self.plan.test;
         let new = self.members[self.introduced..].iter().filter_map(|member| member.fact(test));
         let facts: Vec<Fact> = new.collect();
-        facts.iter().for_each(|fact| self.tell(fact));
+        facts.iter().for_each(|fact| site.tell(fact));
         if std::mem::replace(&mut self.introduced, self.members.len()) == 0 {
-            self.say_connected();
+            self.say_connected(site);
         }
     }
 
-    fn say_connected(&mut self) {
+    fn say_connected(&self, site: &mut Site<'_>) {
         let Some(first) = self.members.first() else { return };
         let (local, remote) = (first.local(), first.peer());
         let mss = match &first.socket {
@@ -532,69 +485,103 @@ impl<'a> Session<'a> {
         };
         let event = Event::Connected(Connected {
             wall: wall_now(),
-            plan: self.setting.plan.clone(),
+            plan: self.plan.clone(),
             local,
             remote,
             session: String::new(),
             control_mss: mss.and_then(|mss| u32::try_from(mss.0).ok()),
-            host: self.setting.host.clone(),
+            host: site.setting.host.clone(),
             peer: None,
         });
-        self.emit(&event);
+        site.emit(event);
     }
 
-    fn finish(mut self) -> Result<Vec<Request>, ProtocolError> {
-        let now = mono_now();
-        if self.setting.source.is_missed() && !self.interrupted {
-            self.failure.get_or_insert(ProtocolError::Flows(NO_WAY_BACK.into()));
+    fn sample(&mut self, sample: IntervalSample, site: &mut Site<'_>) {
+        site.emit(Event::Sample(sample));
+        if let Some(running) = &self.running {
+            let interval = self.details.interval(running, self.clock);
+            site.tell(&Fact::Interval(interval));
         }
+    }
+
+    /// What this end has measured, and what the server has said of its side.
+    fn tell_results(&mut self, now: MonoTime, site: &mut Site<'_>) {
         let last = self.running.as_mut().and_then(|running| running.last_sample(now));
-        last.into_iter().for_each(|sample| self.sample(sample));
+        last.into_iter().for_each(|sample| self.sample(sample, site));
         if let Some(running) = self.running.take() {
-            let total = self.details.total(&running, self.setting.clock);
-            self.tell(&Fact::Total(total));
+            let total = self.details.total(&running, self.clock);
+            site.tell(&Fact::Total(total));
             let (mut result, warnings) = running.measure(now);
-            warnings.into_iter().for_each(|warning| self.emit(&Event::Warning(warning)));
-            result.streams.iter_mut().for_each(|row| on_wall_clocks(row, self.setting.clock));
-            self.emit_result(Side::Local, result);
+            warnings.into_iter().for_each(|warning| site.emit(Event::Warning(warning)));
+            result.streams.iter_mut().for_each(|row| on_wall_clocks(row, self.clock));
+            tell_result(Side::Local, result, site);
         }
         let rows = std::mem::take(&mut self.peer_rows);
         if !rows.is_empty() {
-            self.emit_result(Side::Peer, SideResult { streams: rows, ..SideResult::default() });
+            tell_result(Side::Peer, SideResult { streams: rows, ..SideResult::default() }, site);
         }
-        let outcome = match &self.failure {
-            _ if self.interrupted => Outcome::Interrupted,
-            None => Outcome::Completed,
-            Some(ProtocolError::PeerStopped(reason)) => Outcome::PeerStopped { reason: reason.clone() },
-            Some(e) => Outcome::Failed { reason: e.to_string() },
-        };
+    }
+}
+
+impl Worker for Flows<'_> {
+    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: Option<&TcpStream>) {
+        match request {
+            WorkRequest::InBand(Request::Flow(index, order)) => self.order(index as usize, order, site),
+            WorkRequest::InBand(Request::Leave { hurry }) => {
+                self.leaving = Some(hurry);
+                self.leave(site);
+            }
+            _ => {}
+        }
+    }
+
+    fn interests(&self) -> Vec<Interest<'_>> {
+        self.heard().map(|index| self.members[index].interest()).chain(self.source.interest()).collect()
+    }
+
+    fn due(&self) -> Option<MonoTime> {
+        let starts = self.hold.or((!self.ready.is_empty()).then_some(MonoTime::ZERO));
+        let ticks = self.running.as_ref().and_then(Running::next_tick);
+        let looks = self.running.is_some() || self.held.is_some();
+        let progress = looks.then_some(self.next_progress);
+        [starts, ticks, progress, self.source.deadline()].into_iter().flatten().min()
+    }
+
+    fn tick(&mut self, now: MonoTime, site: &mut Site<'_>) {
+        self.start_ready(site);
+        self.hear_all(site);
+        self.take_arrivals(site);
+        if let Some(running) = &mut self.running {
+            let samples = running.tick(now);
+            samples.into_iter().for_each(|sample| self.sample(sample, site));
+        }
+        let progress = now >= self.next_progress;
+        if progress {
+            self.next_progress = now + PROGRESS_STEP;
+            self.mind_places(now, site);
+        }
+        self.take_refusals(site);
+        (0..self.members.len()).for_each(|index| self.follow(index, progress, site));
+        self.leave(site);
+    }
+
+    fn finish(&mut self, site: &mut Site<'_>, outcome: &Result<(), ProtocolError>, interrupted: bool) {
+        let now = mono_now();
+        self.tell_results(now, site);
         if let Some(began) = self.began {
-            let elapsed = now.saturating_since(began);
-            self.emit(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
-        }
-        self.failure.map_or(Ok(self.back), Err)
-    }
-
-    fn sample(&mut self, sample: IntervalSample) {
-        self.emit(&Event::Sample(sample));
-        if let Some(running) = &self.running {
-            let interval = self.details.interval(running, self.setting.clock);
-            self.tell(&Fact::Interval(interval));
+            let (elapsed, outcome) = (now.saturating_since(began), outcome_of(outcome, interrupted));
+            site.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
         }
     }
+}
 
-    fn emit_result(&mut self, side: Side, result: SideResult) {
-        let event = Event::Result(EndResult { side, result, output_text: None, output_json: None });
-        self.emit(&event);
-    }
+/// Something has happened to this flow.
+fn say(site: &mut Site<'_>, index: usize, news: News) {
+    site.reply(Reply::Flow(index as u32, news));
+}
 
-    fn emit(&mut self, event: &Event) {
-        (self.setting.sink)(SessionEvent::Event(event));
-    }
-
-    fn tell(&mut self, fact: &Fact) {
-        (self.setting.sink)(SessionEvent::Fact(fact));
-    }
+fn tell_result(side: Side, result: SideResult, site: &mut Site<'_>) {
+    site.emit(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
 }
 
 /// The wall clock minus the monotonic one, nanoseconds.

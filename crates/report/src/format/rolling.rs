@@ -8,8 +8,8 @@ use model::sample::{IntervalSample, Role};
 use model::units::{BitRate, Bytes, Nanos};
 
 /// The sums of a test under way.
-#[derive(Default)]
-pub(crate) struct Rolling {
+#[derive(Debug, Default)]
+pub struct Rolling {
     end: Nanos,
     up: Flow,
     down: Flow,
@@ -19,7 +19,7 @@ pub(crate) struct Rolling {
 
 impl Rolling {
     /// Takes what happens; of other events than intervals it knows nothing.
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &Event) {
         match event {
             Event::Sample(sample) if !sample.omitted => self.streams(sample),
             Event::LatencyStarted(begun) => {
@@ -58,7 +58,8 @@ impl Rolling {
     }
 
     /// A line for each direction or way; empty before the first interval.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
         let flows = [("up", &self.up), ("down", &self.down)];
         let flows = flows.into_iter().filter_map(|(name, flow)| Some(format!("{name} {}", flow.line()?)));
         let label = |index: usize| self.labels.get(index).filter(|label| !label.is_empty());
@@ -71,7 +72,7 @@ impl Rolling {
 }
 
 /// One direction.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Flow {
     sent: Rates,
     received: Rates,
@@ -103,7 +104,7 @@ impl Flow {
 }
 
 /// What one end of a direction counted.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Rates {
     bytes: Bytes,
     time: Nanos,
@@ -122,7 +123,7 @@ impl Rates {
 }
 
 /// The round trips of a way.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Trips {
     count: u64,
     lost: u64,

@@ -1,16 +1,16 @@
 //! A topology for programs.
 
-use super::super::list::Lacking;
+use super::list::Lacking;
 use lab::feature::Lack;
 use lab::topology::{Node, Place, Side, Topology};
 use model::units::{BitRate, Nanos};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What `--json` prints.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Document<'a> {
+/// What JSON has of a topology.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TopologyDocument<'a> {
     name: &'a str,
     title: &'a str,
     about: &'a str,
@@ -25,8 +25,7 @@ pub(super) struct Document<'a> {
 }
 
 /// One end of a link, and what happens to packets that leave by it.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, JsonSchema)]
 struct End<'a> {
     node: &'a str,
     device: &'a str,
@@ -39,9 +38,9 @@ struct End<'a> {
     reorder: f64,
 }
 
-pub(super) fn of<'a>(topology: &'a Topology, lacks: &[Lack]) -> Document<'a> {
+pub(super) fn of<'a>(topology: &'a Topology, lacks: &[Lack]) -> TopologyDocument<'a> {
     let expect = &topology.expect;
-    Document {
+    TopologyDocument {
         name: &topology.name,
         title: &topology.title,
         about: &topology.about,

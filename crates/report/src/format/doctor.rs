@@ -1,13 +1,14 @@
 //! How the doctor's checks are shown.
 
-use super::{Check, Status};
-use model::finding::{self, Finding, Severity};
-use report::document::{
+use crate::document::{
     Block, Column, Conclusion, Csv, Document, Head, Paint, Style, Table, indented_json, json_line,
 };
+use model::doctor::{Check, Status};
+use model::finding::{self, Finding, Severity};
 
 /// The checks as a document.
-pub(super) struct Checks<'a>(pub(super) &'a [Check]);
+#[derive(Debug)]
+pub struct Checks<'a>(pub &'a [Check]);
 
 impl Document for Checks<'_> {
     fn head(&self) -> Head {
@@ -124,14 +125,37 @@ fn markdown(checks: &[Check]) -> String {
         .fold("| check | status | found | fix |\n|---|---|---|---|\n".into(), |text, c| text + &row(c))
 }
 
-impl Status {
-    fn word(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::Warn => "warn",
-            Status::Fail => "fail",
-        }
+const INDENT: &str = "      ";
+
+#[cfg(test)]
+mod tests {
+    use super::Checks;
+    use crate::document::Style;
+    use crate::format::{by_name, render};
+    use model::doctor::{Check, Status};
+
+    #[test]
+    fn what_ails_a_host_is_a_finding_with_its_fix() {
+        let check = |name, status, mend: Option<&str>| Check {
+            name,
+            status,
+            found: format!("found by {name}"),
+            why_it_matters: "it matters",
+            mend: mend.map(Into::into),
+        };
+        let fix = "sudo sysctl -w net.core.rmem_max=268435456";
+        let checks = [
+            check("privileges", Status::Ok, None),
+            check("receive-buffer", Status::Warn, Some(fix)),
+            check("user-namespaces", Status::Fail, None),
+        ];
+        let written = |name| render(&Checks(&checks), by_name(name).expect(name), &Style::default());
+        let page = written("html");
+        assert!(page.contains("class=\"verdict problem\""), "{page}");
+        assert_eq!(page.matches("<li class=\"finding").count(), 2, "{page}");
+        assert!(page.contains(&format!("<code>{fix}</code>")), "{page}");
+        let suites = written("junit");
+        assert!(suites.contains("name=\"verdict\"") && suites.contains("failures=\"0\""), "{suites}");
+        assert_eq!(written("csv").lines().count(), checks.len() + 1);
     }
 }
-
-const INDENT: &str = "      ";

@@ -4,8 +4,6 @@ use super::*;
 use linux::netlink::Link;
 use linux::nic::PacketClock;
 use model::units::Nanos;
-use report::document::Style;
-use report::format::by_name;
 
 fn healthy() -> Facts {
     Facts {
@@ -101,24 +99,6 @@ fn an_ailing_host_is_told_what_and_how() {
     assert!(mend("clock-source").starts_with("echo tsc |"));
     assert_eq!(named(&checks, "cpus").mend, None);
     assert_eq!(named(&checks, "user-namespaces").status, Status::Fail);
-}
-
-#[test]
-fn what_ails_a_host_is_a_finding_with_its_mend() {
-    let checks = judge(&ailing());
-    let written = |name| {
-        let format = by_name(name).expect(name);
-        report::format::render(&render::Checks(&checks), format, &Style::default())
-    };
-    let page = written("html");
-    assert!(page.contains("class=\"verdict problem\""), "{page}");
-    let wrong: Vec<&Check> = checks.iter().filter(|check| check.status != Status::Ok).collect();
-    assert_eq!(page.matches("<li class=\"finding").count(), wrong.len(), "{page}");
-    let mend = named(&checks, "receive-buffer").mend.as_deref().expect("there is a command");
-    assert!(page.contains(&format!("<code>{mend}</code>")), "{mend}: {page}");
-    let suites = written("junit");
-    assert!(suites.contains("name=\"verdict\"") && suites.contains("failures=\"0\""), "{suites}");
-    assert_eq!(written("csv").lines().count(), checks.len() + 1);
 }
 
 #[test]

@@ -1,12 +1,12 @@
-//! The answer as a document.
+//! What a link carries, or how near a measured rate came to it, as a document.
 
-use super::{Answer, backward, forward};
+use super::text_table;
+use crate::document::{Block, Column, Csv, Document, Head, Style, Table, indented_json, json_line};
 use model::framing::{Encaps, Network, Ratio, Transport};
+use model::line_rate::{Carried, LineRate, OnTheWire};
 use model::units::{BitRate, Bytes, PacketRate};
-use report::document::{Block, Column, Csv, Document, Head, Style, Table, indented_json, json_line};
-use report::format::text_table;
 
-impl Document for Answer {
+impl Document for LineRate {
     fn head(&self) -> Head {
         Head { kind: "linerate".into(), title: heading(self), depth: 3, ..Head::default() }
     }
@@ -33,15 +33,15 @@ impl Document for Answer {
     }
 
     /// An answer has no parts, and its remarks stand for themselves.
-    fn own_text(&self, _style: &Style) -> Option<String> {
-        let tables: String = tables(self).iter().map(text_table).collect();
-        let remarks: String = remarks(self).iter().map(|line| format!("{line}\n")).collect();
+    fn own_text(&self, style: &Style) -> Option<String> {
+        let tables: String = tables(self).iter().map(|table| text_table(table, style)).collect();
+        let remarks = style.list(&remarks(self), "");
         let gap = if remarks.is_empty() { "" } else { "\n" };
         Some(format!("{}\n\n{tables}{gap}{remarks}", heading(self)))
     }
 }
 
-fn heading(answer: &Answer) -> String {
+fn heading(answer: &LineRate) -> String {
     let network = match answer.network {
         Network::V4 => "IPv4",
         Network::V6 => "IPv6",
@@ -59,21 +59,21 @@ fn heading(answer: &Answer) -> String {
     format!("Link {}{mtu}, {network} {transport} {carried}", answer.link_bps)
 }
 
-fn tables(answer: &Answer) -> Vec<Table> {
+fn tables(answer: &LineRate) -> Vec<Table> {
     match answer.rows.as_slice() {
         [] => answer.measured.iter().map(|row| measured_table(answer.link_bps, row)).collect(),
         rows => vec![forward_table(answer, rows)],
     }
 }
 
-fn forward_table(answer: &Answer, rows: &[forward::Row]) -> Table {
+fn forward_table(answer: &LineRate, rows: &[Carried]) -> Table {
     let tcp = answer.transport != Transport::Udp;
     let carried = answer.encap != Encaps::NONE;
     let mut header = vec!["Frame", "MTU"];
     header.extend(if tcp { &["MSS", "MSS (timestamps)"][..] } else { &["Payload"] });
     header.extend(if carried { &["Outer MTU", "Outer frame"][..] } else { &[] });
     header.extend(["Packets", "Goodput", "Share"]);
-    let row = |row: &forward::Row| {
+    let row = |row: &Carried| {
         let mut cells = vec![bytes(row.frame), bytes(row.mtu)];
         if tcp {
             cells.extend([or_none(row.mss, bytes), or_none(row.mss_timestamps, bytes)]);
@@ -90,7 +90,7 @@ fn forward_table(answer: &Answer, rows: &[forward::Row]) -> Table {
     Table::of(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
 }
 
-fn measured_table(link: BitRate, row: &backward::Row) -> Table {
+fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
     let columns = vec![Column::left(""), Column::right("Measured"), Column::right("Line rate")];
     let rows = [
         ["Packets".into(), packets(row.packets_per_second), packets(row.line_rate_pps)],
@@ -102,7 +102,7 @@ fn measured_table(link: BitRate, row: &backward::Row) -> Table {
 }
 
 /// What the tables cannot say, sentence by sentence.
-fn remarks(answer: &Answer) -> Vec<String> {
+fn remarks(answer: &LineRate) -> Vec<String> {
     let forward = answer
         .rows
         .iter()
@@ -137,7 +137,7 @@ fn or_none<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "–".to_owned(), show)
 }
 
-fn forward_values(row: &forward::Row) -> Vec<String> {
+fn forward_values(row: &Carried) -> Vec<String> {
     let values = [
         bytes(row.frame),
         bytes(row.mtu),
@@ -154,7 +154,7 @@ fn forward_values(row: &forward::Row) -> Vec<String> {
     with_note(values, row.note.as_ref())
 }
 
-fn backward_values(row: &backward::Row) -> Vec<String> {
+fn backward_values(row: &OnTheWire) -> Vec<String> {
     let values = [
         bytes(row.layout.payload),
         bytes(row.layout.outer_frame),

@@ -5,7 +5,8 @@ use lab::error::LabError;
 use lab::privilege::Unprivileged;
 
 /// What the lab refused.
-pub(super) fn failed(error: LabError) -> Error {
+#[must_use]
+pub fn failed(error: LabError) -> Error {
     let message = error.to_string();
     let (kind, advice) = match &error {
         LabError::NotOnThisKernel { .. } => (
@@ -31,6 +32,7 @@ pub(super) fn failed(error: LabError) -> Error {
 }
 
 /// The user may not build labs here.
-pub(super) fn unprivileged(error: Unprivileged) -> Error {
+#[must_use]
+pub fn unprivileged(error: Unprivileged) -> Error {
     Failure::usage(error.to_string(), Unprivileged::ADVICE).into()
 }

@@ -1,0 +1,53 @@
+//! What the kernel paces at, raised again and again (`--fq-rate-step`).
+
+use super::member::Member;
+use crate::error::{Context, Result};
+use crate::work::throughput::shared::FlowSocket;
+use model::units::{BitRate, Nanos};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+
+/// Raises the rate of sockets in a thread of its own, until dropped.
+pub(super) struct RateSteps {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RateSteps {
+    /// From `start` on, by so much every so often.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(super) fn start(members: &[Member], start: BitRate, step: (BitRate, Nanos)) -> Result<RateSteps> {
+        let sockets: Vec<FlowSocket> = members.iter().map(|member| member.socket.clone()).collect();
+        let (stop, stopped) = channel::<()>();
+        let work = move || {
+            let mut rate = start;
+            while stopped.recv_timeout(step.1.to_duration()) == Err(RecvTimeoutError::Timeout) {
+                rate = BitRate(rate.0.saturating_add(step.0.0));
+                // A kernel that refuses it has refused the first rate before.
+                sockets.iter().for_each(|socket| drop(pace(socket, rate)));
+            }
+        };
+        let thread = std::thread::Builder::new().name("rate-steps".into()).stack_size(64 << 10);
+        let thread = thread.spawn(work).context("start a thread")?;
+        Ok(RateSteps { stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+fn pace(socket: &FlowSocket, rate: BitRate) -> Result<()> {
+    match socket {
+        FlowSocket::Tcp(socket) => linux::options::set_max_pacing_rate(socket.as_ref(), rate)?,
+        FlowSocket::Udp(socket) => linux::options::set_max_pacing_rate(socket.as_ref(), rate)?,
+    }
+    Ok(())
+}
+
+impl Drop for RateSteps {
+    fn drop(&mut self) {
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The topologies, and what this host lacks for them.
+
+use crate::refusal::failed;
+use engine::error::{Result, fault};
+use lab::feature::{Host, Lack};
+use lab::shipped::SHIPPED;
+use lab::state::{Directory, HeldLab};
+use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The list.
+#[derive(Debug)]
+pub struct Topologies(pub Vec<Row>);
+
+impl Topologies {
+    /// Those that come with the program and those of which labs are up, on this host. Without the right to build labs every
+    /// row says so.
+    ///
+    /// # Errors
+    /// The directory of the labs that are up cannot be read.
+    pub fn here() -> Result<Topologies> {
+        // Before the rights change: the directory is the calling user's.
+        let labs = Directory::open().and_then(|directory| directory.labs()).map_err(failed)?;
+        lab::privilege::gain().ok();
+        let mut host = Host::default();
+        let rows = SHIPPED.iter().map(|shipped| {
+            let topology = shipped.topology().map_err(|error| fault(error.to_string()))?;
+            let lacks = host.lacks(&topology).iter().map(Lacking::of).collect();
+            Ok(Row { name: topology.name, title: topology.title, lacks, up: Vec::new() })
+        });
+        let mut rows: Vec<Row> = rows.collect::<Result<_>>()?;
+        for lab in labs.into_iter().filter(HeldLab::is_up) {
+            add(&mut rows, lab);
+        }
+        Ok(Topologies(rows))
+    }
+}
+
+impl Document for Topologies {
+    fn head(&self) -> Head {
+        Head { kind: "lab-list".into(), title: "Topologies of the lab".into(), depth: 1, ..Head::default() }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let columns = ["Topology", "What it is", "Runs here", "Up"].map(Column::left);
+        let row = |row: &Row| vec![row.name.clone(), row.title.clone(), row.here(), row.up.join(", ")];
+        vec![Block::Table(Table::of(columns.into(), self.0.iter().map(row).collect()))]
+    }
+
+    fn csv(&self) -> Csv {
+        let row = |row: &Row| [row.name.clone(), row.title.clone(), row.here()];
+        Csv::new(["name", "title", "runs_here"], self.0.iter().map(row))
+    }
+
+    fn json(&self) -> String {
+        indented_json(&self.0)
+    }
+
+    fn ndjson(&self) -> String {
+        self.0.iter().map(json_line).collect()
+    }
+
+    fn own_text(&self, style: &Style) -> Option<String> {
+        Some(text(&self.0, style))
+    }
+
+    fn own_markdown(&self) -> Option<String> {
+        Some(markdown(&self.0))
+    }
+}
+
+/// A topology.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Row {
+    name: String,
+    title: String,
+    /// What keeps it from being built here; empty: nothing.
+    lacks: Vec<Lacking>,
+    /// The labs that were built from it and are up.
+    up: Vec<String>,
+}
+
+/// Something that this host lacks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct Lacking {
+    /// What is needed.
+    needs: String,
+    /// What the host says.
+    reason: String,
+    /// A virtual machine on this host would have it.
+    in_vm: bool,
+}
+
+impl Lacking {
+    pub(super) fn of(lack: &Lack) -> Lacking {
+        Lacking { needs: lack.needs.clone(), reason: lack.reason.clone(), in_vm: lack.in_vm }
+    }
+}
+
+/// A lab that is up, at its topology; one of a file of the user's has a row of its own.
+fn add(rows: &mut Vec<Row>, lab: HeldLab) {
+    match rows.iter_mut().find(|row| row.name == lab.topology && row.title == lab.title) {
+        Some(row) => row.up.push(lab.name),
+        None => {
+            rows.push(Row { name: lab.topology, title: lab.title, lacks: Vec::new(), up: vec![lab.name] });
+        }
+    }
+}
+
+impl Row {
+    fn here(&self) -> String {
+        match self.lacks.as_slice() {
+            [] => "yes".to_owned(),
+            lacks => lacking(lacks.iter().map(|lack| (lack.needs.as_str(), lack.in_vm))),
+        }
+    }
+}
+
+/// `not here: needs …`, and whether a virtual machine would do. `lacks`: what is needed, and whether a machine has it.
+pub fn lacking<'a>(lacks: impl Iterator<Item = (&'a str, bool)> + Clone) -> String {
+    let needs: Vec<&str> = lacks.clone().map(|(needs, _)| needs).collect();
+    let advice = if lacks.clone().all(|(_, in_vm)| in_vm) { "; runs with --in-vm" } else { "" };
+    format!("not here: needs {}{advice}", needs.join(", and "))
+}
+
+fn text(rows: &[Row], style: &Style) -> String {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&format!(
+            "{}  {}\n",
+            style.paint(Paint::Bold, &format!("{:<width$}", row.name)),
+            row.title
+        ));
+        if !row.up.is_empty() {
+            text.push_str(&format!(
+                "{:width$}  {}\n",
+                "",
+                style.paint(Paint::Good, &format!("up: {}", row.up.join(", ")))
+            ));
+        }
+        if !row.lacks.is_empty() {
+            for line in style.wrap(&row.here(), width + 2) {
+                text.push_str(&format!("{:width$}  {}\n", "", style.paint(Paint::Warning, &line)));
+            }
+        }
+    }
+    let shipped = &rows[..SHIPPED.len()];
+    let here = shipped.iter().filter(|row| row.lacks.is_empty()).count();
+    text.push_str(&format!("\n{here} of {} run here. `pathmeter lab show NAME` draws one, `pathmeter lab run NAME` measures it.\n", shipped.len()));
+    text
+}
+
+fn markdown(rows: &[Row]) -> String {
+    let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
+    rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
+}

@@ -1,0 +1,158 @@
+//! A device's benchmark on one screen: the verdict, a row for each kind of frame, the findings. The full tables are behind `-v`.
+
+use super::rates::{least, rate, remark};
+use super::sections::{self, Head};
+use super::{bursts, compared, hops, sentences, service};
+use crate::document::{Cell, Conclusion, Table};
+use crate::format::brief::findings;
+use crate::format::text::{conclusion, titled, words};
+use crate::format::{Paint, Style};
+use model::dut::{DeviceReport, DutReport, LatencyWay, StreamReport};
+use model::plan::Directions;
+use model::search::{Irregular, Load};
+use model::units::Nanos;
+
+/// The report without details.
+pub(super) fn of(report: &DutReport, style: &Style) -> String {
+    let several = report.devices.len() > 1;
+    let verdict = |device: &DeviceReport| {
+        let of = if several { device.name.clone() } else { String::new() };
+        conclusion(&Conclusion { of, ..Conclusion::of(&device.verdict) }, style)
+    };
+    let mut text: String = report.devices.iter().map(verdict).collect();
+    let title = style.paint(Paint::Bold, &sentences::title(report));
+    text.push_str(&format!("\n{title}\n{}", style.list(&[sentences::asked(report)], "  ")));
+    text.push_str(&style.list(&report.notes, "  - "));
+    text.extend(report.devices.iter().map(|one| device(one, report, several, style)));
+    text.extend(report.comparisons.iter().filter_map(compared::table).map(|table| titled(&table, style)));
+    let from = sentences::host(report).unwrap_or_default();
+    let lines = style.wrap(format!("{from} Details: -v").trim_start(), 2);
+    text.push('\n');
+    text.extend(lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
+    text
+}
+
+fn device(device: &DeviceReport, report: &DutReport, named: bool, style: &Style) -> String {
+    let name = if named { style.paint(Paint::Bold, &sentences::name(device)) + "\n" } else { String::new() };
+    let mut text = format!("\n{name}");
+    let rows: Vec<Row<'_>> = device.rows.iter().map(|row| Row { device, row }).collect();
+    let rates = Table::of_cells("", &cells(), &rows).filter(|_| rows.iter().any(Row::has_figure));
+    let tables = [
+        rates.map(|table| table.with_notes(notes(device))),
+        short(bursts::back_to_back(device)),
+        short(bursts::recovery(device)),
+        short(bursts::reset(device)),
+        service::steps(device, &report.setup),
+    ];
+    text.extend(tables.into_iter().flatten().map(|table| titled(&table, style)));
+    let lines: Vec<String> = [hops::worst(device), left_out(device)].into_iter().flatten().collect();
+    if !lines.is_empty() {
+        text.push('\n');
+        text.push_str(&style.list(&lines, "  "));
+    }
+    let found = findings::list(&device.findings, String::new(), style);
+    if found.is_empty() { text } else { format!("{text}\n{found}") }
+}
+
+/// A table without what is said below it.
+fn short(table: Option<Table>) -> Option<Table> {
+    table.map(|table| table.with_notes(Vec::new()))
+}
+
+/// A row of results.
+struct Row<'a> {
+    device: &'a DeviceReport,
+    row: &'a StreamReport,
+}
+
+impl Row<'_> {
+    fn has_figure(&self) -> bool {
+        !self.row.rates.is_empty() || self.row.mrr.is_some() || !self.row.latency.is_empty()
+    }
+
+    /// All directions together.
+    fn rate(&self, goals: &[&str]) -> Option<String> {
+        let found = goals.iter().find_map(|goal| self.row.rates.iter().find(|rate| rate.goal == *goal))?;
+        let Some(lower) = found.lower else { return Some("-".into()) };
+        let sum = Load(lower.0 * self.row.stream.way_count() as f64);
+        let open = if found.irregular.contains(&Irregular::Unfinished) { " ?" } else { "" };
+        Some(least(rate(sum), super::rates::is_least(self.row, found)) + open)
+    }
+
+    fn share(&self) -> Option<String> {
+        let found = self.row.rates.iter().find(|rate| NO_LOSS.contains(&rate.goal.as_str()))?;
+        let line = self.row.line_rate.filter(|line| line.0 > 0.0)?;
+        Some(words::percent(found.lower?.0 / line.0))
+    }
+
+    /// The median of these times at the throughput, of the slower direction.
+    fn delay(&self, of: fn(&LatencyWay) -> Nanos) -> Option<Nanos> {
+        let report = self.row.latency.iter().max_by_key(|one| one.percent)?;
+        report.ways.iter().filter(|way| way.delays.count > 0).map(of).max()
+    }
+}
+
+/// What a row shows.
+fn cells<'a>() -> [Cell<Row<'a>>; 8] {
+    [
+        Cell("Frame", true, |row| Head::of(row.device, row.row).frame()),
+        Cell("", false, |row| Head::of(row.device, row.row).network()),
+        Cell("No loss", true, |row| row.rate(&NO_LOSS)),
+        Cell("of line", true, Row::share),
+        Cell("PDR", true, |row| row.rate(&["pdr"])),
+        Cell("Most received", true, |row| {
+            let mrr = row.row.mrr.as_ref()?;
+            Some(format!("{}, {} lost", rate(Load(mrr.forwarded.mean)), words::percent(mrr.loss_ratio)))
+        }),
+        Cell("p50", true, |row| row.delay(|way| way.delays.p50).map(|time| time.to_string())),
+        Cell("p99", true, |row| row.delay(|way| way.delays.p99).map(|time| time.to_string())),
+    ]
+}
+
+/// What the columns are, where that is not in their heads.
+fn notes(device: &DeviceReport) -> Vec<String> {
+    let both = device.rows.iter().any(|row| row.stream.ways == Directions::Both);
+    let mut unfinished: Vec<String> = Vec::new();
+    let mut remarks: Vec<String> = Vec::new();
+    for (row, found) in device.rows.iter().flat_map(|row| row.rates.iter().map(move |rate| (row, rate))) {
+        let frames = sections::frames(device, &row.stream);
+        let line = match (found.lower, found.upper) {
+            (Some(low), Some(high)) if found.irregular.contains(&Irregular::Unfinished) => {
+                unfinished.push(format!("{frames} {} to {}", rate(low), rate(high)));
+                continue;
+            }
+            _ => remark(row, found),
+        };
+        if !line.is_empty() {
+            remarks.push(format!("{frames}: {line}."));
+        }
+    }
+    unfinished.dedup();
+    remarks.dedup();
+    let delays = device.rows.iter().any(|row| !row.latency.is_empty());
+    [
+        both.then(|| "Rates are of both directions together.".to_owned()),
+        delays.then(|| "p50 and p99: latency at the highest load that was tested for it.".to_owned()),
+        (!unfinished.is_empty())
+            .then(|| format!("?: the search did not finish, the bounds are: {}.", unfinished.join("; "))),
+    ]
+    .into_iter()
+    .flatten()
+    .chain(remarks)
+    .collect()
+}
+
+/// How much is not there, and how much was repeated.
+fn left_out(device: &DeviceReport) -> Option<String> {
+    let left: usize = device.rows.iter().map(|row| row.left_out.len()).sum();
+    let parts = [
+        (left > 0).then(|| format!("{} left out", words::count(left as u64, "test"))),
+        (device.voided > 0).then(|| format!("{} repeated", words::count(device.voided, "trial"))),
+        (!device.notes.is_empty()).then(|| words::count(device.notes.len() as u64, "note")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("{} (-v says why).", insight::finding::capital(&parts.join(", "))))
+}
+
+/// Goals without loss, the one that RFC 2544 calls throughput first.
+const NO_LOSS: [&str; 2] = ["throughput", "ndr"];

@@ -1,0 +1,343 @@
+//! The flows of one client at one end: a session without control bytes. Each flow is a test by itself with a machine of its
+//! own ([`Flow`]); what they have in common is when it is over, and what of it has failed.
+
+use super::flow::{Flow, FlowInput, FlowOutput, Told};
+use super::{Request, TcpClient, TcpServer, Traffic, UdpClient, UdpServer};
+use crate::stamp::Clock;
+use crate::work::WorkReply;
+use crate::work::in_band::{Back, Loss, News, Order, Reply, Request as Want, Seen};
+use crate::{Input, Output, Policy, ProtocolError, Session};
+use model::event::{Event, Warning};
+use model::plan::Transport;
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::collections::VecDeque;
+
+/// The flows of one client, at either end.
+pub struct Group {
+    /// What flows that come are served by.
+    transport: Transport,
+    policy: Policy,
+    key: Option<Vec<u8>>,
+    clock: Clock,
+    flows: Vec<Member>,
+    /// Flows back that are being opened.
+    asked: VecDeque<Request>,
+    /// Those that are opened after this session (`-r`).
+    later: Vec<Request>,
+    outputs: VecDeque<Output>,
+    /// The first flow must have come by then, or the last have been given up.
+    patience: Option<MonoTime>,
+    leaving: bool,
+    failure: Option<ProtocolError>,
+    interrupted: bool,
+    over: bool,
+}
+
+struct Member {
+    machine: Box<dyn Flow>,
+    deadline: Option<MonoTime>,
+    over: bool,
+}
+
+impl Group {
+    /// A client whose flows have just been opened, this many. `bare`: they begin with data, for servers that know no header.
+    #[must_use]
+    pub fn client(request: &Request, flows: u32, bare: bool, clock: Clock, now: MonoTime) -> Group {
+        let mut group = Group::new(request.transport, clock);
+        for _ in 0..flows {
+            let machine: Box<dyn Flow> = match (request.transport, bare) {
+                (Transport::Tcp, false) => Box::new(TcpClient::new(request.clone(), now)),
+                (Transport::Udp, false) => Box::new(UdpClient::new(request.clone(), clock, now)),
+                (_, true) => back(request.clone(), clock, now),
+            };
+            group.add(machine, now);
+        }
+        group
+    }
+
+    /// A server's flows back to its client that have just been opened: those of [`Group::later`].
+    #[must_use]
+    pub fn back(requests: &[Request], clock: Clock, now: MonoTime) -> Group {
+        let transport = requests.first().map_or(Transport::Tcp, |request| request.transport);
+        let mut group = Group::new(transport, clock);
+        requests.iter().for_each(|request| group.add(back(request.clone(), clock, now), now));
+        group
+    }
+
+    /// A server whose client's first flow is about to be told ([`Reply::Came`]). `key`: only clients that know it are served.
+    #[must_use]
+    pub fn server(
+        transport: Transport,
+        policy: Policy,
+        key: Option<Vec<u8>>,
+        clock: Clock,
+        now: MonoTime,
+    ) -> Group {
+        let patience = Some(now + FIRST_FLOW);
+        Group { policy, key, patience, ..Group::new(transport, clock) }
+    }
+
+    /// A client that waits for the flows which its server opens once the client's own are over (`-r`).
+    #[must_use]
+    pub fn listening(transport: Transport, clock: Clock, now: MonoTime) -> Group {
+        let mut group = Group::new(transport, clock);
+        group.look(now);
+        group
+    }
+
+    fn new(transport: Transport, clock: Clock) -> Group {
+        Group {
+            transport,
+            policy: Policy::default(),
+            key: None,
+            clock,
+            flows: Vec::new(),
+            asked: VecDeque::new(),
+            later: Vec::new(),
+            outputs: VecDeque::new(),
+            patience: None,
+            leaving: false,
+            failure: None,
+            interrupted: false,
+            over: false,
+        }
+    }
+
+    /// The flows that are to be opened to the client once this session is over (`-r`).
+    #[must_use]
+    pub fn later(&self) -> &[Request] {
+        &self.later
+    }
+
+    fn add(&mut self, machine: Box<dyn Flow>, now: MonoTime) {
+        (self.patience, self.leaving) = (None, false);
+        self.flows.push(Member { machine, deadline: None, over: false });
+        self.drain(self.flows.len() - 1, now);
+    }
+
+    /// A flow that begins like this.
+    fn came(&mut self, first: &[u8], now: MonoTime) {
+        if self.transport == Transport::Udp {
+            match UdpServer::new(first, &self.policy, self.clock, now) {
+                Some(machine) => self.add(Box::new(machine), now),
+                // It keeps its number: whoever does the work counts it.
+                None => self.add(Box::new(Refused(true)), now),
+            }
+            return;
+        }
+        let machine = TcpServer::new(self.policy.clone(), self.clock, now);
+        let machine = match &self.key {
+            Some(key) => machine.with_key(key.clone()),
+            None => machine,
+        };
+        self.add(Box::new(machine), now);
+        if !first.is_empty() {
+            self.give(self.flows.len() - 1, now, FlowInput::Received(first));
+        }
+    }
+
+    fn give(&mut self, index: usize, now: MonoTime, input: FlowInput<'_>) {
+        let Some(flow) = self.flows.get_mut(index).filter(|flow| !flow.over) else { return };
+        let outcome = flow.machine.input(now, input);
+        if let Err(error) = outcome {
+            self.failure.get_or_insert(error);
+        }
+        self.drain(index, now);
+    }
+
+    /// Passes on what a flow wants, until it waits.
+    fn drain(&mut self, index: usize, now: MonoTime) {
+        loop {
+            let flow = &mut self.flows[index];
+            if flow.over {
+                return;
+            }
+            let order = match flow.machine.output(now) {
+                FlowOutput::WaitUntil(until) => {
+                    flow.deadline = until;
+                    return;
+                }
+                // Round trips have a server of their own; a client that becomes one in the middle has lost its way.
+                FlowOutput::Close | FlowOutput::Bounce(_) => {
+                    (flow.over, flow.deadline) = (true, None);
+                    Order::Close
+                }
+                FlowOutput::Send(bytes) => Order::Send(bytes),
+                FlowOutput::Start(run) => Order::Start(run),
+                FlowOutput::StopSender => Order::StopSender,
+                FlowOutput::Measure => Order::Measure,
+                FlowOutput::Shutdown => Order::Shutdown,
+                FlowOutput::ConnectBack(request) => match self.connect_back(*request) {
+                    Some(order) => order,
+                    None => continue,
+                },
+                FlowOutput::Told(told) => match self.told(told) {
+                    Some(order) => order,
+                    None => continue,
+                },
+            };
+            self.outputs.push_back(Want::Flow(index as u32, order).into());
+        }
+    }
+
+    fn connect_back(&mut self, request: Request) -> Option<Order> {
+        if request.traffic == Traffic::Tradeoff {
+            self.later.push(request);
+            return None;
+        }
+        let order = Order::Connect(Box::new(Back { port: request.port, test: request.test() }));
+        self.asked.push_back(request);
+        Some(order)
+    }
+
+    fn told(&mut self, told: Told) -> Option<Order> {
+        Some(match told {
+            // Told by whoever found out what this flow is.
+            Told::Request(_) | Told::Plain => return None,
+            Told::Ack(ack) => Order::Tell(Seen::Ack(ack)),
+            Told::Report(report) => Order::Tell(Seen::Report(report)),
+            Told::NoReport => {
+                let text = "the server's report never came: what arrived is not known";
+                self.outputs.push_back(Output::Event(Event::Warning(Warning::new("no-report", text))));
+                self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
+                Order::Tell(Seen::NoReport)
+            }
+        })
+    }
+
+    fn reply(&mut self, now: MonoTime, reply: Reply) -> Result<(), ProtocolError> {
+        match reply {
+            Reply::Came(first) => self.came(&first, now),
+            Reply::Connected(stands) => {
+                let request = self.asked.pop_front();
+                if let Some(request) = request.filter(|_| stands) {
+                    self.add(back(request, self.clock, now), now);
+                }
+            }
+            Reply::Flow(index, news) => self.news(index as usize, now, news),
+            Reply::Left(missing) => {
+                if let Some(missing) = missing.filter(|_| !self.interrupted) {
+                    self.failure.get_or_insert(ProtocolError::Flows(missing));
+                }
+                return self.end();
+            }
+        }
+        Ok(())
+    }
+
+    fn news(&mut self, index: usize, now: MonoTime, news: News) {
+        match &news {
+            News::Received(bytes) => self.give(index, now, FlowInput::Received(bytes)),
+            News::Ended => self.give(index, now, FlowInput::Ended),
+            News::Progress(received) => self.give(index, now, FlowInput::Progress(*received)),
+            News::SenderDone(sent) => self.give(index, now, FlowInput::SenderDone(*sent)),
+            News::Measured(figures) => self.give(index, now, FlowInput::Measured(figures)),
+            News::Lost(loss) => self.lose(index, loss),
+        }
+    }
+
+    /// A flow that cannot go on is over; what it has moved stays.
+    fn lose(&mut self, index: usize, loss: &Loss) {
+        let Some(flow) = self.flows.get_mut(index) else { return };
+        flow.deadline = None;
+        if !std::mem::replace(&mut flow.over, true) {
+            self.outputs.push_back(Want::Flow(index as u32, Order::Close).into());
+        }
+        let error = match loss.clone() {
+            Loss::Unanswered if self.interrupted => return,
+            Loss::Unanswered => ProtocolError::Timeout(UNANSWERED.into()),
+            Loss::Broken(why) => ProtocolError::Closed(format!("while this end was sending: {why}")),
+            Loss::Unusable(why) => ProtocolError::Flows(why),
+            Loss::Stopped(why) => ProtocolError::Stopped(why),
+        };
+        self.failure.get_or_insert(error);
+    }
+
+    fn interrupt(&mut self, now: MonoTime, why: &str) {
+        self.interrupted = true;
+        (0..self.flows.len()).for_each(|index| self.give(index, now, FlowInput::Interrupt(why)));
+        // Nobody else is waited for.
+        self.leaving = false;
+    }
+
+    fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        let is_due = |deadline: Option<MonoTime>| deadline.is_some_and(|deadline| deadline <= now);
+        for index in 0..self.flows.len() {
+            if is_due(self.flows[index].deadline) {
+                self.give(index, now, FlowInput::Timer);
+            }
+        }
+        if is_due(self.patience) {
+            self.failure.get_or_insert(ProtocolError::Timeout("with a flow".into()));
+            return self.end();
+        }
+        Ok(())
+    }
+
+    /// All flows are over: may more come?
+    fn look(&mut self, now: MonoTime) {
+        let waits_for_first = self.flows.is_empty() && self.patience.is_some() && !self.interrupted;
+        if self.over || self.leaving || waits_for_first || self.flows.iter().any(|flow| !flow.over) {
+            return;
+        }
+        (self.leaving, self.patience) = (true, Some(now + LAST_FLOW));
+        let hurry = self.interrupted || self.failure.is_some();
+        self.outputs.push_back(Want::Leave { hurry }.into());
+    }
+
+    fn end(&mut self) -> Result<(), ProtocolError> {
+        (self.over, self.patience) = (true, None);
+        self.outputs.push_back(Output::Close);
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Session for Group {
+    fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
+        if self.over {
+            return Ok(());
+        }
+        match input {
+            Input::Timer => self.timer(now)?,
+            Input::Interrupt(why) => self.interrupt(now, why),
+            Input::Work(WorkReply::InBand(reply)) => self.reply(now, reply)?,
+            // There is no control connection, and no other work.
+            Input::Received(_) | Input::Closed | Input::Work(_) => {}
+        }
+        self.look(now);
+        Ok(())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> Output {
+        let next = || self.flows.iter().filter_map(|flow| flow.deadline).chain(self.patience).min();
+        let wait = || Output::WaitUntil(if self.over { None } else { next() });
+        self.outputs.pop_front().unwrap_or_else(wait)
+    }
+}
+
+/// A flow that begins none. It wants to be closed, once.
+struct Refused(bool);
+
+impl Flow for Refused {
+    fn input(&mut self, _now: MonoTime, _input: FlowInput<'_>) -> Result<(), ProtocolError> {
+        Ok(())
+    }
+
+    fn output(&mut self, _now: MonoTime) -> FlowOutput {
+        if std::mem::take(&mut self.0) { FlowOutput::Close } else { FlowOutput::WaitUntil(None) }
+    }
+}
+
+fn back(request: Request, clock: Clock, now: MonoTime) -> Box<dyn Flow> {
+    match request.transport {
+        Transport::Tcp => Box::new(TcpClient::back(request, now)),
+        Transport::Udp => Box::new(UdpClient::back(request, clock, now)),
+    }
+}
+
+const UNANSWERED: &str = "to what this end has sent last: it, or the path to it, is gone";
+/// Longest wait for the flow that a server's session was made for.
+const FIRST_FLOW: Nanos = Nanos::from_secs(10);
+/// Longest wait for whoever lets flows in to say that none comes any more.
+const LAST_FLOW: Nanos = Nanos::from_secs(30);
