@@ -59,7 +59,9 @@ pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};
 pub use mtu::{MtuArgs, ServiceArgs};
 #[cfg(feature = "plan")]
-pub use plan::{PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanRunArgs, PlanShowArgs};
+pub use plan::{
+    NamedTarget, PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanKnownArgs, PlanRunArgs, PlanShowArgs,
+};
 #[cfg(feature = "store")]
 pub use report::ReportArgs;
 #[cfg(feature = "device")]

@@ -30,12 +30,13 @@ pub fn describe(toward: Option<IpAddr>) -> Host {
         cpus: CpuSnapshot::take().map_or(1, |now| u32::try_from(now.cpus.len()).unwrap_or(u32::MAX)),
         clock_source: clock_source().unwrap_or_default(),
         congestion: default_congestion().unwrap_or_default(),
-        nic: toward.and_then(|peer| Nic::toward(peer.to_canonical()).ok()).map(|nic| of_nic(&nic)),
+        nic: toward.and_then(|peer| Nic::toward(peer.to_canonical()).ok()).map(|nic| describe_nic(&nic)),
     }
 }
 
 /// What a result says of an interface.
-fn of_nic(nic: &Nic) -> host::Nic {
+#[must_use]
+pub fn describe_nic(nic: &Nic) -> host::Nic {
     host::Nic {
         name: nic.link.name.clone(),
         driver: nic.driver.clone(),

@@ -6,8 +6,12 @@ mod test;
 pub use test::keys;
 
 use crate::plan::{Limits, Order, Plan};
+use engine::host::host_port::HostPort;
+use engine::session::connect::Security;
 use model::toml_file::{self, Faults, FileError, Table, Value};
+use model::units::BitRate;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path as FilePath;
 use toml::Spanned;
@@ -34,10 +38,10 @@ impl Plan {
     ///
     /// # Errors
     /// It cannot be read, or everything that is wrong with it.
-    pub fn read(file: &FilePath) -> Result<Plan, ReadError> {
+    pub fn read(file: &FilePath, known: &Known) -> Result<Plan, ReadError> {
         let name = file.display().to_string();
         let text = text_of(file).map_err(|source| ReadError::Unreadable { file: name.clone(), source })?;
-        Ok(Plan::parse(&name, &text)?)
+        Ok(Plan::parse(&name, &text, known)?)
     }
 
     /// Reads the text of a file. `file` is the path to it: it stands before each fault, and topologies of other files are
@@ -45,12 +49,45 @@ impl Plan {
     ///
     /// # Errors
     /// Everything found wrong: what is no TOML first; then keys and values that cannot be read; then what the engine refuses.
-    pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
-        toml_file::parse(file, text, |document, faults| read(file, text, document, faults))
+    pub fn parse(file: &str, text: &str, known: &Known) -> Result<Plan, FileError> {
+        toml_file::parse(file, text, |document, faults| read(file, text, known, document, faults))
     }
 }
 
-fn read(file: &str, text: &str, document: &Spanned<DeTable<'_>>, faults: &RefCell<Faults>) -> Plan {
+/// What a file may name and does not hold.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Hosts by the names that the configuration gives them.
+    pub targets: BTreeMap<String, Target>,
+    /// The agents that are there; absent: they are not known yet, and any name is one.
+    pub agents: Option<BTreeMap<String, KnownAgent>>,
+}
+
+/// A host that has a name in the configuration.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The host.
+    pub host: HostPort,
+    /// How the ends know each other.
+    pub security: Security,
+    /// Speed of the link to it, where that is given.
+    pub link: Option<BitRate>,
+}
+
+/// An agent that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownAgent {
+    /// Where other agents reach it; absent: it serves nobody.
+    pub address: Option<HostPort>,
+}
+
+fn read(
+    file: &str,
+    text: &str,
+    known: &Known,
+    document: &Spanned<DeTable<'_>>,
+    faults: &RefCell<Faults>,
+) -> Plan {
     let mut table = Table::new(document.get_ref(), 0..0, faults);
     let title = table.need("title", "title = \"Five egress paths\"").and_then(|value| value.text());
     let labels = texts(table.get("labels"));
@@ -60,7 +97,9 @@ fn read(file: &str, text: &str, document: &Spanned<DeTable<'_>>, faults: &RefCel
     let base = FilePath::new(file).parent().unwrap_or(FilePath::new(""));
     let paths = table.need("paths", "[paths.direct] with to = \"far.example\"");
     let paths: Vec<_> = match paths.and_then(|value| value.table()) {
-        Some(paths) => paths.all().filter_map(|(name, value)| path::read(name, &value, base)).collect(),
+        Some(paths) => {
+            paths.all().filter_map(|(name, value)| path::read(name, &value, base, known)).collect()
+        }
         None => Vec::new(),
     };
     let tests = table.need("tests", "[[tests]] with test = \"latency\"");

@@ -3,6 +3,7 @@
 //!
 //! The form of the file is described in `docs/plans.md`.
 
+mod agents;
 mod compare;
 mod estimate;
 mod file;
@@ -13,7 +14,8 @@ mod request;
 mod run;
 mod sites;
 
-pub use file::{ReadError, keys};
+pub use agents::{Agents, Carried, Lease, request_of_plan};
+pub use file::{Known, KnownAgent, ReadError, Target, keys};
 pub use outline::outline;
 pub use plan::{Against, Cell, Limits, Order, Path, Place, Plan, Step, Test, Variant};
 pub use progress::{Head, Journal, Recorded};

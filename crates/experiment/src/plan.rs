@@ -4,6 +4,7 @@ use crate::request::Toward;
 use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::request::{Origin, Request};
+use engine::session::connect::Security;
 use lab::topology::Topology;
 use model::experiment::{Setting, Sites};
 use model::plan::End;
@@ -65,6 +66,8 @@ pub struct Path {
     pub origin: Origin,
     /// Speed of its link, where that is given.
     pub link: Option<BitRate>,
+    /// How the ends know each other, where the configuration says.
+    pub security: Security,
     /// The sites that it lies between, where they are named.
     pub sites: Option<Sites>,
 }
@@ -89,6 +92,8 @@ pub enum Place {
         from: String,
         /// The agent at which it ends; absent: it ends at a host.
         to: Option<String>,
+        /// A coordinator knows them.
+        are_known: bool,
     },
 }
 
@@ -124,6 +129,8 @@ pub enum Against {
 pub struct Variant {
     /// The values of the variables.
     pub settings: Vec<Setting>,
+    /// The keys of the test with the values of this combination, as lines of TOML.
+    pub text: String,
     /// What is asked of the engine, to a far end that is not known yet.
     pub request: Request,
 }
@@ -187,6 +194,12 @@ impl Plan {
         self
     }
 
+    /// It has paths that agents measure.
+    #[must_use]
+    pub fn has_agents(&self) -> bool {
+        self.paths.iter().any(|path| matches!(path.place, Place::Agent { .. }))
+    }
+
     /// It has paths in a lab.
     #[must_use]
     pub fn has_labs(&self) -> bool {
@@ -228,13 +241,13 @@ impl Cell<'_> {
 }
 
 impl Path {
-    /// Why it cannot be measured from here, whatever is asked.
+    /// Why nobody can measure it without a fleet.
     #[must_use]
     pub fn refused(&self) -> Option<String> {
-        let Place::Agent { from, to } = &self.place else { return None };
+        let Place::Agent { from, to, are_known: false } = &self.place else { return None };
         let far = to.as_ref().map_or_else(|| format!("`{}`", self.to.host), |to| format!("agent `{to}`"));
         Some(format!(
-            "needs a fleet: agent `{from}` to {far} is measured by a coordinator, and this program alone has none"
+            "needs a fleet: agent `{from}` to {far} is measured by a coordinator: give --coordinator nats://HOST:4222"
         ))
     }
 

@@ -1,5 +1,6 @@
 //! The journal of a plan: every run that is done, whole, so that a plan that was cut off goes on from there.
 
+use crate::agents::Lease;
 use crate::plan::{Cell, Plan};
 use engine::error::Result;
 use engine::host::journal;
@@ -35,6 +36,9 @@ pub struct Recorded {
     pub(crate) run: Option<Box<Run>>,
     /// Why it could not, or was cut short.
     pub(crate) error: Option<String>,
+    /// Who measured it, where that was an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lease: Option<Lease>,
 }
 
 impl Head {

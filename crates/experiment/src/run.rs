@@ -2,9 +2,10 @@
 
 mod row;
 
+use crate::agents::{Agents, Carried, Lease};
 use crate::compare::{judge, together};
 use crate::estimate;
-use crate::plan::{Cell, Order, Plan};
+use crate::plan::{Cell, Order, Place, Plan};
 use crate::progress::{Journal, Recorded};
 use crate::sites::Sites;
 use engine::error::{Result, sentence};
@@ -60,9 +61,16 @@ pub(crate) type Watch<'a> = &'a mut (dyn FnMut(Moment<'_>) -> Result<()> + Send)
 
 /// Carries a plan out. Labs take [`lab::privilege::gain_and_enclose`], before the first thread is started.
 ///
+/// `agents`: who measures the paths of agents; without them each is a row with the reason.
+///
 /// # Errors
 /// What `watch` refuses ends it; so does a lab in which no server can be started. What fails of a path is in its row.
-pub fn run(plan: &Plan, options: &mut Options, watch: Watch<'_>) -> Result<Experiment> {
+pub fn run(
+    plan: &Plan,
+    options: &mut Options,
+    agents: Option<&mut dyn Agents>,
+    watch: Watch<'_>,
+) -> Result<Experiment> {
     let started = wall_now();
     let mut told = Ok(());
     let sites = Sites::build(plan, &mut |text| {
@@ -72,7 +80,9 @@ pub fn run(plan: &Plan, options: &mut Options, watch: Watch<'_>) -> Result<Exper
     });
     told?;
     let serving = Interrupt::default();
-    let mut job = Job::new(plan, &sites, options, watch);
+    // Inside of an option the lifetime would not become shorter by itself.
+    let agents = agents.map(|agents| agents as &mut dyn Agents);
+    let mut job = Job::new(plan, &sites, options, agents, watch);
     let ended = std::thread::scope(|scope| {
         let ended = sites.serve(scope, &serving).and_then(|()| job.steps());
         serving.raise();
@@ -107,6 +117,7 @@ struct Job<'a> {
     journal: Option<&'a mut Journal>,
     /// What a run of the plan that was cut off has measured.
     known: Vec<Recorded>,
+    agents: Option<&'a mut dyn Agents>,
     rows: Vec<Gathered<'a>>,
     watch: Watch<'a>,
     began: MonoTime,
@@ -115,7 +126,13 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn new(plan: &'a Plan, sites: &'a Sites, options: &'a mut Options, watch: Watch<'a>) -> Job<'a> {
+    fn new(
+        plan: &'a Plan,
+        sites: &'a Sites,
+        options: &'a mut Options,
+        agents: Option<&'a mut dyn Agents>,
+        watch: Watch<'a>,
+    ) -> Job<'a> {
         let mut journal = options.journal.as_mut();
         let mut known = Vec::new();
         while let Some(recorded) = journal.as_mut().and_then(|journal| journal.recall()) {
@@ -129,7 +146,7 @@ impl<'a> Job<'a> {
         };
         let rows = plan.cells().into_iter().map(row).collect();
         let (stop, began, notes) = (options.stop.clone(), mono_now(), Vec::new());
-        Job { plan, sites, stop, journal, known, rows, watch, began, bytes: Bytes::ZERO, notes }
+        Job { plan, sites, stop, journal, known, agents, rows, watch, began, bytes: Bytes::ZERO, notes }
     }
 
     /// Every step, in its order.
@@ -141,8 +158,9 @@ impl<'a> Job<'a> {
                 continue;
             }
             if let Some(recorded) = self.recall(&cell, step.round) {
-                (self.watch)(Moment::Recalled(&recorded))?;
-                self.rows[step.cell].take(step.round, Came::Ran(recorded, None));
+                let (run, lease) = recorded;
+                (self.watch)(Moment::Recalled(&run))?;
+                self.rows[step.cell].take(step.round, Came::Ran(run, None, lease));
                 continue;
             }
             if let Some(why) = self.limit(&cell) {
@@ -155,7 +173,10 @@ impl<'a> Job<'a> {
             }
             let all = steps.len() as u32;
             (self.watch)(Moment::Begins { number: number as u32 + 1, all, cell, round: step.round })?;
-            let came = self.one(&cell)?;
+            let came = match cell.path.place {
+                Place::Agent { .. } => self.one_of_agent(&cell)?,
+                _ => self.one(&cell)?,
+            };
             if let Came::Stopped = came {
                 self.leave("it was stopped");
                 break;
@@ -169,7 +190,9 @@ impl<'a> Job<'a> {
     /// One run.
     fn one(&mut self, cell: &Cell<'_>) -> Result<Came> {
         let request = cell.request();
-        let options = engine_run::Options { stop: self.stop.clone(), ..engine_run::Options::default() };
+        let security = cell.path.security.clone();
+        let options =
+            engine_run::Options { stop: self.stop.clone(), security, ..engine_run::Options::default() };
         let watch = &mut self.watch;
         let mut told = Ok(());
         let mut measure = || {
@@ -198,23 +221,49 @@ impl<'a> Job<'a> {
         if self.stop.is_raised() {
             return Ok(Came::Stopped);
         }
-        self.bytes = self.bytes.saturating_add(row::payload(&run));
-        (self.watch)(Moment::Ended(&mut run))?;
-        Ok(Came::Ran(run, error))
+        self.ended(&mut run)?;
+        Ok(Came::Ran(run, error, None))
+    }
+
+    /// One run that an agent carries out.
+    fn one_of_agent(&mut self, cell: &Cell<'_>) -> Result<Came> {
+        let Some(agents) = &mut self.agents else { return Ok(Came::Failed("it needs a fleet".into())) };
+        let watch = &mut self.watch;
+        let mut told = Ok(());
+        let carried = agents.carry_out(cell, &self.stop, &mut |note| {
+            if told.is_ok() {
+                told = watch(Moment::Note(note));
+            }
+        });
+        told?;
+        match carried {
+            Err(_) if self.stop.is_raised() => Ok(Came::Stopped),
+            Err(why) => Ok(Came::Failed(why)),
+            Ok(Carried { mut run, lease }) => {
+                self.ended(&mut run)?;
+                Ok(Came::Ran(run, None, Some(lease)))
+            }
+        }
+    }
+
+    fn ended(&mut self, run: &mut Run) -> Result<()> {
+        self.bytes = self.bytes.saturating_add(row::payload(run));
+        (self.watch)(Moment::Ended(run))
     }
 
     /// What was measured before, if it need not be measured again.
-    fn recall(&mut self, cell: &Cell<'_>, round: u32) -> Option<Box<Run>> {
+    fn recall(&mut self, cell: &Cell<'_>, round: u32) -> Option<(Box<Run>, Option<Lease>)> {
         let at = self.known.iter().position(|recorded| recorded.is_of(cell, round))?;
-        self.known.swap_remove(at).run
+        let Recorded { run, lease, .. } = self.known.swap_remove(at);
+        Some((run?, lease))
     }
 
     /// Writes down what came of a run. A journal that cannot be written costs no result.
     fn write_down(&mut self, cell: &Cell<'_>, round: u32, came: &Came) -> Result<()> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
-        let (run, error) = match came {
-            Came::Ran(run, error) => (Some(run.clone()), error.clone()),
-            Came::Failed(why) => (None, Some(why.clone())),
+        let (run, error, lease) = match came {
+            Came::Ran(run, error, lease) => (Some(run.clone()), error.clone(), lease.clone()),
+            Came::Failed(why) => (None, Some(why.clone()), None),
             Came::Stopped => return Ok(()),
         };
         let recorded = Recorded {
@@ -224,6 +273,7 @@ impl<'a> Job<'a> {
             round,
             run,
             error,
+            lease,
         };
         match journal.write(&recorded) {
             Some(error) => (self.watch)(Moment::Note(format!(

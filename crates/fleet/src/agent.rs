@@ -12,7 +12,7 @@ mod work;
 
 pub use command::{Answer, Command};
 pub use permit::Permit;
-pub use threads::{Threads, Work};
+pub use threads::{Measured, Start, Threads, Work};
 
 use crate::broker::{Broker, Bucket, Consumer, Expected, Log, Mailbox};
 use crate::clock::Clock;
@@ -184,7 +184,7 @@ impl<'a> Agent<'a> {
     fn due(&self) -> MonoTime {
         let now = self.clock.mono();
         let work = self.active.iter().map(Active::due);
-        let prepared = self.prepared.iter().map(Prepared::due);
+        let prepared = self.prepared.iter().map(|prepared| prepared.due(now));
         let fixed = [self.report_at, now + LONGEST_REST];
         let deliver = (!self.spool.pending().is_empty()).then_some(self.deliver_at);
         fixed.into_iter().chain(work).chain(prepared).chain(deliver).min().unwrap_or(now)
@@ -199,8 +199,9 @@ impl<'a> Agent<'a> {
         self.report_at = now + REPORT_EVERY;
         let mut inventory = self.options.inventory.clone();
         inventory["clock"] = Value::from(self.clock.wall().0);
-        inventory["runs"] =
-            Value::from(self.active.iter().map(|active| active.job.run.clone()).collect::<Vec<_>>());
+        let runs =
+            self.active.iter().map(|active| &active.job).chain(self.prepared.iter().map(|one| &one.job));
+        inventory["runs"] = Value::from(runs.map(|job| job.run.clone()).collect::<Vec<_>>());
         let text = inventory.to_string();
         let name = &self.options.name;
         self.broker

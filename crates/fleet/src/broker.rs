@@ -102,6 +102,8 @@ pub enum Appended {
 /// A message of a log, to be confirmed with [`Broker::done`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
+    /// What it was appended with: an outcome's agent, which the server holds to that agent's key.
+    pub subject: String,
     /// Its bytes.
     pub data: Vec<u8>,
     /// How often it was delivered, this time included.

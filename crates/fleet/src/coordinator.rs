@@ -7,13 +7,14 @@ use crate::agent::{Command, SINK};
 use crate::broker::{Broker, Bucket, Consumer, Log, Mailbox};
 use crate::clock::Clock;
 use crate::error::{FleetError, Result};
-use crate::job::{End, Outcome};
+use crate::group::{self, Started};
+use crate::job::{AgentJob, End, Outcome};
 use crate::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
 use crate::ledger::{Ledger, LedgerRow, RunState};
 use crate::mesh::{MeshPlan, PlannedRun, span_of};
-use model::time::MonoTime;
+use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Where outcomes stay. What it has stored it never forgets, and storing the same run again changes nothing.
 pub trait Sink {
@@ -25,6 +26,20 @@ pub trait Sink {
     /// # Errors
     /// Why not; it is tried again.
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String>;
+
+    /// Whether it awaits the outcome of a run beside those of the plan at work. What nobody here awaits is left for the
+    /// coordinator whose run it is.
+    fn awaits(&self, _run: &str) -> bool {
+        false
+    }
+
+    /// Notes that a mesh begins that was due then; when this returns, it is safe.
+    ///
+    /// # Errors
+    /// Why not.
+    fn begins(&mut self, _due: WallTime) -> std::result::Result<(), String> {
+        Ok(())
+    }
 
     /// Notes that nothing came of a run. Its outcome may still come.
     ///
@@ -46,6 +61,11 @@ pub struct Coordinator<'a> {
     leadership: Leadership,
     questions: Box<dyn Mailbox>,
     outcomes: Option<Box<dyn Consumer>>,
+    /// Whose each run of the plan is.
+    owners: HashMap<String, String>,
+    /// Groups that are to start, and when that is tried again.
+    waiting: Vec<(MonoTime, Vec<PlannedRun>)>,
+    started: BTreeMap<String, Started>,
     look_at: MonoTime,
     failure: Option<String>,
 }
@@ -67,7 +87,10 @@ impl<'a> Coordinator<'a> {
         plan: MeshPlan,
         sink: &'a mut dyn Sink,
     ) -> Result<Coordinator<'a>> {
+        let all = plan.rounds.iter().flatten().chain(&plan.background);
+        let owners = all.map(|run| (run.job.run.clone(), run.agent.clone())).collect();
         Ok(Coordinator {
+            owners,
             name: name.into(),
             broker,
             clock,
@@ -78,6 +101,8 @@ impl<'a> Coordinator<'a> {
             leadership: Leadership::Standby { again_at: MonoTime::ZERO, attempts: 0 },
             questions: broker.subscribe(SINK)?,
             outcomes: None,
+            waiting: Vec::new(),
+            started: BTreeMap::new(),
             look_at: MonoTime::ZERO,
             failure: None,
         })
@@ -120,6 +145,18 @@ impl<'a> Coordinator<'a> {
         &self.ledger
     }
 
+    /// How a group was started, by its name; `None`: it was not, or by another coordinator.
+    #[must_use]
+    pub fn started(&self, group: &str) -> Option<&Started> {
+        self.started.get(group)
+    }
+
+    /// Adds a round behind the others.
+    pub fn add(&mut self, round: Vec<PlannedRun>) {
+        self.owners.extend(round.iter().map(|run| (run.job.run.clone(), run.agent.clone())));
+        self.plan.rounds.push(round);
+    }
+
     /// Whether it is the one at work.
     #[must_use]
     pub fn is_leading(&self) -> bool {
@@ -157,6 +194,7 @@ impl<'a> Coordinator<'a> {
         self.take_outcomes(Nanos::ZERO)?;
         self.sweep()?;
         self.hand_out()?;
+        self.start_groups()?;
         self.look()
     }
 
@@ -171,6 +209,7 @@ impl<'a> Coordinator<'a> {
                     self.leadership = Leadership::Standby { again_at: clock(), attempts: 0 };
                     // Another one may be at work: what was handed out is found again in the sink.
                     (self.ledger, self.handed_out) = (Ledger::default(), 0);
+                    self.waiting.clear();
                     return Ok(false);
                 }
                 Ok(true)
@@ -220,6 +259,15 @@ impl<'a> Coordinator<'a> {
             wait = Nanos::ZERO;
             // What cannot be read is no outcome, and nobody can store it.
             if let Ok(outcome) = serde_json::from_slice::<Outcome>(&delivery.data) {
+                match self.whose(&outcome, &delivery.subject) {
+                    Whose::Ours => {}
+                    Whose::Another => continue,
+                    Whose::Forged(why) => {
+                        self.failure = Some(why);
+                        self.broker.done(&delivery)?;
+                        continue;
+                    }
+                }
                 if !self.sink.has(&outcome.run)
                     && let Err(why) = self.sink.store(&outcome)
                 {
@@ -231,6 +279,19 @@ impl<'a> Coordinator<'a> {
             }
             self.broker.done(&delivery)?;
         }
+    }
+
+    /// The server lets an agent append as itself alone, so that its outcomes are about its own runs or forged.
+    fn whose(&self, outcome: &Outcome, subject: &str) -> Whose {
+        let owner = self.owners.get(&outcome.run).map(String::as_str);
+        if outcome.agent != subject || owner.is_some_and(|owner| owner != subject) {
+            let owner = owner.unwrap_or(&outcome.agent);
+            return Whose::Forged(format!(
+                "agent {subject} sent an outcome of agent {owner} ({}); it is not taken",
+                outcome.title
+            ));
+        }
+        if owner.is_some() || self.sink.awaits(&outcome.run) { Whose::Ours } else { Whose::Another }
     }
 
     fn sweep(&mut self) -> Result<()> {
@@ -268,9 +329,14 @@ impl<'a> Coordinator<'a> {
 
     fn hand_out_runs(&mut self, runs: &[PlannedRun]) -> Result<()> {
         let within = span_of(runs).saturating_add(self.plan.grace);
+        let mut groups: BTreeMap<&str, Vec<PlannedRun>> = BTreeMap::new();
         for run in runs {
             self.hand_out_run(run, within)?;
+            if !run.job.group.is_empty() {
+                groups.entry(&run.job.group).or_default().push(run.clone());
+            }
         }
+        self.waiting.extend(groups.into_values().map(|runs| (MonoTime::ZERO, runs)));
         let agents: BTreeSet<&String> = runs.iter().map(|run| &run.agent).collect();
         let look = serde_json::to_vec(&Command::Look).unwrap_or_default();
         agents.into_iter().try_for_each(|agent| self.broker.publish(&format!("pm.cmd.{agent}"), &look))
@@ -286,9 +352,41 @@ impl<'a> Coordinator<'a> {
             self.ledger.end(&job.run, RunState::Done);
             return Ok(());
         }
+        if !job.group.is_empty() {
+            return Ok(());
+        }
         let text = serde_json::to_vec(&job).unwrap_or_default();
         // After a restart it may be there already; a run is one message.
         self.broker.append(Log::Jobs, &run.agent, &job.run, &text).map(|_| ())
+    }
+
+    /// Starts groups whose agents are ready. What one of them lacks is tried again, until the runs are missed.
+    fn start_groups(&mut self) -> Result<()> {
+        let now = self.clock.mono();
+        for (again_at, runs) in std::mem::take(&mut self.waiting) {
+            let open: Vec<(String, AgentJob)> = runs
+                .iter()
+                .filter(|run| self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final()))
+                .map(|run| (run.agent.clone(), run.job.clone()))
+                .collect();
+            let Some((_, first)) = open.first() else { continue };
+            if now < again_at {
+                self.waiting.push((again_at, runs));
+                continue;
+            }
+            match group::start(self.broker, self.clock, &open, LEAD) {
+                Ok(started) => {
+                    self.started.insert(first.group.clone(), started);
+                    open.iter().for_each(|(agent, job)| self.ledger.running(&job.run, agent));
+                }
+                Err(error) if error.is_transient() || matches!(error, FleetError::Refused { .. }) => {
+                    open.iter().for_each(|(_, job)| self.ledger.note(&job.run, &error.to_string()));
+                    self.waiting.push((now + TRY_TO_START_EVERY, runs));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Notes which agents are not there, and which runs they work on, so that a missed run has its reason.
@@ -324,6 +422,13 @@ impl<'a> Coordinator<'a> {
     }
 }
 
+/// Whose run an outcome is of.
+enum Whose {
+    Ours,
+    Another,
+    Forged(String),
+}
+
 /// The runs that an agent reports to work on.
 fn runs_of(report: &[u8]) -> Vec<String> {
     let report: serde_json::Value = serde_json::from_slice(report).unwrap_or_default();
@@ -338,6 +443,9 @@ fn state_of(outcome: &Outcome) -> RunState {
     }
 }
 
+/// From when all are ready to the common start: the message travels, and connections are opened.
+const LEAD: Nanos = Nanos::from_secs(2);
+const TRY_TO_START_EVERY: Nanos = Nanos::from_secs(1);
 const STEP_EVERY: Nanos = Nanos::from_millis(250);
 const TRY_TO_LEAD_EVERY: Nanos = Nanos::from_secs(2);
 const LEADERSHIP: Nanos = Nanos::from_secs(15);

@@ -89,13 +89,12 @@ impl MeshPlan {
             None => colour(sites.len(), &tournament(sites.len()).concat(), &shared),
             Some(pairs) => colour(sites.len(), pairs, &shared),
         };
-        let mut plan = MeshPlan { grace: Nanos::from_secs(60), ..MeshPlan::default() };
+        let mut plan = MeshPlan { grace: GRACE, ..MeshPlan::default() };
         for round in rounds {
             let mut weighty = Vec::new();
             for pair in round {
                 let (a, b) = (&sites[pair.a], &sites[pair.b]);
-                let crossed = crossings.iter().zip(&shared).filter(|(_, link)| link.pairs.contains(&pair));
-                let links: Vec<Resource> = crossed.map(|(crossing, _)| crossing.link.clone()).collect();
+                let links = links_of(pair, crossings, &shared);
                 for request in runs(a, b) {
                     let run = planned(mesh, (a, b), &links, request);
                     let is_light = matches!(run.job.class, Class::Background | Class::BackgroundMulti);
@@ -105,6 +104,26 @@ impl MeshPlan {
             plan.rounds.push(weighty);
         }
         plan
+    }
+
+    /// Plans runs of pairs that all start at the same time, as one round and one group.
+    #[must_use]
+    pub fn together(
+        mesh: &str,
+        sites: &[Site],
+        crossings: &[Crossing],
+        runs: Vec<(Pair, RunRequest)>,
+    ) -> MeshPlan {
+        let group = run_name(&[mesh, "together"]);
+        let shared: Vec<SharedLink> = crossings.iter().map(|crossing| shared_link(sites, crossing)).collect();
+        let grouped = |(pair, request): (Pair, RunRequest)| {
+            let links = links_of(pair, crossings, &shared);
+            let mut run = planned(mesh, (&sites[pair.a], &sites[pair.b]), &links, request);
+            run.job.group.clone_from(&group);
+            run
+        };
+        let round = runs.into_iter().map(grouped).collect();
+        MeshPlan { rounds: vec![round], grace: GRACE, ..MeshPlan::default() }
     }
 
     /// How long the rounds take: in each, the agent with the most to do.
@@ -130,6 +149,12 @@ pub(crate) fn span_of(round: &[PlannedRun]) -> Nanos {
     spans.into_values().max().unwrap_or(Nanos::ZERO)
 }
 
+/// The shared links that a pair crosses.
+fn links_of(pair: Pair, crossings: &[Crossing], shared: &[SharedLink]) -> Vec<Resource> {
+    let crossed = crossings.iter().zip(shared).filter(|(_, link)| link.pairs.contains(&pair));
+    crossed.map(|(crossing, _)| crossing.link.clone()).collect()
+}
+
 fn shared_link(sites: &[Site], crossing: &Crossing) -> SharedLink {
     let number = |agent: &str| sites.iter().position(|site| site.agent == agent);
     let pairs = crossing.pairs.iter().filter_map(|(a, b)| Pair::new(number(a)?, number(b)?));
@@ -150,6 +175,9 @@ fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunR
     };
     PlannedRun { agent: request.agent, job }
 }
+
+/// How much longer than planned a round may take.
+const GRACE: Nanos = Nanos::from_secs(60);
 
 #[cfg(test)]
 mod tests {

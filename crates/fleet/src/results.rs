@@ -5,9 +5,11 @@ use crate::error::{FleetError, Result};
 use crate::job::Outcome;
 use crate::ledger::LedgerRow;
 use crate::line_file::{self, LineFile};
+use model::time::WallTime;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The file, open for writing. Two programs cannot have the same one open.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct Results {
     pub outcomes: BTreeMap<String, Outcome>,
     /// Runs of which nothing came.
     pub missed: BTreeMap<String, LedgerRow>,
+    /// When meshes were due that began.
+    pub begun: BTreeSet<WallTime>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -31,6 +35,7 @@ pub struct Results {
 enum Line {
     Outcome(Box<Outcome>),
     Missed { run: String, row: Box<LedgerRow> },
+    Begins { due: WallTime },
 }
 
 impl ResultFile {
@@ -63,12 +68,60 @@ impl Sink for ResultFile {
         Ok(())
     }
 
+    fn awaits(&self, run: &str) -> bool {
+        self.missed.contains(run)
+    }
+
+    fn begins(&mut self, due: WallTime) -> std::result::Result<(), String> {
+        self.write(&Line::Begins { due })
+    }
+
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
         if self.missed.contains(run) {
             return Ok(());
         }
         self.write(&Line::Missed { run: run.to_owned(), row: Box::new(row.clone()) })?;
         self.missed.insert(run.to_owned());
+        Ok(())
+    }
+}
+
+/// A sink in memory. Clones are the same one, so that what it holds can be read while a coordinator writes it.
+#[derive(Clone, Debug, Default)]
+pub struct InMemory(Arc<Mutex<Results>>);
+
+impl InMemory {
+    /// The outcome of a run, if there is one.
+    #[must_use]
+    pub fn outcome(&self, run: &str) -> Option<Outcome> {
+        self.results().outcomes.get(run).cloned()
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn all(&self) -> Results {
+        self.results().clone()
+    }
+
+    fn results(&self) -> MutexGuard<'_, Results> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for InMemory {
+    fn has(&self, run: &str) -> bool {
+        self.results().outcomes.contains_key(run)
+    }
+
+    fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
+        let mut results = self.results();
+        results.missed.remove(&outcome.run);
+        results.outcomes.entry(outcome.run.clone()).or_insert_with(|| outcome.clone());
+        Ok(())
+    }
+
+    fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
+        self.results().missed.insert(run.to_owned(), row.clone());
         Ok(())
     }
 }
@@ -99,6 +152,9 @@ impl Results {
                     results.missed.insert(run, *row);
                 }
                 Line::Missed { .. } => {}
+                Line::Begins { due } => {
+                    results.begun.insert(due);
+                }
             }
         }
         results
@@ -110,7 +166,6 @@ mod tests {
     use super::*;
     use crate::job::End;
     use crate::ledger::RunState;
-    use model::time::WallTime;
     use std::fs::OpenOptions;
     use std::io::Write;
 

@@ -135,6 +135,16 @@ impl Nic {
         Self::describe(&mut network, link)
     }
 
+    /// Every interface of the calling thread's namespace. One that vanishes meanwhile is left out.
+    ///
+    /// # Errors
+    /// The kernel lists none.
+    pub fn all() -> Result<Vec<Self>> {
+        let mut network = Network::open()?;
+        let links = network.links()?;
+        Ok(links.into_iter().filter_map(|link| Self::describe(&mut network, link).ok()).collect())
+    }
+
     /// The interface of this name in the calling thread's namespace.
     ///
     /// # Errors

@@ -1,12 +1,13 @@
 //! What is reported of the paths of a mesh: a change that more than one run confirms, once.
 
+use crate::matrix::split;
 use alert::metrics::PathState;
 use alert::reach::{Attempt, Reach, change};
 use alert::{Alert, Word};
 use fleet::job::{End, run_name};
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::Results;
-use model::mesh::{CellState, MeshCell, MeshReport, ends};
+use model::mesh::{CellState, MeshCell, MeshReport};
 use model::stats::compare::Rules;
 use model::time::WallTime;
 use report::format::trend::Trends;
@@ -59,8 +60,7 @@ impl Judge {
         let mut again = Vec::new();
         for run in runs {
             let Some(outcome) = results.outcomes.get(&run.job.run) else { continue };
-            let Some((kind, target)) = run.job.title.split_once(' ').filter(|(_, path)| ends(path).is_some())
-            else {
+            let Some((kind, target)) = split(&run.job.title) else {
                 continue;
             };
             let is_suspicious = match &outcome.end {

@@ -1,10 +1,6 @@
 //! One job of a mesh: what an agent is asked to measure, as a request to the engine, and what it sends back.
 
-use engine::error::{Result, fault};
-use engine::host::interrupt::Interrupt;
-use engine::request::{FarEnd, Host, Latency, Path, Request, Throughput, resolve};
-use engine::run::{self, Options};
-use engine::session::connect::Security;
+use engine::request::{FarEnd, Latency, Path, Request, Throughput};
 use model::mesh::path;
 use model::plan::{Directions, End};
 use model::run::Run;
@@ -43,7 +39,37 @@ pub enum MeshTest {
     Mtu,
 }
 
-/// What an agent sends back: what was asked, and the document of the run.
+/// A run of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanJob {
+    /// The plan, which has this run alone.
+    pub plan: String,
+    /// Length of a test that ends by time, in place of the plan's.
+    pub time: Option<Nanos>,
+    /// It ends at another agent, which asks for the token of the mesh.
+    pub to_agent: bool,
+}
+
+/// Either.
+pub(crate) enum Asked {
+    Mesh(MeshJob),
+    Plan(PlanJob),
+}
+
+impl Asked {
+    /// Reads the body of a job.
+    pub(crate) fn read(body: &str) -> std::result::Result<Asked, String> {
+        let unknown = |error: serde_json::Error| format!("this version does not know the job: {error}");
+        let value: serde_json::Value = serde_json::from_str(body).map_err(unknown)?;
+        match value.get("plan") {
+            Some(_) => serde_json::from_value(value).map(Asked::Plan).map_err(unknown),
+            None => serde_json::from_value(value).map(Asked::Mesh).map_err(unknown),
+        }
+    }
+}
+
+/// What an agent sends back of a mesh's job: what was asked, and the document of the run. Of a plan's it is the document alone.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct JobResult {
     /// What was asked.
@@ -107,19 +133,8 @@ impl MeshJob {
         }
     }
 
-    /// Measures, until the end or until `stop`; the document of the run.
-    ///
-    /// # Errors
-    /// The far end cannot be reached, or refuses.
-    pub fn carry_out(&self, stop: Interrupt, security: Security) -> Result<Run> {
-        let plan = resolve(&self.request(), &Host::here())?;
-        let options = Options { stop, security, drop_intervals: true, ..Options::default() };
-        let ended = run::run(&plan, &options, &mut |_| {})?;
-        let run = ended.run().cloned();
-        ended.error.map_or_else(|| run.ok_or_else(|| fault("a job of a mesh measured no path")), Err)
-    }
-
-    fn request(&self) -> Request {
+    /// What is asked of the engine. `interval`: between samples; zero: none.
+    pub(crate) fn request(&self, interval: Nanos) -> Request {
         let mut far = FarEnd::named(&self.host);
         far.port = Some(self.port);
         match self.test {
@@ -128,7 +143,7 @@ impl MeshJob {
                 Request::Throughput(Box::new(Throughput {
                     directions,
                     end: End::Time(self.time),
-                    interval: Nanos::ZERO,
+                    interval,
                     ..Throughput::to(far)
                 }))
             }

@@ -1,6 +1,7 @@
 //! Outcomes of a mesh as runs of a store, each once, so that histories, trends and comparisons have them.
 
 use crate::job::JobResult;
+use crate::matrix;
 use fleet::coordinator::Sink;
 use fleet::job::{End, Outcome};
 use fleet::ledger::LedgerRow;
@@ -8,7 +9,6 @@ use fleet::results::ResultFile;
 use insight::run_of_failure;
 use model::finding::Status;
 use model::history::{Measured, Origin};
-use model::mesh::ends;
 use model::run::Run;
 use model::time::WallTime;
 use report::expect::headlines;
@@ -40,6 +40,14 @@ impl Sink for KeptResults {
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
         keep(&self.store, outcome, &self.label).map_err(|error| error.to_string())?;
         self.file.store(outcome)
+    }
+
+    fn awaits(&self, run: &str) -> bool {
+        self.file.awaits(run)
+    }
+
+    fn begins(&mut self, due: WallTime) -> std::result::Result<(), String> {
+        self.file.begins(due)
     }
 
     /// A row without a result, which a late one fills.
@@ -93,7 +101,7 @@ fn begun(run: &str, title: &str, started: WallTime, label: &str) -> Begun {
 
 /// The test and the path of a run's title.
 fn split(title: &str) -> (&str, &str) {
-    title.split_once(' ').filter(|(_, path)| ends(path).is_some()).unwrap_or(("mesh", title))
+    matrix::split(title).unwrap_or(("mesh", title))
 }
 
 #[cfg(test)]

@@ -2,16 +2,31 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`job`] | what an agent is asked to measure, carried out by the engine |
+//! | [`job`] | what an agent is asked to measure |
+//! | [`rounds`] | which runs a mesh has: all pairs in rounds, some, or some at the same time |
+//! | [`work`] | a job carried out by the agent that has it |
+//! | [`errand`] | runs of a plan that agents carry out |
+//! | [`together`] | pairs that started at the same time, as one run |
+//! | [`timetable`] | a mesh that is measured again and again, and what was missed |
+//! | [`inventory`], [`roster`] | what agents report of themselves, and all of them as a document |
+//! | [`runs`] | every run of a mesh as a document |
 //! | [`matrix`] | outcomes as the document of a mesh |
 //! | `keep` | outcomes as runs of a store |
 //! | `alerts` | what is measured again, and what is reported of it |
 
 #[cfg(feature = "store")]
 pub mod alerts;
+pub mod errand;
+pub mod inventory;
 pub mod job;
 #[cfg(feature = "store")]
 pub mod keep;
 pub mod matrix;
 #[cfg(test)]
 mod outcomes;
+pub mod roster;
+pub mod rounds;
+pub mod runs;
+pub mod timetable;
+pub mod together;
+pub mod work;

@@ -16,7 +16,12 @@ use std::collections::HashSet;
 #[must_use]
 pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> MeshReport {
     let ended = results.outcomes.values().flat_map(cells_of_outcome);
-    let missed = results.missed.iter().flat_map(|(run, row)| {
+    let is_path = |title: &str| split(title).is_some();
+    let mut notes = notes;
+    for row in results.missed.values().filter(|row| !is_path(&row.title)) {
+        notes.push(format!("missed: {}: {}", row.title, row.state.reason().unwrap_or("no reason is known")));
+    }
+    let missed = results.missed.iter().filter(|(_, row)| is_path(&row.title)).flat_map(|(run, row)| {
         let reason = row.state.reason().unwrap_or("no reason is known");
         let cells = not_done(&row.title, CellState::Missed, reason);
         cells.into_iter().map(|cell| MeshCell { run: run.clone(), ..cell })
@@ -108,10 +113,14 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
     }
 }
 
+/// The test and the path of a run's title; absent: it is the title of none.
+pub(crate) fn split(title: &str) -> Option<(&str, &str)> {
+    title.split_once(' ').filter(|(_, path)| ends(path).is_some())
+}
+
 /// The cells of a run without a result. Its title is all that is known of it.
 fn not_done(title: &str, state: CellState, reason: &str) -> Vec<MeshCell> {
-    let (test, path_of_run) =
-        title.split_once(' ').filter(|(_, rest)| ends(rest).is_some()).unwrap_or(("", title));
+    let (test, path_of_run) = split(title).unwrap_or(("", title));
     let (from, to) = ends(path_of_run).unwrap_or((path_of_run, "?"));
     let cell = |from: &str, to: &str| MeshCell {
         from: from.to_owned(),

@@ -125,6 +125,12 @@ pub struct RowRun {
     /// Why it failed or was cut short; its figures do not count then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The agent that measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The fencing token of the lease under which it was measured: of two runs on one resource the later one has the higher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_token: Option<u64>,
 }
 
 /// A figure over the runs of a row.

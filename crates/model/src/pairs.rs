@@ -1,5 +1,6 @@
 //! Several pairs of client and server that ran at once, on purpose, as one measurement.
 
+use crate::time::WallTime;
 use crate::units::{BitRate, Nanos, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,48 @@ pub struct Pairs {
     /// Why no more were tried, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// How pairs of several hosts were started at the same time; absent: all are of this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common_start: Option<CommonStart>,
+}
+
+/// A start at the same time on several hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommonStart {
+    /// When all were to begin, clock of the coordinator.
+    pub at: WallTime,
+    /// From the first pair's first data to the last one's.
+    #[serde(rename = "skew_ns")]
+    pub skew: Nanos,
+    /// How wrong that may be: the two largest errors of the clocks' offsets.
+    #[serde(rename = "skew_error_ns")]
+    pub skew_error: Nanos,
+    /// The time in which all ran, as a share of the longest pair.
+    pub overlap_share: f64,
+    /// Every pair that was asked for.
+    pub members: Vec<Member>,
+    /// Why the sum must not be trusted; absent: it can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
+}
+
+/// A pair of two hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Member {
+    /// Who sends.
+    pub from: String,
+    /// Who receives.
+    pub to: String,
+    /// Which of them measured.
+    pub agent: String,
+    /// Its run, among the tests; absent: it has no result.
+    pub run: Option<String>,
+    /// The fencing token of its lease; 0: it held none.
+    pub lease_token: u64,
+    /// How far the agent's clock is ahead of the coordinator's, in nanoseconds.
+    pub clock_ahead_ns: i64,
+    /// How wrong that may be.
+    pub clock_error_ns: Nanos,
 }
 
 /// A pair that did not do its part.

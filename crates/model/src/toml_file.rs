@@ -5,7 +5,7 @@ mod fault;
 mod read;
 
 pub use fault::{Fault, Faults, FileError, suggest};
-pub use read::{Table, Value};
+pub use read::{Table, Value, quoted};
 
 use std::cell::RefCell;
 use toml::Spanned;

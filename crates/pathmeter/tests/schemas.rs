@@ -3,6 +3,8 @@
 use insight::{analysis::Analysis, run_of_events};
 #[cfg(feature = "lab")]
 use lab_run::catalogue::{Row, TopologyDocument};
+use mesh::roster::Roster;
+use mesh::runs::RunList;
 use model::doctor::Check;
 use model::dut::{BenchmarkPlan, DutReport};
 use model::experiment::{Experiment, Outline};
@@ -41,6 +43,8 @@ fn published_schemas_are_those_of_the_code() {
         ("lab-list", schema_for!(Vec<Row>)),
         #[cfg(feature = "lab")]
         ("lab-show", schema_for!(TopologyDocument<'static>)),
+        ("agents", schema_for!(Roster)),
+        ("mesh-runs", schema_for!(RunList)),
     ];
     for (name, schema) in published {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{name}.json"));

@@ -71,7 +71,10 @@ EXAMPLES
   pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
   pathmeter mesh run --coordinator nats://localhost:4222 --results night.jsonl
+  pathmeter mesh run --coordinator nats://localhost:4222 --together --pair ams:fra --pair lon:fra
+  pathmeter mesh run --coordinator nats://localhost:4222 --schedule '0 3 * * *' --zone Europe/Berlin
   pathmeter mesh show --results night.jsonl             the matrix of a run
+  pathmeter mesh show --results night.jsonl --runs      every run, also those that were missed
   pathmeter mesh run --coordinator nats://localhost:4222 --results tue.jsonl --save
   pathmeter mesh show --saved mesh                      the matrix of the latest kept runs")]
 pub struct MeshArgs {
@@ -131,6 +134,9 @@ pub struct MeshUpArgs {
 pub struct MeshDoctorArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
+    /// Copies of leases, jobs and results that a cluster of servers keeps: 1 or 3 [default: as they are, at first 1]
+    #[arg(long, value_name = "N", value_parser = copies)]
+    pub replicas: Option<usize>,
 }
 
 /// What is measured between each two hosts.
@@ -159,6 +165,35 @@ pub struct MeshRunArgs {
     /// Only these agents. Repeatable
     #[arg(long, value_name = "ID")]
     pub agent: Vec<String>,
+    /// Only these two: A:B, both directions. Repeatable
+    #[arg(long, value_name = "A:B", conflicts_with = "agent")]
+    pub pair: Vec<String>,
+    /// All pairs at the same time, each from A to B, as one measurement: their sum while all ran, and how far apart they began
+    #[arg(long, requires = "pair", conflicts_with_all = ["results", "name"])]
+    pub together: bool,
+    /// Again and again: '@every 6h', '@daily', or five cron fields such as '0 3 * * *'. Every time is expected: one at which
+    /// nothing was measured is a missed run with its reason
+    #[arg(long, value_name = "WHEN", conflicts_with = "together")]
+    pub schedule: Option<String>,
+    /// The time zone of cron fields, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "ZONE", requires = "schedule")]
+    pub zone: Option<String>,
+    /// At most so much later than scheduled, always the same for one name, so that meshes do not begin together
+    /// [default: a tenth of the time between two runs, and at most 5 minutes]
+    #[arg(long, value_name = "TIME", requires = "schedule")]
+    pub splay: Option<Nanos>,
+    /// What must hold of each run, such as 'up.goodput>=1Gbit/s': up is from its first host to its second. Repeatable
+    #[arg(long, value_name = "EXPECTATION")]
+    pub expect: Vec<String>,
+    /// A link that pairs share, and how many of them it takes at once: NAME[=CAPACITY],A:B,C:D. Repeatable
+    #[arg(long, value_name = "LINK")]
+    pub link: Vec<String>,
+    /// The link by which the agents of a site reach all others, likewise: NAME[=CAPACITY],A,B. Repeatable
+    #[arg(long, value_name = "UPLINK")]
+    pub uplink: Vec<String>,
+    /// Copies of leases, jobs and results that a cluster of servers keeps: 1 or 3 [default: as they are, at first 1]
+    #[arg(long, value_name = "N", value_parser = copies)]
+    pub replicas: Option<usize>,
     /// File for the results, as JSON lines; the same command after a crash goes on with what is left
     #[arg(long, value_name = "FILE", default_value = "mesh.jsonl", value_hint = ValueHint::FilePath)]
     pub results: PathBuf,
@@ -184,9 +219,21 @@ pub struct MeshRunArgs {
     pub dry_run: bool,
 }
 
+/// A cluster of servers agrees by majority, of three or of one.
+fn copies(text: &str) -> Result<usize, String> {
+    match text {
+        "1" => Ok(1),
+        "3" => Ok(3),
+        _ => Err("1, or 3 in a cluster of three servers".to_owned()),
+    }
+}
+
 /// Show the agents that are there, or the matrix of a run
 #[derive(Clone, Debug, Args)]
 pub struct MeshShowArgs {
+    /// Every run with its state, also those that were missed, and not the matrix
+    #[arg(long, requires = "results")]
+    pub runs: bool,
     /// File with the results of `mesh run`
     #[cfg_attr(feature = "store", arg(required_unless_present_any = ["coordinator", "saved"]))]
     #[cfg_attr(not(feature = "store"), arg(required_unless_present = "coordinator"))]

@@ -2,9 +2,9 @@
 
 #[cfg(feature = "lab")]
 use super::LabCommand;
-#[cfg(feature = "plan")]
-use super::PlanCommand;
 use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
+#[cfg(feature = "plan")]
+use super::{NamedTarget, PlanCommand};
 use model::units::BitRate;
 
 impl Cli {
@@ -32,6 +32,17 @@ impl Cli {
             },
             _ => None,
         }
+    }
+
+    /// The hosts with names that a plan may use.
+    #[cfg(feature = "plan")]
+    pub fn plan_targets_mut(&mut self) -> Option<&mut Vec<NamedTarget>> {
+        let Command::Plan(args) = &mut self.command else { return None };
+        Some(match &mut args.command {
+            PlanCommand::Check(args) => &mut args.known.targets,
+            PlanCommand::Show(args) => &mut args.plan.known.targets,
+            PlanCommand::Run(args) => &mut args.plan.known.targets,
+        })
     }
 
     /// The store that is written or read.

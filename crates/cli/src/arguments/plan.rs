@@ -1,8 +1,9 @@
 //! The command line of `pathmeter plan`.
 
-use super::KeepArgs;
+use super::{Fingerprint, KeepArgs};
 use clap::{Args, Subcommand, ValueHint};
-use model::units::Nanos;
+use engine::host::host_port::HostPort;
+use model::units::{BitRate, Nanos};
 use std::path::PathBuf;
 
 /// Carry out an experiment from a file: paths, tests, repetitions
@@ -42,6 +43,8 @@ pub struct PlanCheckArgs {
     /// The files
     #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub known: PlanKnownArgs,
 }
 
 /// Show what a plan would do: its paths with their addresses, its runs in their order, time and bytes
@@ -95,4 +98,41 @@ pub struct PlanFileArgs {
     /// Runs of each row, in place of the file's `repetitions`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
+    #[command(flatten)]
+    pub known: PlanKnownArgs,
+}
+
+/// What a plan may name and its file does not hold.
+#[derive(Clone, Debug, Args)]
+pub struct PlanKnownArgs {
+    /// The NATS server of the mesh whose agents measure paths of this plan: nats://HOST:4222, or tls://HOST:4222
+    #[cfg(feature = "fleet")]
+    #[arg(long, value_name = "URL", env = "PATHMETER_COORDINATOR", hide_env = true)]
+    pub coordinator: Option<String>,
+    /// File with the coordinator's key
+    #[cfg(feature = "fleet")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "coordinator")]
+    pub key: Option<PathBuf>,
+    /// Certificate of the authority that signed the server's, PEM
+    #[cfg(feature = "fleet")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "coordinator")]
+    pub ca: Option<PathBuf>,
+    /// The hosts that have names in the configuration.
+    #[arg(skip)]
+    pub targets: Vec<NamedTarget>,
+}
+
+/// A host that has a name in the configuration.
+#[derive(Clone, Debug)]
+pub struct NamedTarget {
+    /// Its name.
+    pub name: String,
+    /// The host.
+    pub host: HostPort,
+    /// The file with the token of its server.
+    pub token_file: Option<PathBuf>,
+    /// The fingerprint of its certificate.
+    pub fingerprint: Option<Fingerprint>,
+    /// Speed of the link to it.
+    pub link: Option<BitRate>,
 }

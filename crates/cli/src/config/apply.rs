@@ -1,7 +1,11 @@
 //! What the configuration changes of a command line.
 
+#[cfg(feature = "plan")]
+use super::Target;
 use super::{Config, Default, meant};
 use crate::arguments::Cli;
+#[cfg(feature = "plan")]
+use crate::arguments::NamedTarget;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
@@ -45,6 +49,10 @@ impl Config {
                 *link = Some(parsed(text, &target.name, "link")?);
             }
         }
+        #[cfg(feature = "plan")]
+        if let Some(targets) = cli.plan_targets_mut() {
+            *targets = self.targets.iter().map(named_target).collect::<Result<_, _>>()?;
+        }
         if let Some(keep) = cli.keep_mut().filter(|keep| self.save && !keep.no_save) {
             keep.save.get_or_insert(None);
         }
@@ -53,6 +61,20 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// A target as plans know it.
+#[cfg(feature = "plan")]
+fn named_target(target: &Target) -> Result<NamedTarget, Failure> {
+    let fingerprint = target.fingerprint.as_ref();
+    let link = target.link.as_ref();
+    Ok(NamedTarget {
+        name: target.name.clone(),
+        host: parsed(&target.host, &target.name, "host")?,
+        token_file: target.token_file.clone(),
+        fingerprint: fingerprint.map(|text| parsed(text, &target.name, "fingerprint")).transpose()?,
+        link: link.map(|text| parsed(text, &target.name, "link")).transpose()?,
+    })
 }
 
 fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(

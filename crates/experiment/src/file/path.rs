@@ -1,17 +1,19 @@
 //! `[paths.NAME]`: from where to where, and how packets leave.
 
+use super::{Known, KnownAgent};
 use crate::plan::{Path, Place};
 use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::request::Origin;
+use engine::session::connect::Security;
 use lab::shipped;
 use lab::topology::{Place as NodePlace, Topology};
 use model::experiment::Sites;
 use model::toml_file::{Table, Value, suggest};
 use std::path::Path as FilePath;
 
-/// Reads one. `base`: the directory of the plan, from which files of topologies are looked for.
-pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath) -> Option<Path> {
+/// Reads one. `known`: what it may name. `base`: the directory of the plan, from which files of topologies are looked for.
+pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath, known: &Known) -> Option<Path> {
     let mut table = value.table()?;
     let family = match table.get("family").and_then(|value| value.number(4, 6)) {
         Some(4) => Family::V4("family = 4"),
@@ -38,7 +40,7 @@ pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath) -> Option<Pat
     let found = match (kinds[0], kinds[1]) {
         (true, true) => value.wrong("`lab` and `agent`: a path begins in one place"),
         (true, false) => in_lab(&mut table, family, base),
-        (false, true) => of_agent(&mut table),
+        (false, true) => of_agent(&mut table, known),
         (false, false) => {
             let to = table.need("to", "to = \"far.example\"").and_then(|value| value.parsed("far.example"));
             to.map(|to| (Place::Here, to))
@@ -50,8 +52,13 @@ pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath) -> Option<Pat
         }
     }
     table.finish();
-    let (place, to) = found?;
-    Some(Path { name: name.to_owned(), place, to, origin, link, sites })
+    let (place, mut to) = found?;
+    let (mut security, mut link) = (Security::default(), link);
+    if let Some(target) = known.targets.get(&to.host).filter(|_| !matches!(place, Place::Lab { .. })) {
+        to = HostPort { host: target.host.host.clone(), port: to.port.or(target.host.port) };
+        (security, link) = (target.security.clone(), link.or(target.link));
+    }
+    Some(Path { name: name.to_owned(), place, to, origin, link, security, sites })
 }
 
 /// Its place in a matrix: both ends, or neither.
@@ -123,17 +130,48 @@ fn topology(value: &Value<'_>, base: &FilePath) -> Option<Topology> {
     shipped::find(&named).or_else(|error| value.wrong(error.to_string()).ok_or(())).ok()
 }
 
-fn of_agent(table: &mut Table<'_>) -> Option<(Place, HostPort)> {
+fn of_agent(table: &mut Table<'_>, known: &Known) -> Option<(Place, HostPort)> {
     let value = table.get("agent")?;
     let (to, to_agent) = (table.get("to"), table.get("to-agent"));
-    let from = value.text()?.to_owned();
+    let from = agent(&value, known).map(|(name, _)| name);
+    let are_known = known.agents.is_some();
     match (to, to_agent) {
-        (Some(to), None) => Some((Place::Agent { from, to: None }, to.parsed("far.example")?)),
-        (None, Some(agent)) => {
-            let agent = agent.text()?.to_owned();
-            let to = HostPort { host: agent.clone(), port: None };
-            Some((Place::Agent { from, to: Some(agent) }, to))
+        (Some(to), None) => {
+            let to = to.parsed("far.example")?;
+            Some((Place::Agent { from: from?, to: None, are_known }, to))
+        }
+        (None, Some(far)) => {
+            let ((name, found), from) = (agent(&far, known)?, from?);
+            if name == from {
+                return far.wrong(format!("`{name}` to itself is no path: name another agent"));
+            }
+            let to = match found {
+                None => HostPort { host: name.clone(), port: None },
+                Some(KnownAgent { address: Some(address) }) => address.clone(),
+                Some(KnownAgent { address: None }) => return far.wrong(unreachable(&name)),
+            };
+            Some((Place::Agent { from, to: Some(name), are_known }, to))
         }
         _ => value.wrong("a path of an agent ends at a host or at another agent: give `to` or `to-agent`"),
     }
+}
+
+/// The name of an agent, which must be there where that is known.
+fn agent<'k>(value: &Value<'_>, known: &'k Known) -> Option<(String, Option<&'k KnownAgent>)> {
+    let name = value.text()?.to_owned();
+    let Some(agents) = &known.agents else { return Some((name, None)) };
+    match agents.get(&name) {
+        Some(agent) => Some((name, Some(agent))),
+        None => value.wrong(format!(
+            "no agent is called `{name}`{}: start it on its host with `pathmeter agent run`",
+            suggest(&name, agents.keys().map(String::as_str))
+        )),
+    }
+}
+
+fn unreachable(name: &str) -> String {
+    format!(
+        "the agent `{name}` serves nobody (--no-listen): begin the path there (agent = \"{name}\") and measure what it \
+         receives with direction = \"down\"; of two such agents neither can be reached"
+    )
 }

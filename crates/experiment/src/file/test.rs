@@ -72,7 +72,7 @@ fn variants<T: Clone>(
     base: T,
     request: fn(T) -> Request,
 ) -> Vec<Variant> {
-    let mut all = vec![(Vec::new(), base)];
+    let mut all = vec![(Vec::new(), String::new(), base)];
     for key in keys {
         let Some(value) = table.get(key.name) else { continue };
         let values = value.list();
@@ -84,20 +84,22 @@ fn variants<T: Clone>(
             value.wrong::<()>(format!("`{}`: give 1 value or more, {MOST} combinations at most", key.name));
             continue;
         }
-        let with = |(settings, base): &(Vec<Setting>, T)| {
+        let with = |(settings, text, base): &(Vec<Setting>, String, T)| {
             let one = |one: &Value<'_>| {
                 let (mut settings, mut asked) = (settings.clone(), base.clone());
                 (key.read)(one, &mut asked);
+                let text = format!("{text}{} = {}\n", key.name, one.literal());
                 if value.is_list() {
                     settings.push(Setting { name: key.name.to_owned(), value: one.written() });
                 }
-                (settings, asked)
+                (settings, text, asked)
             };
             values.iter().map(one).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(with).collect();
     }
-    all.into_iter().map(|(settings, asked)| Variant { settings, request: request(asked) }).collect()
+    let variant = |(settings, text, asked)| Variant { settings, text, request: request(asked) };
+    all.into_iter().map(variant).collect()
 }
 
 /// It is filled in when the path is known.
@@ -205,6 +207,7 @@ const LATENCY: [Key<Latency>; 10] = [
             ("native", LatencyProtocol::Native),
             ("sockperf", LatencyProtocol::Sockperf),
             ("stamp", LatencyProtocol::Stamp),
+            ("twamp", LatencyProtocol::Twamp),
             ("iperf2", LatencyProtocol::Iperf2),
         ])?;
         Some(())

@@ -43,12 +43,12 @@ fn faults(replaced: &[(&str, &str)]) -> String {
         assert!(text.contains(from), "{from}");
         text.replacen(from, to, 1)
     });
-    Plan::parse("p.toml", &text).expect_err(&text).to_string()
+    Plan::parse("p.toml", &text, &Known::default()).expect_err(&text).to_string()
 }
 
 #[test]
 fn a_right_file_is_read() {
-    let plan = Plan::parse("dir/p.toml", RIGHT).unwrap();
+    let plan = Plan::parse("dir/p.toml", RIGHT, &Known::default()).unwrap();
     assert_eq!((plan.name.as_str(), plan.repetitions, plan.labels.len()), ("p", 2, 2));
     assert_eq!(
         (plan.limits.time, plan.limits.bytes),
@@ -62,7 +62,7 @@ fn a_right_file_is_read() {
 
 #[test]
 fn a_list_of_values_is_a_variable_and_paths_take_turns() {
-    let plan = Plan::parse("p.toml", RIGHT).unwrap();
+    let plan = Plan::parse("p.toml", RIGHT, &Known::default()).unwrap();
     let names: Vec<String> = plan.cells().iter().map(|cell| cell.name()).collect();
     assert_eq!(
         names,
@@ -89,7 +89,7 @@ fn a_list_of_values_is_a_variable_and_paths_take_turns() {
 
 #[test]
 fn runs_are_interleaved_unless_blocks_are_asked_for() {
-    let mut plan = Plan::parse("p.toml", RIGHT).unwrap();
+    let mut plan = Plan::parse("p.toml", RIGHT, &Known::default()).unwrap();
     let of =
         |plan: &Plan| plan.steps().iter().map(|Step { round, cell }| (*round, *cell)).collect::<Vec<_>>();
     let turns = of(&plan);
@@ -100,7 +100,8 @@ fn runs_are_interleaved_unless_blocks_are_asked_for() {
 
 #[test]
 fn a_command_line_makes_a_plan_shorter() {
-    let plan = Plan::parse("p.toml", RIGHT).unwrap().with(Some(Nanos::from_millis(100)), Some(1));
+    let plan =
+        Plan::parse("p.toml", RIGHT, &Known::default()).unwrap().with(Some(Nanos::from_millis(100)), Some(1));
     assert_eq!(plan.steps().len(), 8);
     let Request::Latency(pings) = plan.cells()[0].request() else { panic!("the kind of the test") };
     assert_eq!(pings.time, Some(Nanos::from_millis(100)));
@@ -171,20 +172,95 @@ fn every_fault_is_told_at_once() {
 
 #[test]
 fn an_empty_plan_says_what_is_missing() {
-    let told = Plan::parse("p.toml", "title = \"x\"\n[paths]\n").expect_err("nothing to do").to_string();
+    let told = Plan::parse("p.toml", "title = \"x\"\n[paths]\n", &Known::default())
+        .expect_err("nothing to do")
+        .to_string();
     assert!(told.contains("`tests` is missing"), "{told}");
-    let told =
-        Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n").expect_err("nothing").to_string();
+    let told = Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n", &Known::default())
+        .expect_err("nothing")
+        .to_string();
     assert!(told.contains("there is no path") && told.contains("there is no test"), "{told}");
 }
 
 #[test]
 fn a_path_of_an_agent_is_refused_by_its_name() {
     let text = RIGHT.replacen("lab = \"forward\"", "agent = \"ams\"\nto-agent = \"fra\"", 1);
-    let plan = Plan::parse("p.toml", &text).unwrap();
+    let plan = Plan::parse("p.toml", &text, &Known::default()).unwrap();
     let refused = plan.paths[1].refused().expect("there is no fleet");
     assert!(refused.starts_with("needs a fleet: agent `ams` to agent `fra`"), "{refused}");
     assert_eq!(plan.paths[0].refused(), None);
+}
+
+fn known(agents: &[(&str, Option<&str>)]) -> Known {
+    let agent = |(name, address): &(&str, Option<&str>)| {
+        let address = address.map(|address| address.parse().expect("an address"));
+        ((*name).to_owned(), KnownAgent { address })
+    };
+    Known { agents: Some(agents.iter().map(agent).collect()), ..Known::default() }
+}
+
+/// Those that a coordinator knows are held against the plan, each fault with its place.
+#[test]
+fn paths_of_agents_are_held_against_those_that_are_there() {
+    let known = known(&[("ams", Some("192.0.2.7:5310")), ("fra", None)]);
+    let with = |words: &str| RIGHT.replacen("lab = \"forward\"", words, 1);
+    let plan = Plan::parse("p.toml", &with("agent = \"fra\"\nto-agent = \"ams\""), &known).unwrap();
+    let to = &plan.paths[1].to;
+    assert_eq!((to.host.as_str(), to.port, plan.paths[1].refused()), ("192.0.2.7", Some(5310), None));
+    for (words, said) in [
+        ("agent = \"amz\"\nto-agent = \"ams\"", "p.toml:14:9: no agent is called `amz`: did you mean `ams`?"),
+        ("agent = \"ams\"\nto-agent = \"lon\"", "p.toml:15:12: no agent is called `lon`"),
+        ("agent = \"ams\"\nto-agent = \"ams\"", "p.toml:15:12: `ams` to itself is no path"),
+        ("agent = \"ams\"\nto-agent = \"fra\"", "p.toml:15:12: the agent `fra` serves nobody"),
+    ] {
+        let told = Plan::parse("p.toml", &with(words), &known).expect_err(words).to_string();
+        assert!(told.contains(said), "{told}");
+    }
+}
+
+/// A cell that an agent carries out is asked of its engine as it would be of this host's.
+#[test]
+fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
+    let text = RIGHT
+        .replace("\"192.0.2.1\"", "\"[2001:db8::1]:5211\"\nlink = \"25G\"\nfamily = 6")
+        .replace("bind = \"127.0.0.1\"", "bind = \"::1\"\ndevice = \"lo\"\nconnect-timeout = \"7s\"");
+    let plan = Plan::parse("p.toml", &text, &Known::default()).unwrap();
+    for cell in plan.cells() {
+        let asked = crate::request_of_plan(&cell.as_plan(), None).unwrap();
+        assert_eq!(format!("{asked:?}"), format!("{:?}", cell.request()), "{}", cell.as_plan());
+    }
+    let short = crate::request_of_plan(&plan.cells()[0].as_plan(), Some(Nanos::from_secs(1))).unwrap();
+    let Request::Latency(short) = short else { panic!("the kind of the test") };
+    assert_eq!(short.time, Some(Nanos::from_secs(1)));
+    for (text, said) in [
+        (RIGHT, "a job is one run"),
+        (
+            "title = \"x\"\n[paths.a]\nlab = \"forward\"\n[[tests]]\ntest = \"mtu\"\n",
+            "begins at the host of the agent",
+        ),
+        (
+            "title = \"x\"\n[paths.a]\nto = \"h\"\n[[tests]]\ntest = \"transfer\"\nurl = \"http://h/\"\nmtu = 1400\n",
+            "sets an interface's MTU",
+        ),
+    ] {
+        let refused = crate::request_of_plan(text, None).expect_err(text);
+        assert!(refused.contains(said), "{refused}");
+    }
+}
+
+/// A name of the configuration stands for its host, link and identity.
+#[test]
+fn a_target_of_the_configuration_is_a_far_end() {
+    let target = Target {
+        host: "192.0.2.9:5300".parse().unwrap(),
+        security: engine::session::connect::Security { token: None, fingerprint: Some([7; 32]) },
+        link: Some(model::units::BitRate(10_000_000_000)),
+    };
+    let known = Known { targets: [("far".to_owned(), target)].into(), ..Known::default() };
+    let plan = Plan::parse("p.toml", &RIGHT.replace("\"192.0.2.1\"", "\"far\""), &known).unwrap();
+    let path = &plan.paths[0];
+    assert_eq!((path.to.host.as_str(), path.to.port), ("192.0.2.9", Some(5300)));
+    assert!(path.security.fingerprint == Some([7; 32]) && path.link.is_some());
 }
 
 /// The page has a row for each key of each kind.
@@ -209,7 +285,7 @@ fn every_example_is_read() {
     for file in std::fs::read_dir(examples).unwrap().flatten().map(|entry| entry.path()) {
         // Topologies stand beside the plans that use them.
         if std::fs::read_to_string(&file).unwrap().contains("[[tests]]") {
-            Plan::read(&file).unwrap_or_else(|error| panic!("{error}"));
+            Plan::read(&file, &Known::default()).unwrap_or_else(|error| panic!("{error}"));
             read += 1;
         }
     }

@@ -1,5 +1,6 @@
 //! A row while its runs come in.
 
+use crate::agents::Lease;
 use crate::compare::{findings, merged};
 use crate::plan::Cell;
 use engine::error::{Error, sentence};
@@ -30,8 +31,8 @@ pub(super) struct Gathered<'a> {
 /// What came of a run.
 #[derive(Debug)]
 pub(super) enum Came {
-    /// A result, and why it was cut short.
-    Ran(Box<Run>, Option<String>),
+    /// A result, why it was cut short, and the agent's lease.
+    Ran(Box<Run>, Option<String>, Option<Lease>),
     /// Nothing, and why.
     Failed(String),
     /// The user stopped it.
@@ -59,7 +60,7 @@ impl<'a> Gathered<'a> {
     /// Takes a run.
     pub(super) fn take(&mut self, round: u32, came: Came) {
         match came {
-            Came::Ran(run, error) => {
+            Came::Ran(run, error, lease) => {
                 self.failed = 0;
                 if error.is_none() && run.verdict.status != Status::Void {
                     let round_trips = sample(Measured::Run(&run)).histograms;
@@ -67,7 +68,7 @@ impl<'a> Gathered<'a> {
                     let checked = self.expected.iter().map(|expected| expected.check(&run)).collect();
                     self.counted.push((run.findings.clone(), round_trips, checked));
                 }
-                self.runs.push(of_run(round, &run, error));
+                self.runs.push(of_run(round, &run, error, lease));
             }
             Came::Failed(why) => {
                 self.failed += 1;
@@ -144,7 +145,8 @@ impl<'a> Gathered<'a> {
     }
 }
 
-fn of_run(round: u32, run: &Run, error: Option<String>) -> RowRun {
+fn of_run(round: u32, run: &Run, error: Option<String>, lease: Option<Lease>) -> RowRun {
+    let (agent, lease_token) = lease.map(|lease| (lease.agent, lease.token)).unzip();
     RowRun {
         id: run.id.clone(),
         round,
@@ -153,6 +155,8 @@ fn of_run(round: u32, run: &Run, error: Option<String>) -> RowRun {
         verdict: run.verdict.text.clone(),
         figures: headlines(Measured::Run(run)),
         error,
+        agent,
+        lease_token,
     }
 }
 

@@ -60,7 +60,9 @@ impl Agent<'_> {
         if self.spool.has_finished(&job.run) {
             return Ok(Answer::Refused("it has carried this run out already".to_owned()));
         }
-        if self.prepared.iter().any(|prepared| prepared.job.run == job.run) {
+        let now = self.clock.mono();
+        if let Some(prepared) = self.prepared.iter_mut().find(|prepared| prepared.job.run == job.run) {
+            prepared.wait_on(now);
             return Ok(Answer::Ready);
         }
         self.claims += 1;

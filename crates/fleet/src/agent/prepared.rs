@@ -33,11 +33,19 @@ impl Prepared {
         }
     }
 
-    pub(super) fn due(&self) -> MonoTime {
+    pub(super) fn due(&self, now: MonoTime) -> MonoTime {
         match &self.state {
-            State::Ready { lease, until, .. } => lease.renew_at().min(*until),
+            // The start comes apart from commands, for which an agent waits longer.
+            State::Ready { .. } => now + LOOK_FOR_START,
             State::Running(running) => running.due(),
             State::Over => MonoTime::ZERO,
+        }
+    }
+
+    /// It is asked for once more: another agent was not ready.
+    pub(super) fn wait_on(&mut self, now: MonoTime) {
+        if let State::Ready { until, .. } = &mut self.state {
+            *until = now + WAIT_FOR_START;
         }
     }
 
@@ -84,4 +92,5 @@ impl Prepared {
     }
 }
 
+const LOOK_FOR_START: Nanos = Nanos::from_millis(20);
 const WAIT_FOR_START: Nanos = Nanos::from_secs(20);

@@ -8,8 +8,52 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// What carries a job out: it gets the job and the permit that it must watch, and gives the result or why there is none.
-pub type Work = dyn Fn(&AgentJob, &Arc<Permit>) -> std::result::Result<String, String> + Send + Sync;
+/// What carries a job out: the result, or why there is none.
+pub type Work = dyn Fn(&AgentJob, &Start) -> std::result::Result<Measured, String> + Send + Sync;
+
+/// When a job may begin, and until when it may go on.
+pub struct Start {
+    at: Option<WallTime>,
+    permit: Arc<Permit>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What a job measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// The result.
+    pub body: String,
+    /// When data began to flow, and when it ended, wall clock of this host; absent: the time of the whole job.
+    pub span: Option<(WallTime, WallTime)>,
+}
+
+impl Start {
+    /// What it must watch: the job ends soon after this is no longer valid.
+    #[must_use]
+    pub fn permit(&self) -> &Arc<Permit> {
+        &self.permit
+    }
+
+    /// Whether it is one of a group, which start at the same time: it connects at once and calls [`Start::wait`] before it sends.
+    #[must_use]
+    pub fn is_common(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// Waits for the common start, if there is one: sleeps until shortly before, and then spins, as a sleep alone ends 1.5 ms
+    /// late at the median. Returns early when the permit ends.
+    pub fn wait(&self) {
+        let Some(at) = self.at else { return };
+        while self.clock.wall() < at && self.permit.is_valid(self.clock.mono()) {
+            let left = Duration::from_nanos((at - self.clock.wall()).0);
+            match left.checked_sub(SPIN) {
+                // Asked to stop, it must not sleep on.
+                Some(left) => thread::sleep(left.min(Duration::from_millis(100))),
+                None => std::hint::spin_loop(),
+            }
+        }
+    }
+}
 
 /// A [`Runner`] of threads.
 pub struct Threads {
@@ -28,12 +72,13 @@ impl Threads {
 impl Runner for Threads {
     fn start(&self, job: &AgentJob, at: Option<WallTime>, permit: &Arc<Permit>) -> Box<dyn Task> {
         let (work, clock, job) = (Arc::clone(&self.work), Arc::clone(&self.clock), job.clone());
-        let permit = Arc::clone(permit);
+        let start = Start { at, permit: Arc::clone(permit), clock: Arc::clone(&clock) };
         let carry_out = move || {
-            wait_until(at, &*clock, &permit);
-            let started = clock.wall();
-            let result = work(&job, &permit);
-            TaskEnd { started, finished: clock.wall(), result }
+            let begun = clock.wall();
+            let measured = work(&job, &start);
+            let whole = (begun, clock.wall());
+            let (started, finished) = measured.as_ref().map_or(whole, |done| done.span.unwrap_or(whole));
+            TaskEnd { started, finished, result: measured.map(|done| done.body) }
         };
         let begun = self.clock.wall();
         let thread = thread::Builder::new().name("job".to_owned()).spawn(carry_out);
@@ -63,19 +108,6 @@ impl Task for ThreadTask {
                 thread.join().unwrap_or_else(|_| self.failed("internal error: the job's thread panicked")),
             ),
             Err(error) => Some(self.failed(&format!("start a thread: {error}"))),
-        }
-    }
-}
-
-/// Sleeps until shortly before, and then spins: a sleep alone ends 1.5 ms late at the median.
-fn wait_until(at: Option<WallTime>, clock: &dyn Clock, permit: &Permit) {
-    let Some(at) = at else { return };
-    while clock.wall() < at && permit.is_valid(clock.mono()) {
-        let left = Duration::from_nanos((at - clock.wall()).0);
-        match left.checked_sub(SPIN) {
-            // Asked to stop, it must not sleep on.
-            Some(left) => thread::sleep(left.min(Duration::from_millis(100))),
-            None => std::hint::spin_loop(),
         }
     }
 }

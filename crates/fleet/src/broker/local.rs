@@ -353,7 +353,8 @@ impl Consumer for LocalConsumer {
             logged.again = again;
             logged.until = Some(now + again);
             let token = format!("{} {number}", log.word());
-            Some(Delivery { data: logged.data.clone(), attempt: logged.attempt, token })
+            let (subject, data) = (logged.subject.clone(), logged.data.clone());
+            Some(Delivery { subject, data, attempt: logged.attempt, token })
         }))
     }
 }

@@ -63,10 +63,34 @@ impl Nats {
         Ok(())
     }
 
+    /// Has the streams that are there keep so many replicas.
+    ///
+    /// # Errors
+    /// As [`Nats::make_streams`]; one server alone keeps no more than one.
+    pub fn set_replicas(&self, replicas: usize) -> Result<()> {
+        for config in streams::configurations(replicas) {
+            let name = config.name.clone();
+            let subjects = vec![format!("$JS.API.STREAM.UPDATE.{name}")];
+            let attempt = self.attempt("set the replicas of the stream", &name, subjects);
+            let work = async {
+                let set = self.context.update_stream(config).await;
+                set.map(|_| ()).map_err(|error| attempt.server(&error))
+            };
+            self.wait(&attempt, work)?;
+        }
+        Ok(())
+    }
+
     /// The server's version, as it reports it.
     #[must_use]
     pub fn server_version(&self) -> String {
         self.client.server_info().version
+    }
+
+    /// The address from which the server sees this connection come, unless it keeps that to itself.
+    #[must_use]
+    pub fn seen_as(&self) -> Option<std::net::IpAddr> {
+        self.client.server_info().client_ip.parse().ok()
     }
 
     /// Whether the connection is up now.

@@ -3,7 +3,9 @@
 mod world;
 
 use model::units::Nanos;
-use pathmeter_fleet::job::End;
+use pathmeter_fleet::broker::{Broker, Log};
+use pathmeter_fleet::clock::Clock;
+use pathmeter_fleet::job::{End, Outcome};
 use pathmeter_fleet::lease::Class;
 use pathmeter_fleet::ledger::RunState;
 use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
@@ -181,6 +183,42 @@ fn the_second_coordinator_goes_on() {
     processes.run(&mut second, DAY);
     drop(second);
     assert_all_done_once(&world, &plan);
+}
+
+/// An agent that reports another's run is not believed, and what no coordinator here awaits stays for another one.
+#[test]
+fn forged_and_foreign_outcomes_are_not_taken() {
+    let world = World::new(2);
+    let plan = plan(&world, &["up"], 12);
+    let run = plan.rounds[0][0].clone();
+    let liar = if run.agent == "s0" { "s1" } else { "s0" };
+    let outcome = |run: &str, agent: &str| {
+        let (started, finished) = (world.clock.wall(), world.clock.wall());
+        let end = End::Done { body: "forged".into() };
+        let (run, title, agent) = (run.to_owned(), "s0 -> s1".to_owned(), agent.to_owned());
+        serde_json::to_vec(&Outcome { run, title, agent, end, started, finished, token: 1, attempt: 1 })
+            .expect("JSON")
+    };
+    // By its own name, in the name of the run's agent, and about a run of another mesh.
+    let name = run.job.run.as_str();
+    for (id, run, agent) in [("1", name, liar), ("2", name, run.agent.as_str()), ("3", "foreign", liar)] {
+        world.broker.append(Log::Outcomes, liar, id, &outcome(run, agent)).expect("appended");
+    }
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    processes.run(&mut coordinator, DAY);
+    drop(coordinator);
+    assert_all_done_once(&world, &plan);
+    let kept = world.sink.0.lock().expect("whole");
+    assert!(matches!(&kept.outcomes[name].end, End::Done { body } if body.starts_with("result of")));
+    assert!(!kept.outcomes.contains_key("foreign"));
+    world.advance(Nanos::from_secs(3600));
+    let mut left =
+        world.broker.consume(Log::Outcomes, "another", None, Nanos::from_secs(1)).expect("outcomes");
+    let delivery = left.next(Nanos::ZERO).expect("asked").expect("the foreign one");
+    assert!(String::from_utf8_lossy(&delivery.data).contains("foreign") && delivery.subject == liar);
+    assert_eq!(left.next(Nanos::ZERO).expect("asked"), None, "the forged ones are gone");
 }
 
 proptest! {

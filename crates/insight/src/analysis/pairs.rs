@@ -18,7 +18,7 @@ pub fn sum_pairs(asked: u64, runs: &[&Run], broken: Vec<BrokenPair>, link: Optio
     };
     let alone = if runs.len() == 1 { 1.0 } else { 0.0 };
     let overlap_share = together.as_ref().map_or(alone, share);
-    Pairs { asked, together, overlap_share, broken, steps: Vec::new(), stopped: None }
+    Pairs { asked, together, overlap_share, broken, steps: Vec::new(), stopped: None, common_start: None }
 }
 
 /// What a reader must know to judge the sum.

@@ -27,11 +27,20 @@ pub(super) fn of(run: &Run) -> Verdict {
     if run.is_frames() {
         return frames::verdict(run);
     }
+    if let Some(text) = apart(run) {
+        return Verdict { status: Status::Void, text };
+    }
     match (&run.plan, run.tests.is_empty()) {
         (_, false) => of_tests(run),
         (Some(plan), true) => void(run, plan).unwrap_or_else(|| of_test(run)),
         (None, true) => of_probes(run),
     }
+}
+
+/// Why the sum of pairs of several hosts must not be used, if so.
+fn apart(run: &Run) -> Option<String> {
+    let why = run.summary.pairs.as_ref()?.common_start.as_ref()?.void.as_ref()?;
+    Some(format!("The pairs are no one measurement: {why}."))
 }
 
 /// Why the figures of a test must not be used, if so.

@@ -191,6 +191,15 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// It as TOML; empty for what is no text, number or truth.
+    #[must_use]
+    pub fn literal(&self) -> String {
+        match self.value.get_ref() {
+            DeValue::String(text) => quoted(text),
+            _ => self.written(),
+        }
+    }
+
     /// A text or a number that is read as something else; `example` shows how it is written.
     pub fn scalar<T: FromStr<Err: Display>>(&self, example: &str) -> Option<T> {
         let text = self.written();
@@ -213,4 +222,10 @@ impl<'a> Value<'a> {
         let found = self.value.get_ref().type_str();
         self.wrong(format!("`{}` must be {wanted}; it is of type {found}", self.name))
     }
+}
+
+/// A text as TOML: a basic string, whose escapes are among those of JSON.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

@@ -5,22 +5,21 @@ use crate::exit::Exit;
 use crate::signals;
 use cli::files::token;
 use cli::{AgentArgs, AgentCommand, AgentRunArgs, Common};
-use engine::error::{Failure, Result};
+use engine::error::{Failure, Result, fault};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};
 use engine::session::connect::Security;
 use engine::work::observer::{Observer, Silent, Watcher};
-use fleet::agent::{Agent, AgentOptions, Permit, Threads};
+use fleet::agent::{Agent, AgentOptions, Start, Threads};
+use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
 use fleet::spool::Spool;
-use mesh::job::{JobResult, MeshJob};
+use mesh::inventory::{AgentReport, inventory as inventory_of};
 use model::plan::ProtocolName;
 use std::io::Write;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use wire::native::Token;
 
 /// Runs the command.
@@ -37,9 +36,9 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
         Failure::usage(what, "name one that this user may write with --spool DIR")
     })?;
     let spool = Spool::open(&args.spool.join(format!("{}.jsonl", args.name))).map_err(failed)?;
-    let options = AgentOptions { inventory: inventory(args)?, ..AgentOptions::named(&args.name) };
+    let options = AgentOptions { inventory: inventory(args, &nats)?, ..AgentOptions::named(&args.name) };
     let security = Security { token, fingerprint: None };
-    let work = move |job: &AgentJob, permit: &Arc<Permit>| carry_out(job, permit, &security);
+    let work = move |job: &AgentJob, start: &Start| mesh::work::carry_out(job, start, &security);
     let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
@@ -84,56 +83,35 @@ impl Observer for Notes {
     }
 }
 
-fn inventory(args: &AgentRunArgs) -> Result<serde_json::Value> {
-    let address = match &args.address {
-        Some(address) => address.clone(),
-        None => own_address(&args.nats.coordinator)?,
+/// What it reports of itself.
+fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
+    let ends = ends(&args.nats.coordinator);
+    let address = match (&args.address, ends) {
+        (Some(address), _) => address.clone(),
+        (None, Some((own, _))) => own.to_string(),
+        (None, None) => {
+            let what = format!("no address of this host leads to {}", args.nats.coordinator);
+            let advice = "name the address at which other agents reach this host with --address HOST";
+            return Err(Failure::usage(what, advice).into());
+        }
     };
-    Ok(serde_json::json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "address": address,
-        "port": args.port,
-        "listens": !args.no_listen,
-    }))
+    let (own, server) = ends.unzip();
+    let report = AgentReport {
+        address,
+        port: args.port,
+        listens: !args.no_listen,
+        ..inventory_of(own, server, nats.seen_as())
+    };
+    serde_json::to_value(report).map_err(|error| fault(error.to_string()))
 }
 
-/// The address from which the coordinator's server is reached. Nothing is sent.
-fn own_address(coordinator: &str) -> Result<String> {
+/// The address from which the coordinator's server is reached, and the server's. Nothing is sent.
+fn ends(coordinator: &str) -> Option<(IpAddr, IpAddr)> {
     let first = coordinator.split(',').next().unwrap_or_default();
     let host = first.rsplit_once("//").map_or(first, |(_, host)| host).trim_end_matches('/');
-    let found = ["0.0.0.0:0", "[::]:0"].into_iter().find_map(|any| {
+    ["0.0.0.0:0", "[::]:0"].into_iter().find_map(|any| {
         let socket = UdpSocket::bind(any).ok()?;
         socket.connect(host).or_else(|_| socket.connect((host, 4222))).ok()?;
-        Some(socket.local_addr().ok()?.ip().to_string())
-    });
-    found.ok_or_else(|| {
-        let what = format!("no address of this host leads to {host}");
-        Failure::usage(what, "name the address at which other agents reach this host with --address HOST")
-            .into()
-    })
-}
-
-/// Measures what a job asks for; it is stopped when its permit ends.
-fn carry_out(
-    job: &AgentJob,
-    permit: &Arc<Permit>,
-    security: &Security,
-) -> std::result::Result<String, String> {
-    let asked: MeshJob = serde_json::from_str(&job.body)
-        .map_err(|error| format!("this version does not know the job: {error}"))?;
-    let (interrupt, is_over) = (Interrupt::default(), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Ordering::SeqCst) {
-                if !permit.is_valid(SystemClock.mono()) {
-                    return interrupt.raise();
-                }
-                std::thread::sleep(Duration::from_millis(50));
-            }
-        });
-        let ended = asked.carry_out(interrupt.clone(), security.clone());
-        is_over.store(true, Ordering::SeqCst);
-        let run = ended.map_err(|error| format!("{error:#}"))?;
-        serde_json::to_string(&JobResult { job: asked, run }).map_err(|error| error.to_string())
+        Some((socket.local_addr().ok()?.ip(), socket.peer_addr().ok()?.ip()))
     })
 }

@@ -12,12 +12,13 @@ use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Nats, NatsOptions, Reactor};
-use fleet::broker::{Broker, Bucket};
+use fleet::clock::SystemClock;
 use fleet::results::Results;
 use fleet::setup::{COORDINATOR, read_seed};
 use mesh::matrix::report_of_results;
+use mesh::roster::Roster;
+use mesh::runs::RunList;
 use model::mesh::{CellState, MeshReport};
-use serde_json::Value;
 use std::path::PathBuf;
 
 /// Runs the command.
@@ -35,6 +36,9 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     if let Some(file) = &args.results {
         let results = Results::read(file).map_err(failed)?;
         let name = file.display().to_string();
+        if args.runs {
+            return write(&[&RunList::of(&name, &results)], global).map(|()| Exit::Done);
+        }
         return print(&report_of_results(&name, &results, Vec::new()), global);
     }
     #[cfg(feature = "store")]
@@ -43,14 +47,7 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     }
     let coordinator = args.coordinator.clone().unwrap_or_default();
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
-    let agents = agents(&nats)?;
-    let mut text = format!("{:<20} {:<8} {:<24} {}\n", "agent", "listens", "address", "version");
-    for (name, report) in &agents {
-        let listens = if report["listens"].as_bool() == Some(true) { "yes" } else { "no" };
-        let field = |key: &str| report[key].as_str().unwrap_or("-").to_owned();
-        text += &format!("{name:<20} {listens:<8} {:<24} {}\n", field("address"), field("version"));
-    }
-    super::output::deliver(global, report::harmless::text(&text).as_bytes())?;
+    write(&[&Roster::of(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
 }
 
@@ -65,17 +62,10 @@ fn print(report: &MeshReport, global: &Common) -> Result<Exit> {
     })
 }
 
-/// The agents that are there, with what they report of themselves.
-fn agents(nats: &Nats) -> Result<Vec<(String, Value)>> {
-    let names = nats.keys(Bucket::Agents).map_err(failed)?;
-    let mut agents = Vec::new();
-    for name in names {
-        // One may vanish meanwhile.
-        if let Some(entry) = nats.get(Bucket::Agents, &name).map_err(failed)? {
-            agents.push((name, serde_json::from_slice(&entry.value).unwrap_or_default()));
-        }
-    }
-    Ok(agents)
+/// Makes the streams that are missing, and has all of them keep so many replicas, if that is asked for.
+fn streams(nats: &Nats, replicas: Option<usize>) -> fleet::Result<()> {
+    nats.make_streams(replicas.unwrap_or(1))?;
+    replicas.map_or(Ok(()), |replicas| nats.set_replicas(replicas))
 }
 
 /// Connects as somebody.

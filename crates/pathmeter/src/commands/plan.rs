@@ -1,5 +1,6 @@
 //! `pathmeter plan`: files of paths, tests and repetitions, checked, shown and carried out.
 
+mod known;
 mod live;
 
 use super::output::{deliver, write};
@@ -7,9 +8,9 @@ use super::progress::say;
 use super::steps::about;
 use crate::exit::Exit;
 use crate::signals;
-use cli::{Common, PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanRunArgs, PlanShowArgs};
-use engine::error::{Failure, Kind, Result};
-use experiment::{Head, Journal, Options, Plan, ReadError, outline};
+use cli::{Common, PlanArgs, PlanCheckArgs, PlanCommand, PlanRunArgs, PlanShowArgs};
+use engine::error::{Failure, Kind, Result, sentence};
+use experiment::{Head, Journal, Options, Plan, outline};
 use lab::privilege::{Unprivileged, gain_and_enclose};
 use linux::privilege::{Capabilities, Capability};
 use live::Live;
@@ -28,8 +29,9 @@ pub(crate) fn run(args: &PlanArgs, global: &Common) -> Result<Exit> {
 /// Reads each file. Every one is told of before the bad ones end the program.
 fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
     let (mut text, mut faults) = (String::new(), Vec::new());
+    let known = known::known(&args.known)?;
     for file in &args.files {
-        match Plan::read(file) {
+        match known::read(file, &args.known, &known) {
             Ok(plan) => text.push_str(&format!(
                 "{}: {}: {} rows, {} runs\n",
                 file.display(),
@@ -37,21 +39,22 @@ fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
                 plan.cells().len(),
                 plan.steps().len()
             )),
-            Err(error) => faults.push(error.to_string()),
+            Err(error) if error.kind() == Kind::Usage => faults.push(sentence(&error)),
+            Err(error) => return Err(error),
         }
     }
     deliver(global, text.as_bytes())?;
-    if faults.is_empty() { Ok(Exit::Done) } else { Err(faulty(faults.join("\n")).into()) }
+    if faults.is_empty() { Ok(Exit::Done) } else { Err(known::faulty(faults.join("\n")).into()) }
 }
 
 fn show(args: &PlanShowArgs, global: &Common) -> Result<Exit> {
-    let plan = read(&args.plan)?;
+    let plan = known::plan(&args.plan)?;
     write(&[&outline(&plan)], &Common { chart: Vec::new(), ..global.clone() })?;
     Ok(Exit::Done)
 }
 
 fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
-    let plan = read(&args.plan)?;
+    let plan = known::plan(&args.plan)?;
     let file = &args.plan.file;
     // Before any thread is started: an ordinary user's process moves into a user namespace here.
     if plan.has_labs() {
@@ -62,7 +65,7 @@ fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
     say(&amount(&plan));
     let mut options = Options { stop: signals::interrupt()?, journal };
     let mut live = Live::new(args, &plan, global)?;
-    let ended = experiment::run(&plan, &mut options, &mut |moment| live.tell(moment));
+    let ended = known::run(&plan, &args.plan, &mut options, &mut |moment| live.tell(moment));
     let unwritten = live.finish();
     let report = ended?;
     let written = write(&[&report], global);
@@ -93,15 +96,6 @@ fn exit(report: &Experiment) -> Exit {
         () if report.is_broken() => Exit::ExpectationBroken,
         () => Exit::Done,
     }
-}
-
-fn read(args: &PlanFileArgs) -> Result<Plan, Failure> {
-    let plan = Plan::read(&args.file).map_err(|error: ReadError| faulty(error.to_string()))?;
-    Ok(plan.with(args.time, args.runs))
-}
-
-fn faulty(faults: String) -> Failure {
-    Failure::usage(faults, "docs/plans.md has the form of the file, examples/plans/ has plans to begin with")
 }
 
 /// The network in which an ordinary user's labs are built has no route to the far ends of this host.

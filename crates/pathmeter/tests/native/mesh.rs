@@ -37,52 +37,63 @@ impl Mesh {
         run(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
+    /// How many agents are there.
+    fn agents(&self) -> usize {
+        self.run(&["mesh", "show", "--json"]).code(0).json()["agents"].as_array().map_or(0, Vec::len)
+    }
+
+    /// Until so many agents are there.
+    fn wait_for(&self, agents: usize) {
+        while self.agents() < agents {}
+    }
+
     fn agent(&self, name: &str, token: &str) -> Running {
+        self.agent_with(name, token, &[])
+    }
+
+    fn agent_with(&self, name: &str, token: &str, more: &[&str]) -> Running {
         let (port, spool) = (free_port().to_string(), format!("{}/spool", self.folder));
         let words =
             ["agent", "run", "--name", name, "--port", &port, "--spool", &spool, "--token-file", token];
-        let words = self.words(&words, name);
+        let words = self.words(&[&words, more].concat(), name);
         let agent = start(&words.iter().map(String::as_str).collect::<Vec<_>>());
         agent.wait_for(&format!("agent {name} of"));
         agent
     }
 }
 
-#[test]
-fn two_agents_measure_each_other_and_nothing_twice() {
+/// A mesh of these agents, none of which is started; absent without a server.
+fn mesh(test: &str, scratch: &Scratch, agents: &[&str]) -> Option<(Mesh, Hub)> {
     let program = std::env::var_os("PATHMETER_NATS_SERVER").unwrap_or_else(|| "nats-server".into());
     if Command::new(program).arg("--version").output().is_err() {
-        return skip("two_agents_measure_each_other_and_nothing_twice", "no nats-server");
+        skip(test, "no nats-server");
+        return None;
     }
-    let scratch = Scratch::new("mesh");
     let (folder, port) = (scratch.file("mesh", None), free_port());
     let listen = format!("127.0.0.1:{port}");
-    let init = [
-        "mesh",
-        "init",
-        &folder,
-        "--agent",
-        "ams",
-        "--agent",
-        "fra",
-        "--listen",
-        &listen,
-        "--server",
-        "localhost",
-    ];
+    let mut init = vec!["mesh", "init", &folder, "--listen", &listen, "--server", "localhost"];
+    init.extend(agents.iter().flat_map(|agent| ["--agent", agent]));
     run(&init).code(0);
     let up = start(&["mesh", "up", &folder]);
     up.wait_for("Server is ready");
-    let _hub = Hub(Some(up));
-    let mesh = Mesh { url: format!("tls://localhost:{port}"), folder: folder.clone() };
+    let mesh = Mesh { url: format!("tls://localhost:{port}"), folder };
     mesh.run(&["mesh", "doctor"]).code(0);
+    Some((mesh, Hub(Some(up))))
+}
+
+#[test]
+fn two_agents_measure_each_other_and_nothing_twice() {
+    let scratch = Scratch::new("mesh");
+    let test = "two_agents_measure_each_other_and_nothing_twice";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let folder = mesh.folder.clone();
     // An agent's key is no coordinator's.
     let words = mesh.words(&["mesh", "doctor"], "ams");
     assert_ne!(run(&words.iter().map(String::as_str).collect::<Vec<_>>()).code, Some(0));
 
     let token = format!("{folder}/mesh.token");
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
-    while mesh.run(&["mesh", "show"]).code(0).stdout.lines().count() < 3 {}
+    mesh.wait_for(2);
     let results = scratch.file("night.jsonl", None);
     let store = scratch.file("runs.db", None);
     let night = ["mesh", "run", "-t", "200ms", "--results", &results, "--save", "--store", &store, "--json"];
@@ -124,4 +135,176 @@ fn two_agents_measure_each_other_and_nothing_twice() {
     let refused = scratch.file("refused.jsonl", None);
     let ended = mesh.run(&["mesh", "run", "-t", "200ms", "--results", &refused]);
     assert!(ended.stdout.contains("token") && !ended.stdout.contains("bit/s"), "{}", ended.stdout);
+}
+
+/// Two pairs over one start: connected before it, measured from real events, summed over the time in which both ran.
+#[test]
+fn pairs_that_start_together_are_one_measurement() {
+    let scratch = Scratch::new("together");
+    let test = "pairs_that_start_together_are_one_measurement";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let token = format!("{}/mesh.token", mesh.folder);
+    // One serves nobody: it opens the connections of both.
+    let _agents = [mesh.agent("ams", &token), mesh.agent_with("fra", &token, &["--no-listen"])];
+    mesh.wait_for(2);
+    let pairs = ["mesh", "run", "--together", "--pair", "ams:fra", "--pair", "fra:ams", "-t", "1s"];
+    let ended = mesh.run(&[&pairs[..], &["--json"]].concat());
+    let run = ended.json();
+    let sum = &run["summary"]["pairs"];
+    let start = &sum["common_start"];
+    assert_eq!((sum["asked"].as_u64(), run["tests"].as_array().unwrap().len()), (Some(2), 2), "{sum}");
+    for (member, ends) in start["members"].as_array().unwrap().iter().zip([("ams", "fra"), ("fra", "ams")]) {
+        assert_eq!((member["from"].as_str(), member["to"].as_str()), (Some(ends.0), Some(ends.1)));
+        assert!(member["agent"] == "fra" && member["lease_token"].as_u64() > Some(0), "{member}");
+        assert!(member["run"].is_string() && member["clock_error_ns"].as_u64() > Some(0), "{member}");
+    }
+    // Nobody begins before the start that was given.
+    for test in run["tests"].as_array().unwrap() {
+        assert!(test["started"].as_u64().unwrap() >= start["at"].as_u64().unwrap(), "{start}");
+    }
+    assert!(start["skew_ns"].is_u64() && sum["together"]["overlap_ns"].as_u64() > Some(0), "{sum}");
+    assert!(sum["together"]["clocked"] == true, "{sum}");
+    for way in ["up", "down"] {
+        assert!(sum["together"][way]["goodput_bps"].as_u64() > Some(0), "{sum}");
+    }
+    let enough = start["overlap_share"].as_f64().unwrap() >= 0.9;
+    assert_eq!(ended.code, Some(if enough { 0 } else { 4 }), "{start}");
+    assert_eq!(start["void"].is_null(), enough);
+
+    let unknown = mesh.run(&["mesh", "run", "--together", "--pair", "ams:fro"]).code(2);
+    assert!(unknown.stderr.contains("no agent is called `fro`"), "{}", unknown.stderr);
+    // A pair without a result makes the sum void, and is named.
+    let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
+    drop(_agents);
+    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &stranger)];
+    let ended = mesh.run(&["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms"]).code(4);
+    assert!(ended.stdout.contains("VOID") && ended.stdout.contains("token"), "{}", ended.stdout);
+}
+
+/// Paths from agent to agent and from an agent to a host by a foreign protocol, in one plan beside a path of this host.
+#[test]
+fn a_plan_over_agents() {
+    let scratch = Scratch::new("plan-agents");
+    let test = "a_plan_over_agents";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let token = format!("{}/mesh.token", mesh.folder);
+    let _agents = [mesh.agent("ams", &token), mesh.agent_with("fra", &token, &["--no-listen"])];
+    mesh.wait_for(2);
+    let (iperf3, native) = (free_port().to_string(), free_port().to_string());
+    let foreign = start(&["serve", "--bind", "127.0.0.1", "-p", &native, &format!("--iperf3={iperf3}")]);
+    foreign.wait_for(&iperf3);
+    let right = format!(
+        "title = \"Agents\"\nrepetitions = 2\n[paths.fra-ams]\nagent = \"fra\"\nto-agent = \"ams\"\n\
+         [paths.foreign]\nagent = \"ams\"\nto = \"127.0.0.1:{iperf3}\"\n[paths.here]\nto = \"127.0.0.1:{native}\"\n\
+         [[tests]]\ntest = \"throughput\"\npaths = [\"foreign\"]\nprotocol = \"iperf3\"\nbytes = \"10MB\"\n\
+         [[tests]]\ntest = \"latency\"\npaths = [\"fra-ams\", \"here\"]\nsize = [64, 1400]\ncount = 200\n\
+         expect = \"rtt.p50<10s\"\n"
+    );
+    let plan = scratch.file("agents.toml", Some(&right));
+    let report = mesh.run(&["plan", "run", &plan, "--json"]).code(0).json();
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 5, "{report}");
+    let mut tokens = Vec::new();
+    for row in rows {
+        assert!(row["reason"].is_null(), "{row}");
+        for run in row["runs"].as_array().unwrap() {
+            let agent = match row["path"].as_str().unwrap() {
+                "foreign" => Some("ams"),
+                "fra-ams" => Some("fra"),
+                _ => None,
+            };
+            assert_eq!(run["agent"].as_str(), agent, "{run}");
+            assert_eq!(run["lease_token"].is_u64(), agent.is_some(), "{run}");
+            tokens.extend(run["lease_token"].as_u64());
+        }
+    }
+    tokens.sort_unstable();
+    tokens.dedup();
+    assert_eq!(tokens.len(), 6, "each run has a token of its own");
+
+    // Without a server, and with agents that are not there or cannot be reached.
+    let alone = run(&["plan", "run", &plan, "--json", "--runs", "1"]);
+    assert!(alone.stdout.contains("needs a fleet"), "{}", alone.stdout);
+    for (from, to, said) in [
+        (
+            "to-agent = \"ams\"",
+            "to-agent = \"amz\"",
+            "agents.toml:5:12: no agent is called `amz`: did you mean `ams`?",
+        ),
+        ("agent = \"ams\"", "agent = \"lon\"", "agents.toml:5:"),
+        ("to-agent = \"ams\"", "to-agent = \"fra\"", "agents.toml:5:12: `fra` to itself is no path"),
+        (
+            "agent = \"fra\"\nto-agent = \"ams\"",
+            "agent = \"ams\"\nto-agent = \"fra\"",
+            "agents.toml:5:12: the agent `fra` serves nobody",
+        ),
+    ] {
+        let faulty = scratch.file("agents.toml", Some(&right.replacen(from, to, 1)));
+        for command in ["check", "run"] {
+            let ended = mesh.run(&["plan", command, &faulty]).code(2);
+            assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        }
+    }
+    // An expectation over agents that is broken.
+    let broken = scratch.file("broken.toml", Some(&right.replace("rtt.p50<10s", "rtt.p50<1ns")));
+    mesh.run(&["plan", "run", &broken, "--runs", "1"]).code(1);
+}
+
+/// Every time of a schedule has its rows: what was measured, what a dead coordinator left, and when none was at work.
+#[test]
+fn a_schedule_has_a_row_for_every_time() {
+    let scratch = Scratch::new("schedule");
+    let test = "a_schedule_has_a_row_for_every_time";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let token = format!("{}/mesh.token", mesh.folder);
+    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
+    mesh.wait_for(2);
+    let start_with = |results: &str, schedule: &str| {
+        let words =
+            ["mesh", "run", "--schedule", schedule, "--splay", "0s", "--test", "latency", "-t", "100ms"];
+        let words = mesh.words(&[&words[..], &["--results", results]].concat(), "coordinator");
+        start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let rows_of = |results: &str, state: &str, least: usize| loop {
+        let list = run(&["mesh", "show", "--results", results, "--runs", "--json"]).code(0).json();
+        let rows: Vec<serde_json::Value> = list["runs"].as_array().unwrap().clone();
+        let rows: Vec<serde_json::Value> = rows.into_iter().filter(|row| row["state"] == state).collect();
+        if rows.len() >= least {
+            return rows;
+        }
+    };
+    let results = scratch.file("series.jsonl", Some(""));
+    let series = start_with(&results, "@every 1s");
+    let done = rows_of(&results, "done", 2);
+    assert!(
+        done.iter().all(|row| row["title"] == "latency ams -> fra" && row["lease_token"].is_u64()),
+        "{done:?}"
+    );
+    assert_ne!(done[0]["run"], done[1]["run"]);
+    series.signal("INT");
+    series.end();
+
+    // A coordinator died 90 minutes ago, in the middle of a mesh.
+    let half = 1_800_000_000_000_u128;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    let begun = format!("{{\"begins\":{{\"due\":{}}}}}\n", (now / half - 3) * half);
+    let results = scratch.file("old.jsonl", Some(&begun));
+    let series = start_with(&results, "@every 30m");
+    let missed = rows_of(&results, "missed", 3);
+    let reasons: Vec<&str> = missed.iter().map(|row| row["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons[0], "the coordinator stopped before it ended", "{missed:?}");
+    assert!(reasons[1..].iter().all(|why| *why == "no coordinator was at work then"), "{missed:?}");
+    series.signal("INT");
+    series.end();
+
+    let faulty = mesh.run(&["mesh", "run", "--schedule", "0 3 * * *", "--zone", "Mars/Olympus"]).code(2);
+    assert!(faulty.stderr.contains("Mars/Olympus"), "{}", faulty.stderr);
+    let shown =
+        mesh.run(&["mesh", "run", "--schedule", "0 3 * * *", "--zone", "Europe/Berlin", "--dry-run"]).code(0);
+    assert!(shown.stdout.contains("next at "), "{}", shown.stdout);
+    // One server cannot keep three copies, and says so.
+    let copies = mesh.run(&["mesh", "run", "--replicas", "3", "--dry-run"]).code(3);
+    assert!(copies.stderr.contains("replicas"), "{}", copies.stderr);
+    let link = mesh.run(&["mesh", "run", "--link", "backbone=0,ams:fra", "--dry-run"]).code(2);
+    assert!(link.stderr.contains("capacity"), "{}", link.stderr);
 }

@@ -100,6 +100,8 @@ fn run(figure: &str, step: u32, value: f64) -> RowRun {
         verdict: "No loss.".into(),
         figures: vec![Headline { name: figure.into(), value, text: printed(figure, value) }],
         error: None,
+        agent: None,
+        lease_token: None,
     }
 }
 

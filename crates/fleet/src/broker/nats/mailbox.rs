@@ -3,6 +3,7 @@
 use super::Nats;
 use super::connect::Refused;
 use super::failure::{Attempt, chain};
+use super::streams;
 use crate::broker::{Consumer, Delivery, Mailbox, Message};
 use crate::error::{FleetError, Result};
 use async_nats::jetstream::consumer::PullConsumer;
@@ -103,6 +104,7 @@ impl Consumer for NatsConsumer {
             .map_err(|error| FleetError::malformed("a message of a log", chain(error.as_ref())))?;
         let attempt = u64::try_from(attempts.delivered).unwrap_or(1);
         let token = message.reply.as_ref().map(ToString::to_string).unwrap_or_default();
-        Ok(Some(Delivery { data: message.payload.to_vec(), attempt, token }))
+        let subject = streams::word_of(&message.subject).to_owned();
+        Ok(Some(Delivery { subject, data: message.payload.to_vec(), attempt, token }))
     }
 }

@@ -48,6 +48,11 @@ pub(super) fn key_subject(bucket: Bucket, key: &str) -> String {
     format!("pm.{}.{key}", bucket.word())
 }
 
+/// What stands behind `pm.LOG.`.
+pub(super) fn word_of(subject: &str) -> &str {
+    subject.splitn(3, '.').nth(2).unwrap_or_default()
+}
+
 pub(super) fn log_subject(log: Log, subject: &str) -> String {
     format!("pm.{}.{subject}", log.word())
 }

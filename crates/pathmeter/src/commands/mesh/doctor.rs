@@ -1,6 +1,6 @@
 //! `pathmeter mesh doctor`: what the server really does, found out by having it done.
 
-use super::{connect, failed};
+use super::{connect, failed, streams};
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use cli::{Common, MeshDoctorArgs};
@@ -20,7 +20,7 @@ pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
     let nats = connect(&args.nats, COORDINATOR)?;
     let checks: [Check; 4] = [
         ("version", Ok(nats.server_version())),
-        ("streams", nats.make_streams(1).map(|()| "there".to_owned())),
+        ("streams", streams(&nats, args.replicas).map(|()| replicas(args.replicas))),
         ("lifetime", lifetime(&nats)),
         ("lease", lease(&nats)),
     ];
@@ -37,6 +37,10 @@ pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
     }
     deliver(global, text.as_bytes())?;
     failure.map_or(Ok(Exit::Done), |error| Err(failed(error)))
+}
+
+fn replicas(count: Option<usize>) -> String {
+    count.map_or("there".to_owned(), |count| format!("there, {count} of each"))
 }
 
 /// An old server accepts a lifetime and keeps the key for ever: so one is waited for.

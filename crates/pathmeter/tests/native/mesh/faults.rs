@@ -105,7 +105,7 @@ impl World {
     fn wait_for_agent(&self, name: &str) {
         until(&format!("{name} is there"), || {
             let shown = self.start("core", &["mesh", "show"], "coordinator").end();
-            shown.stdout.lines().any(|line| line.starts_with(name))
+            shown.stdout.lines().any(|line| line.split_whitespace().next() == Some(name))
         });
     }
 

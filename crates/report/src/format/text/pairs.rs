@@ -42,6 +42,9 @@ pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
             format!("{}, {} of {}", sum.overlap, words::percent(pairs.overlap_share), sum.whole),
         ));
     }
+    if let Some(start) = &pairs.common_start {
+        facts.push(("start", format!("{}, skew {} \u{b1} {}", start.at, start.skew, start.skew_error)));
+    }
     if !pairs.steps.is_empty() {
         let steps = pairs.steps.iter().map(|step| format!("{}: {}", step.pairs, step.goodput));
         facts.push(("tried", steps.collect::<Vec<_>>().join(", ")));
@@ -58,6 +61,13 @@ fn carried(way: &Way) -> String {
     parts.join(", ")
 }
 
+/// Between which hosts a pair of several hosts is.
+fn member(run: &Run, test: &Run) -> Option<String> {
+    let members = &run.summary.pairs.as_ref()?.common_start.as_ref()?.members;
+    let member = members.iter().find(|member| member.run.as_ref() == Some(&test.id))?;
+    Some(format!("{} -> {}", member.from, member.to))
+}
+
 fn rows(run: &Run) -> Vec<Vec<String>> {
     let first = run.tests.iter().filter_map(|test| test.started).min();
     let row = |(index, test): (usize, &Run)| {
@@ -69,7 +79,9 @@ fn rows(run: &Run) -> Vec<Vec<String>> {
         let began = test.started.zip(first).map(|(began, first)| began - first).unwrap_or_default();
         vec![
             (index + 1).to_string(),
-            test.plan.as_ref().map(|plan| plan.target.address.to_string()).unwrap_or_default(),
+            member(run, test).unwrap_or_else(|| {
+                test.plan.as_ref().map(|plan| plan.target.address.to_string()).unwrap_or_default()
+            }),
             goodput(Direction::Up),
             goodput(Direction::Down),
             format!("+{began}"),

@@ -231,6 +231,7 @@ fn pairs() -> Pairs {
         broken: Vec::new(),
         steps: Vec::new(),
         stopped: None,
+        common_start: None,
     }
 }
 

@@ -1,0 +1,109 @@
+//! Paths that agents measure: a cell of a plan goes to an agent as a plan of one cell, in the words of the file.
+
+use crate::estimate;
+use crate::file::Known;
+use crate::plan::{Cell, Place, Plan};
+use engine::host::address::Family;
+use engine::host::host_port::HostPort;
+use engine::host::interrupt::Interrupt;
+use engine::request::Request;
+use model::run::Run;
+use model::toml_file::quoted;
+use model::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Has agents carry runs out.
+pub trait Agents {
+    /// Has the agent of the cell's path measure it, and waits for the result. `note` is told what is waited for.
+    ///
+    /// # Errors
+    /// Why there is no result.
+    fn carry_out(
+        &mut self,
+        cell: &Cell<'_>,
+        stop: &Interrupt,
+        note: &mut dyn FnMut(String),
+    ) -> Result<Carried, String>;
+}
+
+/// What an agent measured.
+#[derive(Debug)]
+pub struct Carried {
+    /// The result; void where the lease lapsed.
+    pub run: Box<Run>,
+    /// Under which lease.
+    pub lease: Lease,
+}
+
+/// Who measured a run, and under which lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// The agent.
+    pub agent: String,
+    /// The fencing token.
+    pub token: u64,
+}
+
+impl Cell<'_> {
+    /// It alone as the text of a plan, for the agent at which its path begins.
+    #[must_use]
+    pub fn as_plan(&self) -> String {
+        let (path, name) = (self.path, quoted(&self.path.name));
+        let mut text = format!("title = {name}\nrepetitions = 1\n[paths.{name}]\n");
+        text += &format!("to = {}\n", quoted(&typed(&path.to)));
+        match path.origin.family {
+            Family::Any => {}
+            Family::V4(_) => text += "family = 4\n",
+            Family::V6(_) => text += "family = 6\n",
+        }
+        let bind = path.origin.bind.map(|bind| bind.to_string());
+        let timeout = Some(path.origin.connect_timeout.to_string());
+        let link = path.link.map(|link| link.to_string());
+        let keys = [
+            ("bind", bind),
+            ("device", path.origin.device.clone()),
+            ("connect-timeout", timeout),
+            ("link", link),
+        ];
+        for (key, value) in keys {
+            text.extend(value.map(|value| format!("{key} = {}\n", quoted(&value))));
+        }
+        text + &format!("[[tests]]\ntest = {}\n{}", quoted(self.test.kind), self.variant.text)
+    }
+
+    /// About how long it takes; absent: as long as the path needs.
+    #[must_use]
+    pub fn time(&self) -> Option<Nanos> {
+        estimate::time(&self.request())
+    }
+}
+
+/// What a plan of one cell asks of the host that reads it. `time`: the length of a test that ends by time, in place of the plan's.
+///
+/// # Errors
+/// It is no such plan, or asks for what nobody may ask of another host: labs, further agents, an interface's MTU.
+pub fn request_of_plan(text: &str, time: Option<Nanos>) -> Result<Request, String> {
+    let plan = Plan::parse("job", text, &Known::default()).map_err(|error| error.to_string())?;
+    let plan = plan.with(time, Some(1));
+    let cells = plan.cells();
+    let [cell] = cells.as_slice() else {
+        return Err(format!("a job is one run, and this plan has {}", cells.len()));
+    };
+    let request = cell.request();
+    match (&cell.path.place, &request) {
+        (Place::Here, Request::Transfer(asked)) if !asked.mtus.is_empty() => {
+            Err("`mtu` of a transfer sets an interface's MTU, which no agent does for another host".into())
+        }
+        (Place::Here, _) => Ok(request),
+        _ => Err("a job begins at the host of the agent that carries it out".into()),
+    }
+}
+
+/// As a user types it, with the port.
+fn typed(host: &HostPort) -> String {
+    match (host.port, host.host.contains(':')) {
+        (None, _) => host.host.clone(),
+        (Some(port), true) => format!("[{}]:{port}", host.host),
+        (Some(port), false) => format!("{}:{port}", host.host),
+    }
+}

@@ -1,0 +1,106 @@
+//! What an agent reports of itself.
+
+use engine::host::describe;
+use engine::host::host_port::HostPort;
+use experiment::KnownAgent;
+use fleet::Result;
+use fleet::broker::{Broker, Bucket};
+use linux::nic::Nic as SystemNic;
+use linux::privilege::{Capabilities, Capability, try_io_uring};
+use model::host::{Host, Nic};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// What an agent reports of itself. What another version does not send is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AgentReport {
+    /// Version of the program.
+    pub version: String,
+    /// Address at which other agents reach it.
+    pub address: String,
+    /// Its port.
+    pub port: u16,
+    /// Whether it serves other agents.
+    pub listens: bool,
+    /// Address from which it connects to the coordinator's server.
+    pub own_address: Option<IpAddr>,
+    /// Address from which the server sees it come.
+    pub seen_as: Option<IpAddr>,
+    /// The host, with the interface toward the server and the clock source.
+    pub host: Option<Host>,
+    /// The other interfaces that have an address.
+    pub interfaces: Vec<Nic>,
+    /// What its privileges and kernel let it do.
+    pub capabilities: Vec<String>,
+}
+
+impl AgentReport {
+    /// Whether the server sees another address than the host has; absent: nothing is known.
+    #[must_use]
+    pub fn is_behind_nat(&self) -> Option<bool> {
+        Some(self.own_address?.to_canonical() != self.seen_as?.to_canonical())
+    }
+}
+
+/// The agents that are there, with what they report. A report that cannot be read is an empty one, of an agent that serves nobody.
+///
+/// # Errors
+/// The server cannot be reached, or does not permit it.
+pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
+    let mut agents = BTreeMap::new();
+    for name in broker.keys(Bucket::Agents)? {
+        // One may vanish meanwhile.
+        if let Some(entry) = broker.get(Bucket::Agents, &name)? {
+            agents.insert(name, serde_json::from_slice(&entry.value).unwrap_or_default());
+        }
+    }
+    Ok(agents)
+}
+
+/// The agents that are there, as plans know them.
+///
+/// # Errors
+/// As [`agents`].
+pub fn known_agents(broker: &dyn Broker) -> Result<BTreeMap<String, KnownAgent>> {
+    let known = |report: AgentReport| {
+        let port = Some(report.port).filter(|port| *port > 0);
+        let address = report.listens.then_some(HostPort { host: report.address, port });
+        KnownAgent { address }
+    };
+    Ok(agents(broker)?.into_iter().map(|(name, report)| (name, known(report))).collect())
+}
+
+/// This host, whose connection to the server leaves from `own`; `seen_as`: the address that the server sees.
+#[must_use]
+pub fn inventory(own: Option<IpAddr>, server: Option<IpAddr>, seen_as: Option<IpAddr>) -> AgentReport {
+    let host = describe(server);
+    let interfaces = SystemNic::all().unwrap_or_default();
+    let toward = host.nic.as_ref().map(|nic| nic.name.clone());
+    AgentReport {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        own_address: own,
+        seen_as,
+        interfaces: interfaces
+            .iter()
+            .filter(|nic| Some(&nic.link.name) != toward.as_ref() && !nic.addresses.is_empty())
+            .map(engine::host::describe_nic)
+            .collect(),
+        host: Some(host),
+        capabilities: capabilities(),
+        ..AgentReport::default()
+    }
+}
+
+fn capabilities() -> Vec<String> {
+    let rights = Capabilities::of_this_thread().unwrap_or_default();
+    let able = [
+        ("raw packets", rights.has(Capability::NetRaw)),
+        ("interfaces", rights.has(Capability::NetAdmin)),
+        ("capture", linux::capture::try_capture().is_ok()),
+        ("io_uring", try_io_uring().is_ok()),
+    ];
+    able.into_iter().filter(|(_, is_able)| *is_able).map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,153 @@
+//! The agents that are there, as a document.
+
+use crate::inventory::{AgentReport, agents};
+use fleet::broker::Broker;
+use fleet::clock::Clock;
+use fleet::group::offset;
+use model::time::WallTime;
+use model::units::Nanos;
+use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The document, schema `pathmeter/agents/1`. Only ever extended.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Roster {
+    /// Always `pathmeter/agents/1`.
+    pub schema: String,
+    /// When they were asked.
+    pub asked: WallTime,
+    /// The agents, by name.
+    pub agents: Vec<RosterRow>,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct RosterRow {
+    /// Its name.
+    pub name: String,
+    /// What it reports of itself.
+    #[serde(flatten)]
+    pub report: AgentReport,
+    /// Whether the server sees another address than the host has; absent: nothing is known.
+    pub is_behind_nat: Option<bool>,
+    /// How far its clock is ahead of this host's, in nanoseconds; absent: it did not answer.
+    pub clock_ahead_ns: Option<i64>,
+    /// How wrong that may be.
+    pub clock_error_ns: Option<Nanos>,
+    /// Why it did not answer, although it was heard within 30 s.
+    pub silent: Option<String>,
+}
+
+impl Roster {
+    /// Asks the agents that were heard of within 30 s what time it is there.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or does not permit it.
+    pub fn of(broker: &dyn Broker, clock: &dyn Clock) -> fleet::Result<Roster> {
+        let row = |(name, report): (String, AgentReport)| {
+            let (known, silent) = match offset(broker, clock, &name) {
+                Ok(offset) => (Some(offset), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            let is_behind_nat = report.is_behind_nat();
+            let (clock_ahead_ns, clock_error_ns) = known.map(|offset| (offset.ahead, offset.error)).unzip();
+            RosterRow { name, report, is_behind_nat, clock_ahead_ns, clock_error_ns, silent }
+        };
+        let rows = agents(broker)?.into_iter().map(row).collect();
+        Ok(Roster { schema: SCHEMA.to_owned(), asked: clock.wall(), agents: rows })
+    }
+
+    /// The pairs of which neither end can be reached by the other.
+    fn unreachable(&self) -> Vec<String> {
+        let deaf: Vec<&str> =
+            self.agents.iter().filter(|one| !one.report.listens).map(|one| one.name.as_str()).collect();
+        match deaf.as_slice() {
+            [] | [_] => Vec::new(),
+            deaf => vec![format!(
+                "Not measurable between each other: {}. None of them serves others (--no-listen): start one of each pair \
+                 without it, where its port can be reached.",
+                deaf.join(", ")
+            )],
+        }
+    }
+}
+
+impl RosterRow {
+    fn clock(&self) -> String {
+        match (self.clock_ahead_ns, self.clock_error_ns) {
+            (Some(ahead), Some(error)) => {
+                let sign = if ahead < 0 { '-' } else { '+' };
+                format!("{sign}{} \u{b1} {error}", Nanos(ahead.unsigned_abs()))
+            }
+            _ => "no answer".to_owned(),
+        }
+    }
+
+    fn link(&self) -> String {
+        let nic = self.report.host.as_ref().and_then(|host| host.nic.as_ref());
+        nic.map_or_else(
+            || "-".to_owned(),
+            |nic| {
+                let speed = nic.link_bps.map_or_else(|| "virtual".to_owned(), |rate| rate.to_string());
+                format!("{}, {speed}, MTU {}", nic.name, nic.mtu)
+            },
+        )
+    }
+
+    fn address(&self) -> String {
+        let seen = || self.report.seen_as.map(|seen| format!(" (NAT: {seen})")).unwrap_or_default();
+        let nat = if self.is_behind_nat == Some(true) { seen() } else { String::new() };
+        format!("{}{nat}", if self.report.address.is_empty() { "-" } else { &self.report.address })
+    }
+
+    fn cells(&self) -> [String; 8] {
+        let source = self.report.host.as_ref().map_or("-", |host| host.clock_source.as_str());
+        [
+            self.name.clone(),
+            if self.report.listens { "yes" } else { "no" }.to_owned(),
+            self.address(),
+            self.link(),
+            self.clock(),
+            source.to_owned(),
+            self.report.capabilities.join(", "),
+            self.report.version.clone(),
+        ]
+    }
+}
+
+impl Document for Roster {
+    fn head(&self) -> Head {
+        let title = match self.agents.len() {
+            1 => "1 agent".to_owned(),
+            count => format!("{count} agents"),
+        };
+        Head { kind: "agents".into(), title, depth: 1, started: Some(self.asked), finished: None }
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        let columns = COLUMNS.map(Column::left);
+        let rows =
+            self.agents.iter().map(|row| row.cells().map(|cell| report::harmless::text(&cell).into()).into());
+        let silent =
+            self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
+        let sentences = silent.chain(self.unreachable()).collect();
+        vec![Block::Table(Table::of(columns.into(), rows.collect())), Block::Sentences(sentences)]
+    }
+
+    fn csv(&self) -> Csv {
+        Csv::new(COLUMNS, self.agents.iter().map(RosterRow::cells))
+    }
+
+    fn json(&self) -> String {
+        indented_json(self)
+    }
+
+    fn ndjson(&self) -> String {
+        self.agents.iter().map(json_line).collect()
+    }
+}
+
+const COLUMNS: [&str; 8] =
+    ["agent", "listens", "address", "interface", "clock", "clock source", "capabilities", "version"];
+const SCHEMA: &str = "pathmeter/agents/1";

@@ -1,0 +1,393 @@
+//! Which runs a mesh has: every pair of agents in rounds, some pairs, or some that start at the same time.
+
+use crate::inventory::AgentReport;
+use crate::job::{MeshJob, MeshTest};
+use fleet::lease::{Class, Resource};
+use fleet::mesh::{Crossing, MeshPlan, RunRequest, Site};
+use fleet::rounds::Pair;
+use fleet::{FleetError, check_name};
+use model::mesh::path;
+use model::toml_file::suggest;
+use model::units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+
+/// The agents, with what they report of themselves.
+pub type Reports = BTreeMap<String, AgentReport>;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct MeshRequest {
+    /// What of each pair.
+    pub test: MeshTest,
+    /// How long each test takes.
+    pub time: Nanos,
+    /// These pairs; empty: all of them.
+    pub pairs: Vec<(String, String)>,
+    /// All at the same time, each from its first host to its second.
+    pub is_together: bool,
+    /// Links that pairs share.
+    pub links: Vec<Link>,
+    /// Links that whole sites share.
+    pub uplinks: Vec<Uplink>,
+}
+
+/// A link between sites: `NAME[=CAPACITY],A:B,C:D`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its resource.
+    pub resource: Resource,
+    /// The pairs that cross it.
+    pub pairs: Vec<(String, String)>,
+}
+
+/// The link by which a site reaches all others: `NAME[=CAPACITY],A,B`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uplink {
+    /// Its resource.
+    pub resource: Resource,
+    /// The agents of the site.
+    pub agents: Vec<String>,
+}
+
+/// What a mesh measures.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// Its runs.
+    pub plan: MeshPlan,
+    /// Pairs that cannot be measured, as neither end serves the other.
+    pub unreachable: Vec<String>,
+}
+
+/// Why there is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// An agent is not there.
+    #[error("no agent is called `{name}`{meant}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// What may be meant.
+        meant: String,
+    },
+    /// A mesh of fewer than two.
+    #[error("a mesh needs two agents, and {0} is there")]
+    TooFew(usize),
+    /// Runs that start together, of a pair that cannot be measured.
+    #[error("{0}: neither of them listens, so that no pair of them can be measured")]
+    Unreachable(String),
+}
+
+impl MeshRequest {
+    /// The same without these agents, and the titles of the runs that are thereby missing. `expected`: all that take part.
+    #[must_use]
+    pub fn without(
+        &self,
+        absent: &BTreeSet<String>,
+        expected: &BTreeSet<String>,
+    ) -> (MeshRequest, Vec<String>) {
+        let is_there = |(a, b): &(String, String)| !absent.contains(a) && !absent.contains(b);
+        let mut asked = self.clone();
+        asked.pairs.retain(is_there);
+        asked.links.iter_mut().for_each(|link| link.pairs.retain(is_there));
+        asked.uplinks.iter_mut().for_each(|uplink| uplink.agents.retain(|agent| !absent.contains(agent)));
+        let all = expected.iter().flat_map(|a| expected.iter().map(move |b| (a.clone(), b.clone())));
+        let all: Vec<(String, String)> = match self.pairs.as_slice() {
+            [] => all.filter(|(a, b)| a < b).collect(),
+            some => some.to_vec(),
+        };
+        let titles = |(a, b): &(String, String)| {
+            let title = |from: &str, to: &str| format!("{} {}", self.test.word(), path(from, to));
+            let back = (self.test == MeshTest::Throughput).then(|| title(b, a));
+            std::iter::once(title(a, b)).chain(back)
+        };
+        let missing = all.iter().filter(|pair| !is_there(pair)).flat_map(titles).collect();
+        (asked, missing)
+    }
+}
+
+impl FromStr for Link {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Link, String> {
+        let (resource, rest) = shared("link", text)?;
+        let pairs = rest.iter().map(|pair| pair_of(pair)).collect::<Result<Vec<_>, _>>()?;
+        match pairs.is_empty() {
+            true => Err("name the pairs that cross it: NAME[=CAPACITY],A:B,C:D".into()),
+            false => Ok(Link { resource, pairs }),
+        }
+    }
+}
+
+impl FromStr for Uplink {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Uplink, String> {
+        let (resource, rest) = shared("uplink", text)?;
+        match rest.is_empty() {
+            true => Err("name the agents of its site: NAME[=CAPACITY],A,B".into()),
+            false => Ok(Uplink { resource, agents: rest.into_iter().map(str::to_owned).collect() }),
+        }
+    }
+}
+
+/// The resource that stands first, and what stands behind it.
+fn shared<'t>(what: &'static str, text: &'t str) -> Result<(Resource, Vec<&'t str>), String> {
+    let mut parts = text.split(',');
+    let first = parts.next().unwrap_or_default();
+    let (name, capacity) = first.split_once('=').unwrap_or((first, "1"));
+    check_name("a link", name).map_err(|error: FleetError| error.to_string())?;
+    let capacity: u32 = capacity
+        .parse()
+        .ok()
+        .filter(|capacity| *capacity > 0)
+        .ok_or_else(|| format!("`{capacity}` is no capacity: how many tests it takes at once, from 1"))?;
+    Ok((
+        Resource { name: format!("{what}.{name}"), capacity },
+        parts.filter(|part| !part.is_empty()).collect(),
+    ))
+}
+
+/// A pair of two agents: `A:B`.
+///
+/// # Errors
+/// It is none.
+pub fn pair_of(text: &str) -> Result<(String, String), String> {
+    match text.split_once(':') {
+        Some((a, b)) if !a.is_empty() && !b.is_empty() && a != b => Ok((a.to_owned(), b.to_owned())),
+        _ => Err(format!("`{text}` is no pair of two agents: write A:B")),
+    }
+}
+
+/// Those of these names; no name: all.
+///
+/// # Errors
+/// One is not there, or there are fewer than two.
+pub fn chosen(mut reports: Reports, names: &[String]) -> Result<Reports, PlanError> {
+    names.iter().try_for_each(|name| known(&reports, name))?;
+    reports.retain(|name, _| names.is_empty() || names.contains(name));
+    if reports.len() < 2 { Err(PlanError::TooFew(reports.len())) } else { Ok(reports) }
+}
+
+/// Plans what is asked for between these agents. `name` names this occurrence and nothing else ever.
+///
+/// # Errors
+/// A pair or a link names an agent that is not there.
+pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planned, PlanError> {
+    let sites: Vec<Site> = reports.keys().map(Site::sole).collect();
+    let index = |name: &String| {
+        known(reports, name).map(|()| sites.iter().position(|site| site.agent == *name).unwrap_or(0))
+    };
+    let crossings = crossings(reports, asked)?;
+    let pairs = asked
+        .pairs
+        .iter()
+        .map(|(a, b)| Ok((index(a)?, index(b)?)))
+        .collect::<Result<Vec<(usize, usize)>, PlanError>>()?;
+    if asked.is_together {
+        return together(name, reports, &sites, asked, &crossings, &pairs);
+    }
+    let listens = |site: &Site| reports[&site.agent].listens;
+    let edges: Vec<Pair> = match pairs.as_slice() {
+        [] => fleet::rounds::tournament(sites.len()).concat(),
+        some => some.iter().filter_map(|(a, b)| Pair::new(*a, *b)).collect(),
+    };
+    let deaf = edges.iter().filter(|pair| !listens(&sites[pair.a]) && !listens(&sites[pair.b]));
+    let mut unreachable: Vec<String> =
+        deaf.map(|pair| format!("{} and {}", sites[pair.a].agent, sites[pair.b].agent)).collect();
+    unreachable.sort_unstable();
+    unreachable.dedup();
+    let some = (!pairs.is_empty()).then_some(edges.as_slice());
+    let plan = MeshPlan::new(name, &sites, some, &crossings, |a, b| both_ways(reports, asked, a, b));
+    Ok(Planned { plan, unreachable })
+}
+
+/// All pairs at once, each from its first host to its second.
+fn together(
+    name: &str,
+    reports: &Reports,
+    sites: &[Site],
+    asked: &MeshRequest,
+    crossings: &[Crossing],
+    pairs: &[(usize, usize)],
+) -> Result<Planned, PlanError> {
+    let mut runs = Vec::new();
+    for (number, (from, to)) in pairs.iter().enumerate() {
+        let (sender, receiver) = (&sites[*from], &sites[*to]);
+        let (opener, listener, reverse) =
+            match (reports[&sender.agent].listens, reports[&receiver.agent].listens) {
+                (_, true) => (sender, receiver, false),
+                (true, false) => (receiver, sender, true),
+                (false, false) => {
+                    return Err(PlanError::Unreachable(format!("{} and {}", sender.agent, receiver.agent)));
+                }
+            };
+        let Some(pair) = Pair::new(*from, *to) else { continue };
+        let request = request(reports, asked, (opener, listener), reverse, Class::Exclusive);
+        runs.push((pair, RunRequest { part: format!("{number}-{}", request.part), ..request }));
+    }
+    let plan = MeshPlan::together(name, sites, crossings, runs);
+    Ok(Planned { plan, unreachable: Vec::new() })
+}
+
+/// The runs of a pair: all are carried out by the end that opens the connections.
+fn both_ways(reports: &Reports, asked: &MeshRequest, a: &Site, b: &Site) -> Vec<RunRequest> {
+    let ends = match (reports[&a.agent].listens, reports[&b.agent].listens) {
+        (_, true) => (a, b),
+        (true, false) => (b, a),
+        (false, false) => return Vec::new(),
+    };
+    let (class, ways): (_, &[bool]) = match asked.test {
+        MeshTest::Throughput => (Class::Exclusive, &[false, true]),
+        MeshTest::Latency => (Class::Normal, &[false]),
+        MeshTest::Mtu => (Class::Background, &[false]),
+    };
+    ways.iter().map(|reverse| request(reports, asked, ends, *reverse, class)).collect()
+}
+
+fn request(
+    reports: &Reports,
+    asked: &MeshRequest,
+    (opener, listener): (&Site, &Site),
+    reverse: bool,
+    class: Class,
+) -> RunRequest {
+    let (from, to) = if reverse { (listener, opener) } else { (opener, listener) };
+    let report = &reports[&listener.agent];
+    let job = MeshJob {
+        from: from.agent.clone(),
+        to: to.agent.clone(),
+        test: asked.test,
+        host: report.address.clone(),
+        port: if report.port == 0 { 5210 } else { report.port },
+        reverse,
+        time: asked.time,
+    };
+    RunRequest {
+        agent: opener.agent.clone(),
+        title: job.title(),
+        part: format!("{}-{:?}", if reverse { "down" } else { "up" }, asked.test),
+        class,
+        span: asked.time.saturating_add(AROUND),
+        body: serde_json::to_string(&job).unwrap_or_default(),
+    }
+}
+
+/// The shared links: those of pairs, and the uplinks, which every pair with one end in the site crosses.
+fn crossings(reports: &Reports, asked: &MeshRequest) -> Result<Vec<Crossing>, PlanError> {
+    let mut all = Vec::new();
+    for link in &asked.links {
+        link.pairs.iter().try_for_each(|(a, b)| known(reports, a).and_then(|()| known(reports, b)))?;
+        all.push(Crossing { link: link.resource.clone(), pairs: link.pairs.clone() });
+    }
+    for uplink in &asked.uplinks {
+        uplink.agents.iter().try_for_each(|agent| known(reports, agent))?;
+        let outside = || reports.keys().filter(|other| !uplink.agents.contains(other));
+        let pairs =
+            uplink.agents.iter().flat_map(|agent| outside().map(|other| (agent.clone(), other.clone())));
+        all.push(Crossing { link: uplink.resource.clone(), pairs: pairs.collect() });
+    }
+    Ok(all)
+}
+
+fn known(reports: &Reports, name: &str) -> Result<(), PlanError> {
+    let meant = || suggest(name, reports.keys().map(String::as_str));
+    let unknown = || PlanError::Unknown { name: name.to_owned(), meant: meant() };
+    reports.contains_key(name).then_some(()).ok_or_else(unknown)
+}
+
+/// What connecting and the exchange of results take beside a test.
+const AROUND: Nanos = Nanos::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reports(names: &[(&str, bool)]) -> Reports {
+        let report = |listens| AgentReport { listens, address: "192.0.2.1".into(), ..AgentReport::default() };
+        names.iter().map(|(name, listens)| ((*name).to_owned(), report(*listens))).collect()
+    }
+
+    fn asked() -> MeshRequest {
+        MeshRequest {
+            test: MeshTest::Throughput,
+            time: Nanos::from_secs(10),
+            pairs: Vec::new(),
+            is_together: false,
+            links: Vec::new(),
+            uplinks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn links_are_read_and_faults_named() {
+        let link: Link = "backbone=2,ams:fra,ams:lon".parse().expect("a link");
+        assert_eq!((link.resource.name.as_str(), link.resource.capacity), ("link.backbone", 2));
+        assert_eq!(link.pairs[1], ("ams".to_owned(), "lon".to_owned()));
+        let uplink: Uplink = "site1,ams,fra".parse().expect("an uplink");
+        assert_eq!((uplink.resource.name.as_str(), uplink.agents.len()), ("uplink.site1", 2));
+        for (text, part) in [
+            ("a b,x:y", "cannot name a link"),
+            ("l=0,x:y", "capacity"),
+            ("l", "pairs"),
+            ("l,x:x", "pair of two"),
+        ] {
+            assert!(text.parse::<Link>().expect_err(text).contains(part), "{text}");
+        }
+        assert!("up=1".parse::<Uplink>().expect_err("no agents").contains("agents"));
+    }
+
+    /// Two agents behind one uplink are never measured with others at the same time.
+    #[test]
+    fn an_uplink_parts_rounds() {
+        let reports = reports(&[("a", true), ("b", true), ("c", true), ("d", true)]);
+        let uplinks = vec!["site,a,b".parse().expect("an uplink")];
+        let planned = plan("m", &reports, &MeshRequest { uplinks, ..asked() }).expect("a plan");
+        let crosses = |run: &fleet::mesh::PlannedRun| {
+            run.job.resources.iter().any(|resource| resource.name == "uplink.site")
+        };
+        for round in &planned.plan.rounds {
+            let titles: std::collections::BTreeSet<Vec<&str>> = round
+                .iter()
+                .filter(|run| crosses(run))
+                .map(|run| {
+                    let mut ends: Vec<&str> =
+                        run.job.title.trim_start_matches("throughput ").split(" -> ").collect();
+                    ends.sort_unstable();
+                    ends
+                })
+                .collect();
+            assert!(titles.len() <= 1, "{titles:?}");
+        }
+        // Four pairs cross it, those of a and b, and of c and d, do not.
+        assert_eq!(planned.plan.rounds.iter().flatten().filter(|run| crosses(run)).count(), 8);
+        let free = plan("m", &reports, &asked()).expect("a plan");
+        assert!(planned.plan.rounds.len() > free.plan.rounds.len());
+    }
+
+    #[test]
+    fn some_pairs_and_those_that_cannot_be_measured() {
+        let reports = reports(&[("a", true), ("b", false), ("c", false)]);
+        let pairs = vec![("a".to_owned(), "b".to_owned()), ("b".to_owned(), "c".to_owned())];
+        let planned = plan("m", &reports, &MeshRequest { pairs: pairs.clone(), ..asked() }).expect("a plan");
+        assert_eq!((planned.plan.runs(), planned.unreachable), (2, vec!["b and c".to_owned()]));
+        let together = MeshRequest { pairs, is_together: true, ..asked() };
+        let refused = plan("m", &reports, &together).expect_err("b and c").to_string();
+        assert!(refused.contains("neither of them listens"), "{refused}");
+        let unknown = MeshRequest { pairs: vec![("a".into(), "bb".into())], ..asked() };
+        assert!(plan("m", &reports, &unknown).expect_err("bb").to_string().contains("`bb`"));
+    }
+
+    /// Between the same two hosts several times, and from behind NAT by the end that can open connections.
+    #[test]
+    fn those_together_are_one_group() {
+        let reports = reports(&[("a", true), ("b", false)]);
+        let pair = ("a".to_owned(), "b".to_owned());
+        let request = MeshRequest { pairs: vec![pair.clone(), pair], is_together: true, ..asked() };
+        let plan = plan("m", &reports, &request).expect("a plan").plan;
+        let [round] = plan.rounds.as_slice() else { panic!("one round") };
+        assert!(round.len() == 2 && round[0].job.run != round[1].job.run);
+        assert!(round.iter().all(|run| !run.job.group.is_empty() && run.job.group == round[0].job.group));
+        assert!(round.iter().all(|run| run.agent == "b" && run.job.title == "throughput a -> b"));
+    }
+}
