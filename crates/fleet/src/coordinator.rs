@@ -151,8 +151,11 @@ impl<'a> Coordinator<'a> {
         self.started.get(group)
     }
 
-    /// Adds a round behind the others.
-    pub fn add(&mut self, round: Vec<PlannedRun>) {
+    /// Goes on with this round. Those before are over, and what came of them is no longer in the ledger.
+    pub fn go_on_with(&mut self, round: Vec<PlannedRun>) {
+        self.plan.rounds.clear();
+        (self.ledger, self.handed_out) = (Ledger::default(), self.handed_out.min(1));
+        self.waiting.clear();
         self.owners.extend(round.iter().map(|run| (run.job.run.clone(), run.agent.clone())));
         self.plan.rounds.push(round);
     }

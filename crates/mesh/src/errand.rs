@@ -85,7 +85,7 @@ impl Agents for Errands<'_> {
     ) -> Result<Carried, String> {
         let planned = self.planned(cell)?;
         let run = planned.job.run.clone();
-        self.coordinator.add(vec![planned]);
+        self.coordinator.go_on_with(vec![planned]);
         let mut told = None;
         loop {
             let due = self.coordinator.step().map_err(|error| error.to_string())?;

@@ -3,8 +3,8 @@
 use insight::{analysis::Analysis, run_of_events};
 #[cfg(feature = "lab")]
 use lab_run::catalogue::{Row, TopologyDocument};
-use mesh::roster::Roster;
-use mesh::runs::RunList;
+#[cfg(feature = "fleet")]
+use mesh::{roster::Roster, runs::RunList};
 use model::doctor::Check;
 use model::dut::{BenchmarkPlan, DutReport};
 use model::experiment::{Experiment, Outline};
@@ -43,7 +43,9 @@ fn published_schemas_are_those_of_the_code() {
         ("lab-list", schema_for!(Vec<Row>)),
         #[cfg(feature = "lab")]
         ("lab-show", schema_for!(TopologyDocument<'static>)),
+        #[cfg(feature = "fleet")]
         ("agents", schema_for!(Roster)),
+        #[cfg(feature = "fleet")]
         ("mesh-runs", schema_for!(RunList)),
     ];
     for (name, schema) in published {

@@ -48,7 +48,10 @@ impl<'a> Alerts<'a> {
         }
         let receivers = Receivers::of(&args.alerts)?;
         let known = Results::read(&args.results).map_err(super::failed)?;
-        let known = known.outcomes.into_keys().chain(known.missed.into_keys()).collect();
+        // What was missed since the last run that was measured is still to be told.
+        let last = known.outcomes.values().map(|outcome| outcome.started).max();
+        let missed = known.missed.into_iter().filter(|(_, row)| last.is_some_and(|last| row.due <= last));
+        let known = known.outcomes.into_keys().chain(missed.map(|(run, _)| run)).collect();
         Ok(Some(Alerts { args, receivers, judge: Judge::new(open(&args.store)?, &args.label), known }))
     }
 
@@ -71,13 +74,12 @@ impl<'a> Alerts<'a> {
     }
 
     /// Tells what changed by a plan's runs, and by what was missed beside them.
-    pub(super) fn tell(&mut self, plan: &MeshPlan) -> Result<()> {
+    pub(super) fn tell(self, plan: &MeshPlan) -> Result<()> {
         let mut results = Results::read(&self.args.results).map_err(super::failed)?;
         let all: HashSet<String> = results.outcomes.keys().chain(results.missed.keys()).cloned().collect();
         let mut runs = runs_of_plan(plan);
         runs.extend(all.difference(&self.known).cloned());
         results = results_of_runs(results, &runs);
-        self.known = all;
         let judged =
             self.judge.judge(&report_of_results("", &results, Vec::new()), &results).map_err(failed)?;
         for alert in &judged.alerts {
@@ -85,12 +87,8 @@ impl<'a> Alerts<'a> {
             self.receivers.send(alert);
         }
         self.receivers.note(&judged.states);
-        Ok(())
-    }
-
-    /// Waits until all is delivered or given up.
-    pub(super) fn finish(self) {
         self.receivers.finish();
+        Ok(())
     }
 }
 

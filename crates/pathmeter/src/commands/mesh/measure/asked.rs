@@ -19,6 +19,12 @@ pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), 
     if args.together && test != MeshTest::Throughput {
         return Err(Failure::usage("--together is of throughput", "leave --test out"));
     }
+    #[cfg(feature = "store")]
+    if args.together && args.save {
+        let what =
+            "--together with --save: pairs that start together are one run, which no mesh's label holds";
+        return Err(Failure::usage(what, "write it with --json -o FILE"));
+    }
     let asked = MeshRequest {
         test,
         time: args.time,
