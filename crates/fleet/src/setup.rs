@@ -18,6 +18,8 @@ pub struct MeshSetup {
     pub agents: Vec<String>,
     /// Address and port on which the server listens: `0.0.0.0:4222`; port `-1` lets the system choose.
     pub listen: String,
+    /// Address and port on which it takes WebSocket, too, for agents that may open nothing but HTTPS.
+    pub websocket: Option<String>,
     /// Names and addresses by which agents reach the server; with none of them it speaks without TLS.
     pub names: Vec<String>,
 }
@@ -99,6 +101,19 @@ impl MeshSetup {
                 text,
                 "tls {{\n    cert_file: {certificate}\n    key_file: {key}\n    timeout: 5\n}}\n"
             );
+        }
+        if let Some(listen) = &self.websocket {
+            let tls = match has_tls {
+                true => {
+                    format!(
+                        "tls {{ cert_file: {}, key_file: {} }}",
+                        quoted("server.pem"),
+                        quoted("server.key")
+                    )
+                }
+                false => "no_tls: true".to_owned(),
+            };
+            let _ = write!(text, "websocket {{\n    listen: \"{listen}\"\n    {tls}\n}}\n");
         }
         let _ = write!(text, "authorization {{\n    users = [\n{}    ]\n}}\n", users.concat());
         text
@@ -207,7 +222,8 @@ mod tests {
 
     fn setup(agents: &[&str]) -> MeshSetup {
         let agents = agents.iter().map(|name| (*name).to_owned()).collect();
-        MeshSetup { agents, listen: "127.0.0.1:-1".to_owned(), names: vec!["localhost".to_owned()] }
+        let listen = "127.0.0.1:-1".to_owned();
+        MeshSetup { agents, listen, websocket: None, names: vec!["localhost".to_owned()] }
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! What is reported of the paths of a mesh: a change that more than one run confirms, once.
 
+use crate::matrix::split;
 use alert::metrics::PathState;
 use alert::reach::{Attempt, Reach, change};
 use alert::{Alert, Word};
 use fleet::job::{End, run_name};
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::Results;
-use model::mesh::{CellState, MeshCell, MeshReport, ends};
+use model::mesh::{CellState, MeshCell, MeshReport};
 use model::stats::compare::Rules;
 use model::time::WallTime;
 use report::format::trend::Trends;
@@ -59,14 +60,14 @@ impl Judge {
         let mut again = Vec::new();
         for run in runs {
             let Some(outcome) = results.outcomes.get(&run.job.run) else { continue };
-            let Some((kind, target)) = run.job.title.split_once(' ').filter(|(_, path)| ends(path).is_some())
-            else {
+            let Some((kind, target)) = split(&run.job.title) else {
                 continue;
             };
             let is_suspicious = match &outcome.end {
                 End::Void { .. } => false,
+                // Two attempts confirm it.
                 End::Failed { .. } => {
-                    self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name())
+                    attempt == 1 && self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name())
                 }
                 End::Done { .. } => {
                     self.trends(target, kind)?.series.iter().any(|series| series.is_suspicious)

@@ -1,6 +1,7 @@
 //! Outcomes of a mesh as runs of a store, each once, so that histories, trends and comparisons have them.
 
 use crate::job::JobResult;
+use crate::matrix;
 use fleet::coordinator::Sink;
 use fleet::job::{End, Outcome};
 use fleet::ledger::LedgerRow;
@@ -8,7 +9,6 @@ use fleet::results::ResultFile;
 use insight::run_of_failure;
 use model::finding::Status;
 use model::history::{Measured, Origin};
-use model::mesh::ends;
 use model::run::Run;
 use model::time::WallTime;
 use report::expect::headlines;
@@ -101,7 +101,7 @@ fn begun(run: &str, title: &str, started: WallTime, label: &str) -> Begun {
 
 /// The test and the path of a run's title.
 fn split(title: &str) -> (&str, &str) {
-    title.split_once(' ').filter(|(_, path)| ends(path).is_some()).unwrap_or(("mesh", title))
+    matrix::split(title).unwrap_or(("mesh", title))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::job::{JobResult, MeshJob, MeshTest};
 use fleet::job::{End, Outcome};
+use fleet::mesh::MeshPlan;
 use fleet::results::Results;
 use model::finding::Status;
 use model::history::{Headline, Measured};
@@ -15,7 +16,12 @@ use std::collections::HashSet;
 #[must_use]
 pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> MeshReport {
     let ended = results.outcomes.values().flat_map(cells_of_outcome);
-    let missed = results.missed.iter().flat_map(|(run, row)| {
+    let is_path = |title: &str| split(title).is_some();
+    let mut notes = notes;
+    for row in results.missed.values().filter(|row| !is_path(&row.title)) {
+        notes.push(format!("missed: {}: {}", row.title, row.state.reason().unwrap_or("no reason is known")));
+    }
+    let missed = results.missed.iter().filter(|(_, row)| is_path(&row.title)).flat_map(|(run, row)| {
         let reason = row.state.reason().unwrap_or("no reason is known");
         let cells = not_done(&row.title, CellState::Missed, reason);
         cells.into_iter().map(|cell| MeshCell { run: run.clone(), ..cell })
@@ -29,6 +35,20 @@ pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> M
         notes,
         ..report_of_cells(cells)
     }
+}
+
+/// The results of these runs alone: a coordinator takes what another one left, too.
+#[must_use]
+pub fn results_of_runs(mut results: Results, runs: &HashSet<String>) -> Results {
+    results.outcomes.retain(|run, _| runs.contains(run));
+    results.missed.retain(|run, _| runs.contains(run));
+    results
+}
+
+/// The names of a plan's runs.
+#[must_use]
+pub fn runs_of_plan(plan: &MeshPlan) -> HashSet<String> {
+    plan.rounds.iter().flatten().chain(&plan.background).map(|run| run.job.run.clone()).collect()
 }
 
 /// Of each path and test the latest: a path that was measured again is what it was then.
@@ -93,10 +113,14 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
     }
 }
 
+/// The test and the path of a run's title; absent: it is the title of none.
+pub(crate) fn split(title: &str) -> Option<(&str, &str)> {
+    title.split_once(' ').filter(|(_, path)| ends(path).is_some())
+}
+
 /// The cells of a run without a result. Its title is all that is known of it.
 fn not_done(title: &str, state: CellState, reason: &str) -> Vec<MeshCell> {
-    let (test, path_of_run) =
-        title.split_once(' ').filter(|(_, rest)| ends(rest).is_some()).unwrap_or(("", title));
+    let (test, path_of_run) = split(title).unwrap_or(("", title));
     let (from, to) = ends(path_of_run).unwrap_or((path_of_run, "?"));
     let cell = |from: &str, to: &str| MeshCell {
         from: from.to_owned(),

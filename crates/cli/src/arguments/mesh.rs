@@ -25,7 +25,7 @@ pub enum AgentCommand {
 /// Whom to connect to, and as whom.
 #[derive(Clone, Debug, Args)]
 pub struct NatsArgs {
-    /// The mesh's NATS server: nats://HOST:4222, or tls://HOST:4222; several of one cluster parted by commas
+    /// The mesh's NATS server: nats://HOST:4222, tls://HOST:4222, or wss://HOST:PORT for WebSocket; several of one cluster parted by commas
     #[arg(long, value_name = "URL", env = "PATHMETER_COORDINATOR", hide_env = true)]
     pub coordinator: String,
     /// File with the key of this end, as `pathmeter mesh init` wrote it
@@ -104,6 +104,9 @@ pub struct MeshInitArgs {
     /// Address and port on which the server listens
     #[arg(long, value_name = "ADDR:PORT", default_value = "0.0.0.0:4222")]
     pub listen: String,
+    /// Address and port on which it takes WebSocket, too: agents connect by wss://HOST:PORT, ws:// without TLS
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub websocket: Option<String>,
     /// Name or address by which agents reach the server, for its certificate; without one there is no TLS. Repeatable
     #[arg(long, value_name = "HOST")]
     pub server: Vec<String>,

@@ -253,8 +253,8 @@ EXAMPLES
   pathmeter watch far.example --every 1s --rounds 20 --run 'throughput -t 1s'
 
 A change is told once, when the third run confirms it, and once when the path is back; so is a far
-end that cannot be reached. A run that is worse than the level is repeated at once. The command of
---alert gets PATHMETER_ALERT (worse, better, recovered, unreachable, reachable), PATHMETER_TARGET,
+end that cannot be reached, once a second attempt has failed. A run that is worse than the level is
+repeated at once. The command of --alert gets PATHMETER_ALERT (worse, better, recovered, unreachable, reachable), PATHMETER_TARGET,
 PATHMETER_FIGURE, PATHMETER_RUN and PATHMETER_TEXT.
 
 EXIT CODES

@@ -107,6 +107,7 @@ fn keys_and_servers_that_do_not_fit_are_refused_with_a_reason() {
     let setup = pathmeter_fleet::setup::MeshSetup {
         agents: vec!["ams".into()],
         listen: "127.0.0.1:-1".into(),
+        websocket: None,
         names: vec!["localhost".into()],
     };
     let strangers = setup.write(other.path()).expect("files");

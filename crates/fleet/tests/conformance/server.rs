@@ -36,6 +36,7 @@ impl Server {
         let setup = MeshSetup {
             agents: agents.iter().map(|name| (*name).to_owned()).collect(),
             listen: "127.0.0.1:-1".to_owned(),
+            websocket: None,
             names: names.iter().map(|name| (*name).to_owned()).collect(),
         };
         let files = setup.write(folder.path()).expect("the server's files");

@@ -55,8 +55,8 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
 fn print(report: &MeshReport, global: &Common) -> Result<Exit> {
     write(&[report], global)?;
     Ok(match report.in_state(CellState::Failed).next() {
-        _ if report.is_void() => Exit::Void,
         Some(_) => Exit::Unreachable,
+        None if report.is_void() => Exit::Void,
         None if report.cells.iter().all(|cell| cell.state == CellState::Done) => Exit::Done,
         None => Exit::Void,
     })

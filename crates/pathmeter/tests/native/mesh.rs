@@ -1,5 +1,7 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
+mod faults;
+
 use super::support::{Ended, Running, Scratch, free_port, run, skip, start};
 use serde_json::Value;
 use std::process::Command;

@@ -135,8 +135,8 @@ fn status(report: &MeshReport) -> Status {
     let stands = |state| report.in_state(state).next().is_some();
     let is_incomplete = stands(CellState::Void) || stands(CellState::Missed);
     match () {
-        () if report.is_void() => Status::Void,
         () if stands(CellState::Failed) => Status::Problem,
+        () if report.is_void() => Status::Void,
         () if is_incomplete || !report.findings.is_empty() => Status::Degraded,
         () => Status::Ok,
     }

@@ -10,8 +10,10 @@ use fleet::mesh::MeshPlan;
 use fleet::results::{ResultFile, Results};
 use mesh::alerts::{AGAIN, Judge};
 use mesh::keep::KeptResults;
+use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
 use model::mesh::MeshReport;
 use report::mesh::report_of_entries;
+use std::collections::HashSet;
 use store::Filter;
 
 /// Where the results of a run of the mesh go: into their file, and with `--save` into the store, too.
@@ -27,6 +29,8 @@ pub(super) struct Alerts<'a> {
     args: &'a MeshRunArgs,
     receivers: Receivers<'a>,
     judge: Judge,
+    /// The runs that were told of before, as far as there was something to tell.
+    known: HashSet<String>,
 }
 
 impl<'a> Alerts<'a> {
@@ -43,7 +47,12 @@ impl<'a> Alerts<'a> {
             return Err(Failure::usage(what, "add --save").into());
         }
         let receivers = Receivers::of(&args.alerts)?;
-        Ok(Some(Alerts { args, receivers, judge: Judge::new(open(&args.store)?, &args.label) }))
+        let known = Results::read(&args.results).map_err(super::failed)?;
+        // What was missed since the last run that was measured is still to be told.
+        let last = known.outcomes.values().map(|outcome| outcome.started).max();
+        let missed = known.missed.into_iter().filter(|(_, row)| last.is_some_and(|last| row.due <= last));
+        let known = known.outcomes.into_keys().chain(missed.map(|(run, _)| run)).collect();
+        Ok(Some(Alerts { args, receivers, judge: Judge::new(open(&args.store)?, &args.label), known }))
     }
 
     /// Has what is suspicious measured again, before anybody is told.
@@ -64,9 +73,15 @@ impl<'a> Alerts<'a> {
         Ok(())
     }
 
-    /// Tells what changed.
-    pub(super) fn tell(self, report: &MeshReport, results: &Results) -> Result<()> {
-        let judged = self.judge.judge(report, results).map_err(failed)?;
+    /// Tells what changed by a plan's runs, and by what was missed beside them.
+    pub(super) fn tell(self, plan: &MeshPlan) -> Result<()> {
+        let mut results = Results::read(&self.args.results).map_err(super::failed)?;
+        let all: HashSet<String> = results.outcomes.keys().chain(results.missed.keys()).cloned().collect();
+        let mut runs = runs_of_plan(plan);
+        runs.extend(all.difference(&self.known).cloned());
+        results = results_of_runs(results, &runs);
+        let judged =
+            self.judge.judge(&report_of_results("", &results, Vec::new()), &results).map_err(failed)?;
         for alert in &judged.alerts {
             say(&format!("ALERT {}", alert.text));
             self.receivers.send(alert);

@@ -22,7 +22,7 @@ use fleet::mesh::MeshPlan;
 use fleet::results::{InMemory, ResultFile, Results};
 use fleet::setup::COORDINATOR;
 use mesh::inventory::agents;
-use mesh::matrix::report_of_results;
+use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
 use mesh::rounds::{Planned, Reports, chosen, plan};
 use mesh::timetable::Timetable;
 use model::mesh::MeshReport;
@@ -79,18 +79,21 @@ fn measured(
 ) -> Result<(MeshReport, Results)> {
     #[cfg(feature = "store")]
     let alerts = super::kept::Alerts::of(args)?;
-    carry_out(nats, plan.clone(), sink, interrupt)?;
+    let mut runs = runs_of_plan(&plan);
+    let mut carry_out = |plan: MeshPlan| {
+        runs.extend(runs_of_plan(&plan));
+        carry_out(nats, plan, sink, interrupt)
+    };
+    carry_out(plan.clone())?;
     #[cfg(feature = "store")]
-    if let Some(alerts) = &alerts {
-        alerts.again(&plan, &mut |plan| carry_out(nats, plan, sink, interrupt))?;
+    if let Some(alerts) = alerts.filter(|_| !interrupt.is_raised()) {
+        alerts.again(&plan, &mut carry_out)?;
+        alerts.tell(&plan)?;
     }
-    let results = Results::read(&args.results).map_err(failed)?;
+    // A coordinator stores what another one left, too.
+    let results = results_of_runs(Results::read(&args.results).map_err(failed)?, &runs);
     let name = args.name.clone().unwrap_or_else(|| args.results.display().to_string());
     let report = report_of_results(&name, &results, notes);
-    #[cfg(feature = "store")]
-    if let Some(alerts) = alerts {
-        alerts.tell(&report, &results)?;
-    }
     Ok((report, results))
 }
 

@@ -12,8 +12,12 @@ use std::process::Command;
 use std::time::Duration;
 
 pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
-    let setup =
-        MeshSetup { agents: args.agent.clone(), listen: args.listen.clone(), names: args.server.clone() };
+    let setup = MeshSetup {
+        agents: args.agent.clone(),
+        listen: args.listen.clone(),
+        websocket: args.websocket.clone(),
+        names: args.server.clone(),
+    };
     let files = setup.write(&absolute(&args.dir)?).map_err(failed)?;
     let mut text = format!("server       nats-server -c {}\n", files.configuration.display());
     text += &format!("coordinator  --key {}\n", files.coordinator.display());
