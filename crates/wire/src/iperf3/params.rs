@@ -124,9 +124,11 @@ fn write_pace(test: &TestSpec, json: &mut Map<String, Value>) {
     if test.transport == Transport::Udp {
         let length = block_length(test).max(1);
         let (on, segment) = if test.offload { (1, length) } else { (0, 0) };
+        let whole = (LARGEST_UDP_PAYLOAD / length).max(1) * length;
+        let buffer = if test.offload { whole } else { LARGEST_UDP_PAYLOAD };
         json.insert("gso".into(), json!(on));
         json.insert("gso_dg_size".into(), json!(segment));
-        json.insert("gso_bf_size".into(), json!((LARGEST_UDP_PAYLOAD / length).max(1) * length));
+        json.insert("gso_bf_size".into(), json!(buffer));
         json.insert("gro".into(), json!(on));
         json.insert("gro_bf_size".into(), json!(LARGEST_UDP_PAYLOAD));
     }
