@@ -175,7 +175,7 @@ impl<'a> Job<'a> {
             (self.watch)(Moment::Begins { number: number as u32 + 1, all, cell, round: step.round })?;
             let came = match cell.path.place {
                 Place::Agent { .. } => self.one_of_agent(&cell)?,
-                _ => self.one(&cell)?,
+                _ => self.run_cell(&cell)?,
             };
             if let Came::Stopped = came {
                 self.leave("it was stopped");
@@ -188,7 +188,7 @@ impl<'a> Job<'a> {
     }
 
     /// One run.
-    fn one(&mut self, cell: &Cell<'_>) -> Result<Came> {
+    fn run_cell(&mut self, cell: &Cell<'_>) -> Result<Came> {
         let request = cell.request();
         let security = cell.path.security.clone();
         let options =

@@ -34,7 +34,7 @@ pub struct Resource {
     /// Its name: words of letters, digits, `-` and `_`, joined by dots.
     pub name: String,
     /// How many may use it at once; zero is taken as one.
-    #[serde(default = "one")]
+    #[serde(default = "default_capacity")]
     pub capacity: u32,
 }
 
@@ -46,7 +46,7 @@ impl Resource {
     }
 }
 
-fn one() -> u32 {
+fn default_capacity() -> u32 {
     1
 }
 

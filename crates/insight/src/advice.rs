@@ -5,7 +5,7 @@ mod tunnel;
 
 use model::host::Host;
 use model::path::advice::{Advice, Setting};
-use model::path::{PathResult, PathWay, least_mtu};
+use model::path::{PathDirection, PathResult, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -39,38 +39,38 @@ impl Path<'_> {
         all
     }
 
-    fn ways(&self) -> impl Iterator<Item = (Direction, &PathWay)> {
+    fn directions(&self) -> impl Iterator<Item = (Direction, &PathDirection)> {
         let ways = [Direction::Up, Direction::Down].map(|direction| (direction, self.result.way(direction)));
         ways.into_iter().filter_map(|(direction, way)| Some((direction, way?)))
     }
 
     fn each<'b, F>(&'b self, advise: F) -> impl Iterator<Item = Advice>
     where
-        F: Fn(Direction, &'b PathWay) -> Option<Advice>,
+        F: Fn(Direction, &'b PathDirection) -> Option<Advice>,
     {
-        self.ways().filter_map(move |(direction, way)| advise(direction, way))
+        self.directions().filter_map(move |(direction, way)| advise(direction, way))
     }
 
     /// The largest packet that is known to cross every way, and in every flow, that was looked at.
     fn mtu(&self) -> Option<u32> {
-        self.ways().filter_map(|(_, way)| way.crosses_in_every_flow()).min()
+        self.directions().filter_map(|(_, way)| way.crosses_in_every_flow()).min()
     }
 
     fn ipv6(&self) -> bool {
-        self.ways().any(|(_, way)| way.ipv6)
+        self.directions().any(|(_, way)| way.ipv6)
     }
 
     /// Both ways are known.
     fn whole(&self) -> bool {
-        self.ways().filter(|(_, way)| way.crosses().is_some()).count() == 2
+        self.directions().filter(|(_, way)| way.crosses().is_some()).count() == 2
     }
 
     /// Senders would send more than crosses.
     fn reduced(&self, mtu: u32) -> bool {
-        self.ways().any(|(_, way)| way.interface_mtu.is_some_and(|own| own > mtu))
+        self.directions().any(|(_, way)| way.interface_mtu.is_some_and(|own| own > mtu))
     }
 
-    fn interface(&self, direction: Direction, way: &PathWay, mtu: u32) -> Option<Advice> {
+    fn interface(&self, direction: Direction, way: &PathDirection, mtu: u32) -> Option<Advice> {
         // An interface of less than 1280 bytes has no IPv6: what would be held small would not be sent at all.
         let helps = !way.ipv6 || mtu >= least_mtu(true);
         way.interface_mtu.filter(|own| *own > mtu && way.untold() && helps)?;
@@ -93,9 +93,13 @@ impl Path<'_> {
     }
 
     fn probing(&self) -> Option<Advice> {
-        let off = |way: &PathWay| !matches!(way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing), Some(1..));
-        let ends: Vec<Direction> =
-            self.ways().filter(|(_, way)| way.untold() && off(way)).map(|(direction, _)| direction).collect();
+        let off =
+            |way: &PathDirection| !matches!(way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing), Some(1..));
+        let ends: Vec<Direction> = self
+            .directions()
+            .filter(|(_, way)| way.untold() && off(way))
+            .map(|(direction, _)| direction)
+            .collect();
         let place = match ends.as_slice() {
             [] => return None,
             [one] => place(*one),
@@ -112,9 +116,10 @@ impl Path<'_> {
     }
 
     fn udp_payload(&self) -> Option<Advice> {
-        let known =
-            |way: &PathWay| way.crosses_in_every_flow()?.checked_sub(way.headers()).filter(|left| *left > 0);
-        let payloads: Vec<u32> = self.ways().filter_map(|(_, way)| known(way)).collect();
+        let known = |way: &PathDirection| {
+            way.crosses_in_every_flow()?.checked_sub(way.headers()).filter(|left| *left > 0)
+        };
+        let payloads: Vec<u32> = self.directions().filter_map(|(_, way)| known(way)).collect();
         let least = payloads.iter().copied().min()?;
         let why = match (payloads.as_slice(), self.whole()) {
             (_, false) => "the largest that crosses in one piece the way that could be looked at".into(),

@@ -89,15 +89,15 @@ impl Analysis {
         let mut analysis = Analysis {
             schema: SCHEMA.into(),
             runs: subjects.len() as u64,
-            flows: flow::of(&all, asked.link),
-            trips: trips::of(&all),
-            paths: path::of(&all),
-            together: asked.together.then(|| together::of(&all, asked.link)).flatten(),
-            comparisons: groups::of(&all),
+            flows: flow::flows(&all, asked.link),
+            trips: trips::trips(&all),
+            paths: path::path_bounds(&all),
+            together: asked.together.then(|| together::runs_together(&all, asked.link)).flatten(),
+            comparisons: groups::group_comparisons(&all),
             conclusions: Vec::new(),
             findings: subjects.iter().flat_map(findings).collect(),
         };
-        analysis.conclusions = conclusions::of(&analysis);
+        analysis.conclusions = conclusions::conclusions(&analysis);
         analysis
     }
 }

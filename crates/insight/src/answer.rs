@@ -3,8 +3,8 @@
 pub use crate::finding::first_sentence;
 use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
-use model::latency::{LoadPhase, WayResult};
-use model::path::PathWay;
+use model::latency::{EgressResult, LoadPhase};
+use model::path::PathDirection;
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
 use model::stats::percentile::carries;
@@ -21,7 +21,7 @@ pub struct Answer {
 
 /// The answer: why the figures are void, what is wrong, or the figures.
 #[must_use]
-pub fn of(run: &Run) -> Answer {
+pub fn answer_of_run(run: &Run) -> Answer {
     if run.verdict.status == Status::Void {
         return Answer { line: one_sentence(&run.verdict.text), action: action(run) };
     }
@@ -116,7 +116,7 @@ fn rates(run: &Run) -> String {
 /// `path MTU 1500, UDP payload 1472`, both directions where they differ.
 fn sizes(summary: &Summary) -> Option<String> {
     let path = summary.path.as_ref()?;
-    let both = |of: fn(&PathWay) -> Option<u32>| {
+    let both = |of: fn(&PathDirection) -> Option<u32>| {
         let way = |direction| path.way(direction).and_then(of);
         match (way(Direction::Up), way(Direction::Down)) {
             (Some(up), Some(down)) if up == down => Some(up.to_string()),
@@ -152,7 +152,7 @@ fn latency(run: &Run) -> String {
     }
 }
 
-fn way_line(way: &WayResult) -> Option<String> {
+fn way_line(way: &EgressResult) -> Option<String> {
     let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
     let p99 = if carries(rtt.count, 99.0) { format!(", p99 {}", rtt.p99) } else { String::new() };
     Some(format!("RTT {} median{p99}, {} lost", rtt.p50, way.counted.lost))
@@ -230,11 +230,11 @@ mod tests {
         };
         run.findings = vec![finding(Direction::Up), finding(Direction::Down)];
         run.verdict.status = Status::Problem;
-        let answer = of(&run);
+        let answer = answer_of_run(&run);
         assert_eq!(answer.line, "IP fragments are dropped in both directions");
         assert_eq!(answer.action, "Send less.");
         run.findings.pop();
         run.summary.outcome = Some(Outcome::Interrupted);
-        assert_eq!(of(&run).line, "IP fragments are dropped up; interrupted");
+        assert_eq!(answer_of_run(&run).line, "IP fragments are dropped up; interrupted");
     }
 }

@@ -46,7 +46,7 @@ pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
     }
     findings.sort_by_key(|finding| Reverse(finding.severity));
     device.findings = findings;
-    device.verdict = verdict::of(device);
+    device.verdict = verdict::device_verdict(device);
 }
 
 /// Findings that hold of a device whose trials the host spoilt.

@@ -91,7 +91,7 @@ fn outages(run: &Run) -> Vec<Finding> {
 }
 
 /// All findings of a run and of its tests, worst first, each id, direction and way once.
-pub fn all(run: &Run) -> Vec<Finding> {
+pub fn findings_of_run(run: &Run) -> Vec<Finding> {
     let own = RULES.iter().flat_map(|rule| (rule.find)(run));
     let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
     let mut found: Vec<Finding> = own.chain(of_tests).collect();
@@ -104,5 +104,5 @@ pub fn all(run: &Run) -> Vec<Finding> {
 
 /// The conclusion of a run, from its figures and its findings.
 pub fn verdict(run: &Run) -> Verdict {
-    verdict::of(run)
+    verdict::verdict_of_run(run)
 }

@@ -17,7 +17,7 @@ pub fn measured(
     link: Option<BitRate>,
     device: Option<(String, u64)>,
 ) -> FrameRow {
-    let ways = ways(run, asked.direction);
+    let ways = direction_figures(run, asked.direction);
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
     let goodput = goodput(run, asked.direction, &ways);
     let payload = mean_payload(&ways);
@@ -110,7 +110,7 @@ fn framing(asked: &FrameAsked, transport: Header) -> Framing {
 }
 
 /// The direction's figures: of the test itself, or of each pair.
-fn ways(run: &Run, direction: Direction) -> Vec<&DirectionSummary> {
+fn direction_figures(run: &Run, direction: Direction) -> Vec<&DirectionSummary> {
     let alone = run.summary.direction(direction);
     alone.into_iter().chain(run.tests.iter().filter_map(|test| test.summary.direction(direction))).collect()
 }

@@ -144,7 +144,7 @@ impl Netlink {
     }
 
     /// What the kernel tells of itself within `patience`: one datagram's messages, or none.
-    fn told(&self, patience: Nanos) -> Result<Vec<Reply>> {
+    fn notifications(&self, patience: Nanos) -> Result<Vec<Reply>> {
         let object = || "the kernel's changes".to_owned();
         let ready = poll::wait(&mut [Interest::readable(&self.socket)], Some(mono_now() + patience));
         if ready.named("wait for", object)? == 0 {

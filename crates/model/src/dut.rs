@@ -14,14 +14,14 @@ mod tools;
 pub mod y1564;
 
 pub use comparison::{Change, Rates, compare, compare_devices, compare_with};
-pub use order::{Action, Frames, Observation, Order, Stream, WayObservation};
+pub use order::{Action, DirectionObservation, Frames, Observation, Order, Stream};
 pub use plan::{BenchmarkPlan, PlanRow, Test, TrialPlan};
 pub use recovery::{Overload, ResetTime, recovery_time};
 pub use report::{
-    BackToBackReport, DelayVariationReport, DelayVariationWay, DeviceComparison, DeviceReport, DutReport,
-    HopDrops, LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts, RateChange,
-    RateReport, RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport, ServiceStep, Setup,
-    StreamReport, TunnelEnds,
+    BackToBackReport, DelayVariationDirection, DelayVariationReport, DeviceComparison, DeviceReport,
+    DutReport, HopDrops, LatencyDirection, LatencyReport, LeftOut, LoadLimit, MrrReport, NamedGoal,
+    PortFacts, RateChange, RateReport, RecoveryReport, ResetReport, SCHEMA, SearchMethod, ServiceReport,
+    ServiceStep, Setup, StreamReport, TunnelEnds,
 };
 pub use setup::SetupError;
 pub use suite::{Progress, Suite};

@@ -8,7 +8,7 @@ mod way;
 
 pub use load::{Load, LoadPhase, LoadPoint, LoadResult};
 pub use noise::{Cause, HostNoise, Outlier};
-pub use way::{ClockNote, Counted, OneWayDelays, WayResult, WireTimes};
+pub use way::{ClockNote, Counted, EgressResult, OneWayDelays, WireTimes};
 
 use crate::host::Host;
 use crate::plan::{Directions, End, Target, Transport};
@@ -37,7 +37,7 @@ pub struct LatencyPlan {
     pub sizes: Option<SizeRange>,
     /// Messages that go in a row: ping-pong waits for the replies to all of them, and what goes at a rate is due
     /// together.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(default = "default_clients", skip_serializing_if = "is_one")]
     pub burst: u32,
     /// The whole reply is compared with its request, where the protocol echoes; one that differs ends the way.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -134,7 +134,7 @@ impl SocketSetup {
     }
 }
 
-fn one() -> u32 {
+fn default_clients() -> u32 {
     1
 }
 
@@ -194,14 +194,14 @@ pub struct LatencyStarted {
     /// The plan that runs.
     pub plan: LatencyPlan,
     /// The ends of each path, in the plan's order.
-    pub ends: Vec<WayEnds>,
+    pub ends: Vec<EgressEnds>,
     /// This host.
     pub host: Host,
 }
 
 /// The two ends of a way, as this end knows them and as the far end reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WayEnds {
+pub struct EgressEnds {
     /// This end.
     pub local: SocketAddr,
     /// The far end.
@@ -227,12 +227,12 @@ pub struct LatencySample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Directions>,
     /// A row for each path, in the plan's order.
-    pub ways: Vec<WaySample>,
+    pub ways: Vec<EgressSample>,
 }
 
 /// One way in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WaySample {
+pub struct EgressSample {
     /// Messages sent.
     pub sent: u64,
     /// The round trips that ended in the interval.
@@ -246,7 +246,7 @@ pub struct WaySample {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyResult {
     /// Each way, in the plan's order.
-    pub ways: Vec<WayResult>,
+    pub ways: Vec<EgressResult>,
     /// This tool against itself over loopback, with the same wait, size and transport: what it adds at the least.
     pub floor: Option<Floor>,
     /// What this host did to the measuring thread.

@@ -23,9 +23,9 @@ pub struct PacketResult {
     /// The far host: packets from it and to it, and ICMP errors about them.
     pub peer: IpAddr,
     /// From this host.
-    pub up: PacketWay,
+    pub up: PacketDirection,
     /// To this host.
-    pub down: PacketWay,
+    pub down: PacketDirection,
     /// Each flow, in order of appearance.
     pub flows: Vec<PacketFlow>,
     /// Packets of further flows, which have no row of their own.
@@ -49,7 +49,7 @@ pub struct PacketResult {
 /// Packets of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct PacketWay {
+pub struct PacketDirection {
     /// Packets on the wire.
     pub packets: u64,
     /// Whole IP packets.
@@ -73,9 +73,9 @@ pub struct PacketFlow {
     #[serde(flatten)]
     pub key: FlowKey,
     /// From `local`.
-    pub up: PacketWay,
+    pub up: PacketDirection,
     /// To `local`.
-    pub down: PacketWay,
+    pub down: PacketDirection,
 }
 
 /// What makes a flow. Fragments whose first was not seen before them have no ports: they are a flow of their own.
@@ -106,7 +106,7 @@ pub struct PcapFile {
     pub error: Option<String>,
 }
 
-impl PacketWay {
+impl PacketDirection {
     /// Takes a frame's packets.
     pub fn add(&mut self, pieces: &Pieces, fragment: bool) {
         let packets = pieces.packets();
@@ -121,7 +121,7 @@ impl PacketWay {
     }
 
     /// Takes what another capture counted.
-    pub fn merge(&mut self, other: &PacketWay) {
+    pub fn merge(&mut self, other: &PacketDirection) {
         self.packets = self.packets.saturating_add(other.packets);
         self.bytes = add(self.bytes, other.bytes.0);
         self.payload = add(self.payload, other.payload.0);

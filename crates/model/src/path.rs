@@ -13,7 +13,7 @@ pub use flow::{EchoHole, Flow, FlowSize, TracedHop};
 pub use overhead::explanation;
 pub use packet::Syn;
 pub use search::{Outcome, Round, Search, size_loss};
-pub use segment::TcpWay;
+pub use segment::TcpDirection;
 
 use crate::host::Host;
 use crate::plan::{Direction, LocalOptions, Target};
@@ -99,9 +99,9 @@ pub struct PathResult {
     /// How the far end was asked: never [`PathMethod::Auto`] once it is known.
     pub method: PathMethod,
     /// Client to server.
-    pub up: Option<PathWay>,
+    pub up: Option<PathDirection>,
     /// Server to client.
-    pub down: Option<PathWay>,
+    pub down: Option<PathDirection>,
     /// Answer of the search with `--service`.
     pub service: Option<ServiceLimit>,
     /// Sizes at which echo requests stay without a reply, where only that tells of a direction.
@@ -118,7 +118,7 @@ pub struct PathResult {
 /// What one direction of a path carries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct PathWay {
+pub struct PathDirection {
     /// IPv6; else IPv4.
     pub ipv6: bool,
     /// The flow that was looked at.
@@ -148,7 +148,7 @@ pub struct PathWay {
     /// What becomes of fragments.
     pub fragments: Fragments,
     /// TCP's part.
-    pub tcp: Option<TcpWay>,
+    pub tcp: Option<TcpDirection>,
     /// Every size tried and what became of it, smallest first.
     pub sizes: Vec<SizeProbe>,
     /// The path changed during the search: packets that crossed no longer did, or the other way round.
@@ -431,7 +431,7 @@ pub struct Unknown {
 
 impl PathResult {
     /// What was found of one direction.
-    pub fn way(&self, direction: Direction) -> Option<&PathWay> {
+    pub fn way(&self, direction: Direction) -> Option<&PathDirection> {
         match direction {
             Direction::Up => self.up.as_ref(),
             Direction::Down => self.down.as_ref(),
@@ -439,7 +439,7 @@ impl PathResult {
     }
 
     /// The place for one direction.
-    pub fn way_mut(&mut self, direction: Direction) -> &mut Option<PathWay> {
+    pub fn way_mut(&mut self, direction: Direction) -> &mut Option<PathDirection> {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,
@@ -462,7 +462,7 @@ impl PathResult {
     }
 }
 
-impl PathWay {
+impl PathDirection {
     /// Headers of IP and UDP in this family, bytes.
     pub fn headers(&self) -> u32 {
         headers(self.ipv6)

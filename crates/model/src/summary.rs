@@ -6,7 +6,7 @@ pub use segments::Segments;
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning, WithoutCopy};
 use crate::hops::HopsResult;
-use crate::latency::{HostNoise, LatencyResult, LoadResult, OneWayDelays, WayResult};
+use crate::latency::{EgressResult, HostNoise, LatencyResult, LoadResult, OneWayDelays};
 use crate::packets::PacketResult;
 use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
@@ -55,7 +55,7 @@ pub struct Summary {
     pub one_way_delays: Option<OneWayDelays>,
     /// Every way of a latency run; `rtt_ns` and the counts beside it are those of a single one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<WayResult>,
+    pub ways: Vec<EgressResult>,
     /// What this host did to the measuring thread of a latency run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<HostNoise>,

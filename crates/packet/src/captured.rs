@@ -57,7 +57,7 @@ impl Segments {
 
 impl Pieces {
     /// One ordinary packet.
-    pub const fn one(size: u32, headers: u32) -> Pieces {
+    pub const fn whole(size: u32, headers: u32) -> Pieces {
         Pieces { full: 0, size, last: size, headers }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Captured<'a> {
     /// The packets that it is on the wire; nothing when that cannot be known.
     pub fn pieces(&self) -> Option<Pieces> {
         let each = match self.segments {
-            Segments::Whole => return Some(Pieces::one(self.length, self.headers)),
+            Segments::Whole => return Some(Pieces::whole(self.length, self.headers)),
             Segments::Of(each) => u32::from(each),
             Segments::Unknown => return None,
         };
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(pieces, Some(Pieces { full: 0, size: 1500, last: 1500, headers: 52 }));
         let acknowledgement = tcp(52);
         let padded = Captured::read(&acknowledgement, 60, 0, 0).unwrap();
-        assert_eq!(padded.pieces(), Some(Pieces::one(52, 52)));
+        assert_eq!(padded.pieces(), Some(Pieces::whole(52, 52)));
     }
 
     #[test]

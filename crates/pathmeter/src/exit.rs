@@ -8,9 +8,9 @@ use std::fmt::{Display, Formatter};
 use std::io;
 
 /// What stderr says of an error: the chain of causes on one line, and the advice on the next.
-pub(crate) struct Told<'a>(pub(crate) &'a Error);
+pub(crate) struct ErrorMessage<'a>(pub(crate) &'a Error);
 
-impl Display for Told<'_> {
+impl Display for ErrorMessage<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         // The words of a far end may be in it.
         f.write_str(&harmless::text(&format!("error: {:#}", self.0)))?;
@@ -73,12 +73,16 @@ mod tests {
         let error = Error::from(failure).context("read the command line");
         assert_eq!(Exit::of(&error), Exit::Usage);
         assert_eq!(
-            Told(&error).to_string(),
+            ErrorMessage(&error).to_string(),
             "error: read the command line: -P 0: at least one stream is needed\n  give -P 1 to -P 128"
         );
         let busy = Error::from(wire::ProtocolError::Busy).advised("10.0.0.2:5210", "come back later");
         assert_eq!(Exit::of(&busy), Exit::Unreachable);
-        assert!(Told(&busy).to_string().ends_with("try again later\n  come back later"), "{}", Told(&busy));
-        assert!(Told(&fault("lost")).to_string().contains("internal error"));
+        assert!(
+            ErrorMessage(&busy).to_string().ends_with("try again later\n  come back later"),
+            "{}",
+            ErrorMessage(&busy)
+        );
+        assert!(ErrorMessage(&fault("lost")).to_string().contains("internal error"));
     }
 }

@@ -7,7 +7,7 @@ mod signals;
 use cli::config::Config;
 use cli::{Cli, Command};
 use engine::error::Result;
-use exit::{Exit, Told};
+use exit::{ErrorMessage, Exit};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let ended = commands::dialect::called_as(&words)
         .unwrap_or_else(|| cli::read(words).and_then(|(cli, config)| run(&cli, &config)));
     let exit = ended.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+        let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
         Exit::of(&error)
     });
     exit.into()

@@ -14,9 +14,9 @@ pub use headline::{headlines, higher_is_better, printed, sample};
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};
 
-use figures::{Figure, Source, all};
+use figures::{Figure, Source, every_figure};
 use model::finding::Finding;
-use model::latency::{LoadPhase, WayResult};
+use model::latency::{EgressResult, LoadPhase};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use quantity::Quantity;
@@ -99,7 +99,7 @@ impl FromStr for Expectation {
     fn from_str(text: &str) -> Result<Expectation, ExpectError> {
         let (key, comparison, value) = split(text)?;
         let plain = without_points(key);
-        let (scope, name) = Scope::of(&plain, all());
+        let (scope, name) = Scope::of(&plain, every_figure());
         let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
         let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
         let fits = |figure: &Figure| match (&scope, figure.source) {
@@ -112,14 +112,14 @@ impl FromStr for Expectation {
         let unknown = || {
             let before = &plain[..plain.len() - name.len()];
             let way = if direction.is_none() && scope == Scope::Run { "down." } else { "" };
-            let names = all().map(|figure| match figure.source {
+            let names = every_figure().map(|figure| match figure.source {
                 Source::Way(_) | Source::Path(_) => format!("{before}{way}{}", figure.name),
                 _ => format!("{before}{}", figure.name),
             });
             let likely = likely(&plain, names);
             ExpectError::UnknownKey { text: text.into(), key: key.into(), likely, known: known_keys() }
         };
-        let figure = all().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
+        let figure = every_figure().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
         let wanted = read_value(figure.quantity, text, key, value)?;
         Ok(Expectation { text: text.trim().into(), transport, direction, scope, figure, comparison, wanted })
     }
@@ -159,7 +159,7 @@ impl Expectation {
     pub(crate) fn measured(&self, run: &Run) -> Option<f64> {
         let of = |run: &Run| match (self.figure.source, self.direction) {
             (Source::Labelled(figure), None) => {
-                let named = |way: &&WayResult| Scope::Way(way.label.clone()) == self.scope;
+                let named = |way: &&EgressResult| Scope::Way(way.label.clone()) == self.scope;
                 run.summary.ways.iter().find(named).and_then(figure)
             }
             (Source::Loaded(figure), None) => {
@@ -200,7 +200,7 @@ impl Comparison {
 /// Every figure an expectation can name, for help and errors.
 pub fn known_keys() -> String {
     let names = |wanted: fn(&Figure) -> bool| {
-        let names = all().filter(|figure| wanted(figure)).map(|figure| figure.name);
+        let names = every_figure().filter(|figure| wanted(figure)).map(|figure| figure.name);
         names.collect::<Vec<_>>().join(", ")
     };
     format!(
@@ -222,7 +222,7 @@ pub fn names() -> Vec<String> {
         Source::Loaded(_) => LOADS.map(|load| format!("loaded.{load}.{}", figure.name)).into(),
         Source::Labelled(_) | Source::Finding => Vec::new(),
     };
-    all().flat_map(written).collect()
+    every_figure().flat_map(written).collect()
 }
 
 /// `: did you mean …? The figures are`, with the name most like this one, if there is any that could be meant.
@@ -370,8 +370,9 @@ mod tests {
 
     #[test]
     fn packet_sizes_are_of_a_direction() {
-        let way =
-            |mtu, bound| Some(model::path::PathWay { path_mtu: Some(mtu), bound, ..Default::default() });
+        let way = |mtu, bound| {
+            Some(model::path::PathDirection { path_mtu: Some(mtu), bound, ..Default::default() })
+        };
         let (up, down) = (way(1400, model::path::Bound::Exact), way(1300, model::path::Bound::AtMost));
         let found = model::path::PathResult { up, down, packets: 90, ..Default::default() };
         let run = run_of_events("id", "mtu", &[Event::Path(Box::new(found))]);
@@ -393,7 +394,7 @@ mod tests {
 
     #[test]
     fn every_figure_can_be_written_with_its_own_example() {
-        for figure in all() {
+        for figure in every_figure() {
             let prefix = match figure.source {
                 Source::Way(_) | Source::Path(_) => "tcp.up.",
                 Source::Run(_) => "",

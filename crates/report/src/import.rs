@@ -118,7 +118,7 @@ fn of_documents(name: &str, documents: &[Document], known: Known) -> Vec<Importe
     let streamed = iperf3::json::of_lines(&of(iperf3::json::is_line).collect::<Vec<_>>());
     let iperf3 = of(iperf3::json::is_document).chain(&streamed);
     let mut imported: Vec<Imported> =
-        iperf3.map(|document| iperf3::json::told(document, known).imported(name)).collect();
+        iperf3.map(|document| iperf3::json::parse_document(document, known).imported(name)).collect();
     imported.extend(documents.iter().filter_map(own::document));
     imported.extend(own::events(&of(own::is_event).collect::<Vec<_>>()));
     imported

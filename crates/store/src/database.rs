@@ -148,7 +148,7 @@ impl Database {
     }
 
     fn of_file(&self, error: &rusqlite::Error) -> StoreError {
-        sqlite::told(&self.location, error)
+        sqlite::store_error(&self.location, error)
     }
 }
 

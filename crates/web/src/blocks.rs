@@ -9,7 +9,7 @@ pub(crate) fn document(document: &dyn Document) -> Value {
     let expected: Vec<Value> = document.expectations().iter().map(expectation).collect();
     json!({
         "title": document.head().title,
-        "blocks": all(&document.blocks()),
+        "blocks": block_values(&document.blocks()),
         "expectations": expected,
     })
 }
@@ -27,7 +27,7 @@ pub(crate) fn charts(blocks: &[Block]) -> Vec<&Chart> {
     found
 }
 
-fn all(blocks: &[Block]) -> Vec<Value> {
+fn block_values(blocks: &[Block]) -> Vec<Value> {
     blocks.iter().filter(|block| !block.is_empty()).map(value).collect()
 }
 
@@ -47,7 +47,9 @@ fn value(block: &Block) -> Value {
         }
         Block::Findings(findings) => json!({ "type": "findings", "findings": findings }),
         Block::Conclusion(one) => conclusion(one),
-        Block::Details(title, inner) => json!({ "type": "details", "title": title, "blocks": all(inner) }),
+        Block::Details(title, inner) => {
+            json!({ "type": "details", "title": title, "blocks": block_values(inner) })
+        }
     }
 }
 

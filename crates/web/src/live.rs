@@ -32,7 +32,7 @@ struct State {
 /// What is told, a line of JSON each.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Told<'a> {
+enum LiveMessage<'a> {
     Started { kind: Kind, host: &'a str, label: &'a str },
     Test { title: String },
     Progress { progress: &'a Progress },
@@ -73,7 +73,7 @@ impl Live {
             let number = state.number + 1;
             *state = State { number, running: true, ..State::default() };
         }
-        self.tell(&Told::Started { kind: asked.kind, host: &asked.host, label: &asked.label });
+        self.publish(&LiveMessage::Started { kind: asked.kind, host: &asked.host, label: &asked.label });
         let begun = (backend.start)(asked, self.sink());
         match begun {
             Ok(stop) => {
@@ -85,7 +85,7 @@ impl Live {
                 Ok(())
             }
             Err(why) => {
-                self.end(&Told::Failed { why: &why });
+                self.end(&LiveMessage::Failed { why: &why });
                 Err(NotBegun::Refused(why))
             }
         }
@@ -143,14 +143,14 @@ impl Live {
         Box::new(move |update| teller.take(&update))
     }
 
-    fn tell(&self, told: &Told<'_>) {
+    fn publish(&self, told: &LiveMessage<'_>) {
         let Ok(line) = serde_json::to_string(told) else { return };
         self.lock().story.push(line.into());
         self.told.send_modify(|count| *count += 1);
     }
 
-    fn end(&self, told: &Told<'_>) {
-        self.tell(told);
+    fn end(&self, told: &LiveMessage<'_>) {
+        self.publish(told);
         let mut state = self.lock();
         state.running = false;
         state.stop = None;
@@ -192,8 +192,8 @@ impl Teller {
     fn take(&mut self, update: &Update) {
         match update {
             Update::Event(event) => self.event(event),
-            Update::Ended { id, error } => self.end(&Told::Ended { id, error: error.clone() }),
-            Update::Failed(why) => self.end(&Told::Failed { why }),
+            Update::Ended { id, error } => self.end(&LiveMessage::Ended { id, error: error.clone() }),
+            Update::Failed(why) => self.end(&LiveMessage::Failed { why }),
         }
     }
 
@@ -204,11 +204,11 @@ impl Teller {
                 let test = &connected.plan.test;
                 self.clock.name = format!("{} ", test.transport);
                 let title = report::format::test_title(&connected.plan);
-                self.live.tell(&Told::Test { title });
+                self.live.publish(&LiveMessage::Test { title });
             }
             Event::Started(_) | Event::LatencyStarted(_) => self.clock.offset = began.elapsed().as_secs_f64(),
-            Event::Progress(progress) => self.live.tell(&Told::Progress { progress }),
-            Event::Warning(warning) => self.live.tell(&Told::Warning { text: &warning.text }),
+            Event::Progress(progress) => self.live.publish(&LiveMessage::Progress { progress }),
+            Event::Warning(warning) => self.live.publish(&LiveMessage::Warning { text: &warning.text }),
             _ => {}
         }
         let mut points = live_points(event);
@@ -217,11 +217,11 @@ impl Teller {
             point.line = format!("{}{}", self.clock.name, point.line);
         }
         if !points.is_empty() {
-            self.live.tell(&Told::Points { points });
+            self.live.publish(&LiveMessage::Points { points });
         }
     }
 
-    fn end(&mut self, told: &Told<'_>) {
+    fn end(&mut self, told: &LiveMessage<'_>) {
         if !std::mem::replace(&mut self.over, true) {
             self.live.end(told);
         }
@@ -237,7 +237,7 @@ impl Drop for Teller {
         if is_mine && !self.over && std::thread::panicking() {
             let why =
                 Refused { error: "internal error: the test ended without a result".into(), advice: None };
-            self.end(&Told::Failed { why: &why });
+            self.end(&LiveMessage::Failed { why: &why });
         }
     }
 }

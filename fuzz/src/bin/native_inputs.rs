@@ -9,7 +9,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use spoiled::held::Held;
 use std::sync::LazyLock;
-use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish};
+use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesReply, FramesWish};
 use wire::native::probe::{ProbeClient, ProbeSend};
 use wire::native::udp::{UdpOpen, UdpStep};
 use wire::native::{
@@ -122,7 +122,7 @@ fn say<S: Session>(
         14 => session.input(now, probes::Reply::PathSeen(Box::default()).into()),
         15 => session.input(now, PortAnswer::Open(Box::new(port())).into()),
         16 => {
-            let told = FramesTold::Begun {};
+            let told = FramesReply::Begun {};
             session.input(now, PortAnswer::Told { id: 1, told }.into())
         }
         12 => session.input(now, Input::Received(&frame(take(rest)))),

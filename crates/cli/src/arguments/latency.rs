@@ -34,7 +34,7 @@ pub struct LatencyArgs {
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub protocol: LatencyProtocolArg,
     #[command(flatten)]
-    pub ways: WayArgs,
+    pub ways: EgressArgs,
     #[command(flatten)]
     pub test: LatencyTestArgs,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub struct LatencyArgs {
 /// Which ways are measured, and how they are told apart.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ways")]
-pub struct WayArgs {
+pub struct EgressArgs {
     #[command(flatten)]
     pub origin: OriginArgs,
     /// Measure each host from this local address or through this interface; repeatable, the ways take turns

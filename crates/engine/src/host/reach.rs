@@ -26,7 +26,7 @@ pub struct Watch {
     began: MonoTime,
     /// What was known before, and the way to the address in use.
     before: States,
-    way: Option<Way>,
+    way: Option<HopToward>,
     /// How often the interface of that way had lost its carrier before.
     carrier_losses: Option<u32>,
     stop: Arc<AtomicBool>,
@@ -39,7 +39,7 @@ type States = BTreeMap<Place, NeighbourState>;
 
 /// The next hop toward an address.
 #[derive(Clone, Debug)]
-struct Way {
+struct HopToward {
     place: Place,
     interface: String,
     is_far_host: bool,
@@ -171,7 +171,7 @@ fn entry(neighbour: &Neighbour) -> (Place, NeighbourState) {
     ((neighbour.link, neighbour.address), neighbour.state)
 }
 
-fn way(network: &mut Network, toward: IpAddr) -> Option<Way> {
+fn way(network: &mut Network, toward: IpAddr) -> Option<HopToward> {
     let toward = toward.to_canonical();
     let route = network.route_to(toward).ok()?;
     let link = network.link_by_index(route.link).ok()?;
@@ -179,7 +179,7 @@ fn way(network: &mut Network, toward: IpAddr) -> Option<Way> {
         return None;
     }
     let hop = route.gateway.unwrap_or(toward);
-    Some(Way { place: (route.link, hop), interface: link.name, is_far_host: hop == toward })
+    Some(HopToward { place: (route.link, hop), interface: link.name, is_far_host: hop == toward })
 }
 
 const STEP: Nanos = Nanos(100_000_000);

@@ -9,7 +9,7 @@ use crate::run::{DevicePlan, Plan};
 use crate::session::connect::Security;
 use crate::work::dut::bench::{BenchOptions, Device as Tested, SideOptions};
 use crate::work::dut::cpu::Cpus;
-use crate::work::dut::reset::ResetWay;
+use crate::work::dut::reset::ResetMethod;
 use crate::work::dut::site;
 use crate::work::dut::spec::PortSpec;
 use frames::Ports;
@@ -226,12 +226,12 @@ fn tunnel(asked: &Device, device: &Tested, side: usize) -> Option<TunnelEnds> {
     }
 }
 
-fn reset(asked: &Device, setup: &Setup, device: &Tested) -> ResetWay {
+fn reset(asked: &Device, setup: &Setup, device: &Tested) -> ResetMethod {
     match (&asked.reset_command, device) {
-        _ if !setup.tests.contains(&Test::Reset) => ResetWay::None,
-        (Some(command), _) => ResetWay::Command(command.clone()),
-        (None, Tested::Lab(_)) => ResetWay::Link,
-        (None, Tested::Ports(_)) => ResetWay::None,
+        _ if !setup.tests.contains(&Test::Reset) => ResetMethod::None,
+        (Some(command), _) => ResetMethod::Command(command.clone()),
+        (None, Tested::Lab(_)) => ResetMethod::Link,
+        (None, Tested::Ports(_)) => ResetMethod::None,
     }
 }
 

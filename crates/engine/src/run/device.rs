@@ -71,7 +71,7 @@ pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Ev
         }
         let later = each.saturating_mul((plan.benches.len() - number - 1) as u64);
         let bench = BenchOptions { security: options.security.clone(), ..bench.clone() };
-        let (device, setup, error) = one(&bench, &plan.setup, later, options, sink);
+        let (device, setup, error) = benchmark_device(&bench, &plan.setup, later, options, sink);
         if device.rows.is_empty() && plan.benches.len() == 1 {
             return Err(error.unwrap_or_else(|| too_early().into()));
         }
@@ -100,7 +100,7 @@ pub(super) fn run(plan: &DevicePlan, options: &Options, sink: &mut dyn FnMut(&Ev
 }
 
 /// One device, with its own setup. `later`: what the devices after it take at most.
-fn one(
+fn benchmark_device(
     bench: &BenchOptions,
     asked: &Setup,
     later: Nanos,

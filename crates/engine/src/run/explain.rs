@@ -19,7 +19,7 @@ pub(super) fn explain(plan: &Plan, options: &Options, begun: &mut Begun<'_>) {
     begun.event(&Event::progress("Probing which datagram sizes cross the path, to explain this result …"));
     let probe = || -> Result<Event> {
         let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
-        let found = path::ways(&mut prober, &ways)?;
+        let found = path::measure_directions(&mut prober, &ways)?;
         prober.close();
         Ok(Event::Path(Box::new(found)))
     };

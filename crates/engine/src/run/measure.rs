@@ -142,7 +142,7 @@ impl Job<'_> {
         limits.clone_from(prober.limits());
         events.extend(limits.max_rate.map(Limits::warning));
         events.push(Event::Probe(prober.idle_rtt(if plan.quick { 60 } else { 300 })?));
-        let found = path::ways(&mut prober, &[Direction::Up, Direction::Down])?;
+        let found = path::measure_directions(&mut prober, &[Direction::Up, Direction::Down])?;
         events.push(Event::Path(Box::new(found)));
         prober.close();
         Ok(())

@@ -26,7 +26,7 @@ pub(crate) fn run(plans: &[Plan], security: &Security, interrupt: &Interrupt) ->
     std::thread::scope(|scope| {
         let session = |plan| {
             let gate = &gate;
-            scope.spawn(move || one(plan, security, interrupt, gate))
+            scope.spawn(move || run_pair(plan, security, interrupt, gate))
         };
         let running: Vec<_> = plans.iter().map(session).collect();
         let ended = |thread: std::thread::ScopedJoinHandle<'_, Outcome>| {
@@ -39,7 +39,7 @@ pub(crate) fn run(plans: &[Plan], security: &Security, interrupt: &Interrupt) ->
     })
 }
 
-fn one(plan: &Plan, security: &Security, interrupt: &Interrupt, gate: &Gate) -> Outcome {
+fn run_pair(plan: &Plan, security: &Security, interrupt: &Interrupt, gate: &Gate) -> Outcome {
     let mut events = Vec::new();
     let mut waited = false;
     let outcome = client::run(plan, security, &Extras::default(), interrupt, &mut |event| {

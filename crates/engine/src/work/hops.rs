@@ -217,7 +217,7 @@ fn trace(
         let mut heard = Vec::new();
         channel.take(&mut heard)?;
         heard.retain(|heard| !is_own(heard, channel, job.plan));
-        heard.into_iter().for_each(|heard| tell(tracer, heard));
+        heard.into_iter().for_each(|heard| feed(tracer, heard));
         let step = tracer.poll(mono_now());
         if let Some(companion) = companion.as_mut() {
             companion.take(tracer.progress().0);
@@ -282,7 +282,7 @@ fn is_own(heard: &Heard, channel: &dyn Channel, plan: &HopsPlan) -> bool {
         && channel.flows().into_iter().any(is_here)
 }
 
-fn tell(tracer: &mut Tracer, heard: Heard) {
+fn feed(tracer: &mut Tracer, heard: Heard) {
     match heard {
         Heard::Sent(number, at) => tracer.sent(number, at),
         Heard::Refused(number) => tracer.refused(number),

@@ -174,7 +174,7 @@ fn find_way(
 }
 
 /// The part of this in other runs: what some directions carry, without TCP.
-pub fn ways(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult> {
+pub fn measure_directions(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult> {
     let (began, before) = (mono_now(), prober.datagrams());
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for &direction in directions {

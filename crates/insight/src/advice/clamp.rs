@@ -4,12 +4,12 @@ use super::{Advice, Setting, caution};
 
 /// The clamp of IPv4 and that of IPv6.
 pub(super) fn both(mtu: u32, whole: bool) -> impl Iterator<Item = Advice> {
-    let ip4 = one(Setting::MssClampIpv4, mtu, whole, IPV4, "IPv4", "ipv4", "iptables");
-    let ip6 = one(Setting::MssClampIpv6, mtu, whole, IPV6, "IPv6", "ipv6", "ip6tables");
+    let ip4 = clamp_advice(Setting::MssClampIpv4, mtu, whole, IPV4, "IPv4", "ipv4", "iptables");
+    let ip6 = clamp_advice(Setting::MssClampIpv6, mtu, whole, IPV6, "IPv6", "ipv6", "ip6tables");
     ip4.into_iter().chain(ip6)
 }
 
-fn one(
+fn clamp_advice(
     setting: Setting,
     mtu: u32,
     whole: bool,

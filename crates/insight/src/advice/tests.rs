@@ -8,19 +8,19 @@ use model::path::{BlackHole, BlackHoleCause, Bound, Discovery, headers};
 use model::units::Bytes;
 use proptest::prelude::*;
 
-fn way(ipv6: bool, mtu: u32) -> PathWay {
-    PathWay {
+fn path_direction(ipv6: bool, mtu: u32) -> PathDirection {
+    PathDirection {
         ipv6,
         interface_mtu: Some(1500),
         path_mtu: Some(mtu),
         bound: Bound::Exact,
         max_udp_payload: mtu.checked_sub(headers(ipv6)),
         discovery: if mtu == 1500 { Discovery::NotNeeded } else { Discovery::Works },
-        ..PathWay::default()
+        ..PathDirection::default()
     }
 }
 
-fn advice(up: PathWay, down: Option<PathWay>, named: Option<&str>) -> Vec<Advice> {
+fn advice(up: PathDirection, down: Option<PathDirection>, named: Option<&str>) -> Vec<Advice> {
     let result = PathResult { up: Some(up), down, ..PathResult::default() };
     Path { result: &result, named, here: None, there: None }.advice()
 }
@@ -35,7 +35,7 @@ fn tunnel(all: &[Advice], encap: &str) -> Option<u32> {
 
 #[test]
 fn a_clean_path_needs_no_clamp_and_no_interface() {
-    let all = advice(way(false, 1500), Some(way(false, 1500)), None);
+    let all = advice(path_direction(false, 1500), Some(path_direction(false, 1500)), None);
     let names: Vec<&Setting> = all.iter().map(|one| &one.setting).collect();
     assert!(matches!(names.as_slice(), [Setting::UdpPayload, Setting::TunnelMtu(_), ..]), "{names:?}");
     assert_eq!(value(&all, |setting| *setting == Setting::UdpPayload), Some(1472));
@@ -45,7 +45,7 @@ fn a_clean_path_needs_no_clamp_and_no_interface() {
 
 #[test]
 fn an_ipv6_path_carries_tunnels_over_ipv6() {
-    let all = advice(way(true, 1500), Some(way(true, 1500)), None);
+    let all = advice(path_direction(true, 1500), Some(path_direction(true, 1500)), None);
     let tunnels = ["wireguard6", "ipip6", "gre6", "vxlan6"].map(|encap| tunnel(&all, encap));
     assert_eq!(tunnels, [Some(1420), Some(1460), Some(1456), Some(1430)]);
 }
@@ -53,7 +53,7 @@ fn an_ipv6_path_carries_tunnels_over_ipv6() {
 #[test]
 fn an_encapsulation_that_is_named_goes_over_the_family_of_the_path() {
     let over = |ipv6, named: &'static str| {
-        let all = advice(way(ipv6, 1431), Some(way(ipv6, 1431)), Some(named));
+        let all = advice(path_direction(ipv6, 1431), Some(path_direction(ipv6, 1431)), Some(named));
         let one = all.iter().find(|one| matches!(one.setting, Setting::TunnelMtu(_))).cloned().unwrap();
         (one.value, one.why)
     };
@@ -71,7 +71,7 @@ fn an_encapsulation_that_is_named_goes_over_the_family_of_the_path() {
 
 #[test]
 fn the_smaller_way_counts() {
-    let all = advice(way(false, 1400), Some(way(false, 1300)), Some("wireguard6"));
+    let all = advice(path_direction(false, 1400), Some(path_direction(false, 1300)), Some("wireguard6"));
     assert_eq!(value(&all, |setting| *setting == Setting::UdpPayload), Some(1272));
     assert_eq!(value(&all, |setting| *setting == Setting::MssClampIpv4), Some(1260));
     assert_eq!(value(&all, |setting| *setting == Setting::MssClampIpv6), Some(1240));
@@ -83,8 +83,9 @@ fn the_smaller_way_counts() {
 #[test]
 fn a_black_hole_asks_for_the_interface_and_for_probing() {
     let hole = BlackHole { first: 1401, last: 1500, cause: BlackHoleCause::IcmpFiltered };
-    let silent = PathWay { black_hole: Some(hole), discovery: Discovery::Silent, ..way(false, 1400) };
-    let all = advice(way(false, 1500), Some(silent.clone()), None);
+    let silent =
+        PathDirection { black_hole: Some(hole), discovery: Discovery::Silent, ..path_direction(false, 1400) };
+    let all = advice(path_direction(false, 1500), Some(silent.clone()), None);
     let first = &all[0];
     assert_eq!(
         (&first.setting, first.value, first.place.as_str()),
@@ -92,22 +93,22 @@ fn a_black_hole_asks_for_the_interface_and_for_probing() {
     );
     assert_eq!(first.commands, ["ip link set dev INTERFACE mtu 1400"]);
     assert_eq!(value(&all, |setting| *setting == Setting::MtuProbing), Some(1));
-    let tcp = model::path::TcpWay { mtu_probing: Some(1), ..Default::default() };
-    let all = advice(PathWay { tcp: Some(tcp), ..silent }, None, None);
+    let tcp = model::path::TcpDirection { mtu_probing: Some(1), ..Default::default() };
+    let all = advice(PathDirection { tcp: Some(tcp), ..silent }, None, None);
     assert_eq!(value(&all, |setting| *setting == Setting::MtuProbing), None);
     assert!(all.iter().any(|one| one.why.contains("the other way is not known")), "{all:#?}");
 }
 
 #[test]
 fn nothing_is_advised_of_what_is_not_known() {
-    let unsure = PathWay { bound: Bound::AtMost, ..way(false, 1400) };
+    let unsure = PathDirection { bound: Bound::AtMost, ..path_direction(false, 1400) };
     assert_eq!(advice(unsure.clone(), None, None), []);
-    assert_eq!(advice(PathWay { path_mtu: None, bound: Bound::Unknown, ..unsure }, None, None), []);
+    assert_eq!(advice(PathDirection { path_mtu: None, bound: Bound::Unknown, ..unsure }, None, None), []);
 }
 
 #[test]
 fn a_run_about_packet_sizes_carries_its_advice() {
-    let result = PathResult { up: Some(way(false, 1500)), ..PathResult::default() };
+    let result = PathResult { up: Some(path_direction(false, 1500)), ..PathResult::default() };
     let events = [Event::Path(Box::new(result))];
     assert!(!run_of_events("1", "mtu", &events).advice.is_empty());
     assert!(run_of_events("1", "measure", &events).advice.is_empty());
@@ -123,7 +124,7 @@ proptest! {
             "esp6-cbc", "ipip", "sit", "ipip6", "pppoe", "vlan", "pppoe,wireguard", "mpls:2", "srv6:2",
         ]),
     ) {
-        let all = advice(way(false, mtu), None, Some(encap));
+        let all = advice(path_direction(false, mtu), None, Some(encap));
         let found = all.iter().find(|one| matches!(one.setting, Setting::TunnelMtu(_))).unwrap();
         let Setting::TunnelMtu(encaps) = &found.setting else { unreachable!() };
         let network = if encap == "sit" { Network::V6 } else { Network::V4 };
@@ -136,7 +137,7 @@ proptest! {
 
     #[test]
     fn no_size_is_too_odd(up in 0_u32..=u32::MAX, down in proptest::option::of(0_u32..=u32::MAX), ipv6: bool) {
-        let all = advice(way(ipv6, up), down.map(|mtu| way(ipv6, mtu)), None);
+        let all = advice(path_direction(ipv6, up), down.map(|mtu| path_direction(ipv6, mtu)), None);
         prop_assert!(all.iter().all(|one| one.value > 0 && !one.commands.is_empty()));
     }
 }

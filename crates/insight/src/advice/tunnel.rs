@@ -12,7 +12,7 @@ pub(super) fn each(mtu: u32, ipv6: bool, named: Option<&str>, whole: bool) -> Ve
         Some(text) => text.parse().into_iter().map(|encaps| over(encaps, outer)).collect(),
         None => usual(outer).into_iter().filter_map(|layer| Encaps::new(vec![layer]).ok()).collect(),
     };
-    encaps.into_iter().filter_map(|encaps| one(mtu, outer, encaps, whole)).collect()
+    encaps.into_iter().filter_map(|encaps| tunnel_advice(mtu, outer, encaps, whole)).collect()
 }
 
 /// The same over IPv6, where the path is IPv6 and the outermost header can be. The name of an encapsulation means IPv4 where
@@ -47,7 +47,7 @@ fn usual(outer: Network) -> [Encap; 4] {
     [Encap::WireGuard(outer), ip, Encap::Gre(gre), Encap::Vxlan(outer)]
 }
 
-fn one(mtu: u32, outer: Network, encaps: Encaps, whole: bool) -> Option<Advice> {
+fn tunnel_advice(mtu: u32, outer: Network, encaps: Encaps, whole: bool) -> Option<Advice> {
     let room = u32::try_from(encaps.inner_mtu(Bytes(u64::from(mtu)))?.0).ok()?;
     let inside = room.checked_sub(least_headers(&encaps)).filter(|left| *left > 0)?;
     let version = match outermost(&encaps) {

@@ -6,7 +6,7 @@ use model::path::Bound;
 use model::plan::Direction;
 use model::stats::compare::{Judgement, NEEDED_RUNS};
 
-pub(super) fn of(analysis: &Analysis) -> Vec<String> {
+pub(super) fn conclusions(analysis: &Analysis) -> Vec<String> {
     let mut said: Vec<String> = analysis.flows.iter().filter_map(near_line_rate).collect();
     said.extend(analysis.flows.iter().filter_map(unfair));
     said.extend(medians(&analysis.trips));

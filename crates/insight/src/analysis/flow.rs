@@ -98,12 +98,12 @@ pub struct Fairness {
 }
 
 /// Every direction of every run.
-pub(super) fn of(subjects: &[Subject<'_>], link: Option<BitRate>) -> Vec<Flow> {
+pub(super) fn flows(subjects: &[Subject<'_>], link: Option<BitRate>) -> Vec<Flow> {
     let mut flows: Vec<Flow> = Vec::new();
     for subject in subjects {
         for direction in [Direction::Up, Direction::Down] {
             let Some(summary) = subject.run.summary.direction(direction) else { continue };
-            let mut flow = one(subject, direction, summary, link);
+            let mut flow = flow_of_subject(subject, direction, summary, link);
             let alike =
                 |other: &&Flow| (other.transport, other.direction) == (flow.transport, flow.direction);
             let first = flows.iter().find(alike);
@@ -115,7 +115,7 @@ pub(super) fn of(subjects: &[Subject<'_>], link: Option<BitRate>) -> Vec<Flow> {
     flows
 }
 
-fn one(
+fn flow_of_subject(
     subject: &Subject<'_>,
     direction: Direction,
     summary: &DirectionSummary,

@@ -19,7 +19,7 @@ fn goodput(run: &Run, direction: Direction) -> Option<f64> {
 }
 
 /// A row for each group but the first, and each figure that both have.
-pub(super) fn of(subjects: &[Subject<'_>]) -> Vec<Comparison> {
+pub(super) fn group_comparisons(subjects: &[Subject<'_>]) -> Vec<Comparison> {
     let mut names: Vec<&str> = Vec::new();
     for group in subjects.iter().filter_map(|subject| subject.group) {
         if !names.contains(&group) {

@@ -11,7 +11,7 @@ use model::units::{BitRate, Nanos};
 pub fn sum_pairs(asked: u64, runs: &[&Run], broken: Vec<BrokenPair>, link: Option<BitRate>) -> Pairs {
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|run| Subject { name: "pair", group: None, run }).collect();
-    let together = together::of(&subjects, link);
+    let together = together::runs_together(&subjects, link);
     let share = |sum: &Together| match sum.whole {
         Nanos::ZERO => 0.0,
         whole => sum.overlap.0 as f64 / whole.0 as f64,

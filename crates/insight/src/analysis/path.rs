@@ -20,7 +20,7 @@ pub struct PathBound {
     pub bound: Bound,
 }
 
-pub(super) fn of(subjects: &[Subject<'_>]) -> Vec<PathBound> {
+pub(super) fn path_bounds(subjects: &[Subject<'_>]) -> Vec<PathBound> {
     let mut bounds = Vec::new();
     for subject in subjects {
         for direction in [Direction::Up, Direction::Down] {

@@ -16,7 +16,7 @@ struct Span {
 }
 
 /// The sum; `None` of fewer than two runs of throughput.
-pub(super) fn of(subjects: &[Subject<'_>], link: Option<BitRate>) -> Option<Together> {
+pub(super) fn runs_together(subjects: &[Subject<'_>], link: Option<BitRate>) -> Option<Together> {
     let runs: Vec<&Run> =
         subjects.iter().map(|one| one.run).filter(|run| elapsed(run) > Nanos::ZERO).collect();
     if runs.len() < 2 {
@@ -35,7 +35,7 @@ pub(super) fn of(subjects: &[Subject<'_>], link: Option<BitRate>) -> Option<Toge
             let window = (Nanos(start - span.start), Nanos(start.max(end) - span.start));
             Some((summary, rate(run, direction, summary, window)))
         });
-        way(&rates.collect::<Vec<_>>(), link)
+        direction_sum(&rates.collect::<Vec<_>>(), link)
     };
     let (up, down) = (sum(Direction::Up), sum(Direction::Down));
     let none = overlap == Nanos::ZERO;
@@ -86,7 +86,7 @@ fn inside(sample: &IntervalSample, window: (Nanos, Nanos)) -> f64 {
     if time > 0 { inside as f64 / time as f64 } else { 0.0 }
 }
 
-fn way(rates: &[(&DirectionSummary, BitRate)], link: Option<BitRate>) -> Option<Way> {
+fn direction_sum(rates: &[(&DirectionSummary, BitRate)], link: Option<BitRate>) -> Option<Way> {
     if rates.is_empty() {
         return None;
     }

@@ -27,7 +27,7 @@ pub struct Trips {
 }
 
 /// Every run and way with round trips.
-pub(super) fn of(subjects: &[Subject<'_>]) -> Vec<Trips> {
+pub(super) fn trips(subjects: &[Subject<'_>]) -> Vec<Trips> {
     let mut all: Vec<Trips> = Vec::new();
     for mut trips in subjects.iter().flat_map(|subject| of_run(subject.name, subject.run)) {
         let first = all.first().map(|first| first.rtt.p50.0 as f64);
@@ -46,17 +46,18 @@ fn of_run(name: &str, run: &Run) -> Vec<Trips> {
             .any(|finding| finding.way.is_none() || label.is_none() || finding.way.as_deref() == label)
     };
     if ways.is_empty() {
-        let own = run.summary.rtt.map(|rtt| one(name.to_owned(), rtt, None, run.summary.lost, far(None)));
+        let own =
+            run.summary.rtt.map(|rtt| trips_row(name.to_owned(), rtt, None, run.summary.lost, far(None)));
         return own.into_iter().collect();
     }
-    let way = |way: &model::latency::WayResult| {
+    let way = |way: &model::latency::EgressResult| {
         let name = if ways.len() > 1 { format!("{name} {}", way.label) } else { name.to_owned() };
-        Some(one(name, way.rtt?, Some(way.counted.sent), way.counted.lost, far(Some(&way.label))))
+        Some(trips_row(name, way.rtt?, Some(way.counted.sent), way.counted.lost, far(Some(&way.label))))
     };
     ways.iter().filter_map(way).collect()
 }
 
-fn one(run: String, rtt: Distribution, sent: Option<u64>, lost: u64, far: bool) -> Trips {
+fn trips_row(run: String, rtt: Distribution, sent: Option<u64>, lost: u64, far: bool) -> Trips {
     let max_over_median = (rtt.p50.0 > 0).then(|| rtt.max.0 as f64 / rtt.p50.0 as f64);
     Trips { run, rtt, sent, lost, max_over_median, far, change_percent: None }
 }

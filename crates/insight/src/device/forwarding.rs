@@ -4,7 +4,7 @@ use super::limits::{everywhere, whole};
 use super::names::{frames, with_each};
 use super::rows;
 use crate::finding::percent;
-use model::dut::{DeviceReport, RateReport, Setup, StreamReport, WayObservation};
+use model::dut::{DeviceReport, DirectionObservation, RateReport, Setup, StreamReport};
 use model::finding::{Finding, Severity};
 use model::plan::Direction;
 use model::search::{Irregular, Load};
@@ -91,7 +91,7 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
          twice are counted as lost in every search.",
     );
     let count = |row: &StreamReport| {
-        let extra = |way: &WayObservation| {
+        let extra = |way: &DirectionObservation| {
             way.result.duplicates.max(way.result.received.saturating_sub(way.result.sent))
         };
         let count = row.flood.iter().map(extra).fold(0, u64::saturating_add);
@@ -194,7 +194,7 @@ fn forwards(row: &StreamReport) -> bool {
     flooded || row.mrr.as_ref().is_some_and(|mrr| mrr.forwarded.mean > 0.0)
 }
 
-fn way_of(row: &StreamReport, direction: Direction) -> Option<&WayObservation> {
+fn way_of(row: &StreamReport, direction: Direction) -> Option<&DirectionObservation> {
     row.flood.iter().find(|way| way.way == direction)
 }
 

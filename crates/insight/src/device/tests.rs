@@ -3,8 +3,8 @@
 use super::*;
 use model::dut::y1564::{Kind, Miss, Observed, Step};
 use model::dut::{
-    Frames, LatencyReport, LatencyWay, LeftOut, LoadLimit, MrrReport, RateReport, Rates, ServiceReport,
-    ServiceStep, Stream, Test, WayObservation,
+    DirectionObservation, Frames, LatencyDirection, LatencyReport, LeftOut, LoadLimit, MrrReport, RateReport,
+    Rates, ServiceReport, ServiceStep, Stream, Test,
 };
 use model::finding::{Severity, Status, Verdict};
 use model::framing::Network;
@@ -271,11 +271,11 @@ fn concluded(change: impl FnOnce(&mut DeviceReport)) -> DeviceReport {
     device
 }
 
-fn flood(way: Direction) -> WayObservation {
+fn flood(way: Direction) -> DirectionObservation {
     let duration = Nanos::from_millis(500);
     let result =
         TrialResult { intended: 1_000_000, sent: 1_000_000, received: 600_000, duplicates: 0, duration };
-    WayObservation {
+    DirectionObservation {
         way,
         result,
         time: duration,
@@ -313,7 +313,7 @@ fn forwarded(device: &mut DeviceReport, trials: &[f64]) {
 fn latency(idle: u64, full: u64) -> Vec<LatencyReport> {
     let at = |percent, micros| {
         let delays = Distribution { count: 1000, p50: Nanos::from_micros(micros), ..Distribution::default() };
-        let way = LatencyWay {
+        let way = LatencyDirection {
             way: Direction::Up,
             delays,
             typical: None,

@@ -8,7 +8,7 @@ use model::dut::{DeviceReport, ServiceStep, Setup, StreamReport};
 use model::finding::{Finding, Severity, Status, Verdict};
 
 /// The rates of the smallest and the largest frames, what is wrong, what to do.
-pub(super) fn of(device: &DeviceReport) -> Verdict {
+pub(super) fn device_verdict(device: &DeviceReport) -> Verdict {
     let void = |why: String| Verdict { status: Status::Void, text: why };
     if let Some(why) = &device.unavailable {
         return void(format!("The device was not tested: {}.", why.trim_end_matches('.')));

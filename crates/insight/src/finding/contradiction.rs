@@ -1,6 +1,6 @@
 //! Figures that cannot be true, and a transport that does not work at all.
 
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
@@ -9,13 +9,14 @@ use model::units::Nanos;
 
 /// More arrived than was sent, or in no time: an end counts wrongly, or lies.
 pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| contradiction(&way)).collect()
+    measured_directions(run).filter_map(|way| contradiction(&way)).collect()
 }
 
 /// No UDP between the hosts while TCP works: said by the engine, which tried.
 pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
     let told = run.summary.warnings.iter().find(|warning| warning.id == UDP_UNREACHABLE);
-    let carried = |test: &&Run| ways(test).any(|way| !way.udp() && way.figures.received.bytes.0 > 0);
+    let carried =
+        |test: &&Run| measured_directions(test).any(|way| !way.udp() && way.figures.received.bytes.0 > 0);
     let finding = |text: &str| {
         let title = text.trim_end_matches('.').to_owned();
         let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, Direction::Up, title).everywhere();
@@ -27,7 +28,7 @@ pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
     told.map(|warning| finding(&warning.text)).into_iter().collect()
 }
 
-fn contradiction(way: &Way<'_>) -> Option<Finding> {
+fn contradiction(way: &MeasuredDirection<'_>) -> Option<Finding> {
     way.rows(Role::Receiver).find_map(|receiver| {
         let sender = way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
         let what = too_much(way, sender, receiver)
@@ -48,7 +49,7 @@ fn contradiction(way: &Way<'_>) -> Option<Finding> {
 }
 
 /// Received and never sent. Our own protocol's totals agree to the byte; iPerf3's ends count different times.
-fn too_much(way: &Way<'_>, sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
+fn too_much(way: &MeasuredDirection<'_>, sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     let stream = receiver.stream;
     if let (Some(sent), Some(received)) = (&sender.udp, &receiver.udp) {
         let (sent, received) = (sent.datagrams.max(sent.last_sequence), received.datagrams);
@@ -90,7 +91,7 @@ fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
 }
 
 /// Nobody sends for longer than the test has taken: by this host's clock, which somebody may have set meanwhile.
-fn longer_than_the_test(way: &Way<'_>, sender: &StreamResult) -> Option<String> {
+fn longer_than_the_test(way: &MeasuredDirection<'_>, sender: &StreamResult) -> Option<String> {
     let took = Nanos(way.run.finished?.0.checked_sub(way.run.started?.0)?);
     let most = took.saturating_mul(LONGER) + LONGEST_QUEUE;
     (sender.elapsed > most)

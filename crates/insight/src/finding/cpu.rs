@@ -1,7 +1,7 @@
 //! A CPU, not the path, set the rate: at the sender or at the receiver.
 
 use super::text::percent;
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, latency};
 use crate::fix;
 use model::plan::Wait;
@@ -11,22 +11,23 @@ use model::units::BitRate;
 
 /// The sender could not send more.
 pub(super) fn sender_limited(run: &Run) -> Vec<Finding> {
-    let of_streams = ways(run).filter_map(|way| queue_full(&way).or_else(|| sender_busy(&way)));
+    let of_streams =
+        measured_directions(run).filter_map(|way| queue_full(&way).or_else(|| sender_busy(&way)));
     of_streams.chain(latency::behind(run)).collect()
 }
 
 /// The receiver could not take more.
 pub(super) fn receiver_limited(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| receiver_busy(&way)).collect()
+    measured_directions(run).filter_map(|way| receiver_busy(&way)).collect()
 }
 
 /// Is the CPU of this end used up by this direction?
-pub(super) fn saturated(way: &Way<'_>, role: Role) -> bool {
+pub(super) fn saturated(way: &MeasuredDirection<'_>, role: Role) -> bool {
     bottleneck(way, role).is_some()
 }
 
 /// Which CPU is used up, in words with its share.
-fn bottleneck(way: &Way<'_>, role: Role) -> Option<String> {
+fn bottleneck(way: &MeasuredDirection<'_>, role: Role) -> Option<String> {
     let cpu = &way.end(role)?.cpu;
     let thread = if spins(way, role) { 0.0 } else { way.busiest_thread(role) };
     let shared_core = thread + cpu.busiest_softirq;
@@ -53,11 +54,11 @@ fn whole_host(cpu: &CpuUse, spins: bool) -> Option<String> {
 }
 
 /// A spinning receiver's thread is always full, which says nothing.
-fn spins(way: &Way<'_>, role: Role) -> bool {
+fn spins(way: &MeasuredDirection<'_>, role: Role) -> bool {
     role == Role::Receiver && way.end(role).is_some_and(|end| end.datapath.wait == Some(Wait::Spin))
 }
 
-fn sender_busy(way: &Way<'_>) -> Option<Finding> {
+fn sender_busy(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let delivered = !way.udp() || way.loss().share < DELIVERED;
     if !way.unlimited() || way.at_line_rate() || !delivered {
         return None;
@@ -72,7 +73,7 @@ fn sender_busy(way: &Way<'_>) -> Option<Finding> {
 }
 
 /// The sender's own queue overflowed: the kernel took datagrams and had no room for them.
-fn queue_full(way: &Way<'_>) -> Option<Finding> {
+fn queue_full(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let dropped = way.loss().sender;
     let share = way.share_of_sent(dropped);
     if share < NOTICEABLE {
@@ -92,7 +93,7 @@ fn queue_full(way: &Way<'_>) -> Option<Finding> {
     )))
 }
 
-fn receiver_busy(way: &Way<'_>) -> Option<Finding> {
+fn receiver_busy(way: &MeasuredDirection<'_>) -> Option<Finding> {
     if !way.unlimited() || way.at_line_rate() {
         return None;
     }
@@ -142,7 +143,7 @@ impl CopyCost {
     }
 }
 
-fn copy_cost(way: &Way<'_>) -> Option<CopyCost> {
+fn copy_cost(way: &MeasuredDirection<'_>) -> Option<CopyCost> {
     let repeated = &way.run.summary.without_copy;
     let goodput = repeated.iter().find(|repeated| repeated.direction == way.direction)?.goodput;
     let with_copy = way.figures.goodput.0 as f64;
@@ -154,7 +155,7 @@ fn backlog_text(drops: u64) -> String {
     format!("its kernel dropped {drops} packets before any socket because one CPU could not keep up")
 }
 
-fn cpu_evidence(finding: Finding, way: &Way<'_>, role: Role) -> Finding {
+fn cpu_evidence(finding: Finding, way: &MeasuredDirection<'_>, role: Role) -> Finding {
     let Some(end) = way.end(role) else { return finding };
     finding
         .with("goodput_bps", way.figures.goodput.0)
@@ -166,7 +167,7 @@ fn cpu_evidence(finding: Finding, way: &Way<'_>, role: Role) -> Finding {
         .with("cpus_count", end.cpu.cpus)
 }
 
-fn sender_advice(way: &Way<'_>) -> String {
+fn sender_advice(way: &MeasuredDirection<'_>) -> String {
     let cpus = way.sender.map_or(1, |end| end.cpu.cpus);
     if way.udp() && way.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
         return "Hand many datagrams to the kernel at once: without --no-gso or --no-offload, on a kernel with UDP_SEGMENT (4.18).".into();
@@ -176,7 +177,7 @@ fn sender_advice(way: &Way<'_>) -> String {
     })
 }
 
-fn receiver_advice(way: &Way<'_>) -> String {
+fn receiver_advice(way: &MeasuredDirection<'_>) -> String {
     let Some(end) = way.receiver else { return String::new() };
     if end.cpu.busiest_softirq >= FULL && end.cpu.cpus > 1 {
         let mask = (1_u128 << end.cpu.cpus.min(64)) - 1;
@@ -191,7 +192,7 @@ fn receiver_advice(way: &Way<'_>) -> String {
 }
 
 /// More streams help while there are CPUs without one.
-fn more_streams(way: &Way<'_>, cpus: u32) -> Option<String> {
+fn more_streams(way: &MeasuredDirection<'_>, cpus: u32) -> Option<String> {
     let streams = way.plan.test.streams;
     (streams < cpus)
         .then(|| format!("Use more streams, a CPU each: `{}`.", fix::streams(cpus.min(MOST_STREAMS))))

@@ -3,14 +3,14 @@
 mod fate;
 
 use super::text::percent;
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::Direction;
 use model::run::Run;
 
 /// The test's own datagrams did not fit the path.
 pub(super) fn udp_fragmented(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| fragmented(&way)).collect()
+    measured_directions(run).filter_map(|way| fragmented(&way)).collect()
 }
 
 /// Fragments do not cross: shown by tests of fragments, or by a test that lost nearly everything.
@@ -20,7 +20,7 @@ pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
 
 /// Fragments do not cross in this direction.
 pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
-    let way = ways(run).find(|way| way.direction == direction);
+    let way = measured_directions(run).find(|way| way.direction == direction);
     let path = run.summary.path.as_ref().and_then(|path| path.way(direction));
     let (finding, cause) = match path.filter(|path| fate::tested(path)) {
         Some(path) => fate::finding(run, direction, path)?,
@@ -45,7 +45,7 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     })
 }
 
-fn fragmented(way: &Way<'_>) -> Option<Finding> {
+fn fragmented(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let wire = way.figures.wire;
     let fragments = wire.frames_per_packet.filter(|n| *n > 1 && way.udp() && !way.plan.test.dont_fragment)?;
     let (payload, fits) = (way.figures.mss?, wire.path_udp_payload?);
@@ -64,7 +64,7 @@ fn fragmented(way: &Way<'_>) -> Option<Finding> {
 
 /// Without tests of fragments (a peer that cannot): the small datagrams that opened the stream crossed, or there were
 /// no figures.
-fn by_test(way: &Way<'_>) -> Option<Finding> {
+fn by_test(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let fragments = way.figures.wire.frames_per_packet.filter(|n| *n > 1 && way.udp())?;
     let (sent, received) = (way.figures.sent.datagrams, way.figures.received.datagrams);
     let share = received as f64 / sent.max(1) as f64;

@@ -8,7 +8,7 @@ mod verdict;
 pub(super) use delay::{latency_from_hop, mtu_from_hop};
 pub(super) use loss::{loss_from_hop, rate_limited};
 pub(super) use route::{changed, circle, paths_differ};
-pub(super) use verdict::of as verdict;
+pub(super) use verdict::verdict_of_run as verdict;
 
 use super::{Finding, Severity, lower};
 use model::hops::{Hop, HopsResult};

@@ -16,15 +16,15 @@ pub(super) use loss::{behind, loss};
 pub(super) use outage::outage;
 pub(super) use outliers::rtt_outliers;
 pub(super) use silence::no_reply;
-pub(super) use verdict::of as verdict;
+pub(super) use verdict::verdict_of_run as verdict;
 
 use super::Finding;
-use model::latency::{LatencyMode, WayResult};
+use model::latency::{EgressResult, LatencyMode};
 use model::run::Run;
 
 /// A finding of every way, with the way's name.
-fn each_way(run: &Run, find: fn(&Run, &WayResult) -> Option<Finding>) -> Vec<Finding> {
-    let named = |way: &WayResult| find(run, way).map(|finding| finding.on(&way.label));
+fn each_way(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
+    let named = |way: &EgressResult| find(run, way).map(|finding| finding.on(&way.label));
     run.summary.ways.iter().filter_map(named).collect()
 }
 
@@ -34,7 +34,7 @@ fn one_way(run: &Run) -> bool {
 }
 
 /// `to HOST` of a way that is alone or bears its host's name, else `by LABEL`.
-fn name(run: &Run, way: &WayResult) -> String {
+fn name(run: &Run, way: &EgressResult) -> String {
     match run.summary.ways.len() == 1 || way.label == way.host {
         true => format!("to {}", way.host),
         false => format!("by {}", way.label),

@@ -1,36 +1,37 @@
 //! What happened to packets on their way: lost on the path or in the receiving socket, overtaken, doubled.
 
 use super::text::{count, option, percent};
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, fragments, latency};
 use crate::fix;
-use model::path::PathWay;
+use model::path::PathDirection;
 use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Datagrams died in the receiving socket.
 pub(super) fn receiver_buffer_loss(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| socket_loss(&way)).collect()
+    measured_directions(run).filter_map(|way| socket_loss(&way)).collect()
 }
 
 /// Packets died between the hosts.
 pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
-    let of_streams = ways(run).filter_map(|way| if way.udp() { udp_loss(&way) } else { tcp_loss(&way) });
+    let of_streams =
+        measured_directions(run).filter_map(|way| if way.udp() { udp_loss(&way) } else { tcp_loss(&way) });
     of_streams.chain(latency::loss(run)).collect()
 }
 
 /// Datagrams arrived after later ones.
 pub(super) fn reordering(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| overtaken(&way)).chain(latency::reordering(run)).collect()
+    measured_directions(run).filter_map(|way| overtaken(&way)).chain(latency::reordering(run)).collect()
 }
 
 /// Datagrams arrived twice.
 pub(super) fn duplicates(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| doubled(&way)).chain(latency::duplicates(run)).collect()
+    measured_directions(run).filter_map(|way| doubled(&way)).chain(latency::duplicates(run)).collect()
 }
 
-fn socket_loss(way: &Way<'_>) -> Option<Finding> {
+fn socket_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let dropped = way.loss().receiver;
     let share = way.share_of_sent(dropped);
     if share < SOCKET_LOSS {
@@ -53,7 +54,7 @@ fn socket_loss(way: &Way<'_>) -> Option<Finding> {
 }
 
 /// A buffer for a twentieth of a second at the sent rate outlasts a receiver that is scheduled late.
-fn buffer_advice(way: &Way<'_>, buffer: Bytes) -> String {
+fn buffer_advice(way: &MeasuredDirection<'_>, buffer: Bytes) -> String {
     let sent = BitRate::from_bytes(way.figures.sent.bytes, way.figures.elapsed);
     let wanted = sent.bytes_in(PAUSE).0.clamp(1 << 20, LARGEST_BUFFER).next_power_of_two();
     match way.plan.test.window {
@@ -73,7 +74,7 @@ fn buffer_advice(way: &Way<'_>, buffer: Bytes) -> String {
     }
 }
 
-fn udp_loss(way: &Way<'_>) -> Option<Finding> {
+fn udp_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let loss = way.loss();
     let backlog = way.receiver.map_or(0, |end| end.kernel.softnet_drops);
     let on_path = loss.path.saturating_sub(backlog);
@@ -111,7 +112,7 @@ fn udp_loss(way: &Way<'_>) -> Option<Finding> {
     Some(finding.advise(advice))
 }
 
-fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
+fn tcp_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let retransmits = way.figures.retransmits?;
     let segments = way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
     let share = retransmits as f64 / segments.max(retransmits).max(1) as f64;
@@ -139,7 +140,7 @@ fn tcp_loss(way: &Way<'_>) -> Option<Finding> {
     Some(finding.advise(advice))
 }
 
-fn overtaken(way: &Way<'_>) -> Option<Finding> {
+fn overtaken(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let (late, received) = (way.figures.reordered, way.figures.received.datagrams);
     let share = late as f64 / received.max(1) as f64;
     if !way.udp() || late < A_FEW || share < REORDERED {
@@ -161,7 +162,7 @@ fn overtaken(way: &Way<'_>) -> Option<Finding> {
     )))
 }
 
-fn doubled(way: &Way<'_>) -> Option<Finding> {
+fn doubled(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let (again, received) = (way.figures.duplicates, way.figures.received.datagrams);
     let share = again as f64 / received.max(1) as f64;
     if !way.udp() || again < A_FEW || share < DUPLICATED {
@@ -183,12 +184,13 @@ fn doubled(way: &Way<'_>) -> Option<Finding> {
 }
 
 /// The path loses datagrams of this size, which another finding tells.
-fn lost_by_size(way: &Way<'_>) -> bool {
+fn lost_by_size(way: &MeasuredDirection<'_>) -> bool {
     let cut = way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
     let path = way.run.summary.path.as_ref().and_then(|path| path.way(way.direction));
-    let packet = |path: &PathWay| Some(way.figures.mss?.saturating_add(path.headers()));
-    let vanish =
-        |path: &PathWay| Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?));
+    let packet = |path: &PathDirection| Some(way.figures.mss?.saturating_add(path.headers()));
+    let vanish = |path: &PathDirection| {
+        Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?))
+    };
     (cut && fragments::dropped(way.run, way.direction).is_some()) || path.and_then(vanish).unwrap_or(false)
 }
 

@@ -1,7 +1,7 @@
 //! `one-way-reachable`: packets cross in one direction, and none in the other.
 
 use super::{Finding, Severity};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::plan::Direction;
 use model::reach::NextHop;
 use model::run::Run;
@@ -49,7 +49,7 @@ fn udp_one_way(works: Direction, lost: u32) -> Finding {
 }
 
 /// A latency run whose messages arrived, and whose replies did not come back.
-fn unanswered(way: &WayResult) -> Option<Finding> {
+fn unanswered(way: &EgressResult) -> Option<Finding> {
     let counted = &way.counted;
     // Not lost on the path up.
     let arrived = counted.lost_down.filter(|arrived| *arrived >= u64::from(LEAST_PROBES))?;

@@ -1,7 +1,7 @@
 //! `outage`: nothing came for a while, and then again, or never.
 
 use super::text::count;
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::Transport;
 use model::run::Run;
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 /// A receiver got nothing for a second or more, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| Some(finding(&way, longest(&way)?))).collect()
+    measured_directions(run).filter_map(|way| Some(finding(&way, longest(&way)?))).collect()
 }
 
 /// The silence that all streams share: of one alone its own path, or its window, may be the cause.
-fn longest(way: &Way<'_>) -> Option<Silence> {
+fn longest(way: &MeasuredDirection<'_>) -> Option<Silence> {
     let silences = way.rows(Role::Receiver).map(|row| match way.figures.transport {
         Transport::Tcp => row.tcp.as_ref().and_then(|tcp| tcp.silence),
         Transport::Udp => row.udp.as_ref().and_then(|udp| udp.silence),
@@ -32,7 +32,7 @@ fn longest(way: &Way<'_>) -> Option<Silence> {
 }
 
 /// Longer than what a sender that is held to a rate leaves between two pieces of data.
-fn pause(way: &Way<'_>) -> Nanos {
+fn pause(way: &MeasuredDirection<'_>) -> Nanos {
     // Of a length that is left to this end, the least that paced TCP writes at once.
     let length = way.plan.test.length.max(LEAST_BLOCK);
     let bits = u64::from(length).saturating_mul(8);
@@ -42,7 +42,7 @@ fn pause(way: &Way<'_>) -> Nanos {
     Nanos(u64::try_from(each).unwrap_or(u64::MAX)).saturating_mul(PAUSES)
 }
 
-fn finding(way: &Way<'_>, silence: Silence) -> Finding {
+fn finding(way: &MeasuredDirection<'_>, silence: Silence) -> Finding {
     let direction = way.direction;
     let missing = match silence.missing {
         Some(missing @ 1..) => format!(", and {} of that time were lost", count(missing, "datagram")),

@@ -16,10 +16,10 @@ pub(super) use mss::clamped;
 pub(super) use reduced::{asymmetric, changed, reduced, size_dependent_loss};
 pub(super) use service::service_limit;
 pub(super) use tcp::black_hole as tcp_black_hole;
-pub(super) use verdict::of as verdict;
+pub(super) use verdict::verdict_of_run as verdict;
 
 use super::Finding;
-use model::path::{HopSource, LimitingHop, PathResult, PathWay, least_mtu};
+use model::path::{HopSource, LimitingHop, PathDirection, PathResult, least_mtu};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -28,9 +28,9 @@ use model::run::Run;
 struct Side<'a> {
     run: &'a Run,
     direction: Direction,
-    way: &'a PathWay,
+    way: &'a PathDirection,
     /// The other direction, where it is known.
-    other: Option<&'a PathWay>,
+    other: Option<&'a PathDirection>,
 }
 
 /// Asks every direction whose packet sizes are known, up first.
@@ -99,7 +99,7 @@ fn without_ipv6(mtu: u32) -> &'static str {
 }
 
 /// Adds the hop that limits, as far as it is known.
-fn with_hop(finding: Finding, way: &PathWay) -> Finding {
+fn with_hop(finding: Finding, way: &PathDirection) -> Finding {
     let Some(hop) = &way.limiting_hop else { return finding };
     let finding = match hop.address {
         Some(address) => finding.with("hop_address", address.to_string()),

@@ -1,7 +1,7 @@
 //! The conclusion of a run in plain sentences.
 
 use super::text::{capital, lower, percent};
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, Status, Verdict, frames, hops, latency, path, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
@@ -11,7 +11,7 @@ use model::summary::{DirectionSummary, Summary};
 use model::units::BitRate;
 
 /// The conclusion of one test, or of a run of several.
-pub(super) fn of(run: &Run) -> Verdict {
+pub(super) fn verdict_of_run(run: &Run) -> Verdict {
     if run.latency.is_some() || !run.summary.ways.is_empty() {
         return latency::verdict(run);
     }
@@ -52,7 +52,7 @@ fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
     if let Some(lie) = run.findings.iter().find(|finding| finding.id == "contradictory-figures") {
         return problem(format!("{}.", lie.title));
     }
-    let measured = ways(run).any(|way| way.figures.received.bytes.0 > 0);
+    let measured = measured_directions(run).any(|way| way.figures.received.bytes.0 > 0);
     match &run.summary.outcome {
         Some(Outcome::Failed { reason }) if !measured => {
             return problem(format!("Nothing was measured: {reason}."));
@@ -70,7 +70,7 @@ fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
 fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
     let explained =
         |f: &Finding| f.severity == Severity::Problem && f.direction.is_none_or(|d| d == direction);
-    let Some(way) = Way::of(run, plan, direction) else {
+    let Some(way) = MeasuredDirection::of(run, plan, direction) else {
         return Some(format!("There are no figures of the way {direction}: the peer sent no result."));
     };
     if way.udp() && way.figures.receiver_unknown {
@@ -98,7 +98,7 @@ fn gone(run: &Run) -> Option<String> {
 }
 
 fn of_test(run: &Run) -> Verdict {
-    let rates: Vec<String> = ways(run).map(|way| rate(&way)).collect();
+    let rates: Vec<String> = measured_directions(run).map(|way| rate(&way)).collect();
     let mut text = if rates.is_empty() { "Nothing was measured yet".into() } else { rates.join(", ") };
     if let Some(finding) = run.findings.first() {
         text = format!("{text}: {}", lower(&finding.title));
@@ -109,7 +109,7 @@ fn of_test(run: &Run) -> Verdict {
     Verdict { status: status(&run.findings).max(least), text: capital(&text) }
 }
 
-fn rate(way: &Way<'_>) -> String {
+fn rate(way: &MeasuredDirection<'_>) -> String {
     let figures = way.figures;
     let lost =
         figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
@@ -165,14 +165,14 @@ fn of_tests(run: &Run) -> Verdict {
     let limit = run.findings.iter().find(limits);
     let wrong = run.findings.iter().find(|f| f.severity > Severity::Info && !LIMITS.contains(&f.id.as_str()));
     let failed = run.tests.iter().find(void).map(|test| test.verdict.text.clone());
-    let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(told(run, finding)));
+    let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(sentence(run, finding)));
     let first_advice = run.findings.first().filter(|finding| finding.severity > Severity::Info);
     let sentences = [
         Some(carried(run)),
         round_trip(&run.summary),
         payloads(&run.summary),
         why,
-        gone(run).or(failed).or_else(|| wrong.map(|finding| told(run, finding))),
+        gone(run).or(failed).or_else(|| wrong.map(|finding| sentence(run, finding))),
         first_advice.map(|finding| first_sentence(&finding.advice)),
         cut(run),
     ];
@@ -189,7 +189,7 @@ fn cut(run: &Run) -> Option<String> {
 }
 
 /// A finding in a sentence, with its twin of the other direction.
-fn told(run: &Run, finding: &Finding) -> String {
+fn sentence(run: &Run, finding: &Finding) -> String {
     let other = finding.direction.map(Direction::reversed);
     let twin = run.findings.iter().any(|f| f.id == finding.id && other.is_some() && f.direction == other);
     match other.filter(|_| twin) {

@@ -9,7 +9,7 @@ use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// A direction that has figures.
 #[derive(Clone, Copy)]
-pub(super) struct Way<'a> {
+pub(super) struct MeasuredDirection<'a> {
     pub(super) run: &'a Run,
     pub(super) plan: &'a Plan,
     pub(super) direction: Direction,
@@ -21,22 +21,22 @@ pub(super) struct Way<'a> {
 }
 
 /// The directions of this run that have figures, up first.
-pub(super) fn ways(run: &Run) -> impl Iterator<Item = Way<'_>> {
+pub(super) fn measured_directions(run: &Run) -> impl Iterator<Item = MeasuredDirection<'_>> {
     let plan = run.plan.as_ref();
     plan.into_iter().flat_map(move |plan| {
-        plan.test.directions.each().filter_map(move |direction| Way::of(run, plan, direction))
+        plan.test.directions.each().filter_map(move |direction| MeasuredDirection::of(run, plan, direction))
     })
 }
 
-impl<'a> Way<'a> {
-    pub(super) fn of(run: &'a Run, plan: &'a Plan, direction: Direction) -> Option<Way<'a>> {
+impl<'a> MeasuredDirection<'a> {
+    pub(super) fn of(run: &'a Run, plan: &'a Plan, direction: Direction) -> Option<MeasuredDirection<'a>> {
         let figures = run.summary.direction(direction)?;
         let ends = (run.summary.local.as_ref(), run.summary.peer.as_ref());
         let (sender, receiver) = match direction {
             Direction::Up => ends,
             Direction::Down => (ends.1, ends.0),
         };
-        Some(Way { run, plan, direction, figures, sender, receiver })
+        Some(MeasuredDirection { run, plan, direction, figures, sender, receiver })
     }
 
     pub(super) fn udp(&self) -> bool {

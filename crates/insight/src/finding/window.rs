@@ -2,7 +2,7 @@
 
 use super::cpu::saturated;
 use super::text::{capital, percent};
-use super::way::{Way, ways};
+use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::frames::FrameRow;
 use model::plan::Direction;
@@ -13,12 +13,12 @@ use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// TCP waited for its window while the path had room.
 pub(super) fn window_limited(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| limited(&way)).collect()
+    measured_directions(run).filter_map(|way| limited(&way)).collect()
 }
 
 /// The path carries what its framing allows.
 pub(super) fn at_line_rate(run: &Run) -> Vec<Finding> {
-    ways(run).filter_map(|way| line_rate(&way)).collect()
+    measured_directions(run).filter_map(|way| line_rate(&way)).collect()
 }
 
 /// Which of the two buffers stops a sender.
@@ -28,7 +28,7 @@ enum Buffer {
     Sender,
 }
 
-fn limited(way: &Way<'_>) -> Option<Finding> {
+fn limited(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let rtt = way.figures.loaded_rtt?;
     let full_queue = way.idle_rtt().is_none_or(|idle| rtt.0 > idle.0.saturating_mul(QUEUED));
     if way.udp() || !way.unlimited() || way.at_line_rate() || full_queue || saturated(way, Role::Receiver) {
@@ -59,7 +59,7 @@ fn limited(way: &Way<'_>) -> Option<Finding> {
 }
 
 /// The kernel's own account of what a busy connection waited for (`tcp_info.tcpi_rwnd_limited`, `tcpi_sndbuf_limited`).
-fn by_kernel(way: &Way<'_>) -> Option<(Buffer, f64)> {
+fn by_kernel(way: &MeasuredDirection<'_>) -> Option<(Buffer, f64)> {
     let sum = |field: fn(&TcpCounters) -> Nanos| way.tcp_rows().map(|tcp| field(tcp).0 as f64).sum::<f64>();
     let busy = sum(|tcp| tcp.busy);
     let (receiver, sender) = (sum(|tcp| tcp.receive_window_limited), sum(|tcp| tcp.send_buffer_limited));
@@ -69,7 +69,7 @@ fn by_kernel(way: &Way<'_>) -> Option<(Buffer, f64)> {
 }
 
 /// Without that account (iPerf3's results have none): what is in flight fills the window the receiver offers.
-fn by_product(way: &Way<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
+fn by_product(way: &MeasuredDirection<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
     let accounted = way.tcp_rows().any(|tcp| tcp.busy.0 > 0);
     let window: Bytes = way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
     let filled = way.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
@@ -77,7 +77,7 @@ fn by_product(way: &Way<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
 }
 
 /// Enough for the link at this RTT, or twice what there is; for each stream.
-fn needed_window(way: &Way<'_>, rtt: Nanos, window: Bytes) -> Bytes {
+fn needed_window(way: &MeasuredDirection<'_>, rtt: Nanos, window: Bytes) -> Bytes {
     let in_flight = way.figures.goodput.bytes_in(rtt).max(window);
     let link = way.run.summary.link.as_ref().map(|link| link.rate.bytes_in(rtt));
     let needed = link.unwrap_or(Bytes(in_flight.0.saturating_mul(2))).max(in_flight);
@@ -85,7 +85,7 @@ fn needed_window(way: &Way<'_>, rtt: Nanos, window: Bytes) -> Bytes {
     Bytes((needed.0 / streams).clamp(SMALLEST_WINDOW, LARGEST_WINDOW).next_power_of_two())
 }
 
-fn advice(way: &Way<'_>, buffer: Buffer, needed: Bytes) -> String {
+fn advice(way: &MeasuredDirection<'_>, buffer: Buffer, needed: Bytes) -> String {
     if way.plan.test.window.is_some() {
         return format!(
             "Leave out `-w` so that the kernel sizes the window by itself, or ask for `-w {}`.",
@@ -101,7 +101,7 @@ fn advice(way: &Way<'_>, buffer: Buffer, needed: Bytes) -> String {
     format!("Allow a larger window at the {end}: `sysctl -w net.ipv4.{name}=\"4096 {default} {buffer}\"`.")
 }
 
-fn line_rate(way: &Way<'_>) -> Option<Finding> {
+fn line_rate(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let wire = way.figures.wire;
     let share = wire.line_rate_share.filter(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(share))?;
     let link = way.run.summary.link.as_ref()?;
@@ -129,12 +129,12 @@ fn line_rate(way: &Way<'_>) -> Option<Finding> {
 
 /// More was carried than the link is said to carry.
 pub(super) fn link_speed_wrong(run: &Run) -> Vec<Finding> {
-    let of_way = |way: Way<'_>| {
+    let of_way = |way: MeasuredDirection<'_>| {
         let share = way.figures.wire.line_rate_share.filter(|share| *share >= IMPOSSIBLE_SHARE)?;
         let what = format!("{} {}", way.figures.transport, way.direction);
         Some(too_fast(run, &what, way.direction, way.figures.goodput, share))
     };
-    let found: Vec<Finding> = ways(run).filter_map(of_way).collect();
+    let found: Vec<Finding> = measured_directions(run).filter_map(of_way).collect();
     if !found.is_empty() {
         return found;
     }

@@ -7,8 +7,8 @@ use model::finding::{Severity, Status};
 use model::path::advice::Setting;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, Flow, FlowSize, FragmentFate, FragmentShape,
-    FragmentTest, Fragments, HopSource, LimitingHop, PathMethod, PathResult, PathWay, ServiceLimit, SizeLoss,
-    SizeProbe, TcpWay, TooBig, Unknown, headers,
+    FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, ServiceLimit,
+    SizeLoss, SizeProbe, TcpDirection, TooBig, Unknown, headers,
 };
 use model::plan::{Direction, Transport};
 use model::run::Run;
@@ -81,14 +81,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         let scene = Scene::udp().with(|s| s.deliver(0));
         scene
             .with(|s| {
-                s.path = Some(PathWay { black_hole: Some(band(BlackHoleCause::Unknown)), ..way(false, 1400) })
+                s.path = Some(PathDirection {
+                    black_hole: Some(band(BlackHoleCause::Unknown)),
+                    ..way(false, 1400)
+                })
             })
             .run()
     }),
     raises("path-loss", "smaller datagrams are lost beside a black hole", || {
         let hole = BlackHole { first: 1501, last: 9000, cause: BlackHoleCause::Unknown };
         let scene = Scene::udp().with(|s| s.deliver(DATAGRAMS / 2));
-        scene.with(|s| s.path = Some(PathWay { black_hole: Some(hole), ..way(false, 1500) })).run()
+        scene.with(|s| s.path = Some(PathDirection { black_hole: Some(hole), ..way(false, 1500) })).run()
     }),
     raises("path-loss", "the path drops fragments, the datagrams were none", || {
         Scene::udp().size(8192, true, 0).size(1472, false, 10).with(|s| s.deliver(DATAGRAMS / 2)).run()
@@ -144,8 +147,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 
 /// A run about packet sizes, to be bent in one place.
 struct Sizes {
-    up: PathWay,
-    down: Option<PathWay>,
+    up: PathDirection,
+    down: Option<PathDirection>,
     service: Option<ServiceLimit>,
     unknown: Vec<Unknown>,
     echo_hole: Option<EchoHole>,
@@ -167,14 +170,14 @@ impl Sizes {
     }
 
     fn clean(ipv6: bool) -> Sizes {
-        let tcp = |mss| TcpWay {
+        let tcp = |mss| TcpDirection {
             mss_sent: Some(mss),
             mss_received: Some(mss),
             largest_segment: Some(mss - 12),
             segments: Some(60),
             timestamps: true,
             mtu_probing: Some(0),
-            ..TcpWay::default()
+            ..TcpDirection::default()
         };
         let mss = if ipv6 { 1440 } else { 1460 };
         Sizes::of(ipv6, 1500).with(|s| s.both(|way| way.tcp = Some(tcp(mss))))
@@ -185,19 +188,19 @@ impl Sizes {
         self
     }
 
-    fn both(&mut self, bend: impl Fn(&mut PathWay)) {
+    fn both(&mut self, bend: impl Fn(&mut PathDirection)) {
         bend(&mut self.up);
         self.down.iter_mut().for_each(bend);
     }
 
-    fn way(&mut self, direction: Direction) -> &mut PathWay {
+    fn way(&mut self, direction: Direction) -> &mut PathDirection {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => self.down.get_or_insert_default(),
         }
     }
 
-    fn tcp(&mut self, direction: Direction) -> &mut TcpWay {
+    fn tcp(&mut self, direction: Direction) -> &mut TcpDirection {
         self.way(direction).tcp.get_or_insert_default()
     }
 
@@ -218,10 +221,10 @@ impl Sizes {
     }
 }
 
-fn way(ipv6: bool, mtu: u32) -> PathWay {
+fn way(ipv6: bool, mtu: u32) -> PathDirection {
     let hop = LimitingHop { address: "10.71.1.1".parse().ok(), ttl: Some(2), found_by: HopSource::TooBig };
     let reduced = mtu < 1500;
-    PathWay {
+    PathDirection {
         ipv6,
         interface_mtu: Some(1500),
         cached_mtu: Some(1500),
@@ -232,7 +235,7 @@ fn way(ipv6: bool, mtu: u32) -> PathWay {
         discovery: if reduced { Discovery::Works } else { Discovery::NotNeeded },
         fragments: Fragments { fate: FragmentFate::Pass, tests: vec![in_pieces(8192, 10)] },
         sizes: vec![SizeProbe { size: mtu, sent: 3, received: 3 }],
-        ..PathWay::default()
+        ..PathDirection::default()
     }
 }
 
@@ -604,7 +607,7 @@ fn one_way_is_told_as_one_way() {
 #[test]
 fn sizes_of_any_size_are_borne() {
     for number in [0, 1, u32::MAX] {
-        let lie = |way: &mut PathWay| {
+        let lie = |way: &mut PathDirection| {
             (way.interface_mtu, way.cached_mtu, way.path_mtu) =
                 (Some(number), Some(u32::MAX - number), Some(number));
             way.black_hole =

@@ -4,7 +4,7 @@ use crate::rules::{Scenario, find, raises, spares};
 use crate::ways::Ways;
 use model::event::Event;
 use model::finding::{Severity, Status};
-use model::path::{PathResult, PathWay, SizeProbe};
+use model::path::{PathDirection, PathResult, SizeProbe};
 use model::plan::Direction;
 use model::reach::NeighbourState::{self, Delay, Failed, Probe, Reachable, Stale, Unknown};
 use model::reach::{AddressSource, Contact, FamilyReach, NeighbourChange, NextHop, Reach};
@@ -148,8 +148,10 @@ fn families(used: Contact, others: &[Contact]) -> Run {
 
 /// Probes of two sizes: all cross up, so many of them down.
 fn probed(sent: u32, down: u32) -> Run {
-    let way =
-        |received| PathWay { sizes: vec![SizeProbe { size: 1500, sent, received }], ..PathWay::default() };
+    let way = |received| PathDirection {
+        sizes: vec![SizeProbe { size: 1500, sent, received }],
+        ..PathDirection::default()
+    };
     let path = PathResult { up: Some(way(sent)), down: Some(way(down)), ..PathResult::default() };
     run_of_events("1", "measure", &[Event::Path(Box::new(path))])
 }

@@ -2,7 +2,7 @@
 
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started};
 use model::host::{Host, Nic};
-use model::path::{FragmentFate, FragmentShape, FragmentTest, PathResult, PathWay, SizeProbe};
+use model::path::{FragmentFate, FragmentShape, FragmentTest, PathDirection, PathResult, SizeProbe};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
@@ -20,7 +20,7 @@ pub(crate) struct Scene {
     pub(crate) plan: Plan,
     pub(crate) probes: Vec<Probe>,
     /// What was found of the path in the test's direction.
-    pub(crate) path: Option<PathWay>,
+    pub(crate) path: Option<PathDirection>,
     pub(crate) outcome: Outcome,
     /// The end that sends.
     pub(crate) sender: SideResult,

@@ -3,18 +3,18 @@
 use crate::scene::{DATAGRAMS, Scene, idle_rtt, in_pieces};
 use model::event::{Event, Outcome};
 use model::finding::{Status, Verdict};
-use model::path::{FragmentFate, Fragments, PathResult, PathWay};
+use model::path::{FragmentFate, Fragments, PathDirection, PathResult};
 use model::run::Run;
 use pathmeter_insight::{run_of_events, run_of_tests};
 
 /// The path of both directions alike.
-fn path(way: &PathWay) -> Event {
+fn path(way: &PathDirection) -> Event {
     let way = Some(way.clone());
     Event::Path(Box::new(PathResult { up: way.clone(), down: way, ..PathResult::default() }))
 }
 
-fn largest(payload: u32) -> PathWay {
-    PathWay { max_udp_payload: Some(payload), ..PathWay::default() }
+fn largest(payload: u32) -> PathDirection {
+    PathDirection { max_udp_payload: Some(payload), ..PathDirection::default() }
 }
 
 fn measure(probes: Vec<Event>, tests: Vec<Run>) -> Verdict {
@@ -126,7 +126,7 @@ fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
     let mut probes = vec![Event::Probe(idle_rtt(10, 0))];
     let tests = vec![in_pieces(2944, 0)];
     let fragments = Fragments { fate: FragmentFate::AllDropped, tests };
-    probes.push(path(&PathWay { fragments, ..largest(1472) }));
+    probes.push(path(&PathDirection { fragments, ..largest(1472) }));
     let verdict = measure(probes, vec![Scene::tcp().link(1_240_000_000).run(), Scene::udp().run()]);
     assert_eq!(verdict.status, Status::Problem);
     assert!(verdict.text.contains("runs at line rate"), "{}", verdict.text);

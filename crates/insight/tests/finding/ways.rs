@@ -3,8 +3,8 @@
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, Counted, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult,
-    LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode, Way, WayEnds, WayResult,
+    Cause, Counted, EgressEnds, EgressResult, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol,
+    LatencyResult, LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode, Way,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 /// A latency run of ten seconds, to be bent in one place.
 pub(crate) struct Ways {
     pub(crate) plan: LatencyPlan,
-    pub(crate) ways: Vec<WayResult>,
+    pub(crate) ways: Vec<EgressResult>,
     pub(crate) noise: HostNoise,
     pub(crate) floor: Option<Floor>,
     pub(crate) loaded: Option<LoadResult>,
@@ -31,7 +31,7 @@ impl Ways {
         Ways::of(vec![way("far", rtt)])
     }
 
-    pub(crate) fn of(ways: Vec<WayResult>) -> Ways {
+    pub(crate) fn of(ways: Vec<EgressResult>) -> Ways {
         let plan = plan(&ways);
         Ways {
             plan,
@@ -80,7 +80,7 @@ impl Ways {
         self
     }
 
-    pub(crate) fn first(&mut self) -> &mut WayResult {
+    pub(crate) fn first(&mut self) -> &mut EgressResult {
         &mut self.ways[0]
     }
 
@@ -129,13 +129,13 @@ pub(crate) fn phase(load: Option<Directions>) -> LoadPhase {
     .expect("a phase")
 }
 
-pub(crate) fn way(label: &str, rtt: Distribution) -> WayResult {
+pub(crate) fn way(label: &str, rtt: Distribution) -> EgressResult {
     let counted = Counted { sent: rtt.count, asked: rtt.count, received: rtt.count, ..Counted::default() };
     let remote: SocketAddr = ([192, 0, 2, 7], 5210).into();
-    WayResult {
+    EgressResult {
         label: label.into(),
         host: "far.example".into(),
-        ends: WayEnds {
+        ends: EgressEnds {
             local: ([192, 0, 2, 1], 40_000).into(),
             remote,
             seen_as: None,
@@ -174,9 +174,9 @@ fn fixture(count: u64, figures: [u64; 7]) -> Distribution {
     Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max }
 }
 
-fn plan(ways: &[WayResult]) -> LatencyPlan {
+fn plan(ways: &[EgressResult]) -> LatencyPlan {
     let target = || Target { host: "far.example".into(), address: ([192, 0, 2, 7], 5210).into() };
-    let planned = |way: &WayResult| Way {
+    let planned = |way: &EgressResult| Way {
         label: way.label.clone(),
         target: target(),
         bind: None,

@@ -61,7 +61,7 @@ pub fn run(words: &[OsString]) -> Option<ExitCode> {
 fn init() -> ExitCode {
     // First the one with the log.
     for (kind, target) in [("devtmpfs", "/dev"), ("proc", "/proc"), ("sysfs", "/sys")] {
-        told(boot::mount(kind, target));
+        report_failure(boot::mount(kind, target));
     }
     if let Err(error) = std::fs::write("/proc/sys/kernel/hostname", "vm") {
         say(&format!("name the machine: {error}"));
@@ -77,11 +77,11 @@ fn init() -> ExitCode {
         Ok(agent) => while boot::reap().is_some_and(|child| child != agent.id()) {},
         Err(error) => say(&format!("start the agent: {error}")),
     }
-    told(boot::power_off());
+    report_failure(boot::power_off());
     ExitCode::FAILURE
 }
 
-fn told(outcome: linux::Result<()>) {
+fn report_failure(outcome: linux::Result<()>) {
     if let Err(error) = outcome {
         say(&error.to_string());
     }

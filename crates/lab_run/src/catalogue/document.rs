@@ -38,7 +38,7 @@ struct End<'a> {
     reorder: f64,
 }
 
-pub(super) fn of<'a>(topology: &'a Topology, lacks: &[Lack]) -> TopologyDocument<'a> {
+pub(super) fn topology_document<'a>(topology: &'a Topology, lacks: &[Lack]) -> TopologyDocument<'a> {
     let expect = &topology.expect;
     TopologyDocument {
         name: &topology.name,

@@ -10,7 +10,7 @@ use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, 
 #[must_use]
 pub fn shipped() -> Vec<serde_json::Value> {
     let shown = |topology: Topology| {
-        let mut value = serde_json::to_value(document::of(&topology, &[])).ok()?;
+        let mut value = serde_json::to_value(document::topology_document(&topology, &[])).ok()?;
         let object = value.as_object_mut()?;
         object.insert("drawing".into(), drawing::draw(&topology).into());
         object.insert("expected".into(), serde_json::json!(expectations(&topology)));
@@ -57,11 +57,11 @@ impl Document for Shown {
     }
 
     fn json(&self) -> String {
-        indented_json(&document::of(&self.topology, &self.lacks))
+        indented_json(&document::topology_document(&self.topology, &self.lacks))
     }
 
     fn ndjson(&self) -> String {
-        json_line(&document::of(&self.topology, &self.lacks))
+        json_line(&document::topology_document(&self.topology, &self.lacks))
     }
 
     fn own_text(&self, style: &Style) -> Option<String> {
@@ -146,18 +146,20 @@ fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
     let mut mtus: Vec<String> = Vec::new();
     for (mtu, family) in path_mtu.iter().zip(["IPv4", "IPv6"]) {
-        mtus.extend(mtu.map(|mtu| format!("{} over {family}", ways(mtu.map(|mtu| mtu.to_string())))));
+        mtus.extend(
+            mtu.map(|mtu| format!("{} over {family}", both_directions(mtu.map(|mtu| mtu.to_string())))),
+        );
     }
     if path_mtu[0].is_some() && path_mtu[0] == path_mtu[1] {
-        mtus = path_mtu[0].iter().map(|mtu| ways(mtu.map(|mtu| mtu.to_string()))).collect();
+        mtus = path_mtu[0].iter().map(|mtu| both_directions(mtu.map(|mtu| mtu.to_string()))).collect();
     }
     if !mtus.is_empty() {
         rows.push(("path MTU", mtus.join(", ")));
     }
-    rows.extend(rate.iter().map(|rate| ("rate", ways(rate.map(|rate| rate.to_string())))));
+    rows.extend(rate.iter().map(|rate| ("rate", both_directions(rate.map(|rate| rate.to_string())))));
     let added = |delay| format!("{delay} more than without the links' delays");
     rows.extend(delay.iter().map(|delay| ("round trip", added(delay))));
-    rows.extend(loss.iter().map(|loss| ("loss", ways(loss.map(drawing::percent)))));
+    rows.extend(loss.iter().map(|loss| ("loss", both_directions(loss.map(drawing::percent)))));
     match reachable {
         [true, false] => rows.push(("reachable", "over IPv4 alone".to_owned())),
         [false, true] => rows.push(("reachable", "over IPv6 alone".to_owned())),
@@ -173,6 +175,6 @@ fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
 }
 
 /// One figure where both directions have the same.
-fn ways([up, down]: [String; 2]) -> String {
+fn both_directions([up, down]: [String; 2]) -> String {
     if up == down { up } else { format!("{up} up, {down} down") }
 }

@@ -83,7 +83,7 @@ impl NeighbourChanges {
     /// # Errors
     /// When the kernel dropped changes (`ENOBUFS`), since too many came at once: dump them all anew.
     pub fn next(&mut self, patience: Nanos) -> Result<Vec<Neighbour>> {
-        let replies = self.netlink.told(patience)?;
+        let replies = self.netlink.notifications(patience)?;
         let entry = |reply: &Reply| {
             let deleted = reply.kind == libc::RTM_DELNEIGH;
             let entry = parse(reply)?;

@@ -66,12 +66,12 @@ pub struct Observation {
     /// Summed over the ways. Of a flood `intended` is what was sent.
     pub result: TrialResult,
     /// Each way.
-    pub ways: Vec<WayObservation>,
+    pub ways: Vec<DirectionObservation>,
 }
 
 /// What came of an order in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WayObservation {
+pub struct DirectionObservation {
     /// From the first port to the second, or back.
     pub way: Direction,
     /// What was sent and came.

@@ -1,6 +1,6 @@
 //! The document of a benchmark.
 
-use super::{Change, Overload, Rates, ResetTime, Stream, Test, Times, Tools, WayObservation, y1564};
+use super::{Change, DirectionObservation, Overload, Rates, ResetTime, Stream, Test, Times, Tools, y1564};
 use crate::expectation::Checked;
 use crate::finding::{Finding, Verdict};
 use crate::framing::Encaps;
@@ -188,7 +188,7 @@ pub struct StreamReport {
     #[serde(default)]
     pub reference: Option<String>,
     /// What was forwarded as it was shown, at first.
-    pub flood: Vec<WayObservation>,
+    pub flood: Vec<DirectionObservation>,
     /// Each goal's rate.
     pub rates: Vec<RateReport>,
     /// The most load, repeated: RFC 2889's forwarding rate at maximum offered load, CSIT's MRR.
@@ -289,12 +289,12 @@ pub struct LatencyReport {
     #[serde(rename = "load_pps")]
     pub load: Load,
     /// Each direction.
-    pub ways: Vec<LatencyWay>,
+    pub ways: Vec<LatencyDirection>,
 }
 
 /// Latency in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LatencyWay {
+pub struct LatencyDirection {
     /// From the first port to the second, or back.
     pub way: Direction,
     /// Of all frames of the last run, as the tester sees it: from the writing of a frame to its arrival in the driver.
@@ -363,12 +363,12 @@ pub struct DelayVariationReport {
     #[serde(rename = "load_pps")]
     pub load: Load,
     /// Each direction.
-    pub ways: Vec<DelayVariationWay>,
+    pub ways: Vec<DelayVariationDirection>,
 }
 
 /// RFC 8219's figures of one direction, nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct DelayVariationWay {
+pub struct DelayVariationDirection {
     /// From the first port to the second, or back.
     pub way: Direction,
     /// Packet delay variation over the runs.

@@ -255,7 +255,7 @@ impl Tracer {
     /// What the answers so far add up to; who measured, names and the like are left for others to fill in.
     #[must_use]
     pub fn result(&self) -> HopsResult {
-        sums::of(self)
+        sums::hops_result(self)
     }
 
     fn flow(&self) -> &Course {

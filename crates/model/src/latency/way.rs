@@ -1,6 +1,6 @@
 //! What one way gave.
 
-use super::WayEnds;
+use super::EgressEnds;
 use super::noise::Outlier;
 use crate::sample::Silence;
 use crate::stats::batch_means::MeanInterval;
@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 
 /// The figures of one way. Counters cover the whole run; the distributions leave the warm-up out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WayResult {
+pub struct EgressResult {
     /// Its name in tables.
     pub label: String,
     /// The host as the user typed it.
     pub host: String,
     /// Its two ends.
-    pub ends: WayEnds,
+    pub ends: EgressEnds,
     /// Counted time.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,

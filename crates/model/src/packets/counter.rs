@@ -1,6 +1,6 @@
 //! The fold of a capture: one packet or super-packet after the other becomes counts by way, flow and size.
 
-use super::{FlowKey, MOST_FLOWS, PacketFlow, PacketProtocol, PacketWay, Pieces};
+use super::{FlowKey, MOST_FLOWS, PacketDirection, PacketFlow, PacketProtocol, Pieces};
 use crate::plan::Direction;
 use packet::Captured;
 use std::collections::{HashMap, VecDeque};
@@ -29,9 +29,9 @@ pub struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// From this host.
-    pub up: PacketWay,
+    pub up: PacketDirection,
     /// To this host.
-    pub down: PacketWay,
+    pub down: PacketDirection,
     /// Each flow, in order of appearance, at most [`MOST_FLOWS`].
     pub flows: Vec<PacketFlow>,
     /// Packets of further flows.
@@ -45,9 +45,11 @@ impl Tally {
     pub fn add(&mut self, seen: &Seen) {
         let (direction, place) = self.attribute(seen);
         let is_fragment = seen.fragment.is_some();
-        way(&mut self.up, &mut self.down, direction).add(&seen.pieces, is_fragment);
+        direction_counter(&mut self.up, &mut self.down, direction).add(&seen.pieces, is_fragment);
         match place.and_then(|place| self.flows.get_mut(place)) {
-            Some(flow) => way(&mut flow.up, &mut flow.down, direction).add(&seen.pieces, is_fragment),
+            Some(flow) => {
+                direction_counter(&mut flow.up, &mut flow.down, direction).add(&seen.pieces, is_fragment)
+            }
             None => self.other_flows = self.other_flows.saturating_add(seen.pieces.packets()),
         }
     }
@@ -79,7 +81,11 @@ impl Tally {
         }
         let place = self.flows.len();
         (place < MOST_FLOWS).then(|| {
-            self.flows.push(PacketFlow { key, up: PacketWay::default(), down: PacketWay::default() });
+            self.flows.push(PacketFlow {
+                key,
+                up: PacketDirection::default(),
+                down: PacketDirection::default(),
+            });
             self.places.insert(key, place);
             place
         })
@@ -111,7 +117,11 @@ impl Seen {
     }
 }
 
-fn way<'a>(up: &'a mut PacketWay, down: &'a mut PacketWay, direction: Direction) -> &'a mut PacketWay {
+fn direction_counter<'a>(
+    up: &'a mut PacketDirection,
+    down: &'a mut PacketDirection,
+    direction: Direction,
+) -> &'a mut PacketDirection {
     match direction {
         Direction::Up => up,
         Direction::Down => down,
@@ -163,7 +173,7 @@ mod tests {
             destination: IpAddr::from([10, 0, 0, 2]),
             ports,
             fragment,
-            pieces: Pieces::one(size, if ports.is_some() { 28 } else { 20 }),
+            pieces: Pieces::whole(size, if ports.is_some() { 28 } else { 20 }),
         }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// TCP in one direction of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct TcpWay {
+pub struct TcpDirection {
     /// The connection whose segments were looked at.
     pub flow: Option<Flow>,
     /// MSS option of the SYN that went this way, as it left. It limits the segments of the *other* direction.

@@ -1,7 +1,7 @@
 //! The table of a transfer run: a row for each MTU and file, and its change against the baseline.
 
 use super::{Transfer, TransferPlan, TransferTcp};
-use crate::packets::{PacketResult, PacketWay};
+use crate::packets::{PacketDirection, PacketResult};
 use crate::plan::Direction;
 use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
 use crate::stats::spread::Moments;
@@ -173,7 +173,7 @@ impl TransferResult {
     }
 
     fn packets(&self, plan: &TransferPlan, row: &TransferRow, packets: &PacketResult) -> Option<RowPackets> {
-        let (mut seen, mut body) = (RowPackets::default(), PacketWay::default());
+        let (mut seen, mut body) = (RowPackets::default(), PacketDirection::default());
         for local in self.whole(row).filter_map(|one| one.local) {
             let own = |key: &crate::packets::FlowKey| {
                 (key.local.to_canonical(), key.local_port) == (local.ip().to_canonical(), Some(local.port()))

@@ -4,7 +4,7 @@ use crate::device::{Device, Kind, any_kind};
 use crate::world::{ALL, World, check_row, stream};
 use pathmeter_model::dut::y1564::Profile;
 use pathmeter_model::dut::{
-    Observation, SearchMethod, Setup, Stream, StreamReport, Suite, Test, WayObservation,
+    DirectionObservation, Observation, SearchMethod, Setup, Stream, StreamReport, Suite, Test,
 };
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::{Direction, Directions};
@@ -122,7 +122,7 @@ fn results() -> impl Strategy<Value = TrialResult> {
     )
 }
 
-fn ways() -> impl Strategy<Value = WayObservation> {
+fn ways() -> impl Strategy<Value = DirectionObservation> {
     let nanos = || prop_oneof![Just(0_u64), any::<u64>()].prop_map(Nanos);
     let delays = (any::<u64>(), nanos(), nanos(), nanos()).prop_map(|(count, min, p50, p999)| Distribution {
         count,
@@ -140,16 +140,18 @@ fn ways() -> impl Strategy<Value = WayObservation> {
     let first = (prop_oneof![Just(Direction::Up), Just(Direction::Down)], results(), nanos(), any::<u64>());
     let second = (prop::option::of(delays), prop::option::of(variation), prop::option::of(any::<u64>()));
     (first, second, prop::option::of(nanos()), any::<bool>()).prop_map(
-        |((way, result, time, reordered), (delays, variation, last_lost), silence, resumed)| WayObservation {
-            way,
-            result,
-            time,
-            reordered,
-            delays,
-            variation,
-            last_lost,
-            silence,
-            resumed,
+        |((way, result, time, reordered), (delays, variation, last_lost), silence, resumed)| {
+            DirectionObservation {
+                way,
+                result,
+                time,
+                reordered,
+                delays,
+                variation,
+                last_lost,
+                silence,
+                resumed,
+            }
         },
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::device::{Device, Kind};
 use pathmeter_model::dut::{
-    Action, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test, WayObservation,
+    Action, DirectionObservation, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test,
 };
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::{Direction, Directions};
@@ -46,7 +46,7 @@ impl World {
         self.runs += 1;
         let kind = self.other.filter(|_| order.stream.network == Network::V6).unwrap_or(self.kind);
         let way = |way| self.way(way, kind, &order.action);
-        let ways: Vec<WayObservation> = match order.stream.ways {
+        let ways: Vec<DirectionObservation> = match order.stream.ways {
             Directions::Up => vec![way(Direction::Up)],
             Directions::Down => vec![way(Direction::Down)],
             Directions::Both => vec![way(Direction::Up), way(Direction::Down)],
@@ -60,7 +60,7 @@ impl World {
         Observation { result, ways }
     }
 
-    fn way(&self, way: Direction, kind: Kind, action: &Action) -> WayObservation {
+    fn way(&self, way: Direction, kind: Kind, action: &Action) -> DirectionObservation {
         let measure = |trial: &Trial| {
             let mut device = Device::new(kind, Nanos::ZERO);
             (0..self.runs % 7).for_each(|_| _ = device.measure(trial));
@@ -96,7 +96,7 @@ impl World {
         let (reordered, tenth) = (0, typical.map(|typical| typical.0 as i64 / 10));
         let variation =
             tenth.map(|tenth| InterPacketVariation { min_ns: -tenth, median_ns: 0, max_ns: tenth });
-        WayObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
+        DirectionObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
     }
 
     /// Runs a whole benchmark, and holds the conductor to its plan.

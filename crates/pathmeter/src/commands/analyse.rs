@@ -3,7 +3,7 @@
 use super::import::contents;
 use super::output::write;
 use super::set::find;
-use crate::exit::{Exit, Told};
+use crate::exit::{ErrorMessage, Exit};
 use cli::{AnalyseArgs, Common, GroupBy};
 use engine::error::Result;
 use insight::analysis::{Analysis, Asked, Subject};
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
         match read(file, args) {
             Ok(found) => runs.extend(found),
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+                let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
                 worst = Exit::of(&error);
             }
         }

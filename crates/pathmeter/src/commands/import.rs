@@ -4,7 +4,7 @@
 mod keep;
 
 use super::output::write;
-use crate::exit::{Exit, Told};
+use crate::exit::{ErrorMessage, Exit};
 use cli::{Common, ImportArgs, OutputsArgs};
 use engine::error::{Context, Failure, Result};
 use model::history::Kept;
@@ -58,7 +58,7 @@ pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Contents)>, Exit) {
         match contents(file, known) {
             Ok(held) => files.push((file.display().to_string(), held)),
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "{}", Told(&error));
+                let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
                 worst = Exit::of(&error);
             }
         }

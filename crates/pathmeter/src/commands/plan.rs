@@ -65,7 +65,7 @@ fn carry_out(args: &PlanRunArgs, global: &Common) -> Result<Exit> {
     say(&amount(&plan));
     let mut options = Options { stop: signals::interrupt()?, journal };
     let mut live = Live::new(args, &plan, global)?;
-    let ended = known::run(&plan, &args.plan, &mut options, &mut |moment| live.tell(moment));
+    let ended = known::run(&plan, &args.plan, &mut options, &mut |moment| live.show(moment));
     let unwritten = live.finish();
     let report = ended?;
     let written = write(&[&report], global);

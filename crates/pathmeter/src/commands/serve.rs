@@ -134,7 +134,7 @@ impl Watcher for SessionLog {
             Ok(()) => String::new(),
             Err(e) => format!(": {e}"),
         };
-        Log.note(&format!("{} ({}) {}{said}", self.name(), self.protocol, self.told()));
+        Log.note(&format!("{} ({}) {}{said}", self.name(), self.protocol, self.summary_line()));
     }
 }
 
@@ -144,7 +144,7 @@ impl SessionLog {
     }
 
     /// The session in a few words. This end is the server: what it received came up.
-    fn told(&self) -> String {
+    fn summary_line(&self) -> String {
         if let Some(FramesSeen { interface, sent, counted }) = &self.framed {
             return format!("frames on {interface}: {sent} sent, {counted} counted");
         }

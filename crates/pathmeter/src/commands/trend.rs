@@ -25,13 +25,18 @@ pub(crate) fn run(args: &TrendArgs, global: &Common) -> Result<Exit> {
         since: args.since.as_deref().map(|text| time(text, "--since")).transpose()?,
         ..Filter::default()
     };
-    let trends = of(&to_read(&args.store)?, &args.target, &filter, args.level)?;
+    let trends = trends_of_store(&to_read(&args.store)?, &args.target, &filter, args.level)?;
     write(&[&trends], global)?;
     Ok(if args.baseline && trends.is_worse() { Exit::Regression } else { Exit::Done })
 }
 
 /// The trends of the runs of a filter.
-pub(super) fn of(store: &Store, target: &str, filter: &Filter, level: LevelArgs) -> Result<Trends> {
+pub(super) fn trends_of_store(
+    store: &Store,
+    target: &str,
+    filter: &Filter,
+    level: LevelArgs,
+) -> Result<Trends> {
     let samples = store.series(filter).map_err(failed)?;
     let marks: Vec<(WallTime, String)> =
         store.marks(target).map_err(failed)?.into_iter().map(|mark| (mark.at, mark.note)).collect();

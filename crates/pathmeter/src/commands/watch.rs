@@ -160,7 +160,7 @@ impl Watch<'_> {
             limit: Some(LOOKED_BACK),
             ..Filter::default()
         };
-        trend::of(&self.store, &self.args.target, &filter, self.args.level)
+        trend::trends_of_store(&self.store, &self.args.target, &filter, self.args.level)
     }
 }
 

@@ -134,7 +134,7 @@ impl Conclusion {
     #[must_use]
     pub fn of_run(run: &Run) -> Conclusion {
         let broken = run.expectations.iter().any(|expected| !expected.held);
-        let Answer { line, action } = insight::answer::of(run);
+        let Answer { line, action } = insight::answer::answer_of_run(run);
         let answer = if action.is_empty() { format!("{line}.") } else { format!("{line}. {action}") };
         Conclusion { broken, answer, ..Conclusion::of(&run.verdict) }
     }

@@ -7,9 +7,9 @@ mod transfer;
 
 use super::quantity::Quantity;
 use model::finding::Severity;
-use model::latency::{LoadPhase, WayResult};
+use model::latency::{EgressResult, LoadPhase};
 use model::pairs::{Together, Way};
-use model::path::PathWay;
+use model::path::PathDirection;
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::summary::DirectionSummary;
@@ -32,11 +32,11 @@ pub(super) enum Source {
     /// In the summary of a direction.
     Way(fn(&DirectionSummary) -> Option<f64>),
     /// In the packet sizes of a direction.
-    Path(fn(&PathWay) -> Option<f64>),
+    Path(fn(&PathDirection) -> Option<f64>),
     /// In the run as a whole.
     Run(fn(&Run) -> Option<f64>),
     /// In a way of a latency run, which is named by its label.
-    Labelled(fn(&WayResult) -> Option<f64>),
+    Labelled(fn(&EgressResult) -> Option<f64>),
     /// In a phase of a run under load.
     Loaded(fn(&LoadPhase) -> Option<f64>),
     /// How often a finding was raised, which is named by its id.
@@ -55,7 +55,11 @@ impl Figure {
     }
 }
 
-const fn way(name: &'static str, quantity: Quantity, of: fn(&DirectionSummary) -> Option<f64>) -> Figure {
+const fn direction_figure(
+    name: &'static str,
+    quantity: Quantity,
+    of: fn(&DirectionSummary) -> Option<f64>,
+) -> Figure {
     Figure { name, quantity, source: Source::Way(of) }
 }
 
@@ -64,36 +68,38 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
 }
 
 /// Every figure.
-pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
+pub(super) fn every_figure() -> impl Iterator<Item = &'static Figure> {
     let kinds = [latency::LATENCY, path::PATH, transfer::TRANSFER, frames::FRAMES];
     FIGURES.iter().chain(kinds.into_iter().flatten())
 }
 
 /// Those of streams and probes.
 static FIGURES: &[Figure] = &[
-    way("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
-    way("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
-    way("packets_per_second", Quantity::Packets, |w| w.wire.packets_per_second.map(|rate| rate.0 as f64)),
-    way("line_rate_share", Quantity::Share, |w| w.wire.line_rate_share),
-    way("bytes", Quantity::Size, |w| Some(w.received.bytes.0 as f64)),
-    way("loss", Quantity::Share, |w| w.loss.map(|loss| loss.share)),
-    way("loss.path", Quantity::Count, |w| w.loss.map(|loss| loss.path as f64)),
-    way("loss.receiver", Quantity::Count, |w| w.loss.map(|loss| loss.receiver as f64)),
-    way("loss.sender", Quantity::Count, |w| w.loss.map(|loss| loss.sender as f64)),
-    way("reordered", Quantity::Count, |w| w.loss.map(|_| w.reordered as f64)),
-    way("duplicates", Quantity::Count, |w| w.loss.map(|_| w.duplicates as f64)),
-    way("jitter", Quantity::Time, |w| w.jitter.map(|jitter| nanos(jitter.rfc3550))),
-    way("jitter.p50", Quantity::Time, |w| jitter(w, |d| d.p50)),
-    way("jitter.p99", Quantity::Time, |w| jitter(w, |d| d.p99)),
-    way("jitter.max", Quantity::Time, |w| jitter(w, |d| d.max)),
-    way("one_way.min", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.min))),
-    way("one_way.mean", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.mean))),
-    way("one_way.max", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.max))),
-    way("retransmits", Quantity::Count, |w| w.retransmits.map(|count| count as f64)),
-    way("loaded_rtt", Quantity::Time, |w| w.loaded_rtt.map(nanos)),
-    way("mss", Quantity::Size, |w| w.mss.map(f64::from)),
-    way("cpu.sender", Quantity::Share, |w| w.cpu.sender.as_ref().map(|cpu| cpu.process)),
-    way("cpu.receiver", Quantity::Share, |w| w.cpu.receiver.as_ref().map(|cpu| cpu.process)),
+    direction_figure("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
+    direction_figure("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
+    direction_figure("packets_per_second", Quantity::Packets, |w| {
+        w.wire.packets_per_second.map(|rate| rate.0 as f64)
+    }),
+    direction_figure("line_rate_share", Quantity::Share, |w| w.wire.line_rate_share),
+    direction_figure("bytes", Quantity::Size, |w| Some(w.received.bytes.0 as f64)),
+    direction_figure("loss", Quantity::Share, |w| w.loss.map(|loss| loss.share)),
+    direction_figure("loss.path", Quantity::Count, |w| w.loss.map(|loss| loss.path as f64)),
+    direction_figure("loss.receiver", Quantity::Count, |w| w.loss.map(|loss| loss.receiver as f64)),
+    direction_figure("loss.sender", Quantity::Count, |w| w.loss.map(|loss| loss.sender as f64)),
+    direction_figure("reordered", Quantity::Count, |w| w.loss.map(|_| w.reordered as f64)),
+    direction_figure("duplicates", Quantity::Count, |w| w.loss.map(|_| w.duplicates as f64)),
+    direction_figure("jitter", Quantity::Time, |w| w.jitter.map(|jitter| nanos(jitter.rfc3550))),
+    direction_figure("jitter.p50", Quantity::Time, |w| jitter(w, |d| d.p50)),
+    direction_figure("jitter.p99", Quantity::Time, |w| jitter(w, |d| d.p99)),
+    direction_figure("jitter.max", Quantity::Time, |w| jitter(w, |d| d.max)),
+    direction_figure("one_way.min", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.min))),
+    direction_figure("one_way.mean", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.mean))),
+    direction_figure("one_way.max", Quantity::Time, |w| w.one_way.map(|delay| nanos(delay.max))),
+    direction_figure("retransmits", Quantity::Count, |w| w.retransmits.map(|count| count as f64)),
+    direction_figure("loaded_rtt", Quantity::Time, |w| w.loaded_rtt.map(nanos)),
+    direction_figure("mss", Quantity::Size, |w| w.mss.map(f64::from)),
+    direction_figure("cpu.sender", Quantity::Share, |w| w.cpu.sender.as_ref().map(|cpu| cpu.process)),
+    direction_figure("cpu.receiver", Quantity::Share, |w| w.cpu.receiver.as_ref().map(|cpu| cpu.process)),
     run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.min)),
     run("rtt.mean", Quantity::Time, |r| rtt(r, |d| d.mean)),
     run("rtt.p50", Quantity::Time, |r| rtt(r, |d| d.p50)),
@@ -155,7 +161,7 @@ fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
 /// they cannot carry.
 fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     match run.summary.ways.is_empty() {
-        true => latency::some(run.summary.rtt, 1, of),
+        true => latency::quantile_of(run.summary.rtt, 1, of),
         false => latency::carried(run.summary.rtt, percent, of),
     }
 }

@@ -15,7 +15,7 @@ impl Document for Analysis {
 
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
-        for table in sections::of(self) {
+        for table in sections::section_tables(self) {
             blocks.push(Block::Heading(table.title));
             blocks.push(Block::Table(Table { title: String::new(), ..table }));
         }

@@ -17,14 +17,14 @@ use model::finding::Status;
 use model::run::Run;
 
 /// The whole of it. With `style.detail` the evidence stands with the findings.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn brief_text(run: &Run, style: &Style) -> String {
     let style = &Style { width: style.width.min(WIDEST), ..*style };
     let parts = [
         first(run, style),
         body(run, style),
-        findings::of(run, style),
+        findings::findings_text(run, style),
         findings::expectations(run, style),
-        provenance::of(run, style),
+        provenance::provenance_line(run, style),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -45,7 +45,7 @@ pub(super) fn word(conclusion: &Conclusion) -> (String, Paint) {
 
 /// The answer of a run; of one whose figures stand, and are not as expected, that.
 pub(super) fn answer(run: &Run) -> Answer {
-    let answer = answer::of(run);
+    let answer = answer::answer_of_run(run);
     let broken = run.expectations.iter().filter(|expected| !expected.held).count();
     match run.verdict.status {
         Status::Ok | Status::Degraded if broken > 0 => {
@@ -115,7 +115,7 @@ fn body(run: &Run, style: &Style) -> String {
         () if run.is_frames() => super::frames::text(run, style),
         () => throughput::body(run, style),
     };
-    let packets = run.summary.packets.iter().map(|packets| text::packets::of(packets, style));
+    let packets = run.summary.packets.iter().map(|packets| text::packets::packets_text(packets, style));
     own.trim_start_matches('\n').to_owned() + &packets.collect::<String>()
 }
 

@@ -26,9 +26,9 @@ impl Document for Experiment {
             let rows = tables::sorted(self, test);
             blocks.push(Block::Heading(test.to_owned()));
             blocks.push(Block::Table(tables::medians(&rows)));
-            blocks.extend(chart::of(test, &rows).map(Block::Chart));
+            blocks.extend(chart::draw_chart(test, &rows).map(Block::Chart));
             blocks.extend(tables::round_trips(&rows).map(Block::Table));
-            blocks.extend(matrix::of(&rows).into_iter().map(Block::Table));
+            blocks.extend(matrix::matrix_tables(&rows).into_iter().map(Block::Table));
             let together = self.findings.iter().filter(|finding| finding.test == test);
             let together = together.map(|finding| Item::from(format!("{}: {}", finding.id, finding.title)));
             let alone = rows.iter().flat_map(|row| reasons(row));
@@ -42,7 +42,10 @@ impl Document for Experiment {
     }
 
     fn charts(&self) -> Vec<Chart> {
-        tests(self).into_iter().filter_map(|test| chart::of(test, &tables::sorted(self, test))).collect()
+        tests(self)
+            .into_iter()
+            .filter_map(|test| chart::draw_chart(test, &tables::sorted(self, test)))
+            .collect()
     }
 
     fn expectations(&self) -> Vec<Expectation> {

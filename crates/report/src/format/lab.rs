@@ -87,7 +87,7 @@ impl Document for LabReport {
 
 fn part(variant: &Variant) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(format!("{}: {}", variant.name, variant.title))];
-    blocks.extend(sections::of(variant).into_iter().map(Block::Table));
+    blocks.extend(sections::section_tables(variant).into_iter().map(Block::Table));
     let before = sentences::of_measuring(variant).into_iter().map(Item::from);
     let findings = variant
         .findings
@@ -148,14 +148,14 @@ fn text(report: &LabReport, style: &Style) -> String {
     for variant in report.variants.iter().filter(|variant| !is_short || !is_as_expected(variant)) {
         let title = format!("{}: {}", variant.name, variant.title);
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
-        text.push_str(&tables(&sections::of(variant), style));
-        text.push_str(&style.list(&sentences::of(variant), "  - "));
+        text.push_str(&tables(&sections::section_tables(variant), style));
+        text.push_str(&style.list(&sentences::sentences_of(variant), "  - "));
     }
     text.push_str(&tables(&compared, style));
     if is_short {
         text.push_str(&format!("\n  {}\n", style.paint(Paint::Dim, "Each topology and bars: -v")));
     } else {
-        text.push_str(&bars::of(report, style));
+        text.push_str(&bars::lab_bars(report, style));
     }
     if !report.notes.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));

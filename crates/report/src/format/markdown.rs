@@ -8,11 +8,12 @@ use model::finding::Finding;
 
 /// One document after the other.
 pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
-    let text = |document: &&dyn Document| document.own_markdown().unwrap_or_else(|| one(*document));
+    let text =
+        |document: &&dyn Document| document.own_markdown().unwrap_or_else(|| document_markdown(*document));
     documents.iter().map(text).collect()
 }
 
-fn one(document: &dyn Document) -> String {
+fn document_markdown(document: &dyn Document) -> String {
     let head = document.head();
     let mut text = format!("{} {}\n", "#".repeat(head.depth), head.title);
     let mut before: Option<Block> = None;

@@ -23,7 +23,7 @@ impl Document for MeshReport {
             let (matrix, sites) = (tables::matrix(&group), tables::sites(&group));
             let (shown, kept) = if is_small { (matrix, sites) } else { (sites, matrix) };
             blocks.push(Block::Table(shown));
-            blocks.extend(chart::of(&group).map(Block::Chart));
+            blocks.extend(chart::draw_chart(&group).map(Block::Chart));
             let details = vec![Block::Table(kept), Block::Table(tables::paths(&group))];
             blocks.push(Block::Details(format!("{}: every path", group.title()), details));
         }
@@ -35,7 +35,7 @@ impl Document for MeshReport {
     }
 
     fn charts(&self) -> Vec<Chart> {
-        groups(self).iter().filter_map(chart::of).collect()
+        groups(self).iter().filter_map(chart::draw_chart).collect()
     }
 
     /// Of every path that it was measured.

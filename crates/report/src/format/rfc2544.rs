@@ -62,7 +62,7 @@ impl Document for DeviceDocument<'_> {
         let compared = sections::comparisons(report);
         blocks.extend(compared.map(|table| Block::Table(Table { apart: true, ..table })));
         let method = Block::Sentences(sentences::circumstances(report));
-        let ports = report.devices.iter().map(|device| Block::Sentences(sentences::of(device)));
+        let ports = report.devices.iter().map(|device| Block::Sentences(sentences::sentences_of(device)));
         blocks.push(Block::Details(
             "Method, ports and tools".into(),
             [method].into_iter().chain(ports).collect(),
@@ -71,7 +71,7 @@ impl Document for DeviceDocument<'_> {
     }
 
     fn own_text(&self, style: &Style) -> Option<String> {
-        (!style.detail).then(|| brief::of(self.report, style))
+        (!style.detail).then(|| brief::brief_text(self.report, style))
     }
 
     fn provenance(&self) -> String {
@@ -106,7 +106,7 @@ impl Document for DeviceDocument<'_> {
 /// A device: sentences, tables, findings and verdict.
 fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(sentences::name(device))];
-    blocks.extend(sections::of(device, &report.setup).into_iter().map(Block::Table));
+    blocks.extend(sections::section_tables(device, &report.setup).into_iter().map(Block::Table));
     blocks.push(Block::list(sentences::remarks(device)));
     blocks.push(Block::Findings(device.findings.clone()));
     let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };

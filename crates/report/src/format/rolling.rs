@@ -2,7 +2,7 @@
 //! same memory however long the test lasts.
 
 use model::event::Event;
-use model::latency::{LatencySample, WaySample};
+use model::latency::{EgressSample, LatencySample};
 use model::plan::Direction;
 use model::sample::{IntervalSample, Role};
 use model::units::{BitRate, Bytes, Nanos};
@@ -136,7 +136,7 @@ struct Trips {
 }
 
 impl Trips {
-    fn add(&mut self, way: &WaySample) {
+    fn add(&mut self, way: &EgressSample) {
         self.lost += way.lost;
         let Some(rtt) = way.rtt.filter(|rtt| rtt.count > 0) else { return };
         self.count += rtt.count;
@@ -217,7 +217,7 @@ mod tests {
                 max: time,
                 ..Distribution::default()
             };
-            let way = WaySample { sent: count, rtt: Some(rtt), lost: 1 };
+            let way = EgressSample { sent: count, rtt: Some(rtt), lost: 1 };
             let end = Nanos::from_secs(1);
             rolling.event(&Event::LatencySample(LatencySample {
                 start: Nanos::ZERO,

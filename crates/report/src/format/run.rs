@@ -48,7 +48,7 @@ impl Document for RunDocument<'_> {
     }
 
     fn blocks(&self) -> Vec<Block> {
-        blocks::of(self.run)
+        blocks::run_blocks(self.run)
     }
 
     fn entries(&self) -> Vec<Entry> {

@@ -110,7 +110,7 @@ pub fn document(run: &Run, style: &Style) -> String {
 }
 
 fn with_details(run: &Run, style: &Style, details: fn(&Run, &Style) -> String) -> String {
-    let brief = brief::of(run, style);
+    let brief = brief::brief_text(run, style);
     match style.detail {
         true => format!("{brief}\n{}", details(run, style).trim_start_matches('\n')),
         false => brief,
@@ -120,15 +120,15 @@ fn with_details(run: &Run, style: &Style, details: fn(&Run, &Style) -> String) -
 /// What follows the live rows: results, and how it ran.
 fn result_details(run: &Run, style: &Style) -> String {
     if let Some(pairs) = run.summary.pairs.as_deref() {
-        return pairs::of(run, pairs, style);
+        return pairs::pairs_text(run, pairs, style);
     }
     match run.tests.is_empty() {
-        _ if latency::is_latency(run) => latency::of(run, style),
-        _ if run.is_path() => path::of(run, style),
-        _ if transfer::is_transfer(run) => transfer::of(run, style),
+        _ if latency::is_latency(run) => latency::latency_text(run, style),
+        _ if run.is_path() => path::path_text(run, style),
+        _ if transfer::is_transfer(run) => transfer::transfer_text(run, style),
         _ if run.is_frames() => frames::text(run, style),
-        true => result::of(run, style),
-        false => measure::of(run, style),
+        true => result::result_text(run, style),
+        false => measure::measure_text(run, style),
     }
 }
 
@@ -155,12 +155,12 @@ fn all_details(run: &Run, style: &Style) -> String {
 
 /// The tables of a run of transfers.
 pub(super) fn transfer_body(run: &Run, style: &Style) -> String {
-    transfer::of(run, style)
+    transfer::transfer_text(run, style)
 }
 
 /// The tables of several sessions at once.
 pub(super) fn pairs_body(run: &Run, style: &Style) -> String {
-    run.summary.pairs.as_deref().map(|pairs| pairs::of(run, pairs, style)).unwrap_or_default()
+    run.summary.pairs.as_deref().map(|pairs| pairs::pairs_text(run, pairs, style)).unwrap_or_default()
 }
 
 fn latency_document(run: &Run, style: &Style) -> String {

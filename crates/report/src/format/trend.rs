@@ -117,7 +117,7 @@ impl Trends {
 
     fn concluded(&self) -> String {
         let worse: Vec<String> =
-            self.series.iter().filter(|series| series.is_worse).map(Series::told).collect();
+            self.series.iter().filter(|series| series.is_worse).map(Series::last_change).collect();
         let changed = self.series.iter().filter(|series| !series.changes.is_empty()).count();
         let runs = self.series.iter().map(|series| series.points.len()).max().unwrap_or_default();
         match (worse.is_empty(), changed, runs) {
@@ -175,7 +175,7 @@ impl Series {
     }
 
     /// The last change in words.
-    fn told(&self) -> String {
+    fn last_change(&self) -> String {
         let Some(turn) = self.changes.last() else { return self.figure.clone() };
         let value = |value| printed(&self.figure, value);
         format!(

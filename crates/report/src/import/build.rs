@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Everything an output told of a throughput test. The client is this end, whichever end printed it.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct ParsedRun {
     pub(super) tool: Tool,
     pub(super) version: Option<String>,
     pub(super) line: usize,
@@ -42,9 +42,15 @@ pub(super) struct Told {
     pub(super) known: Known,
 }
 
-impl Told {
-    pub(super) fn new(tool: Tool, line: usize, protocol: ProtocolName, test: TestSpec, known: Known) -> Told {
-        Told {
+impl ParsedRun {
+    pub(super) fn new(
+        tool: Tool,
+        line: usize,
+        protocol: ProtocolName,
+        test: TestSpec,
+        known: Known,
+    ) -> ParsedRun {
+        ParsedRun {
             tool,
             version: None,
             line,

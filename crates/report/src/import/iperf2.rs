@@ -42,12 +42,12 @@ fn is_csv(block: &Block) -> bool {
 
 /// The run of a block.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
-    if let Some(told) = csv::told(block, known) {
+    if let Some(told) = csv::parse_rows(block, known) {
         return Some(told.imported(name));
     }
     let output = lines::Output::of(&block.lines);
-    if let Some(told) = bounceback::told(&output, block) {
+    if let Some(told) = bounceback::parse_bounceback(&output, block) {
         return Some(told.imported(name));
     }
-    ends::told(&output, block, known).map(|told| told.imported(name))
+    ends::parse_ends(&output, block, known).map(|told| told.imported(name))
 }

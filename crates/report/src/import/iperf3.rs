@@ -33,5 +33,5 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 /// The run of a block.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
     let output = lines::Output::of(&block.lines);
-    ends::told(&output, block, known).map(|told| told.imported(name))
+    ends::parse_ends(&output, block, known).map(|told| told.imported(name))
 }

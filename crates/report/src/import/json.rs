@@ -19,7 +19,7 @@ pub(super) fn split(text: &str) -> (Vec<Document>, String) {
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
         let candidate = text[at..].trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
-        match is_object(candidate).then(|| one(candidate, line)).flatten() {
+        match is_object(candidate).then(|| first_object(candidate, line)).flatten() {
             Some((document, length)) => {
                 let start = text.len() - candidate.len();
                 let lines = text[at..start + length].matches('\n').count();
@@ -42,7 +42,7 @@ fn is_object(text: &str) -> bool {
 }
 
 /// The object at the begin of a text, and its length in it.
-fn one(text: &str, line: usize) -> Option<(Document, usize)> {
+fn first_object(text: &str, line: usize) -> Option<(Document, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     match values.next()? {
         Ok(value) => Some((Document { line, value, mended: false }, values.byte_offset())),

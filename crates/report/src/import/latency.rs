@@ -5,8 +5,8 @@ use insight::run_of_events;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::host::Host;
 use model::latency::{
-    Cause, Counted, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult, LatencyStarted,
-    Outlier, SocketSetup, WaitMode, Way, WayEnds, WayResult,
+    Cause, Counted, EgressEnds, EgressResult, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol,
+    LatencyResult, LatencyStarted, Outlier, SocketSetup, WaitMode, Way,
 };
 use model::path::PathResult;
 use model::plan::{End, Target, Transport};
@@ -20,7 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Everything an output told of round trips on one way.
 #[derive(Clone, Debug)]
-pub(super) struct Told {
+pub(super) struct ParsedRun {
     pub(super) tool: Tool,
     pub(super) version: Option<String>,
     pub(super) line: usize,
@@ -63,10 +63,10 @@ pub(super) struct Trip {
     pub(super) rtt: Nanos,
 }
 
-impl Told {
-    pub(super) fn new(tool: Tool, line: usize, host: Option<&str>) -> Told {
+impl ParsedRun {
+    pub(super) fn new(tool: Tool, line: usize, host: Option<&str>) -> ParsedRun {
         let host = host.unwrap_or("the far end").to_owned();
-        Told {
+        ParsedRun {
             tool,
             version: None,
             line,
@@ -147,7 +147,7 @@ impl Told {
     }
 
     fn events(&self) -> Vec<Event> {
-        let ends = WayEnds {
+        let ends = EgressEnds {
             local: self.local.unwrap_or(NOWHERE),
             remote: self.remote.unwrap_or(NOWHERE),
             seen_as: None,
@@ -162,7 +162,7 @@ impl Told {
         }
         if self.counted.sent > 0 || self.rtt.is_some() {
             let result = LatencyResult {
-                ways: vec![self.way(ends)],
+                ways: vec![self.egress_result(ends)],
                 floor: None,
                 noise: HostNoise::default(),
                 cpu_share: 0.0,
@@ -179,8 +179,8 @@ impl Told {
         events
     }
 
-    fn way(&self, ends: WayEnds) -> WayResult {
-        WayResult {
+    fn egress_result(&self, ends: EgressEnds) -> EgressResult {
+        EgressResult {
             label: self.label.clone(),
             host: self.host.clone(),
             ends,

@@ -2,7 +2,7 @@
 //! certain, else refused.
 
 use super::block::Block;
-use super::build::Told;
+use super::build::ParsedRun;
 use super::{Imported, Known, Tool};
 use model::event::Outcome;
 use model::plan::{ProtocolName, TestSpec, Transport};
@@ -43,12 +43,16 @@ fn apart(block: &Block, headings: &[&String]) -> Option<Vec<Block>> {
     }
     let all = (0..headings.len()).all(|index| owners.iter().any(|(_, owner)| *owner == index));
     all.then(|| {
-        headings.iter().enumerate().map(|(index, heading)| of(block, heading, index, &owners)).collect()
+        headings
+            .iter()
+            .enumerate()
+            .map(|(index, heading)| owned_block(block, heading, index, &owners))
+            .collect()
     })
 }
 
 /// The lines of one output.
-fn of(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) -> Block {
+fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) -> Block {
     let line = block.lines.iter().position(|line| line == heading).unwrap_or_default();
     let mut own = Block::new(block.tool, block.line + line, heading.to_owned());
     for line in &block.lines {
@@ -64,7 +68,7 @@ fn of(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) ->
 /// A run without figures, and the way out.
 fn refused(name: &str, block: &Block, headings: &[&String], known: Known) -> Imported {
     let protocol = if block.tool == Tool::Iperf3 { ProtocolName::Iperf3 } else { ProtocolName::Foreign };
-    let mut told = Told::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
+    let mut told = ParsedRun::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
     let why = format!(
         "The outputs of {} clients are mixed here line by line, and what tells them apart is the same: no figure can be \
          said to be of one of them. Write each output into a file of its own.",

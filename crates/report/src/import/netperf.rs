@@ -78,10 +78,16 @@ impl Heading {
         Some(Heading { transport, kind, host, address })
     }
 
-    fn told(&self, block: &Block, direction: Directions, elapsed: Nanos, known: Known) -> build::Told {
+    fn parse_block(
+        &self,
+        block: &Block,
+        direction: Directions,
+        elapsed: Nanos,
+        known: Known,
+    ) -> build::ParsedRun {
         let mut test = TestSpec::new(self.transport);
         (test.directions, test.end, test.streams) = (direction, End::Time(elapsed), 1);
-        let mut told = build::Told::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
+        let mut told = build::ParsedRun::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
         told.host = Some(self.host.clone());
         told.server = self.address.map(|address| SocketAddr::new(address, 0));
         told
@@ -116,12 +122,13 @@ fn stream(
     rows: &[Vec<&str>],
     unit: f64,
     known: Known,
-) -> Option<build::Told> {
+) -> Option<build::ParsedRun> {
     let row = rows.iter().find(|row| row.len() >= 5)?;
     let elapsed = seconds(row[3])?;
     let rate = Printed::of(row[4])?.value * unit;
     let down = heading.kind == Kind::Maerts;
-    let mut told = heading.told(block, if down { Directions::Down } else { Directions::Up }, elapsed, known);
+    let mut told =
+        heading.parse_block(block, if down { Directions::Down } else { Directions::Up }, elapsed, known);
     let (direction, role) =
         if down { (Direction::Down, Role::Receiver) } else { (Direction::Up, Role::Sender) };
     told.at_client.streams.push(result(direction, role, elapsed, rate));
@@ -136,13 +143,13 @@ fn datagrams(
     rows: &[Vec<&str>],
     unit: f64,
     known: Known,
-) -> Option<build::Told> {
+) -> Option<build::ParsedRun> {
     let at = rows.iter().position(|row| row.len() >= 6)?;
     let sent = &rows[at];
     let (length, printed, count) = (sent[1].parse::<u32>().ok()?, seconds(sent[2])?, sent[3].parse().ok()?);
     let rate = |figure: &str| Printed::of(figure).map(|printed| printed.value * unit);
     let elapsed = exact_time(count, length, rate(sent[5])?, printed);
-    let mut told = heading.told(block, Directions::Up, elapsed, known);
+    let mut told = heading.parse_block(block, Directions::Up, elapsed, known);
     told.test.length = length;
     told.assume_mtu();
     let udp = |datagrams, lost| UdpCounters { datagrams, lost, ..UdpCounters::default() };
@@ -178,11 +185,11 @@ fn counted(role: Role, elapsed: Nanos, length: u32, counters: UdpCounters) -> St
 }
 
 /// `16384  131072 1        1       10.00    2041.68`: one transaction after another, so each took 1 ÷ rate on average.
-fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<latency::Told> {
+fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<latency::ParsedRun> {
     let row = rows.iter().find(|row| row.len() >= 6)?;
     let elapsed = seconds(row[4])?;
     let rate = Printed::of(row[5]).map(|printed| printed.value).filter(|rate| *rate > 0.0)?;
-    let mut told = latency::Told::new(Tool::Netperf, block.line, Some(&heading.host));
+    let mut told = latency::ParsedRun::new(Tool::Netperf, block.line, Some(&heading.host));
     told.remote = heading.address.map(|address| SocketAddr::new(address, 0));
     (told.transport, told.elapsed) = (heading.transport, elapsed);
     told.size = row[2].parse().unwrap_or_default();

@@ -3,12 +3,12 @@
 mod lines;
 
 use super::block::{Block, Mark};
-use super::latency::Told;
+use super::latency::ParsedRun;
 use super::{Imported, Known, Tool};
 use lines::{Output, Refused};
 use model::latency::Counted;
 use model::path::{
-    Bound, Discovery, HopSource, LimitingHop, PathMethod, PathResult, PathWay, SizeProbe, TooBig,
+    Bound, Discovery, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, SizeProbe, TooBig,
 };
 use model::stats::histogram::Distribution;
 use model::units::Nanos;
@@ -28,7 +28,7 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
     if output.trips.is_empty() && output.transmitted.is_none() && output.refused.is_empty() {
         return None;
     }
-    let mut told = Told::new(Tool::Ping, block.line, output.host.as_deref());
+    let mut told = ParsedRun::new(Tool::Ping, block.line, output.host.as_deref());
     told.kind = "ping";
     told.remote = output.address.map(|address| (address, 0).into());
     told.local = output.from.map(|address| (address, 0).into());
@@ -59,7 +59,7 @@ fn counted(output: &Output) -> Counted {
 }
 
 /// With `-q` or `-f` there are the least, the mean and the longest alone.
-fn of_extremes(told: &mut Told, output: &Output) {
+fn of_extremes(told: &mut ParsedRun, output: &Output) {
     let Some([min, mean, max, stddev]) = output.extremes else { return };
     let count = told.counted.received;
     told.rtt = Some(Distribution {
@@ -78,10 +78,12 @@ fn of_extremes(told: &mut Told, output: &Output) {
 }
 
 /// What sizes say of the path.
-fn path(told: &mut Told, output: &Output) {
+fn path(told: &mut ParsedRun, output: &Output) {
     let Some(size) = output.packet else { return };
-    let mut way =
-        PathWay { ipv6: output.address.is_some_and(|address| address.is_ipv6()), ..PathWay::default() };
+    let mut way = PathDirection {
+        ipv6: output.address.is_some_and(|address| address.is_ipv6()),
+        ..PathDirection::default()
+    };
     let counted = told.counted;
     if let Some(refused) = output.refused.first() {
         refused_size(&mut way, output, *refused, size);
@@ -110,7 +112,7 @@ fn path(told: &mut Told, output: &Output) {
     });
 }
 
-fn refused_size(way: &mut PathWay, output: &Output, refused: Refused, size: u32) {
+fn refused_size(way: &mut PathDirection, output: &Output, refused: Refused, size: u32) {
     let below = size.saturating_sub(1);
     let mtu = refused.mtu.filter(|mtu| (1..size).contains(mtu));
     (way.path_mtu, way.bound) = (Some(mtu.unwrap_or(below)), Bound::AtMost);
@@ -125,7 +127,7 @@ fn refused_size(way: &mut PathWay, output: &Output, refused: Refused, size: u32)
     }
 }
 
-fn sentence(refused: &Refused, size: u32, way: &PathWay) -> String {
+fn sentence(refused: &Refused, size: u32, way: &PathDirection) -> String {
     let by = match refused.from {
         Some(router) => format!("The router {router} refused"),
         None => "This host refused to send".into(),

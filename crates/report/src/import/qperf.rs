@@ -116,7 +116,12 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
     Some(base.powi(i32::try_from(place).ok()?))
 }
 
-fn bandwidth(transport: Transport, block: &Block, figures: &Figures, known: Known) -> Option<build::Told> {
+fn bandwidth(
+    transport: Transport,
+    block: &Block,
+    figures: &Figures,
+    known: Known,
+) -> Option<build::ParsedRun> {
     let sent = figures.rate("send_bw").or_else(|| figures.rate("bw"))?;
     let elapsed = figures.time("time").filter(|time| *time > Nanos::ZERO);
     let mut test = TestSpec::new(transport);
@@ -124,7 +129,7 @@ fn bandwidth(transport: Transport, block: &Block, figures: &Figures, known: Know
     if transport == Transport::Udp {
         test.length = figures.size().filter(|size| *size > 0).unwrap_or(DEFAULT_DATAGRAM);
     }
-    let mut told = build::Told::new(Tool::Qperf, block.line, ProtocolName::Foreign, test, known);
+    let mut told = build::ParsedRun::new(Tool::Qperf, block.line, ProtocolName::Foreign, test, known);
     if elapsed.is_none() {
         told.warn(
             "assumed-time",
@@ -163,9 +168,9 @@ fn bandwidth(transport: Transport, block: &Block, figures: &Figures, known: Know
 }
 
 /// qperf's latency is half of a round trip.
-fn round_trip(transport: Transport, block: &Block, figures: &Figures) -> Option<latency::Told> {
+fn round_trip(transport: Transport, block: &Block, figures: &Figures) -> Option<latency::ParsedRun> {
     let half = figures.time("latency")?;
-    let mut told = latency::Told::new(Tool::Qperf, block.line, None);
+    let mut told = latency::ParsedRun::new(Tool::Qperf, block.line, None);
     told.transport = transport;
     told.size = figures.size().unwrap_or(1);
     told.elapsed = figures.time("time").unwrap_or(DEFAULT_TIME);

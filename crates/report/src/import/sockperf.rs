@@ -5,7 +5,7 @@ mod figures;
 mod observations;
 
 use super::block::{Block, Mark};
-use super::latency::Told;
+use super::latency::ParsedRun;
 use super::{Imported, Known, Tool};
 use figures::Figures;
 use model::latency::{Counted, LatencyMode, LatencyProtocol};
@@ -37,7 +37,7 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
     if figures.sent.is_none() && figures.average.is_none() && failed.is_none() {
         return None;
     }
-    let mut told = Told::new(Tool::Sockperf, block.line, figures.host.as_deref());
+    let mut told = ParsedRun::new(Tool::Sockperf, block.line, figures.host.as_deref());
     told.version.clone_from(&figures.version);
     if let Some(transport) = figures.transport {
         (told.protocol, told.transport) = (Some(LatencyProtocol::Sockperf), transport);
@@ -65,7 +65,7 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
     Some(told.imported(name))
 }
 
-fn of_summary(told: &mut Told, figures: &Figures) {
+fn of_summary(told: &mut ParsedRun, figures: &Figures) {
     if figures.halved {
         told.warn("halved", "SockPerf printed halves of round trips as latency: they are doubled here, to the round trips that it measured.");
     }

@@ -5,9 +5,9 @@ use insight::run_of_events;
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, ClockNote, Counted, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult,
-    LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint, LoadResult, OneWayDelays, Outlier,
-    SocketSetup, WaitMode, Way, WayEnds, WayResult, WaySample, WireTimes,
+    Cause, ClockNote, Counted, EgressEnds, EgressResult, EgressSample, Floor, HostNoise, LatencyMode,
+    LatencyPlan, LatencyProtocol, LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint,
+    LoadResult, OneWayDelays, Outlier, SocketSetup, WaitMode, Way, WireTimes,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -88,7 +88,7 @@ fn lan() -> Run {
 
 /// The fixtures' five ways: what SockPerf printed, `sockperf-tcp-350-*.txt`.
 fn five_ways() -> Run {
-    let ways: Vec<WayResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
+    let ways: Vec<EgressResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
     let plan = plan(&ways.iter().collect::<Vec<_>>(), Transport::Tcp, 350, 101);
     let rows: Vec<_> = ways.iter().map(|way| (3, way.rtt.and_then(first_three), 0)).collect();
     let result = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.01 };
@@ -259,8 +259,8 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
     run
 }
 
-fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> LatencyPlan {
-    let way = |way: &&WayResult| Way {
+fn plan(ways: &[&EgressResult], transport: Transport, size: u32, seconds: u64) -> LatencyPlan {
+    let way = |way: &&EgressResult| Way {
         label: way.label.clone(),
         target: Target { host: way.host.clone(), address: way.ends.remote },
         bind: None,
@@ -295,12 +295,12 @@ fn plan(ways: &[&WayResult], transport: Transport, size: u32, seconds: u64) -> L
     }
 }
 
-fn way(label: &str, histogram: &Histogram) -> WayResult {
+fn way(label: &str, histogram: &Histogram) -> EgressResult {
     let count = histogram.count();
-    WayResult {
+    EgressResult {
         label: label.into(),
         host: "far.example".into(),
-        ends: WayEnds {
+        ends: EgressEnds {
             local: socket("10.0.0.4:40000"),
             remote: socket("192.0.2.20:5210"),
             seen_as: None,
@@ -328,7 +328,7 @@ fn way(label: &str, histogram: &Histogram) -> WayResult {
     }
 }
 
-fn fixture(row: &str) -> WayResult {
+fn fixture(row: &str) -> EgressResult {
     let mut words = row.split_whitespace();
     let (label, seen) = (words.next().expect("a label"), words.next().expect("an address"));
     let figures: Vec<u64> = words.map(|word| word.parse().expect("a number")).collect();
@@ -380,7 +380,7 @@ fn outlier(at_ms: u64, rtt_us: u64, host_us: u64, cause: Cause) -> Outlier {
 }
 
 fn sample(second: u64, ways: &[(u64, Option<Distribution>, u64)]) -> LatencySample {
-    let way = |(sent, rtt, lost): &(u64, Option<Distribution>, u64)| WaySample {
+    let way = |(sent, rtt, lost): &(u64, Option<Distribution>, u64)| EgressSample {
         sent: *sent,
         rtt: *rtt,
         lost: *lost,

@@ -19,19 +19,19 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 /// Super-packets up, acknowledgements down, a router's ICMP; frames missed and a disk that filled up.
 fn tcp() -> Run {
     let mut tally = Tally::default();
-    let stream = seen(Direction::Up, Some((46_212, 5210)), None, Pieces::one(60, 60));
+    let stream = seen(Direction::Up, Some((46_212, 5210)), None, Pieces::whole(60, 60));
     tally.add(&stream);
     for number in 1..=40 {
         let last = 52 + number * 30;
         let pieces = Pieces { full: 44, size: 1500, last, headers: 52 };
         tally.add(&Seen { pieces, ..stream });
-        let back = seen(Direction::Down, Some((5210, 46_212)), None, Pieces::one(52, 52));
+        let back = seen(Direction::Down, Some((5210, 46_212)), None, Pieces::whole(52, 52));
         tally.add(&back);
     }
     let router = Seen {
         protocol: PacketProtocol::Icmp,
         source: IpAddr::from([192, 0, 2, 254]),
-        ..seen(Direction::Down, None, None, Pieces::one(576, 28))
+        ..seen(Direction::Down, None, None, Pieces::whole(576, 28))
     };
     tally.add(&router);
     let mut packets = result(tally);
@@ -56,11 +56,11 @@ fn fragments() -> Run {
     let mut tally = Tally::default();
     for id in 0..1000 {
         let ports = Some((5210, 40_000));
-        tally.add(&seen(Direction::Down, ports, Some(id), Pieces::one(1500, 28)));
-        tally.add(&seen(Direction::Down, None, Some(id), Pieces::one(1500, 20)));
-        tally.add(&seen(Direction::Down, None, Some(id), Pieces::one(68, 20)));
+        tally.add(&seen(Direction::Down, ports, Some(id), Pieces::whole(1500, 28)));
+        tally.add(&seen(Direction::Down, None, Some(id), Pieces::whole(1500, 20)));
+        tally.add(&seen(Direction::Down, None, Some(id), Pieces::whole(68, 20)));
     }
-    tally.add(&seen(Direction::Down, None, Some(7777), Pieces::one(1500, 20)));
+    tally.add(&seen(Direction::Down, None, Some(7777), Pieces::whole(1500, 20)));
     let mut packets = result(tally);
     packets.pcap = Some(PcapFile { path: "f.pcapng".into(), packets: 3001, split: true, error: None });
     let row = |role, counters| vec![vec![udp((0, Direction::Down), role, 3_000, counters)]];

@@ -5,8 +5,8 @@ use model::event::{Event, Finished, Outcome};
 use model::host::{Host, Nic};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
-    HopSource, LimitingHop, PathMethod, PathPlan, PathResult, PathStarted, PathWay, ServiceLimit,
-    ServicePlan, SizeLoss, SizeProbe, Syn, TcpWay, TooBig, Unknown, headers,
+    HopSource, LimitingHop, PathDirection, PathMethod, PathPlan, PathResult, PathStarted, ServiceLimit,
+    ServicePlan, SizeLoss, SizeProbe, Syn, TcpDirection, TooBig, Unknown, headers,
 };
 use model::plan::{Direction, LocalOptions, Target};
 use model::run::Run;
@@ -35,7 +35,7 @@ fn clean() -> Run {
 /// 1400 up, with ICMP filtered, so that TCP stalls; the SYN up is clamped, which keeps segments small down only.
 fn black_hole() -> Run {
     let sizes = [(576, 3), (1280, 3), (1396, 3), (1400, 3), (1401, 0), (1403, 0), (1404, 0), (1500, 0)];
-    let mut up = PathWay {
+    let mut up = PathDirection {
         discovery: Discovery::Silent,
         black_hole: Some(BlackHole { first: 1401, last: 1500, cause: BlackHoleCause::IcmpFiltered }),
         limiting_hop: hop("10.71.1.1", 1, HopSource::Trace),
@@ -43,7 +43,8 @@ fn black_hole() -> Run {
         ..way(false, 1400)
     };
     up.fragments.tests.push(test(FragmentShape::MayBeCut, 1472, 2, 10, Some(1396)));
-    up.tcp = Some(TcpWay { stalled: true, retransmits: Some(7), mss_received: Some(1338), ..tcp(1460) });
+    up.tcp =
+        Some(TcpDirection { stalled: true, retransmits: Some(7), mss_received: Some(1338), ..tcp(1460) });
     let found = PathResult { up: Some(up), down: Some(way(false, 1500)), ..native() };
     run(plan(), found, Outcome::Completed)
 }
@@ -64,7 +65,7 @@ fn fragments() -> Run {
         FragmentTest { pieces_received: Some(10), ..none(FragmentShape::Reversed, 1000, 2) },
     ];
     let mut found = PathResult { up: Some(way(false, 1500)), down: Some(way(false, 1500)), ..native() };
-    let set = |way: &mut Option<PathWay>, fate, tests| {
+    let set = |way: &mut Option<PathDirection>, fate, tests| {
         way.get_or_insert_default().fragments = Fragments { fate, tests };
     };
     set(&mut found.up, FragmentFate::AllDropped, up);
@@ -76,7 +77,7 @@ fn fragments() -> Run {
 fn asymmetric() -> Run {
     let told =
         |mtu| TooBig { size: 1500, mtu, from: "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1".parse().ok(), count: 3 };
-    let up = PathWay {
+    let up = PathDirection {
         limiting_hop: hop("2001:db8:aaaa:bbbb:cccc:dddd:eeee:1", 3, HopSource::TooBig),
         discovery: Discovery::Works,
         too_big: vec![told(1420)],
@@ -84,7 +85,7 @@ fn asymmetric() -> Run {
         cached_mtu: Some(1280),
         ..way(true, 1420)
     };
-    let down = PathWay {
+    let down = PathDirection {
         limiting_hop: hop("2001:db8:aaaa:bbbb:cccc:dddd:eeee:2", 7, HopSource::TooBig),
         discovery: Discovery::Lies,
         too_big: vec![told(1400)],
@@ -103,14 +104,14 @@ fn asymmetric() -> Run {
 
 /// No pathmeter at the far end: the way up, by ICMP.
 fn foreign() -> Run {
-    let up = PathWay {
+    let up = PathDirection {
         cached_mtu: Some(1492),
         limiting_hop: hop("192.0.2.1", 1, HopSource::TooBig),
         discovery: Discovery::Works,
         too_big: vec![TooBig { size: 1500, mtu: 1492, from: "192.0.2.1".parse().ok(), count: 2 }],
         fragments: Fragments::default(),
         sizes: probes(&[(576, 3), (1492, 3), (1493, 0), (1500, 0)]),
-        tcp: Some(TcpWay { mss_sent: Some(1460), ..TcpWay::default() }),
+        tcp: Some(TcpDirection { mss_sent: Some(1460), ..TcpDirection::default() }),
         ..way(false, 1492)
     };
     let unknown = |what: &str, why: &str| Unknown {
@@ -160,7 +161,7 @@ fn service() -> Run {
 fn void() -> Run {
     let why = "nothing came back by ICMP, UDP and TCP; start `pathmeter serve` at the far end, or let ICMP echo through";
     let unknown = vec![Unknown { direction: None, what: "path MTU".into(), why: why.into() }];
-    let up = PathWay { interface_mtu: Some(1500), ..PathWay::default() };
+    let up = PathDirection { interface_mtu: Some(1500), ..PathDirection::default() };
     let found = PathResult { method: PathMethod::Auto, up: Some(up), unknown, packets: 18, ..native() };
     run(PathPlan { method: PathMethod::Auto, ..plan() }, found, Outcome::Completed)
 }
@@ -235,9 +236,9 @@ fn host(name: &str) -> Host {
 }
 
 /// Packets of up to this size cross, fragments too.
-fn way(ipv6: bool, mtu: u32) -> PathWay {
+fn way(ipv6: bool, mtu: u32) -> PathDirection {
     let payload = mtu - headers(ipv6);
-    PathWay {
+    PathDirection {
         ipv6,
         interface_mtu: Some(1500),
         cached_mtu: Some(1500),
@@ -251,12 +252,12 @@ fn way(ipv6: bool, mtu: u32) -> PathWay {
         },
         tcp: Some(tcp(if ipv6 { 1440 } else { 1460 })),
         sizes: probes(&[(576, 3), (mtu, 3)]),
-        ..PathWay::default()
+        ..PathDirection::default()
     }
 }
 
-fn tcp(mss: u32) -> TcpWay {
-    TcpWay {
+fn tcp(mss: u32) -> TcpDirection {
+    TcpDirection {
         mss_sent: Some(mss),
         mss_received: Some(mss),
         syn: Some(Syn {
@@ -273,7 +274,7 @@ fn tcp(mss: u32) -> TcpWay {
         timestamps: true,
         stalled: false,
         mtu_probing: Some(0),
-        ..TcpWay::default()
+        ..TcpDirection::default()
     }
 }
 

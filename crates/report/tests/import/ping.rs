@@ -1,12 +1,12 @@
 //! ping.
 
 use super::{exact, fixture, near, only, warned};
-use model::path::{Bound, HopSource, PathWay};
+use model::path::{Bound, HopSource, PathDirection};
 use model::units::Nanos;
 use pathmeter_report::format::{RunDocument, Style, by_name, render};
 use pathmeter_report::import::Imported;
 
-fn way(imported: &Imported) -> &PathWay {
+fn way(imported: &Imported) -> &PathDirection {
     imported.run.summary.path.as_ref().and_then(|path| path.up.as_ref()).expect("a path")
 }
 

@@ -21,7 +21,7 @@ pub(super) fn test(base: &[f64], other: &[f64]) -> (Method, f64) {
 pub(super) fn bounding_rank(n: usize, m: usize) -> Option<u64> {
     let rank = if n + m <= EXACT_UP_TO {
         let ranks: Vec<usize> = (1..=n + m).collect();
-        let ways = ways(&ranks, n.min(m));
+        let ways = counts_by_sum(&ranks, n.min(m));
         let all: f64 = ways.iter().sum();
         let least = n.min(m) * (n.min(m) + 1) / 2;
         let mut sum = 0.0;
@@ -67,7 +67,7 @@ impl Ranks {
     }
 
     fn exact(&self) -> f64 {
-        let ways = ways(&self.doubled, self.first);
+        let ways = counts_by_sum(&self.doubled, self.first);
         let all: f64 = ways.iter().sum();
         let below: f64 = ways[..=self.sum].iter().sum();
         let above: f64 = ways[self.sum..].iter().sum();
@@ -88,7 +88,7 @@ impl Ranks {
 }
 
 /// In how many ways `size` of these numbers sum up to each index.
-fn ways(numbers: &[usize], size: usize) -> Vec<f64> {
+fn counts_by_sum(numbers: &[usize], size: usize) -> Vec<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
     let largest: usize = sorted.iter().rev().take(size).sum();

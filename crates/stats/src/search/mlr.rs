@@ -132,7 +132,9 @@ impl Mlr {
     pub fn outcome(&self) -> Vec<GoalOutcome> {
         let goals = self.goals.iter().zip(&self.targets);
         goals
-            .map(|(goal, targets)| outcome::of(goal, &targets[targets.len() - 1], &self.records, &self.scale))
+            .map(|(goal, targets)| {
+                outcome::goal_outcome(goal, &targets[targets.len() - 1], &self.records, &self.scale)
+            })
             .collect()
     }
 

@@ -85,7 +85,7 @@ impl Server {
         for row in rows {
             let columns = (0..row.len()).map(|column| row.try_get(column));
             let values = columns.collect::<std::result::Result<_, _>>();
-            take(Row(values.map_err(|error| told(&self.location, &error))?));
+            take(Row(values.map_err(|error| store_error(&self.location, &error))?));
         }
         Ok(())
     }
@@ -95,12 +95,12 @@ impl Server {
         if client.is_closed() {
             *client = connected(&self.location, &self.config, &self.tls)?;
         }
-        act(&mut client).map_err(|error| told(&self.location, &error))
+        act(&mut client).map_err(|error| store_error(&self.location, &error))
     }
 }
 
 fn connected(location: &Location, config: &Config, tls: &Tls) -> Result<Client> {
-    config.connect(tls.connector(location)?).map_err(|error| told(location, &error))
+    config.connect(tls.connector(location)?).map_err(|error| store_error(location, &error))
 }
 
 /// SQLite's words for what PostgreSQL calls otherwise. Texts are ordered by their bytes, as in SQLite.
@@ -158,7 +158,7 @@ impl<'a> FromSql<'a> for Value {
     }
 }
 
-fn told(store: &Location, error: &postgres::Error) -> StoreError {
+fn store_error(store: &Location, error: &postgres::Error) -> StoreError {
     let (store, why) = (store.clone(), cause(error));
     let Some(state) = error.code() else {
         // The library has no other way to tell it apart.

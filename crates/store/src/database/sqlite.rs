@@ -7,7 +7,7 @@ use rusqlite::{Connection, Error, ErrorCode, OpenFlags, params_from_iter};
 use std::path::Path;
 
 pub(super) fn open(file: &Path, access: Access) -> Result<Connection> {
-    let told = |error: Error| told(&Location::from(file), &error);
+    let told = |error: Error| store_error(&Location::from(file), &error);
     if access == Access::Read {
         return read_only(file).map_err(told);
     }
@@ -98,7 +98,7 @@ impl ToSql for Value {
     }
 }
 
-pub(super) fn told(store: &Location, error: &Error) -> StoreError {
+pub(super) fn store_error(store: &Location, error: &Error) -> StoreError {
     let (store, why) = (store.clone(), error.to_string());
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked { store },

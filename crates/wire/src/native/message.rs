@@ -1,6 +1,6 @@
 //! The control messages: JSON objects told apart by `type`.
 
-use super::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
+use super::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::work::Refusal;
 use crate::work::probes::PathSeen;
@@ -149,11 +149,11 @@ pub enum Message {
         ask: FramesAsk,
     },
     /// S: done, or why not.
-    FramesTold {
+    FramesReply {
         /// Of the question.
         id: u32,
         /// What came of it.
-        told: FramesTold,
+        told: FramesReply,
     },
     /// C, then S: the end.
     Bye {},

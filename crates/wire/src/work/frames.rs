@@ -35,7 +35,7 @@ pub enum PortAnswer {
         /// Of the question.
         id: u32,
         /// What came of it.
-        told: FramesTold,
+        told: FramesReply,
     },
 }
 
@@ -124,7 +124,7 @@ pub enum FramesAsk {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub enum FramesTold {
+pub enum FramesReply {
     /// Frames for this address go there.
     NextHop {
         /// The Ethernet address.

@@ -5,8 +5,8 @@ use model::dut::{PortFacts, SinkKind, SourceKind};
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use pathmeter_wire::native::frames::{
-    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesSent,
-    FramesSilence, FramesTold, FramesVariation, FramesWish,
+    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesClient, FramesCounted, FramesPort, FramesReply,
+    FramesSent, FramesSilence, FramesVariation, FramesWish,
 };
 use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, ServerConfig};
 use pathmeter_wire::work::frames::{PortAnswer, PortOrder};
@@ -75,9 +75,9 @@ fn ready() -> World {
 trait Steps {
     fn ask(&mut self, ask: FramesAsk);
     /// The driver's answer to the last question, after this time.
-    fn tells(&mut self, after: Nanos, told: FramesTold);
-    fn answered(&mut self, ask: FramesAsk, told: FramesTold) -> FramesTold;
-    fn told(&mut self) -> FramesTold;
+    fn tells(&mut self, after: Nanos, told: FramesReply);
+    fn answered(&mut self, ask: FramesAsk, told: FramesReply) -> FramesReply;
+    fn told(&mut self) -> FramesReply;
     /// The server says this to the client.
     fn server_says(&mut self, json: &str);
     fn client_says(&mut self, json: &str);
@@ -89,7 +89,7 @@ impl Steps for World {
         self.take_outputs(Who::Client);
     }
 
-    fn tells(&mut self, after: Nanos, told: FramesTold) {
+    fn tells(&mut self, after: Nanos, told: FramesReply) {
         let orders = self.work.orders.len();
         self.run_until(|world| world.work.orders.len() > orders);
         let Some(PortOrder::Ask { id, .. }) = self.work.orders.last() else {
@@ -98,13 +98,13 @@ impl Steps for World {
         self.work.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
     }
 
-    fn answered(&mut self, ask: FramesAsk, told: FramesTold) -> FramesTold {
+    fn answered(&mut self, ask: FramesAsk, told: FramesReply) -> FramesReply {
         self.ask(ask);
         self.tells(Nanos::from_millis(1), told);
         self.told()
     }
 
-    fn told(&mut self) -> FramesTold {
+    fn told(&mut self) -> FramesReply {
         for _ in 0..1000 {
             if let Some(told) = self.client.session.take_told() {
                 return told;
@@ -168,9 +168,9 @@ fn count() -> FramesAsk {
     FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: 60_000, times: false }
 }
 
-fn sent(frames: u64) -> FramesTold {
+fn sent(frames: u64) -> FramesReply {
     let (time, held) = (Nanos::from_secs(60), Nanos(7));
-    FramesTold::Sent(FramesSent { frames, time, late: Nanos(1), held, gaps: 0 })
+    FramesReply::Sent(FramesSent { frames, time, late: Nanos(1), held, gaps: 0 })
 }
 
 fn counted(frames: u64) -> FramesCounted {
@@ -190,8 +190,8 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
     let mut world = ready();
     let mac = EthernetAddress::new([2, 0, 0, 0, 0, 1]);
     let hop = FramesAsk::NextHop { to: [198, 18, 0, 1].into() };
-    assert_eq!(world.answered(hop, FramesTold::NextHop { mac }), FramesTold::NextHop { mac });
-    assert_eq!(world.answered(count(), FramesTold::Begun {}), FramesTold::Begun {});
+    assert_eq!(world.answered(hop, FramesReply::NextHop { mac }), FramesReply::NextHop { mac });
+    assert_eq!(world.answered(count(), FramesReply::Begun {}), FramesReply::Begun {});
     let all = FramesCounted {
         frames: 59_990,
         bytes: Bytes(59_990 * 795),
@@ -203,7 +203,7 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
         variation: Some(FramesVariation { shorter: vec![(5, 1), (7000, 2)], longer: vec![(0, 59_986)] }),
         silence: Some(FramesSilence { time: Nanos::from_secs(2), ago: Nanos::from_secs(9) }),
     };
-    let told = FramesTold::Counted(Box::new(all));
+    let told = FramesReply::Counted(Box::new(all));
     assert_eq!(world.answered(FramesAsk::Counted {}, told.clone()), told);
     let asked = &world.work.orders[2];
     assert_eq!(*asked, PortOrder::Ask { id: 2, ask: count() });
@@ -212,7 +212,7 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
 #[test]
 fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
     let mut world = ready();
-    assert_eq!(world.answered(send(), FramesTold::Begun {}), FramesTold::Begun {});
+    assert_eq!(world.answered(send(), FramesReply::Begun {}), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(61), sent(60_000));
     assert_eq!(world.told(), sent(60_000));
@@ -225,7 +225,7 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
 #[test]
 fn sending_is_stopped_and_what_was_sent_is_told() {
     let mut world = ready();
-    world.answered(send(), FramesTold::Begun {});
+    world.answered(send(), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(5), sent(5000));
     world.ask(FramesAsk::Stop {});
@@ -237,7 +237,7 @@ fn sending_is_stopped_and_what_was_sent_is_told() {
 #[test]
 fn a_stop_that_is_not_heard_is_not_waited_for_a_minute() {
     let mut world = ready();
-    world.answered(send(), FramesTold::Begun {});
+    world.answered(send(), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
     world.ask(FramesAsk::Stop {});
     let asked = world.now;
@@ -290,8 +290,8 @@ fn an_interface_that_does_not_open_is_not_waited_for() {
 fn a_question_refused_is_no_end() {
     let mut world = ready();
     let no = Refusal { code: "unsupported".into(), reason: "no such tool".into(), advice: String::new() };
-    assert_eq!(world.answered(count(), FramesTold::Refused(no.clone())), FramesTold::Refused(no));
-    assert_eq!(world.answered(count(), FramesTold::Begun {}), FramesTold::Begun {});
+    assert_eq!(world.answered(count(), FramesReply::Refused(no.clone())), FramesReply::Refused(no));
+    assert_eq!(world.answered(count(), FramesReply::Begun {}), FramesReply::Begun {});
 }
 
 #[test]
@@ -316,21 +316,21 @@ fn the_servers_limits_hold() {
     let mut world = world(client_config(), ServerConfig { policy, ..server_config() }, Interface::default());
     world.run_until(|world| world.client.session.port().is_some());
     world.ask(send());
-    let FramesTold::Refused(refusal) = world.told() else { panic!("it is too long") };
+    let FramesReply::Refused(refusal) = world.told() else { panic!("it is too long") };
     assert!(refusal.reason.contains("--max-time"), "{refusal:?}");
 }
 
 #[test]
 fn answers_that_cannot_be_end_the_session() {
     let lies = [
-        FramesTold::Counted(Box::new(FramesCounted { duplicates: 9, ..counted(8) })),
-        FramesTold::Counted(Box::new(FramesCounted { last_missing: Some(60_000), ..counted(8) })),
-        FramesTold::Begun {},
+        FramesReply::Counted(Box::new(FramesCounted { duplicates: 9, ..counted(8) })),
+        FramesReply::Counted(Box::new(FramesCounted { last_missing: Some(60_000), ..counted(8) })),
+        FramesReply::Begun {},
         sent(5),
     ];
     for lie in lies {
         let mut world = ready();
-        world.answered(count(), FramesTold::Begun {});
+        world.answered(count(), FramesReply::Begun {});
         world.ask(FramesAsk::Counted {});
         world.tells(Nanos(1), lie);
         world.run();
@@ -393,7 +393,7 @@ fn a_peer_that_vanishes_is_noticed_by_either_end() {
 #[test]
 fn a_connection_that_breaks_is_the_end_at_once() {
     let mut world = ready();
-    world.answered(send(), FramesTold::Begun {});
+    world.answered(send(), FramesReply::Begun {});
     world.give(Who::Server, Input::Closed);
     assert_eq!(world.server.error, Some(ProtocolError::Closed("during a session of frames".into())));
     assert!(world.server.closed.is_some());

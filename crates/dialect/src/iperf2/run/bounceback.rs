@@ -1,6 +1,6 @@
 //! `--bounceback`: requests over TCP, some in a row and a pause, each timed until its reply is here.
 
-use super::client::{Ended, beside_load, told};
+use super::client::{Ended, beside_load, failure_text};
 use super::facts;
 use super::out::{Out, window};
 use super::zone;
@@ -30,7 +30,7 @@ use wire::stamp::Clock;
 /// # Errors
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Result<(), String> {
-    let plan = line.plan().map_err(|failure| told(&failure))?;
+    let plan = line.plan().map_err(|failure| failure_text(&failure))?;
     let options = line.output_options(Iperf2Role::Client, zone(line));
     let out = Mutex::new(Out::open(line)?);
     let settings = line.settings(window(Transport::Tcp, true, line.client.test.window));

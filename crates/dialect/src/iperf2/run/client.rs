@@ -19,7 +19,7 @@ use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2
 /// # Errors
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
-    let plan = line.plan().map_err(|failure| told(&failure))?;
+    let plan = line.plan().map_err(|failure| failure_text(&failure))?;
     let mut out = Out::open(line)?;
     let mut printer = Printer::new(line, 1);
     out.write(&printer.settings(line));
@@ -34,7 +34,7 @@ pub(super) fn beside_load(
     test: impl FnOnce() -> Result<(), String>,
 ) -> Result<(), String> {
     let Some(load) = line.working_load() else { return test() };
-    let plan = load.plan().map_err(|failure| told(&failure))?;
+    let plan = load.plan().map_err(|failure| failure_text(&failure))?;
     let mut printer = Printer::new(&load, line.client.test.streams + 1);
     let mut out = Out::open(&load)?;
     std::thread::scope(|scope| {
@@ -204,13 +204,13 @@ impl Printer {
 /// An error in iPerf2's words where scripts look for them, with ours behind.
 fn failed(error: &Error) -> String {
     match error.failure() {
-        Some(failure) => told(failure),
+        Some(failure) => failure_text(failure),
         None => format!("ERROR: {error:#}"),
     }
 }
 
 /// What the user reads of a host that cannot be reached.
-pub(super) fn told(failure: &Failure) -> String {
+pub(super) fn failure_text(failure: &Failure) -> String {
     let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("connect failed: {}{advice}", failure.message)
 }

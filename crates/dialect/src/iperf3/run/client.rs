@@ -17,7 +17,7 @@ use report::format::iperf3::Iperf3Options;
 pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
     let mut out = match Out::open(&line.both) {
         Ok(out) => out,
-        Err(sentence) => return told(&format!("error - {sentence}")),
+        Err(sentence) => return report_error(&format!("error - {sentence}")),
     };
     line.warnings.iter().for_each(|warning| warn(warning));
     let _pidfile = match PidFile::write(line.both.pidfile.as_deref()) {
@@ -39,7 +39,7 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
         out.error(&format!("{prefix}{sentence}"));
     }
     match out.failure() {
-        Some(failure) => told(&failure),
+        Some(failure) => report_error(&failure),
         None => exit,
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn warn(warning: &str) {
 }
 
 /// An error without an output to tell it in.
-pub(super) fn told(sentence: &str) -> u8 {
+pub(super) fn report_error(sentence: &str) -> u8 {
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("iperf3: {sentence}\n").as_bytes());
     FAILED
 }

@@ -10,7 +10,7 @@ use std::fmt::Display;
 /// # Errors
 /// A sentence for the user.
 pub(super) fn start(words: &[OsString]) -> Result<(), String> {
-    crate::daemon::start("iperf3", words).map_err(told)
+    crate::daemon::start("iperf3", words).map_err(error_line)
 }
 
 /// Leaves the terminal: its signals and its end do not come here any more.
@@ -18,9 +18,9 @@ pub(super) fn start(words: &[OsString]) -> Result<(), String> {
 /// # Errors
 /// A sentence for the user.
 pub(super) fn detach() -> Result<(), String> {
-    linux::screen::leave_terminal().map_err(told)
+    linux::screen::leave_terminal().map_err(error_line)
 }
 
-fn told(error: impl Display) -> String {
+fn error_line(error: impl Display) -> String {
     format!("error - unable to become a daemon: {error}")
 }

@@ -1,6 +1,6 @@
 //! `-s`: serves many clients at once, and prints what iPerf3 prints for one after the other.
 
-use super::client::{told, unix_seconds, warn};
+use super::client::{report_error, unix_seconds, warn};
 use super::console::Console;
 use super::out::Out;
 use super::pidfile::PidFile;
@@ -29,7 +29,7 @@ pub(super) fn run(line: &CommandLine, words: &[OsString], stop: Interrupts) -> u
     };
     match served {
         Ok(()) => DONE,
-        Err(sentence) => told(&sentence),
+        Err(sentence) => report_error(&sentence),
     }
 }
 

@@ -9,7 +9,7 @@ use engine::session::connect::Security;
 use engine::work::latency::raw::RawFile;
 use engine::work::latency::{self, Job};
 use model::event::{Event, Outcome};
-use model::latency::{Counted, LatencyStarted, WayResult};
+use model::latency::{Counted, EgressResult, LatencyStarted};
 use model::playback::{self, Item};
 use model::units::Nanos;
 use report::format::sockperf::banner::{self, Ended};
@@ -78,7 +78,7 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
 }
 
 /// The server, or the path to it, that was there and is gone: sockperf's own text counts no message after the last reply.
-fn vanished(ways: &[WayResult]) -> Option<String> {
+fn vanished(ways: &[EgressResult]) -> Option<String> {
     let silence = ways.iter().filter_map(|way| way.silence).find(|silence| !silence.ended)?;
     let lost = silence.missing.filter(|_| silence.length >= VANISHED)?;
     Some(format!(
@@ -98,17 +98,18 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(ways: &[WayResult]) -> Option<Sum> {
+    fn of(ways: &[EgressResult]) -> Option<Sum> {
         let elapsed = ways.iter().map(|way| way.elapsed).max()?;
-        let counted = ways.iter().fold(Counted::default(), |sum, WayResult { counted: way, .. }| Counted {
-            sent: sum.sent + way.sent,
-            received: sum.received + way.received,
-            late: sum.late + way.late,
-            duplicates: sum.duplicates + way.duplicates,
-            strays: sum.strays + way.strays,
-            behind: sum.behind + way.behind,
-            ..sum
-        });
+        let counted =
+            ways.iter().fold(Counted::default(), |sum, EgressResult { counted: way, .. }| Counted {
+                sent: sum.sent + way.sent,
+                received: sum.received + way.received,
+                late: sum.late + way.late,
+                duplicates: sum.duplicates + way.duplicates,
+                strays: sum.strays + way.strays,
+                behind: sum.behind + way.behind,
+                ..sum
+            });
         Some(Sum { sockets: u32::try_from(ways.len()).unwrap_or(u32::MAX), elapsed, counted })
     }
 }

@@ -1,6 +1,6 @@
 //! The far host over the other IP family: its addresses, and whether they answer.
 
-use super::{Way, of_another, way};
+use super::{HopToward, of_another, way};
 use linux::clock::mono_now;
 use linux::error::OsError;
 use linux::netlink::Network;
@@ -33,7 +33,8 @@ impl Others<'_> {
         let mut found: Vec<(SocketAddr, AddressSource)> =
             named(self.target).into_iter().map(|address| (address, AddressSource::Name)).collect();
         if found.is_empty() {
-            found.extend(self.told().into_iter().map(|address| (address, AddressSource::Peer)));
+            found
+                .extend(self.announced_addresses().into_iter().map(|address| (address, AddressSource::Peer)));
         }
         found.truncate(MOST_ADDRESSES);
         found.into_iter().map(|(address, source)| contact(address, source, self.local, PATIENCE)).collect()
@@ -41,7 +42,7 @@ impl Others<'_> {
 
     /// Addresses that the far end tells, where it can be the same host that this one would reach by them: there is no
     /// address translation between, and private addresses are on this host's own link.
-    fn told(&self) -> Vec<SocketAddr> {
+    fn announced_addresses(&self) -> Vec<SocketAddr> {
         let used = self.target.address;
         let addresses = self.peer.and_then(|peer| peer.nic.as_ref()).map(|nic| nic.addresses.as_slice());
         let addresses = addresses.unwrap_or_default();
@@ -105,7 +106,7 @@ fn refusal(address: IpAddr, error: &OsError) -> Contact {
 }
 
 /// The next hop toward an address, and what the kernel knows of it now.
-pub(super) fn neighbour(address: IpAddr) -> Option<(Way, NeighbourState)> {
+pub(super) fn neighbour(address: IpAddr) -> Option<(HopToward, NeighbourState)> {
     let mut network = Network::open().ok()?;
     let way = way(&mut network, address)?;
     let all = network.neighbours().ok()?;

@@ -24,7 +24,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Sender, channel, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use wire::native::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
+use wire::native::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use wire::native::{self, EthernetAddress};
 
 /// How a port on another host is opened.
@@ -90,7 +90,7 @@ impl RemotePort {
     }
 
     /// Asks, and waits for the answer: the machine of the dialogue has a deadline for each.
-    fn ask(&self, ask: FramesAsk) -> Result<FramesTold> {
+    fn ask(&self, ask: FramesAsk) -> Result<FramesReply> {
         let (answer, told) = sync_channel(1);
         let asked = self.questions.as_ref().is_some_and(|asked| asked.send(Question { ask, answer }).is_ok());
         if !asked {
@@ -98,7 +98,7 @@ impl RemotePort {
         }
         self.waker.wake();
         match told.recv() {
-            Ok(Ok(FramesTold::Refused(refusal))) => Err(Failure {
+            Ok(Ok(FramesReply::Refused(refusal))) => Err(Failure {
                 kind: if refusal.code == "limit" { Kind::Usage } else { Kind::Unreachable },
                 message: format!("{}: {}", self.name, refusal.reason),
                 advice: Some(refusal.advice).filter(|advice| !advice.is_empty()),
@@ -116,7 +116,7 @@ impl RemotePort {
         Failure::unreachable(what, "look at the log of `pathmeter serve` there, and begin again").into()
     }
 
-    fn other(&self, told: &FramesTold) -> Error {
+    fn other(&self, told: &FramesReply) -> Error {
         fault(format!("{}: {told:?} is no answer to what was asked", self.name))
     }
 }
@@ -136,7 +136,7 @@ impl Port for RemotePort {
 
     fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]> {
         match self.ask(FramesAsk::NextHop { to })? {
-            FramesTold::NextHop { mac } => Ok(EthernetAddress::bytes(&mac)),
+            FramesReply::NextHop { mac } => Ok(EthernetAddress::bytes(&mac)),
             told => Err(self.other(&told)),
         }
     }
@@ -153,14 +153,14 @@ impl Port for RemotePort {
         let times = watch == Watch::Times;
         let ask = FramesAsk::Count { sink: kind, spec: words::spec_out(spec), frames, times };
         match self.ask(ask)? {
-            FramesTold::Begun {} => Ok(()),
+            FramesReply::Begun {} => Ok(()),
             told => Err(self.other(&told)),
         }
     }
 
     fn counted(&mut self) -> Result<Counted> {
         match self.ask(FramesAsk::Counted {})? {
-            FramesTold::Counted(counted) => Ok(words::counted_in(&counted, mono_now())),
+            FramesReply::Counted(counted) => Ok(words::counted_in(&counted, mono_now())),
             told => Err(self.other(&told)),
         }
     }
@@ -169,14 +169,14 @@ impl Port for RemotePort {
         let ask =
             FramesAsk::Send { source: kind, spec: words::spec_out(spec), burst: words::burst_out(burst) };
         match self.ask(ask)? {
-            FramesTold::Begun {} => Ok(()),
+            FramesReply::Begun {} => Ok(()),
             told => Err(self.other(&told)),
         }
     }
 
     fn sent(&mut self) -> Result<Sent> {
         match self.ask(FramesAsk::Sent {})? {
-            FramesTold::Sent(sent) => Ok(words::sent_in(&sent)),
+            FramesReply::Sent(sent) => Ok(words::sent_in(&sent)),
             told => Err(self.other(&told)),
         }
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How the device is to be reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ResetWay {
+pub enum ResetMethod {
     /// Not at all.
     #[default]
     None,
@@ -53,16 +53,16 @@ impl Reset {
     ///
     /// # Errors
     /// When the kernel refuses what goes before it. That there is no way is none: [`Reset::act`] says so.
-    pub(crate) fn new(way: &ResetWay, site: Option<&Site>) -> Result<Reset> {
+    pub(crate) fn new(way: &ResetMethod, site: Option<&Site>) -> Result<Reset> {
         let none = |why: &str| Reset { act: Act::None(why.to_owned()), words: String::new() };
         match (way, site) {
-            (ResetWay::None, _) => Ok(none("nothing was said of how the device is reset")),
-            (ResetWay::Command(command), _) => {
+            (ResetMethod::None, _) => Ok(none("nothing was said of how the device is reset")),
+            (ResetMethod::Command(command), _) => {
                 let words = format!("`{command}` was run");
                 Ok(Reset { act: Act::Command(command.clone()), words })
             }
-            (ResetWay::Link, None) => Ok(none("the device is not made here")),
-            (ResetWay::Link, Some(site)) => match site.device() {
+            (ResetMethod::Link, None) => Ok(none("the device is not made here")),
+            (ResetMethod::Link, Some(site)) => match site.device() {
                 None => Ok(none("the topology names no device under test")),
                 Some((node, described, interface)) => match node.namespace() {
                     None => Ok(none("the device is a virtual machine")),

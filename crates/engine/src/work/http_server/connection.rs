@@ -48,7 +48,7 @@ impl<'a> Connection<'a> {
             };
             // Who transfers something need not make room for others.
             self.held.touch(mono_now(), false);
-            let goes_on = self.one(&request)?;
+            let goes_on = self.serve_request(&request)?;
             self.held.touch(mono_now(), true);
             if !goes_on {
                 return self.linger();
@@ -95,7 +95,7 @@ impl<'a> Connection<'a> {
     }
 
     /// Answers one request; false: the connection is at its end.
-    fn one(&mut self, request: &Request) -> io::Result<bool> {
+    fn serve_request(&mut self, request: &Request) -> io::Result<bool> {
         let service = self.service;
         let Some(_slot) = service.slot(self.peer.ip()) else {
             let words = "as many transfers as this server, or one address, may have at the same time: try again later\n";

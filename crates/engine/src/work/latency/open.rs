@@ -15,7 +15,9 @@ use linux::options;
 use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way, WayEnds};
+use model::latency::{
+    EgressEnds, LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way,
+};
 use model::plan::{End, LocalOptions, Transport};
 use model::units::{Bytes, Nanos};
 use std::io::ErrorKind;
@@ -26,7 +28,7 @@ use wire::{stamp, twamp};
 /// An open way.
 pub(crate) struct Opened {
     pub(crate) socket: Socket,
-    pub(crate) ends: WayEnds,
+    pub(crate) ends: EgressEnds,
     pub(crate) session: Option<Control>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> Result<Opene
     let seen = session.as_mut().map(Control::seen).transpose()?.flatten();
     let (local, remote) = addresses(&socket)?;
     let ends =
-        WayEnds { local, remote, seen_as: seen.map(|s| s.client), peer, far_wait: seen.map(|s| s.wait) };
+        EgressEnds { local, remote, seen_as: seen.map(|s| s.client), peer, far_wait: seen.map(|s| s.wait) };
     Ok(Opened { socket, ends, session })
 }
 

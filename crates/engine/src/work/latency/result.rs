@@ -5,7 +5,7 @@ use crate::error::Result;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
 use model::latency::disturbance::HostWatch;
-use model::latency::{HostNoise, LatencyMode, LatencyResult, Way, WayEnds, WayResult};
+use model::latency::{EgressEnds, EgressResult, HostNoise, LatencyMode, LatencyResult, Way};
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
@@ -56,20 +56,20 @@ impl HostBefore {
 }
 
 /// The document of all ways.
-pub(crate) fn all(ways: Vec<WayResult>, host: HostFigures) -> LatencyResult {
+pub(crate) fn whole_result(ways: Vec<EgressResult>, host: HostFigures) -> LatencyResult {
     LatencyResult { ways, floor: None, noise: host.noise, cpu_share: host.cpu_share }
 }
 
 /// One way's figures. `host`: what this host did meanwhile.
-pub(crate) fn way<E: Exchange>(
+pub(crate) fn egress_result<E: Exchange>(
     way: &Way,
     mode: LatencyMode,
     lane: Lane<E>,
-    ends: WayEnds,
+    ends: EgressEnds,
     elapsed: Nanos,
     seen: Option<LatencySeen>,
     host: &HostFigures,
-) -> Result<WayResult> {
+) -> Result<EgressResult> {
     let one_way = lane.clock.delays();
     let far_counted = lane.far_counted();
     let totals = lane.tally.finish(&host.watch, host.watched, elapsed)?;
@@ -88,7 +88,7 @@ pub(crate) fn way<E: Exchange>(
     }
     let one_way_rate =
         |seen: LatencySeen| PacketRate::from_count(seen.received.saturating_sub(1), seen.elapsed);
-    Ok(WayResult {
+    Ok(EgressResult {
         label: way.label.clone(),
         host: way.target.host.clone(),
         ends,

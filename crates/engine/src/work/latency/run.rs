@@ -18,7 +18,8 @@ use linux::cpu::pin_current_thread;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{
-    LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, Way, WayEnds, WayResult, WireTimes,
+    EgressEnds, EgressResult, LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, Way,
+    WireTimes,
 };
 use model::playback::Item;
 use model::time::MonoTime;
@@ -221,10 +222,10 @@ fn conclude<E: Exchange>(
             |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
         let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
         let seen = believed(seen, lane.tally.sent_so_far(), way, sink);
-        let result = result::way(way, job.plan.mode, lane, ends, counted, seen, &noise)?;
-        ways.push(WayResult { wire, ..result });
+        let result = result::egress_result(way, job.plan.mode, lane, ends, counted, seen, &noise)?;
+        ways.push(EgressResult { wire, ..result });
     }
-    sink(&Event::Latency(Box::new(result::all(ways, noise))));
+    sink(&Event::Latency(Box::new(result::whole_result(ways, noise))));
     let outcome = match broken {
         Some(failure) => Outcome::Failed { reason: failure.message },
         None if job.interrupt.is_raised() => Outcome::Interrupted,
@@ -269,7 +270,7 @@ fn wire<E: Exchange>(plan: &LatencyPlan, lane: &mut Lane<E>, waiter: &mut Waiter
 /// A way that is done.
 struct Done<E> {
     lane: Lane<E>,
-    ends: WayEnds,
+    ends: EgressEnds,
     session: Option<Control>,
     wire: Option<WireTimes>,
     /// Messages that the server had received before the counted ones.

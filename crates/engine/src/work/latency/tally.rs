@@ -6,7 +6,7 @@ use super::raw::RawLog;
 use crate::error::Result;
 use crate::work::throughput::sampler::WORTH_A_WORD;
 use model::latency::disturbance::{Farthest, HostWatch, Trip};
-use model::latency::{Counted, Outlier, WaySample};
+use model::latency::{Counted, EgressSample, Outlier};
 use model::sample::Silence;
 use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::exact::{Exact, Sorted};
@@ -232,10 +232,10 @@ impl Tally {
     }
 
     /// The interval since the last call.
-    pub(crate) fn sample(&mut self) -> WaySample {
+    pub(crate) fn sample(&mut self) -> EgressSample {
         let recent = std::mem::take(&mut self.recent);
         let (sent, lost) = (std::mem::take(&mut self.recent_sent), std::mem::take(&mut self.recent_lost));
-        WaySample { sent, rtt: recent.distribution(), lost }
+        EgressSample { sent, rtt: recent.distribution(), lost }
     }
 
     /// Longest wait for a reply that is worth it: ten times the 99th percentile of the last interval.

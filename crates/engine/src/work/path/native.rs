@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::work::probe::{Probes, Volley};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentFate, FragmentShape, FragmentTest,
-    Fragments, HopSource, LimitingHop, PathWay, Search, SizeProbe, TracedHop, Unknown, least_mtu,
+    Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown, least_mtu,
 };
 use model::plan::Direction;
 use packet::header;
@@ -20,7 +20,7 @@ pub(crate) struct WayFinder<'a> {
     direction: Direction,
     /// What the sender knew before anything was sent.
     sender: PathSeen,
-    way: PathWay,
+    way: PathDirection,
 }
 
 impl WayFinder<'_> {
@@ -30,7 +30,7 @@ impl WayFinder<'_> {
         prober: &mut dyn Probes,
         direction: Direction,
         largest: Option<u32>,
-    ) -> Result<(PathWay, Vec<Unknown>)> {
+    ) -> Result<(PathDirection, Vec<Unknown>)> {
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.way.path_mtu.is_some() {
@@ -46,7 +46,7 @@ impl WayFinder<'_> {
     pub(crate) fn size(
         prober: &mut dyn Probes,
         direction: Direction,
-        known: &PathWay,
+        known: &PathDirection,
     ) -> Result<Option<FlowSize>> {
         let Some(mtu) = known.path_mtu.filter(|_| known.bound.is_lower()) else { return Ok(None) };
         let flow = prober.flow(direction);
@@ -75,12 +75,12 @@ impl WayFinder<'_> {
         let mut sender = prober.sender(direction)?;
         let ipv6 = prober.is_ipv6();
         sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
-        let way = PathWay {
+        let way = PathDirection {
             ipv6,
             flow: Some(prober.flow(direction)),
             interface_mtu: sender.interface_mtu,
             cached_mtu: sender.cached_mtu,
-            ..PathWay::default()
+            ..PathDirection::default()
         };
         Ok(WayFinder { prober, direction, sender, way })
     }
@@ -249,7 +249,7 @@ impl WayFinder<'_> {
     pub(crate) fn late_messages(
         prober: &mut dyn Probes,
         direction: Direction,
-        way: &mut PathWay,
+        way: &mut PathDirection,
     ) -> Result<()> {
         let Some(mtu) = way.path_mtu.filter(|_| way.discovery == Discovery::NotNeeded) else { return Ok(()) };
         way.too_big = prober.sender(direction)?.too_big;
@@ -317,7 +317,7 @@ impl WayFinder<'_> {
 
 /// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path changed
 /// meanwhile.
-fn needless(way: &PathWay, mtu: u32) -> Discovery {
+fn needless(way: &PathDirection, mtu: u32) -> Discovery {
     let wrong = way.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
     if wrong && !way.changed { Discovery::Lies } else { Discovery::NotNeeded }
 }
@@ -327,7 +327,7 @@ fn needless(way: &PathWay, mtu: u32) -> Discovery {
 fn crosses_around(
     prober: &mut dyn Probes,
     direction: Direction,
-    way: &PathWay,
+    way: &PathDirection,
     mtu: u32,
     copies: u32,
 ) -> Result<(bool, bool)> {

@@ -8,7 +8,7 @@ use crate::work::client;
 use crate::work::probe::{Prober, Probes};
 use linux::tcp_info::TcpInfo;
 use model::event::Event;
-use model::path::{Discovery, Flow, PathResult, PathWay, TcpWay, Unknown};
+use model::path::{Discovery, Flow, PathDirection, PathResult, TcpDirection, Unknown};
 use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, SideResult, StreamInfo, StreamResult, TcpCounters};
 use model::summary::Summary;
@@ -26,7 +26,7 @@ pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     let ipv6 = prober.is_ipv6();
     if let Some(way) = &mut result.up {
         let seen = there.syn;
-        way.tcp = Some(TcpWay {
+        way.tcp = Some(TcpDirection {
             mss_sent: here.announced_mss,
             mss_received: seen.and_then(|syn| syn.mss),
             syn: seen,
@@ -35,7 +35,7 @@ pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     }
     if let Some(way) = &mut result.down {
         let mss_sent = there.announced_mss;
-        way.tcp = Some(TcpWay {
+        way.tcp = Some(TcpDirection {
             mss_sent,
             mss_received: control.as_ref().and_then(|tcp| heard(tcp, mss_sent, ipv6)),
             ..way_of(&there, control.as_ref())
@@ -44,9 +44,9 @@ pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     Ok(())
 }
 
-fn way_of(sender: &PathSeen, control: Option<&TcpInfo>) -> TcpWay {
+fn way_of(sender: &PathSeen, control: Option<&TcpInfo>) -> TcpDirection {
     let timestamps = control.is_some_and(|tcp| tcp.options.timestamps);
-    TcpWay { timestamps, mtu_probing: sender.mtu_probing, ..TcpWay::default() }
+    TcpDirection { timestamps, mtu_probing: sender.mtu_probing, ..TcpDirection::default() }
 }
 
 /// The MSS that came with the server's SYN: what this end's segments are limited to, unless its own belief of the path
@@ -82,7 +82,7 @@ pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResu
 /// The directions in which TCP teaches no kernel; says why not of the others.
 fn ways_to_try(result: &mut PathResult) -> Vec<Direction> {
     let ways = [result.up.as_ref(), result.down.as_ref()];
-    let talk = |way: &PathWay| way.crosses() >= Some(way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT);
+    let talk = |way: &PathDirection| way.crosses() >= Some(way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT);
     let can_talk = ways.iter().flatten().all(|way| talk(way));
     let mut wanted = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
@@ -154,7 +154,7 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
         let earlier = result.way_mut(direction).replace(later);
         if let (Some(way), Some(earlier)) = (result.way_mut(direction), earlier) {
             let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);
-            *way = PathWay { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(way) };
+            *way = PathDirection { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(way) };
         }
         result.unknown.retain(|known| known.direction != Some(direction) || known.what == SEGMENT);
         result.unknown.extend(unknown);
@@ -169,7 +169,7 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
     Ok(())
 }
 
-fn would_learn(way: &PathWay, mss: Option<u32>) -> bool {
+fn would_learn(way: &PathDirection, mss: Option<u32>) -> bool {
     let headers = header::of_tcp(way.ipv6);
     let largest = mss.map(|mss| mss.saturating_add(headers));
     matches!(way.discovery, Discovery::Works | Discovery::Lies | Discovery::Partial)
@@ -267,7 +267,7 @@ impl Exchanged {
     }
 }
 
-fn take(way: &mut PathWay, exchanged: &Exchanged) {
+fn take(way: &mut PathDirection, exchanged: &Exchanged) {
     let (arrived, sent) = (exchanged.arrived(), exchanged.sent());
     let received = exchanged.row(Role::Receiver).and_then(|row| row.tcp.as_ref());
     let tcp = way.tcp.get_or_insert_default();

@@ -33,7 +33,7 @@ pub fn check(mtus: &[u32], of: &MtuOf, ipv6: bool) -> Result<()> {
     let mut network = Network::open()?;
     let links = match of {
         MtuOf::Interface { name, .. } => vec![network.link(name)?],
-        MtuOf::Route { to } => to.iter().map(|to| way(&mut network, *to)).collect::<Result<_>>()?,
+        MtuOf::Route { to } => to.iter().map(|to| link_toward(&mut network, *to)).collect::<Result<_>>()?,
     };
     for link in links {
         let (least, most) = match of {
@@ -86,7 +86,7 @@ fn keeps_ipv6(mtu: u32, name: &str) -> Result<()> {
     }
 }
 
-fn way(network: &mut Network, to: IpAddr) -> Result<Link> {
+fn link_toward(network: &mut Network, to: IpAddr) -> Result<Link> {
     let route = network.route_to(to)?;
     Ok(network.link_by_index(route.link)?)
 }

@@ -17,10 +17,10 @@ use wire::{FlowsOrder, WorkRequest};
 /// Flows on their way to being open.
 pub(super) struct Opening {
     order: FlowsOrder,
-    way: Way,
+    way: Progress,
 }
 
-enum Way {
+enum Progress {
     /// All are open.
     Connected(Option<Vec<Flow>>),
     /// They arrive one by one.
@@ -51,10 +51,10 @@ impl Opening {
         let (plan, setting) = (&order.plan, &site.setting);
         let opened = match &setting.opener {
             Opener::Client { target } => flows::connect_all(plan, target.address, &setting.local)
-                .map(|flows| Way::Connected(Some(flows))),
+                .map(|flows| Progress::Connected(Some(flows))),
             Opener::Server(arrivals) => arrivals
                 .wait_for(plan, site.ends.0, site.ends.1, &site.waker)
-                .map(|slot| Way::Arriving { slot, flows: Vec::new(), complete: false }),
+                .map(|slot| Progress::Arriving { slot, flows: Vec::new(), complete: false }),
             Opener::Worker => Err(fault("flows are asked for that nobody opens")),
         };
         match opened {
@@ -69,8 +69,8 @@ impl Opening {
     /// Repeated openings of UDP flows.
     pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
         let arrived = match &self.way {
-            Way::Arriving { flows, .. } => flows.as_slice(),
-            Way::Connected(_) => &[],
+            Progress::Arriving { flows, .. } => flows.as_slice(),
+            Progress::Connected(_) => &[],
         };
         arrived.iter().filter_map(|flow| match &flow.socket {
             FlowSocket::Udp(socket) => Some(Interest::readable(socket.as_ref())),
@@ -80,7 +80,7 @@ impl Opening {
 
     /// Takes what has arrived, and answers what came again.
     pub(super) fn tick(&mut self) {
-        if let Way::Arriving { slot, flows, .. } = &mut self.way {
+        if let Progress::Arriving { slot, flows, .. } = &mut self.way {
             flows.extend(slot.take());
             flows.iter().for_each(Arrival::greet_again);
         }
@@ -89,8 +89,8 @@ impl Opening {
     /// The flows once all are there, only once.
     pub(super) fn take(&mut self, site: &mut Site<'_>) -> Option<(Vec<Flow>, FlowsOrder)> {
         let flows = match &mut self.way {
-            Way::Connected(flows) => flows.take()?,
-            Way::Arriving { flows, complete, .. } => {
+            Progress::Connected(flows) => flows.take()?,
+            Progress::Arriving { flows, complete, .. } => {
                 let all = self.order.plan.test.all_streams() as usize;
                 if *complete || flows.len() < all {
                     return None;
@@ -105,7 +105,7 @@ impl Opening {
 
     /// The flows are open at both ends: from now on they are the worker's alone.
     pub(super) fn finish(self) {
-        let Way::Arriving { flows, .. } = self.way else { return };
+        let Progress::Arriving { flows, .. } = self.way else { return };
         for flow in flows {
             if let FlowSocket::Udp(socket) = &flow.socket {
                 socket.set_nonblocking(false).ok();

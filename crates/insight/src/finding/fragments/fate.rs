@@ -3,17 +3,21 @@
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::LET_THROUGH;
-use model::path::{FragmentFate, FragmentShape, PathWay};
+use model::path::{FragmentFate, FragmentShape, PathDirection};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Fragments were tested, whatever came out.
-pub(super) fn tested(way: &PathWay) -> bool {
+pub(super) fn tested(way: &PathDirection) -> bool {
     way.fragments.fate != FragmentFate::Unknown || !way.fragments.tests.is_empty()
 }
 
 /// The finding without its advice, and what it says of the cause; `None` where fragments cross.
-pub(super) fn finding(run: &Run, direction: Direction, way: &PathWay) -> Option<(Finding, &'static str)> {
+pub(super) fn finding(
+    run: &Run,
+    direction: Direction,
+    way: &PathDirection,
+) -> Option<(Finding, &'static str)> {
     let cut = Tally::of(way, &[FragmentShape::ByKernel, FragmentShape::InOrder]);
     let (title, cause) = match way.fragments.fate {
         FragmentFate::Unknown | FragmentFate::Pass | FragmentFate::Reassembled => return None,
@@ -49,7 +53,7 @@ pub(super) fn finding(run: &Run, direction: Direction, way: &PathWay) -> Option<
     Some((whole(finding, way), cause))
 }
 
-fn out_of_order(direction: Direction, way: &PathWay, cut: Tally) -> String {
+fn out_of_order(direction: Direction, way: &PathDirection, cut: Tally) -> String {
     let reversed = Tally::of(way, &[FragmentShape::Reversed]);
     format!(
         "Fragments cross {direction} only in order: {} of {} cut in order arrived, {} of {} whose first fragment came last",
@@ -61,7 +65,7 @@ fn out_of_order(direction: Direction, way: &PathWay, cut: Tally) -> String {
 }
 
 /// Adds what crossed in one piece.
-fn whole(finding: Finding, way: &PathWay) -> Finding {
+fn whole(finding: Finding, way: &PathDirection) -> Finding {
     let crossed = way.sizes.iter().filter(|probe| probe.received > 0).max_by_key(|probe| probe.size);
     match crossed {
         Some(probe) => finding
@@ -92,7 +96,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(way: &PathWay, shapes: &[FragmentShape]) -> Tally {
+    fn of(way: &PathDirection, shapes: &[FragmentShape]) -> Tally {
         let start = Tally { pieces_received: Some(0), ..Tally::default() };
         let tests = way.fragments.tests.iter().filter(|test| shapes.contains(&test.shape));
         tests.fold(start, |sum, test| Tally {
@@ -105,7 +109,7 @@ impl Tally {
     }
 
     /// What arrived, in words.
-    fn lost(&self, way: &PathWay) -> String {
+    fn lost(&self, way: &PathDirection) -> String {
         let whole = way
             .max_udp_payload
             .map(|payload| format!(", while those of up to {payload} bytes sent whole did"));

@@ -7,7 +7,7 @@ use model::hops::{Hop, HopProtocol, HopsEnd, HopsResult, Missing};
 use model::run::Run;
 
 /// Void when nothing answered at all; else one to three sentences.
-pub(in super::super) fn of(run: &Run) -> Verdict {
+pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let Some(found) = found(run).filter(|found| found.hops.iter().any(|hop| hop.counted.answered > 0)) else {
         return Verdict { status: Status::Void, text: nothing(run) };
     };

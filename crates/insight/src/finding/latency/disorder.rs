@@ -3,7 +3,7 @@
 use super::super::text::{count, percent};
 use super::super::{Finding, Severity};
 use super::{each_way, name, share};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
@@ -17,7 +17,7 @@ pub(in super::super) fn duplicates(run: &Run) -> Vec<Finding> {
     each_way(run, doubled)
 }
 
-fn overtaken(run: &Run, way: &WayResult) -> Option<Finding> {
+fn overtaken(run: &Run, way: &EgressResult) -> Option<Finding> {
     let counted = &way.counted;
     let part = share(counted.reordered, counted.received);
     if counted.reordered < A_FEW || part < REORDERED {
@@ -40,7 +40,7 @@ fn overtaken(run: &Run, way: &WayResult) -> Option<Finding> {
     ))
 }
 
-fn doubled(run: &Run, way: &WayResult) -> Option<Finding> {
+fn doubled(run: &Run, way: &EgressResult) -> Option<Finding> {
     let counted = &way.counted;
     let part = share(counted.duplicates, counted.received);
     if counted.duplicates < A_FEW || part < DUPLICATED {

@@ -3,7 +3,7 @@
 use super::super::text::{count, percent};
 use super::super::{Finding, Severity};
 use super::{each_way, name, one_way, share, silence};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
@@ -17,7 +17,7 @@ pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
     each_way(run, late)
 }
 
-fn round_trips(run: &Run, way: &WayResult) -> Option<Finding> {
+fn round_trips(run: &Run, way: &EgressResult) -> Option<Finding> {
     let counted = &way.counted;
     let part = share(counted.lost, counted.asked);
     if !worth_telling(counted.lost, part) || silence::silent(run, way) {
@@ -44,7 +44,7 @@ fn round_trips(run: &Run, way: &WayResult) -> Option<Finding> {
     ))
 }
 
-fn messages(run: &Run, way: &WayResult) -> Option<Finding> {
+fn messages(run: &Run, way: &EgressResult) -> Option<Finding> {
     let (sent, arrived) = (way.counted.sent, way.counted.far_received?);
     let lost = sent.saturating_sub(arrived);
     let part = share(lost, sent);
@@ -71,7 +71,7 @@ fn messages(run: &Run, way: &WayResult) -> Option<Finding> {
     }))
 }
 
-fn late(run: &Run, way: &WayResult) -> Option<Finding> {
+fn late(run: &Run, way: &EgressResult) -> Option<Finding> {
     let counted = &way.counted;
     let part = share(counted.behind, counted.sent);
     if part < BEHIND {

@@ -4,7 +4,7 @@ use super::super::outage::{ADVICE, END, LEAST, LONG, SILENT};
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{each_way, name};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
@@ -13,7 +13,7 @@ pub(in super::super) fn outage(run: &Run) -> Vec<Finding> {
     each_way(run, finding)
 }
 
-fn finding(run: &Run, way: &WayResult) -> Option<Finding> {
+fn finding(run: &Run, way: &EgressResult) -> Option<Finding> {
     let silence = way.silence.filter(|silence| silence.length >= LEAST)?;
     let missing = silence.missing?;
     let counted = &way.counted;

@@ -3,7 +3,7 @@
 use super::super::text::{capital, count, ratio};
 use super::super::{Finding, Severity};
 use super::{each_way, name, share};
-use model::latency::{Cause, WayResult};
+use model::latency::{Cause, EgressResult};
 use model::plan::Direction;
 use model::run::Run;
 use model::stats::histogram::{Distribution, Histogram};
@@ -30,7 +30,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(way: &WayResult) -> Option<Tail> {
+    fn of(way: &EgressResult) -> Option<Tail> {
         let rtt = way.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
         let limit = rtt.p50.saturating_mul(FAR).max(rtt.p50.saturating_add(NOTICEABLE));
         let lone = rtt.max >= limit;
@@ -104,7 +104,7 @@ fn beyond(histogram: &Histogram, limit: Nanos) -> u64 {
     histogram.buckets().filter(|(values, _)| *values.end() >= limit.0).map(|(_, count)| count).sum()
 }
 
-fn finding(run: &Run, way: &WayResult, tail: &Tail) -> Finding {
+fn finding(run: &Run, way: &EgressResult, tail: &Tail) -> Finding {
     let (rtt, late) = (&tail.rtt, way.counted.late);
     let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
     let [host, path, unknown] = tail.causes;
@@ -125,7 +125,7 @@ fn finding(run: &Run, way: &WayResult, tail: &Tail) -> Finding {
     finding.advise(advice(tail))
 }
 
-fn title(run: &Run, way: &WayResult, tail: &Tail) -> String {
+fn title(run: &Run, way: &EgressResult, tail: &Tail) -> String {
     let (rtt, name) = (&tail.rtt, name(run, way));
     let all = count(rtt.count.saturating_add(way.counted.late), "round trip");
     if way.counted.late > 0 && way.counted.late == tail.far {

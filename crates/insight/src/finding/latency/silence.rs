@@ -3,7 +3,7 @@
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{each_way, name, one_way};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
@@ -13,7 +13,7 @@ pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
 }
 
 /// Nothing is known to have crossed.
-pub(super) fn silent(run: &Run, way: &WayResult) -> bool {
+pub(super) fn silent(run: &Run, way: &EgressResult) -> bool {
     let counted = &way.counted;
     match one_way(run) {
         true => counted.sent > 0 && counted.far_received == Some(0),
@@ -21,7 +21,7 @@ pub(super) fn silent(run: &Run, way: &WayResult) -> bool {
     }
 }
 
-fn finding(run: &Run, way: &WayResult) -> Finding {
+fn finding(run: &Run, way: &EgressResult) -> Finding {
     let counted = &way.counted;
     let name = name(run, way);
     let title = match one_way(run) {

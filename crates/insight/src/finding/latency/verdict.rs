@@ -5,19 +5,19 @@ use super::super::verdict::{ending, status};
 use super::super::{Status, Verdict};
 use super::{one_way, share, silence};
 use model::event::Outcome;
-use model::latency::{LoadPhase, WayResult};
+use model::latency::{EgressResult, LoadPhase};
 use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::carries;
 
 /// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
-pub(in super::super) fn of(run: &Run) -> Verdict {
+pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let ways = &run.summary.ways;
     let measured = ways.iter().any(|way| crossed(run, way)) || phases(run).next().is_some();
     if !measured && let Some(text) = void(run) {
         return Verdict { status: Status::Void, text };
     }
-    let silent = |way: &&WayResult| silence::silent(run, way);
+    let silent = |way: &&EgressResult| silence::silent(run, way);
     let mut sentences: Vec<String> = match ways.as_slice() {
         [] => Vec::new(),
         [way] => vec![format!("The {} to {} {}.", subject(run), way.host, takes(run, way))],
@@ -63,7 +63,7 @@ fn void(run: &Run) -> Option<String> {
 }
 
 /// Something came back, or arrived at the far end.
-fn crossed(run: &Run, way: &WayResult) -> bool {
+fn crossed(run: &Run, way: &EgressResult) -> bool {
     way.rtt.is_some_and(|rtt| rtt.count > 0)
         || (one_way(run) && way.counted.far_received.is_some_and(|n| n > 0))
 }
@@ -72,11 +72,11 @@ fn subject(run: &Run) -> &'static str {
     if one_way(run) { "way" } else { "round trip" }
 }
 
-fn of_several(run: &Run, way: &WayResult) -> String {
+fn of_several(run: &Run, way: &EgressResult) -> String {
     format!("{} {}.", way.label, takes(run, way))
 }
 
-fn takes(run: &Run, way: &WayResult) -> String {
+fn takes(run: &Run, way: &EgressResult) -> String {
     let counted = &way.counted;
     if let (true, Some(rate)) = (one_way(run), way.received_rate) {
         return format!(

@@ -3,7 +3,7 @@
 use super::super::text::percent;
 use super::super::{Finding, Severity};
 use super::{Side, each_way};
-use model::path::TcpWay;
+use model::path::TcpDirection;
 use model::run::Run;
 
 /// A SYN arrived with another MSS than it left with, or segments stay smaller than MSS and path allow.
@@ -70,7 +70,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
 }
 
 /// Segments smaller than anything known explains.
-fn small(side: Side<'_>, tcp: &TcpWay) -> Option<Finding> {
+fn small(side: Side<'_>, tcp: &TcpDirection) -> Option<Finding> {
     let (largest, segments) = (tcp.largest_segment?, tcp.segments?);
     let mss = side.other?.tcp.as_ref()?.mss_received?;
     let mtu = side.way.crosses()?;

@@ -3,7 +3,7 @@
 use super::super::text::percent;
 use super::super::{Finding, Severity};
 use super::{Side, each_way, with_hop};
-use model::path::{Bound, Discovery, HopSource, PathWay, explanation};
+use model::path::{Bound, Discovery, HopSource, PathDirection, explanation};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -85,7 +85,7 @@ fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {
     ))
 }
 
-fn differ(up: &PathWay, down: &PathWay) -> Option<Finding> {
+fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
     let (up_mtu, down_mtu) = (up.path_mtu?, down.path_mtu?);
     let (up_range, down_range) = (range(up)?, range(down)?);
     if up_range.1 >= down_range.0 && down_range.1 >= up_range.0 {
@@ -108,7 +108,7 @@ fn differ(up: &PathWay, down: &PathWay) -> Option<Finding> {
 }
 
 /// What the path MTU is between.
-fn range(way: &PathWay) -> Option<(u32, u32)> {
+fn range(way: &PathDirection) -> Option<(u32, u32)> {
     let mtu = way.path_mtu?;
     match way.bound {
         Bound::Exact => Some((mtu, mtu)),

@@ -3,7 +3,7 @@
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::{Side, each_way};
-use model::path::TcpWay;
+use model::path::TcpDirection;
 use model::run::Run;
 
 /// A connection stalled with segments that are no larger than what crosses.
@@ -15,7 +15,7 @@ pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     })
 }
 
-fn finding(side: Side<'_>, tcp: &TcpWay, packet: u32, crosses: u32) -> Finding {
+fn finding(side: Side<'_>, tcp: &TcpDirection, packet: u32, crosses: u32) -> Finding {
     let direction = side.direction;
     let again = match tcp.retransmits {
         Some(retransmits @ 1..) => format!(" after {}", count(retransmits, "retransmit")),
@@ -44,7 +44,7 @@ fn finding(side: Side<'_>, tcp: &TcpWay, packet: u32, crosses: u32) -> Finding {
     finding.advise(advice(side, tcp))
 }
 
-fn advice(side: Side<'_>, tcp: &TcpWay) -> String {
+fn advice(side: Side<'_>, tcp: &TcpDirection) -> String {
     let until = match tcp.smaller_mss {
         Some(mss) => format!(
             "; until then clamp its MSS at a router: `nft add rule inet filter forward tcp flags syn tcp option maxseg size \

@@ -4,12 +4,12 @@ use super::super::text::{capital, lower};
 use super::super::verdict::{ending, first_sentence, status};
 use super::super::{Finding, Severity, Status, Verdict};
 use model::event::Outcome;
-use model::path::{Bound, FragmentFate, PathResult, PathWay, ServiceLimit};
+use model::path::{Bound, FragmentFate, PathDirection, PathResult, ServiceLimit};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Void when nothing could be found out; else one to three sentences, and how it ended.
-pub(in super::super) fn of(run: &Run) -> Verdict {
+pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     let path = run.summary.path.as_ref();
     let Some(known) = path.and_then(known) else {
         return Verdict { status: Status::Void, text: nothing(run) };
@@ -17,7 +17,7 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
     let worst = run.findings.first().filter(|finding| finding.severity > Severity::Info);
     let reason = worst.or_else(|| run.findings.iter().find(|finding| finding.id == REDUCED));
     let clean = || path.and_then(clean).filter(|_| run.findings.is_empty());
-    let why = reason.map(|finding| told(run, finding)).or_else(clean);
+    let why = reason.map(|finding| sentence(run, finding)).or_else(clean);
     let cure = match worst {
         // What one direction takes may be more than the other does.
         Some(finding) if finding.id == FRAGMENTS => path.and_then(least_payload).map(keep_to),
@@ -32,7 +32,7 @@ pub(in super::super) fn of(run: &Run) -> Verdict {
 }
 
 /// A finding in a sentence, with its twin of the other direction when that has the same figures.
-fn told(run: &Run, finding: &Finding) -> String {
+fn sentence(run: &Run, finding: &Finding) -> String {
     let figures = |finding: &Finding| {
         let of_a_way = |name: &str| OF_A_WAY.contains(&name) || name.ends_with("_count");
         let own = finding.evidence.iter().filter(|(name, _)| !of_a_way(name));
@@ -107,7 +107,7 @@ struct Size {
     payload: u32,
 }
 
-fn size(way: &PathWay) -> Option<Size> {
+fn size(way: &PathDirection) -> Option<Size> {
     let mtu = way.path_mtu?;
     let packet = match way.bound {
         Bound::Unknown => return None,
@@ -123,9 +123,9 @@ fn clean(path: &PathResult) -> Option<String> {
     if path.service.is_some() {
         return None;
     }
-    let ways: Vec<&PathWay> = [&path.up, &path.down].into_iter().flatten().collect();
-    let full = |way: &&PathWay| way.bound == Bound::Exact && way.path_mtu == way.interface_mtu;
-    let pass = |way: &&PathWay| way.fragments.fate == FragmentFate::Pass;
+    let ways: Vec<&PathDirection> = [&path.up, &path.down].into_iter().flatten().collect();
+    let full = |way: &&PathDirection| way.bound == Bound::Exact && way.path_mtu == way.interface_mtu;
+    let pass = |way: &&PathDirection| way.fragments.fate == FragmentFate::Pass;
     let fragments = if ways.iter().all(pass) { "; larger datagrams cross in fragments" } else { "" };
     ways.iter()
         .all(full)

@@ -1,8 +1,8 @@
 //! Delays over repeated runs, and RFC 8219's delay variation.
 
 use super::super::{
-    Action, DelayVariationReport, DelayVariationWay, Observation, ServiceReport, Setup, StreamReport,
-    WayObservation,
+    Action, DelayVariationDirection, DelayVariationReport, DirectionObservation, Observation, ServiceReport,
+    Setup, StreamReport,
 };
 use super::job::Job;
 use crate::search::{Load, Trial};
@@ -14,7 +14,7 @@ use crate::units::Nanos;
 pub(super) struct DelayVariation {
     trial: Trial,
     left: u32,
-    runs: Vec<Vec<WayObservation>>,
+    runs: Vec<Vec<DirectionObservation>>,
 }
 
 impl DelayVariation {
@@ -40,14 +40,15 @@ impl Job for DelayVariation {
 
     fn report(&self, row: &mut StreamReport, _: &mut Option<ServiceReport>) {
         let ways = ways_of(self.runs.iter().map(Vec::as_slice));
-        let ways: Vec<DelayVariationWay> = ways.iter().filter_map(|runs| way(runs)).collect();
+        let ways: Vec<DelayVariationDirection> =
+            ways.iter().filter_map(|runs| direction_variation(runs)).collect();
         row.delay_variation =
             (!ways.is_empty()).then_some(DelayVariationReport { load: self.trial.load, ways });
     }
 }
 
-fn way(runs: &[&WayObservation]) -> Option<DelayVariationWay> {
-    Some(DelayVariationWay {
+fn direction_variation(runs: &[&DirectionObservation]) -> Option<DelayVariationDirection> {
+    Some(DelayVariationDirection {
         way: runs.first()?.way,
         packet: over_runs(runs.iter().filter_map(|run| variation(run)))?,
         inter_packet: runs.iter().rev().find_map(|run| run.variation),
@@ -55,13 +56,15 @@ fn way(runs: &[&WayObservation]) -> Option<DelayVariationWay> {
 }
 
 /// Packet delay variation of one run: the 99.9th percentile of its delays less the least.
-pub(super) fn variation(way: &WayObservation) -> Option<Nanos> {
+pub(super) fn variation(way: &DirectionObservation) -> Option<Nanos> {
     way.delays.filter(|delays| delays.count > 0).map(|delays| delays.p999 - delays.min)
 }
 
 /// The directions, each with its runs in order.
-pub(super) fn ways_of<'a>(runs: impl Iterator<Item = &'a [WayObservation]>) -> Vec<Vec<&'a WayObservation>> {
-    let mut ways: Vec<Vec<&WayObservation>> = Vec::new();
+pub(super) fn ways_of<'a>(
+    runs: impl Iterator<Item = &'a [DirectionObservation]>,
+) -> Vec<Vec<&'a DirectionObservation>> {
+    let mut ways: Vec<Vec<&DirectionObservation>> = Vec::new();
     for one in runs.flatten() {
         match ways.iter_mut().find(|way| way[0].way == one.way) {
             Some(way) => way.push(one),

@@ -1,7 +1,7 @@
 //! What a flood shows: whether the device forwards at all, and the most load that trials may offer.
 
 use super::super::setup::MOST_LOAD;
-use super::super::{LoadLimit, Observation, Setup, StreamReport, WayObservation};
+use super::super::{DirectionObservation, LoadLimit, Observation, Setup, StreamReport};
 use crate::plan::Direction;
 use crate::search::{Load, TrialResult};
 use crate::units::Nanos;
@@ -33,8 +33,9 @@ pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observat
 }
 
 /// What the device forwarded of a flood in the direction in which it forwarded less; nothing where that is not known.
-pub(super) fn forwarded(ways: &[WayObservation]) -> Load {
-    let rate = |way: &WayObservation| way.result.distinct() as f64 / way.time.max(Nanos(1)).as_secs_f64();
+pub(super) fn forwarded(ways: &[DirectionObservation]) -> Load {
+    let rate =
+        |way: &DirectionObservation| way.result.distinct() as f64 / way.time.max(Nanos(1)).as_secs_f64();
     Load(ways.iter().map(rate).reduce(f64::min).unwrap_or(0.0))
 }
 
@@ -44,7 +45,7 @@ fn ceiling(setup: &Setup, observation: &Observation) -> Load {
         let time = if time == Nanos::ZERO { setup.times.flood } else { time };
         (result.sent as f64 / time.as_secs_f64()).min(MOST_LOAD.0)
     };
-    let of_way = |way: &WayObservation| rate(&way.result, way.time);
+    let of_way = |way: &DirectionObservation| rate(&way.result, way.time);
     let slowest = observation.ways.iter().map(of_way).reduce(f64::min);
     Load(slowest.unwrap_or_else(|| rate(&observation.result, setup.times.flood)))
 }

@@ -1,7 +1,8 @@
 //! Latency at shares of the throughput (RFC 2544 section 26.2), with RFC 8219's figures over the runs.
 
 use super::super::{
-    Action, LatencyReport, LatencyWay, Observation, ServiceReport, Setup, StreamReport, WayObservation,
+    Action, DirectionObservation, LatencyDirection, LatencyReport, Observation, ServiceReport, Setup,
+    StreamReport,
 };
 use super::delays::{NO_DELAYS, over_runs, ways_of};
 use super::job::Job;
@@ -14,7 +15,7 @@ pub(super) struct Latency {
     /// What is still to be sent, the last one first.
     left: Vec<(u32, Trial)>,
     /// What came of the others.
-    runs: Vec<(u32, Trial, Vec<WayObservation>)>,
+    runs: Vec<(u32, Trial, Vec<DirectionObservation>)>,
     /// The time of a frame on the link, where it has a speed of its own.
     frame_time: Option<Nanos>,
 }
@@ -42,11 +43,15 @@ impl Latency {
     fn at(&self, percent: u32, load: Load) -> LatencyReport {
         let runs = self.runs.iter().filter(|run| run.0 == percent);
         let ways = ways_of(runs.map(|run| run.2.as_slice()));
-        LatencyReport { percent, load, ways: ways.iter().filter_map(|runs| self.way(runs)).collect() }
+        LatencyReport {
+            percent,
+            load,
+            ways: ways.iter().filter_map(|runs| self.direction_latency(runs)).collect(),
+        }
     }
 
     /// One direction over its runs; `None` when no delay was measured.
-    fn way(&self, runs: &[&WayObservation]) -> Option<LatencyWay> {
+    fn direction_latency(&self, runs: &[&DirectionObservation]) -> Option<LatencyDirection> {
         let delays: Vec<_> =
             runs.iter().filter_map(|run| run.delays).filter(|delays| delays.count > 0).collect();
         let typical = over_runs(delays.iter().map(|delays| delays.p50));
@@ -54,7 +59,7 @@ impl Latency {
             let median = Nanos(typical?.median.round() as u64);
             median.0.checked_sub(self.frame_time?.saturating_mul(frames).0).map(Nanos)
         };
-        Some(LatencyWay {
+        Some(LatencyDirection {
             way: runs.first()?.way,
             delays: *delays.last()?,
             typical,
@@ -67,7 +72,7 @@ impl Latency {
 }
 
 /// Frames lost of those sent.
-pub(super) fn lost(way: &WayObservation) -> u64 {
+pub(super) fn lost(way: &DirectionObservation) -> u64 {
     way.result.sent.saturating_sub(way.result.distinct())
 }
 

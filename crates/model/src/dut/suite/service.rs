@@ -2,7 +2,7 @@
 
 use super::super::y1564::{self, Kind, Miss, Observed, Profile, Step};
 use super::super::{
-    Action, Observation, SERVICE_PIECE, ServiceReport, ServiceStep, Setup, StreamReport, WayObservation,
+    Action, DirectionObservation, Observation, SERVICE_PIECE, ServiceReport, ServiceStep, Setup, StreamReport,
 };
 use super::delays::{trial, variation, ways_of};
 use super::job::Job;
@@ -18,7 +18,7 @@ pub(super) struct Service {
     piece: Trial,
     pieces: usize,
     /// What came of each piece of the long test.
-    runs: Vec<Vec<WayObservation>>,
+    runs: Vec<Vec<DirectionObservation>>,
     notes: Vec<String>,
     /// Some promise could not be measured.
     unmeasured: bool,
@@ -62,7 +62,7 @@ impl Service {
     }
 
     /// What the worse direction showed, and every promise that either broke.
-    fn judge(&self, step: &Step, ways: &[Vec<&WayObservation>]) -> ServiceStep {
+    fn judge(&self, step: &Step, ways: &[Vec<&DirectionObservation>]) -> ServiceStep {
         let mut judged: Vec<(Observed, Vec<Miss>)> = ways
             .iter()
             .map(|runs| {
@@ -105,7 +105,7 @@ impl Service {
     /// The loss of each second, taken as that of its piece in the worse direction.
     fn loss_of_seconds(&self) -> Vec<f64> {
         let seconds = (SERVICE_PIECE.0 / Nanos::from_secs(1).0) as usize;
-        let worst = |ways: &Vec<WayObservation>| {
+        let worst = |ways: &Vec<DirectionObservation>| {
             ways.iter().map(|way| way.result.frame_loss_rate()).reduce(f64::max).unwrap_or(1.0)
         };
         self.runs.iter().flat_map(|ways| std::iter::repeat_n(worst(ways), seconds)).collect()
@@ -121,7 +121,7 @@ impl Job for Service {
     }
 
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
-        let runs: Vec<Vec<&WayObservation>> = ways_of(std::iter::once(observation.ways.as_slice()));
+        let runs: Vec<Vec<&DirectionObservation>> = ways_of(std::iter::once(observation.ways.as_slice()));
         if runs.iter().any(|runs| is_unmeasured(runs)) {
             self.unmeasured = true;
             self.note(
@@ -160,9 +160,10 @@ impl Job for Service {
 }
 
 /// What came of a step in one direction, over all its runs.
-fn observed(step: &Step, runs: &[&WayObservation]) -> Observed {
-    let sum =
-        |of: fn(&WayObservation) -> u64| runs.iter().fold(0, |sum: u64, run| sum.saturating_add(of(run)));
+fn observed(step: &Step, runs: &[&DirectionObservation]) -> Observed {
+    let sum = |of: fn(&DirectionObservation) -> u64| {
+        runs.iter().fold(0, |sum: u64, run| sum.saturating_add(of(run)))
+    };
     let (intended, sent) = (sum(|run| run.result.intended), sum(|run| run.result.sent));
     let received = sum(|run| run.result.distinct());
     let delays = || runs.iter().filter_map(|run| run.delays).filter(|delays| delays.count > 0);
@@ -180,7 +181,7 @@ fn observed(step: &Step, runs: &[&WayObservation]) -> Observed {
 }
 
 /// Frames came, and nobody knows how long they took.
-fn is_unmeasured(runs: &[&WayObservation]) -> bool {
+fn is_unmeasured(runs: &[&DirectionObservation]) -> bool {
     runs.iter().any(|run| run.delays.is_none() && run.result.received > 0)
 }
 

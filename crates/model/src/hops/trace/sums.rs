@@ -7,7 +7,7 @@ use crate::units::Nanos;
 use std::net::IpAddr;
 
 /// Everything that the probes and answers of a trace tell by themselves.
-pub(super) fn of(trace: &Tracer) -> HopsResult {
+pub(super) fn hops_result(trace: &Tracer) -> HopsResult {
     let top = trace.flows.iter().map(|flow| trace.top(flow)).max().unwrap_or(0);
     let mut hops: Vec<Hop> = (1..=top).map(|ttl| hop(trace, ttl)).collect();
     while hops.last().is_some_and(|hop| hop.counted.answered == 0) {

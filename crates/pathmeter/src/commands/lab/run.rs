@@ -27,7 +27,7 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     if args.in_vm {
         let keep = keep(args)?;
         let mut steps = Steps::new(global);
-        let report = run_in_machine(&plan, &mut |event| tell(&mut steps, event))?;
+        let report = run_in_machine(&plan, &mut |event| show(&mut steps, event))?;
         drop(steps);
         return finish(global, &report, keep);
     }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     let keep = keep(args)?;
     let interrupt = signals::interrupt()?;
     let mut steps = Steps::new(global);
-    let report = lab_run::run(&plan, &interrupt, &mut |event| tell(&mut steps, event))?;
+    let report = lab_run::run(&plan, &interrupt, &mut |event| show(&mut steps, event))?;
     drop(steps);
     let exit = finish(global, &report, keep)?;
     // What did not run may hold or not.
@@ -96,7 +96,7 @@ fn finish(global: &Common, report: &LabReport, keep: Keep) -> Result<Exit> {
 }
 
 /// Tells how far it is. Where every step is a line of its own, the time left is not repeated.
-fn tell(steps: &mut Steps, event: &Event) {
+fn show(steps: &mut Steps, event: &Event) {
     let Event::Progress(Progress { part, doing }) = event else { return };
     let Some([step, all]) = part else { return steps.note(doing) };
     let left = steps.left(*step, *all).filter(|_| steps.is_live());

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &LabUpArgs, _global: &Common) -> Result<Exit> {
     // Before the rights change: the directory is the calling user's.
     let directory = Directory::open().map_err(failed)?;
     match detach()? {
-        Detached::Parent(answer) => told(name, &topology, answer),
+        Detached::Parent(answer) => report_machine(name, &topology, answer),
         Detached::Child(mut answer) => {
             let held = match hold(name, &topology, directory) {
                 Ok(held) => held,
@@ -74,7 +74,7 @@ fn say(answer: &Answer, to: &mut impl Write) -> Result<()> {
     Ok(to.write_all(line.as_bytes())?)
 }
 
-fn told(name: &str, topology: &Topology, answer: PipeReader) -> Result<Exit> {
+fn report_machine(name: &str, topology: &Topology, answer: PipeReader) -> Result<Exit> {
     let mut line = String::new();
     BufReader::new(answer).read_line(&mut line)?;
     let answer =

@@ -6,7 +6,7 @@ use engine::error::{Context, Failure, Result};
 use engine::run::run_id;
 use insight::run_of_events;
 use model::event::Event;
-use model::latency::{HostNoise, LatencyResult, WayResult};
+use model::latency::{EgressResult, HostNoise, LatencyResult};
 use model::run::Run;
 use report::format::{self, Live};
 use std::io::{BufRead, BufReader};
@@ -29,9 +29,9 @@ pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
 }
 
 /// The ways of all runs in the file; of those with the same name the last.
-fn kept(file: &Path) -> Result<Vec<WayResult>> {
+fn kept(file: &Path) -> Result<Vec<EgressResult>> {
     let source = std::fs::File::open(file).with_context(|| format!("read {}", file.display()))?;
-    let mut ways: Vec<WayResult> = Vec::new();
+    let mut ways: Vec<EgressResult> = Vec::new();
     for (number, line) in BufReader::new(source).lines().enumerate() {
         let named = || format!("read {}, line {}", file.display(), number + 1);
         let run: Run = serde_json::from_str(&line.with_context(named)?).map_err(|error| {

@@ -59,7 +59,7 @@ impl Live {
     ///
     /// # Errors
     /// The store cannot be opened.
-    pub(super) fn tell(&mut self, moment: Moment<'_>) -> Result<()> {
+    pub(super) fn show(&mut self, moment: Moment<'_>) -> Result<()> {
         match moment {
             Moment::Begins { number, all, cell, round } => self.begin(number, all, &cell, round)?,
             Moment::Event(event) => {

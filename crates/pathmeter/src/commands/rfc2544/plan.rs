@@ -16,7 +16,7 @@ pub(super) fn text(plan: &DevicePlan) -> String {
     }
     let setup = &plan.setup;
     let names: Vec<String> = setup.streams.iter().map(ToString::to_string).collect();
-    let _ = writeln!(text, "  Frames: {}; {}", joined(&names), ways(setup));
+    let _ = writeln!(text, "  Frames: {}; {}", joined(&names), directions(setup));
     let trials = setup.plan();
     for test in &setup.tests {
         let rows: Vec<&PlanRow> = trials.rows.iter().filter(|row| row.test == *test).collect();
@@ -40,7 +40,7 @@ pub(super) fn text(plan: &DevicePlan) -> String {
 }
 
 /// From which port to which.
-fn ways(setup: &Setup) -> &'static str {
+fn directions(setup: &Setup) -> &'static str {
     match setup.streams.first().map(|stream| stream.ways) {
         Some(Directions::Both) => "both directions at once",
         Some(Directions::Down) => "from the second port to the first",

@@ -20,13 +20,13 @@ impl Live {
     /// Tells what an event says of it.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
-            Event::DeviceProgress(progress) => self.tell(progress),
+            Event::DeviceProgress(progress) => self.show(progress),
             Event::Progress(progress) => self.steps.note(&progress.doing),
             _ => {}
         }
     }
 
-    fn tell(&mut self, DeviceProgress { device, progress, left }: &DeviceProgress) {
+    fn show(&mut self, DeviceProgress { device, progress, left }: &DeviceProgress) {
         let now = Some((device.clone(), progress.stream.clone(), progress.test));
         let left = format!("at most {} left", about(*left));
         let Progress { stream, test, trial, row, rows, load, .. } = progress;

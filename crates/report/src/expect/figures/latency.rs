@@ -2,7 +2,7 @@
 
 use super::super::quantity::Quantity;
 use super::{Figure, Source, nanos};
-use model::latency::{LoadPhase, OneWayDelays, WayResult};
+use model::latency::{EgressResult, LoadPhase, OneWayDelays};
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::stats::percentile::carries;
@@ -12,7 +12,11 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
     Figure { name, quantity, source: Source::Run(of) }
 }
 
-const fn way(name: &'static str, quantity: Quantity, of: fn(&WayResult) -> Option<f64>) -> Figure {
+const fn egress_figure(
+    name: &'static str,
+    quantity: Quantity,
+    of: fn(&EgressResult) -> Option<f64>,
+) -> Figure {
     Figure { name, quantity, source: Source::Labelled(of) }
 }
 
@@ -36,28 +40,28 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     run("one_way.down.p50", Quantity::Time, |r| down(r, |d| d.p50)),
     run("one_way.down.max", Quantity::Time, |r| down(r, |d| d.max)),
     run("steal", Quantity::Share, |r| r.summary.noise.map(|noise| noise.steal_share)),
-    way("rtt.min", Quantity::Time, |w| some(w.rtt, 1, |d| d.min)),
-    way("rtt.mean", Quantity::Time, |w| some(w.rtt, 1, |d| d.mean)),
-    way("rtt.stddev", Quantity::Time, |w| some(w.rtt, 2, |d| d.stddev)),
-    way("rtt.p50", Quantity::Time, |w| some(w.rtt, 1, |d| d.p50)),
-    way("rtt.p90", Quantity::Time, |w| carried(w.rtt, 90.0, |d| d.p90)),
-    way("rtt.p99", Quantity::Time, |w| carried(w.rtt, 99.0, |d| d.p99)),
-    way("rtt.p999", Quantity::Time, |w| carried(w.rtt, 99.9, |d| d.p999)),
-    way("rtt.p9999", Quantity::Time, |w| carried(w.rtt, 99.99, |d| d.p9999)),
-    way("rtt.max", Quantity::Time, |w| some(w.rtt, 1, |d| d.max)),
-    way("sent", Quantity::Count, |w| Some(w.counted.sent as f64)),
-    way("lost", Quantity::Count, |w| Some(w.counted.lost as f64)),
-    way("loss", Quantity::Share, |w| share(w.counted.lost, w.counted.asked)),
-    way("late", Quantity::Count, |w| Some(w.counted.late as f64)),
-    way("reordered", Quantity::Count, |w| Some(w.counted.reordered as f64)),
-    way("duplicates", Quantity::Count, |w| Some(w.counted.duplicates as f64)),
-    way("received_rate", Quantity::Packets, |w| w.received_rate.map(|rate| rate.0 as f64)),
-    phase("rtt.min", Quantity::Time, |p| some(p.rtt, 1, |d| d.min)),
-    phase("rtt.mean", Quantity::Time, |p| some(p.rtt, 1, |d| d.mean)),
-    phase("rtt.p50", Quantity::Time, |p| some(p.rtt, 1, |d| d.p50)),
+    egress_figure("rtt.min", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.min)),
+    egress_figure("rtt.mean", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.mean)),
+    egress_figure("rtt.stddev", Quantity::Time, |w| quantile_of(w.rtt, 2, |d| d.stddev)),
+    egress_figure("rtt.p50", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.p50)),
+    egress_figure("rtt.p90", Quantity::Time, |w| carried(w.rtt, 90.0, |d| d.p90)),
+    egress_figure("rtt.p99", Quantity::Time, |w| carried(w.rtt, 99.0, |d| d.p99)),
+    egress_figure("rtt.p999", Quantity::Time, |w| carried(w.rtt, 99.9, |d| d.p999)),
+    egress_figure("rtt.p9999", Quantity::Time, |w| carried(w.rtt, 99.99, |d| d.p9999)),
+    egress_figure("rtt.max", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.max)),
+    egress_figure("sent", Quantity::Count, |w| Some(w.counted.sent as f64)),
+    egress_figure("lost", Quantity::Count, |w| Some(w.counted.lost as f64)),
+    egress_figure("loss", Quantity::Share, |w| share(w.counted.lost, w.counted.asked)),
+    egress_figure("late", Quantity::Count, |w| Some(w.counted.late as f64)),
+    egress_figure("reordered", Quantity::Count, |w| Some(w.counted.reordered as f64)),
+    egress_figure("duplicates", Quantity::Count, |w| Some(w.counted.duplicates as f64)),
+    egress_figure("received_rate", Quantity::Packets, |w| w.received_rate.map(|rate| rate.0 as f64)),
+    phase("rtt.min", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.min)),
+    phase("rtt.mean", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.mean)),
+    phase("rtt.p50", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.p50)),
     phase("rtt.p90", Quantity::Time, |p| carried(p.rtt, 90.0, |d| d.p90)),
     phase("rtt.p99", Quantity::Time, |p| carried(p.rtt, 99.0, |d| d.p99)),
-    phase("rtt.max", Quantity::Time, |p| some(p.rtt, 1, |d| d.max)),
+    phase("rtt.max", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.max)),
     phase("rpm", Quantity::Count, |p| p.responsiveness.map(|figure| figure.rpm)),
     phase("lost", Quantity::Count, |p| Some(p.lost as f64)),
     phase("loss", Quantity::Share, |p| share(p.lost, p.sent)),
@@ -66,7 +70,11 @@ pub(in super::super) static LATENCY: &[Figure] = &[
 ];
 
 /// A time of so many values at least.
-pub(super) fn some(rtt: Option<Distribution>, least: u64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+pub(super) fn quantile_of(
+    rtt: Option<Distribution>,
+    least: u64,
+    of: fn(&Distribution) -> Nanos,
+) -> Option<f64> {
     rtt.filter(|rtt| rtt.count >= least).map(|rtt| nanos(of(&rtt)))
 }
 
@@ -80,7 +88,7 @@ pub(super) fn carried(
 }
 
 /// Over all ways; nothing of a run without ways.
-pub(super) fn total(run: &Run, of: fn(&WayResult) -> u64) -> Option<f64> {
+pub(super) fn total(run: &Run, of: fn(&EgressResult) -> u64) -> Option<f64> {
     let ways = &run.summary.ways;
     (!ways.is_empty()).then(|| ways.iter().map(|way| of(way) as f64).sum())
 }

@@ -2,10 +2,14 @@
 
 use super::super::quantity::Quantity;
 use super::{Figure, Source};
-use model::path::{PathResult, PathWay, TcpWay};
+use model::path::{PathDirection, PathResult, TcpDirection};
 use model::run::Run;
 
-const fn way(name: &'static str, quantity: Quantity, of: fn(&PathWay) -> Option<f64>) -> Figure {
+const fn path_figure(
+    name: &'static str,
+    quantity: Quantity,
+    of: fn(&PathDirection) -> Option<f64>,
+) -> Figure {
     Figure { name, quantity, source: Source::Path(of) }
 }
 
@@ -16,21 +20,21 @@ const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>
 /// Every figure of packet sizes.
 pub(in super::super) static PATH: &[Figure] = &[
     // What is only known not to cross is no size that does.
-    way("path_mtu", Quantity::Size, |w| w.crosses().map(f64::from)),
-    way("max_udp_payload", Quantity::Size, |w| w.max_udp_payload.map(f64::from)),
-    way("interface_mtu", Quantity::Size, |w| w.interface_mtu.map(f64::from)),
-    way("cached_mtu", Quantity::Size, |w| w.cached_mtu.map(f64::from)),
-    way("black_hole.first", Quantity::Size, |w| w.black_hole.map(|hole| f64::from(hole.first))),
-    way("black_hole.last", Quantity::Size, |w| w.black_hole.map(|hole| f64::from(hole.last))),
-    way("mss_sent", Quantity::Size, |w| tcp(w, |t| t.mss_sent)),
-    way("mss_received", Quantity::Size, |w| tcp(w, |t| t.mss_received)),
-    way("largest_segment", Quantity::Size, |w| tcp(w, |t| t.largest_segment)),
+    path_figure("path_mtu", Quantity::Size, |w| w.crosses().map(f64::from)),
+    path_figure("max_udp_payload", Quantity::Size, |w| w.max_udp_payload.map(f64::from)),
+    path_figure("interface_mtu", Quantity::Size, |w| w.interface_mtu.map(f64::from)),
+    path_figure("cached_mtu", Quantity::Size, |w| w.cached_mtu.map(f64::from)),
+    path_figure("black_hole.first", Quantity::Size, |w| w.black_hole.map(|hole| f64::from(hole.first))),
+    path_figure("black_hole.last", Quantity::Size, |w| w.black_hole.map(|hole| f64::from(hole.last))),
+    path_figure("mss_sent", Quantity::Size, |w| tcp(w, |t| t.mss_sent)),
+    path_figure("mss_received", Quantity::Size, |w| tcp(w, |t| t.mss_received)),
+    path_figure("largest_segment", Quantity::Size, |w| tcp(w, |t| t.largest_segment)),
     run("service.max_payload", Quantity::Size, |r| path(r)?.service.as_ref()?.payload.map(f64::from)),
     run("path.packets", Quantity::Count, |r| path(r).map(|path| path.packets as f64)),
     run("path.elapsed", Quantity::Time, |r| path(r).map(|path| super::nanos(path.elapsed))),
 ];
 
-fn tcp(way: &PathWay, of: fn(&TcpWay) -> Option<u32>) -> Option<f64> {
+fn tcp(way: &PathDirection, of: fn(&TcpDirection) -> Option<u32>) -> Option<f64> {
     way.tcp.as_ref().and_then(of).map(f64::from)
 }
 

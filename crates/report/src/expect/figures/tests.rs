@@ -2,7 +2,7 @@
 
 mod run;
 
-use super::{Figure, Source, all};
+use super::{Figure, Source, every_figure};
 use crate::expect::Expectation;
 use std::collections::BTreeMap;
 
@@ -207,7 +207,7 @@ fn named(figure: &Figure) -> Vec<(String, Value)> {
 fn every_figure_is_the_one_of_its_name() {
     let run = run::of_different_figures();
     let mut values = BTreeMap::new();
-    for (key, value) in all().flat_map(named) {
+    for (key, value) in every_figure().flat_map(named) {
         let (typed, shown) = value.texts();
         let expectation: Expectation = format!("{key}=={typed}").parse().unwrap();
         let checked = expectation.check(&run);
@@ -218,13 +218,13 @@ fn every_figure_is_the_one_of_its_name() {
         let other = values.insert(measured.to_bits(), key.clone());
         assert_eq!(other, None, "{key} has the same value");
     }
-    assert!(values.len() > all().count());
+    assert!(values.len() > every_figure().count());
 }
 
 #[test]
 fn no_value_is_known_of_a_figure_that_is_not_there() {
-    let keys: Vec<String> = all().flat_map(named).map(|(key, _)| key).collect();
-    for (prefix, values) in all().flat_map(|figure| places(figure.source)) {
+    let keys: Vec<String> = every_figure().flat_map(named).map(|(key, _)| key).collect();
+    for (prefix, values) in every_figure().flat_map(|figure| places(figure.source)) {
         for (name, _) in values {
             assert!(keys.contains(&format!("{prefix}{name}")), "{prefix}{name}");
         }

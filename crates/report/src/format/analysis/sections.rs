@@ -7,7 +7,7 @@ use model::path::Bound;
 use model::stats::compare::{Comparison, Judgement};
 use model::units::Bytes;
 
-pub(super) fn of(analysis: &Analysis) -> Vec<Table> {
+pub(super) fn section_tables(analysis: &Analysis) -> Vec<Table> {
     let parallel: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.fairness.is_some()).cloned().collect();
     let framed: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.wire.frame.is_some()).cloned().collect();
     let sections = [

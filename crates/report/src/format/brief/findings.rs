@@ -10,8 +10,8 @@ use model::run::Run;
 use std::collections::BTreeSet;
 
 /// The findings, worst first, one of both directions once; then warnings of the engine.
-pub(super) fn of(run: &Run, style: &Style) -> String {
-    let mut text = list(&run.findings, insight::answer::of(run).action, style);
+pub(super) fn findings_text(run: &Run, style: &Style) -> String {
+    let mut text = list(&run.findings, insight::answer::answer_of_run(run).action, style);
     let nested = run.tests.iter().flat_map(|test| &test.summary.warnings);
     let mut seen = BTreeSet::new();
     for warning in run.summary.warnings.iter().chain(nested) {
@@ -36,7 +36,7 @@ pub(in crate::format) fn list(findings: &[Finding], said: String, style: &Style)
         }
         let twin = after.and_then(|twin| twin.direction).filter(|_| !style.detail);
         let advice = Some(&finding.advice).filter(|advice| is_new(advice, &mut said));
-        text.push_str(&one(finding, Place { before, twin }, advice, style));
+        text.push_str(&finding_lines(finding, Place { before, twin }, advice, style));
     }
     text
 }
@@ -76,7 +76,7 @@ fn brief(advice: &str) -> String {
     if advice.chars().count() <= WHOLE { advice.to_owned() } else { first_sentence(advice) }
 }
 
-fn one(finding: &Finding, place: Place, advice: Option<&String>, style: &Style) -> String {
+fn finding_lines(finding: &Finding, place: Place, advice: Option<&String>, style: &Style) -> String {
     let (word, paint) = match finding.severity {
         Severity::Info => ("note", Paint::Dim),
         Severity::Warning => ("warning", Paint::Warning),

@@ -4,7 +4,7 @@ use super::super::text::latency::{Unit, brief_histogram, counted, given, load_br
 use super::super::{Paint, Style};
 use super::grouped;
 use super::table::{Row, Table};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::run::Run;
 use model::units::Nanos;
 
@@ -12,7 +12,7 @@ use model::units::Nanos;
 pub(super) fn body(run: &Run, style: &Style) -> String {
     let ways = match run.summary.ways.as_slice() {
         [] => String::new(),
-        [way] if run.summary.loaded.is_none() => one(way, style),
+        [way] if run.summary.loaded.is_none() => egress_line(way, style),
         [_] => String::new(),
         _ => ways_block(run, style),
     };
@@ -22,7 +22,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     parts.join("\n")
 }
 
-fn one(way: &WayResult, style: &Style) -> String {
+fn egress_line(way: &EgressResult, style: &Style) -> String {
     let mut text = String::new();
     match way.rtt.filter(|rtt| rtt.count > 0) {
         Some(rtt) => {
@@ -42,7 +42,7 @@ fn one(way: &WayResult, style: &Style) -> String {
 }
 
 /// The row of percentiles that the count carries, across the screen or, on a narrow one, down.
-fn percentiles(way: &WayResult, unit: Unit, style: &Style) -> String {
+fn percentiles(way: &EgressResult, unit: Unit, style: &Style) -> String {
     let Some(rtt) = way.rtt else { return String::new() };
     let given = given(way);
     let middle = given.iter().map(|(percent, value, _)| (format!("p{percent}"), *value));
@@ -85,7 +85,7 @@ fn digits(unit: Unit, time: Nanos) -> String {
 }
 
 /// Bars, the longest round trips in the last row.
-fn histogram(way: &WayResult, unit: Unit, style: &Style) -> String {
+fn histogram(way: &EgressResult, unit: Unit, style: &Style) -> String {
     let room = style.width.saturating_sub(BESIDE).clamp(10, 40);
     let rows = brief_histogram(way, room);
     let last = rows.len().saturating_sub(1);

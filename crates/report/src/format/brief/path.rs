@@ -6,7 +6,7 @@ use super::super::text::words;
 use super::plain;
 use super::table::{Row, Table};
 use model::path::advice::{Advice, Setting};
-use model::path::{Discovery, FragmentFate, PathResult, PathWay};
+use model::path::{Discovery, FragmentFate, PathDirection, PathResult};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -40,7 +40,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
 
 /// Path MTU, payload and fragments.
 pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
-    let cells = |of: fn(&PathWay) -> Option<String>| {
+    let cells = |of: fn(&PathDirection) -> Option<String>| {
         directions.iter().map(move |direction| found.way(*direction).and_then(of)).collect::<Vec<_>>()
     };
     let arrived = directions.iter().filter_map(|direction| found.way(*direction)).map(arrived);
@@ -70,10 +70,10 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
 
 /// What else `mtu` finds out.
 fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
-    let cells = |of: fn(&PathWay) -> Option<String>| {
+    let cells = |of: fn(&PathDirection) -> Option<String>| {
         directions.iter().map(move |direction| found.way(*direction).and_then(of)).collect::<Vec<_>>()
     };
-    let hop = |way: &PathWay| {
+    let hop = |way: &PathDirection| {
         let hop = way.limiting_hop.as_ref()?;
         hop.ttl.map(|ttl| format!("hop {ttl}")).or_else(|| hop.address.map(|_| "a router".into()))
     };
@@ -83,7 +83,7 @@ fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
     vec![
         Row::new("interface MTU", cells(|way| way.interface_mtu.map(|mtu| mtu.to_string()))),
         Row::new("limited by", cells(hop)).with_note(hops.join(", ")),
-        Row::new("senders are notified", cells(|way| told(way.discovery).map(String::from))),
+        Row::new("senders are notified", cells(|way| discovery_note(way.discovery).map(String::from))),
         Row::new("TCP MSS", cells(|way| way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
         Row::new(
             "loss of large",
@@ -92,7 +92,7 @@ fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
     ]
 }
 
-fn told(discovery: Discovery) -> Option<&'static str> {
+fn discovery_note(discovery: Discovery) -> Option<&'static str> {
     Some(match discovery {
         Discovery::Unknown | Discovery::NotNeeded => return None,
         Discovery::Works => "yes",
@@ -107,7 +107,7 @@ fn fate(fate: FragmentFate) -> Option<String> {
 }
 
 /// Datagrams that were sent in fragments, and those that arrived.
-fn arrived(way: &PathWay) -> (u64, u64) {
+fn arrived(way: &PathDirection) -> (u64, u64) {
     let tests = way.fragments.tests.iter().filter(|test| super::super::text::path::is_whole(test.shape));
     tests.fold((0, 0), |(sent, received), test| {
         (sent + u64::from(test.sent), received + u64::from(test.received))

@@ -10,7 +10,7 @@ use model::time::WallTime;
 use model::transfer::Trust;
 
 /// `UDP up, 1 stream, 3 s; pathmeter 0.1.0 at both ends, Linux 6.18, 2 CPUs, eth0 MTU 1500, 2026-11-22 06:01 UTC. Details: -v`
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn provenance_line(run: &Run, style: &Style) -> String {
     let line = line(run);
     let mut lines = if line.is_empty() { Vec::new() } else { style.wrap(&format!("{line}."), 2) };
     if !style.detail {

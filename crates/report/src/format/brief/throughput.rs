@@ -37,7 +37,7 @@ pub(super) fn table(run: &Run) -> Table {
     let mut idle = run.summary.rtt.filter(|rtt| rtt.count > 0);
     for transport in [Transport::Tcp, Transport::Udp] {
         let ways: Vec<Option<&DirectionSummary>> =
-            directions.iter().map(|direction| of(&summaries, transport, *direction)).collect();
+            directions.iter().map(|direction| direction_stream(&summaries, transport, *direction)).collect();
         if ways.iter().any(Option::is_some) {
             let is_loaded = ways.iter().flatten().any(|way| way.loaded_rtt.is_some());
             rows(&mut table, transport, &ways, idle.take_if(|_| is_loaded));
@@ -61,7 +61,7 @@ pub(super) fn table(run: &Run) -> Table {
 const FOR_ONE_TEST: [&str; 2] = ["on the wire", "jitter"];
 
 /// The best test of a transport and direction.
-fn of<'a>(
+fn direction_stream<'a>(
     summaries: &[&'a Summary],
     transport: Transport,
     direction: Direction,

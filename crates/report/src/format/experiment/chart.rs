@@ -8,7 +8,7 @@ use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::experiment::{Row, RowFigure};
 
 /// The chart; absent where nothing was measured, or only one row.
-pub(super) fn of(test: &str, rows: &[&Row]) -> Option<Chart> {
+pub(super) fn draw_chart(test: &str, rows: &[&Row]) -> Option<Chart> {
     let name = rows.iter().find_map(|row| primary(row)).map(|figure| figure.name.clone())?;
     let figure =
         |row: &Row| -> Option<RowFigure> { row.figures.iter().find(|one| one.name == name).cloned() };

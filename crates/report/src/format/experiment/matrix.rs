@@ -6,7 +6,7 @@ use crate::format::matrix::{self, MatrixCell};
 use model::experiment::{Row, Setting};
 
 /// A matrix for each combination of values, of the rows that lie between sites.
-pub(super) fn of(rows: &[&Row]) -> Vec<Table> {
+pub(super) fn matrix_tables(rows: &[&Row]) -> Vec<Table> {
     let mut combinations: Vec<(&[Setting], Option<u8>)> = Vec::new();
     for row in rows {
         let Some(sites) = &row.sites else { continue };

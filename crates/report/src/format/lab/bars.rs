@@ -7,7 +7,7 @@ use model::framing::Network;
 use model::lab::{LabReport, Variant};
 
 /// The charts; none where nothing is compared.
-pub(super) fn of(report: &LabReport, style: &Style) -> String {
+pub(super) fn lab_bars(report: &LabReport, style: &Style) -> String {
     if report.comparisons.is_empty() {
         return String::new();
     }

@@ -11,7 +11,7 @@ use model::stats::compare::Judgement;
 use model::units::Nanos;
 
 /// What one topology showed.
-pub(super) fn of(variant: &Variant) -> Vec<Table> {
+pub(super) fn section_tables(variant: &Variant) -> Vec<Table> {
     let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
         variant.series.iter().filter(|series| keep(series)).cloned().collect()
     };

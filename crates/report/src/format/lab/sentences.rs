@@ -31,7 +31,7 @@ pub(super) fn circumstances(report: &LabReport) -> String {
 }
 
 /// Everything of a topology that is no table.
-pub(super) fn of(variant: &Variant) -> Vec<String> {
+pub(super) fn sentences_of(variant: &Variant) -> Vec<String> {
     let mut lines = of_measuring(variant);
     lines.extend(variant.findings.iter().map(finding));
     lines.extend(variant.notes.iter().cloned());

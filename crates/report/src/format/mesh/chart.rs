@@ -7,7 +7,7 @@ use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::stats::quantile::median;
 
 /// The chart; absent where fewer than two paths were measured.
-pub(super) fn of(group: &Group<'_>) -> Option<Chart> {
+pub(super) fn draw_chart(group: &Group<'_>) -> Option<Chart> {
     let name = group.figure()?;
     let all = group.values(|_| true);
     let (unit, scale) = unit(name, &all);

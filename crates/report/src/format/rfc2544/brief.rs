@@ -7,13 +7,13 @@ use crate::document::{Cell, Conclusion, Table};
 use crate::format::brief::findings;
 use crate::format::text::{conclusion, titled, words};
 use crate::format::{Paint, Style};
-use model::dut::{DeviceReport, DutReport, LatencyWay, StreamReport};
+use model::dut::{DeviceReport, DutReport, LatencyDirection, StreamReport};
 use model::plan::Directions;
 use model::search::{Irregular, Load};
 use model::units::Nanos;
 
 /// The report without details.
-pub(super) fn of(report: &DutReport, style: &Style) -> String {
+pub(super) fn brief_text(report: &DutReport, style: &Style) -> String {
     let several = report.devices.len() > 1;
     let verdict = |device: &DeviceReport| {
         let of = if several { device.name.clone() } else { String::new() };
@@ -86,7 +86,7 @@ impl Row<'_> {
     }
 
     /// The median of these times at the throughput, of the slower direction.
-    fn delay(&self, of: fn(&LatencyWay) -> Nanos) -> Option<Nanos> {
+    fn delay(&self, of: fn(&LatencyDirection) -> Nanos) -> Option<Nanos> {
         let report = self.row.latency.iter().max_by_key(|one| one.percent)?;
         report.ways.iter().filter(|way| way.delays.count > 0).map(of).max()
     }

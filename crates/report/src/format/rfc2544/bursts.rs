@@ -17,7 +17,7 @@ type Bursts = (Head, BackToBackReport);
 
 /// RFC 2544 section 26.4's table, with RFC 9004's buffer.
 pub(super) fn back_to_back(device: &DeviceReport) -> Option<Table> {
-    let rows = of(device, |row| row.back_to_back.clone());
+    let rows = stream_parts(device, |row| row.back_to_back.clone());
     let table = Table::of_cells("Back-to-back frames (RFC 2544 section 26.4, RFC 9004)", &BURSTS, &rows)?;
     let mut notes = vec![BUFFER.to_owned()];
     if rows.iter().any(|(_, report)| report.limit != LoadLimit::LineRate) {
@@ -52,7 +52,7 @@ const BURSTS: [Cell<Bursts>; 11] = [
 
 /// RFC 2544 section 26.5's table.
 pub(super) fn recovery(device: &DeviceReport) -> Option<Table> {
-    let rows = of(device, |row| row.recovery.clone());
+    let rows = stream_parts(device, |row| row.recovery.clone());
     Table::of_cells("System recovery (RFC 2544 section 26.5)", &RECOVERY, &rows)
 }
 
@@ -75,7 +75,7 @@ const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
 
 /// RFC 2544 section 26.6's table.
 pub(super) fn reset(device: &DeviceReport) -> Option<Table> {
-    let rows = of(device, |row| row.reset.clone());
+    let rows = stream_parts(device, |row| row.reset.clone());
     let table = Table::of_cells("Reset (RFC 2544 section 26.6, RFC 6201)", &RESET, &rows)?;
     let mut how: Vec<String> =
         rows.iter().map(|(_, report)| report.how.clone()).filter(|how| !how.is_empty()).collect();
@@ -109,7 +109,7 @@ fn over(runs: &[ResetTime], of: fn(&ResetTime) -> Option<Nanos>) -> Option<Strin
     })
 }
 
-fn of<T>(device: &DeviceReport, part: impl Fn(&StreamReport) -> Option<T>) -> Vec<(Head, T)> {
+fn stream_parts<T>(device: &DeviceReport, part: impl Fn(&StreamReport) -> Option<T>) -> Vec<(Head, T)> {
     device.rows.iter().filter_map(|row| Some((Head::of(device, row), part(row)?))).collect()
 }
 

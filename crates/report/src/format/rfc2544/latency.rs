@@ -3,7 +3,7 @@
 use super::rates::rate;
 use super::sections::Head;
 use crate::document::{Cell, Table};
-use model::dut::{DelayVariationWay, DeviceReport, LatencyReport, LatencyWay};
+use model::dut::{DelayVariationDirection, DeviceReport, LatencyDirection, LatencyReport};
 use model::plan::Direction;
 use model::search::Load;
 use model::stats::rfc8219::OverRuns;
@@ -45,7 +45,7 @@ const OVER_LOAD: [Cell<AtLoad>; 11] = [
     }),
 ];
 
-fn way(row: &AtLoad, direction: Direction, of: fn(&LatencyWay) -> Nanos) -> Option<String> {
+fn way(row: &AtLoad, direction: Direction, of: fn(&LatencyDirection) -> Nanos) -> Option<String> {
     let way = row.report.ways.iter().find(|way| way.way == direction)?;
     Some(if way.delays.count > 0 { of(way).to_string() } else { "none came".into() })
 }
@@ -55,7 +55,7 @@ struct AtThroughput {
     head: Head,
     load: Load,
     percent: u32,
-    way: LatencyWay,
+    way: LatencyDirection,
 }
 
 /// RFC 2544 section 26.2's table, with RFC 8219's typical and worst-case latency over the runs.
@@ -101,7 +101,7 @@ const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
 struct Variation {
     head: Head,
     load: Load,
-    way: DelayVariationWay,
+    way: DelayVariationDirection,
 }
 
 /// RFC 8219's delay variation at the throughput.
@@ -111,7 +111,7 @@ pub(super) fn variation(device: &DeviceReport) -> Option<Table> {
         .iter()
         .filter_map(|row| Some((Head::of(device, row), row.delay_variation.as_ref()?)))
         .flat_map(|(head, report)| {
-            let of = move |way: &DelayVariationWay| Variation {
+            let of = move |way: &DelayVariationDirection| Variation {
                 head: head.clone(),
                 load: report.load,
                 way: way.clone(),

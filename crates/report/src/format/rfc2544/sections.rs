@@ -6,7 +6,7 @@ use model::dut::{DeviceReport, DutReport, Setup, Stream, StreamReport};
 use model::framing::Network;
 
 /// Every table that has rows.
-pub(super) fn of(device: &DeviceReport, setup: &Setup) -> Vec<Table> {
+pub(super) fn section_tables(device: &DeviceReport, setup: &Setup) -> Vec<Table> {
     let parts = [
         rates::throughput(device),
         rates::csit(device),

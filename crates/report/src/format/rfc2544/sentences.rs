@@ -152,7 +152,7 @@ pub(super) fn name(device: &DeviceReport) -> String {
 }
 
 /// Ports and tools of a device.
-pub(super) fn of(device: &DeviceReport) -> Vec<String> {
+pub(super) fn sentences_of(device: &DeviceReport) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(device.unavailable.iter().map(|why| format!("Not tested: {}.", why.trim_end_matches('.'))));
     if !device.ports.is_empty() {
@@ -188,7 +188,7 @@ fn tools(tools: &Tools) -> Vec<String> {
     });
     let mut lines = vec![format!(
         "{}: sent by {}, counted by {}{}.",
-        words::way(tools.way),
+        words::direction_word(tools.way),
         tools.source,
         tools.sink,
         ceiling.unwrap_or_default()
@@ -198,7 +198,7 @@ fn tools(tools: &Tools) -> Vec<String> {
             let why = why.trim_end_matches('.');
             lines.push(format!(
                 "{}: not {} into {}: {why}.",
-                words::way(tools.way),
+                words::direction_word(tools.way),
                 tried.source,
                 tried.sink
             ));

@@ -7,7 +7,7 @@ use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
 use crate::format::{frames, hops};
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
@@ -16,7 +16,7 @@ use model::summary::{DirectionSummary, Summary};
 use model::units::Nanos;
 
 /// All of it: results, findings, verdict, and what stands behind them.
-pub(super) fn of(run: &Run) -> Vec<Block> {
+pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
     let whence = Some(provenance(run)).filter(|line| !line.is_empty()).map(|line| format!("{line}. "));
     let mut blocks = vec![Block::Paragraph(format!("{}Run `{}`.", whence.unwrap_or_default(), run.id))];
     blocks.extend(match () {
@@ -29,7 +29,7 @@ pub(super) fn of(run: &Run) -> Vec<Block> {
     });
     blocks.push(Block::Findings(run.findings.clone()));
     blocks.push(Block::Conclusion(Conclusion::of_run(run)));
-    blocks.extend(details::of(run));
+    blocks.extend(details::detail_blocks(run));
     blocks
 }
 
@@ -120,7 +120,8 @@ fn of_path(run: &Run) -> Vec<Block> {
 
 fn sizes(found: &PathResult) -> Vec<Block> {
     let directions = [Direction::Up, Direction::Down].into_iter().filter(|d| found.way(*d).is_some());
-    let headings: Vec<Column> = directions.map(|direction| Column::left(words::way(direction))).collect();
+    let headings: Vec<Column> =
+        directions.map(|direction| Column::left(words::direction_word(direction))).collect();
     let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
     let rows = path::rows(found).into_iter().map(|row| (row.name.to_owned(), row.cells)).collect();
     let service = found.service.iter().flat_map(path::service);
@@ -139,8 +140,8 @@ fn captured(run: &Run) -> Vec<Block> {
         Block::Paragraph(format!("Packets on `{}`:", seen.interface)),
         Block::facts(packets::facts(seen)),
     ];
-    for (direction, way) in packets::ways(seen) {
-        let first = format!("Size {}", words::way(direction).to_lowercase());
+    for (direction, way) in packets::directions(seen) {
+        let first = format!("Size {}", words::direction_word(direction).to_lowercase());
         let columns = packets::size_columns(first).into();
         blocks.push(Block::Table(Table::of(columns, packets::size_rows(way))));
     }
@@ -181,7 +182,7 @@ fn advice(run: &Run) -> Block {
 }
 
 /// A row for each figure of a single way.
-fn one_way(run: &Run, way: &WayResult) -> Block {
+fn one_way(run: &Run, way: &EgressResult) -> Block {
     let columns = [Column::left("Figure"), Column::left("Value")];
     let bounds = |bounds: &Option<(Nanos, Nanos)>| {
         bounds.map(|(low, high)| format!(" ({low} to {high} at 95 %)")).unwrap_or_default()

@@ -10,7 +10,7 @@ use crate::document::{Block, Chart};
 use crate::format::frames as sweep;
 use crate::format::text::{transfer, words::rate_unit};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
-use model::path::{PathResult, PathWay, SizeProbe};
+use model::path::{PathDirection, PathResult, SizeProbe};
 use model::plan::Direction;
 use model::run::Run;
 use model::transfer::TransferRow;
@@ -30,7 +30,7 @@ pub(super) fn ladder(found: &PathResult) -> Option<Block> {
     })
 }
 
-fn steps(direction: Direction, way: &PathWay) -> LinePanel {
+fn steps(direction: Direction, way: &PathDirection) -> LinePanel {
     let crossed = |probe: &SizeProbe| match probe.sent {
         0 => None,
         sent => Some(f64::from(probe.received) / f64::from(sent) * 100.0),

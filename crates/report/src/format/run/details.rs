@@ -8,7 +8,7 @@ use model::plan::Direction;
 use model::run::Run;
 
 /// Every part that there is something to say in.
-pub(super) fn of(run: &Run) -> Vec<Block> {
+pub(super) fn detail_blocks(run: &Run) -> Vec<Block> {
     let mut parts = directions(run);
     if run.summary.pairs.is_some() {
         parts.push(("Pairs".into(), vec![Block::Table(pair_table(run))]));
@@ -21,7 +21,7 @@ pub(super) fn of(run: &Run) -> Vec<Block> {
     let warnings = run.summary.warnings.iter().filter(|_| run.transfer.is_none() && !run.is_frames());
     let notes = Block::list(ended.chain(warnings.map(|warning| warning.text.clone())));
     parts.push(("What went otherwise than planned".into(), vec![notes]));
-    parts.push(("Method".into(), method::of(run)));
+    parts.push(("Method".into(), method::method_blocks(run)));
     parts.push(("The ends".into(), vec![ends(run)]));
     let fingerprint = fingerprint::table(run).into_iter().map(Block::Table);
     parts.push(("Fingerprint".into(), fingerprint.collect()));
@@ -35,7 +35,7 @@ fn directions(run: &Run) -> Vec<(String, Vec<Block>)> {
         let way = run.summary.direction(direction).filter(|_| run.tests.is_empty())?;
         let mut blocks = vec![Block::facts(direction_facts(way, &run.summary))];
         blocks.extend(stream_table(way).map(Block::Table));
-        Some((format!("{}: {}", words::way(direction), way.goodput), blocks))
+        Some((format!("{}: {}", words::direction_word(direction), way.goodput), blocks))
     });
     known.collect()
 }

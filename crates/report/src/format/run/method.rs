@@ -7,7 +7,7 @@ use model::run::Run;
 use model::units::Nanos;
 
 /// The sentence of its kind, and the plan of a single test as facts.
-pub(super) fn of(run: &Run) -> Vec<Block> {
+pub(super) fn method_blocks(run: &Run) -> Vec<Block> {
     let known = METHODS.iter().find(|(kind, ..)| *kind == run.kind && is_ours(run));
     let said = known.map(|(_, sentence, page)| {
         Block::Paragraph(format!("{sentence} The method is described in `docs/methods/{page}.md`."))

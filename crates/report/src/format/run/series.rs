@@ -2,7 +2,7 @@
 
 use crate::format::text::{interval_rate, interval_rates, interval_senders, words};
 use model::event::Event;
-use model::latency::{LatencyPlan, LatencySample, WaySample};
+use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::sample::IntervalSample;
@@ -87,7 +87,7 @@ fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
 
 fn of_round_trips(sample: &LatencySample) -> Vec<LivePoint> {
     let several = sample.ways.len() > 1;
-    let of_way = |(index, way): (usize, &WaySample)| {
+    let of_way = |(index, way): (usize, &EgressSample)| {
         let rtt = way.rtt?;
         let name = |part: &str| if several { format!("{part}, way {}", index + 1) } else { part.to_owned() };
         let at = sample.end.as_secs_f64();
@@ -156,7 +156,7 @@ fn line(way: Direction, points: impl Iterator<Item = (Nanos, Option<f64>)>) -> S
 }
 
 fn of_latency(samples: &[LatencySample], plan: &LatencyPlan) -> Vec<Series> {
-    type Figure = fn(&WaySample) -> Option<f64>;
+    type Figure = fn(&EgressSample) -> Option<f64>;
     let figures: [(&str, Figure); 2] = [
         ("Median RTT", |way| Some(way.rtt?.p50.as_secs_f64())),
         ("RTT, 99th percentile", |way| Some(way.rtt?.p99.as_secs_f64())),

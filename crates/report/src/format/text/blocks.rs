@@ -25,7 +25,7 @@ fn blocks(blocks: &[Block], style: &Style) -> String {
     let mut text = String::new();
     let mut before: Option<&Block> = None;
     for block in blocks.iter().filter(|block| !block.is_empty()) {
-        let shown = one(block, style);
+        let shown = block_text(block, style);
         if shown.is_empty() {
             continue;
         }
@@ -38,7 +38,7 @@ fn blocks(blocks: &[Block], style: &Style) -> String {
     text
 }
 
-fn one(block: &Block, style: &Style) -> String {
+fn block_text(block: &Block, style: &Style) -> String {
     match block {
         Block::Heading(heading) => format!("\n{}\n", style.paint(Paint::Bold, &without_marks(heading))),
         Block::Paragraph(sentence) => style.list(std::slice::from_ref(sentence), "  "),

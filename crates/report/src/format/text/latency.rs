@@ -38,7 +38,7 @@ pub(in crate::format) fn is_latency(run: &Run) -> bool {
 }
 
 /// Everything between the intervals and the findings.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn latency_text(run: &Run, style: &Style) -> String {
     let mut text = match run.summary.ways.as_slice() {
         [] => String::new(),
         [one] => way::block(run, one, style),

@@ -9,7 +9,7 @@ use model::run::Run;
 use model::summary::DirectionSummary;
 
 /// Everything between the heading and the findings.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn measure_text(run: &Run, style: &Style) -> String {
     let mut text = path(run, style);
     let columns = [Column::left("Test"), Column::right("Up"), Column::right("Down")];
     text.push('\n');

@@ -5,19 +5,19 @@ use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
 use crate::document::Column;
-use model::packets::{FlowKey, PacketFlow, PacketProtocol, PacketResult, PacketWay, SizeCount};
+use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
 
 /// The whole section.
-pub(in crate::format) fn of(packets: &PacketResult, style: &Style) -> String {
+pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> String {
     let title = format!("Packets on {}", packets.interface);
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
     for (name, value) in facts(packets) {
         text.push_str(&fact(&name, &value, style));
     }
-    for (direction, way) in ways(packets) {
+    for (direction, way) in directions(packets) {
         text.push('\n');
-        let first = format!("Size {}", words::way(direction).to_lowercase());
+        let first = format!("Size {}", words::direction_word(direction).to_lowercase());
         text.push_str(&plain(&size_columns(first), &size_rows(way), style));
     }
     if packets.flows.len() > 1 {
@@ -28,15 +28,18 @@ pub(in crate::format) fn of(packets: &PacketResult, style: &Style) -> String {
 }
 
 /// The directions that had packets.
-pub(in crate::format) fn ways(packets: &PacketResult) -> impl Iterator<Item = (Direction, &PacketWay)> {
+pub(in crate::format) fn directions(
+    packets: &PacketResult,
+) -> impl Iterator<Item = (Direction, &PacketDirection)> {
     let ways = [(Direction::Up, &packets.up), (Direction::Down, &packets.down)];
     ways.into_iter().filter(|(_, way)| way.packets > 0)
 }
 
 /// Totals, whether they are all, and the file, by name.
 pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> {
-    let mut facts: Vec<_> =
-        ways(packets).map(|(direction, way)| (words::way(direction).to_lowercase(), total(way))).collect();
+    let mut facts: Vec<_> = directions(packets)
+        .map(|(direction, way)| (words::direction_word(direction).to_lowercase(), total(way)))
+        .collect();
     if facts.is_empty() {
         facts.push(("seen".into(), format!("nothing from or to {}", packets.peer)));
     }
@@ -52,7 +55,7 @@ pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> 
     facts
 }
 
-fn total(way: &PacketWay) -> String {
+fn total(way: &PacketDirection) -> String {
     let mean = way.mean_size().unwrap_or_default();
     let mut parts = vec![
         words::count(way.packets, "packet"),
@@ -98,7 +101,7 @@ pub(in crate::format) fn size_columns(first: impl Into<String>) -> [Column; 5] {
 }
 
 /// The sizes with the most packets, smallest first, and the others together.
-pub(in crate::format) fn size_rows(way: &PacketWay) -> Vec<Vec<String>> {
+pub(in crate::format) fn size_rows(way: &PacketDirection) -> Vec<Vec<String>> {
     let rows = way.sizes.rows();
     let mut by_count: Vec<u64> = rows.iter().map(|row| row.packets).collect();
     by_count.sort_unstable_by(|a, b| b.cmp(a));
@@ -181,7 +184,7 @@ pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
     let mut rows: Vec<_> =
         shown.iter().map(|flow| row(flow_name(&flow.key, packets), &flow.up, &flow.down)).collect();
     if !hidden.is_empty() || packets.other_flows > 0 {
-        let (mut up, mut down) = (PacketWay::default(), PacketWay::default());
+        let (mut up, mut down) = (PacketDirection::default(), PacketDirection::default());
         hidden.iter().for_each(|flow| {
             up.merge(&flow.up);
             down.merge(&flow.down);
@@ -196,8 +199,8 @@ pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
     rows
 }
 
-fn row(name: String, up: &PacketWay, down: &PacketWay) -> Vec<String> {
-    let mean = |way: &PacketWay| way.mean_size().map_or("-".into(), |mean| format!("{mean:.0}"));
+fn row(name: String, up: &PacketDirection, down: &PacketDirection) -> Vec<String> {
+    let mean = |way: &PacketDirection| way.mean_size().map_or("-".into(), |mean| format!("{mean:.0}"));
     let fragments = up.fragments + down.fragments;
     vec![name, up.packets.to_string(), mean(up), down.packets.to_string(), mean(down), fragments.to_string()]
 }
@@ -223,10 +226,10 @@ mod tests {
     use super::*;
     use model::packets::Sizes;
 
-    fn way(sizes: &[(u32, u64)]) -> PacketWay {
+    fn way(sizes: &[(u32, u64)]) -> PacketDirection {
         let mut counted = Sizes::default();
         sizes.iter().for_each(|(size, packets)| counted.add(*size, *packets));
-        PacketWay { packets: counted.packets(), sizes: counted, ..PacketWay::default() }
+        PacketDirection { packets: counted.packets(), sizes: counted, ..PacketDirection::default() }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use model::plan::Direction;
 use model::run::Run;
 
 /// Everything between the heading and the findings.
-pub(super) fn of(run: &Run, pairs: &Pairs, style: &Style) -> String {
+pub(super) fn pairs_text(run: &Run, pairs: &Pairs, style: &Style) -> String {
     let table = table(run);
     let mut text = format!("\n{}", plain(&table.columns, &table.rows, style));
     text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Sum of the pairs")));

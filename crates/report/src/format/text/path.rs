@@ -20,7 +20,7 @@ use model::path::PathResult;
 use model::run::Run;
 
 /// Everything between the heading and the findings.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn path_text(run: &Run, style: &Style) -> String {
     let mut text = String::new();
     if let Some(path) = &run.summary.path {
         text.push_str(&ways::table(path, style));
@@ -28,7 +28,7 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
         text.push_str(&sizes::strips(path, style));
         text.push_str(&fragments::table(path, style));
         text.push_str(&heading::not_known(path, style));
-        text.push_str(&advice::of(&run.advice, style));
+        text.push_str(&advice::advice_text(&run.advice, style));
         text.push_str(&effort(path, style));
     }
     text.push_str(&outcome(&run.summary, style));

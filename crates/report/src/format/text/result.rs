@@ -11,7 +11,7 @@ use model::sample::{CpuUse, DataPath, Role, SideResult};
 use model::summary::{DirectionSummary, Summary};
 
 /// Everything between the intervals and the findings.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn result_text(run: &Run, style: &Style) -> String {
     let mut text = String::new();
     for direction in [Direction::Up, Direction::Down] {
         if let Some(summary) = run.summary.direction(direction) {
@@ -27,7 +27,7 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
 }
 
 fn block(direction: Direction, summary: &DirectionSummary, all: &Summary, style: &Style) -> String {
-    let title = format!("{}: {}", words::way(direction), summary.goodput);
+    let title = format!("{}: {}", words::direction_word(direction), summary.goodput);
     let what = match summary.receiver_unknown {
         true => "acknowledged by the receiver, whose own figures are missing",
         false => "of payload received",

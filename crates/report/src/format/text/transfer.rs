@@ -129,7 +129,7 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// What follows the lines: the table, the chart, where the time went, errors.
-pub(super) fn of(run: &Run, style: &Style) -> String {
+pub(super) fn transfer_text(run: &Run, style: &Style) -> String {
     let Some(result) = &run.summary.transfer else { return String::new() };
     if result.rows.iter().all(|row| row.count == 0) {
         // There is no figure; the verdict says why.
@@ -140,7 +140,7 @@ pub(super) fn of(run: &Run, style: &Style) -> String {
     if !changes.is_empty() {
         text.push_str(&format!("\n{}", plain(&columns, &changes, style)));
     }
-    text.push_str(&chart::of(&result.rows, style));
+    text.push_str(&chart::draw_chart(&result.rows, style));
     text.push_str(&times(run, &result.rows, style));
     let packets = packets(&result.rows);
     if !packets.is_empty() {

@@ -96,7 +96,7 @@ pub(in crate::format) fn test(test: &TestSpec) -> String {
 }
 
 /// `Up` or `Down`.
-pub(in crate::format) fn way(direction: Direction) -> &'static str {
+pub(in crate::format) fn direction_word(direction: Direction) -> &'static str {
     match direction {
         Direction::Up => "Up",
         Direction::Down => "Down",

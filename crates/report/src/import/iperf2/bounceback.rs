@@ -2,7 +2,7 @@
 
 use super::super::Tool;
 use super::super::block::Block;
-use super::super::latency::Told;
+use super::super::latency::ParsedRun;
 use super::super::number::Printed;
 use super::super::row::{Id, Row};
 use super::lines::Output;
@@ -23,9 +23,9 @@ struct Trips {
 }
 
 /// The run of a block; `None` when it is no bounceback of a client.
-pub(super) fn told(output: &Output, block: &Block) -> Option<Told> {
+pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedRun> {
     let (row, trips) = whole(output)?;
-    let mut told = Told::new(Tool::Iperf2, block.line, output.host.as_deref());
+    let mut told = ParsedRun::new(Tool::Iperf2, block.line, output.host.as_deref());
     if let Some(stream) = output.streams.first() {
         (told.local, told.remote) = (Some(stream.local), Some(stream.remote));
     }

@@ -3,7 +3,7 @@
 //! Its dates are of 1970 where the tool forgot to look at the clock, and its figures `-nan` or −1 where there are none.
 
 use super::super::block::Block;
-use super::super::build::{Told, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Printed, seconds};
 use super::super::{Known, Tool};
 use model::event::Outcome;
@@ -50,14 +50,14 @@ pub(super) fn begins_anew(line: &str, before: &[String]) -> bool {
 }
 
 /// The run of a block's rows; `None` without any.
-pub(super) fn told(block: &Block, known: Known) -> Option<Told> {
+pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
     let all: Vec<Line> = block.lines.iter().filter_map(|line| row(line)).collect();
     let sums = all.iter().all(|line| line.id < 0);
     let lines: Vec<&Line> = all.iter().filter(|line| sums || line.id >= 0).collect();
     let first = *lines.first()?;
     let transport = if lines.iter().any(|line| line.udp.is_some()) { Transport::Udp } else { Transport::Tcp };
     let mut told =
-        Told::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
+        ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
     // Versions differ in which end comes first: the one with the port that servers use is the server.
     let [one, two] = first.ends;
     let low = |end: Option<SocketAddr>| end.map_or(u16::MAX, |end| end.port());
@@ -108,7 +108,7 @@ fn length(lines: &[&Line]) -> u32 {
     lines.iter().find_map(whole).unwrap_or_default()
 }
 
-fn take(told: &mut Told, lines: &[&Line], ids: &[i64], role: Role) {
+fn take(told: &mut ParsedRun, lines: &[&Line], ids: &[i64], role: Role) {
     let side = if role == Role::Sender { Side::Local } else { Side::Peer };
     for (stream, id) in (0_u32..).zip(ids) {
         let own: Vec<&&Line> = lines.iter().filter(|line| line.id == *id).collect();

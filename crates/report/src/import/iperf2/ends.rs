@@ -1,7 +1,7 @@
 //! What iPerf2's rows say of each end.
 
 use super::super::block::Block;
-use super::super::build::{Told, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Printed, datagram_size, refined};
 use super::super::row::{Id, Row};
 use super::super::{Known, Tool};
@@ -12,7 +12,7 @@ use model::sample::{Role, Side, StreamResult, StreamSample, TcpCounters, UdpCoun
 use model::units::{BitRate, Bytes, Nanos};
 
 /// Everything an output told; `None` when it has neither figures nor an error.
-pub(super) fn told(output: &Output, block: &Block, known: Known) -> Option<Told> {
+pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option<ParsedRun> {
     if output.rows.is_empty() && output.failed.is_none() {
         return None;
     }
@@ -20,7 +20,7 @@ pub(super) fn told(output: &Output, block: &Block, known: Known) -> Option<Told>
     let losses = output.rows.iter().chain(&output.reports).any(|row| row.losses().is_some());
     let transport = output.transport.unwrap_or(if losses { Transport::Udp } else { Transport::Tcp });
     let mut told =
-        Told::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
+        ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
     told.host.clone_from(&output.host);
     (told.mss, told.resent_known, told.started) = (output.mss, output.resent, output.started);
     if let Some(stream) = output.streams.first() {
@@ -58,7 +58,7 @@ fn single(output: &Output) -> impl Iterator<Item = &Row> {
 
 /// The rows of one end on their way into what is told.
 struct Speaker<'a> {
-    told: &'a mut Told,
+    told: &'a mut ParsedRun,
     output: &'a Output,
     side: Side,
     up: Vec<Id>,
@@ -249,7 +249,7 @@ impl Speaker<'_> {
 }
 
 /// What holds for the output as a whole.
-fn complete(told: &mut Told, output: &Output) {
+fn complete(told: &mut ParsedRun, output: &Output) {
     if let Some(reason) = &output.failed {
         told.outcome = Outcome::Failed { reason: reason.clone() };
     }

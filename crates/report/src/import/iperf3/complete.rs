@@ -1,12 +1,12 @@
 //! What iPerf3's two ends together leave open: losses that nobody counted, senders that told nothing, the MTU.
 
-use super::super::build::Told;
+use super::super::build::ParsedRun;
 use super::lines::Output;
 use model::sample::{Role, SideResult, StreamResult};
 use model::units::BitRate;
 
 /// What holds for the output as a whole.
-pub(super) fn complete(told: &mut Told, output: &Output) {
+pub(super) fn complete(told: &mut ParsedRun, output: &Output) {
     if let Some(outcome) = &output.failed {
         told.outcome = outcome.clone();
     }
@@ -24,14 +24,14 @@ pub(super) fn complete(told: &mut Told, output: &Output) {
 }
 
 /// What the two ends' figures leave open, whatever they were printed as.
-pub(super) fn gaps(told: &mut Told) {
+pub(super) fn gaps(told: &mut ParsedRun) {
     all_lost(told);
     told.senders_unseen();
     told.assume_mtu();
 }
 
 /// A receiver that saw nothing counted no loss either.
-fn all_lost(told: &mut Told) {
+fn all_lost(told: &mut ParsedRun) {
     let sent = |side: &SideResult, row: &StreamResult| {
         let twin = side.streams.iter().find(|sent| {
             sent.stream == row.stream && sent.direction == row.direction && sent.role == Role::Sender
@@ -55,7 +55,7 @@ fn all_lost(told: &mut Told) {
 }
 
 /// UDP below a gigabit per second is sent at a rate that was asked for, as both ends could do more.
-fn rate_asked(told: &mut Told) {
+fn rate_asked(told: &mut ParsedRun) {
     let rows = told.at_client.streams.iter().chain(&told.at_server.streams);
     let senders = rows.filter(|row| row.role == Role::Sender && row.udp.is_some());
     let rate = senders.map(|row| BitRate::from_bytes(row.bytes, row.elapsed)).max();

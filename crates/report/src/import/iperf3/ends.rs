@@ -1,7 +1,7 @@
 //! What iPerf3's rows say of each end, and what is to be said against them.
 
 use super::super::block::Block;
-use super::super::build::{Told, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, total};
 use super::super::number::{Printed, datagram_size, refined};
 use super::super::row::Row;
 use super::super::{Known, Tool};
@@ -13,12 +13,13 @@ use model::sample::{Role, Side, SideResult, StreamResult, StreamSample, TcpCount
 use model::units::{Bytes, Nanos};
 
 /// Everything an output told; `None` when it has neither figures nor an error.
-pub(super) fn told(output: &Output, block: &Block, known: Known) -> Option<Told> {
+pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option<ParsedRun> {
     if output.client.is_empty() && output.server.is_empty() && output.failed.is_none() {
         return None;
     }
     let transport = output.transport.unwrap_or(Transport::Tcp);
-    let mut told = Told::new(Tool::Iperf3, block.line, ProtocolName::Iperf3, TestSpec::new(transport), known);
+    let mut told =
+        ParsedRun::new(Tool::Iperf3, block.line, ProtocolName::Iperf3, TestSpec::new(transport), known);
     told.version.clone_from(&output.version);
     told.host.clone_from(&output.host);
     told.mss = output.mss;
@@ -34,11 +35,11 @@ pub(super) fn told(output: &Output, block: &Block, known: Known) -> Option<Told>
 }
 
 /// Adds the intervals that a server printed, of a test that is known already.
-pub(super) fn samples(told: &mut Told, output: &Output) {
+pub(super) fn samples(told: &mut ParsedRun, output: &Output) {
     Speaker { told, output, side: Side::Peer, part: &output.server }.intervals();
 }
 
-fn addresses(told: &mut Told, output: &Output) {
+fn addresses(told: &mut ParsedRun, output: &Output) {
     if let Some((_, local, remote)) = output.client.streams.first() {
         (told.client, told.server) = (Some(*local), Some(*remote));
     } else if let Some((_, local, remote)) = output.server.streams.first() {
@@ -127,7 +128,7 @@ fn first_interval(output: &Output) -> Nanos {
 
 /// One end's rows on their way into what is told.
 struct Speaker<'a> {
-    told: &'a mut Told,
+    told: &'a mut ParsedRun,
     output: &'a Output,
     side: Side,
     part: &'a Part,
@@ -143,7 +144,7 @@ impl Speaker<'_> {
     fn intervals(&mut self) -> Ids {
         let mut ids = Ids::default();
         for row in Part::single(&self.part.intervals) {
-            let (direction, role) = self.way(row);
+            let (direction, role) = self.direction_and_role(row);
             let stream = ids.number(row, direction, &self.told.test);
             let sample = self.sample(row, stream, direction, role);
             add_sample(&mut self.told.samples, self.side, (row.start, row.end), row.omitted, sample);
@@ -160,7 +161,7 @@ impl Speaker<'_> {
     }
 
     /// What this end does in the direction of a row of an interval.
-    fn way(&self, row: &Row) -> (Direction, Role) {
+    fn direction_and_role(&self, row: &Row) -> (Direction, Role) {
         let direction = match row.role.as_deref() {
             Some("TX-C" | "RX-S") => Direction::Up,
             Some("RX-C" | "TX-S") => Direction::Down,
@@ -177,7 +178,7 @@ impl Speaker<'_> {
     }
 
     fn final_way(&self, row: &Row) -> (Direction, Role) {
-        let (direction, own) = self.way(row);
+        let (direction, own) = self.direction_and_role(row);
         (direction, row.sender.map_or(own, |sender| if sender { Role::Sender } else { Role::Receiver }))
     }
 

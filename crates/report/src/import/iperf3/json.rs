@@ -1,6 +1,6 @@
 //! iPerf3's JSON: the document of `-J` and the lines of `--json-stream`, of a client, of a server, of both in one.
 
-use super::super::build::{Told, add_sample, total};
+use super::super::build::{ParsedRun, add_sample, total};
 use super::super::json::Document;
 use super::super::{Known, Tool};
 use super::complete;
@@ -51,12 +51,12 @@ pub(in super::super) fn of_lines(lines: &[&Document]) -> Vec<Document> {
 }
 
 /// The run of a document.
-pub(in super::super) fn told(document: &Document, known: Known) -> Told {
+pub(in super::super) fn parse_document(document: &Document, known: Known) -> ParsedRun {
     let value = &document.value;
     let start = &value["start"];
     let transport = if start["test_start"]["protocol"] == "UDP" { Transport::Udp } else { Transport::Tcp };
     let mut told =
-        Told::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
+        ParsedRun::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
     if both_ways(value) {
         told.test.directions = Directions::Both;
     }
@@ -125,7 +125,7 @@ fn sockets(start: &Value) -> Vec<u64> {
     list(&start["connected"]).filter_map(|stream| number(&stream["socket"])).collect()
 }
 
-fn addresses(told: &mut Told, start: &Value, side: Side) {
+fn addresses(told: &mut ParsedRun, start: &Value, side: Side) {
     let stream = &start["connected"][0];
     let address = |host: &str, port: &str| {
         let port = u16::try_from(number(&stream[port])?).ok()?;
@@ -140,7 +140,7 @@ fn addresses(told: &mut Told, start: &Value, side: Side) {
 
 /// One end's document on its way into what is told.
 struct Speaker<'a> {
-    told: &'a mut Told,
+    told: &'a mut ParsedRun,
     side: Side,
     sockets: Vec<u64>,
 }
@@ -296,7 +296,7 @@ impl Speaker<'_> {
 }
 
 /// The server's output in a client's document.
-fn other_end(told: &mut Told, value: &Value) {
+fn other_end(told: &mut ParsedRun, value: &Value) {
     let server = &value["server_output_json"];
     if server.is_object() {
         let streams = std::mem::take(&mut told.at_server.streams);

@@ -4,9 +4,9 @@ use super::tester::Bench;
 use insight::device::conclude;
 use model::dut::y1564::{Observed, Profile};
 use model::dut::{
-    DeviceReport, DutReport, Frames, HopDrops, LeftOut, LoadLimit, MrrReport, NamedGoal, PortFacts,
-    RateReport, Rates, ResetTime, SCHEMA, ServiceReport, ServiceStep, Setup, SinkKind, SourceKind, Stream,
-    StreamReport, Test, Tools, Tried, WayObservation, compare_devices,
+    DeviceReport, DirectionObservation, DutReport, Frames, HopDrops, LeftOut, LoadLimit, MrrReport,
+    NamedGoal, PortFacts, RateReport, Rates, ResetTime, SCHEMA, ServiceReport, ServiceStep, Setup, SinkKind,
+    SourceKind, Stream, StreamReport, Test, Tools, Tried, compare_devices,
 };
 use model::framing::{Imix, Network};
 use model::host::Host;
@@ -225,9 +225,9 @@ fn rate(goal: &str, lower: Option<f64>, upper: Option<f64>, irregular: &[Irregul
     }
 }
 
-fn flood(way: Direction, sent: u64, received: u64, reordered: u64) -> WayObservation {
+fn flood(way: Direction, sent: u64, received: u64, reordered: u64) -> DirectionObservation {
     let duration = Nanos::from_millis(500);
-    WayObservation {
+    DirectionObservation {
         way,
         result: TrialResult { intended: sent, sent, received, duplicates: 0, duration },
         time: duration,
@@ -304,7 +304,7 @@ fn service(stream: &Stream, setup: &Setup) -> ServiceReport {
 }
 
 /// Where the frames of a flood were counted: most upwards are lost where they come in, downwards all but a few.
-fn hops(flood: &[WayObservation]) -> Vec<HopDrops> {
+fn hops(flood: &[DirectionObservation]) -> Vec<HopDrops> {
     let hop = |node: &str, interface: &str, received, sent, drops: &[(&str, u64)]| HopDrops {
         node: node.into(),
         interface: interface.into(),

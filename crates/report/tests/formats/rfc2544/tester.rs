@@ -2,7 +2,7 @@
 
 use crate::spread::{Shape, distribution};
 use model::dut::{
-    Action, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test, WayObservation,
+    Action, DirectionObservation, Observation, Order, ServiceReport, Setup, Stream, StreamReport, Suite, Test,
 };
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial, TrialResult};
@@ -53,7 +53,7 @@ impl Bench {
     }
 
     /// One trial of a stream, outside of every test.
-    pub(super) fn flood(mut self, stream: &Stream, time: Nanos) -> Vec<WayObservation> {
+    pub(super) fn flood(mut self, stream: &Stream, time: Nanos) -> Vec<DirectionObservation> {
         self.runs = 1;
         self.ways(stream, &Action::Flood(time), false)
     }
@@ -71,7 +71,7 @@ impl Bench {
         Observation { result, ways }
     }
 
-    fn ways(&self, stream: &Stream, action: &Action, timed: bool) -> Vec<WayObservation> {
+    fn ways(&self, stream: &Stream, action: &Action, timed: bool) -> Vec<DirectionObservation> {
         let ways = match stream.ways {
             Directions::Up => vec![Direction::Up],
             Directions::Down => vec![Direction::Down],
@@ -81,7 +81,7 @@ impl Bench {
         ways.into_iter().map(|way| self.way(way, share, action, timed)).collect()
     }
 
-    fn way(&self, way: Direction, capacity: f64, action: &Action, timed: bool) -> WayObservation {
+    fn way(&self, way: Direction, capacity: f64, action: &Action, timed: bool) -> DirectionObservation {
         let forward = |trial: &Trial| self.forward(capacity, trial);
         let (result, last_lost, silence) = match action {
             Action::Flood(time) => (forward(&Trial::new(Load(self.ceiling), *time)), None, None),
@@ -124,7 +124,7 @@ impl Bench {
             InterPacketVariation { min_ns: -range, median_ns: 12, max_ns: range + 100 }
         });
         let (reordered, resumed) = (0, true);
-        WayObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
+        DirectionObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
     }
 
     fn forward(&self, capacity: f64, trial: &Trial) -> TrialResult {

@@ -33,7 +33,7 @@ pub struct LowerBound {
     pub conditional_throughput: Load,
 }
 
-pub(super) fn of(goal: &Goal, target: &Target, records: &Records, scale: &Scale) -> GoalOutcome {
+pub(super) fn goal_outcome(goal: &Goal, target: &Target, records: &Records, scale: &Scale) -> GoalOutcome {
     let bounds = records.bounds(target);
     let lower = bounds.lower.map(|step| {
         let load = scale.load(step);

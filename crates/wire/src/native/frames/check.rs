@@ -1,7 +1,7 @@
 //! What may be asked in a session of frames, and what may be told: every number in range, at both ends.
 
 use super::{
-    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesSent, FramesTold, FramesWish,
+    FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesReply, FramesSent, FramesWish,
 };
 use crate::Policy;
 use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
@@ -112,13 +112,13 @@ pub(super) struct Asked {
 }
 
 /// Whether an answer fits its question, and can be; `Err` says what cannot.
-pub(super) fn judge(ask: &FramesAsk, told: &FramesTold, asked: &Asked) -> Result<(), String> {
+pub(super) fn judge(ask: &FramesAsk, told: &FramesReply, asked: &Asked) -> Result<(), String> {
     match (ask, told) {
-        (_, FramesTold::Refused(_))
-        | (FramesAsk::NextHop { .. }, FramesTold::NextHop { .. })
-        | (FramesAsk::Count { .. } | FramesAsk::Send { .. }, FramesTold::Begun {}) => Ok(()),
-        (FramesAsk::Counted {}, FramesTold::Counted(counted)) => judge_counted(counted, asked),
-        (FramesAsk::Sent {}, FramesTold::Sent(sent)) => judge_sent(sent, asked),
+        (_, FramesReply::Refused(_))
+        | (FramesAsk::NextHop { .. }, FramesReply::NextHop { .. })
+        | (FramesAsk::Count { .. } | FramesAsk::Send { .. }, FramesReply::Begun {}) => Ok(()),
+        (FramesAsk::Counted {}, FramesReply::Counted(counted)) => judge_counted(counted, asked),
+        (FramesAsk::Sent {}, FramesReply::Sent(sent)) => judge_sent(sent, asked),
         _ => Err("an answer to another question".into()),
     }
 }
@@ -274,7 +274,7 @@ mod tests {
         let counted = |change: fn(&mut FramesCounted)| {
             let mut counted = FramesCounted { frames: 8, bytes: Bytes(480), ..FramesCounted::default() };
             change(&mut counted);
-            judge(&FramesAsk::Counted {}, &FramesTold::Counted(Box::new(counted)), &asked)
+            judge(&FramesAsk::Counted {}, &FramesReply::Counted(Box::new(counted)), &asked)
         };
         assert_eq!(counted(|c| c.last_missing = Some(9)), Ok(()));
         assert!(counted(|c| c.last_missing = Some(10)).is_err());
@@ -282,9 +282,9 @@ mod tests {
         assert!(counted(|c| c.bytes = Bytes(8 * LARGEST + 1)).is_err());
         assert!(counted(|c| c.variation.get_or_insert_default().longer = vec![(5, 9)]).is_err());
         let sent = FramesSent { frames: 1000, time: Nanos(5), late: Nanos(0), held: Nanos(5), gaps: 0 };
-        let held = FramesTold::Sent(FramesSent { held: Nanos(6), ..sent });
+        let held = FramesReply::Sent(FramesSent { held: Nanos(6), ..sent });
         assert!(judge(&FramesAsk::Sent {}, &held, &asked).is_err());
-        let sent = |frames| FramesTold::Sent(FramesSent { frames, ..sent });
+        let sent = |frames| FramesReply::Sent(FramesSent { frames, ..sent });
         assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &asked), Ok(()));
         assert!(judge(&FramesAsk::Sent {}, &sent(1001), &asked).is_err());
         assert!(judge(&FramesAsk::Counted {}, &sent(1), &asked).is_err());

@@ -1,7 +1,7 @@
 //! The client of a session of frames.
 
 use super::check::{Asked, check, judge};
-use super::{FramesAsk, FramesPort, FramesTold, FramesWish};
+use super::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use crate::native::caller::{Caller, Kind, Talk};
 use crate::native::client::ClientConfig;
 use crate::native::frame::violation;
@@ -25,7 +25,7 @@ pub struct Frames {
     port: Option<Box<FramesPort>>,
     next_id: u32,
     waiting: Option<Waiting>,
-    told: Option<FramesTold>,
+    told: Option<FramesReply>,
     asked: Asked,
     /// When the last burst is over.
     sending_ends: MonoTime,
@@ -91,7 +91,7 @@ impl FramesClient {
     }
 
     /// The answer to the last question, once it has come.
-    pub fn take_told(&mut self) -> Option<FramesTold> {
+    pub fn take_told(&mut self) -> Option<FramesReply> {
         self.kind.told.take()
     }
 
@@ -127,7 +127,7 @@ impl Frames {
         }
     }
 
-    fn told(&mut self, id: u32, told: FramesTold) -> Result<(), ProtocolError> {
+    fn told(&mut self, id: u32, told: FramesReply) -> Result<(), ProtocolError> {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.id == id) else {
             return Err(violation("an answer without a question".into()));
         };
@@ -147,7 +147,7 @@ impl Kind for Frames {
         match (&self.port, message) {
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             (None, Message::FramesPort(port)) => self.port = Some(port),
-            (Some(_), Message::FramesTold { id, told }) => return self.told(id, told),
+            (Some(_), Message::FramesReply { id, told }) => return self.told(id, told),
             _ => return Err(violation("a message that is not due in a session of frames".into())),
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The server's part of a session of frames: it takes questions, has them carried out, and tells what came of them.
 
 use super::check::check;
-use super::{FramesAsk, FramesTold};
+use super::{FramesAsk, FramesReply};
 use crate::Policy;
 use crate::native::link::Link;
 use crate::native::message::Message;
@@ -52,7 +52,7 @@ impl Framing {
         }
         self.deadline = now + IDLE;
         if let Err(refusal) = check(&ask, &self.policy) {
-            link.send(&Message::FramesTold { id, told: FramesTold::Refused(refusal) });
+            link.send(&Message::FramesReply { id, told: FramesReply::Refused(refusal) });
             return Ok(());
         }
         if ask != (FramesAsk::Stop {}) {
@@ -80,7 +80,7 @@ impl Framing {
             }
             PortAnswer::Told { id, told } if self.asked.contains(&id) => {
                 self.asked.retain(|asked| *asked != id);
-                link.send(&Message::FramesTold { id, told });
+                link.send(&Message::FramesReply { id, told });
             }
             PortAnswer::Refused(refusal) => return Err(refusal),
             PortAnswer::Open(_) | PortAnswer::Told { .. } => {}

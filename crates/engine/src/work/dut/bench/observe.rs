@@ -2,7 +2,7 @@
 
 use super::super::port::Counted;
 use frames::{Burst, Sent};
-use model::dut::{Observation, WayObservation};
+use model::dut::{DirectionObservation, Observation};
 use model::plan::Direction;
 use model::search::TrialResult;
 use model::stats::histogram::Histogram;
@@ -47,7 +47,7 @@ impl Ran {
         self.burst.interval_ps == 0
     }
 
-    pub(super) fn observation(&self) -> WayObservation {
+    pub(super) fn observation(&self) -> DirectionObservation {
         let arrived = &self.counted.arrived;
         let intended = if self.is_flood() { self.sent.frames } else { self.burst.all_frames() };
         let result = TrialResult {
@@ -59,7 +59,7 @@ impl Ran {
         };
         let delays = arrived.delays.as_ref().filter(|_| self.timed);
         let variation = arrived.variation.as_ref().filter(|_| self.timed);
-        WayObservation {
+        DirectionObservation {
             way: self.way,
             result,
             time: self.sent.time,
@@ -123,7 +123,7 @@ impl Ran {
 
 /// All of it in one; `None` of nothing.
 pub(super) fn summed(ran: &[Ran]) -> Observation {
-    let ways: Vec<WayObservation> = ran.iter().map(Ran::observation).collect();
+    let ways: Vec<DirectionObservation> = ran.iter().map(Ran::observation).collect();
     let sum = |of: fn(&TrialResult) -> u64| ways.iter().map(|way| of(&way.result)).sum();
     let result = TrialResult {
         intended: sum(|one| one.intended),

@@ -1,7 +1,7 @@
 //! What a bench is made of: the device, the two ports, and how frames are sent.
 
 use super::super::cpu::Cpus;
-use super::super::reset::ResetWay;
+use super::super::reset::ResetMethod;
 use super::super::spec::PortSpec;
 use crate::session::connect::Security;
 use frames::Ports;
@@ -31,7 +31,7 @@ pub struct BenchOptions {
     /// Some stream is sent both directions at once, so that both ports need a CPU at the same time.
     pub both_ways: bool,
     /// How the device is reset.
-    pub reset: ResetWay,
+    pub reset: ResetMethod,
     /// The pauses around each trial, all together ([`model::dut::Times::pause`]).
     pub pause: Nanos,
     /// How the control connection to a remote port is proven.

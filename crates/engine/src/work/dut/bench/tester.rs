@@ -33,7 +33,7 @@ pub(super) struct Tester {
 }
 
 /// One direction of a trial that is to be run.
-struct Way {
+struct TrialDirection {
     way: Direction,
     traffic: Traffic,
     pair: Pair,
@@ -110,7 +110,7 @@ impl Tester {
         let frames = Load(MOST).frames_in(time);
         let burst = Burst { frames, interval_ps: 0, then: None, time };
         let mut all = Vec::new();
-        for way in ways(stream) {
+        for way in directions(stream) {
             let ran = self.run(order, &[way], &burst, time, None)?;
             for one in &ran {
                 let took = one.sent.time.as_secs_f64();
@@ -135,11 +135,11 @@ impl Tester {
         let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
         // A generator that can do no more shows so by what it has not sent; one that the host held up takes longer.
         let is_near = |way: &Direction| is_near(trial.load, self.ceiling(stream, *way));
-        let (share, least) = if ways(stream).iter().any(is_near) { TIGHT } else { AMPLE };
+        let (share, least) = if directions(stream).iter().any(is_near) { TIGHT } else { AMPLE };
         let margin = Nanos(duration.0 / share) + least;
         let burst = Burst { then: then.map(Pace::of), ..Burst::of(trial, margin) };
         let burst = Burst { time: duration + margin, ..burst };
-        self.run(order, &ways(stream), &burst, duration, reset)
+        self.run(order, &directions(stream), &burst, duration, reset)
     }
 
     /// Again and again until the host has not spoilt it.
@@ -209,7 +209,7 @@ impl Tester {
             let pair = self.chosen.pair(&mut self.ports, *way, &traffic)?;
             // What was sent to choose is not of the trial.
             traffic.sent.tag = self.sides.tag()?;
-            ready.push(Way { way: *way, traffic, pair, burst: *burst, duration });
+            ready.push(TrialDirection { way: *way, traffic, pair, burst: *burst, duration });
         }
         wait(self.pauses.before, &self.stop)?;
         for way in &ready {
@@ -222,7 +222,7 @@ impl Tester {
     }
 
     /// A few frames back out of the port that will count, so that switches know where it is (RFC 2544 section 23 b).
-    fn learn(&mut self, way: &Way) -> Result<()> {
+    fn learn(&mut self, way: &TrialDirection) -> Result<()> {
         let (from, to) = ends(way.way);
         let sent = &way.traffic.sent;
         let spec = FrameSpec {
@@ -255,7 +255,12 @@ impl Tester {
     }
 
     /// Sinks first, then all generators, then what is still under way.
-    fn send_and_count(&mut self, ready: &[Way], watch: Watch, reset: Option<&Reset>) -> Result<Vec<Ran>> {
+    fn send_and_count(
+        &mut self,
+        ready: &[TrialDirection],
+        watch: Watch,
+        reset: Option<&Reset>,
+    ) -> Result<Vec<Ran>> {
         for way in ready {
             let to = ends(way.way).1;
             self.ports[to].count(way.pair.sink, &way.traffic.arriving(), way.burst.all_frames(), watch)?;
@@ -302,7 +307,7 @@ impl Tester {
         Ok(ran)
     }
 
-    fn reset_halfway(&self, reset: &Reset, ready: &[Way]) -> Result<MonoTime> {
+    fn reset_halfway(&self, reset: &Reset, ready: &[TrialDirection]) -> Result<MonoTime> {
         let duration = ready.iter().map(|way| way.duration).max().unwrap_or_default();
         wait(Nanos(duration.0 / 2), &self.stop)?;
         let when = mono_now();
@@ -326,7 +331,7 @@ fn watch(test: Test) -> Watch {
     }
 }
 
-fn ways(stream: &Stream) -> Vec<Direction> {
+fn directions(stream: &Stream) -> Vec<Direction> {
     match stream.ways {
         Directions::Up => vec![Direction::Up],
         Directions::Down => vec![Direction::Down],

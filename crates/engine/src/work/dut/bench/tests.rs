@@ -4,7 +4,7 @@ mod fake;
 mod labs;
 
 use super::super::cpu::Cpus;
-use super::super::reset::{Reset, ResetWay};
+use super::super::reset::{Reset, ResetMethod};
 use super::super::spec::PortSpec;
 use super::*;
 use crate::error::Kind;
@@ -36,7 +36,7 @@ fn options() -> BenchOptions {
         allow_live_network: false,
         cpus: Cpus::default(),
         both_ways: true,
-        reset: ResetWay::None,
+        reset: ResetMethod::None,
         pause: Nanos::ZERO,
         security: Security::default(),
         local: LocalOptions::default(),
@@ -61,7 +61,7 @@ impl World {
 
     fn send(&mut self, frames: Frames, test: Test, ways: Directions, action: Action) -> Result<Observation> {
         let stream = Stream { network: Network::V4, frames, ways };
-        let reset = Reset::new(&ResetWay::Command("true".into()), None)?;
+        let reset = Reset::new(&ResetMethod::Command("true".into()), None)?;
         self.tester.execute(&Order { test, stream, action }, &reset)
     }
 

@@ -12,13 +12,13 @@ use model::units::Nanos;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use wire::ProtocolError;
-use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesTold, FramesWish};
+use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesReply, FramesWish};
 
 /// Something to ask, and where the answer goes.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) ask: FramesAsk,
-    pub(super) answer: SyncSender<Result<FramesTold>>,
+    pub(super) answer: SyncSender<Result<FramesReply>>,
 }
 
 /// An open dialogue.
@@ -27,7 +27,7 @@ pub(super) struct Conversation {
     waker: Arc<Waker>,
     stop: Stop,
     stop_said: bool,
-    waiting: Option<SyncSender<Result<FramesTold>>>,
+    waiting: Option<SyncSender<Result<FramesReply>>>,
 }
 
 /// Whether more will be asked.

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use wire::native::frames::{FramesAsk, FramesPort, FramesTold, FramesWish};
+use wire::native::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use wire::native::{EthernetAddress, Refusal};
 use wire::work::frames::PortAnswer;
 
@@ -117,7 +117,7 @@ impl Work {
     fn run(mut self, asked: &Receiver<(u32, FramesAsk)>, tell: &dyn Fn(PortAnswer)) {
         tell(PortAnswer::Open(Box::new(self.describe())));
         for (id, ask) in asked {
-            let told = self.carry_out(ask).unwrap_or_else(|error| FramesTold::Refused(refused(&error)));
+            let told = self.carry_out(ask).unwrap_or_else(|error| FramesReply::Refused(refused(&error)));
             tell(PortAnswer::Told { id, told });
         }
     }
@@ -133,21 +133,21 @@ impl Work {
         }
     }
 
-    fn carry_out(&mut self, ask: FramesAsk) -> Result<FramesTold> {
+    fn carry_out(&mut self, ask: FramesAsk) -> Result<FramesReply> {
         match ask {
             FramesAsk::NextHop { to } => {
                 self.claim.check(&[to])?;
-                Ok(FramesTold::NextHop { mac: EthernetAddress::new(self.port.next_hop(to)?) })
+                Ok(FramesReply::NextHop { mac: EthernetAddress::new(self.port.next_hop(to)?) })
             }
             FramesAsk::Count { sink, spec, frames, times } => {
                 let watch = if times { Watch::Times } else { Watch::Counts };
                 self.port.count(sink, &words::spec_in(&spec), frames, watch)?;
-                Ok(FramesTold::Begun {})
+                Ok(FramesReply::Begun {})
             }
             FramesAsk::Counted {} => {
                 let counted = self.port.counted()?;
                 self.log(|seen| seen.counted += counted.arrived.frames);
-                Ok(FramesTold::Counted(Box::new(words::counted_out(&counted, mono_now()))))
+                Ok(FramesReply::Counted(Box::new(words::counted_out(&counted, mono_now()))))
             }
             FramesAsk::Send { source, spec, burst } => {
                 self.claim.check_vlan(spec.vlan)?;
@@ -157,14 +157,14 @@ impl Work {
                 // Frames of this host say so, whatever the client would have them say.
                 spec.source_mac = self.port.mac();
                 self.port.send(source, &spec, &words::burst_in(&burst))?;
-                Ok(FramesTold::Begun {})
+                Ok(FramesReply::Begun {})
             }
             FramesAsk::Sent {} => {
                 let sent = self.port.sent()?;
                 self.log(|seen| seen.sent += sent.frames);
-                Ok(FramesTold::Sent(words::sent_out(&sent)))
+                Ok(FramesReply::Sent(words::sent_out(&sent)))
             }
-            FramesAsk::Stop {} => Ok(FramesTold::Begun {}),
+            FramesAsk::Stop {} => Ok(FramesReply::Begun {}),
         }
     }
 

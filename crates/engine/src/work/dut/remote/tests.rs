@@ -237,7 +237,7 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
             break told.unwrap();
         }
     };
-    assert_eq!(begun, FramesTold::Begun {});
+    assert_eq!(begun, FramesReply::Begun {});
     std::thread::sleep(Duration::from_millis(300));
     drop(gone);
 

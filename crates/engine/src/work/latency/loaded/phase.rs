@@ -38,8 +38,8 @@ pub(super) struct Phase<'a> {
     refused: Option<String>,
     warnings: Vec<Warning>,
     line: Arc<Line>,
-    tell: Sender<Told>,
-    told: Receiver<Told>,
+    tell: Sender<Arrived>,
+    told: Receiver<Arrived>,
 }
 
 /// What the thread of the foreign probes is told.
@@ -58,7 +58,7 @@ enum News {
 }
 
 /// News of a session, by its number, and when it came.
-type Told = (usize, MonoTime, News);
+type Arrived = (usize, MonoTime, News);
 
 impl<'a> Phase<'a> {
     pub(super) fn new(score: &'a Score<'a>, load: Directions, index: usize) -> Phase<'a> {

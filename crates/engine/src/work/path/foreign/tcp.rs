@@ -4,7 +4,7 @@ use linux::error::OsError;
 use linux::options;
 use linux::socket::{TcpOptions, tcp_connect};
 use linux::tcp_info::tcp_info;
-use model::path::{PathMethod, PathPlan, TcpWay};
+use model::path::{PathMethod, PathPlan, TcpDirection};
 use model::units::Nanos;
 use packet::header;
 use std::io::ErrorKind;
@@ -19,9 +19,9 @@ pub(super) struct Tcp {
     /// The far end said of a port at least that it is closed.
     pub(super) answered: bool,
     /// What is known of the forward path.
-    pub(super) up: TcpWay,
+    pub(super) up: TcpDirection,
     /// What is known of the return path.
-    pub(super) down: TcpWay,
+    pub(super) down: TcpDirection,
     /// Segments sent.
     pub(super) packets: u64,
     /// The MSS is the smaller of the one announced and what this host's path MTU leaves; then it may be the latter.
@@ -86,8 +86,8 @@ fn read(stream: &std::net::TcpStream, address: SocketAddr) -> Option<Tcp> {
     Some(Tcp {
         open: Some(address.port()),
         answered: true,
-        up: TcpWay { mss_sent: whole(info.advertised_mss.0), timestamps, ..TcpWay::default() },
-        down: TcpWay { mss_received: arrived, timestamps, ..TcpWay::default() },
+        up: TcpDirection { mss_sent: whole(info.advertised_mss.0), timestamps, ..TcpDirection::default() },
+        down: TcpDirection { mss_received: arrived, timestamps, ..TcpDirection::default() },
         packets: info.segments_out.map_or(2, u64::from) + 1,
         at_own_limit: arrived.zip(path_mtu).is_some_and(|(mss, mtu)| mss + headers >= mtu),
         path_mtu,

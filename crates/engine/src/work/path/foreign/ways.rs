@@ -13,7 +13,7 @@ use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentFate, FragmentShape, FragmentTest,
-    HopSource, LimitingHop, Outcome, PathMethod, PathResult, PathWay, TcpWay, headers,
+    HopSource, LimitingHop, Outcome, PathDirection, PathMethod, PathResult, TcpDirection, headers,
 };
 use std::net::SocketAddr;
 
@@ -22,9 +22,9 @@ impl Asked<'_> {
     pub(super) fn conclude(&mut self, sink: &mut dyn FnMut(&Event)) -> Result<PathResult> {
         let mut result = PathResult { method: self.method(), ..PathResult::default() };
         let facts = self.facts;
-        let blank = PathWay { ipv6: facts.ipv6, ..PathWay::default() };
+        let blank = PathDirection { ipv6: facts.ipv6, ..PathDirection::default() };
         let mut up =
-            PathWay { interface_mtu: Some(facts.interface), cached_mtu: facts.cached, ..blank.clone() };
+            PathDirection { interface_mtu: Some(facts.interface), cached_mtu: facts.cached, ..blank.clone() };
         let mut down = blank;
         if self.answers() {
             sink(&Event::progress("which packets arrive"));
@@ -63,13 +63,16 @@ impl Asked<'_> {
         }
         // Where the kernel believes in a smaller path MTU, that hides what was announced.
         let hidden = tcp.at_own_limit && tcp.path_mtu.is_some_and(|mtu| mtu < self.facts.interface);
-        let set = |way: &mut Option<PathWay>, tcp: TcpWay| {
+        let set = |way: &mut Option<PathDirection>, tcp: TcpDirection| {
             if let Some(way) = way {
                 way.tcp = Some(tcp);
             }
         };
         set(&mut result.up, tcp.up);
-        set(&mut result.down, TcpWay { mss_received: tcp.down.mss_received.filter(|_| !hidden), ..tcp.down });
+        set(
+            &mut result.down,
+            TcpDirection { mss_received: tcp.down.mss_received.filter(|_| !hidden), ..tcp.down },
+        );
     }
 
     fn method(&mut self) -> PathMethod {
@@ -92,7 +95,7 @@ impl Asked<'_> {
         self.port().map(|port| forward::by_port(port, &facts, hint)).transpose()
     }
 
-    fn set_up(&mut self, up: &mut PathWay, echo: Option<&Outcome>, port: Option<Reach>) {
+    fn set_up(&mut self, up: &mut PathDirection, echo: Option<&Outcome>, port: Option<Reach>) {
         let reach = best(echo, port);
         up.path_mtu = reach.path_mtu;
         up.bound = reach.bound;
@@ -117,7 +120,7 @@ impl Asked<'_> {
         }
     }
 
-    fn look_back(&mut self, up: &PathWay) -> Result<Option<Back>> {
+    fn look_back(&mut self, up: &PathDirection) -> Result<Option<Back>> {
         let Some(forward) = up.path_mtu.filter(|_| self.echo().is_some()) else { return Ok(None) };
         let (facts, interrupt) =
             (Facts { cached: Facts::of(self.plan)?.cached, ..self.facts }, self.interrupt);
@@ -125,7 +128,12 @@ impl Asked<'_> {
     }
 
     /// What becomes of fragments, there and back.
-    fn set_fragments(&mut self, up: &mut PathWay, down: &mut PathWay, back: Option<&Back>) -> Result<()> {
+    fn set_fragments(
+        &mut self,
+        up: &mut PathDirection,
+        down: &mut PathDirection,
+        back: Option<&Back>,
+    ) -> Result<()> {
         let facts = self.facts;
         let echoed = back.and_then(|back| back.cut.clone());
         let there = match (facts.cut_size(), up.path_mtu) {
@@ -189,7 +197,7 @@ impl Asked<'_> {
     /// reply where it is not the forward path for certain that limits.
     fn explain(
         &mut self,
-        up: &mut PathWay,
+        up: &mut PathDirection,
         back: Option<&Back>,
         echo: Option<&Outcome>,
         port: Option<Reach>,
@@ -243,7 +251,7 @@ impl Asked<'_> {
     }
 
     /// Requests or replies above a size vanish: each direction carries that size, and one of them no more.
-    fn doubt(&self, up: &mut PathWay, mtu: u32, arrived: bool) -> EchoHole {
+    fn doubt(&self, up: &mut PathDirection, mtu: u32, arrived: bool) -> EchoHole {
         let least = if arrived { mtu + 1 } else { mtu };
         (up.path_mtu, up.bound) = (Some(least), Bound::AtLeast);
         up.max_udp_payload = Some(least.saturating_sub(up.headers()));
@@ -251,7 +259,7 @@ impl Asked<'_> {
     }
 
     /// Why packets above the path MTU vanish: with leave to be cut they arrive, or they do not either.
-    fn cause(&mut self, up: &mut PathWay, back: Option<&Back>) -> Result<BlackHoleCause> {
+    fn cause(&mut self, up: &mut PathDirection, back: Option<&Back>) -> Result<BlackHoleCause> {
         if up.ipv6 {
             // Its routers cut nothing.
             return Ok(BlackHoleCause::Unknown);
@@ -279,7 +287,7 @@ impl Asked<'_> {
 }
 
 /// The return path: what replies tell, and what it means that large ones do not come though their requests arrive.
-fn set_down(down: &mut PathWay, back: Option<&Back>, up: &PathWay, echo: Option<&Outcome>) {
+fn set_down(down: &mut PathDirection, back: Option<&Back>, up: &PathDirection, echo: Option<&Outcome>) {
     let Some(back) = back else { return };
     down.path_mtu = back.path_mtu;
     down.bound = back.bound;
@@ -295,7 +303,12 @@ fn set_down(down: &mut PathWay, back: Option<&Back>, up: &PathWay, echo: Option<
 }
 
 /// Datagrams larger than any reply arrive: what is lost are the replies.
-fn unanswered(up: &PathWay, down: &PathWay, echo: Option<&Outcome>, most: u32) -> Option<EchoHole> {
+fn unanswered(
+    up: &PathDirection,
+    down: &PathDirection,
+    echo: Option<&Outcome>,
+    most: u32,
+) -> Option<EchoHole> {
     let echoed = echo.filter(|echo| echo.bound == Bound::Exact)?.path_mtu?;
     let lost = up.path_mtu > Some(echoed) && down.path_mtu == Some(echoed) && echoed < most;
     lost.then_some(EchoHole { first: echoed + 1, last: up.path_mtu.unwrap_or(most), requests_arrive: true })

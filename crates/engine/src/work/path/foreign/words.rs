@@ -5,7 +5,7 @@ use super::{Asked, EchoState, forward::Reach};
 use crate::error::{Failure, Result, fault};
 use crate::work::hops::CLOSED_PORT;
 use insight::fix;
-use model::path::{Bound, Outcome, PathMethod, PathResult, PathWay, Unknown};
+use model::path::{Bound, Outcome, PathDirection, PathMethod, PathResult, Unknown};
 use model::plan::Direction;
 use std::net::Ipv6Addr;
 
@@ -89,7 +89,7 @@ impl Asked<'_> {
                 );
             }
         }
-        let unasked = |way: Option<&PathWay>| way.is_some_and(|way| way.fragments.tests.is_empty());
+        let unasked = |way: Option<&PathDirection>| way.is_some_and(|way| way.fragments.tests.is_empty());
         if unasked(result.up.as_ref()) {
             let why = match self.facts.cut_size() {
                 None => "this host's interface carries every datagram whole".to_owned(),
@@ -119,8 +119,8 @@ impl Asked<'_> {
     pub(super) fn tell_doubts(
         &self,
         result: &mut PathResult,
-        up: &PathWay,
-        down: &PathWay,
+        up: &PathDirection,
+        down: &PathDirection,
         echo: Option<&Outcome>,
         port: Option<Reach>,
     ) {

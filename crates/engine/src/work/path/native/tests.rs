@@ -5,7 +5,7 @@ use super::*;
 use model::event::Event;
 use model::finding::Finding;
 use model::path::advice::Setting;
-use model::path::{PathMethod, PathResult, TcpWay};
+use model::path::{PathMethod, PathResult, TcpDirection};
 use model::run::Run;
 use proptest::prelude::*;
 
@@ -51,11 +51,11 @@ impl Faults {
         self.mss(1 - at).1 + self.headers()
     }
 
-    fn tcp(&self, at: usize) -> TcpWay {
+    fn tcp(&self, at: usize) -> TcpDirection {
         let (sent, received) = self.mss(at);
         let packet = self.full_segment(at);
         let stalled = packet > self.mtu(at) || self.tcp_limit[at].is_some_and(|limit| packet > limit);
-        TcpWay {
+        TcpDirection {
             mss_sent: Some(sent),
             mss_received: Some(received),
             largest_segment: (!stalled).then(|| packet - self.headers() - 12),
@@ -65,7 +65,7 @@ impl Faults {
             timestamps: true,
             stalled,
             mtu_probing: Some(0),
-            ..TcpWay::default()
+            ..TcpDirection::default()
         }
     }
 

@@ -6,10 +6,10 @@ use model::frames::{FrameAsked, FrameRow};
 use model::framing::{Encaps, Network};
 use model::hops::{Counted as HopCounted, Hop, HopFlow, HopProtocol, HopsResult};
 use model::latency::{
-    ClockNote, Counted, HostNoise, LoadPhase, LoadResult, OneWayDelays, WayEnds, WayResult,
+    ClockNote, Counted, EgressEnds, EgressResult, HostNoise, LoadPhase, LoadResult, OneWayDelays,
 };
 use model::pairs::{Pairs, Together, Way};
-use model::path::{BlackHole, BlackHoleCause, Bound, PathResult, PathWay, ServiceLimit, TcpWay};
+use model::path::{BlackHole, BlackHoleCause, Bound, PathDirection, PathResult, ServiceLimit, TcpDirection};
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
 use model::sample::{CpuUse, OneWayDelay};
@@ -46,7 +46,7 @@ pub(super) fn of_different_figures() -> Run {
         note: ClockNote::Trusted,
     });
     summary.noise = Some(HostNoise { steal_share: 0.252, ..HostNoise::default() });
-    summary.ways = vec![way("nat.gateway", GATEWAY), way("other", OTHER)];
+    summary.ways = vec![egress_result("nat.gateway", GATEWAY), egress_result("other", OTHER)];
     let loads = [
         (IDLE, None),
         (LOADED_UP, Some(Directions::Up)),
@@ -109,20 +109,20 @@ fn direction(at: u32) -> DirectionSummary {
 }
 
 fn path() -> PathResult {
-    let way = |at| PathWay {
+    let way = |at| PathDirection {
         path_mtu: Some(at + 34),
         bound: Bound::Exact,
         max_udp_payload: Some(at + 35),
         interface_mtu: Some(at + 36),
         cached_mtu: Some(at + 37),
         black_hole: Some(BlackHole { first: at + 38, last: at + 39, cause: BlackHoleCause::Unknown }),
-        tcp: Some(TcpWay {
+        tcp: Some(TcpDirection {
             mss_sent: Some(at + 40),
             mss_received: Some(at + 41),
             largest_segment: Some(at + 42),
-            ..TcpWay::default()
+            ..TcpDirection::default()
         }),
-        ..PathWay::default()
+        ..PathDirection::default()
     };
     let service = ServiceLimit {
         port: 53,
@@ -142,12 +142,12 @@ fn path() -> PathResult {
     }
 }
 
-fn way(label: &str, at: u32) -> WayResult {
+fn egress_result(label: &str, at: u32) -> EgressResult {
     let address = ([192, 0, 2, 1], 5210).into();
-    WayResult {
+    EgressResult {
         label: label.into(),
         host: "far".into(),
-        ends: WayEnds { local: address, remote: address, seen_as: None, peer: None, far_wait: None },
+        ends: EgressEnds { local: address, remote: address, seen_as: None, peer: None, far_wait: None },
         elapsed: Nanos::from_secs(10),
         counted: Counted {
             sent: count(at + 10),

@@ -3,12 +3,12 @@
 use crate::document::{Block, Chart};
 use crate::format::text::{latency, words};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
-use model::latency::{LoadResult, WayResult};
+use model::latency::{EgressResult, LoadResult};
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
 /// Percentiles of every way, and the distribution of one or the medians of several.
-pub(in crate::format::run) fn round_trips(ways: &[WayResult]) -> Vec<Block> {
+pub(in crate::format::run) fn round_trips(ways: &[EgressResult]) -> Vec<Block> {
     let shape = match ways {
         [] => None,
         [way] => distribution(way),
@@ -18,8 +18,8 @@ pub(in crate::format::run) fn round_trips(ways: &[WayResult]) -> Vec<Block> {
 }
 
 /// The cumulative distribution, read at percentiles that are farther apart the rarer they are, as HdrHistogram draws it.
-fn percentiles(ways: &[WayResult]) -> Option<Block> {
-    let drawn: Vec<(&WayResult, Histogram)> = ways
+fn percentiles(ways: &[EgressResult]) -> Option<Block> {
+    let drawn: Vec<(&EgressResult, Histogram)> = ways
         .iter()
         .filter_map(|way| Some((way, Histogram::from_v2_base64(way.histogram.as_ref()?).ok()?)))
         .filter(|(_, histogram)| histogram.count() > 1)
@@ -31,7 +31,7 @@ fn percentiles(ways: &[WayResult]) -> Option<Block> {
     // A percentile that lies beyond all round trips would be the slowest of them under another name.
     let steps: Vec<f64> =
         PERCENTILES.into_iter().filter(|percent| (1.0 - percent / 100.0) * most as f64 >= 1.0).collect();
-    let line = |(way, histogram): &(&WayResult, Histogram)| {
+    let line = |(way, histogram): &(&EgressResult, Histogram)| {
         let carried = |percent: &f64| (1.0 - percent / 100.0) * histogram.count() as f64 >= 1.0;
         let value = |percent: &f64| {
             let found = histogram.value_at_quantile(percent / 100.0).filter(|_| carried(percent))?;
@@ -61,7 +61,7 @@ fn percentiles(ways: &[WayResult]) -> Option<Block> {
     })))
 }
 
-fn distribution(way: &WayResult) -> Option<Block> {
+fn distribution(way: &EgressResult) -> Option<Block> {
     let rows = latency::histogram_rows(way, 1);
     let row = |(low, high, count, _): &(Nanos, Nanos, u64, String)| BarRow {
         name: format!("{low} to {high}"),
@@ -81,14 +81,14 @@ fn distribution(way: &WayResult) -> Option<Block> {
 }
 
 /// The median of each direction.
-fn medians(ways: &[WayResult]) -> Option<Block> {
+fn medians(ways: &[EgressResult]) -> Option<Block> {
     let unit = latency::compare_unit(ways);
-    let bar = |way: &WayResult| {
+    let bar = |way: &EgressResult| {
         let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
         let whisker = [rtt.min, rtt.p90].map(|time| unit.of_time(time));
         Some(Bar { value: unit.of_time(rtt.p50), whisker: Some(whisker), mark: None })
     };
-    let row = |way: &WayResult| BarRow {
+    let row = |way: &EgressResult| BarRow {
         name: way.label.clone(),
         bars: vec![bar(way)],
         missing: "no reply".into(),

@@ -39,7 +39,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             title: "Goodput".into(),
             subtitle: subtitle(run),
             unit: unit.into(),
-            series: ways.iter().map(|way| words::way(WAYS[*way]).to_owned()).collect(),
+            series: ways.iter().map(|way| words::direction_word(WAYS[*way]).to_owned()).collect(),
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().enumerate().map(row).collect() }],
             ..BarChart::default()
         }))

@@ -2,7 +2,7 @@
 
 use super::{Place, Start, outcome, seconds};
 use crate::document::Csv;
-use model::latency::{LatencySample, LoadPhase, LoadPoint, WayResult};
+use model::latency::{EgressResult, LatencySample, LoadPhase, LoadPoint};
 use model::plan::{Directions, Transport};
 use model::run::Run;
 use model::stats::histogram::Distribution;
@@ -74,7 +74,7 @@ pub(super) fn rows(test: &Run, place: &Place) -> Csv {
 }
 
 fn intervals(sample: &LatencySample, labels: &[&str]) -> Vec<(Trips, Times, More)> {
-    let row = |(index, way): (usize, &model::latency::WaySample)| {
+    let row = |(index, way): (usize, &model::latency::EgressSample)| {
         let trips = Trips {
             way: labels.get(index).copied().unwrap_or_default().to_owned(),
             start_s: Some(seconds(sample.start)),
@@ -89,7 +89,7 @@ fn intervals(sample: &LatencySample, labels: &[&str]) -> Vec<(Trips, Times, More
     sample.ways.iter().enumerate().map(row).collect()
 }
 
-fn total(test: &Run, way: &WayResult) -> (Trips, Times, More) {
+fn total(test: &Run, way: &EgressResult) -> (Trips, Times, More) {
     let counted = &way.counted;
     let trips = Trips {
         way: way.label.clone(),

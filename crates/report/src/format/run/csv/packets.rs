@@ -2,7 +2,7 @@
 
 use super::Place;
 use crate::document::Csv;
-use model::packets::{FlowKey, PacketProtocol, PacketResult, PacketWay, SizeCount};
+use model::packets::{FlowKey, PacketDirection, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
 use model::units::Bytes;
 use serde::Serialize;
@@ -48,7 +48,7 @@ fn size(row: &SizeCount) -> Counts {
     }
 }
 
-fn counts(way: &PacketWay) -> Counts {
+fn counts(way: &PacketDirection) -> Counts {
     Counts {
         packets: way.packets,
         bytes: Some(way.bytes),

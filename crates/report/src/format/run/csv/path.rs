@@ -2,7 +2,9 @@
 
 use super::{Place, Start};
 use crate::document::Csv;
-use model::path::{Bound, Discovery, FragmentTest, PathMethod, PathResult, PathWay, ServiceLimit, SizeProbe};
+use model::path::{
+    Bound, Discovery, FragmentTest, PathDirection, PathMethod, PathResult, ServiceLimit, SizeProbe,
+};
 use model::plan::Direction;
 use serde::Serialize;
 use std::net::IpAddr;
@@ -39,7 +41,7 @@ pub(super) fn rows(path: &PathResult, place: &Place) -> Csv {
     let mut rows = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
         let Some(found) = path.way(direction) else { continue };
-        rows.push(line("path", Some(direction), way(found)));
+        rows.push(line("path", Some(direction), sizes_of(found)));
         rows.extend(found.sizes.iter().map(|probe| line("path_size", Some(direction), size(probe))));
         let tests = found.fragments.tests.iter();
         rows.extend(tests.map(|test| line("path_fragments", Some(direction), fragments(test))));
@@ -51,7 +53,7 @@ pub(super) fn rows(path: &PathResult, place: &Place) -> Csv {
     Csv::of(rows)
 }
 
-fn way(way: &PathWay) -> Sizes {
+fn sizes_of(way: &PathDirection) -> Sizes {
     let (tcp, hop) = (way.tcp.as_ref(), way.limiting_hop.as_ref());
     Sizes {
         bound: Some(way.bound),

@@ -10,7 +10,7 @@ use super::times::Unit;
 use super::title;
 use super::way::this_host;
 use crate::document::Column;
-use model::latency::{WayResult, WireTimes};
+use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
 use model::stats::percentile::{carries, samples_needed};
 use model::units::Nanos;
@@ -22,7 +22,7 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
     let unit = unit(ways);
     let mut text = title(&format!("Round trips in {}", unit.name), style);
     let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width.max(80));
-    let table = |ways: &[WayResult], more| whole(&columns(ways, more), &rows(ways, unit, more));
+    let table = |ways: &[EgressResult], more| whole(&columns(ways, more), &rows(ways, unit, more));
     let widths = [More::ALL, More { seen: false, host: true }, More { seen: true, host: false }, More::NONE];
     let widest = widths.into_iter().map(|more| table(ways, more)).find(|table| fits(table));
     text.push_str(&widest.unwrap_or_else(|| table(&shortened(ways), More::NONE)));
@@ -49,7 +49,7 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
 }
 
 /// Labels of a width that leaves room for the figures.
-fn shortened(ways: &[WayResult]) -> Vec<WayResult> {
+fn shortened(ways: &[EgressResult]) -> Vec<EgressResult> {
     let mut ways = ways.to_vec();
     for way in ways.iter_mut().filter(|way| way.label.chars().count() > LABEL) {
         way.label = way.label.chars().take(LABEL - 1).chain(['…']).collect();
@@ -58,7 +58,7 @@ fn shortened(ways: &[WayResult]) -> Vec<WayResult> {
 }
 
 /// The unit that suits the medians.
-pub(in crate::format) fn unit(ways: &[WayResult]) -> Unit {
+pub(in crate::format) fn unit(ways: &[EgressResult]) -> Unit {
     Unit::of(ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50).min().unwrap_or_default())
 }
 
@@ -77,7 +77,7 @@ impl More {
     const NONE: More = More { seen: false, host: false };
 
     /// As far as there is something to tell.
-    fn of(self, ways: &[WayResult]) -> More {
+    fn of(self, ways: &[EgressResult]) -> More {
         More {
             seen: self.seen && ways.iter().any(|way| translated(way).is_some()),
             host: self.host && ways.iter().any(|way| way.wire.is_some()),
@@ -86,7 +86,7 @@ impl More {
 }
 
 /// The columns.
-pub(in crate::format) fn columns(ways: &[WayResult], more: More) -> Vec<Column> {
+pub(in crate::format) fn columns(ways: &[EgressResult], more: More) -> Vec<Column> {
     let more = more.of(ways);
     let mut columns = vec![Column::left("Way")];
     columns.extend(["Mean", "Max", "Min", "p50", "p99", "Std dev"].map(Column::right));
@@ -103,10 +103,10 @@ pub(in crate::format) fn columns(ways: &[WayResult], more: More) -> Vec<Column> 
 }
 
 /// A row for each path.
-pub(in crate::format) fn rows(ways: &[WayResult], unit: Unit, more: More) -> Vec<Vec<String>> {
+pub(in crate::format) fn rows(ways: &[EgressResult], unit: Unit, more: More) -> Vec<Vec<String>> {
     let more = more.of(ways);
     let lost = ways.iter().any(|way| way.counted.lost > 0);
-    let row = |way: &WayResult| {
+    let row = |way: &EgressResult| {
         let mut row = vec![way.label.clone()];
         match way.rtt.filter(|rtt| rtt.count > 0) {
             None => row.extend(["-"; 6].map(String::from)),
@@ -137,7 +137,7 @@ fn p99(count: u64, value: &str) -> String {
 }
 
 /// Why a p99 is missing.
-pub(in crate::format) fn note(ways: &[WayResult]) -> Option<String> {
+pub(in crate::format) fn note(ways: &[EgressResult]) -> Option<String> {
     let needed = samples_needed(99.0)?;
     let least = ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.count).min()?;
     (least < needed).then(|| format!("p99 takes {needed} round trips, {} more", needed - least))
@@ -150,7 +150,7 @@ pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
     ways.iter().map(|way| sentence(run, way, best)).collect()
 }
 
-fn sentence(run: &Run, way: &WayResult, best: Option<&WayResult>) -> String {
+fn sentence(run: &Run, way: &EgressResult, best: Option<&EgressResult>) -> String {
     let (Some(rtt), Some(best)) = (way.rtt.filter(|rtt| rtt.count > 0), best) else {
         return silent(way);
     };
@@ -175,7 +175,7 @@ fn sentence(run: &Run, way: &WayResult, best: Option<&WayResult>) -> String {
     format!("{}: {}.", way.label, parts.join("; "))
 }
 
-fn silent(way: &WayResult) -> String {
+fn silent(way: &EgressResult) -> String {
     match (way.received_rate, way.counted.far_received) {
         (Some(rate), Some(arrived)) => {
             format!("{}: {rate}, {arrived} of {} messages arrived.", way.label, way.counted.sent)
@@ -185,7 +185,7 @@ fn silent(way: &WayResult) -> String {
 }
 
 /// The median against the shortest one, and whether they differ beyond what chance makes.
-fn against(way: &WayResult, median: Nanos, best: &WayResult) -> String {
+fn against(way: &EgressResult, median: Nanos, best: &EgressResult) -> String {
     let shortest = best.rtt.map(|rtt| rtt.p50).unwrap_or_default();
     if way.label == best.label {
         return format!("shortest median, {median}");
@@ -200,7 +200,7 @@ fn against(way: &WayResult, median: Nanos, best: &WayResult) -> String {
 }
 
 /// The address that the far end sees, where it is not this end's own.
-fn translated(way: &WayResult) -> Option<SocketAddr> {
+fn translated(way: &EgressResult) -> Option<SocketAddr> {
     let seen = way.ends.seen_as?;
     (seen.ip().to_canonical() != way.ends.local.ip().to_canonical()).then_some(seen)
 }

@@ -3,7 +3,7 @@
 use super::super::super::Style;
 use super::super::heading::{host_line, join};
 use super::super::words;
-use model::latency::{LatencyMode, LatencyPlan, LatencyStarted, WaitMode, WayEnds};
+use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitMode};
 use model::plan::End;
 use model::run::Run;
 
@@ -79,7 +79,7 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
 }
 
 /// `10.0.0.4:40000 (seen as 203.0.113.7:40000) to 192.0.2.7:5210`.
-fn ends_line(ends: &WayEnds) -> String {
+fn ends_line(ends: &EgressEnds) -> String {
     let seen = ends.seen_as.filter(|seen| seen.ip().to_canonical() != ends.local.ip().to_canonical());
     let seen = seen.map(|seen| format!(" (seen as {seen})")).unwrap_or_default();
     format!("{}{seen} to {}", ends.local, ends.remote)

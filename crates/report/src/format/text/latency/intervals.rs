@@ -1,7 +1,7 @@
 //! The interval table of a latency run: the same rows live and from a stored run.
 
 use super::super::super::{Paint, Style};
-use model::latency::{LatencyPlan, LatencySample, WaySample};
+use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::Directions;
 use model::stats::histogram::Distribution;
 use model::stats::percentile::carries;
@@ -32,7 +32,7 @@ pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> Strin
     rows.collect()
 }
 
-fn cells(way: &WaySample) -> [String; 6] {
+fn cells(way: &EgressSample) -> [String; 6] {
     let rtt = way.rtt.filter(|rtt| rtt.count > 0);
     let of = |percent: f64, time: fn(&Distribution) -> Nanos| {
         let carried = rtt.filter(|rtt| percent < 99.0 || carries(rtt.count, percent));

@@ -1,6 +1,6 @@
 //! Percentiles that the count carries, their bounds, and how many more round trips the others take.
 
-use model::latency::WayResult;
+use model::latency::EgressResult;
 use model::stats::histogram::{Distribution, Histogram};
 use model::stats::percentile::{Percentile, percentiles, samples_needed};
 use model::units::Nanos;
@@ -9,7 +9,7 @@ use model::units::Nanos;
 pub(in crate::format) type Given = (f64, Nanos, Option<(Nanos, Nanos)>);
 
 /// The percentiles that can be given, with the bounds where they are known.
-pub(in crate::format) fn given(way: &WayResult) -> Vec<Given> {
+pub(in crate::format) fn given(way: &EgressResult) -> Vec<Given> {
     let Some(rtt) = &way.rtt else { return Vec::new() };
     let known = bounded(way);
     let value = |(percent, of): &(f64, fn(&Distribution) -> Nanos)| {
@@ -24,14 +24,14 @@ pub(in crate::format) fn given(way: &WayResult) -> Vec<Given> {
 }
 
 /// The percentiles that so few round trips cannot carry, and how many more they take.
-pub(in crate::format) fn missing(way: &WayResult) -> Vec<(f64, u64)> {
+pub(in crate::format) fn missing(way: &EgressResult) -> Vec<(f64, u64)> {
     let count = way.rtt.map_or(0, |rtt| rtt.count);
     let more = |percent: f64| samples_needed(percent).map(|needed| (percent, needed.saturating_sub(count)));
     PERCENTILES.iter().filter_map(|(percent, _)| more(*percent)).filter(|(_, more)| *more > 0).collect()
 }
 
 /// The bounds of the median, measured, or McGill's notches (1.57 quartile distances over √n) where only these are known.
-pub(super) fn median_bounds(way: &WayResult) -> Option<(Nanos, Nanos)> {
+pub(super) fn median_bounds(way: &EgressResult) -> Option<(Nanos, Nanos)> {
     let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
     if let Some(median) = bounded(way).iter().find(|one| (one.percent - 50.0).abs() < 1e-9) {
         return Some((median.low, median.high));
@@ -41,7 +41,7 @@ pub(super) fn median_bounds(way: &WayResult) -> Option<(Nanos, Nanos)> {
 }
 
 /// As the run carries them, or from its histogram.
-fn bounded(way: &WayResult) -> Vec<Percentile> {
+fn bounded(way: &EgressResult) -> Vec<Percentile> {
     if !way.percentiles.is_empty() {
         return way.percentiles.clone();
     }

@@ -6,12 +6,12 @@ use super::super::result::fact;
 use super::percentiles::{given, missing};
 use super::{chart, title};
 use crate::document::Column;
-use model::latency::{Cause, Outlier, WayResult};
+use model::latency::{Cause, EgressResult, Outlier};
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
 /// The percentiles and their bounds.
-pub(super) fn percentiles(way: &WayResult) -> String {
+pub(super) fn percentiles(way: &EgressResult) -> String {
     let given = given(way);
     if given.is_empty() {
         return String::new();
@@ -35,7 +35,7 @@ pub(super) fn percentiles(way: &WayResult) -> String {
 }
 
 /// Which percentiles are missing and what they take.
-pub(super) fn not_given(way: &WayResult, style: &Style) -> String {
+pub(super) fn not_given(way: &EgressResult, style: &Style) -> String {
     let missing = missing(way);
     if missing.is_empty() || way.rtt.is_none() {
         return String::new();
@@ -46,7 +46,7 @@ pub(super) fn not_given(way: &WayResult, style: &Style) -> String {
 }
 
 /// How long they took, as bars.
-pub(super) fn histogram(way: &WayResult, style: &Style) -> String {
+pub(super) fn histogram(way: &EgressResult, style: &Style) -> String {
     let rows = histogram_rows(way, style.width.clamp(60, 120) - BESIDE);
     if rows.is_empty() {
         return String::new();
@@ -60,19 +60,25 @@ pub(super) fn histogram(way: &WayResult, style: &Style) -> String {
 }
 
 /// From and to, the count and a bar of so many columns, for each row of the histogram.
-pub(in crate::format) fn histogram_rows(way: &WayResult, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+pub(in crate::format) fn histogram_rows(
+    way: &EgressResult,
+    width: usize,
+) -> Vec<(Nanos, Nanos, u64, String)> {
     let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
     decoded.map(|decoded| chart::histogram(&decoded, width)).unwrap_or_default()
 }
 
 /// The same in seven rows, the last of which is the tail beyond p99.
-pub(in crate::format) fn brief_histogram(way: &WayResult, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
+pub(in crate::format) fn brief_histogram(
+    way: &EgressResult,
+    width: usize,
+) -> Vec<(Nanos, Nanos, u64, String)> {
     let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
     decoded.map(|decoded| chart::brief(&decoded, width)).unwrap_or_default()
 }
 
 /// The slowest round trips and whose fault they are.
-pub(super) fn outliers(way: &WayResult, style: &Style) -> String {
+pub(super) fn outliers(way: &EgressResult, style: &Style) -> String {
     let Some(rtt) = way.rtt else { return String::new() };
     let far: Vec<&Outlier> = way.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
     if far.is_empty() {

@@ -4,7 +4,7 @@ use super::super::super::Style;
 use super::super::result::fact;
 use super::super::words;
 use super::{counted, percentiles, tables, title};
-use model::latency::{ClockNote, HostNoise, OneWayDelays, WaitMode, WayResult, WireTimes};
+use model::latency::{ClockNote, EgressResult, HostNoise, OneWayDelays, WaitMode, WireTimes};
 use model::run::Run;
 use model::stats::histogram::Distribution;
 use model::stats::steady::Level;
@@ -12,7 +12,7 @@ use model::summary::Summary;
 use model::units::Nanos;
 
 /// Everything about one way.
-pub(super) fn block(run: &Run, way: &WayResult, style: &Style) -> String {
+pub(super) fn block(run: &Run, way: &EgressResult, style: &Style) -> String {
     let mut text = title(&headline(way), style);
     for (name, value) in facts(&run.summary, way) {
         text.push_str(&fact(name, &value, style));
@@ -28,7 +28,7 @@ pub(super) fn block(run: &Run, way: &WayResult, style: &Style) -> String {
     text
 }
 
-fn headline(way: &WayResult) -> String {
+fn headline(way: &EgressResult) -> String {
     match (way.rtt.filter(|rtt| rtt.count > 0), way.received_rate) {
         (Some(rtt), _) => format!("Round trip to {}: {} (median)", way.label, rtt.p50),
         (None, Some(rate)) => format!("One way to {}: {rate} arrived", way.label),
@@ -37,7 +37,7 @@ fn headline(way: &WayResult) -> String {
 }
 
 /// The figures beside the percentiles, by name.
-pub(in crate::format) fn facts(summary: &Summary, way: &WayResult) -> Vec<(&'static str, String)> {
+pub(in crate::format) fn facts(summary: &Summary, way: &EgressResult) -> Vec<(&'static str, String)> {
     let mut facts =
         vec![("messages", format!("{}; in {}, {}", counted(&way.counted), way.elapsed, way.sent_rate))];
     if way.warm_up_count > 0 {
@@ -74,7 +74,7 @@ pub(in crate::format) fn facts(summary: &Summary, way: &WayResult) -> Vec<(&'sta
     facts
 }
 
-fn mean(way: &WayResult, rtt: &Distribution) -> String {
+fn mean(way: &EgressResult, rtt: &Distribution) -> String {
     let sure = way.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
         let width = Nanos(mean.half_width.max(0.0).round() as u64);
         let level = words::percent(mean.level);
@@ -86,7 +86,7 @@ fn mean(way: &WayResult, rtt: &Distribution) -> String {
     format!("{}{}, standard deviation {}", rtt.mean, sure.unwrap_or_default(), rtt.stddev)
 }
 
-fn spread(way: &WayResult) -> Option<String> {
+fn spread(way: &EgressResult) -> Option<String> {
     let parts = [
         way.mad.map(|mad| format!("median deviation from the median {mad}")),
         way.iqr.map(|iqr| format!("quartiles {iqr} apart")),
@@ -96,7 +96,7 @@ fn spread(way: &WayResult) -> Option<String> {
 }
 
 /// What of the result is the tool's own.
-fn floor(summary: &Summary, way: &WayResult) -> Option<String> {
+fn floor(summary: &Summary, way: &EgressResult) -> Option<String> {
     let (floor, rtt) = (summary.tool_floor?, way.rtt?);
     let above = match rtt.p50.0.checked_sub(floor.p50.0) {
         Some(above) => format!("{} of the median are above it", Nanos(above)),
@@ -163,7 +163,7 @@ fn far_end(wait: WaitMode) -> &'static str {
     }
 }
 
-fn seen_as(way: &WayResult) -> Option<String> {
+fn seen_as(way: &EgressResult) -> Option<String> {
     let seen = way.ends.seen_as?;
     let (there, here) = (seen.ip().to_canonical(), way.ends.local.ip().to_canonical());
     (there != here || seen.port() != way.ends.local.port()).then(|| {
@@ -175,7 +175,7 @@ fn seen_as(way: &WayResult) -> Option<String> {
 }
 
 /// One sentence that needs no statistics.
-fn meaning(way: &WayResult) -> Option<String> {
+fn meaning(way: &EgressResult) -> Option<String> {
     let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
     let given = percentiles::given(way);
     let mut far: Vec<_> = given.iter().filter(|(percent, ..)| *percent > 95.0).collect();

@@ -4,7 +4,7 @@ use super::super::super::{Paint, Style};
 use model::path::advice::{Advice, Setting};
 
 /// The list; a reason under each, but of several tunnels, whose reason is their name, and of a second clamp.
-pub(super) fn of(advice: &[Advice], style: &Style) -> String {
+pub(super) fn advice_text(advice: &[Advice], style: &Style) -> String {
     if advice.is_empty() {
         return String::new();
     }

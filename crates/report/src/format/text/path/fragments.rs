@@ -13,7 +13,7 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
         return String::new();
     }
     let directions = known_ways(path);
-    let headings: Vec<&str> = directions.iter().map(|direction| words::way(*direction)).collect();
+    let headings: Vec<&str> = directions.iter().map(|direction| words::direction_word(*direction)).collect();
     let rows: Vec<wide::Row> = rows.into_iter().map(|(name, cells)| wide::Row { name, cells }).collect();
     super::title("Fragments: datagrams that arrived", style) + &wide::table(&headings, &rows, style)
 }

@@ -5,7 +5,8 @@ use super::super::words;
 use super::heading::known_ways;
 use super::wide;
 use model::path::{
-    Bound, Discovery, FragmentFate, HopSource, LimitingHop, PathResult, PathWay, ServiceLimit, TcpWay,
+    Bound, Discovery, FragmentFate, HopSource, LimitingHop, PathDirection, PathResult, ServiceLimit,
+    TcpDirection,
 };
 use model::plan::Direction;
 
@@ -21,7 +22,7 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
     if directions.is_empty() {
         return String::new();
     }
-    let headings: Vec<&str> = directions.iter().map(|direction| words::way(*direction)).collect();
+    let headings: Vec<&str> = directions.iter().map(|direction| words::direction_word(*direction)).collect();
     let rows: Vec<wide::Row> =
         rows(path).into_iter().map(|row| wide::Row { name: row.name.into(), cells: row.cells }).collect();
     format!("\n{}", wide::table(&headings, &rows, style))
@@ -29,7 +30,7 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
 
 /// Every figure that one direction has at least.
 pub(in crate::format) fn rows(path: &PathResult) -> Vec<Row> {
-    let ways: Vec<&PathWay> =
+    let ways: Vec<&PathDirection> =
         known_ways(path).into_iter().filter_map(|direction| path.way(direction)).collect();
     let rows =
         FIGURES.iter().map(|(name, cell)| (*name, ways.iter().map(|way| cell(way)).collect::<Vec<_>>()));
@@ -38,7 +39,7 @@ pub(in crate::format) fn rows(path: &PathResult) -> Vec<Row> {
     known.map(|(name, cells)| Row { name, cells: cells.into_iter().map(dash).collect() }).collect()
 }
 
-type Cell = fn(&PathWay) -> Option<String>;
+type Cell = fn(&PathDirection) -> Option<String>;
 
 const FIGURES: &[(&str, Cell)] = &[
     ("path MTU", |way| Some(path_mtu(way))),
@@ -65,7 +66,7 @@ const FIGURES: &[(&str, Cell)] = &[
     }),
 ];
 
-fn path_mtu(way: &PathWay) -> String {
+fn path_mtu(way: &PathDirection) -> String {
     match (way.path_mtu, way.bound) {
         (None, _) | (_, Bound::Unknown) => "not known".into(),
         (Some(mtu), Bound::Exact) => format!("{mtu} bytes"),
@@ -75,7 +76,7 @@ fn path_mtu(way: &PathWay) -> String {
 }
 
 /// The path MTU as far as it is known: `1400`, `1400 or more`.
-pub(in crate::format) fn bound(way: &PathWay) -> String {
+pub(in crate::format) fn bound(way: &PathDirection) -> String {
     match (way.path_mtu, way.bound) {
         (None, _) | (_, Bound::Unknown) => "unknown".into(),
         (Some(mtu), Bound::Exact) => mtu.to_string(),
@@ -111,7 +112,7 @@ fn hop(hop: &LimitingHop) -> String {
     }
 }
 
-fn discovery(way: &PathWay) -> String {
+fn discovery(way: &PathDirection) -> String {
     match way.discovery {
         Discovery::Unknown => "not known".into(),
         Discovery::NotNeeded => "not needed".into(),
@@ -130,7 +131,7 @@ fn discovery(way: &PathWay) -> String {
 }
 
 /// Path MTUs of the flows beside the first, where they were looked at.
-fn other_flows(way: &PathWay) -> Option<String> {
+fn other_flows(way: &PathDirection) -> Option<String> {
     let all = way.other_flows.len();
     let same = way.other_flows.iter().filter(|flow| Some(flow.path_mtu) == way.path_mtu).count();
     match all {
@@ -144,7 +145,7 @@ fn other_flows(way: &PathWay) -> Option<String> {
 }
 
 /// The routers that answered a trace, those that large packets reach before those that they do not.
-fn hops(way: &PathWay) -> Option<String> {
+fn hops(way: &PathDirection) -> Option<String> {
     let each: Vec<String> = way
         .hops
         .iter()
@@ -157,7 +158,7 @@ fn hops(way: &PathWay) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-fn fate_known(way: &PathWay) -> bool {
+fn fate_known(way: &PathDirection) -> bool {
     way.fragments.fate != FragmentFate::Unknown
 }
 
@@ -175,7 +176,7 @@ pub(super) fn fate(fate: FragmentFate) -> &'static str {
     }
 }
 
-fn mss(tcp: &TcpWay) -> Option<String> {
+fn mss(tcp: &TcpDirection) -> Option<String> {
     Some(match (tcp.mss_sent, tcp.mss_received) {
         (Some(sent), Some(received)) if sent == received => format!("{sent} as sent"),
         (Some(sent), Some(received)) => format!("{received}, sent as {sent}"),
@@ -185,7 +186,7 @@ fn mss(tcp: &TcpWay) -> Option<String> {
     })
 }
 
-fn segments(tcp: &TcpWay) -> Option<String> {
+fn segments(tcp: &TcpDirection) -> Option<String> {
     let largest = tcp.largest_segment.map(|largest| format!("up to {largest} bytes"));
     let stalled = tcp.stalled.then(|| "stalled".to_owned());
     let again = tcp.retransmits.filter(|count| *count > 0).map(|count| format!("{count} retransmits"));
@@ -194,7 +195,7 @@ fn segments(tcp: &TcpWay) -> Option<String> {
 }
 
 /// Where it matters: TCP has to find the size by itself, or would.
-fn probing(way: &PathWay) -> Option<String> {
+fn probing(way: &PathDirection) -> Option<String> {
     let mode = way.tcp.as_ref()?.mtu_probing?;
     (mode > 0 || way.untold()).then(|| match mode {
         0 => "0: never".to_owned(),
@@ -243,7 +244,7 @@ pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)>
 }
 
 /// What becomes of fragments, and how many datagrams say so.
-fn fragments(way: &PathWay) -> String {
+fn fragments(way: &PathDirection) -> String {
     let tests = way.fragments.tests.iter().filter(|test| super::fragments::is_whole(test.shape));
     let (sent, received) = tests
         .fold((0_u64, 0_u64), |sum, test| (sum.0 + u64::from(test.sent), sum.1 + u64::from(test.received)));

@@ -6,7 +6,7 @@ use model::transfer::TransferRow;
 use model::units::BitRate;
 
 /// The chart; none of a single row.
-pub(super) fn of(rows: &[TransferRow], style: &Style) -> String {
+pub(super) fn draw_chart(rows: &[TransferRow], style: &Style) -> String {
     let medians: Vec<(&TransferRow, f64)> =
         rows.iter().filter_map(|row| Some((row, row.rate?.median))).collect();
     let most = medians.iter().map(|(_, median)| *median).fold(0.0, f64::max);

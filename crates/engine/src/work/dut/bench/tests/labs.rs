@@ -4,7 +4,7 @@ use super::super::super::site;
 use super::{options, report};
 use crate::work::dut::bench::{Bench, BenchOptions, Device, SideOptions};
 use crate::work::dut::cpu::Cpus;
-use crate::work::dut::reset::ResetWay;
+use crate::work::dut::reset::ResetMethod;
 use frames::Stop;
 use lab::privilege::Unprivileged;
 use lab::shipped;
@@ -23,7 +23,7 @@ fn a_router_has_a_cpu_of_its_own_where_there_is_one() {
     if !may() {
         return;
     }
-    let mut bench = opened("forward", Cpus::default(), ResetWay::Link);
+    let mut bench = opened("forward", Cpus::default(), ResetMethod::Link);
     for _ in 0..2 {
         let few = Trial::new(Load(1000.0), Nanos::from_millis(200));
         let came = bench.execute(&order(Network::V4, 64, Directions::Down, Action::Trial(few))).unwrap();
@@ -41,7 +41,7 @@ fn a_tunnel_lets_through_what_fits_it() {
     if !may() {
         return;
     }
-    let mut bench = opened("ipip6", sharing(), ResetWay::None);
+    let mut bench = opened("ipip6", sharing(), ResetMethod::None);
     for (network, size) in [(Network::V4, 84), (Network::V4, 1478), (Network::V6, 1518)] {
         let came = bench.execute(&order(network, size, Directions::Both, Action::Trial(little()))).unwrap();
         whole(&came, &format!("{network} {size}"));
@@ -64,7 +64,7 @@ fn a_router_whose_interface_goes_down_forwards_again() {
     if !may() {
         return;
     }
-    let mut bench = opened("forward", sharing(), ResetWay::Link);
+    let mut bench = opened("forward", sharing(), ResetMethod::Link);
     assert_eq!(bench.no_reset(), None);
     // A busy host takes its time to take the link down and up.
     let trial = Trial::new(Load(2000.0), Nanos::from_secs(3));
@@ -83,7 +83,7 @@ fn a_flood_shows_what_comes_through() {
     if !may() {
         return;
     }
-    let mut bench = opened("bridge", sharing(), ResetWay::None);
+    let mut bench = opened("bridge", sharing(), ResetMethod::None);
     let flood = Action::Flood(Nanos::from_millis(100));
     let came = bench.execute(&order(Network::V4, 64, Directions::Both, flood)).unwrap();
     assert!(came.result.received > 0 && came.result.sent >= came.result.received, "{came:?}");
@@ -101,7 +101,7 @@ fn what_cannot_be_tested_says_why() {
     assert_eq!(error.kind(), crate::error::Kind::Void);
 }
 
-fn opened(name: &str, cpus: Cpus, reset: ResetWay) -> Bench {
+fn opened(name: &str, cpus: Cpus, reset: ResetMethod) -> Bench {
     let topology = shipped::find(name).unwrap();
     let sides = [&topology.from, &topology.to]
         .map(|end| SideOptions { tunnel: site::tunnel(&topology, end), ..SideOptions::default() });
