@@ -299,6 +299,8 @@ fn requests_are_answered_or_nobody_is_there(world: &dyn World) {
 fn a_broadcast_reaches_all_who_listen(world: &dyn World) {
     let (coordinator, agent) = (world.coordinator(), world.ams());
     let mut mailboxes: Vec<_> = (0..20).map(|_| agent.subscribe("pm.go.*").expect("to listen")).collect();
+    // Answered behind what the agent asked before, so that the server knows its subscriptions.
+    agent.put(Bucket::Agents, "ams", b"listening", Expected::Anything, None).expect("its own key");
     coordinator.publish("pm.go.group1", b"T0").expect("sent");
     for mailbox in &mut mailboxes {
         let message = mailbox.next(LONG).expect("asked").expect("the message");

@@ -149,6 +149,7 @@ pub enum Message {
         ask: FramesAsk,
     },
     /// S: done, or why not.
+    #[serde(rename = "frames_told")]
     FramesReply {
         /// Of the question.
         id: u32,
