@@ -16,6 +16,7 @@ pub struct Client {
     deadline: Option<MonoTime>,
     /// Where the server answers packets.
     port: u16,
+    closed: bool,
 }
 
 /// What is waited for.
@@ -44,6 +45,7 @@ impl Client {
             out: None,
             deadline: Some(now + ANSWER_LIMIT),
             port: 0,
+            closed: false,
         }
     }
 
@@ -71,9 +73,6 @@ impl Client {
     }
 
     fn received(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
-        if self.state == State::Over {
-            return Ok(());
-        }
         self.heard.extend_from_slice(bytes);
         while let Some(length) = self.due()
             && self.heard.len() >= length
@@ -135,10 +134,11 @@ impl Client {
 }
 
 impl Session for Client {
+    /// An error ends the dialogue.
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
+        let outcome = match input {
+            _ if self.state == State::Over => Ok(()),
             Input::Received(bytes) => self.received(now, bytes),
-            Input::Closed if self.state == State::Over => Ok(()),
             Input::Closed => Err(ProtocolError::Closed(self.doing().into())),
             Input::Timer if self.deadline.is_some_and(|deadline| now >= deadline) => {
                 let partly =
@@ -147,13 +147,17 @@ impl Session for Client {
             }
             Input::Timer | Input::Work(_) => Ok(()),
             Input::Interrupt(why) => Err(ProtocolError::Stopped(why.into())),
+        };
+        if outcome.is_err() {
+            (self.state, self.deadline) = (State::Over, None);
         }
+        outcome
     }
 
     fn output(&mut self, _: MonoTime) -> Output {
         match self.out.take() {
             Some(message) => Output::Send(message),
-            None if self.state == State::Over => Output::Close,
+            None if self.state == State::Over && !std::mem::replace(&mut self.closed, true) => Output::Close,
             None => Output::WaitUntil(self.deadline),
         }
     }

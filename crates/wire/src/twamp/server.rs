@@ -27,6 +27,7 @@ pub struct Server {
     number: u32,
     /// The longest time that one of them wants packets answered after its end.
     timeout: Nanos,
+    closed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,7 @@ impl Server {
             sessions: 0,
             number: 0,
             timeout: Nanos::ZERO,
+            closed: false,
         }
     }
 
@@ -201,15 +203,17 @@ impl Server {
 }
 
 impl Session for Server {
+    /// An error ends the dialogue.
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        match input {
+        let outcome = match input {
+            _ if self.state == State::Over => Ok(()),
             Input::Received(bytes) => {
                 self.heard.extend_from_slice(bytes);
                 self.listen(now)
             }
             // As a client may at any time; what runs ends with it.
             Input::Closed => {
-                self.state = State::Over;
+                (self.state, self.deadline) = (State::Over, None);
                 Ok(())
             }
             Input::Timer if self.deadline.is_some_and(|deadline| now >= deadline) => {
@@ -217,14 +221,18 @@ impl Session for Server {
             }
             Input::Timer | Input::Work(_) => Ok(()),
             Input::Interrupt(why) => Err(ProtocolError::Stopped(why.into())),
+        };
+        if outcome.is_err() {
+            (self.state, self.deadline) = (State::Over, None);
         }
+        outcome
     }
 
     fn output(&mut self, _: MonoTime) -> Output {
         match self.out.pop_front() {
             Some(message) => Output::Send(message),
-            None if self.state == State::Over => Output::Close,
-            None => Output::WaitUntil(self.deadline),
+            None if self.state == State::Over && !std::mem::replace(&mut self.closed, true) => Output::Close,
+            None => Output::WaitUntil(self.deadline.filter(|_| self.state != State::Over)),
         }
     }
 }

@@ -45,29 +45,6 @@ fn hear(end: &mut dyn Session, bytes: &[u8]) -> Result<Vec<u8>, ProtocolError> {
     Ok(said(end).0)
 }
 
-/// Carries words between the ends in portions until neither says more; the server's orders are collected, and its
-/// sockets opened on port 7000 and up.
-fn converse(client: &mut Client, server: &mut Server, portion: usize) -> Vec<Order> {
-    let (mut orders, mut port) = (Vec::new(), 7000);
-    loop {
-        let (up, down) = (said(client).0, said(server).0);
-        if up.is_empty() && down.is_empty() {
-            return orders;
-        }
-        down.chunks(portion).for_each(|part| client.input(NOW, Input::Received(part)).unwrap());
-        for part in up.chunks(portion) {
-            server.input(NOW, Input::Received(part)).unwrap();
-            while let Some(order) = server.take_order() {
-                orders.push(order);
-                if let Order::Open(_) = order {
-                    server.opened(NOW, Ok(port)).unwrap();
-                    port += 1;
-                }
-            }
-        }
-    }
-}
-
 /// A client that has come so far as these answers bring it.
 fn client(answers: &[&[u8]]) -> Client {
     let mut client = Client::new(request(), NOW);
@@ -88,19 +65,18 @@ fn accepted(accept: Accept, port: u16) -> Vec<u8> {
 }
 
 #[test]
-fn a_test_is_agreed_on_begun_and_ended() {
-    for portion in [1, 7, 1000] {
-        let (mut client, mut server) = (Client::new(request(), NOW), server());
-        let orders = converse(&mut client, &mut server, portion);
-        assert_eq!(orders, [Order::Open(Asked { port: 0x3344, dscp: 46 }), Order::Begin], "{portion}");
-        assert_eq!(client.port(), Some(7000));
-        client.finish();
-        assert_eq!(client.port(), None);
-        assert_eq!(converse(&mut client, &mut server, portion), [Order::End(Nanos::from_millis(2500))]);
-        assert!(said(&mut client).1);
-        // The server is ready for the next test of this connection.
-        assert_eq!(hear(&mut server, &request().write()), Ok(vec![]));
-        assert!(matches!(server.take_order(), Some(Order::Open(_))));
+fn a_connection_has_one_test_after_the_other() {
+    let mut server = server();
+    let start = [SetUp { mode: 1 }.write().to_vec(), request().write().to_vec()].concat();
+    hear(&mut server, &start).unwrap();
+    for port in [7000, 7001] {
+        assert!(matches!(server.take_order(), Some(Order::Open(_))), "{port}");
+        server.opened(NOW, Ok(port)).unwrap();
+        hear(&mut server, &message::START_SESSIONS).unwrap();
+        assert_eq!(server.take_order(), Some(Order::Begin));
+        let next = [Stop { accept: Accept::OK, sessions: 1 }.write().to_vec(), request().write().to_vec()];
+        hear(&mut server, &next.concat()).unwrap();
+        assert_eq!(server.take_order(), Some(Order::End(Nanos::from_millis(2500))));
     }
 }
 
@@ -240,12 +216,15 @@ fn ask(server: &mut Server, request: [u8; Request::LEN]) -> Accepted {
 #[test]
 fn a_server_refuses_what_it_does_not_speak() {
     let mut authenticated = server();
-    let answer = hear(&mut authenticated, &[&[0, 0, 0, 2], &[1; 160][..]].concat()).unwrap();
+    let choice = [&[0, 0, 0, 2], &[1; 160][..]].concat();
+    authenticated.input(NOW, Input::Received(&choice)).unwrap();
+    let (answer, is_closed) = said(&mut authenticated);
     assert_eq!(Start::read(&answer[Greeting::LEN..]).accept, Accept::UNSUPPORTED);
-    assert!(said(&mut authenticated).1);
+    assert!(is_closed);
     let mut silent = server();
-    assert_eq!(hear(&mut silent, &[0; 164]).unwrap().len(), Greeting::LEN);
-    assert!(said(&mut silent).1);
+    silent.input(NOW, Input::Received(&[0; 164])).unwrap();
+    let (answer, is_closed) = said(&mut silent);
+    assert_eq!((answer.len(), is_closed), (Greeting::LEN, true));
     let mut no_ip = request().write();
     no_ip[1] = 0;
     assert_eq!(ask(&mut ready(), no_ip).accept, Accept::UNSUPPORTED);

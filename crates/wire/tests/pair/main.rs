@@ -9,3 +9,4 @@ mod handshake;
 mod lies;
 mod probes;
 mod trouble;
+mod twamp;
