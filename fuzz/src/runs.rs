@@ -30,7 +30,7 @@ pub fn hold(run: &Run) {
         assert!(text.ends_with('\n'), "{} does not end with a line feed", format.name);
         assert!(named || !is_no_figure(&text), "{} prints a figure that is none:\n{text}", format.name);
     }
-    let findings = insight::finding::all(run);
+    let findings = insight::finding::findings_of_run(run);
     assert!(findings.iter().all(|finding| !finding.title.is_empty()), "a finding without a title");
     assert!(!insight::finding::verdict(run).text.is_empty(), "a verdict without words");
 }
@@ -38,7 +38,7 @@ pub fn hold(run: &Run) {
 /// Holds a run that this program itself has made: what is said of it is of its very figures, and these can be true.
 pub fn hold_own(run: &Run) {
     hold(run);
-    assert_eq!(run.findings, insight::finding::all(run), "findings of other figures");
+    assert_eq!(run.findings, insight::finding::findings_of_run(run), "findings of other figures");
     assert_eq!(run.verdict, insight::finding::verdict(run), "a verdict of other figures");
     let summary = serde_json::to_value(&run.summary).expect("it is JSON");
     possible(&summary, "summary");

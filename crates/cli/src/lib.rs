@@ -13,6 +13,7 @@ pub mod exit;
 pub mod files;
 pub mod man;
 pub mod request;
+pub mod written;
 
 pub use arguments::*;
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`job`] | what an agent is asked to measure |
 //! | [`rounds`] | which runs a mesh has: all pairs in rounds, some, or some at the same time |
+//! | [`expected`] | what is expected of runs, whichever end carries them out |
 //! | [`work`] | a job carried out by the agent that has it |
 //! | [`errand`] | runs of a plan that agents carry out |
 //! | [`together`] | pairs that started at the same time, as one run |
@@ -17,6 +18,7 @@
 #[cfg(feature = "store")]
 pub mod alerts;
 pub mod errand;
+pub mod expected;
 pub mod inventory;
 pub mod job;
 #[cfg(feature = "store")]

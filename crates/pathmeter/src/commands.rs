@@ -14,7 +14,6 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod doctor;
-pub(crate) mod file;
 pub(crate) mod frames;
 pub(crate) mod hops;
 pub(crate) mod import;

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 /// One sub-command, one function.
 fn run(cli: &Cli, config: &Config) -> Result<Exit> {
     let global = &cli.common;
-    global.output.as_deref().map_or(Ok(()), commands::file::check)?;
+    global.output.as_deref().map_or(Ok(()), cli::written::check)?;
     commands::chart::check(&cli.command, global)?;
     match &cli.command {
         Command::Measure(args) => commands::measure::run(args, global),

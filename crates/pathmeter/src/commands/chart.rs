@@ -1,6 +1,6 @@
 //! A chart as a file, for the commands that draw one.
 
-use super::file;
+use cli::written;
 use cli::{Command, Common};
 #[cfg(feature = "png")]
 use engine::error::fault;
@@ -26,7 +26,7 @@ pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
                 if cfg!(feature = "png") { "it is neither an .svg nor a .png" } else { "it is no .svg" };
             return refused(picture, "the ending of the name says which of them it is");
         }
-        file::check(path)?;
+        written::check(path)?;
     }
     Ok(())
 }
@@ -58,9 +58,9 @@ pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<boo
             #[cfg(feature = "png")]
             Some(Kind::Png) => {
                 let png = report::plot::png(&svg, PIXELS);
-                file::write(path, &png.map_err(|error| fault(format!("draw the chart: {error}")))?)
+                written::write(path, &png.map_err(|error| fault(format!("draw the chart: {error}")))?)
             }
-            _ => file::write(path, svg.as_bytes()),
+            _ => written::write(path, svg.as_bytes()),
         };
         written.with_context(|| format!("write {}", path.display()))?;
     }

@@ -1,6 +1,7 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
-use super::{chart, file};
+use super::chart;
+use cli::written;
 use cli::{Colour, Common};
 use engine::error::{Context, Result};
 use report::document::Document;
@@ -29,7 +30,7 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
             written => written.context("write standard output"),
         };
     };
-    let Err(error) = file::write(path, text) else { return Ok(()) };
+    let Err(error) = written::write(path, text) else { return Ok(()) };
     // What was measured must not be lost with the file.
     let mut out = std::io::stdout().lock();
     out.write_all(text).and_then(|()| out.flush()).ok();

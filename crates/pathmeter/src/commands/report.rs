@@ -1,9 +1,10 @@
 //! `pathmeter report`: runs as one page, and as what else is asked for beside it.
 
+use super::chart;
 use super::output::deliver;
 use super::set::find;
-use super::{chart, file};
 use crate::exit::Exit;
+use cli::written;
 use cli::{Common, ReportArgs};
 use engine::error::{Context, Failure, Result, fault};
 use model::history::Kept;
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
         .iter()
         .map(PathBuf::as_path)
         .chain(texts.iter().map(|(_, file)| *file))
-        .try_for_each(file::check)?;
+        .try_for_each(written::check)?;
     let mut found: Vec<Kept> = Vec::new();
     for one in args
         .runs
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &ReportArgs, global: &Common) -> Result<Exit> {
     for (name, path) in texts {
         let documents = if name == "markdown" { &page } else { &each };
         let text = rendered(format_of(name)?, documents);
-        file::write(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+        written::write(path, text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
     }
     // Text is what nothing was asked for; `show` prints it.
     let asked = global.format();

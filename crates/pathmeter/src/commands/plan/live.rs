@@ -1,6 +1,5 @@
 //! A plan while it is carried out: a line for each run, and where its result goes.
 
-use crate::commands::file;
 use crate::commands::keep::Keep;
 use crate::commands::steps::Steps;
 use cli::{Common, KeepArgs, PlanRunArgs};
@@ -42,7 +41,7 @@ impl Live {
             std::fs::create_dir_all(each).map_err(|error| {
                 Failure::usage(format!("--each {}: {error}", each.display()), "nothing was measured")
             })?;
-            file::check(&each.join(name_of_file(1, "run")))?;
+            cli::written::check(&each.join(name_of_file(1, "run")))?;
         }
         let labels = [plan.labels.as_slice(), args.keep.label.as_slice()].concat().join(", ");
         Ok(Live {
@@ -98,7 +97,7 @@ impl Live {
         let written = self.each.as_ref().map_or(Ok(()), |each| {
             let path = each.join(&file);
             let json = RunDocument::of(run).json();
-            file::write(&path, json.as_bytes()).with_context(|| format!("write {}", path.display()))
+            cli::written::write(&path, json.as_bytes()).with_context(|| format!("write {}", path.display()))
         });
         let kept = keep.store(Measured::Run(run)).map(drop);
         for error in [written.err(), kept.err()].into_iter().flatten() {

@@ -11,7 +11,7 @@ use tempfile::{Builder, NamedTempFile};
 ///
 /// # Errors
 /// `Kind::Usage`: there is no such directory, no permission, or no room for a file in it.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+pub fn check(path: &Path) -> Result<(), Failure> {
     let tried = match Place::of(path) {
         Ok(Place::Special) => Ok(()),
         Ok(Place::Regular(file)) => beside(&file).map(drop).or_else(|error| in_place(path, error).map(drop)),
@@ -27,7 +27,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// What the file system gives.
-pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let Place::Regular(file) = Place::of(path)? else { return std::fs::write(path, bytes) };
     match beside(&file) {
         Ok(mut whole) => {
