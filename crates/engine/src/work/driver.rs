@@ -43,7 +43,9 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     ) -> Result<Driver<'a, S>> {
         let waker = Arc::new(Waker::new()?);
         interrupt.watch(&waker);
-        let ends = (link.socket().local_addr()?, link.socket().peer_addr()?);
+        // A peer that is gone already has no address any more; that it is gone is said by what is read.
+        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
+        let ends = (link.socket().local_addr()?, link.socket().peer_addr().unwrap_or(unknown));
         let workers = Workers::new(setting, ends, &waker);
         let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
         Ok(Driver { session, pump, workers, waker, interrupt, leave, interrupted: false, tells_time: false })

@@ -11,7 +11,11 @@ fn the_commands_of_the_readme_work() {
     let servers: Vec<&String> = commands.iter().filter(|command| command.starts_with("serve")).collect();
     let all = "serve --iperf3 --iperf2 --sockperf --stamp --twamp --http";
     let ports = "serve --frames-port eth1";
-    assert_eq!(servers, ["serve", "serve --http", all, ports], "the servers that the README names");
+    assert_eq!(
+        servers,
+        ["serve", "serve --http", all, "serve --max-time 24h", ports],
+        "the servers that the README names"
+    );
     // One does all that those before it do, so it alone is enough; the first is seen to start. Ports have tests of their own.
     let plain = Running::start(pathmeter(Some(&net.server), &["serve"]));
     plain.wait_for("listening on");
