@@ -56,5 +56,5 @@ fn what_was_measured_is_kept_when_it_is_stopped() {
     running.signal("INT");
     let ended = running.end().code(0);
     assert!(ended.stdout.contains("Stopped before all was measured"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("MRR"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("Most received"), "{}", ended.stdout);
 }

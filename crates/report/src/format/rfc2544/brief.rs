@@ -46,9 +46,11 @@ fn device(device: &DeviceReport, report: &DutReport, named: bool, style: &Style)
     ];
     text.extend(tables.into_iter().flatten().map(|table| titled(&table, style)));
     let lines: Vec<String> = [hops::worst(device), left_out(device)].into_iter().flatten().collect();
-    if !lines.is_empty() {
+    if !lines.is_empty() || !device.notes.is_empty() {
         text.push('\n');
         text.push_str(&style.list(&lines, "  "));
+        // That it was stopped, or broke off, is one of them.
+        text.push_str(&style.list(&device.notes, "  - "));
     }
     let found = findings::list(&device.findings, String::new(), style);
     if found.is_empty() { text } else { format!("{text}\n{found}") }
@@ -148,7 +150,6 @@ fn left_out(device: &DeviceReport) -> Option<String> {
     let parts = [
         (left > 0).then(|| format!("{} left out", words::count(left as u64, "test"))),
         (device.voided > 0).then(|| format!("{} repeated", words::count(device.voided, "trial"))),
-        (!device.notes.is_empty()).then(|| words::count(device.notes.len() as u64, "note")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("{} (-v says why).", insight::finding::capital(&parts.join(", "))))
