@@ -1,9 +1,6 @@
 //! The state of every path for Prometheus: a file for node_exporter's textfile collector.
 
 use report::format::prometheus::{Sample, family};
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 
 /// The state of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,16 +33,4 @@ pub fn text(states: &[PathState]) -> String {
     };
     let samples: Vec<Sample> = states.iter().map(sample).collect();
     family("pathmeter_alert_active", "gauge", "1 while this is so of the path, 0 while it is not.", &samples)
-}
-
-/// Writes them into a file, in its place at once: a collector never reads half of it.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write(path: &Path, states: &[PathState]) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    fs::write(&beside, text(states))?;
-    fs::rename(&beside, path)
 }

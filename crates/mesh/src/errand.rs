@@ -11,6 +11,7 @@ use fleet::job::{AgentJob, End, Outcome, run_name};
 use fleet::lease::{Class, Resource};
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::InMemory;
+use insight::finding::capital;
 use model::finding::Status;
 use model::run::Run;
 use model::time::WallTime;
@@ -129,11 +130,6 @@ fn carried(outcome: Outcome) -> Result<Carried, String> {
     }
     let lease = Lease { agent: outcome.agent, token: outcome.token };
     Ok(Carried { run: Box::new(run), lease })
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// How a run gets on with others on the same resources.

@@ -6,6 +6,7 @@ use crate::host::interrupt::Interrupt;
 use crate::session::link::Link;
 use crate::session::listener::LEFT;
 use crate::session::pump::{Pump, Step};
+use crate::work::throughput::flows::UNKNOWN;
 use crate::work::workers::{Setting, Site, Worker, Workers};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
@@ -44,8 +45,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let waker = Arc::new(Waker::new()?);
         interrupt.watch(&waker);
         // A peer that is gone already has no address any more; that it is gone is said by what is read.
-        let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
-        let ends = (link.socket().local_addr()?, link.socket().peer_addr().unwrap_or(unknown));
+        let ends = (link.socket().local_addr()?, link.socket().peer_addr().unwrap_or(UNKNOWN));
         let workers = Workers::new(setting, ends, &waker);
         let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
         Ok(Driver { session, pump, workers, waker, interrupt, leave, interrupted: false, tells_time: false })

@@ -34,11 +34,13 @@ pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOpti
     (0..plan.test.all_streams()).map(open).collect()
 }
 
+/// The address of a socket that has none any more.
+pub(crate) const UNKNOWN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+
 /// Describes an open flow. `sends`: the direction in which this end sends.
 pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: Direction) -> Flow {
     let direction = test.direction_of(stream);
     let role = if direction == sends { Role::Sender } else { Role::Receiver };
-    let unknown = SocketAddr::from(([0, 0, 0, 0], 0));
     let info = match &socket {
         FlowSocket::Tcp(tcp) => {
             let tcp_state = tcp_info(tcp.as_ref()).ok();
@@ -46,8 +48,8 @@ pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: 
                 stream,
                 direction,
                 role,
-                local: tcp.local_addr().unwrap_or(unknown),
-                remote: tcp.peer_addr().unwrap_or(unknown),
+                local: tcp.local_addr().unwrap_or(UNKNOWN),
+                remote: tcp.peer_addr().unwrap_or(UNKNOWN),
                 socket: tcp.as_raw_fd(),
                 mss: options::mss(tcp.as_ref()).ok().and_then(|b| u32::try_from(b.0).ok()),
                 path_mtu: tcp_state.and_then(|i| u32::try_from(i.path_mtu.0).ok()),
@@ -60,8 +62,8 @@ pub(crate) fn describe(test: &TestSpec, stream: u32, socket: FlowSocket, sends: 
             stream,
             direction,
             role,
-            local: udp.local_addr().unwrap_or(unknown),
-            remote: udp.peer_addr().unwrap_or(unknown),
+            local: udp.local_addr().unwrap_or(UNKNOWN),
+            remote: udp.peer_addr().unwrap_or(UNKNOWN),
             socket: udp.as_raw_fd(),
             mss: None,
             path_mtu: options::path_mtu(udp.as_ref()).ok().and_then(|b| u32::try_from(b.0).ok()),
