@@ -98,7 +98,7 @@ pub fn findings_of_run(run: &Run) -> Vec<Finding> {
     let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
     let mut seen = BTreeSet::new();
-    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.direction.clone())));
+    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.egress.clone())));
     found
 }
 
