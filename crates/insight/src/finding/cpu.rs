@@ -1,6 +1,6 @@
 //! A CPU, not the path, set the rate: at the sender or at the receiver.
 
-use super::text::percent;
+use super::text::{count, percent};
 use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, latency};
 use crate::fix;
@@ -80,7 +80,8 @@ fn queue_full(way: &MeasuredDirection<'_>) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "The sender's own kernel had no room for {dropped} datagrams {} ({} of those sent): they never reached the path",
+        "The sender's own kernel had no room for {} {} ({} of those sent): they never reached the path",
+        count(dropped, "datagram"),
         way.direction,
         percent(share)
     );
@@ -152,7 +153,10 @@ fn copy_cost(way: &MeasuredDirection<'_>) -> Option<CopyCost> {
 }
 
 fn backlog_text(drops: u64) -> String {
-    format!("its kernel dropped {drops} packets before any socket because one CPU could not keep up")
+    format!(
+        "its kernel dropped {} before any socket because one CPU could not keep up",
+        count(drops, "packet")
+    )
 }
 
 fn cpu_evidence(finding: Finding, way: &MeasuredDirection<'_>, role: Role) -> Finding {

@@ -2,7 +2,7 @@
 
 mod fate;
 
-use super::text::percent;
+use super::text::{grouped, percent};
 use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::Direction;
@@ -75,8 +75,8 @@ fn by_test(way: &MeasuredDirection<'_>) -> Option<Finding> {
     }
     let payload = way.figures.mss?;
     let arrived = match received {
-        0 => format!("none of {sent}"),
-        some => format!("{some} of {sent} ({})", percent(share)),
+        0 => format!("none of {}", grouped(sent)),
+        some => format!("{} of {} ({})", grouped(some), grouped(sent), percent(share)),
     };
     let title = format!(
         "Fragments most likely do not cross the path {}: {arrived} datagrams of {payload} bytes arrived, each sent as {fragments} fragments, while the small ones that opened the stream did",

@@ -7,12 +7,13 @@ use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
 use crate::format::{frames, hops};
+use insight::finding::grouped;
 use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
 use model::run::Run;
-use model::summary::{DirectionSummary, Summary};
+use model::summary::{DirectionSummary, Loss, Summary};
 use model::units::Nanos;
 
 /// All of it: results, findings, verdict, and what stands behind them.
@@ -192,7 +193,7 @@ fn one_way(run: &Run, way: &EgressResult) -> Block {
         .iter()
         .map(|(percent, value, sure)| vec![format!("p{percent}"), format!("{value}{}", bounds(sure))]);
     let missing = latency::missing(way).into_iter().map(|(percent, more)| {
-        vec![format!("p{percent}"), format!("not given: takes {more} more round trips")]
+        vec![format!("p{percent}"), format!("not given: takes {} more round trips", grouped(more))]
     });
     let facts = latency::facts(&run.summary, way).into_iter().map(|(name, value)| vec![name.into(), value]);
     let missing = missing.filter(|_| way.rtt.is_some());
@@ -249,12 +250,13 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         ("Received", |way| Some(format!("{} in {}", way.received.bytes, way.elapsed))),
         ("Lost", |way| way.loss.map(|loss| words::percent(loss.share))),
         ("Lost on the path, in the receiving socket, at the sender", |way| {
-            way.loss.map(|loss| format!("{}, {}, {}", loss.path, loss.receiver, loss.sender))
+            let lost = |loss: Loss| [loss.path, loss.receiver, loss.sender].map(grouped).join(", ");
+            way.loss.map(lost)
         }),
         ("Jitter (RFC 3550)", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
         ("One-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
         ("Segments", segments),
-        ("Retransmits", |way| way.retransmits.map(|count| count.to_string())),
+        ("Retransmits", |way| way.retransmits.map(grouped)),
         ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
         ("Congestion control", |way| way.congestion.clone()),
     ];
