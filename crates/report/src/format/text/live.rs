@@ -50,3 +50,55 @@ impl LiveRows {
         intervals::rows(&both, plan, style)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::plan::{Direction, LocalOptions, Target, TestSpec, Transport};
+    use model::sample::{Role, StreamSample, UdpCounters};
+    use model::units::{Bytes, Nanos};
+
+    fn plan(protocol: ProtocolName) -> Plan {
+        let target = Target { host: "far".into(), address: ([192, 0, 2, 20], 5210).into() };
+        Plan { target, protocol, test: TestSpec::new(Transport::Udp), local: LocalOptions::default() }
+    }
+
+    /// An interval of a second, a millisecond late at the far end.
+    fn sample(side: Side, second: u64, megabytes: u64) -> IntervalSample {
+        let (role, late) = match side {
+            Side::Local => (Role::Sender, Nanos::ZERO),
+            Side::Peer => (Role::Receiver, Nanos::from_millis(1)),
+        };
+        let udp = Some(UdpCounters { datagrams: 9, lost: 7_748, ..UdpCounters::default() });
+        let bytes = Bytes(megabytes * 1_000_000);
+        let row = StreamSample { stream: 0, direction: Direction::Up, role, bytes, tcp: None, udp };
+        let [start, end] = [second, second + 1].map(|second| Nanos::from_secs(second) + late);
+        IntervalSample { side, start, end, omitted: false, streams: vec![row] }
+    }
+
+    #[test]
+    fn a_row_is_the_receivers_where_it_reports() {
+        let (plan, style) = (plan(ProtocolName::Native), Style::default());
+        let mut live = LiveRows::default();
+        let mut row = |side, second, megabytes| live.rows(&sample(side, second, megabytes), &plan, &style);
+        assert_eq!(row(Side::Local, 0, 4), "", "the receiver has not reported yet");
+        let first = row(Side::Peer, 0, 3);
+        assert!(
+            first.contains("24.0 Mbit/s") && first.contains("7\u{a0}748") && !first.contains("sent"),
+            "{first}"
+        );
+        // The report of the second one is missing.
+        assert_eq!(row(Side::Local, 1, 4), "");
+        let second = row(Side::Local, 2, 5);
+        assert!(second.contains("32.0 Mbit/s") && second.ends_with("sent\n"), "{second}");
+        assert!(live.rest(&plan, &style).contains("40.0 Mbit/s"));
+        assert_eq!(live.rest(&plan, &style), "");
+    }
+
+    #[test]
+    fn other_protocols_wait_for_nobody() {
+        let mut live = LiveRows::default();
+        let row = live.rows(&sample(Side::Local, 0, 4), &plan(ProtocolName::Iperf3), &Style::default());
+        assert!(row.ends_with("sent\n"), "{row}");
+    }
+}
