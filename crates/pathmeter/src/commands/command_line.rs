@@ -42,7 +42,7 @@ impl Ran {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn of(words: &[String]) -> Result<Ran> {
+    pub(super) fn from_args(words: &[String]) -> Result<Ran> {
         let text = words.join(" ");
         let this = std::env::current_exe().context("find this program")?;
         let mut command = Command::new(this);
@@ -124,7 +124,10 @@ mod tests {
             let Err(error) = (Ran { text: "latency far".into(), output }).measured() else {
                 panic!("{said}")
             };
-            assert_eq!((Exit::of(&error), error.to_string()), (expected, format!("`latency far`: {said}")));
+            assert_eq!(
+                (Exit::from_error(&error), error.to_string()),
+                (expected, format!("`latency far`: {said}"))
+            );
         }
     }
 }

@@ -63,24 +63,31 @@ fn figures(variant: &Variant, style: &Style) -> String {
 fn table(variant: &Variant, families: &[Network]) -> Table {
     let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
     let family = |family| {
-        let ways = [Direction::Up, Direction::Down].map(|way| (family, Some(way))).into_iter();
-        let ways: Vec<Place> = ways.filter(has).collect();
-        if ways.is_empty() { Some((family, None)).filter(has).into_iter().collect() } else { ways }
+        let directions = [Direction::Up, Direction::Down].map(|one_way| (family, Some(one_way))).into_iter();
+        let directions: Vec<Place> = directions.filter(has).collect();
+        if directions.is_empty() {
+            Some((family, None)).filter(has).into_iter().collect()
+        } else {
+            directions
+        }
     };
     let places: Vec<Place> = families.iter().copied().flat_map(family).collect();
     let head = |place: &Place| match place.1 {
-        Some(way) => format!("{} {way}", place.0),
+        Some(one_way) => format!("{} {one_way}", place.0),
         None => place.0.to_string(),
     };
     let mut table = Table { heads: places.iter().map(head).collect(), rows: Vec::new() };
     for (tool, test) in tests(variant) {
-        let of = |family, way| {
+        let of = |family, one_way| {
             let same = |one: &&Series| (one.tool.as_str(), one.test) == (tool, test);
-            variant.series.iter().filter(same).find(|one| (one.family, one.direction) == (family, way))
+            variant.series.iter().filter(same).find(|one| (one.family, one.direction) == (family, one_way))
         };
         let name = if tool == OWN { test.to_string() } else { tool.to_owned() };
         let directed = |cell: fn(&Series) -> Option<String>| {
-            places.iter().map(move |(family, way)| of(*family, *way).and_then(cell)).collect::<Vec<_>>()
+            places
+                .iter()
+                .map(move |(family, one_way)| of(*family, *one_way).and_then(cell))
+                .collect::<Vec<_>>()
         };
         // A round trip has no direction: it stands in the first column of its family.
         let trips = |cell: fn(&Series) -> Option<String>| {
@@ -195,10 +202,11 @@ fn places(variant: &Variant, id: &str) -> String {
     let family = |family: Network| {
         let found =
             || variant.findings.iter().filter(move |one| one.family == family && one.finding.id == id);
-        let is_in = |way: &Direction| found().any(|one| one.finding.direction == Some(*way));
-        let ways = [Direction::Up, Direction::Down].into_iter().filter(is_in).map(|way| way.to_string());
-        let ways = ways.collect::<Vec<_>>().join(", ");
-        found().next().map(|_| format!("{family} {ways}").trim_end().to_owned())
+        let is_in = |one_way: &Direction| found().any(|one| one.finding.direction == Some(*one_way));
+        let directions =
+            [Direction::Up, Direction::Down].into_iter().filter(is_in).map(|one_way| one_way.to_string());
+        let directions = directions.collect::<Vec<_>>().join(", ");
+        found().next().map(|_| format!("{family} {directions}").trim_end().to_owned())
     };
     let places: Vec<String> = sections::FAMILIES.into_iter().filter_map(family).collect();
     let what = format!("finding {id}");
