@@ -28,8 +28,8 @@
               --bash <($out/bin/pathmeter completions bash) \
               --zsh <($out/bin/pathmeter completions zsh) \
               --fish <($out/bin/pathmeter completions fish)
-            install -Dm644 packaging/pathmeter.{service,socket} -t $out/lib/systemd/system
-            substituteInPlace $out/lib/systemd/system/pathmeter.service --replace-fail /usr/bin $out/bin
+            install -Dm644 packaging/pathmeter*.{service,socket,timer} -t $out/lib/systemd/system
+            substituteInPlace $out/lib/systemd/system/*.service --replace-fail /usr/bin $out/bin
           '';
           meta = {
             description = "Measures network paths and says what limits them";

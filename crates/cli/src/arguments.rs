@@ -460,17 +460,17 @@ pub struct ManArgs {
 
 const EXAMPLES: &str = "\
 EXAMPLES
-  pathmeter demo                          see it work, on this machine alone
-  pathmeter serve                         on the far host
-  pathmeter measure far.example           on this host: figures and verdict
+  pathmeter demo                           see it work, on this machine alone
+  pathmeter serve                          on the far host
+  pathmeter measure far.example            on this host: figures and verdict
   pathmeter throughput far.example --udp --reverse
   pathmeter latency far.example
-  pathmeter mtu far.example               which packets cross, by direction
-  pathmeter hops far.example              routers on the path, and where loss is
+  pathmeter mtu far.example                which packets cross, by direction
+  pathmeter hops far.example               routers of the path, where loss is
   pathmeter transfer http://far.example:8080/bytes/10MB
-  pathmeter frames far.example --link 25G frame sizes against line rate
-  pathmeter rfc2544 --lab forward --quick a router: rates without loss, latency, bursts
-  pathmeter linerate --link 25G           what a link can carry at all
+  pathmeter frames far.example --link 25G  frame sizes against line rate
+  pathmeter rfc2544 --lab forward --quick  a router: rates without loss, bursts
+  pathmeter linerate --link 25G            what a link can carry at all
 
 EXIT CODES
   0 done and every expectation held    1 an expectation broken    2 usage

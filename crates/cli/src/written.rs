@@ -3,22 +3,34 @@
 use engine::error::Failure;
 use std::fs::{OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile};
 
 /// Refuses a file that cannot be written.
 ///
 /// # Errors
-/// `Kind::Usage`: there is no such directory, no permission, or no room for a file in it.
+/// `Kind::Usage`: there is no such directory, no permission, or no room in it.
 pub fn check(path: &Path) -> Result<(), Failure> {
     let tried = match Place::for_path(path) {
-        Ok(Place::Special) => Ok(()),
-        Ok(Place::Regular(file)) => beside(&file).map(drop).or_else(|error| in_place(path, error).map(drop)),
+        Ok(Place::Device) => OpenOptions::new().write(true).open(path).and_then(|mut device| {
+            // Nothing, which only a device that takes nothing refuses.
+            device.write(&[]).map(drop)
+        }),
+        Ok(Place::Stream) => Ok(()),
+        Ok(Place::Regular(file)) => match beside(&file) {
+            Ok(mut tried) => tried.write_all(&ROOM),
+            Err(error) => in_place(path, error).map(drop),
+        },
         Err(error) => Err(error),
     };
     tried.map_err(|error| {
-        let advice = "give a file in a directory that this user may write to; nothing was measured";
+        let advice = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "make room there, or give a file elsewhere; nothing was measured"
+            }
+            _ => "give a file in a directory that this user may write to; nothing was measured",
+        };
         Failure::usage(format!("write {}: {error}", path.display()), advice)
     })
 }
@@ -48,8 +60,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 enum Place {
     /// A regular file, there or not, without the links that lead to it.
     Regular(PathBuf),
-    /// A device, a pipe or a socket.
-    Special,
+    /// A device of characters.
+    Device,
+    /// A pipe or a socket, which may have no reader yet.
+    Stream,
 }
 
 impl Place {
@@ -57,7 +71,8 @@ impl Place {
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
             Ok(found) if found.is_file() => Ok(Place::Regular(path.canonicalize()?)),
-            Ok(_) => Ok(Place::Special),
+            Ok(found) if found.file_type().is_char_device() => Ok(Place::Device),
+            Ok(_) => Ok(Place::Stream),
             Err(_) => Ok(Place::Regular(path.to_owned())),
         }
     }
@@ -77,6 +92,9 @@ fn in_place(path: &Path, error: io::Error) -> io::Result<std::fs::File> {
     // Not truncated: it is only tried, perhaps.
     OpenOptions::new().write(true).open(path).map_err(|_| error)
 }
+
+/// As much as most results take.
+static ROOM: [u8; 64 << 10] = [0; 64 << 10];
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +123,9 @@ mod tests {
             let refused = check(&path).unwrap_err();
             assert!(refused.message.contains(path.to_str().unwrap()), "{refused}");
         }
-        check(Path::new("/dev/full")).unwrap();
+        let full = check(Path::new("/dev/full")).unwrap_err();
+        assert!(full.message.contains("No space left") && full.advice.unwrap().contains("room"));
         assert_eq!(write(Path::new("/dev/full"), b"x").unwrap_err().kind(), ErrorKind::StorageFull);
+        check(Path::new("/dev/null")).unwrap();
     }
 }

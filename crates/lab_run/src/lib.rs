@@ -28,7 +28,7 @@ use lab::feature;
 use lab::topology::Place;
 use linux::clock::wall_now;
 use model::event::Event;
-use model::lab::{LabReport, SCHEMA, conclude};
+use model::lab::{INTERRUPTED, LabReport, SCHEMA, conclude};
 use plan::minutes;
 use progress::Progress;
 use site::Site;
@@ -65,7 +65,7 @@ pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> Resul
     let mut report = report(plan, sites, stop.is_raised());
     report.started = Some(started);
     if stop.is_raised() {
-        report.notes.push("It was interrupted: some tests are missing.".into());
+        report.notes.push(INTERRUPTED.into());
     }
     conclude(&mut report, plan.compared);
     Ok(report)

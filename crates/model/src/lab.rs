@@ -352,7 +352,16 @@ impl LabReport {
     pub fn is_void(&self) -> bool {
         self.variants.iter().all(|variant| variant.unavailable.is_some())
     }
+
+    /// It was stopped before all of it was done.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.notes.iter().any(|note| note == INTERRUPTED)
+    }
 }
+
+/// The note of a report that was stopped.
+pub const INTERRUPTED: &str = "It was interrupted: some tests are missing.";
 
 /// Name and version of the document's schema.
 pub const SCHEMA: &str = "pathmeter/lab/1";

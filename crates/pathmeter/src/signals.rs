@@ -2,6 +2,9 @@
 
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
+use linux::clock::mono_now;
+use model::time::MonoTime;
+use model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,17 +24,27 @@ pub(crate) fn asked() -> Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Does this at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once.
+/// Does this at the first SIGINT, SIGTERM or SIGHUP. A second signal ends the process at once, unless it comes with the
+/// first one: timeout(1) signals its child and then the group that the child is in, and a process group that is signalled
+/// has processes that pass signals on.
 pub(crate) fn on_first(act: impl FnOnce() + Send + 'static) -> Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let mut act = Some(act);
+    let mut first = MonoTime::default();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
         for signal in signals.forever() {
             match act.take() {
-                Some(act) => act(),
+                Some(act) => {
+                    first = mono_now();
+                    act();
+                }
+                None if mono_now().saturating_since(first) < TOGETHER => {}
                 None => std::process::exit(128 + signal),
             }
         }
     })?;
     Ok(())
 }
+
+/// Nobody presses Ctrl-C twice in this time and means it.
+const TOGETHER: Nanos = Nanos::from_millis(250);

@@ -9,7 +9,7 @@ mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
 pub(crate) use headline::KEYS;
-pub(crate) use headline::{entry, metric};
+pub(crate) use headline::{axis_unit, entry, metric};
 pub use headline::{headlines, higher_is_better, printed, sample};
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};

@@ -15,7 +15,7 @@ EXAMPLES
   pathmeter throughput far.example --bidir            both directions at once
   pathmeter throughput far.example --udp              UDP, as fast as it goes
   pathmeter throughput far.example --udp -b 1G -l 1472
-  pathmeter throughput far.example -u -b 5M -t 0      until Ctrl-C; kill -USR1 shows the sums so far
+  pathmeter throughput far.example -u -b 5M -t 0      until Ctrl-C, with `serve --max-time 24h`
   pathmeter throughput far.example -n 100M --pcap wire.pcapng --pcap-split
   pathmeter throughput far.example --pairs 4          4 sessions at once, and their sum
   pathmeter throughput far.example --protocol iperf3  against `iperf3 -s`")]

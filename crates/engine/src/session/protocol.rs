@@ -341,6 +341,11 @@ fn http_hello(first: &[u8]) -> Hello {
 pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, error: Error) -> Error {
     let Some(cause) = error.protocol() else { return error };
     let advice = match cause {
+        // Nothing is agreed on before its data is sent: a service of another protocol closes the connection then.
+        ProtocolError::Closed(_) if begun && protocol == ProtocolName::Iperf2 => {
+            "check that `iperf -s` or `pathmeter serve --iperf2` listens there, and not another service; if it does, it, its \
+             host or the path broke down, and its log may tell more"
+        }
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
             "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
         }

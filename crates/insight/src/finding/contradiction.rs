@@ -1,6 +1,7 @@
 //! Figures that cannot be true, and a transport that does not work at all.
 
 use super::measured::{MeasuredDirection, measured_directions};
+use super::text::{count, grouped};
 use super::{Finding, Severity};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
@@ -59,8 +60,9 @@ fn too_much(
     if let (Some(sent), Some(received)) = (&sender.udp, &receiver.udp) {
         let (sent, received) = (sent.datagrams.max(sent.last_sequence), received.datagrams);
         let exact = direction.plan.protocol == ProtocolName::Native;
-        return (received > if exact { sent } else { with_tolerance(sent, LATE_DATAGRAMS) })
-            .then(|| format!("stream {stream} received {received} datagrams of {sent} sent"));
+        return (received > if exact { sent } else { with_tolerance(sent, LATE_DATAGRAMS) }).then(|| {
+            format!("stream {stream} received {} of {} sent", count(received, "datagram"), grouped(sent))
+        });
     }
     let (sent, received) = match direction.plan.protocol {
         ProtocolName::Native => (sender.total_bytes.0, receiver.total_bytes.max(receiver.bytes).0),
@@ -68,8 +70,13 @@ fn too_much(
             (with_tolerance(sender.bytes.0, BUFFERED), receiver.bytes.0)
         }
     };
-    (received > sent)
-        .then(|| format!("stream {stream} received {received} bytes of {} sent", sender.total_bytes.0))
+    (received > sent).then(|| {
+        format!(
+            "stream {stream} received {} of {} sent",
+            count(received, "byte"),
+            grouped(sender.total_bytes.0)
+        )
+    })
 }
 
 /// What took long to send cannot all arrive within a moment.

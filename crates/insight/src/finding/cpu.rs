@@ -1,7 +1,7 @@
 //! A CPU, not the path, set the rate: at the sender or at the receiver.
 
 use super::measured::{MeasuredDirection, measured_directions};
-use super::text::percent;
+use super::text::{count, percent};
 use super::{Finding, Severity, latency};
 use crate::fix;
 use model::plan::Wait;
@@ -80,7 +80,8 @@ fn queue_full(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "The sender's own kernel had no room for {dropped} datagrams {} ({} of those sent): they never reached the path",
+        "The sender's own kernel had no room for {} {} ({} of those sent): they never reached the path",
+        count(dropped, "datagram"),
         one_way.direction,
         percent(share)
     );
@@ -152,7 +153,10 @@ fn copy_cost(one_way: &MeasuredDirection<'_>) -> Option<CopyCost> {
 }
 
 fn backlog_text(drops: u64) -> String {
-    format!("its kernel dropped {drops} packets before any socket because one CPU could not keep up")
+    format!(
+        "its kernel dropped {} before any socket because one CPU could not keep up",
+        count(drops, "packet")
+    )
 }
 
 fn cpu_evidence(finding: Finding, direction: &MeasuredDirection<'_>, role: Role) -> Finding {

@@ -3,7 +3,7 @@
 mod delivery;
 
 use super::measured::{MeasuredDirection, measured_directions};
-use super::text::percent;
+use super::text::{grouped, percent};
 use super::{Finding, Severity};
 use model::plan::Direction;
 use model::run::Run;
@@ -76,8 +76,8 @@ fn by_test(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     }
     let payload = one_way.figures.mss?;
     let arrived = match received {
-        0 => format!("none of {sent}"),
-        some => format!("{some} of {sent} ({})", percent(share)),
+        0 => format!("none of {}", grouped(sent)),
+        some => format!("{} of {} ({})", grouped(some), grouped(sent), percent(share)),
     };
     let title = format!(
         "Fragments most likely do not cross the path {}: {arrived} datagrams of {payload} bytes arrived, each sent as {fragments} fragments, while the small ones that opened the stream did",

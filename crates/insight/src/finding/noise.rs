@@ -1,6 +1,6 @@
 //! Other work on the hosts disturbed the measurement.
 
-use super::text::percent;
+use super::text::{grouped, percent};
 use super::{Finding, Severity, latency};
 use crate::fix;
 use model::plan::Direction;
@@ -74,8 +74,10 @@ impl Noise {
 
     fn text(&self, end: &str) -> String {
         let stolen = format!("the hypervisor took {} of a CPU from {end}", percent(self.steal));
-        let pushed =
-            format!("other work interrupted each stream of {end} {:.0} times per second", self.preemptions);
+        let pushed = format!(
+            "other work interrupted each stream of {end} {} times per second",
+            whole(self.preemptions)
+        );
         match (self.stolen(), self.pushed_aside()) {
             (true, true) => format!("{stolen} and {pushed}"),
             (true, false) => stolen,
@@ -90,8 +92,9 @@ fn finding(ends: &[(&str, &str, Noise)], run: &Run) -> Finding {
     let severity = if serious { Severity::Warning } else { Severity::Info };
     let title = match ends {
         [(.., here), (.., peer)] if !stolen => format!(
-            "The hosts were busy: other work interrupted each stream {:.0} times per second here, {:.0} at the peer",
-            here.preemptions, peer.preemptions
+            "The hosts were busy: other work interrupted each stream {} times per second here, {} at the peer",
+            whole(here.preemptions),
+            whole(peer.preemptions)
         ),
         _ => {
             let texts: Vec<String> = ends.iter().map(|(name, _, noise)| noise.text(name)).collect();
@@ -114,6 +117,11 @@ fn finding(ends: &[(&str, &str, Noise)], run: &Run) -> Finding {
         (false, None) => "Stop other work on the host, or measure from one with more CPUs.".into(),
         (false, Some(command)) => format!("Stop other work on the host, or keep a CPU for the stream: `{command}`."),
     })
+}
+
+/// A rate without decimals.
+fn whole(rate: f64) -> String {
+    grouped(rate.round() as u64)
 }
 
 /// Of the asked rate.

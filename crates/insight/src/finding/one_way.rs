@@ -1,5 +1,6 @@
 //! `one-way-reachable`: packets cross in one direction, and none in the other.
 
+use super::text::count;
 use super::{Finding, Severity};
 use model::latency::EgressResult;
 use model::plan::Direction;
@@ -37,7 +38,10 @@ fn udp_one_way(works: Direction, lost: u32) -> Finding {
         Direction::Up => ("this host", "the far end"),
         Direction::Down => ("the far end", "this host"),
     };
-    let title = format!("UDP crosses {works} and never {dead}: 0 of {lost} probes came from {from} to {to}");
+    let title = format!(
+        "UDP crosses {works} and never {dead}: 0 of {} came from {from} to {to}",
+        count(lost, "probe")
+    );
     Finding::new(ID, Severity::Problem, dead, title)
         .with("working_direction", works.to_string())
         .with("dead_direction", dead.to_string())
@@ -55,7 +59,10 @@ fn unanswered(direction: &EgressResult) -> Option<Finding> {
     let arrived = counted.lost_down.filter(|arrived| *arrived >= u64::from(LEAST_PROBES))?;
     let silent = counted.asked > 0 && counted.received == 0 && counted.late == 0;
     silent.then(|| {
-        let title = format!("{arrived} messages reached the far end, and none of its replies came back");
+        let title = format!(
+            "{} reached the far end, and none of its replies came back",
+            count(arrived, "message")
+        );
         Finding::new(ID, Severity::Problem, Direction::Down, title)
             .with("working_direction", "up")
             .with("dead_direction", "down")

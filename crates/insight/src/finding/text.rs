@@ -18,12 +18,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// How many times: three significant digits, one after the point at most: `2.5`, `72.7`, `727`, `1160`.
+/// How many times: three significant digits, one after the point at most: `2.5`, `72.7`, `727`, `1 160`.
 pub(super) fn ratio(value: f64) -> String {
     match value {
         1000.0.. => {
             let step = 10_f64.powf(value.log10().floor() - 2.0);
-            format!("{:.0}", (value / step).round() * step)
+            grouped(((value / step).round() * step) as u64)
         }
         99.95.. => format!("{value:.0}"),
         _ => format!("{value:.1}"),
@@ -31,8 +31,20 @@ pub(super) fn ratio(value: f64) -> String {
 }
 
 /// `1 datagram`, `12 datagrams`.
-pub(super) fn count(number: u64, of: &str) -> String {
-    if number == 1 { format!("1 {of}") } else { format!("{number} {of}s") }
+pub(super) fn count(number: impl Into<u64>, of: &str) -> String {
+    let number = number.into();
+    if number == 1 { format!("1 {of}") } else { format!("{} {of}s", grouped(number)) }
+}
+
+/// A count with its thousands set apart, by spaces that break no line: `374 973`.
+#[must_use]
+pub fn grouped(count: impl Into<u64>) -> String {
+    let digits = count.into().to_string();
+    let first = digits.len() % 3;
+    let (head, tail) = digits.split_at(first);
+    let groups = tail.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    let parts = Some(head.to_owned()).into_iter().filter(|head| !head.is_empty()).chain(groups);
+    parts.collect::<Vec<_>>().join("\u{a0}")
 }
 
 /// A rate as the options take it, rounded down to two digits: `4.2G`, `950K`.
@@ -96,6 +108,13 @@ mod tests {
     }
 
     #[test]
+    fn thousands_are_set_apart() {
+        let all = [0_u64, 999, 1_000, 374_973, 1_000_000].map(|count| grouped(count).replace('\u{a0}', " "));
+        assert_eq!(all, ["0", "999", "1 000", "374 973", "1 000 000"]);
+        assert_eq!(count(7_748_u32, "datagram"), "7\u{a0}748 datagrams");
+    }
+
+    #[test]
     fn addresses_are_no_words() {
         for text in ["fd77:4::2 limits it", "fe80::1%eth0: no answer", "far.example says so", "192.0.2.1 too"]
         {
@@ -108,7 +127,7 @@ mod tests {
     #[test]
     fn ratios_print_three_digits() {
         let all = [2.54, 72.66, 99.96, 726.6, 1164.9, 99_960.0].map(ratio);
-        assert_eq!(all, ["2.5", "72.7", "100", "727", "1160", "100000"]);
+        assert_eq!(all, ["2.5", "72.7", "100", "727", "1\u{a0}160", "100\u{a0}000"]);
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn a_histogram_counts_the_far_ones() {
     let run = Ways::with_egress_paths(vec![far]).run();
     let finding = find(&run, "rtt-outliers").unwrap();
     assert_eq!(finding.evidence["far_count"], 10);
-    assert!(finding.title.starts_with("10 of 10000 round trips to far.example"), "{}", finding.title);
+    assert!(finding.title.starts_with("10 of 10\u{a0}000 round trips to far.example"), "{}", finding.title);
     // One in a thousand.
     assert_eq!(finding.severity, Severity::Warning);
 }
@@ -270,20 +270,20 @@ fn verdict(run: &Run) -> (Status, &str) {
 fn a_healthy_run_is_a_sentence() {
     let run = Ways::lan().run();
     assert_eq!(run.findings, []);
-    let text = "The round trip to far.example takes 20.0 µs (median of 200000; 99 % within 30.0 µs).";
+    let text = "The round trip to far.example takes 20.0 µs (median of 200\u{a0}000; 99 % within 30.0 µs).";
     assert_eq!(verdict(&run), (Status::Ok, text));
 }
 
 #[test]
 fn silence_is_void_and_of_several_ways_a_problem() {
     let run = silent().run();
-    let text = "Nothing was measured: no reply came to any of 200000 messages to far.example.";
+    let text = "Nothing was measured: no reply came to any of 200\u{a0}000 messages to far.example.";
     assert_eq!(verdict(&run), (Status::Void, text));
     let dead = silent().egress_paths.remove(0);
     let run = Ways::fixtures().with(|w| w.egress_paths.push(dead)).run();
     assert_eq!(run.verdict.status, Status::Problem);
     assert!(
-        run.verdict.text.ends_with("No reply came to any of 200000 messages by far."),
+        run.verdict.text.ends_with("No reply came to any of 200\u{a0}000 messages by far."),
         "{}",
         run.verdict.text
     );

@@ -212,7 +212,7 @@ fn silent_tcp(milliseconds: u64, ended: bool) -> Scene {
 fn an_outage_tells_begin_length_and_loss() {
     let found = |scene: Scene| find(&scene.run(), "outage").unwrap().clone();
     let udp = found(silent(8000, Some(9000)));
-    let title = "Nothing arrived up for 8.00 s, from 2.00 s into the test on, and 9000 datagrams of that time were lost";
+    let title = "Nothing arrived up for 8.00 s, from 2.00 s into the test on, and 9\u{a0}000 datagrams of that time were lost";
     assert_eq!((udp.severity, udp.title.as_str()), (Severity::Problem, title));
     assert_eq!(found(silent_tcp(2000, true)).severity, Severity::Warning);
     let gone = found(silent_tcp(5000, false));
@@ -385,7 +385,7 @@ fn loss_above_capacity_is_no_fault() {
     let chosen = find(&lossy(50_000).run(), "path-loss").unwrap().clone();
     assert_eq!(chosen.severity, Severity::Warning);
     assert!(
-        chosen.title.contains("50000 datagrams (5.00 % of those sent) up at 1.18 Gbit/s"),
+        chosen.title.contains("50\u{a0}000 datagrams (5.00 % of those sent) up at 1.18 Gbit/s"),
         "{}",
         chosen.title
     );

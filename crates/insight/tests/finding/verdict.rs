@@ -37,7 +37,7 @@ fn one_test_is_one_sentence() {
     assert_eq!(verdict.status, Status::Degraded);
     assert_eq!(
         verdict.text,
-        "UDP up transferred 1.18 Gbit/s (0.200 % lost): the path lost 2000 datagrams (0.200 % of those sent) up at 1.18 Gbit/s."
+        "UDP up transferred 1.18 Gbit/s (0.200 % lost): the path lost 2\u{a0}000 datagrams (0.200 % of those sent) up at 1.18 Gbit/s."
     );
 }
 
@@ -46,7 +46,7 @@ fn lost_fragments_are_a_problem_and_not_void() {
     let verdict = Scene::udp().large(8192, 0).run().verdict;
     assert_eq!(verdict.status, Status::Problem);
     assert!(
-        verdict.text.contains("ragments most likely do not cross the path up: none of 1000000"),
+        verdict.text.contains("ragments most likely do not cross the path up: none of 1\u{a0}000\u{a0}000"),
         "{}",
         verdict.text
     );

@@ -7,6 +7,8 @@ use model::history::Kept;
 #[cfg(feature = "store")]
 use model::run::Run;
 use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 
 /// A command line as a shell splits it; `pathmeter` itself may stand before it.
@@ -76,8 +78,14 @@ impl Ran {
         }
     }
 
+    /// How it ended. A signal that asks for the end goes to the whole group, and may reach it before it listens.
     fn code(&self) -> u8 {
-        self.output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or_default()
+        let status = self.output.status;
+        match status.signal() {
+            Some(SIGINT | SIGTERM | SIGHUP) => Exit::Void.code(),
+            Some(_) => Exit::Fault.code(),
+            None => status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(Exit::Fault.code()),
+        }
     }
 
     fn refused(&self) -> Error {
@@ -85,9 +93,41 @@ impl Ran {
         let said = String::from_utf8_lossy(&self.output.stderr);
         // Its last words: warnings come before.
         let said = said.split("error: ").last().unwrap_or_default().trim();
+        let said = match self.output.status.signal() {
+            Some(signal) => format!("signal {signal} ended it"),
+            None => said.to_owned(),
+        };
         Failure { kind: kind(code), message: format!("`{}`: {said}", self.text), advice: None }.into()
     }
 }
 
 /// Commands whose result is a run of a path.
 pub(super) const PATHS: &[&str] = &["measure", "throughput", "latency", "mtu", "hops", "transfer", "frames"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::ExitStatus;
+
+    #[test]
+    fn a_command_that_a_signal_ended_is_no_success() {
+        for (wait_status, expected, said) in [
+            (2, Exit::Void, "signal 2 ended it"),
+            (9, Exit::Fault, "signal 9 ended it"),
+            (3 << 8, Exit::Unreachable, "gone"),
+        ] {
+            let output = Output {
+                status: ExitStatus::from_raw(wait_status),
+                stdout: Vec::new(),
+                stderr: b"error: gone".to_vec(),
+            };
+            let Err(error) = (Ran { text: "latency far".into(), output }).measured() else {
+                panic!("{said}")
+            };
+            assert_eq!(
+                (Exit::from_error(&error), error.to_string()),
+                (expected, format!("`latency far`: {said}"))
+            );
+        }
+    }
+}

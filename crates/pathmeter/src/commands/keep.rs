@@ -88,5 +88,7 @@ impl Keep {
 fn append(file: &mut File, line: &[u8]) -> std::io::Result<()> {
     let before = file.metadata()?.len();
     // A device takes no length, and has none to spoil.
-    file.write_all(line).inspect_err(|_| drop(file.set_len(before)))
+    file.write_all(line).inspect_err(|_| drop(file.set_len(before)))?;
+    // Nor can it be synced.
+    if file.metadata()?.is_file() { file.sync_all() } else { Ok(()) }
 }

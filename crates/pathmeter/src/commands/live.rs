@@ -13,11 +13,12 @@ use engine::run::{self, Document, Ended, Options, Plan};
 use model::event::{Event, Progress};
 use model::latency::LatencyPlan;
 use model::plan::End;
-use model::sample::{IntervalSample, Side};
+use model::sample::{IntervalSample, Role, Side};
 use model::time::MonoTime;
 use model::transfer::TransferPlan;
 use model::units::{BitRate, Bytes, Nanos};
 use report::format::rolling::Rolling;
+use report::format::text::LiveRows;
 use report::format::{self, Style, frames, ndjson, text};
 use report::harmless;
 use std::io::{IsTerminal, Write};
@@ -48,6 +49,7 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
             rolling.lines().iter().for_each(|line| live.region.say(&format!("{line}\n")));
         }
     })?;
+    live.end();
     match document {
         Document::Run(run) => Ok(Measured { run: keep.named(*run), error }),
         _ => Err(fault("a plan of a path made another document than a run")),
@@ -73,8 +75,11 @@ struct Live<'a> {
     is_endless: bool,
     head: Vec<String>,
     rows: Vec<String>,
-    /// Rates of the step under way.
+    /// Rates of the step under way, and which end counted them.
     rates: Vec<u64>,
+    counted: Role,
+    /// What the ends of one test have reported.
+    samples: LiveRows,
     /// The reader has gone (a closed pipe): do not write any more.
     gone: bool,
 }
@@ -96,6 +101,8 @@ impl<'a> Live<'a> {
             head: Vec::new(),
             rows: Vec::new(),
             rates: Vec::new(),
+            counted: Role::Sender,
+            samples: LiveRows::default(),
             gone: false,
         }
     }
@@ -126,22 +133,53 @@ impl<'a> Live<'a> {
             Event::Progress(Progress { part: Some([part, of]), doing }) => format!("{part}/{of}  {doing}"),
             Event::Progress(progress) => progress.doing.clone(),
             Event::FrameRow(row) => frames::progress(row),
-            Event::Sample(sample) if sample.side == Side::Local => {
-                self.rates.push(rate(sample).0);
+            Event::Sample(sample) => {
+                self.sample(sample);
                 return self.draw();
             }
             _ => return,
         };
         if let (Some(last), Some(rate)) = (self.rows.last_mut(), self.rates.last()) {
-            last.push_str(&format!("   {}", BitRate(*rate)));
+            last.push_str(&format!("   {}{}", BitRate(*rate), sent(self.counted)));
         }
         self.rates.clear();
+        self.counted = Role::Sender;
         if self.region.is_live() {
             self.rows.push(line);
             self.draw();
         } else {
             self.region.say(&format!("{line}\n"));
         }
+    }
+
+    /// The rate of an interval: what was received, as soon as a receiver has reported.
+    fn sample(&mut self, sample: &IntervalSample) {
+        let has = |role| sample.streams.iter().any(|stream| stream.role == role);
+        match (has(Role::Receiver), self.counted) {
+            (true, Role::Sender) => {
+                self.counted = Role::Receiver;
+                self.rates = vec![rate(sample, Role::Receiver).0];
+            }
+            (true, Role::Receiver) => self.rates.push(rate(sample, Role::Receiver).0),
+            (false, Role::Sender) if sample.side == Side::Local => {
+                self.rates.push(rate(sample, Role::Sender).0);
+            }
+            (false, _) => {}
+        }
+    }
+
+    /// The last rows, of which the other end reported nothing.
+    fn end(&mut self) {
+        let Some(plan) = &self.plan else { return };
+        let text = self.samples.rest(plan, &self.style);
+        if !self.region.is_live() && self.shows() && !text.is_empty() {
+            self.region.say(&text);
+        }
+    }
+
+    /// Other formats are read by programs, and whoever looks on has a terminal.
+    fn shows(&self) -> bool {
+        self.global.format().live == format::Live::Rows || std::io::stderr().is_terminal()
     }
 
     /// One test: its head and its rows.
@@ -162,10 +200,8 @@ impl<'a> Live<'a> {
             self.rows.clear();
             return self.draw();
         }
-        // Other formats are read by programs, and whoever looks on has a terminal.
-        let is_shown = self.global.format().live == format::Live::Rows || std::io::stderr().is_terminal();
         let text = self.text(event);
-        if !is_shown || text.is_empty() {
+        if !self.shows() || text.is_empty() {
             return;
         }
         if !self.region.is_live() {
@@ -192,7 +228,7 @@ impl<'a> Live<'a> {
         lines.extend_from_slice(&self.rows[hidden..]);
         if let (Some(last), Some(rate)) = (lines.last_mut(), self.rates.last()) {
             let bars = text::sparkline(&self.rates, SPARKS);
-            last.push_str(&format!("   {}  {bars}", BitRate(*rate)));
+            last.push_str(&format!("   {}{}  {bars}", BitRate(*rate), sent(self.counted)));
         }
         lines.extend(self.left());
         if self.is_endless {
@@ -208,10 +244,10 @@ impl<'a> Live<'a> {
         Some(region::left(&format!("about {seconds:.0} s left")))
     }
 
-    fn text(&self, event: &Event) -> String {
+    fn text(&mut self, event: &Event) -> String {
         match (event, &self.plan) {
             (Event::Started(started), Some(plan)) => text::live_header(started, plan, &self.style),
-            (Event::Sample(sample), Some(plan)) => text::live_row(sample, plan, &self.style),
+            (Event::Sample(sample), Some(plan)) => self.samples.rows(sample, plan, &self.style),
             (Event::LatencyStarted(begun), _) => text::latency_live_header(begun, &self.style),
             (Event::PathStarted(begun), _) => text::path_live_header(begun, &self.style),
             (Event::LatencySample(sample), _) => {
@@ -236,9 +272,15 @@ impl<'a> Live<'a> {
     }
 }
 
-/// The payload of all streams per second.
-fn rate(sample: &IntervalSample) -> BitRate {
-    let bytes: Bytes = sample.streams.iter().map(|stream| stream.bytes).sum();
+/// What is said beside a rate of which no receiver has reported.
+fn sent(counted: Role) -> &'static str {
+    if counted == Role::Sender { " sent" } else { "" }
+}
+
+/// The payload of all streams of this role per second.
+fn rate(sample: &IntervalSample, role: Role) -> BitRate {
+    let streams = sample.streams.iter().filter(|stream| stream.role == role);
+    let bytes: Bytes = streams.map(|stream| stream.bytes).sum();
     BitRate::from_bytes(bytes, sample.end.saturating_sub(sample.start))
 }
 

@@ -77,6 +77,18 @@ fn what_cannot_be_asked_is_2() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    let (all, one) = (run("help"), run("help measure"));
+    assert_eq!((all.code, one.code), (Some(0), Some(0)));
+    assert!(
+        all.stdout.contains("EXIT CODES") && one.stdout.contains("--quick"),
+        "{}{}",
+        all.stdout,
+        one.stdout
+    );
+}
+
+#[test]
 fn our_refusals_say_the_way_out() {
     let ended = run("throughput h --reverse --bidir");
     let expected = "error: --reverse cannot be used with --bidir: --bidir measures both directions already\n  drop one of them\n";

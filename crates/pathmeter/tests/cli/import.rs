@@ -54,7 +54,7 @@ fn what_is_no_output_is_named_and_keeps_nothing_back() {
     std::fs::write(&letter, "Dear Sir,\n").expect("it can be written");
     let ended = run(&format!("import {} /nowhere/x {}", letter.display(), fixture("iperf3-udp-1472.txt")));
     assert_eq!(ended.code, Some(2));
-    assert!(ended.stdout.contains("163891"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("163\u{a0}891"), "{}", ended.stdout);
     let expected =
         "letter.txt holds no output that can be read: it looks like text that begins with \"Dear Sir,\"";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);

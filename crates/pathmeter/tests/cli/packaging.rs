@@ -56,6 +56,31 @@ fn debs_and_rpms_have_the_same_files_and_each_is_there() {
     }
 }
 
+/// A server, an agent and a coordinator are services, whatever the package.
+#[test]
+fn every_package_has_every_unit() {
+    let manifest: toml::Table = text("crates/pathmeter/Cargo.toml").parse().expect("TOML");
+    let is_unit = |name: &String| [".service", ".socket", ".timer"].iter().any(|end| name.ends_with(end));
+    let files = fs::read_dir(home().join("packaging")).expect("a directory").flatten();
+    let units: BTreeSet<String> =
+        files.map(|file| file.file_name().to_string_lossy().into_owned()).filter(is_unit).collect();
+    assert!(units.len() > 4, "{units:?}");
+    for package in ["deb", "generate-rpm"] {
+        let named = assets(&manifest, package).into_iter().map(|(source, _)| source);
+        let named = named.filter_map(|source| source.strip_prefix("../../packaging/").map(str::to_owned));
+        assert_eq!(named.filter(is_unit).collect::<BTreeSet<_>>(), units, "{package}");
+    }
+    // The others take whatever has such a name.
+    for path in ["packaging/PKGBUILD", "flake.nix", ".github/workflows/release.yml"] {
+        assert!(text(path).contains("packaging/pathmeter*.{service,socket,timer}"), "{path}");
+    }
+    // What is removed runs no more.
+    let removed = [text("packaging/debian/prerm"), text("crates/pathmeter/Cargo.toml")];
+    for unit in units.iter().filter(|unit| text(&format!("packaging/{unit}")).contains("[Install]")) {
+        assert!(removed.iter().all(|text| text.contains(&format!(" {unit} "))), "{unit}");
+    }
+}
+
 #[test]
 fn shells_read_every_script() {
     let debian = fs::read_dir(home().join("packaging/debian")).expect("the maintainer's scripts");

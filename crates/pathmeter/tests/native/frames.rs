@@ -140,12 +140,16 @@ fn pairs_are_summed_and_a_chart_is_drawn() {
     let drawn = std::fs::read_to_string(&svg).expect("the chart");
     assert!(drawn.contains("9018") && !drawn.contains(">line rate<"), "{drawn}");
     assert!(std::fs::read(&png).expect("the chart").starts_with(b"\x89PNG"));
-    // A picture that no disk takes costs the picture alone.
-    let full = scratch.file("full.svg", None);
-    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    // A picture that cannot be written any more costs the picture alone.
+    let gone = scratch.file("gone", None);
+    std::fs::create_dir(&gone).unwrap();
+    let picture = format!("{gone}/sweep.svg");
     let words =
-        ["frames", &host, "--frame", "1518", "--tests", "udp", "-t", "1s", "--json", "--chart", &full];
-    let kept = super::support::run(&words).code(2).says("full.svg").json();
+        ["frames", &host, "--frame", "512,1518", "--tests", "udp", "-t", "1s", "--json", "--chart", &picture];
+    let sweep = start(&words);
+    sweep.wait_for("   512  UDP");
+    std::fs::remove_dir(&gone).unwrap();
+    let kept = sweep.end().code(2).says("sweep.svg").json();
     assert!(number(&rows(&kept)[0], "goodput_bps") > 0.0, "{kept:#}");
 }
 

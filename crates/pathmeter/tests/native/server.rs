@@ -106,3 +106,12 @@ fn sockets_passed_by_systemd_are_served() {
     run_program(&["throughput", &format!("127.0.0.1:{port}"), "-n", "100K"]).code(0);
     server.end().code(0);
 }
+
+/// The port of another protocol closes the connection, before or after the first data.
+#[test]
+fn who_speaks_another_protocol_is_told_what_to_check() {
+    let server = Server::start(&[]);
+    for (protocol, advice) in [("iperf3", "check that `iperf3 -s`"), ("iperf2", "check that `iperf -s`")] {
+        server.throughput(&["--protocol", protocol, "-t", "1s"]).code(3).says(advice);
+    }
+}

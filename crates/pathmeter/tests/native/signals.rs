@@ -145,8 +145,22 @@ fn a_second_ctrl_c_ends_at_once() {
     client.wait_for("Time");
     client.signal("INT");
     has_come.recv().expect("the client asks for the end, or the script ends");
+    // What comes with the first one is no second one.
+    std::thread::sleep(std::time::Duration::from_millis(400));
     client.signal("INT");
     client.end().code(130);
+}
+
+/// As timeout(1) and a process group do.
+#[test]
+fn signals_that_come_together_are_one() {
+    let server = Server::start(&[]);
+    let client = start(&["throughput", &server.host(), "-t", "100s", "-i", "100ms"]);
+    client.wait_for("bit/s");
+    let both = format!("kill -INT {0}; kill -TERM {0}", client.pid());
+    assert!(std::process::Command::new("sh").args(["-c", &both]).status().unwrap().success());
+    let ended = client.end().code(0);
+    assert!(ended.stdout.contains("interrupted") && ended.stdout.contains("Details: -v"), "{ended:?}");
 }
 
 #[test]

@@ -81,9 +81,12 @@ impl Style {
 /// The words of a text; a number and what it counts are one.
 fn with_units(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    // The thousands of a number are set apart by spaces that break no line.
+    let breaks = |letter: char| letter.is_whitespace() && letter != '\u{a0}';
+    let is_number = |word: &str| word.trim_start_matches('(').replace('\u{a0}', "").parse::<f64>().is_ok();
+    for word in text.split(breaks).filter(|word| !word.is_empty()) {
         match words.last_mut() {
-            Some(number) if number.trim_start_matches('(').parse::<f64>().is_ok() => {
+            Some(number) if is_number(number) => {
                 number.push(' ');
                 number.push_str(word);
             }
@@ -103,6 +106,10 @@ mod tests {
         assert_eq!(
             style.wrap("the softirqs took (5.88 % of it)", 0),
             ["the softirqs took", "(5.88 % of it)"]
+        );
+        assert_eq!(
+            style.wrap("none of 12\u{a0}000\u{a0}000 datagrams", 0),
+            ["none of", "12\u{a0}000\u{a0}000 datagrams"]
         );
     }
 

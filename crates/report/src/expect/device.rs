@@ -147,6 +147,11 @@ pub(super) fn printed(name: &str, value: f64) -> Option<String> {
     Some(figure.quantity.print(value))
 }
 
+/// What kind of value a figure of a row is.
+pub(super) fn quantity(name: &str) -> Option<Quantity> {
+    named(name).filter(|(scope, _)| scope.is_some()).map(|(_, figure)| figure.quantity)
+}
+
 /// A value of a figure of a row in the words of Prometheus.
 pub(super) fn metric(name: &str, value: f64) -> Option<Metric> {
     let (scope, figure) = named(name)?;

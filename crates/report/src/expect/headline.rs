@@ -122,6 +122,12 @@ pub fn printed(name: &str, value: f64) -> String {
     of_run.or_else(|| device::printed(name, value)).unwrap_or_else(|| value.to_string())
 }
 
+/// The unit in which values of a figure up to this one are read with ease, and its size in the figure's own unit.
+pub(crate) fn axis_unit(name: &str, most: f64) -> (&'static str, f64) {
+    let of_run = named(name).map(|figure| figure.figure.quantity);
+    of_run.or_else(|| device::quantity(name)).map_or(("", 1.0), |quantity| quantity.axis_unit(most))
+}
+
 /// A figure in the words of Prometheus.
 pub(crate) struct Metric {
     /// Its name, with the base unit at its end.

@@ -54,6 +54,19 @@ impl Quantity {
         }
     }
 
+    /// The unit in which values up to this one are read with ease, and its size in the base unit.
+    pub(super) fn axis_unit(self, most: f64) -> (&'static str, f64) {
+        let units: &[(&str, f64)] = match self {
+            Quantity::Rate => &[("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)],
+            Quantity::Packets => &[("Mpps", 1e6), ("kpps", 1e3), ("pps", 1.0)],
+            Quantity::Time => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
+            Quantity::Share => &[("%", 0.01)],
+            Quantity::Size => &[("bytes", 1.0)],
+            Quantity::Count | Quantity::Verdict => &[("", 1.0)],
+        };
+        units.iter().find(|(_, size)| most >= *size).or(units.last()).copied().unwrap_or(("", 1.0))
+    }
+
     /// The end of a name in Prometheus, and how many of ours its unit is.
     pub(super) fn base_unit(self) -> (&'static str, f64) {
         match self {

@@ -3,8 +3,8 @@
 pub(super) mod findings;
 mod latency;
 mod path;
-mod provenance;
-mod table;
+pub(super) mod provenance;
+pub(super) mod table;
 mod throughput;
 
 pub(super) use provenance::line as provenance;
@@ -13,6 +13,7 @@ use super::text::{latency as latency_text, transfer, words};
 use super::{Paint, Style, text};
 use crate::document::Conclusion;
 use insight::answer::{self, Answer};
+pub(super) use insight::finding::grouped;
 use model::finding::Status;
 use model::run::Run;
 
@@ -128,28 +129,7 @@ pub(super) fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// A count with its thousands set apart: `374 973`.
-pub(super) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let first = digits.len() % 3;
-    let (head, tail) = digits.split_at(first);
-    let groups = tail.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
-    let parts = Some(head.to_owned()).into_iter().filter(|head| !head.is_empty()).chain(groups);
-    parts.collect::<Vec<_>>().join("\u{a0}")
-}
-
 /// Prose beyond this is hard to read.
 const WIDEST: usize = 100;
 /// Columns between the word and the answer.
 const GAP: usize = 2;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        let all = [0, 999, 1_000, 374_973, 1_000_000].map(|count| grouped(count).replace('\u{a0}', " "));
-        assert_eq!(all, ["0", "999", "1 000", "374 973", "1 000 000"]);
-    }
-}

@@ -1,6 +1,7 @@
 //! A lab report as a document, with bars on a terminal, and as a chart.
 
 mod bars;
+mod brief;
 mod chart;
 mod csv;
 mod sections;
@@ -79,7 +80,7 @@ impl Document for LabReport {
         Published::of_lab(self).line()
     }
 
-    /// A terminal shows bars, and what is compared below the topologies.
+    /// One screen; with the details every table, bars, and what is compared below the topologies.
     fn own_text(&self, style: &Style) -> Option<String> {
         Some(text(self, style))
     }
@@ -121,6 +122,8 @@ fn status(report: &LabReport) -> Status {
     match (report.is_void(), report.is_broken()) {
         (true, _) => Status::Void,
         (_, true) => Status::Problem,
+        // What did not run may hold or not.
+        _ if report.is_interrupted() => Status::Void,
         _ => Status::Ok,
     }
 }
@@ -138,25 +141,20 @@ fn verdict(report: &LabReport, style: &Style) -> String {
 }
 
 fn text(report: &LabReport, style: &Style) -> String {
+    if !style.detail {
+        return brief::brief_text(report, style);
+    }
     let mut text = verdict(report, style);
     text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &sentences::title(report))));
     text.push_str(&style.list(&[sentences::circumstances(report)], "  "));
-    let compared = sections::compared(report);
-    // Where topologies are compared, a line for each metric says it; what each came to alone is a detail, but for one that
-    // could not be measured or is otherwise than expected.
-    let is_short = !compared.is_empty() && !style.detail;
-    for variant in report.variants.iter().filter(|variant| !is_short || !is_as_expected(variant)) {
+    for variant in &report.variants {
         let title = format!("{}: {}", variant.name, variant.title);
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
         text.push_str(&tables(&sections::section_tables(variant), style));
         text.push_str(&style.list(&sentences::sentences_of(variant), "  - "));
     }
-    text.push_str(&tables(&compared, style));
-    if is_short {
-        text.push_str(&format!("\n  {}\n", style.paint(Paint::Dim, "Each topology and bars: -v")));
-    } else {
-        text.push_str(&bars::lab_bars(report, style));
-    }
+    text.push_str(&tables(&sections::compared(report), style));
+    text.push_str(&bars::lab_bars(report, style));
     if !report.notes.is_empty() {
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, "Notes")));
         text.push_str(&style.list(&report.notes, "  - "));

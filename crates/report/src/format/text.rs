@@ -5,6 +5,7 @@ mod findings;
 mod heading;
 mod intervals;
 pub(super) mod latency;
+mod live;
 mod measure;
 pub(super) mod packets;
 mod pairs;
@@ -19,6 +20,7 @@ pub(super) use findings::{conclusion, evidence};
 pub(super) use heading::host_line;
 pub(super) use intervals::{Gauges, gauges as interval_gauges, rate as interval_rate};
 pub(super) use intervals::{rates as interval_rates, senders as interval_senders};
+pub use live::LiveRows;
 pub(super) use measure::{path_facts, test_rows};
 pub(super) use pairs::{facts as pair_facts, table as pair_table};
 pub(super) use result::{data_paths, ended, fact, facts as direction_facts, segments, stream_table};
@@ -30,7 +32,6 @@ use model::latency::{LatencyPlan, LatencySample, LatencyStarted};
 use model::path::PathStarted;
 use model::plan::Plan;
 use model::run::Run;
-use model::sample::{IntervalSample, Side};
 use model::transfer::{Transfer, TransferPlan, TransferStarted};
 use model::units::Nanos;
 
@@ -43,14 +44,6 @@ pub fn live_header(started: &Started, plan: &Plan, style: &Style) -> String {
         text.push_str(&intervals::header(plan, style));
     }
     text
-}
-
-/// The rows of an interval as it ends, one per direction; nothing of the other end's figures.
-pub fn live_row(sample: &IntervalSample, plan: &Plan, style: &Style) -> String {
-    match sample.side {
-        Side::Local => intervals::rows(std::slice::from_ref(sample), plan, style),
-        Side::Peer => String::new(),
-    }
 }
 
 /// Values over time as bars side by side, the largest at full height.

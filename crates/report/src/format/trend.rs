@@ -1,7 +1,7 @@
 //! How the figures of a path went over time, as a document.
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::expect::{KEYS, higher_is_better, printed};
+use crate::expect::{KEYS, axis_unit, higher_is_better, printed};
 use crate::plot::{Line, LineChart, LinePanel};
 use model::history::Sample;
 use model::stats::compare::Rules;
@@ -126,7 +126,7 @@ impl Trends {
         let changed = self.series.iter().filter(|series| !series.changes.is_empty()).count();
         let runs = self.series.iter().map(|series| series.points.len()).max().unwrap_or_default();
         match (worse.is_empty(), changed, runs) {
-            (_, _, 0) => format!("No run to {} is kept.", self.target),
+            (_, _, 0) => format!("No run to {} is kept: `pathmeter history` shows the targets.", self.target),
             (true, ..) if runs < ENOUGH => {
                 format!("{} has {runs} runs: from {ENOUGH} on a change can be found.", self.target)
             }
@@ -220,6 +220,11 @@ fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or(time)
 }
 
+/// Hours and minutes of it.
+fn clock(time: &str) -> &str {
+    time.split('T').nth(1).and_then(|time| time.get(..5)).unwrap_or(time)
+}
+
 impl Trends {
     fn table(&self) -> Table {
         let heads = ["figure", "of", "runs", "median", "latest", "change", "since"];
@@ -286,16 +291,26 @@ impl Trends {
 }
 
 fn panel(series: &Series) -> LinePanel {
-    let days = series.points.iter().map(|point| day(&point.at).to_owned()).collect();
+    let days = || series.points.iter().map(|point| day(&point.at));
+    // Of one day alone it is the time that tells runs apart.
+    let one_day = days().all(|other| Some(other) == days().next());
+    let place = |point: &Point| if one_day { clock(&point.at) } else { day(&point.at) }.to_owned();
+    let across = match days().next().filter(|_| one_day) {
+        Some(day) => format!("Begin of the run, {day} UTC"),
+        None => "Begin of the run".to_owned(),
+    };
+    let most = series.points.iter().map(|point| point.value).fold(0.0, f64::max);
+    let (unit, size) = axis_unit(&series.figure, most);
     let line = Line {
         name: series.kind.clone(),
-        values: series.points.iter().map(|point| Some(point.value)).collect(),
+        values: series.points.iter().map(|point| Some(point.value / size)).collect(),
         ..Line::default()
     };
     LinePanel {
         title: series.figure.clone(),
+        unit: unit.into(),
         lines: vec![line],
-        across: Some(("Run".into(), days)),
+        across: Some((across, series.points.iter().map(place).collect())),
         ..LinePanel::default()
     }
 }
@@ -385,6 +400,26 @@ mod tests {
     }
 
     #[test]
+    fn the_picture_has_units_and_labels_with_room() {
+        let trends = Trends::from_samples("far", &dropped(), &[], Rules::new(true));
+        let Some(Chart::Lines(chart)) = trends.chart() else { panic!("runs are drawn as lines") };
+        let panel = &chart.panels[0];
+        assert_eq!((panel.unit.as_str(), panel.lines[0].values[0]), ("Gbit/s", Some(1.0)));
+        // 16 runs of one day, a quarter of an hour apart.
+        let (across, places) = panel.across.as_ref().unwrap();
+        assert_eq!((across.as_str(), places[1].as_str()), ("Begin of the run, 1970-01-01 UTC", "00:15"));
+        let many = Trends::from_samples(
+            "far",
+            &(0..60).map(|number| run(number * 96, 1e9, "6.1")).collect::<Vec<_>>(),
+            &[],
+            Rules::new(true),
+        );
+        let Some(Chart::Lines(chart)) = many.chart() else { panic!("runs are drawn as lines") };
+        let shown = chart.svg().matches(">1970-").count();
+        assert!((3..20).contains(&shown), "{shown} days of 60 have room");
+    }
+
+    #[test]
     fn a_known_change_begins_anew() {
         let mark = [(WallTime(12 * 900_000_000_000), "new line".to_owned())];
         let trends = Trends::from_samples("far", &dropped(), &mark, Rules::new(true));
@@ -400,7 +435,7 @@ mod tests {
         assert_eq!(Trends::from_samples("far", &samples, &[], Rules::new(true)).series[0].points.len(), 13);
         assert_eq!(
             Trends::from_samples("far", &[], &[], Rules::new(true)).conclusion,
-            "No run to far is kept."
+            "No run to far is kept: `pathmeter history` shows the targets."
         );
     }
 }

@@ -153,8 +153,14 @@ impl LineChart {
             svg.text(place.left - 6.0, y + 4.0, style, &number(tick));
         }
         let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
+        let mut end = f64::NEG_INFINITY;
         for (index, size) in sizes.iter().enumerate() {
-            svg.text(place.x(index), top + HEIGHT + 16.0, style, size);
+            // One that would cover the one before is left out.
+            let half = room(size, style.size) / 2.0;
+            if place.x(index) - half >= end {
+                svg.text(place.x(index), top + HEIGHT + 16.0, style, size);
+                end = place.x(index) + half + style.size / 2.0;
+            }
         }
         svg.text(place.left + place.width / 2.0, top + HEIGHT + 36.0, style, across);
         self.limits(svg, panel, &place);

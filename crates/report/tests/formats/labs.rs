@@ -4,8 +4,8 @@ use model::finding::{Finding, Severity};
 use model::framing::{Encaps, Network, Transport};
 use model::host::Host;
 use model::lab::{
-    Drops, Expectation, FrameSweep, LabCpu, LabReport, LabTest, LinkSpeed, Packet, Repetition, SCHEMA,
-    Series, SpeedBasis, Variant, VariantFinding, conclude,
+    Drops, Expectation, FrameSweep, INTERRUPTED, LabCpu, LabReport, LabTest, LinkSpeed, Packet, Repetition,
+    SCHEMA, Series, SpeedBasis, Variant, VariantFinding, conclude,
 };
 use model::plan::Direction;
 use model::time::WallTime;
@@ -241,6 +241,35 @@ fn every_format_of_a_lab_report() {
         assert_eq!(super::written(&report, "ndjson").lines().count(), 1);
     }
     insta::assert_snapshot!("lab-judged.json", super::written(&judged(), "json"));
+}
+
+#[test]
+fn a_topology_fits_one_screen_and_its_details_have_every_table() {
+    let text = |report: &LabReport, detail| {
+        render(report, by_name("text").unwrap(), &Style { detail, ..Style::default() })
+    };
+    let brief = text(&judged(), false);
+    assert!(
+        brief.lines().count() <= 24 && brief.starts_with("BROKEN  bufferbloat: 1 expectation broken"),
+        "{brief}"
+    );
+    assert!(brief.contains("  broken   path MTU up, IPv4: 1430, expected: 1500\n"), "{brief}");
+    assert!(brief.trim_end().ends_with("Details and 1 note on the figures: -v"), "{brief}");
+    for width in [60, 80, 120] {
+        let text = render(&judged(), by_name("text").unwrap(), &Style { width, ..Style::default() });
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        assert_eq!(text.contains("IPv4 down       IPv6 up"), width > 60, "{text}");
+    }
+    insta::assert_snapshot!("lab-judged.details", text(&judged(), true));
+    // Figures of what was measured stand, and what was not is neither held nor broken.
+    let mut stopped = judged();
+    stopped.variants[0].expectations.remove(1);
+    stopped.notes.push(INTERRUPTED.into());
+    let stopped = text(&stopped, false);
+    assert!(
+        stopped.starts_with("VOID  interrupted: bufferbloat: 1 expectation held, 1 not measured"),
+        "{stopped}"
+    );
 }
 
 #[test]

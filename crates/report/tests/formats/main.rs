@@ -208,7 +208,9 @@ fn live_rows_are_the_documents_rows() {
     let style = Style { detail: true, ..Style::default() };
     for (name, run) in all() {
         let Some(plan) = run.plan.as_ref().filter(|_| !run.intervals.is_empty()) else { continue };
-        let rows: String = run.intervals.iter().map(|sample| text::live_row(sample, plan, &style)).collect();
+        let mut live = text::LiveRows::default();
+        let rows: String = run.intervals.iter().map(|sample| live.rows(sample, plan, &style)).collect();
+        let rows = rows + &live.rest(plan, &style);
         assert!(text::document(&run, &style).contains(&rows), "{name}:\n{rows}");
         assert!(!text::result(&run, &style).contains(&rows), "{name}: what was shown is not shown again");
     }

@@ -49,7 +49,10 @@ impl RawFile {
     pub fn create(path: &Path) -> Result<RawFile> {
         let named = || format!("write the round trips to {}", path.display());
         let mut file = BufWriter::with_capacity(1 << 18, File::create(path).with_context(named)?);
-        file.write_all(b"way,message,at_ns,late_ns,rtt_ns\n").with_context(named)?;
+        // Written at once: a disk that is full already is found before the first message.
+        file.write_all(b"way,message,at_ns,late_ns,rtt_ns\n")
+            .and_then(|()| file.flush())
+            .with_context(named)?;
         let out = Arc::new(Mutex::new(Written { file, failed: None }));
         Ok(RawFile::Written(Arc::new(path.to_owned()), out))
     }

@@ -1,6 +1,6 @@
 //! `fragments-dropped` by tests: which fragments are lost, and who does such a thing.
 
-use super::super::text::count;
+use super::super::text::{count, grouped};
 use super::super::{Finding, Severity};
 use super::LET_THROUGH;
 use model::path::{FragmentDelivery, FragmentShape, PathDirection};
@@ -58,10 +58,10 @@ fn out_of_order(direction: Direction, one_way: &PathDirection, cut: Tally) -> St
     let reversed = Tally::over_shapes(one_way, &[FragmentShape::Reversed]);
     format!(
         "Fragments cross {direction} only in order: {} of {} cut in order arrived, {} of {} whose first fragment came last",
-        cut.received,
+        grouped(cut.received),
         count(cut.sent, "datagram"),
-        reversed.received,
-        reversed.sent
+        grouped(reversed.received),
+        grouped(reversed.sent)
     )
 }
 
@@ -115,15 +115,21 @@ impl Tally {
             .max_udp_payload
             .map(|payload| format!(", while those of up to {payload} bytes sent whole did"));
         let pieces = match self.pieces_received.filter(|_| self.pieces > 0) {
-            Some(0) => format!(", and the receiver's kernel saw none of their {} fragments", self.pieces),
+            Some(0) => {
+                format!(", and the receiver's kernel saw none of their {}", count(self.pieces, "fragment"))
+            }
             Some(some) => {
-                format!(", and the receiver's kernel saw {some} of their {} fragments", self.pieces)
+                format!(
+                    ", and the receiver's kernel saw {} of their {}",
+                    grouped(some),
+                    count(self.pieces, "fragment")
+                )
             }
             None => String::new(),
         };
         format!(
             "{} of {} sent in fragments arrived{}{pieces}",
-            self.received,
+            grouped(self.received),
             count(self.sent, "datagram"),
             whole.unwrap_or_default(),
         )

@@ -1,6 +1,6 @@
 //! `loss-from-hop` and `icmp-rate-limited`: loss that reaches the far end, and answers that a router keeps to itself.
 
-use super::super::text::percent;
+use super::super::text::{grouped, percent};
 use super::super::{Finding, Severity};
 use super::{Look, each, named, named_at};
 use model::hops::{Hop, HopsResult, LEVEL, LossStart, Missing, better};
@@ -38,8 +38,8 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
     let title = format!(
         "{} of {what} are lost ({} of {}): {place}{}",
         percent(loss.share),
-        counted.missing(),
-        counted.sent,
+        grouped(counted.missing()),
+        grouped(counted.sent),
         not_on_the_way_back(look, loss).unwrap_or_default()
     );
     let severity = if loss.share >= HEAVY { Severity::Problem } else { Severity::Warning };
@@ -73,7 +73,11 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
 fn not_on_the_way_back(look: &Look<'_>, loss: LossStart) -> Option<String> {
     let (back, _) = look.back?.evidence()?;
     better(back, loss.counted, LEVEL).then(|| {
-        format!("; the return path lost {} of {}, so it is the path there", back.missing(), back.sent)
+        format!(
+            "; the return path lost {} of {}, so it is the path there",
+            grouped(back.missing()),
+            grouped(back.sent)
+        )
     })
 }
 
@@ -93,7 +97,14 @@ fn limited(look: Look<'_>) -> Vec<Finding> {
     let [first, ..] = limited.as_slice() else { return Vec::new() };
     let named: Vec<String> = limited
         .iter()
-        .map(|hop| format!("{} answered {} of {}", named(hop), hop.counted.answered, hop.counted.sent))
+        .map(|hop| {
+            format!(
+                "{} answered {} of {}",
+                named(hop),
+                grouped(hop.counted.answered),
+                grouped(hop.counted.sent)
+            )
+        })
         .collect();
     let is_far = first.far_end && limited.len() == 1;
     let title = match is_far {
@@ -104,8 +115,8 @@ fn limited(look: Look<'_>) -> Vec<Finding> {
         true => format!(
             "{}, and {} of {} echo requests: the far end limits its ICMP errors, or something drops probes of this protocol alone",
             named.join(", "),
-            found.echo.map_or(0, |echo| echo.answered),
-            found.echo.map_or(0, |echo| echo.sent)
+            grouped(found.echo.map_or(0, |echo| echo.answered)),
+            grouped(found.echo.map_or(0, |echo| echo.sent))
         ),
     };
     let hops: Vec<u8> = limited.iter().map(|hop| hop.ttl).collect();

@@ -1,5 +1,6 @@
 //! The conclusion of a trace: how far the far end is, what is lost, what stands out.
 
+use super::super::text::grouped;
 use super::super::verdict::{first_sentence, status};
 use super::super::{Severity, Status, Verdict};
 use super::found;
@@ -68,7 +69,7 @@ fn far_end(found: &HopsResult, ttl: u8) -> String {
     let rtt = rtt.map(|rtt| format!(", round trip {} (median)", rtt.p50)).unwrap_or_default();
     let lost = match found.evidence() {
         Some((counted, false)) if counted.missing() == 0 => {
-            format!("; none of {} packets to it was lost", counted.sent)
+            format!("; none of {} packets to it was lost", grouped(counted.sent))
         }
         _ => String::new(),
     };
@@ -82,8 +83,8 @@ fn back(found: &HopsResult) -> Option<String> {
         return Some("Packets that the far end traced back with do not arrive here: a firewall before this host drops them.".into());
     };
     let lost = back.evidence().map(|(counted, _)| match counted.missing() {
-        0 => format!("; none of {} packets on it was lost", counted.sent),
-        missing => format!("; {missing} of {} packets on it were lost", counted.sent),
+        0 => format!("; none of {} packets on it was lost", grouped(counted.sent)),
+        missing => format!("; {} of {} packets on it were lost", grouped(missing), grouped(counted.sent)),
     });
     Some(format!("The return path takes {}{}.", hops(ttl), lost.unwrap_or_default()))
 }
@@ -98,8 +99,8 @@ fn unclear(found: &HopsResult) -> Option<String> {
     found.evidence().filter(|(_, limited)| *limited)?;
     Some(format!(
         "It left {} of {} probes unanswered, which may be loss or its limit of ICMP errors: --protocol icmp or tcp shows which.",
-        far.counted.missing(),
-        far.counted.sent
+        grouped(far.counted.missing()),
+        grouped(far.counted.sent)
     ))
 }
 

@@ -1,6 +1,6 @@
 //! Replies that came out of order, or twice.
 
-use super::super::text::{count, percent};
+use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::{each_way, name, share};
 use model::latency::EgressResult;
@@ -26,7 +26,7 @@ fn overtaken(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let title = format!(
         "The path changes the order of packets {}: {} of {} ({}) came after those to later messages",
         name(run, egress),
-        counted.reordered,
+        grouped(counted.reordered),
         count(counted.received, "round trip"),
         percent(part)
     );
@@ -49,7 +49,7 @@ fn doubled(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let title = format!(
         "Replies come more than once {}: {} again, of {} ({})",
         name(run, egress),
-        counted.duplicates,
+        grouped(counted.duplicates),
         count(counted.received, "round trip"),
         percent(part)
     );

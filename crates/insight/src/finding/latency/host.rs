@@ -1,6 +1,6 @@
 //! `host-noise` of a latency run: what this host did to the measuring thread, and from which percentile on it shows.
 
-use super::super::text::{capital, count, percent};
+use super::super::text::{capital, count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::share;
 use crate::fix;
@@ -99,8 +99,8 @@ impl Disturbance {
         }
         if self.interrupted() {
             parts.push(format!(
-                "other work interrupted the measuring thread {:.0} times per second",
-                self.switches_per_second
+                "other work interrupted the measuring thread {} times per second",
+                grouped(self.switches_per_second.round() as u64)
             ));
         }
         if self.missed_time() {
@@ -117,7 +117,11 @@ impl Disturbance {
             ));
         }
         if self.by_host * 2 > self.far && self.far >= A_FEW {
-            parts.push(format!("it caused {} of the {} slowest round trips", self.by_host, self.far));
+            parts.push(format!(
+                "it caused {} of the {} slowest round trips",
+                grouped(self.by_host),
+                grouped(self.far)
+            ));
         }
         capital(&format!("this host was busy: {}", parts.join("; ")))
     }

@@ -1,6 +1,6 @@
 //! Messages that never came back, and messages that this host did not send in time.
 
-use super::super::text::{count, percent};
+use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::{each_way, name, one_way, share, silence};
 use model::latency::EgressResult;
@@ -32,7 +32,7 @@ fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
         count(counted.lost, "round trip"),
         name(run, egress),
         percent(part),
-        counted.asked
+        grouped(counted.asked)
     );
     let finding = Finding::new("path-loss", Severity::Warning, Direction::Up, title);
     let finding = directed(finding, counted.lost_up, counted.lost_down)
@@ -54,10 +54,11 @@ fn messages(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let paced = run.latency.as_ref().is_some_and(|plan| plan.rate.is_some());
     let severity = if paced { Severity::Warning } else { Severity::Info };
     let title = format!(
-        "{} {} did not arrive ({} of {sent}) at {}",
+        "{} {} did not arrive ({} of {}) at {}",
         count(lost, "message"),
         name(run, egress),
         percent(part),
+        grouped(sent),
         egress.sent_rate
     );
     let finding = Finding::new("path-loss", severity, Direction::Up, title)

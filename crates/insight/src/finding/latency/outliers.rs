@@ -1,6 +1,6 @@
 //! `rtt-outliers`: the tail is far from the body, and whose fault that is.
 
-use super::super::text::{capital, count, ratio};
+use super::super::text::{capital, count, grouped, ratio};
 use super::super::{Finding, Severity};
 use super::{each_way, name, share};
 use model::latency::{Cause, EgressResult};
@@ -132,18 +132,20 @@ fn title(run: &Run, egress: &EgressResult, tail: &Tail) -> String {
     if egress.counted.late > 0 && egress.counted.late == tail.far {
         return format!(
             "{} of {all} {name} came only after the timeout; the others took up to {}, with a median of {}",
-            tail.far, rtt.max, rtt.p50
+            grouped(tail.far),
+            rtt.max,
+            rtt.p50
         );
     }
     let least = if tail.at_least { "at least " } else { "" };
     let late = match egress.counted.late {
         0 => String::new(),
         1 => "1 came after the timeout, ".into(),
-        late => format!("{late} came after the timeout, "),
+        late => format!("{} came after the timeout, ", grouped(late)),
     };
     let title = format!(
         "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {} times the median of {}; {}",
-        tail.far,
+        grouped(tail.far),
         rtt.max,
         ratio(rtt.max.0 as f64 / rtt.p50.0 as f64),
         rtt.p50,
@@ -180,8 +182,8 @@ fn attribute(tail: &Tail) -> String {
 fn all_of(part: u64, looked: u64) -> String {
     match (part, looked) {
         (1, 1) => "it".into(),
-        (part, looked) if part == looked => format!("all {looked} looked at"),
-        (part, looked) => format!("{part} of the {looked} looked at"),
+        (part, looked) if part == looked => format!("all {} looked at", grouped(looked)),
+        (part, looked) => format!("{} of the {} looked at", grouped(part), grouped(looked)),
     }
 }
 

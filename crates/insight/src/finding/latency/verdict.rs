@@ -1,6 +1,6 @@
 //! The conclusion of a latency run.
 
-use super::super::text::{lower, percent};
+use super::super::text::{grouped, lower, percent};
 use super::super::verdict::{ending, status};
 use super::super::{Status, Verdict};
 use super::{one_way, share, silence};
@@ -84,8 +84,8 @@ fn takes(run: &Run, egress: &EgressResult) -> String {
     if let (true, Some(rate)) = (one_way(run), egress.received_rate) {
         return format!(
             "transferred {rate} ({} of {} messages arrived)",
-            counted.far_received.unwrap_or_default(),
-            counted.sent
+            grouped(counted.far_received.unwrap_or_default()),
+            grouped(counted.sent)
         );
     }
     let Some(rtt) = egress.rtt else { return "gave no round trip".into() };
@@ -94,7 +94,7 @@ fn takes(run: &Run, egress: &EgressResult) -> String {
         lost => format!("; {} lost", percent(share(lost, counted.asked))),
     };
     let within = if carries(rtt.count, 99.0) { format!("; 99 % within {}", rtt.p99) } else { String::new() };
-    format!("takes {} (median of {}{within}{lost})", rtt.p50, rtt.count)
+    format!("takes {} (median of {}{within}{lost})", rtt.p50, grouped(rtt.count))
 }
 
 fn phases(run: &Run) -> impl Iterator<Item = &LoadPhase> {
@@ -118,7 +118,9 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
         Directions::Down => "down",
         Directions::Both => "in both directions",
     };
-    let rpm = phase.responsiveness.map(|figure| format!(", {:.0} round trips per minute", figure.rpm));
+    let rpm = phase
+        .responsiveness
+        .map(|figure| format!(", {} round trips per minute", grouped(figure.rpm.round() as u64)));
     let rpm = rpm.unwrap_or_default();
     (!reported("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
 }

@@ -112,7 +112,7 @@ pub(super) fn expectations(run: &Run, style: &Style) -> String {
 }
 
 /// A mark of eight columns and the text beside it.
-fn hanging(mark: &str, sentence: &str, paint: Option<Paint>, style: &Style) -> String {
+pub(in crate::format) fn hanging(mark: &str, sentence: &str, paint: Option<Paint>, style: &Style) -> String {
     let mut text = String::new();
     for (index, line) in style.wrap(sentence, INDENT).iter().enumerate() {
         let line = paint.map_or_else(|| line.clone(), |paint| style.paint(paint, line));

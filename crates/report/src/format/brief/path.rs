@@ -52,7 +52,7 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
         [] => String::new(),
         [(sent, received)] => format!("{received} of {sent} arrived"),
         [first, others @ ..] if others.iter().all(|other| other == first) => {
-            format!("{} of {} arrived in each direction", first.1, first.0)
+            format!("{} of {} arrived each way", first.1, first.0)
         }
         several => {
             let each = several.iter().map(|(sent, received)| format!("{received} of {sent}"));

@@ -67,7 +67,7 @@ fn versions(run: &Run) -> Option<String> {
 }
 
 /// `Linux 6.18` of `Linux 6.18.44-fc x86_64`.
-fn kernel(text: &str) -> String {
+pub(in crate::format) fn kernel(text: &str) -> String {
     let mut words = text.split_whitespace();
     let (system, release) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let numbers: Vec<&str> = release.split('.').take(2).collect();
@@ -96,7 +96,7 @@ fn took(run: &Run) -> Option<String> {
 }
 
 /// `2026-11-22 06:01 UTC`.
-fn date(time: WallTime) -> String {
+pub(in crate::format) fn date(time: WallTime) -> String {
     let text = time.to_string();
     let minutes: String = text.chars().take("2026-11-22T06:01".len()).collect();
     format!("{} UTC", minutes.replace('T', " "))

@@ -4,40 +4,40 @@ use super::super::{Paint, Style};
 
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Table {
+pub(in crate::format) struct Table {
     /// The heads of the columns.
-    pub(super) heads: Vec<String>,
+    pub(in crate::format) heads: Vec<String>,
     /// The rows.
-    pub(super) rows: Vec<Row>,
+    pub(in crate::format) rows: Vec<Row>,
 }
 
 /// A row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Row {
+pub(in crate::format) struct Row {
     /// Its name.
-    pub(super) name: String,
+    pub(in crate::format) name: String,
     /// It belongs to the row above.
-    pub(super) below: bool,
+    pub(in crate::format) below: bool,
     /// A cell for each column.
-    pub(super) cells: Vec<String>,
+    pub(in crate::format) cells: Vec<String>,
     /// What is said beside it.
-    pub(super) note: String,
+    pub(in crate::format) note: String,
 }
 
 impl Row {
     /// A row with a cell for each column; `-` where there is no value.
-    pub(super) fn new(name: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
+    pub(in crate::format) fn new(name: &str, cells: impl IntoIterator<Item = Option<String>>) -> Row {
         let cells = cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into())).collect();
         Row { name: name.into(), cells, ..Row::default() }
     }
 
     /// The same as a part of the row above.
-    pub(super) fn below(self) -> Row {
+    pub(in crate::format) fn below(self) -> Row {
         Row { below: true, ..self }
     }
 
     /// The same with this beside it.
-    pub(super) fn with_note(self, note: String) -> Row {
+    pub(in crate::format) fn with_note(self, note: String) -> Row {
         Row { note, ..self }
     }
 
@@ -48,14 +48,14 @@ impl Row {
 
 impl Table {
     /// Adds a row that has a value at least.
-    pub(super) fn push(&mut self, row: Row) {
+    pub(in crate::format) fn push(&mut self, row: Row) {
         if row.cells.iter().any(|cell| cell != "-") {
             self.rows.push(row);
         }
     }
 
     /// The lines. A note that has no room beside its row stands below it.
-    pub(super) fn text(&self, style: &Style) -> String {
+    pub(in crate::format) fn text(&self, style: &Style) -> String {
         let length = |text: &str| text.chars().count();
         let names = self.rows.iter().map(|row| length(&row.label())).max().unwrap_or(0);
         let column = |index: usize| {

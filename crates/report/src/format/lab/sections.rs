@@ -1,11 +1,12 @@
 //! The tables of a lab report.
 
-use super::sentences::{OWN, name};
+pub(super) use super::sentences::OWN;
+use super::sentences::name;
 use crate::document::{Cell, Table};
 use crate::format::frames;
 use crate::format::text::words;
 use model::framing::Network;
-use model::lab::{Drops, Expectation, LabReport, LabTest, Repetition, Series, Variant, Versus};
+use model::lab::{Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, Variant, Versus};
 use model::plan::Direction;
 use model::stats::compare::Judgement;
 use model::units::Nanos;
@@ -15,10 +16,6 @@ pub(super) fn section_tables(variant: &Variant) -> Vec<Table> {
     let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
         variant.series.iter().filter(|series| keep(series)).cloned().collect()
     };
-    let sweeps = variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(|sweep| Table {
-        title: format!("Frames of each size, {}", sweep.family),
-        ..Table::new(frames::columns(), frames::cells(&sweep.rows))
-    });
     let sections = [
         Table::of_cells(
             "Throughput, Mbit/s: the median, and how far the repetitions scatter",
@@ -30,7 +27,16 @@ pub(super) fn section_tables(variant: &Variant) -> Vec<Table> {
         Table::of_cells("Packets dropped", &DROPPED, &dropped(variant)),
         Table::of_cells("Expected", &EXPECTED, &variant.expectations),
     ];
-    sections.into_iter().flatten().chain(sweeps).collect()
+    sections.into_iter().flatten().chain(sweep_tables(variant)).collect()
+}
+
+/// What it carried in frames of each size.
+pub(super) fn sweep_tables(variant: &Variant) -> Vec<Table> {
+    let table = |sweep: &FrameSweep| Table {
+        title: format!("Frames of each size, {}", sweep.family),
+        ..Table::new(frames::columns(), frames::cells(&sweep.rows))
+    };
+    variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(table).collect()
 }
 
 const THROUGHPUT: [Cell<Series>; 11] = [
@@ -65,7 +71,7 @@ const SIZES: [Cell<Series>; 3] = [
 ];
 
 /// An interface that dropped packets, and the tests it did so in.
-type Dropper = (Drops, Vec<String>);
+pub(super) type Dropper = (Drops, Vec<String>);
 
 const DROPPED: [Cell<Dropper>; 4] = [
     Cell("interface", false, |(drops, _)| Some(format!("{}:{}", drops.node, drops.device))),
@@ -81,7 +87,7 @@ const DROPPED: [Cell<Dropper>; 4] = [
 ];
 
 /// Every interface that dropped packets, in all tests, most first.
-fn dropped(variant: &Variant) -> Vec<Dropper> {
+pub(super) fn dropped(variant: &Variant) -> Vec<Dropper> {
     let mut all: Vec<Dropper> = Vec::new();
     for series in &variant.series {
         for drops in series.drops() {
@@ -227,7 +233,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-fn time(series: &Series, of: fn(&Repetition) -> Option<Nanos>) -> Option<String> {
+pub(super) fn time(series: &Series, of: fn(&Repetition) -> Option<Nanos>) -> Option<String> {
     let times: Vec<f64> = series.runs.iter().filter_map(of).map(|time| time.0 as f64).collect();
     model::stats::quantile::median(&times).map(|time| Nanos(time as u64).to_string())
 }
@@ -238,7 +244,7 @@ fn median(series: &Series, of: fn(&Repetition) -> Option<u64>) -> Option<f64> {
 }
 
 /// Share of all datagrams of all repetitions.
-fn lost(series: &Series) -> Option<f64> {
+pub(super) fn lost(series: &Series) -> Option<f64> {
     let sent: u64 = series.runs.iter().filter_map(|run| run.sent).sum();
     let lost: u64 = series.runs.iter().filter_map(|run| run.lost).sum();
     (sent > 0).then(|| lost as f64 / sent as f64)

@@ -3,6 +3,7 @@
 use crate::format::frames;
 use crate::format::text::words;
 use model::lab::{LabReport, Series, Variant, VariantFinding};
+use model::units::BitRate;
 
 pub(super) fn title(report: &LabReport) -> String {
     let names: Vec<&str> = report.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -82,24 +83,46 @@ pub(super) fn name(series: &Series) -> String {
     format!("{tool}{one_way}, {}", series.family)
 }
 
-/// The conclusion.
+/// The conclusion: what was expected and held, and of one topology how fast it was.
 pub(super) fn verdict(report: &LabReport) -> String {
     if report.is_void() {
         return "Nothing was measured: no topology could be built here".into();
     }
-    let all = || report.variants.iter().flat_map(|variant| &variant.expectations);
-    let (held, broken) = (count(all(), true), count(all(), false));
-    let measured = report.variants.iter().filter(|variant| variant.unavailable.is_none()).count();
-    let measured = words::count(measured as u64, "topology").replace("topologys", "topologies");
-    match (held, broken) {
-        (0, 0) => format!("{measured} measured; nothing was expected of them"),
-        (_, 0) => format!("{measured} measured; {} held", words::count(held, "expectation")),
-        _ => format!("{measured} measured; {} broken, {held} held", words::count(broken, "expectation")),
+    let measured: Vec<&Variant> =
+        report.variants.iter().filter(|variant| variant.unavailable.is_none()).collect();
+    let outcome = outcome(&measured);
+    let interrupted = if report.is_interrupted() { "interrupted: " } else { "" };
+    match measured.as_slice() {
+        [one] => {
+            let rates = rates(one).map(|rates| format!("; {rates}")).unwrap_or_default();
+            format!("{interrupted}{}: {outcome}{rates}", one.name)
+        }
+        several => format!("{interrupted}{} topologies measured: {outcome}", several.len()),
     }
 }
 
-fn count<'a>(of: impl Iterator<Item = &'a model::lab::Expectation>, held: bool) -> u64 {
-    of.filter(|one| one.held == Some(held)).count() as u64
+/// `1 expectation broken, 5 held, 2 not measured`
+fn outcome(measured: &[&Variant]) -> String {
+    let count = |held: Option<bool>| {
+        let all = measured.iter().flat_map(|variant| &variant.expectations);
+        all.filter(|one| one.held == held).count() as u64
+    };
+    let parts = [(Some(false), "broken"), (Some(true), "held"), (None, "not measured")]
+        .map(|(held, word)| (count(held), word));
+    let mut parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let Some((first, word)) = parts.next() else { return "nothing was expected".into() };
+    let first = format!("{} {word}", words::count(first, "expectation"));
+    let others = parts.map(|(count, word)| format!("{count} {word}"));
+    std::iter::once(first).chain(others).collect::<Vec<_>>().join(", ")
+}
+
+/// `TCP 9.53 Gbit/s up, 9.43 Gbit/s down`: the first kind of test of throughput, over the first family.
+fn rates(variant: &Variant) -> Option<String> {
+    let first = variant.series.iter().find(|one| one.test.is_throughput() && one.goodput.is_some())?;
+    let same = |one: &&Series| (&one.tool, one.test, one.family) == (&first.tool, first.test, first.family);
+    let rate = |one: &Series| Some(format!("{} {}", BitRate(one.goodput?.median as u64), one.direction?));
+    let rates: Vec<String> = variant.series.iter().filter(same).filter_map(rate).collect();
+    Some(format!("{} {}", first.test, rates.join(", ")))
 }
 
 /// Our own name among the tools.

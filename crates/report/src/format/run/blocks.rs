@@ -7,12 +7,13 @@ use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
 };
 use crate::format::{frames, hops};
+use insight::finding::grouped;
 use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
 use model::run::Run;
-use model::summary::{DirectionSummary, Summary};
+use model::summary::{DirectionSummary, Loss, Summary};
 use model::units::Nanos;
 
 /// All of it: results, findings, verdict, and what stands behind them.
@@ -193,7 +194,7 @@ fn one_way(run: &Run, egress: &EgressResult) -> Block {
         .iter()
         .map(|(percent, value, sure)| vec![format!("p{percent}"), format!("{value}{}", bounds(sure))]);
     let missing = latency::missing(egress).into_iter().map(|(percent, more)| {
-        vec![format!("p{percent}"), format!("not given: takes {more} more round trips")]
+        vec![format!("p{percent}"), format!("not given: takes {} more round trips", grouped(more))]
     });
     let facts =
         latency::facts(&run.summary, egress).into_iter().map(|(name, value)| vec![name.into(), value]);
@@ -254,7 +255,8 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         }),
         ("Lost", |this_direction| this_direction.loss.map(|loss| words::percent(loss.share))),
         ("Lost on the path, in the receiving socket, at the sender", |this_direction| {
-            this_direction.loss.map(|loss| format!("{}, {}, {}", loss.path, loss.receiver, loss.sender))
+            let lost = |loss: Loss| [loss.path, loss.receiver, loss.sender].map(grouped).join(", ");
+            this_direction.loss.map(lost)
         }),
         ("Jitter (RFC 3550)", |this_direction| {
             this_direction.jitter.map(|jitter| jitter.rfc3550.to_string())
@@ -263,7 +265,7 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
             this_direction.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))
         }),
         ("Segments", segments),
-        ("Retransmits", |this_direction| this_direction.retransmits.map(|count| count.to_string())),
+        ("Retransmits", |this_direction| this_direction.retransmits.map(grouped)),
         ("RTT under load", |this_direction| this_direction.loaded_rtt.map(|rtt| rtt.to_string())),
         ("Congestion control", |this_direction| this_direction.congestion.clone()),
     ];

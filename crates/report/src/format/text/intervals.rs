@@ -1,6 +1,7 @@
 //! The interval table: the same rows live and from a stored run.
 
 use super::super::{Paint, Style};
+use insight::finding::grouped;
 use model::plan::{Direction, Plan, Transport};
 use model::sample::{IntervalSample, Role, StreamSample, TcpCounters, UdpCounters};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
@@ -19,7 +20,7 @@ pub(super) fn header(plan: &Plan, style: &Style) -> String {
 /// One line per interval and direction, in the order of the begin. What the receiver counted goes before what the
 /// sender had acknowledged; the sender adds what only it knows.
 pub(super) fn rows(samples: &[IntervalSample], plan: &Plan, style: &Style) -> String {
-    let mut lines: Vec<(Nanos, Direction, String)> = Vec::new();
+    let mut lines: Vec<((bool, u64), Direction, String)> = Vec::new();
     for direction in plan.test.directions.each() {
         let senders = of_role(samples, direction, Role::Sender);
         for sample in counted(samples, direction) {
@@ -114,9 +115,11 @@ fn of_role(samples: &[IntervalSample], direction: Direction, role: Role) -> Vec<
     samples.iter().filter(|sample| has(sample, direction, role)).collect()
 }
 
-/// Omitted intervals count from their own zero: they come first.
-fn order(sample: &IntervalSample) -> Nanos {
-    if sample.omitted { sample.start } else { sample.start.saturating_add(AFTER_OMITTED) }
+/// Omitted intervals count from their own zero: they come first. The same interval of both ends has one number, though it
+/// begins at neither of them to the nanosecond when it should.
+fn order(sample: &IntervalSample) -> (bool, u64) {
+    let length = sample.end.saturating_sub(sample.start).0.max(1);
+    (!sample.omitted, sample.start.0.saturating_add(length / 2) / length)
 }
 
 fn has(sample: &IntervalSample, direction: Direction, role: Role) -> bool {
@@ -127,6 +130,12 @@ fn has(sample: &IntervalSample, direction: Direction, role: Role) -> bool {
 fn same_time(one: &IntervalSample, other: &IntervalSample) -> bool {
     let half = other.end.saturating_sub(other.start).0 / 2;
     one.omitted == other.omitted && one.start.0.abs_diff(other.start.0) < half.max(1)
+}
+
+/// The same interval at both ends, of the same length.
+pub(super) fn is_same_interval(one: &IntervalSample, other: &IntervalSample) -> bool {
+    let length = |sample: &IntervalSample| sample.end.saturating_sub(sample.start).0;
+    same_time(one, other) && length(one).abs_diff(length(other)) < length(one).max(1) / 2
 }
 
 struct Row {
@@ -162,12 +171,12 @@ impl Row {
             (Transport::Udp, _, Some(udp)) => {
                 let rate = PacketRate::from_count(udp.datagrams, length).to_string();
                 match self.received {
-                    true => [rate, udp.lost.to_string(), udp.jitter.to_string()],
+                    true => [rate, grouped(udp.lost), udp.jitter.to_string()],
                     false => [rate, blank(), blank()],
                 }
             }
             (_, Some(tcp), _) => [
-                tcp.retransmits.to_string(),
+                grouped(tcp.retransmits),
                 Some(tcp.cwnd).filter(|cwnd| cwnd.0 > 0).map_or_else(blank, |cwnd| cwnd.to_string()),
                 Some(tcp.rtt).filter(|rtt| rtt.0 > 0).map_or_else(blank, |rtt| rtt.to_string()),
             ],
@@ -233,6 +242,3 @@ fn line(cells: &[String; 6]) -> String {
     let [time, direction, rate, first, second, third] = cells;
     format!("  {time:<16}{direction:<5}{rate:>12}{first:>12}{second:>11}{third:>10}")
 }
-
-/// Longer than any omitted time.
-const AFTER_OMITTED: Nanos = Nanos::from_secs(1_000_000);

@@ -5,6 +5,7 @@ use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
 use crate::document::Column;
+use insight::finding::grouped;
 use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
 
@@ -63,7 +64,7 @@ fn total(direction: &PacketDirection) -> String {
         format!("{mean:.1} bytes each on average"),
     ];
     if direction.fragments > 0 {
-        parts.push(format!("{} in fragments", direction.fragments));
+        parts.push(format!("{} in fragments", grouped(direction.fragments)));
     }
     if direction.super_packets > 0 {
         parts.push(format!(

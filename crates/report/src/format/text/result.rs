@@ -4,6 +4,7 @@ use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::words;
 use crate::document::{Column, Table};
+use insight::finding::grouped;
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport, Wait};
 use model::run::Run;
@@ -64,16 +65,18 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
             "{} ({}): {} on the path, {} in the receiving socket, {} at the sender",
             words::percent(loss.share),
             words::count(lost, "datagram"),
-            loss.path,
-            loss.receiver,
-            loss.sender
+            grouped(loss.path),
+            grouped(loss.receiver),
+            grouped(loss.sender)
         );
         facts.push(("lost", if lost == 0 { "nothing".into() } else { places }));
     }
     if summary.reordered + summary.duplicates + summary.late > 0 {
         let order = format!(
             "{} out of order, {} twice, {} too late to tell",
-            summary.reordered, summary.duplicates, summary.late
+            grouped(summary.reordered),
+            grouped(summary.duplicates),
+            grouped(summary.late)
         );
         facts.push(("disorder", order));
     }
@@ -89,7 +92,7 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         facts.push(("segments", segments));
     }
     if let Some(resent) = summary.retransmits {
-        facts.push(("retransmits", resent.to_string()));
+        facts.push(("retransmits", grouped(resent)));
     }
     if let Some(rtt) = summary.loaded_rtt {
         facts.push(("RTT under load", rtt.to_string()));
@@ -118,8 +121,8 @@ pub(super) fn on_the_wire(summary: &DirectionSummary, all: &Summary) -> Option<S
 /// Segments that crossed, which offloads hide from most tools.
 pub(in crate::format) fn segments(summary: &DirectionSummary) -> Option<String> {
     let segments = summary.segments?;
-    let sent = segments.sent.map(|count| format!("{count} sent"));
-    let received = segments.received.map(|count| format!("{count} received"));
+    let sent = segments.sent.map(|count| format!("{} sent", grouped(count)));
+    let received = segments.received.map(|count| format!("{} received", grouped(count)));
     let mean = segments.mean_payload.map(|mean| format!("{mean:.1} bytes of payload each on average"));
     Some([sent, received, mean].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
@@ -179,7 +182,7 @@ pub(in crate::format) fn stream_table(summary: &DirectionSummary) -> Option<Tabl
     let total: u64 = rows.iter().map(|row| row.goodput.0).sum();
     let cells = rows.iter().take(MOST_STREAMS).map(|row| {
         let share = if total > 0 { row.goodput.0 as f64 / total as f64 } else { 0.0 };
-        let last = row.retransmits.or(row.lost).map_or("-".into(), |count| count.to_string());
+        let last = row.retransmits.or(row.lost).map_or("-".into(), grouped);
         vec![row.stream.to_string(), row.goodput.to_string(), words::percent(share), last]
     });
     Some(Table::new(columns.into(), cells.collect()))

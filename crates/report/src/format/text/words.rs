@@ -1,5 +1,6 @@
 //! Numbers as words and short phrases.
 
+use insight::finding::grouped;
 use model::finding::Severity;
 use model::plan::{Direction, Directions, End, TestSpec, Transport};
 use model::stats::histogram::Distribution;
@@ -37,7 +38,7 @@ pub(in crate::format) fn significant(value: f64) -> String {
 /// A count and its noun: `1 segment`, `12 segments`.
 pub(in crate::format) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
+    format!("{} {noun}{plural}", grouped(number))
 }
 
 /// A planned time without needless decimals: `10 s`, `2.50 s`.

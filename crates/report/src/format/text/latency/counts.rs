@@ -1,20 +1,24 @@
 //! What became of the messages, in a phrase.
 
 use super::super::words;
+use insight::finding::grouped;
 use model::latency::Counted;
 
-/// `1000 sent, 998 came back; 2 lost (0.2 %), 1 late`: lost always, the rest where there is something.
+/// `1 000 sent, 998 came back; 2 lost (0.2 %), 1 late`: lost always, the rest where there is something.
 pub(in crate::format) fn counted(counted: &Counted) -> String {
     if counted.asked == 0 && counted.far_received.is_some() {
         return one_way(counted);
     }
     let asked = match counted.asked == counted.sent {
         true => String::new(),
-        false => format!(", {} of them asked for a reply", counted.asked),
+        false => format!(", {} of them asked for a reply", grouped(counted.asked)),
     };
     let lost = match counted.lost {
         0 => "none lost".into(),
-        lost => format!("{lost} lost ({}{})", words::percent(share(lost, counted.asked)), places(counted)),
+        lost => {
+            let share = words::percent(share(lost, counted.asked));
+            format!("{} lost ({share}{})", grouped(lost), places(counted))
+        }
     };
     let others = [
         (counted.late, "late"),
@@ -26,9 +30,9 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
     let others: String = others
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!(", {count} {what}"))
+        .map(|(count, what)| format!(", {} {what}", grouped(*count)))
         .collect();
-    format!("{} sent{asked}, {} came back; {lost}{others}", counted.sent, counted.received)
+    format!("{} sent{asked}, {} came back; {lost}{others}", grouped(counted.sent), grouped(counted.received))
 }
 
 fn one_way(counted: &Counted) -> String {
@@ -36,18 +40,20 @@ fn one_way(counted: &Counted) -> String {
     let lost = counted.sent.saturating_sub(arrived);
     let behind = match counted.behind {
         0 => String::new(),
-        behind => format!(", {behind} sent late"),
+        behind => format!(", {} sent late", grouped(behind)),
     };
     format!(
-        "{} sent, {arrived} arrived; {lost} lost ({}){behind}",
-        counted.sent,
+        "{} sent, {} arrived; {} lost ({}){behind}",
+        grouped(counted.sent),
+        grouped(arrived),
+        grouped(lost),
         words::percent(share(lost, counted.sent))
     )
 }
 
 fn places(counted: &Counted) -> String {
     match (counted.lost_up, counted.lost_down) {
-        (Some(up), Some(down)) => format!(": {up} up, {down} down"),
+        (Some(up), Some(down)) => format!(": {} up, {} down", grouped(up), grouped(down)),
         _ => String::new(),
     }
 }
@@ -63,9 +69,9 @@ mod tests {
     #[test]
     fn only_what_happened_is_told() {
         let mut all = Counted { sent: 1000, asked: 1000, received: 998, lost: 2, ..Counted::default() };
-        assert_eq!(counted(&all), "1000 sent, 998 came back; 2 lost (0.2 %)");
+        assert_eq!(counted(&all), "1\u{a0}000 sent, 998 came back; 2 lost (0.2 %)");
         (all.lost_up, all.lost_down, all.strays, all.asked) = (Some(2), Some(0), 7, 500);
-        let text = "1000 sent, 500 of them asked for a reply, 998 came back; 2 lost (0.4 %: 2 up, 0 down), 7 strays of others";
+        let text = "1\u{a0}000 sent, 500 of them asked for a reply, 998 came back; 2 lost (0.4 %: 2 up, 0 down), 7 strays of others";
         assert_eq!(counted(&all), text);
         let thrown = Counted { sent: 10, far_received: Some(9), ..Counted::default() };
         assert_eq!(counted(&thrown), "10 sent, 9 arrived; 1 lost (10 %)");

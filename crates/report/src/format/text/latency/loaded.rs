@@ -7,6 +7,7 @@ use super::super::words;
 use super::counts::share;
 use super::{chart, title};
 use crate::document::Column;
+use insight::finding::grouped;
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;
@@ -53,14 +54,14 @@ fn responsive(figure: &Responsiveness) -> String {
     };
     let tls = figure.tls.map(|time| format!(", TLS {time}")).unwrap_or_default();
     format!(
-        "{:.0} round trips per minute ({band}; confidence {confidence}): new connections {:.0} (TCP {}{tls}, request \
-         {}; {}), loaded connections {:.0} (RTT {}; {})",
-        figure.rpm,
-        figure.foreign,
+        "{} round trips per minute ({band}; confidence {confidence}): new connections {} (TCP {}{tls}, request \
+         {}; {}), loaded connections {} (RTT {}; {})",
+        grouped(figure.rpm.round() as u64),
+        grouped(figure.foreign.round() as u64),
         figure.tcp,
         figure.http,
         words::count(figure.foreign_probes, "probe"),
-        figure.loaded,
+        grouped(figure.loaded.round() as u64),
         figure.loaded_http,
         words::count(figure.loaded_probes, "probe"),
     )
@@ -89,7 +90,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
             words::percent(share(phase.lost, phase.sent)),
             or_dash(phase.up.map(|rate| rate.to_string())),
             or_dash(phase.down.map(|rate| rate.to_string())),
-            or_dash(phase.responsiveness.map(|figure| format!("{:.0}", figure.rpm))),
+            or_dash(phase.responsiveness.map(|figure| grouped(figure.rpm.round() as u64))),
         ]
     };
     loaded.phases.iter().map(row).collect()

@@ -6,6 +6,7 @@ use super::super::result::fact;
 use super::percentiles::{given, missing};
 use super::{chart, title};
 use crate::document::Column;
+use insight::finding::grouped;
 use model::latency::{Cause, EgressResult, Outlier};
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
@@ -40,8 +41,8 @@ pub(super) fn not_given(egress: &EgressResult, style: &Style) -> String {
     if missing.is_empty() || egress.rtt.is_none() {
         return String::new();
     }
-    let parts: Vec<String> =
-        missing.iter().map(|(percent, more)| format!("p{percent} takes {more} more round trips")).collect();
+    let part = |(percent, more): &(f64, u64)| format!("p{percent} takes {} more round trips", grouped(*more));
+    let parts: Vec<String> = missing.iter().map(part).collect();
     fact("not given", &parts.join(", "), style)
 }
 

@@ -1,0 +1,251 @@
+//! A lab report on one screen: the verdict, for each topology a table with a column for each direction, what is otherwise than
+//! expected, the findings. The full tables are behind `-v`.
+
+use super::sections::{self, OWN};
+use super::sentences;
+use crate::document::Judgement;
+use crate::format::brief::findings::hanging;
+use crate::format::brief::grouped;
+use crate::format::brief::provenance::{date, kernel};
+use crate::format::brief::table::{Row, Table};
+use crate::format::text::words;
+use crate::format::{Paint, Style};
+use model::finding::Severity;
+use model::framing::Network;
+use model::lab::{Expectation, LabReport, LabTest, Series, Variant, VariantFinding};
+use model::plan::Direction;
+use model::units::{BitRate, Nanos};
+use std::cmp::Reverse;
+
+/// The report without details.
+pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
+    let style = &Style { width: style.width.min(WIDEST), ..*style };
+    let mut text = super::verdict(report, style);
+    let compared = sections::compared(report);
+    // Where topologies are compared, a line for each metric says it, but of one that is otherwise than expected.
+    let shown = |variant: &&Variant| compared.is_empty() || !super::is_as_expected(variant);
+    text.extend(report.variants.iter().filter(shown).map(|one| topology(one, style)));
+    text.push_str(&super::tables(&compared, style));
+    let lines = style.wrap(&provenance(report), 2);
+    text.push('\n');
+    text.extend(lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
+    text
+}
+
+/// One topology: its table, what became of the packets, and the reasons.
+fn topology(variant: &Variant, style: &Style) -> String {
+    let title = format!("{}: {}", variant.name, variant.title);
+    let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
+    text.push_str(&figures(variant, style));
+    text.push_str(&super::tables(&sections::sweep_tables(variant), style));
+    text.push_str(&style.list(&dropped(variant).into_iter().collect::<Vec<_>>(), "  "));
+    let reasons = expectations(variant, style) + &findings(variant, style) + &remarks(variant, style);
+    if reasons.is_empty() { text } else { format!("{text}\n{reasons}") }
+}
+
+/// A column: the family, and the direction of the data where any test has one.
+type Place = (Network, Option<Direction>);
+
+/// Both families side by side, or one below the other on a narrow screen.
+fn figures(variant: &Variant, style: &Style) -> String {
+    let table = |families: &[Network]| {
+        let table = table(variant, families);
+        move |style: &Style| if table.rows.is_empty() { String::new() } else { table.text(style) }
+    };
+    let both = table(&sections::FAMILIES);
+    let plain = both(&Style { colour: false, ..*style });
+    match plain.lines().all(|line| line.chars().count() <= style.width) {
+        true => both(style),
+        false => sections::FAMILIES.map(|family| table(&[family])(style)).concat(),
+    }
+}
+
+fn table(variant: &Variant, families: &[Network]) -> Table {
+    let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
+    let family = |family| {
+        let directions = [Direction::Up, Direction::Down].map(|one_way| (family, Some(one_way))).into_iter();
+        let directions: Vec<Place> = directions.filter(has).collect();
+        if directions.is_empty() {
+            Some((family, None)).filter(has).into_iter().collect()
+        } else {
+            directions
+        }
+    };
+    let places: Vec<Place> = families.iter().copied().flat_map(family).collect();
+    let head = |place: &Place| match place.1 {
+        Some(one_way) => format!("{} {one_way}", place.0),
+        None => place.0.to_string(),
+    };
+    let mut table = Table { heads: places.iter().map(head).collect(), rows: Vec::new() };
+    for (tool, test) in tests(variant) {
+        let of = |family, one_way| {
+            let same = |one: &&Series| (one.tool.as_str(), one.test) == (tool, test);
+            variant.series.iter().filter(same).find(|one| (one.family, one.direction) == (family, one_way))
+        };
+        let name = if tool == OWN { test.to_string() } else { tool.to_owned() };
+        let directed = |cell: fn(&Series) -> Option<String>| {
+            places
+                .iter()
+                .map(move |(family, one_way)| of(*family, *one_way).and_then(cell))
+                .collect::<Vec<_>>()
+        };
+        // A round trip has no direction: it stands in the first column of its family.
+        let trips = |cell: fn(&Series) -> Option<String>| {
+            let first = |index: usize| index == 0 || places[index - 1].0 != places[index].0;
+            let value = |(index, place): (usize, &Place)| match first(index) {
+                true => of(place.0, None).and_then(cell),
+                false => Some(String::new()),
+            };
+            places.iter().enumerate().map(value).collect::<Vec<_>>()
+        };
+        let rows = match test {
+            LabTest::Latency => {
+                vec![
+                    Row::new("RTT", trips(|one| median(one.rtt?.median))),
+                    Row::new("p99", trips(p99)).below(),
+                ]
+            }
+            LabTest::Mtu => vec![Row::new("path MTU", directed(|one| Some(one.path_mtu?.to_string())))],
+            LabTest::Loss => vec![Row::new("loss, paced", directed(lost))],
+            _ => vec![
+                Row::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
+                Row::new("of limit", directed(|one| one.share_of_limit.map(words::percent))).below(),
+                Row::new("lost", directed(lost)).below(),
+            ],
+        };
+        rows.into_iter().filter(has_figure).for_each(|row| table.push(row));
+    }
+    table
+}
+
+/// Every kind of test of every tool, in the order measured.
+fn tests(variant: &Variant) -> Vec<(&str, LabTest)> {
+    let mut tests: Vec<(&str, LabTest)> = Vec::new();
+    for one in &variant.series {
+        let test = (one.tool.as_str(), one.test);
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    tests
+}
+
+fn has_figure(row: &Row) -> bool {
+    row.cells.iter().any(|cell| !cell.is_empty() && cell != "-")
+}
+
+fn lost(series: &Series) -> Option<String> {
+    sections::lost(series).map(words::percent)
+}
+
+fn median(nanos: f64) -> Option<String> {
+    Some(Nanos(nanos as u64).to_string())
+}
+
+fn p99(series: &Series) -> Option<String> {
+    sections::time(series, |run| run.rtt_p99)
+}
+
+/// Where packets were dropped, the most first.
+fn dropped(variant: &Variant) -> Option<String> {
+    let all = sections::dropped(variant);
+    let place = |(drops, _): &sections::Dropper| {
+        format!("{} at {}:{}", grouped(drops.received + drops.sent), drops.node, drops.device)
+    };
+    let named: Vec<String> = all.iter().take(DROPPERS).map(place).collect();
+    let others = all.len().saturating_sub(DROPPERS);
+    let others = if others > 0 { format!(", others at {others} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("dropped: {}{others}", named.join(", ")))
+}
+
+/// What did not hold, or was not measured; of the others how many they are.
+fn expectations(variant: &Variant, style: &Style) -> String {
+    let judged = |one: &Expectation| super::expectation(variant, one).judgement;
+    let line = |one: &Expectation| {
+        let (word, paint) = match judged(one) {
+            Judgement::Held => return String::new(),
+            Judgement::Broken => ("broken", Paint::Problem),
+            Judgement::Open => ("open", Paint::Dim),
+        };
+        let mark = style.paint(paint, &format!("{word:<8}"));
+        hanging(&mark, &format!("{}: {}, expected: {}", one.what, one.found, one.expected), None, style)
+    };
+    variant.expectations.iter().map(line).collect()
+}
+
+/// Findings, one of several families and directions once.
+fn findings(variant: &Variant, style: &Style) -> String {
+    let mut text = String::new();
+    let mut said: Vec<&str> = Vec::new();
+    let mut worst_first: Vec<&VariantFinding> = variant.findings.iter().collect();
+    worst_first.sort_by_key(|one| Reverse(one.finding.severity));
+    for finding in worst_first.into_iter().map(|one| &one.finding) {
+        if said.contains(&finding.id.as_str()) {
+            continue;
+        }
+        said.push(&finding.id);
+        let (word, paint) = match finding.severity {
+            Severity::Info => ("note", Paint::Dim),
+            Severity::Warning => ("warning", Paint::Warning),
+            Severity::Problem => ("problem", Paint::Problem),
+        };
+        let mark = style.paint(paint, &format!("{word:<8}"));
+        let title = finding.title.replace('`', "");
+        let title = format!("{} ({}): {title}", finding.id, places(variant, &finding.id));
+        text.push_str(&hanging(&mark, &title, None, style));
+    }
+    text
+}
+
+/// Where a finding is: `IPv4 up, down; IPv6 up`. Of one that the topology is made to show, that too.
+fn places(variant: &Variant, id: &str) -> String {
+    let family = |family: Network| {
+        let found =
+            || variant.findings.iter().filter(move |one| one.family == family && one.finding.id == id);
+        let is_in = |one_way: &Direction| found().any(|one| one.finding.direction == Some(*one_way));
+        let directions =
+            [Direction::Up, Direction::Down].into_iter().filter(is_in).map(|one_way| one_way.to_string());
+        let directions = directions.collect::<Vec<_>>().join(", ");
+        found().next().map(|_| format!("{family} {directions}").trim_end().to_owned())
+    };
+    let places: Vec<String> = sections::FAMILIES.into_iter().filter_map(family).collect();
+    let what = format!("finding {id}");
+    let is_expected = variant.expectations.iter().any(|one| one.what == what && one.held == Some(true));
+    let expected = if is_expected { "; as expected" } else { "" };
+    format!("{}{expected}", places.join("; "))
+}
+
+/// What could not be measured, and what is to be known of this topology.
+fn remarks(variant: &Variant, style: &Style) -> String {
+    let mark = style.paint(Paint::Dim, &format!("{:<8}", "note"));
+    let all = sentences::of_measuring(variant);
+    let all = all.iter().chain(&variant.notes);
+    all.map(|line| hanging(&mark, &line.replace('`', ""), None, style)).collect()
+}
+
+/// `1 repetition of 3 s each, pathmeter 0.1.0, Linux 6.18, 2 CPUs, 2026-11-22 06:01 UTC. Details and 3 notes on the figures: -v`
+fn provenance(report: &LabReport) -> String {
+    let host = report.host.as_ref();
+    let parts = [
+        Some(format!(
+            "{} of {} each",
+            words::count(report.repetitions.into(), "repetition"),
+            words::span(report.time)
+        )),
+        host.map(|host| host.version.clone()),
+        host.map(|host| kernel(&host.kernel)),
+        host.map(|host| words::count(host.cpus.into(), "CPU")),
+        report.started.map(date),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    let notes = match report.notes.len() {
+        0 => String::new(),
+        count => format!(" and {} on the figures", words::count(count as u64, "note")),
+    };
+    format!("{}. Details{notes}: -v", parts.join(", "))
+}
+
+/// Prose beyond this is hard to read.
+const WIDEST: usize = 100;
+/// Interfaces that are named in the line of drops.
+const DROPPERS: usize = 3;
