@@ -49,5 +49,8 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
     if let Some(told) = bounceback::parse_bounceback(&output, block) {
         return Some(told.imported(name));
     }
+    if let Some(served) = bounceback::parse_served(&output, block) {
+        return Some(served.imported(name));
+    }
     ends::parse_ends(&output, block, known).map(|told| told.imported(name))
 }
