@@ -136,7 +136,7 @@ impl CommandLine {
             return Pace::Bounce(Bouncing { size: length, reply, count, period, hold, quick_ack });
         }
         if let Some((rate, mean, deviation)) = client.frames {
-            return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.000_005));
+            return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.0));
         }
         if let Some(period) = client.burst_period {
             return Pace::Bursts(client.burst_size.unwrap_or(1 << 20), period);
