@@ -33,19 +33,19 @@ impl Details {
     /// Of the interval that has just ended.
     pub(super) fn interval(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         let of = |now: StreamDetails| {
-            let told = self.0.entry(now.stream).or_default();
+            let reported = self.0.entry(now.stream).or_default();
             let mut detail = Detail {
                 stream: now.stream,
-                calls: now.calls.saturating_sub(told.calls),
-                reads: std::array::from_fn(|bin| now.reads[bin].saturating_sub(told.reads[bin])),
+                calls: now.calls.saturating_sub(reported.calls),
+                reads: std::array::from_fn(|bin| now.reads[bin].saturating_sub(reported.reads[bin])),
                 delay: now.delays.and_then(|delays| spread(delays, wall_offset(clock))),
                 ..Detail::default()
             };
-            told.calls = now.calls;
-            told.reads = now.reads;
-            told.delays = told.delays.with(now.delays.unwrap_or_default());
+            reported.calls = now.calls;
+            reported.reads = now.reads;
+            reported.delays = reported.delays.with(now.delays.unwrap_or_default());
             if let Some(timed) = now.timed {
-                told.timed.get_or_insert_default().add(&timed);
+                reported.timed.get_or_insert_default().add(&timed);
                 TimedSum::from(timed).fill(&mut detail);
             }
             detail

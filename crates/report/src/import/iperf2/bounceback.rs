@@ -25,23 +25,23 @@ struct Trips {
 /// The run of a block; `None` when it is no bounceback of a client.
 pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedRun> {
     let (row, trips) = whole(output)?;
-    let mut told = ParsedRun::new(Tool::Iperf2, block.line, output.host.as_deref());
+    let mut parsed = ParsedRun::new(Tool::Iperf2, block.line, output.host.as_deref());
     if let Some(stream) = output.streams.first() {
-        (told.local, told.remote) = (Some(stream.local), Some(stream.remote));
+        (parsed.local, parsed.remote) = (Some(stream.local), Some(stream.remote));
     }
-    (told.transport, told.elapsed) = (Transport::Tcp, row.elapsed());
-    told.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
+    (parsed.transport, parsed.elapsed) = (Transport::Tcp, row.elapsed());
+    parsed.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
     let count = trips.count;
-    told.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     let bins = merged(block.lines.iter().filter_map(|line| bins(line)).flatten());
     if bins.is_empty() {
-        told.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+        parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
     }
     let at = |share: f64, otherwise: Nanos| {
         let value = percentile(&bins, share).unwrap_or(otherwise);
         value.max(trips.min).min(trips.max)
     };
-    told.rtt = Some(Distribution {
+    parsed.rtt = Some(Distribution {
         count,
         min: trips.min,
         mean: trips.mean,
@@ -53,16 +53,16 @@ pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedR
         p9999: at(0.9999, trips.max),
         max: trips.max,
     });
-    Some(told)
+    Some(parsed)
 }
 
 /// The run of a server's block: how many round trips there were, of whose times it says nothing.
 pub(super) fn parse_served(output: &Output, block: &Block) -> Option<ParsedRun> {
     let (first, bounce) = output.bounces.first()?;
     let stream = output.streams.iter().find(|stream| stream.id == *first)?;
-    let mut told = ParsedRun::new(Tool::Iperf2, block.line, Some(&stream.local.ip().to_string()));
-    (told.local, told.remote) = (Some(stream.remote), Some(stream.local));
-    (told.transport, told.size) = (Transport::Tcp, bounce.request);
+    let mut parsed = ParsedRun::new(Tool::Iperf2, block.line, Some(&stream.local.ip().to_string()));
+    (parsed.local, parsed.remote) = (Some(stream.remote), Some(stream.local));
+    (parsed.transport, parsed.size) = (Transport::Tcp, bounce.request);
     let mut count = 0_u64;
     for (id, bounce) in &output.bounces {
         let rows = || output.rows.iter().filter(|row| row.id == Id::Stream(*id));
@@ -72,11 +72,11 @@ pub(super) fn parse_served(output: &Output, block: &Block) -> Option<ParsedRun> 
         let each = u64::from(bounce.request) + u64::from(bounce.reply);
         let trips = row.bytes.value / each.max(1) as f64;
         count = count.saturating_add(trips.clamp(0.0, 1e15).round() as u64);
-        told.elapsed = told.elapsed.max(row.elapsed());
+        parsed.elapsed = parsed.elapsed.max(row.elapsed());
     }
-    told.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-    told.warn("times-unknown", "A server's output tells how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are the client's to tell.");
-    (count > 0).then_some(told)
+    parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    parsed.warn("times-unknown", "A server's output tells how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are the client's to tell.");
+    (count > 0).then_some(parsed)
 }
 
 /// The last row of the whole time of each connection (`-P`), as one; of a cut output its last row.
@@ -143,7 +143,8 @@ fn trips(row: &Row) -> Option<Trips> {
 }
 
 fn millis(text: &str) -> Option<Nanos> {
-    let value = Printed::of(text).map(|printed| printed.value).filter(|value| (0.0..1e9).contains(value))?;
+    let value =
+        Printed::from_text(text).map(|printed| printed.value).filter(|value| (0.0..1e9).contains(value))?;
     Some(Nanos((value * 1e6).round() as u64))
 }
 

@@ -56,7 +56,7 @@ impl OneWay {
 }
 
 impl Figures {
-    pub(super) fn of(lines: &[String]) -> Figures {
+    pub(super) fn from_lines(lines: &[String]) -> Figures {
         let mut figures = Figures::default();
         for line in lines {
             let line = line.trim_start();
@@ -73,9 +73,9 @@ impl Figures {
             self.median_ad = after(rest, "median-ad=").and_then(micros);
             self.siqr = after(rest, "siqr=").and_then(micros);
         } else if let Some(rest) = line.strip_prefix("---> percentile ") {
-            let both = rest
-                .split_once('=')
-                .and_then(|(percent, value)| Some((Printed::of(percent.trim())?.value, micros(value)?)));
+            let both = rest.split_once('=').and_then(|(percent, value)| {
+                Some((Printed::from_text(percent.trim())?.value, micros(value)?))
+            });
             self.percentiles.extend(both);
         } else if line.starts_with("---> <MAX>") {
             self.most = after(line, "=").and_then(micros);
@@ -116,7 +116,8 @@ impl Figures {
             self.size = after(line, "msg-size=").and_then(number).and_then(|size| u32::try_from(size).ok());
             one_way.asked_rate = after(line, "mps=").and_then(number);
         } else if let (Some(one_way), true) = (&mut self.one_way, line.starts_with("Summary: ")) {
-            let figure = |mark| after(line, mark).and_then(|rest| Some(Printed::of(word(rest))?.value));
+            let figure =
+                |mark| after(line, mark).and_then(|rest| Some(Printed::from_text(word(rest))?.value));
             one_way.rate = figure("Message Rate is ").or(one_way.rate);
             let bytes = after(line, "BandWidth is ").and_then(|rest| {
                 let (figure, unit) = rest.split_once(' ')?;
@@ -189,6 +190,6 @@ fn number(text: &str) -> Option<u64> {
 
 fn micros(text: &str) -> Option<Nanos> {
     let printed =
-        Printed::of(word(text.trim_start())).filter(|printed| (0.0..1e15).contains(&printed.value))?;
+        Printed::from_text(word(text.trim_start())).filter(|printed| (0.0..1e15).contains(&printed.value))?;
     Some(Nanos((printed.value * 1000.0).round() as u64))
 }
