@@ -14,8 +14,9 @@ pub use run::run;
 use super::getopt::{self, Misspelt, Word};
 use engine::work::iperf2::Extras;
 use model::plan::{Directions, TestSpec, Transport};
+use model::stats::bins::BinShape;
 use model::units::{BitRate, Bytes, Nanos};
-use report::format::iperf2::Exclude;
+use report::format::iperf2::{Exclude, Iperf2Percentiles};
 use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
@@ -91,6 +92,27 @@ pub(crate) struct Both {
     pub(crate) time: Option<Nanos>,
     /// `--utc`: times of day are not the host's zone's.
     pub(crate) utc: bool,
+    /// `--histograms`.
+    pub(crate) histograms: Option<Histograms>,
+}
+
+/// `--histograms` and what was said of its bins.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Histograms {
+    /// The width of a bin, where it was given.
+    pub(crate) width: Option<Nanos>,
+    /// How many there are, likewise.
+    pub(crate) count: Option<u32>,
+    /// What a line gives beside the 99.7th percentile.
+    pub(crate) percentiles: Iperf2Percentiles,
+}
+
+impl Histograms {
+    /// As 2.2.1, unless something else was said: of 100 µs, up to ten seconds.
+    pub(crate) fn shape(self) -> BinShape {
+        let width = self.width.unwrap_or(Nanos::from_micros(100));
+        BinShape { width, count: self.count.unwrap_or(100_000) }
+    }
 }
 
 /// Options of a client.
@@ -162,6 +184,8 @@ pub(crate) struct Server {
     pub(crate) clients: Option<u32>,
     /// `--test-exchange-timeout`.
     pub(crate) timeout: Option<Nanos>,
+    /// `--jitter-histograms`.
+    pub(crate) jitter: Option<BinShape>,
 }
 
 impl Default for Both {
@@ -186,6 +210,7 @@ impl Default for Both {
             last_port: None,
             time: None,
             utc: false,
+            histograms: None,
         }
     }
 }

@@ -93,6 +93,8 @@ pub(crate) struct Both {
     pub(crate) daemon: bool,
     /// `-a`, `-A`.
     pub(crate) activity: Option<Activity>,
+    /// `--tls`: the suite.
+    pub(crate) tls: Option<String>,
     /// Whose output is printed, and which options are known.
     pub(crate) version: report::format::sockperf::Version,
 }

@@ -419,6 +419,7 @@ fn iperf2_config(
         time: None,
         key: None,
         local: LocalOptions { interval: Nanos::from_secs(1), ..LocalOptions::default() },
+        timing: iperf2::Timing::default(),
         observer: observer.clone(),
     }
 }

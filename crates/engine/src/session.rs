@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 pub mod connect;
+pub mod foreign_tls;
 pub(crate) mod link;
 pub(crate) mod listener;
 pub(crate) mod notes;

@@ -2,6 +2,7 @@
 //! means with their confidence, spread, the warm-up cut, responsiveness.
 
 pub mod batch_means;
+pub mod bins;
 pub mod centered;
 pub mod clock;
 pub mod compare;

@@ -369,7 +369,7 @@ fn interrupts_of_real_ends_are_understood() {
 }
 
 /// Dialogues that went to their end.
-const COMPLETE: [&str; 19] = [
+const COMPLETE: [&str; 24] = [
     "tcp-up",
     "tcp-down-parallel",
     "tcp-both-omit-text",
@@ -389,6 +389,11 @@ const COMPLETE: [&str; 19] = [
     "3.21-tcp-both",
     "3.21-client-3.12-server",
     "3.12-client-3.21-server",
+    "3.16-tcp-both",
+    "3.16-udp-omit",
+    "3.16-tcp-blocks-down",
+    "3.19.1-tcp-skip",
+    "3.19.1-udp-both-64bit",
 ];
 
 /// What versions before 3.21 do not send.

@@ -66,6 +66,8 @@ fn client(line: &mut CommandLine) -> Result<(), Fault> {
         }
     };
     exclusions(line)?;
+    near_congestion(line)?;
+    timing(line);
     file(line)?;
     shape(line)?;
     rate(line)
@@ -138,6 +140,39 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
     match refusals.iter().find(|(broken, _)| *broken) {
         Some((_, why)) => Err(Fault::parameter(*why)),
         None => Ok(()),
+    }
+}
+
+/// What `--near-congestion` does not go with.
+fn near_congestion(line: &CommandLine) -> Result<(), Fault> {
+    let client = &line.client;
+    if client.extras.timing.rtt_part.is_none() {
+        return Ok(());
+    }
+    let why = if client.test.transport == Transport::Udp {
+        "option of --near-congestion not supported with -u UDP"
+    } else if client.burst_period.is_some() {
+        "options of --burst-period and --near-congestion cannot be applied together"
+    } else if client.rate_given {
+        "option of --near-congestion and -b rate limited are mutually exclusive"
+    } else {
+        return Ok(());
+    };
+    Err(Fault::parameter(why))
+}
+
+/// With bins, a client that only sends over TCP times its writes. Writes that are timed, or rested after, are of iPerf2's
+/// length.
+fn timing(line: &mut CommandLine) {
+    let only_sends = line.client.test.directions == Directions::Up;
+    let is_tcp = line.client.test.transport == Transport::Tcp;
+    let timing = &mut line.client.extras.timing;
+    if let Some(asked) = line.both.histograms {
+        timing.delays = Some(asked.shape());
+        timing.writes |= only_sends && is_tcp;
+    }
+    if (timing.writes || timing.rtt_part.is_some()) && line.client.test.length == 0 {
+        line.client.test.length = TCP_LENGTH;
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod both;
 mod client;
+mod histograms;
 mod refused;
 mod server;
 

@@ -7,7 +7,9 @@ use engine::error::Failure;
 use engine::host::address::{Family, lookup};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, Zone};
+use report::format::iperf2::{
+    Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, TimedSettings, Zone,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl CommandLine {
@@ -85,6 +87,7 @@ impl CommandLine {
             exclude: self.both.exclude,
             dual: false,
             zone,
+            percentiles: self.both.histograms.map(|asked| asked.percentiles).unwrap_or_default(),
         }
     }
 
@@ -112,6 +115,17 @@ impl CommandLine {
             tos: test.tos,
             nodelay: test.nodelay || self.client.bounceback.is_some(),
             pace: self.pace(length),
+            timed: self.timed(),
+        }
+    }
+
+    fn timed(&self) -> TimedSettings {
+        let timing = self.client.extras.timing;
+        TimedSettings {
+            writes: timing.writes,
+            histograms: self.both.histograms.map(|asked| asked.shape()),
+            jitter: self.server.jitter,
+            rtt_part: timing.rtt_part,
         }
     }
 
@@ -122,7 +136,7 @@ impl CommandLine {
             return Pace::Bounce(Bouncing { size: length, reply, count, period, hold, quick_ack });
         }
         if let Some((rate, mean, deviation)) = client.frames {
-            return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.000_005));
+            return Pace::Frames(rate, mean, deviation, client.gap.unwrap_or(0.0));
         }
         if let Some(period) = client.burst_period {
             return Pace::Bursts(client.burst_size.unwrap_or(1 << 20), period);

@@ -156,9 +156,11 @@ fn what_cannot_be_is_refused() {
         ("-c h --working-load=both", "up, down or bidir"),
         ("-c h --bounceback-txdelay 1", "delay after the begin of --working-load"),
         ("-c h -u --tcp-write-prefetch 1K", "not supported with -u UDP"),
-        ("-c h --near-congestion", "--near-congestion is not served"),
+        ("-c h -b 1m --near-congestion", "--near-congestion and -b rate limited are mutually exclusive"),
+        ("-c h -u --near-congestion", "--near-congestion not supported with -u UDP"),
         ("-c h --incr-dstip", "--incr-dstip is not served"),
-        ("-s --histograms", "--histograms is not served"),
+        ("-s --histograms=100", "a width in micro- or milliseconds"),
+        ("-c h -C --histograms", "compatibility mode not supported"),
         ("-c h --omit 1", "--omit is not served"),
         ("-c h --dscp 64", "0 to 63"),
         ("-c h -C -R", "compatibility mode"),
@@ -242,4 +244,32 @@ fn a_group_takes_datagrams_one_way() {
     assert!(refused("-c 239.1.1.1").contains("is a multicast group, which takes UDP one way"));
     assert!(refused("-c 239.1.1.1 -u -R").contains("one way"));
     client("-c 239.1.1.1 -u").plan().expect("datagrams to a group");
+}
+
+#[test]
+fn what_is_timed_beside_the_rows_of_every_test() {
+    let shape = |micros, count| BinShape { width: Nanos::from_micros(micros), count };
+    let plain = client("-c h --histograms");
+    assert!(plain.both.enhanced && plain.client.extras.timing.writes);
+    assert_eq!(plain.client.extras.timing.delays, Some(shape(100, 100_000)));
+    assert_eq!(plain.client.test.length, 128 << 10, "writes that are timed are of iPerf2's length");
+    // One that receives has delays to count, and no writes.
+    let down = client("-c h -R --trip-times --histograms=2m,500,1,99.9");
+    assert_eq!(
+        (down.client.extras.timing.writes, down.client.extras.timing.delays),
+        (false, Some(shape(2000, 500)))
+    );
+    let percentiles = down.output_options(Iperf2Role::Client, Zone::default()).percentiles;
+    assert_eq!((percentiles.low, percentiles.high), (1.0, 99.9));
+    assert!(!client("-c h -u --histograms").client.extras.timing.writes);
+    assert!(client("-c h --tcp-write-times").client.extras.timing.writes);
+    assert_eq!(client("-c h --near-congestion").client.extras.timing.rtt_part, Some(0.5));
+    assert_eq!(client("-c h --near-congestion=0.25").client.extras.timing.rtt_part, Some(0.25));
+    let served = server("-s -u --histograms=50u --jitter-histograms=10");
+    let settings = served.settings(Bytes(0)).timed;
+    assert_eq!(
+        (settings.histograms, settings.jitter),
+        (Some(shape(50, 100_000)), Some(shape(10, 1_000_000)))
+    );
+    assert_eq!(client("-c h --jitter-histograms").warnings.len(), 1, "it is a server's");
 }

@@ -61,6 +61,7 @@ pub(super) struct Line {
     pub(super) silent: bool,
     pub(super) unicast_reply: bool,
     pub(super) gaps: bool,
+    pub(super) tls: Option<String>,
     pub(super) notes: Vec<String>,
 }
 
@@ -98,6 +99,7 @@ fn check(line: &Line) -> Result<(), Fault> {
             line.connect_timeout.is_some() && !line.tcp && line.feed.is_none(),
             "--tcp_nb_connect_timeout_ms requires --tcp or -f",
         ),
+        (line.tls.is_some() && !line.tcp, "--tls requires --tcp"),
         (line.loops == Some(0), "recv_looping_num cannot be equal to 0."),
         (
             line.loops.is_some_and(|loops| loops != 1) && !line.spin,
@@ -144,6 +146,7 @@ fn both(line: &mut Line, command: Command) -> Both {
         pause: line.pause,
         daemon: line.daemon,
         activity: line.activity,
+        tls: line.tls.take(),
         version: line.version.unwrap_or_default(),
     }
 }

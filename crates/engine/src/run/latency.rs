@@ -41,6 +41,7 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     let job = Job {
         plan: &work.plan,
         security: &options.security,
+        tls: None,
         key: work.key.as_ref(),
         playback: &work.playback,
         raw,

@@ -21,6 +21,7 @@ use crate::host::interrupt::Interrupt;
 use crate::session::listener::Listener;
 use crate::work::observer::{Observer, SessionEvent};
 use crate::work::throughput::threads::UNLIMITED;
+pub use crate::work::throughput::timed::Timing;
 use linux::clock::{mono_now, wall_now};
 use linux::socket::{UdpOptions, udp_bind};
 use model::plan::{LocalOptions, Plan};
@@ -59,6 +60,8 @@ pub struct Extras {
     pub(crate) transfer_id: Option<u16>,
     /// TCP: no more than this lies unsent in the kernel (`--tcp-write-prefetch`).
     pub unsent_limit: Option<Bytes>,
+    /// What is timed beside what every test needs.
+    pub timing: Timing,
     /// What the kernel paces at grows by so much every so often (`--fq-rate-step`).
     pub rate_step: Option<(BitRate, Nanos)>,
     /// Hops that datagrams to a multicast group go (`-T`); absent: one, they stay on the link.
@@ -108,6 +111,8 @@ pub struct Config {
     pub key: Option<Vec<u8>>,
     /// Report interval of this end, and its other choices.
     pub local: LocalOptions,
+    /// What is timed of what comes, beside what every test needs.
+    pub timing: Timing,
     /// Watches sessions.
     pub observer: Arc<dyn Observer>,
 }
@@ -127,6 +132,7 @@ impl Default for Extras {
             key: None,
             transfer_id: None,
             unsent_limit: None,
+            timing: Timing::default(),
             rate_step: None,
             multicast_hops: None,
             connect_retries: 0,

@@ -2,6 +2,7 @@
 
 mod facts;
 
+pub use super::throughput::timed::{Burst, FrameCount, HistogramKind, TimedBins};
 pub use facts::{Detail, Fact, Spread, TcpStart};
 
 use crate::session::notes::Notes;

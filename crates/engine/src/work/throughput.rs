@@ -9,4 +9,5 @@ pub(crate) mod running;
 pub(crate) mod sampler;
 pub(crate) mod shared;
 pub(crate) mod threads;
+pub mod timed;
 mod usage;

@@ -21,7 +21,7 @@ use workers::for_each;
 type Mode = (&'static str, &'static str);
 
 /// Both ends of iPerf2 print the same in these whoever they talk to. The last ones, with `-e`, say more of this end.
-const MODES: [Mode; 15] = [
+const MODES: [Mode; 16] = [
     ("-s", "-t 1"),
     ("-s -i 1", "-t 2 -i 1 -P 2 -M 1460"),
     ("-s", "-t 1 -R"),
@@ -37,6 +37,7 @@ const MODES: [Mode; 15] = [
     ("-s -e -i 1", "-t 2 -i 1 -e -P 2"),
     ("-s -e", "-t 1 -e -R"),
     ("-s -e -u -i 1", "-u -t 2 -i 1 -e -b 2M"),
+    ("-s -e -u", "-u -t 1 --isochronous=60:10m,0 --trip-times"),
 ];
 
 /// What the real client and the real server print, played once. A server of 2.1.8 loses its sum when one stream is over

@@ -8,4 +8,5 @@ mod modes;
 mod ports;
 mod process;
 mod relay;
+mod tls;
 mod troubled;

@@ -8,13 +8,15 @@ mod bounceback;
 mod columns;
 mod connection;
 mod csv;
+mod histogram;
 mod settings;
 mod text;
 mod units;
 
-pub use bounceback::{Iperf2Bounceback, Iperf2OneWay, bounceback_histogram};
+pub use bounceback::{Iperf2Bounceback, Iperf2OneWay};
 pub use connection::{Iperf2Connection, connect_times};
-pub use settings::{Bouncing, Iperf2Settings, Pace};
+pub use histogram::{Iperf2Histogram, Iperf2Percentiles};
+pub use settings::{Bouncing, Iperf2Settings, Pace, TimedSettings};
 pub use text::Iperf2Text;
 
 use model::time::WallTime;
@@ -30,7 +32,7 @@ pub enum Iperf2Role {
 }
 
 /// What of the command line changes what is printed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Iperf2Options {
     /// Client or server.
     pub role: Iperf2Role,
@@ -50,6 +52,20 @@ pub struct Iperf2Options {
     pub dual: bool,
     /// The zone that times of day are printed in.
     pub zone: Zone,
+    /// What lines of bins give.
+    pub percentiles: Iperf2Percentiles,
+}
+
+/// How the data of a test is cut, as far as its rows show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Cut {
+    /// Not at all, or by `--trip-times` alone.
+    #[default]
+    Stream,
+    /// Frames (`--isochronous`).
+    Frames,
+    /// Bursts (`--burst-period`), so many a second.
+    Bursts(f64),
 }
 
 /// Reports that are not printed (`-x CDSV`).
@@ -114,10 +130,31 @@ pub struct Detail {
     pub reads: [u64; 8],
     /// UDP receivers: one-way delays on the two ends' wall clocks.
     pub delay: Option<Spread>,
-    /// Delays of whole bursts, with `--trip-times`.
+    /// How long writes took, where they were timed.
+    pub writes: Option<Spread>,
+    /// Frames sent or received, never sent or received, and how often numbers were passed over.
+    pub frames: Option<(u64, u64, u64)>,
+    /// Delays of whole frames or bursts.
     pub bursts: Option<Spread>,
-    /// Bytes of those bursts.
+    /// Bytes of those.
     pub burst_bytes: u64,
+    /// Times in bins; a line each behind the row.
+    pub histograms: Vec<Iperf2Histogram>,
+}
+
+/// A burst that has come whole: a row by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iperf2Burst {
+    /// When it was sent, or its first bytes came.
+    pub began: WallTime,
+    /// When its last byte was there.
+    pub ended: WallTime,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Reads it took.
+    pub calls: u64,
+    /// Their sizes, in eighths of the buffer.
+    pub reads: [u64; 8],
 }
 
 /// Signed nanoseconds.
@@ -136,6 +173,9 @@ pub struct Spread {
 }
 
 impl Spread {
+    /// Of nothing.
+    const NONE: Spread = Spread { count: 0, min: 0.0, mean: 0.0, max: 0.0, stddev: Some(0.0) };
+
     /// `0.081/0.016/4.237/0.176`, milliseconds.
     fn millis(&self) -> String {
         let millis = |nanos: f64| format!("{:.3}", nanos / 1e6);

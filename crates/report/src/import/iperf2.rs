@@ -49,5 +49,8 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
     if let Some(parsed) = bounceback::parse_bounceback(&output, block) {
         return Some(parsed.imported(name));
     }
+    if let Some(served) = bounceback::parse_served(&output, block) {
+        return Some(served.imported(name));
+    }
     ends::parse_ends(&output, block, known).map(|parsed| parsed.imported(name))
 }

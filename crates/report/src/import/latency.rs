@@ -33,6 +33,8 @@ pub(super) struct ParsedRun {
     /// Absent: none that we speak, and the run has no plan.
     pub(super) protocol: Option<LatencyProtocol>,
     pub(super) mode: LatencyMode,
+    /// Messages a second that were asked for.
+    pub(super) rate: Option<PacketRate>,
     pub(super) transport: Transport,
     /// Bytes of a message; 0: not known.
     pub(super) size: u32,
@@ -77,6 +79,7 @@ impl ParsedRun {
             remote: None,
             protocol: None,
             mode: LatencyMode::PingPong,
+            rate: None,
             transport: Transport::Udp,
             size: 0,
             elapsed: Nanos::ZERO,
@@ -222,7 +225,7 @@ impl ParsedRun {
             sizes: None,
             burst: 1,
             compare: false,
-            rate: None,
+            rate: self.rate,
             reply_every: 1,
             end: End::Time(self.elapsed),
             warm_up: None,

@@ -1,5 +1,5 @@
-//! SockPerf's text, 3.5 to 3.10: the statistics of ping-pong, under-load and playback, and the full log with every
-//! round trip, of which everything is computed anew.
+//! SockPerf's text, 3.5 to 3.10: the statistics of ping-pong, under-load and playback, what a throughput test has sent, and
+//! the full log with every round trip, of which everything is computed anew.
 
 mod figures;
 mod observations;
@@ -9,7 +9,7 @@ use super::latency::ParsedRun;
 use super::{Imported, Known, Tool};
 use figures::Figures;
 use model::latency::{Counted, LatencyMode, LatencyProtocol};
-use model::units::Nanos;
+use model::units::{Nanos, PacketRate};
 
 /// What a line is to SockPerf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
@@ -43,11 +43,23 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
         (parsed.protocol, parsed.transport) = (Some(LatencyProtocol::Sockperf), transport);
     }
     parsed.remote = figures.remote;
-    parsed.mode = if figures.rated { LatencyMode::UnderLoad } else { LatencyMode::PingPong };
+    parsed.mode = match (figures.one_way, figures.rated) {
+        (Some(_), _) => LatencyMode::Throughput,
+        (None, true) => LatencyMode::UnderLoad,
+        (None, false) => LatencyMode::PingPong,
+    };
     parsed.size = figures.size.unwrap_or(DEFAULT_SIZE);
     parsed.elapsed = figures.elapsed.unwrap_or_default();
     parsed.failed = failed;
     let sent = figures.sent.unwrap_or_default();
+    if let Some(one_way) = figures.one_way {
+        // Exact where it is printed: the rates are rounded.
+        parsed.size = figures.size.or(one_way.size()).unwrap_or(DEFAULT_SIZE);
+        parsed.rate = one_way.asked_rate.map(PacketRate);
+        parsed.counted = Counted { sent, ..Counted::default() };
+        parsed.warn("sender-alone", SENDER_ALONE);
+        return Some(parsed.imported(name));
+    }
     parsed.counted = Counted {
         sent,
         asked: figures.received.map_or(sent, |received| received.saturating_add(figures.dropped)),
@@ -84,6 +96,7 @@ fn of_summary(parsed: &mut ParsedRun, figures: &Figures) {
     }
 }
 
+const SENDER_ALONE: &str = "SockPerf's throughput test counts what was sent; what arrived is not known.";
 const NO_HEADING: &str = "The output lacks its heading: transport, message size and addresses are not known.";
 const LOG: &str = "test was performed using the following parameters:";
 /// `--msg-size` where none is given.

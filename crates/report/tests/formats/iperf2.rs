@@ -8,6 +8,7 @@ use model::sample::{
 use model::units::{Bytes, Nanos};
 use pathmeter_report::format::iperf2::{
     Bouncing, Detail, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace, Spread,
+    TimedSettings,
 };
 use pathmeter_report::import::{Imported, Known, read};
 use std::net::SocketAddr;
@@ -187,6 +188,7 @@ fn settings(case: Case) -> Iperf2Settings {
         tos: 0,
         nodelay: false,
         pace: if udp { Pace::Gap(1120.0) } else { Pace::None },
+        timed: TimedSettings::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What iPerf3 3.21, iPerf2 2.2.1 and SockPerf 3.10 printed, read back: the figures are those that stand in the files.
 
-use super::{fixture, near, only};
+use super::{fixture, near, only, warned};
+use model::finding::Status;
 use pathmeter_report::import::Imported;
 use serde_json::Value;
 
@@ -45,6 +46,10 @@ fn bytes_of_both_ends() {
         ("iperf2-2.2.1-udp-e.server.txt", "up", 1690.0 * 1470.0, 1690.0 * 1470.0),
         ("iperf2-2.2.1-isochronous.client.txt", "up", 574.0 * KIB, 574.0 * KIB),
         ("iperf2-2.2.1-isochronous.server.txt", "up", 574.0 * KIB, 574.0 * KIB),
+        ("iperf2-2.2.1-isochronous-times.server.txt", "up", 594.0 * KIB, 594.0 * KIB),
+        ("iperf2-2.2.1-isochronous-tcp.server.txt", "up", 0.0, 590.0 * KIB),
+        ("iperf2-2.2.1-bursts.server.txt", "up", 0.0, 1.25 * MIB),
+        ("iperf2-2.1.8-bursts.server.txt", "up", 0.0, 1.25 * MIB),
     ] {
         let imported = only(&fixture(name));
         let found = (bytes(&imported, direction, "sent"), bytes(&imported, direction, "received"));
@@ -63,6 +68,7 @@ fn datagrams_and_intervals() {
         ("iperf2-2.2.1-udp.client.txt", "up", 1701, 2),
         ("iperf2-2.2.1-udp-e.server.txt", "up", 1690, 2),
         ("iperf2-2.2.1-isochronous.client.txt", "up", 423, 0),
+        ("iperf2-2.2.1-isochronous-times.server.txt", "up", 438, 0),
     ] {
         let imported = only(&fixture(name));
         let received = document(&imported)["summary"][direction]["received"]["datagrams"].as_u64();
@@ -87,5 +93,57 @@ fn round_trips() {
         if max > 0.0 {
             near(millis("max"), max, 0.001);
         }
+    }
+}
+
+/// A server of round trips says how much was asked and answered, and no times.
+#[test]
+fn round_trips_at_a_server() {
+    for (name, count) in [
+        ("iperf2-2.2.1-bounceback.server.txt", 20),
+        ("iperf2-2.2.1-bounceback-reply.server.txt", 10),
+        ("iperf2-2.1.8-bounceback.server.txt", 10),
+    ] {
+        let imported = only(&fixture(name));
+        let egress = &imported.run.summary.egress_paths[0];
+        assert_eq!((egress.counted.received, egress.rtt), (count, None), "{name}: {egress:?}");
+        assert!(warned(&imported, "times-unknown"), "{name}");
+        assert!(document(&imported)["summary"]["up"].is_null(), "{name}: they are no throughput");
+        assert_ne!(imported.run.verdict.status, Status::Problem, "{name}: {:?}", imported.run.verdict);
+        // Ends as a client has them: the server is the remote one.
+        let text = fixture(name);
+        let (_, server) = text.split_once("] local 127.0.0.1").expect("a connection");
+        let port = server.split(' ').nth(2).expect("a port");
+        assert_eq!(egress.ends.remote.port().to_string(), port, "{name}");
+    }
+}
+
+/// What a run has no figures for is told in a note, and is in no interval.
+#[test]
+fn frames_and_bursts_are_told() {
+    for (name, id, reported) in [
+        (
+            "iperf2-2.2.1-isochronous.client.txt",
+            "frames",
+            "29 frames were sent, 1 were passed over, in 1 slips",
+        ),
+        ("iperf2-2.2.1-isochronous-times.server.txt", "frames", "29 frames came, 3 were lost"),
+        (
+            "iperf2-2.2.1-isochronous-tcp.client.txt",
+            "frames",
+            "30 frames were sent, 2 were passed over, in 1 slips",
+        ),
+        ("iperf2-2.2.1-bursts.server.txt", "bursts", "5 bursts came, each in 0.025 to 0.049 ms, 0.034 ms"),
+        (
+            "iperf2-2.1.8-bursts.server.txt",
+            "bursts",
+            "5 bursts came; the times that are printed of them cannot be",
+        ),
+    ] {
+        let imported = only(&fixture(name));
+        let notes = &imported.run.summary.warnings;
+        let note = notes.iter().find(|note| note.id == id).unwrap_or_else(|| panic!("{name}: {notes:?}"));
+        assert!(note.text.contains(reported), "{name}: {}", note.text);
+        assert_eq!(imported.run.intervals.len(), 0, "{name}");
     }
 }

@@ -1,6 +1,8 @@
 //! SockPerf's statistics and full log.
 
 use super::{fixture, found, near, only, warned};
+use model::finding::Status;
+use model::latency::LatencyMode;
 use model::plan::Transport;
 use model::run::Run;
 use model::stats::histogram::Distribution;
@@ -112,5 +114,33 @@ fn times_that_contradict_each_other_are_left_out() {
         let imported = only(&text.replace(figure, damaged));
         assert_eq!(imported.run.summary.rtt, None, "{damaged}");
         assert!(warned(&imported, "contradictory-times"), "{damaged}");
+    }
+}
+
+#[test]
+fn what_a_throughput_test_has_sent() {
+    // Messages, milliseconds, bytes of a message, and the rate that was asked for.
+    for (name, transport, sent, millis, size, rate) in [
+        ("3.10-tp.out", Transport::Udp, 148_585, 1000, 64, None),
+        ("3.7-tp-mps.out", Transport::Udp, 1001, 1001, 4096, Some(1000)),
+        ("3.10-tp-range.out", Transport::Tcp, 354_854, 1000, 4096, None),
+        // The size is not printed: the two rates give it.
+        ("3.10-tp-1472.out", Transport::Tcp, 529_856, 1003, 1472, None),
+    ] {
+        let imported = only(&real(name));
+        let plan = imported.run.latency.as_ref().expect("a plan");
+        assert_eq!(
+            (plan.mode, plan.transport, plan.size),
+            (LatencyMode::Throughput, transport, size),
+            "{name}"
+        );
+        assert_eq!(plan.rate.map(|rate| rate.0), rate, "{name}");
+        let egress = &imported.run.summary.egress_paths[0];
+        assert_eq!((egress.counted.sent, egress.elapsed), (sent, Nanos::from_millis(millis)), "{name}");
+        assert!(
+            egress.rtt.is_none() && warned(&imported, "sender-alone") && !found(&imported, "path-loss"),
+            "{name}"
+        );
+        assert_ne!(imported.run.verdict.status, Status::Problem, "{name}: {:?}", imported.run.verdict);
     }
 }

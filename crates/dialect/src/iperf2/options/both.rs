@@ -1,5 +1,6 @@
 //! The options of both roles, one row each.
 
+use super::histograms::histograms;
 use super::{Row, Taken, host_port_device, row};
 use crate::getopt::Value;
 use crate::iperf2::numbers::{amount, real, within};
@@ -35,6 +36,14 @@ pub(in crate::iperf2) const BOTH: &[Row] = &[
             Ok(())
         },
     ),
+    row(
+        None,
+        "histograms",
+        Value::Optional("WIDTH[u|m],N,LOW,HIGH"),
+        "times in bins: of writes, delays, bursts, round trips",
+        histograms,
+    ),
+    row(None, "udp-histograms", Value::Optional("WIDTH[u|m],N,LOW,HIGH"), "", histograms),
     row(Some('m'), "print_mss", Value::None, "print the largest TCP segment", |line, _| {
         line.both.print_mss = true;
         Ok(())

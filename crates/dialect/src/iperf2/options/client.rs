@@ -224,6 +224,22 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
     row(None, "sync-transfer-id", Value::None, "accepted; the ids of both ends count alike", |line, _| {
         only(line, "--sync-transfer-id")
     }),
+    row(None, "tcp-write-times", Value::None, "time each write", |line, _| {
+        line.client.extras.timing.writes = true;
+        line.both.enhanced = true;
+        only(line, "--tcp-write-times")
+    }),
+    row(
+        None,
+        "near-congestion",
+        Value::Optional("PART"),
+        "rest after each write for this part of the RTT (0.5)",
+        |line, text| {
+            let part = if text.is_empty() { 0.5 } else { real("--near-congestion", text, 0.0, 1000.0)? };
+            line.client.extras.timing.rtt_part = Some(part);
+            only(line, "--near-congestion")
+        },
+    ),
     row(Some('X'), "peer-detect", Value::None, "ask the server for its version", |line, _| {
         line.client.extras.peer_detect = true;
         only(line, "-X")

@@ -19,7 +19,6 @@ pub(super) const REFUSED: &[Row] = &[
     refused!(Some('H'), "ssm-host", NEEDED, "-H/--ssm-host", "there is no multicast here"),
     refused!(Some('W'), "suggest_win_size", NONE, "-W", "give the size with -w"),
     refused!(Some('A'), "awdl", NONE, "-A/--awdl", "it is macOS's"),
-    refused!(None, "near-congestion", OPTIONAL, "--near-congestion", "limit the rate with -b"),
     refused!(None, "local-only", OPTIONAL, "--local-only", "bind to an address of the link with -B"),
     refused!(None, "incr-dstip", NONE, "--incr-dstip", "start a client for each address"),
     refused!(None, "incr-srcip", NONE, "--incr-srcip", "start a client for each address"),
@@ -30,11 +29,8 @@ pub(super) const REFUSED: &[Row] = &[
     refused!(None, "tun-dev", OPTIONAL, "--tun-dev", "it receives through sockets only"),
     refused!(None, "l2checks", NONE, "--l2checks", "capture with `pathmeter throughput --pcap`"),
     refused!(None, "tcp-rx-window-clamp", NEEDED, "--tcp-rx-window-clamp", "limit the buffer with -w"),
-    refused!(None, "tcp-write-times", NONE, "--tcp-write-times", "`pathmeter latency` times round trips"),
     refused!(None, "tcp-quickack", NONE, "--tcp-quickack", "bounceback asks for it by itself"),
     refused!(None, "tos-override", NEEDED, "--tos-override", "the server answers with the client's -S"),
-    refused!(None, "histograms", OPTIONAL, "--histograms", "`pathmeter latency` gives histograms"),
-    refused!(None, "udp-histograms", OPTIONAL, "--udp-histograms", "`pathmeter latency` gives histograms"),
     refused!(None, "txdelay-time", NEEDED, "--txdelay-time", "give a time of day with --txstart-time"),
     refused!(None, "udp-l4s", NONE, "--udp-l4s", "-S sets the ECN bits too"),
     refused!(
@@ -50,13 +46,6 @@ pub(super) const REFUSED: &[Row] = &[
         NEEDED,
         "--send-delay",
         "start later, or give a time of day with --txstart-time"
-    ),
-    refused!(
-        None,
-        "jitter-histograms",
-        OPTIONAL,
-        "--jitter-histograms",
-        "`pathmeter throughput -u` gives jitter's percentiles"
     ),
     refused!(
         None,

@@ -30,6 +30,13 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
     }),
     row(
         None,
+        "jitter-histograms",
+        Value::Optional("MICROSECONDS"),
+        "datagrams' jitter in bins so wide (100)",
+        super::histograms::jitter,
+    ),
+    row(
+        None,
         "test-exchange-timeout",
         Value::Needed("SECONDS"),
         "longest wait for what a connection begins with, up to 10",

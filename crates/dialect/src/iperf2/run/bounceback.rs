@@ -5,18 +5,19 @@ use super::facts;
 use super::out::{Out, window};
 use super::zone;
 use crate::Interrupts;
-use crate::iperf2::{Bounceback, CommandLine};
+use crate::iperf2::{Bounceback, CommandLine, Histograms};
 use engine::host::interrupt::Interrupt;
 use engine::work::observer::TcpStart;
 use linux::clock::{mono_now, sleep_until, wall_now};
 use linux::socket::{TcpOptions, tcp_connect};
 use model::plan::{End, Plan, Transport};
+use model::stats::bins::Bins;
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
 use report::format::iperf2::{
-    Iperf2Bounceback, Iperf2Connection, Iperf2OneWay, Iperf2Options, Iperf2Role, Iperf2Text,
-    bounceback_histogram, connect_times,
+    Iperf2Bounceback, Iperf2Connection, Iperf2Histogram, Iperf2OneWay, Iperf2Options, Iperf2Percentiles,
+    Iperf2Role, Iperf2Text, connect_times,
 };
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -57,15 +58,17 @@ fn measure(
     let print = |text: &str| lock(out).write(text);
     let clock = Clock { mono: mono_now(), wall: wall_now() };
     let rows = Mutex::new(Iperf2Bounceback::new(options.clone(), size + asked.reply.unwrap_or(size)));
+    let bins = line.both.histograms.unwrap_or_default().shape();
     let mut connections = Vec::new();
     let mut took = Vec::new();
     for id in 1..=plan.test.streams {
-        let (socket, line, time) = connect(plan, options, id, (size, asked))?;
-        print(&line);
+        let (socket, text, time) = connect(plan, options, id, (size, asked))?;
+        print(&text);
         took.push(time);
-        connections.push(Trips::new(id, socket, (plan, asked, size), clock));
+        let bins = Bins::new(bins);
+        connections.push(Trips { bins, ..Trips::new(id, socket, (plan, asked, size), clock) });
     }
-    let shared = Shared { rows: &rows, out, interrupt };
+    let shared = Shared { rows: &rows, out, interrupt, percentiles: options.percentiles };
     let start = mono_now();
     let ended: Vec<(Trips, Ended)> = std::thread::scope(|scope| {
         let run = |mut trips: Trips| {
@@ -99,6 +102,7 @@ struct Shared<'a> {
     rows: &'a Mutex<Iperf2Bounceback>,
     out: &'a Mutex<Out>,
     interrupt: &'a Interrupt,
+    percentiles: Iperf2Percentiles,
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -184,6 +188,8 @@ struct Trips {
     ended: Nanos,
     whole: Histogram,
     part: Histogram,
+    /// Those of the whole time, as they are printed.
+    bins: Bins,
     /// The ways there and back, where the clocks are taken to agree.
     one_way: Option<Iperf2OneWay>,
 }
@@ -206,6 +212,7 @@ impl Trips {
             ended: Nanos::ZERO,
             whole: histogram(),
             part: histogram(),
+            bins: Bins::new(Histograms::default().shape()),
             one_way: asked.trip_times.then(Iperf2OneWay::default),
         }
     }
@@ -278,6 +285,7 @@ impl Trips {
         }
         self.whole.record(took.0);
         self.part.record(took.0);
+        self.bins.record(took.0.cast_signed(), 1);
         Ok(())
     }
 
@@ -304,7 +312,9 @@ impl Trips {
             text.push_str(&one_way.row(&self.label(), span));
         }
         if self.whole.count() > 0 {
-            text.push_str(&bounceback_histogram(self.id, self.ended, &self.whole));
+            let histogram = Iperf2Histogram { name: "BB8", bins: self.bins.clone(), largest: None };
+            let time = (0.0, self.ended.as_secs_f64());
+            text.push_str(&histogram.line(self.id, time, true, shared.percentiles));
         }
         lock(shared.out).write(&text);
         // The peer sees the end of the connection either way.

@@ -12,7 +12,7 @@ use linux::clock::wall_now;
 use model::event::{Event, Warning};
 use model::plan::{Directions, Plan};
 use model::units::Nanos;
-use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
+use report::format::iperf2::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
 
 /// Runs the test, and beside it the working load, where there is to be one.
 ///
@@ -73,6 +73,8 @@ pub(super) type Ended = Result<(), String>;
 /// What a client prints.
 struct Printer {
     options: Iperf2Options,
+    /// How the data is cut, and whether delays of whole pieces are known.
+    cut: (Cut, bool),
     text: Iperf2Text,
     /// The line of a connection that says what was asked for.
     plain: Iperf2Connection,
@@ -97,6 +99,7 @@ impl Printer {
             ..Iperf2Connection::default()
         };
         Printer {
+            cut: (facts::cut(line.client.extras.shape), line.client.extras.trip_times),
             text: Iperf2Text::new(options.clone(), first),
             options,
             plain,
@@ -138,6 +141,7 @@ impl Printer {
                     self.text = Iperf2Text::new(self.options.clone(), self.text.last_id() + 1);
                     self.connections.clear();
                 }
+                self.text.cut(self.cut.0, self.cut.1);
                 let device = connected.host.nic.as_ref().map(|nic| nic.name.clone());
                 self.connections.iter_mut().for_each(|connection| connection.device.clone_from(&device));
                 self.plain.device = device;
@@ -185,6 +189,7 @@ impl Printer {
                 let line = "WARNING: did not receive ack of last datagram.";
                 return format!("[{:3}] {line}\n", stream + 1);
             }
+            Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, &facts::bursts(bursts)),
             Fact::Interval(details) => return self.text.interval(&facts::details(details)),
             Fact::Total(details) => self.text.totals(&facts::details(details)),
             Fact::Ack { .. } | Fact::Request { .. } | Fact::Bouncing { .. } | Fact::Bounced { .. } => {}

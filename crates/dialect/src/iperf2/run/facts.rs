@@ -2,11 +2,11 @@
 
 use crate::iperf2::CommandLine;
 use engine::work::iperf2::Back;
-use engine::work::observer::{Detail, Spread, TcpStart};
+use engine::work::observer::{Burst, Detail, HistogramKind, Spread, TcpStart, TimedBins};
 use model::plan::{Directions, Transport};
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{self, Iperf2Connection};
-use wire::iperf2::{BounceRequest, Request, ServerReport, Shape, Traffic, Version};
+use report::format::iperf2::{self, Cut, Iperf2Burst, Iperf2Connection, Iperf2Histogram};
+use wire::iperf2::{BounceRequest, Frames, Request, ServerReport, Shape, Traffic, Version};
 
 /// The details of an interval, or of the whole time.
 pub(super) fn details(details: &[Detail]) -> Vec<iperf2::Detail> {
@@ -15,8 +15,11 @@ pub(super) fn details(details: &[Detail]) -> Vec<iperf2::Detail> {
         calls: detail.calls,
         reads: detail.reads,
         delay: detail.delay.map(spread),
+        writes: detail.writes.map(spread),
+        frames: detail.frames.map(|frames| (frames.moved, frames.missed, frames.slips)),
         bursts: detail.bursts.map(spread),
         burst_bytes: detail.burst_bytes,
+        histograms: detail.histograms.iter().map(histogram).collect(),
     };
     details.iter().map(of).collect()
 }
@@ -29,6 +32,38 @@ fn spread(spread: Spread) -> iperf2::Spread {
         max: spread.max as f64,
         stddev: Some(spread.stddev),
     }
+}
+
+fn histogram(counted: &TimedBins) -> Iperf2Histogram {
+    let name = match counted.kind {
+        HistogramKind::Writes => "W8",
+        HistogramKind::Delays => "T8",
+        HistogramKind::Jitter => "J8",
+        HistogramKind::Pieces => "F8",
+    };
+    Iperf2Histogram { name, bins: counted.bins.clone(), largest: counted.largest }
+}
+
+/// Bursts that have come whole.
+pub(super) fn bursts(bursts: &[Burst]) -> Vec<Iperf2Burst> {
+    let row = |burst: &Burst| {
+        let Burst { began, ended, bytes, calls, reads } = *burst;
+        Iperf2Burst { began, ended, bytes, calls, reads }
+    };
+    bursts.iter().map(row).collect()
+}
+
+/// How data of this shape is cut.
+pub(super) fn cut(shape: Shape) -> Cut {
+    match shape {
+        Shape::Stream => Cut::Stream,
+        Shape::Isochronous(_) => Cut::Frames,
+        Shape::Bursts(frames) => Cut::Bursts(rate(frames)),
+    }
+}
+
+fn rate(frames: Frames) -> f64 {
+    f64::from(frames.rate.whole) + f64::from(frames.rate.millionths) / 1e6
 }
 
 /// The delays in a server's report; how they spread is not in it.
@@ -67,7 +102,7 @@ pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<Tc
     let Some(request) = request else { return plain };
     let mut words = said(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
     if let Shape::Bursts(frames) = request.shape {
-        let rate = f64::from(frames.rate.whole) + f64::from(frames.rate.millionths) / 1e6;
+        let rate = rate(frames);
         words.push(format!("burst-period={:.4}s", if rate > 0.0 { 1.0 / rate } else { 0.0 }));
     }
     let udp = request.transport == Transport::Udp;

@@ -5,14 +5,14 @@ use super::{complain, facts, zone};
 use crate::Interrupts;
 use crate::iperf2::CommandLine;
 use engine::work::echo::server::join;
-use engine::work::iperf2::{self, Config};
+use engine::work::iperf2::{self, Config, Timing};
 use engine::work::observer::{Fact, Observer, SessionEvent, Watcher};
 use linux::clock::wall_now;
 use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
 use model::plan::{ProtocolName, Transport};
 use model::units::Bytes;
-use report::format::iperf2::{Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
+use report::format::iperf2::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::iperf2::Traffic;
@@ -105,6 +105,11 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
         time: line.both.time.filter(|time| time.0 > 0),
         key: line.both.key.as_ref().map(|key| key.clone().into_bytes()),
         local: line.local(),
+        timing: Timing {
+            delays: line.both.histograms.map(|asked| asked.shape()),
+            jitter: line.server.jitter,
+            ..Timing::default()
+        },
         observer: Arc::new(shared.clone()),
     };
     iperf2::serve(config, &interrupt).map_err(|error| format!("ERROR: {error:#}"))?;
@@ -134,7 +139,15 @@ impl Observer for Shared {
     fn session(&self, _client: SocketAddr, _protocol: ProtocolName) -> Box<dyn Watcher> {
         let text = Iperf2Text::new(self.options.clone(), 1);
         let shared = self.clone();
-        Box::new(Session { shared, text, connections: Vec::new(), device: None, dual: false, trip_bytes: 0 })
+        Box::new(Session {
+            shared,
+            text,
+            connections: Vec::new(),
+            device: None,
+            dual: false,
+            cut: None,
+            trip_bytes: 0,
+        })
     }
 
     fn note(&self, text: &str) {
@@ -151,6 +164,8 @@ struct Session {
     device: Option<String>,
     /// The client asked for `-d` or `-r`.
     dual: bool,
+    /// How the client's data is cut, and whether its records have times.
+    cut: Option<(Cut, bool)>,
     /// Bytes of a request and of its reply.
     trip_bytes: u64,
 }
@@ -160,8 +175,15 @@ impl Session {
         match event {
             Event::Connected(connected) => {
                 let mut screen = self.shared.screen();
-                let options = Iperf2Options { dual: self.dual, ..self.shared.options.clone() };
+                // As iPerf2's: a client whose clock is right, or that sends in bursts, is told of at length.
+                let at_length = self.cut.is_some_and(|(cut, times)| times || matches!(cut, Cut::Bursts(_)));
+                let shared = self.shared.options.clone();
+                let enhanced = shared.enhanced || at_length;
+                let options = Iperf2Options { dual: self.dual, enhanced, ..shared };
                 self.text = Iperf2Text::new(options, screen.last + 1);
+                if let Some((cut, trip_times)) = self.cut {
+                    self.text.cut(cut, trip_times);
+                }
                 let text = self.text.event(event);
                 screen.last = self.text.last_id();
                 self.device = connected.host.nic.as_ref().map(|nic| nic.name.clone());
@@ -196,6 +218,9 @@ impl Session {
                     matches!(request.traffic, Traffic::Dual | Traffic::Tradeoff)
                 };
                 self.dual |= request.as_deref().is_some_and(back);
+                if let Some(request) = request {
+                    self.cut = Some((facts::cut(request.shape), request.trip_times));
+                }
                 self.connections.push(facts::requested(*stream, request.as_deref(), *tcp));
             }
             Fact::Bouncing { ends, request, tcp } => {
@@ -212,6 +237,7 @@ impl Session {
             }
             // Both ways are counted, as iPerf2 does.
             Fact::Bounced { span, trips, .. } => return self.text.bounced(*span, trips * self.trip_bytes),
+            Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, &facts::bursts(bursts)),
             Fact::Interval(details) => return self.text.interval(&facts::details(details)),
             Fact::Total(details) => self.text.totals(&facts::details(details)),
             _ => {}

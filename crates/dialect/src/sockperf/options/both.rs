@@ -3,6 +3,7 @@
 use super::super::Activity;
 use super::super::numbers::{whole, within};
 use super::{Fault, Line, Of, Row, Taken, Value, address, ignored, port, row};
+use engine::session::foreign_tls::Suite;
 use model::units::Nanos;
 use report::format::sockperf::Version;
 
@@ -166,9 +167,22 @@ pub(crate) const BOTH: &[Row] = &[
     row(&[], &["vmazcopyread", "zcopyread"], Flag, Of::ALL, "taken, without effect", vma),
     row(&[], &["load-vma", "load-xlio"], Optional("LIB"), Of::ALL, "taken, without effect", vma),
     row(&[], &["set-sock-accl"], Flag, Of::ALL, "taken, without effect", vma),
-    row(&[], &["tls"], Optional("CIPHER"), Of::ALL, "refused", |_, _, o| {
-        Err(Fault::not_served(o, "pathmeter's own protocol has TLS (pathmeter latency --tls)"))
-    }),
+    row(
+        &[],
+        &["tls"],
+        Optional("CIPHER"),
+        Of::ALL,
+        "encrypt TCP: a suite of TLS 1.3, or ECDHE-…",
+        |l, v, o| {
+            let name = if v.is_empty() { SOCKPERFS_SUITE } else { v };
+            Suite::named(name).map_err(|error| {
+                let advice = error.advice().map(|advice| format!(": {advice}")).unwrap_or_default();
+                Fault::not_served(o, &format!("{error}{advice}"))
+            })?;
+            l.tls = Some(name.into());
+            Ok(())
+        },
+    ),
     row(&['d'], &["debug"], Flag, Of::ALL, "taken, without effect", |l, _, o| {
         ignored(l, o, "there is nothing more to say");
         Ok(())
@@ -189,6 +203,9 @@ pub(crate) const BOTH: &[Row] = &[
         },
     ),
 ];
+
+/// What sockperf encrypts with where no suite is given.
+const SOCKPERFS_SUITE: &str = "AES128-GCM-SHA256";
 
 pub(super) fn set(flag: &mut bool) -> Taken {
     *flag = true;

@@ -6,6 +6,7 @@ use super::{note, plan, say};
 use crate::Interrupts;
 use crate::sockperf::{Both, Client, Place, version_name};
 use engine::session::connect::Security;
+use engine::session::foreign_tls::{ForeignTls, Suite};
 use engine::work::latency::raw::RawFile;
 use engine::work::latency::{self, Job};
 use model::event::{Event, Outcome};
@@ -32,12 +33,15 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
     say(&banner::version(&version_name(both.version)));
     std::thread::sleep(both.pause.to_duration());
     let security = Security::default();
+    let tls = both.tls.as_deref().map(|name| Suite::named(name).and_then(ForeignTls::client)).transpose();
+    let tls = tls.map_err(|error| End::from_engine(&error))?;
     let keeps = client.asked.mode != Mode::Throughput;
     let trips = Arc::<Mutex<Vec<_>>>::default();
     let labels: Vec<String> = plan.egress_paths.iter().map(|egress| egress.label.clone()).collect();
     let job = Job {
         plan: &plan,
         security: &security,
+        tls: tls.as_ref(),
         key: None,
         playback: &items,
         raw: keeps.then(|| RawFile::Kept(trips.clone(), labels.clone().into())),

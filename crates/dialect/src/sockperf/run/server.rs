@@ -6,6 +6,7 @@ use super::{note, say};
 use crate::Interrupts;
 use crate::sockperf::{Activity, Both, Place, Server, version_name};
 use engine::error::{Failure, Result};
+use engine::session::foreign_tls::{ForeignTls, Suite};
 use engine::work::echo::server::{Note, Servers, join};
 use linux::clock::mono_now;
 use linux::options;
@@ -74,7 +75,11 @@ fn open(
         let options = TcpOptions { tos: tos(both), ..TcpOptions::default() };
         let listener = tcp_listen(address, &options, BACKLOG).map_err(|e| failed(&e))?;
         shape(&listener, both);
-        servers.sockperf_streams(listener, responder.clone(), wait, reported).map_err(|e| failed(&e))?;
+        let tls = both.tls.as_deref().map(|name| Suite::named(name).and_then(ForeignTls::server)).transpose();
+        let tls = tls.map_err(|error| End::from_engine(&error))?;
+        servers
+            .sockperf_streams(listener, responder.clone(), (wait, tls), reported)
+            .map_err(|e| failed(&e))?;
     } else {
         let socket = datagram_socket(both, address).map_err(|e| failed(&e))?;
         shape(&socket, both);

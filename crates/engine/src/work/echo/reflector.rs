@@ -1,6 +1,6 @@
 //! The server's loops: a message in, its reply out, as soon as can be.
 
-use super::socket::{Inbox, Next, Socket, finish};
+use super::socket::{Inbox, Next, Socket};
 use super::wait::Waiter;
 use crate::error::{Context, Result};
 use crate::work::throughput::shared::FlowSocket;
@@ -151,14 +151,26 @@ pub(crate) fn stream<R: Reflect>(
     reflect: &mut R,
     waiter: &mut Waiter,
     stop: impl Fn() -> bool,
-    mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
+    hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
     socket.set_nonblocking(true)?;
     let source = Socket::Tcp(Arc::new(socket.try_clone()?));
+    stream_on(&source, from, reflect, waiter, stop, hooks)
+}
+
+/// The same of a socket that never blocks.
+pub(crate) fn stream_on<R: Reflect>(
+    source: &Socket,
+    from: SocketAddr,
+    reflect: &mut R,
+    waiter: &mut Waiter,
+    stop: impl Fn() -> bool,
+    mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
+) -> io::Result<()> {
     let mut inbox = Inbox::new(MAX_TCP_LEN);
     let mut longer = Vec::new();
     while !stop() {
-        if !inbox.fill(&source, waiter, mono_now() + STOP_STEP)? {
+        if !inbox.fill(source, waiter, mono_now() + STOP_STEP)? {
             continue;
         }
         // Read once for what came together, and only where a reply tells it.
@@ -188,7 +200,7 @@ pub(crate) fn stream<R: Reflect>(
                 &mut *message
             };
             if let Some(reply) = reflect.reflect(arrival, now, buffer, length) {
-                finish(socket, &buffer[..reply], WRITE_LIMIT)?;
+                source.send_all(&buffer[..reply], WRITE_LIMIT)?;
             }
             (hooks.after)(message, mono_now());
             hooks.busy.store(false, Ordering::Release);

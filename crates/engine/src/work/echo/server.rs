@@ -1,10 +1,13 @@
 //! Servers of protocols without a dialogue: SockPerf's on UDP and TCP, STAMP's on UDP.
 
-use super::reflector::{Hooks, stream};
+use super::encrypted::Encrypted;
+use super::reflector::{Hooks, stream, stream_on};
+use super::socket::Socket;
 use super::wait::Waiter;
 use crate::error::{Context, Result, refused};
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Held};
+use crate::session::foreign_tls::ForeignTls;
 use crate::session::listener::{Accepted, Listener, Service};
 pub use crate::session::notes::Note;
 use crate::session::notes::Notes;
@@ -49,11 +52,12 @@ impl Servers {
         &mut self,
         listener: TcpListener,
         responder: Responder,
-        wait: WaitMode,
+        (wait, tls): (WaitMode, Option<ForeignTls>),
         note: &Note,
     ) -> Result<()> {
         let mut own = Listener::new(&self.interrupt, Arc::new(Notes::new(note.clone())))?;
-        own.add(listener, Arc::new(Streams::new(responder, wait, own.closing())))?;
+        let streams = Streams { tls, ..Streams::new(responder, wait, own.closing()) };
+        own.add(listener, Arc::new(streams))?;
         self.spawn("sockperf TCP", note, move |_| {
             let served = own.accept_all(None).map_err(io::Error::other);
             own.finish();
@@ -196,12 +200,14 @@ pub(crate) struct Streams {
     responder: Responder,
     wait: WaitMode,
     stop: Arc<AtomicBool>,
+    /// Connections are encrypted.
+    tls: Option<ForeignTls>,
 }
 
 impl Streams {
     /// Ends when `stop` is raised.
     pub(crate) fn new(responder: Responder, wait: WaitMode, stop: Arc<AtomicBool>) -> Streams {
-        Streams { connections: Budget::new(budget::CONNECTIONS), responder, wait, stop }
+        Streams { connections: Budget::new(budget::CONNECTIONS), responder, wait, stop, tls: None }
     }
 }
 
@@ -213,23 +219,30 @@ impl Service for Streams {
     /// Never trusted: all connections of one address count, also those that have said something.
     fn serve(&self, accepted: Accepted) -> Result<()> {
         let Accepted { socket, peer, held, .. } = accepted;
+        let socket = match &self.tls {
+            Some(tls) => Socket::Tls(Arc::new(Encrypted::open(socket, tls.connection()?, HANDSHAKE)?)),
+            None => {
+                socket.set_nonblocking(true)?;
+                Socket::Tcp(Arc::new(socket))
+            }
+        };
         let served = connection(&socket, plain(peer), self.responder.clone(), self.wait, (&self.stop, &held));
         served.map_err(|e| refused(format!("{e}; closed")))
     }
 }
 
 fn connection(
-    socket: &TcpStream,
+    socket: &Socket,
     peer: SocketAddr,
     mut responder: Responder,
     wait: WaitMode,
     (stop, held): (&AtomicBool, &Held),
 ) -> io::Result<()> {
-    socket.set_nodelay(true)?;
+    linux::options::set_nodelay(socket, true).map_err(io::Error::other)?;
     let life = Life::new(held);
     let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
     let over = || stop.load(Ordering::Acquire) || life.is_over();
-    match stream(socket, peer, &mut responder, &mut Waiter::new(wait), over, hooks) {
+    match stream_on(socket, peer, &mut responder, &mut Waiter::new(wait), over, hooks) {
         // The client has closed: the end of its test.
         Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
         other => other,
@@ -278,6 +291,8 @@ pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io:
 }
 
 const STOP_STEP: Nanos = Nanos(100_000_000);
+/// Longest time for a client to agree on keys.
+const HANDSHAKE: Nanos = Nanos::from_secs(10);
 /// A connection on which nothing comes for so long is closed.
 const SILENCE: Nanos = Nanos(60_000_000_000);
 /// Time between two words to the budget that something comes.

@@ -1,5 +1,6 @@
 //! The socket of one way: whole messages out, whole messages in, never blocking.
 
+use super::encrypted::Encrypted;
 use super::wait::Waiter;
 use linux::clock::{mono_now, wall_now};
 use linux::message::{self, Received};
@@ -18,6 +19,8 @@ use wire::echo::Stray;
 pub(crate) enum Socket {
     /// A byte stream of framed messages.
     Tcp(Arc<TcpStream>),
+    /// The same, encrypted.
+    Tls(Arc<Encrypted>),
     /// A connected datagram socket.
     Udp(Arc<UdpSocket>),
     /// A datagram socket that sends to a group; replies come from its members.
@@ -29,6 +32,7 @@ impl Socket {
     /// of it now.
     pub(crate) fn send(&self, message: &[u8], deadline: MonoTime) -> io::Result<bool> {
         let sent = match self {
+            Socket::Tls(socket) => return socket.send(message, deadline).map(|()| true),
             Socket::Udp(socket) => socket.send(message),
             Socket::Group(socket, group) => socket.send_to(message, group),
             Socket::Tcp(socket) => (&**socket).write(message),
@@ -43,9 +47,37 @@ impl Socket {
         }
     }
 
+    /// Does it carry a stream of messages, and not one in each datagram?
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self, Socket::Tcp(_) | Socket::Tls(_))
+    }
+
+    /// Sends all of it; a stream that is full is waited for. A datagram that the kernel does not take is lost.
+    pub(crate) fn send_all(&self, message: &[u8], limit: Nanos) -> io::Result<()> {
+        match self {
+            Socket::Tcp(socket) => finish(socket, message, limit),
+            Socket::Tls(_) | Socket::Udp(_) | Socket::Group(..) => {
+                self.send(message, mono_now() + limit).map(drop)
+            }
+        }
+    }
+
+    /// Receives, with the kernel's times where it has any.
+    fn receive_timed(&self, buf: &mut [u8]) -> io::Result<Received> {
+        match self {
+            Socket::Tls(socket) => {
+                let len = socket.receive(buf)?;
+                let times = PacketTimes::default();
+                Ok(Received { len, from: None, local: None, ttl: None, class: None, fragment: None, times })
+            }
+            _ => message::receive(self, buf),
+        }
+    }
+
     fn receive(&self, buf: &mut [u8]) -> io::Result<usize> {
         match self {
             Socket::Udp(socket) | Socket::Group(socket, _) => socket.recv(buf),
+            Socket::Tls(socket) => socket.receive(buf),
             Socket::Tcp(socket) => match (&**socket).read(buf)? {
                 0 => Err(ErrorKind::UnexpectedEof.into()),
                 n => Ok(n),
@@ -58,6 +90,7 @@ impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Tls(socket) => socket.socket().as_fd(),
             Socket::Udp(socket) | Socket::Group(socket, _) => socket.as_fd(),
         }
     }
@@ -144,14 +177,14 @@ impl Inbox {
         self.make_room();
         let room = &mut self.buf[self.until..];
         let came =
-            waiter.until(deadline, socket, || message::receive(socket, room).inspect_err(|_| meanwhile()))?;
+            waiter.until(deadline, socket, || socket.receive_timed(room).inspect_err(|_| meanwhile()))?;
         came.map(|message| self.took(socket, &message)).transpose()
     }
 
     /// Takes what is there now; `None`: nothing.
     pub(crate) fn poll(&mut self, socket: &Socket) -> io::Result<Option<Came>> {
         self.make_room();
-        match message::receive(socket, &mut self.buf[self.until..]) {
+        match socket.receive_timed(&mut self.buf[self.until..]) {
             Ok(message) => self.took(socket, &message).map(Some),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
             Err(e) => Err(e),

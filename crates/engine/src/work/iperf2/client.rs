@@ -69,6 +69,7 @@ pub(super) fn run(
             clock,
             source,
             held: None,
+            timing: extras.timing,
             watcher: &mut watcher,
         };
         Ok(worker::run(&mut group, setting, members)?)
@@ -191,7 +192,7 @@ fn open_all(
     }
     let members = opened.into_iter().zip(0..).map(|((socket, took), index)| {
         let member = Member::new(socket, Direction::Up, Known::Opened(took));
-        Member { index, shape: request.shape, ..member }
+        Member { index, shape: request.shape, trip_times: request.trip_times, ..member }
     });
     Ok(members.collect())
 }

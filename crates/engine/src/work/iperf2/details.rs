@@ -1,9 +1,9 @@
 //! Figures of intervals that the samples of every test have no field for.
 
-use super::worker::wall_offset;
 use crate::work::observer::{Detail, Spread};
 use crate::work::throughput::receive::Delays;
 use crate::work::throughput::running::{Running, StreamDetails};
+use crate::work::throughput::timed::{FrameCount, Timed, TimedBins, wall_offset};
 use std::collections::BTreeMap;
 use wire::stamp::Clock;
 
@@ -16,6 +16,17 @@ struct Sum {
     calls: u64,
     reads: [u64; 8],
     delays: Delays,
+    timed: Option<TimedSum>,
+}
+
+/// What was timed until now.
+#[derive(Default)]
+struct TimedSum {
+    writes: Delays,
+    pieces: Delays,
+    piece_bytes: u64,
+    frames: FrameCount,
+    histograms: Vec<TimedBins>,
 }
 
 impl Details {
@@ -23,15 +34,20 @@ impl Details {
     pub(super) fn interval(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         let of = |now: StreamDetails| {
             let reported = self.0.entry(now.stream).or_default();
-            let detail = Detail {
+            let mut detail = Detail {
                 stream: now.stream,
                 calls: now.calls.saturating_sub(reported.calls),
                 reads: std::array::from_fn(|bin| now.reads[bin].saturating_sub(reported.reads[bin])),
-                delay: now.delays.and_then(|delays| spread(delays, clock)),
+                delay: now.delays.and_then(|delays| spread(delays, wall_offset(clock))),
                 ..Detail::default()
             };
-            let delays = reported.delays.with(now.delays.unwrap_or_default());
-            *reported = Sum { calls: now.calls, reads: now.reads, delays };
+            reported.calls = now.calls;
+            reported.reads = now.reads;
+            reported.delays = reported.delays.with(now.delays.unwrap_or_default());
+            if let Some(timed) = now.timed {
+                reported.timed.get_or_insert_default().add(&timed);
+                TimedSum::from(timed).fill(&mut detail);
+            }
             detail
         };
         running.take_details().into_iter().map(of).collect()
@@ -40,20 +56,56 @@ impl Details {
     /// Of the whole test.
     pub(super) fn total(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         self.interval(running, clock);
-        let of = |(stream, sum): (&u32, &Sum)| Detail {
-            stream: *stream,
-            calls: sum.calls,
-            reads: sum.reads,
-            delay: spread(sum.delays, clock),
-            ..Detail::default()
+        let of = |(stream, sum): (&u32, &Sum)| {
+            let mut detail = Detail {
+                stream: *stream,
+                calls: sum.calls,
+                reads: sum.reads,
+                delay: spread(sum.delays, wall_offset(clock)),
+                ..Detail::default()
+            };
+            if let Some(timed) = &sum.timed {
+                timed.fill(&mut detail);
+            }
+            detail
         };
         self.0.iter().map(of).collect()
     }
 }
 
-/// Transit times between two wall clocks; `None`: nothing came.
-fn spread(delays: Delays, clock: Clock) -> Option<Spread> {
-    let offset = wall_offset(clock);
+impl From<Timed> for TimedSum {
+    fn from(timed: Timed) -> TimedSum {
+        let Timed { writes, pieces, piece_bytes, frames, histograms, .. } = timed;
+        TimedSum { writes, pieces, piece_bytes, frames, histograms }
+    }
+}
+
+impl TimedSum {
+    fn add(&mut self, later: &Timed) {
+        self.writes = self.writes.with(later.writes);
+        self.pieces = self.pieces.with(later.pieces);
+        self.piece_bytes += later.piece_bytes;
+        self.frames.moved += later.frames.moved;
+        self.frames.missed += later.frames.missed;
+        self.frames.slips += later.frames.slips;
+        if self.histograms.is_empty() {
+            self.histograms.clone_from(&later.histograms);
+        } else {
+            self.histograms.iter_mut().zip(&later.histograms).for_each(|(sum, later)| sum.merge(later));
+        }
+    }
+
+    fn fill(&self, detail: &mut Detail) {
+        detail.writes = spread(self.writes, 0);
+        detail.bursts = spread(self.pieces, 0);
+        detail.burst_bytes = self.piece_bytes;
+        detail.frames = Some(self.frames);
+        detail.histograms.clone_from(&self.histograms);
+    }
+}
+
+/// Times between two clocks that are so far apart; `None`: there were none.
+fn spread(delays: Delays, offset: i64) -> Option<Spread> {
     (delays.count > 0).then(|| Spread {
         count: delays.count,
         min: delays.min.wrapping_add(offset),

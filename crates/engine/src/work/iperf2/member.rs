@@ -3,7 +3,7 @@
 use crate::error::is_pause;
 use crate::session::budget::Held;
 use crate::work::observer::{Fact, TcpStart};
-use crate::work::throughput::shared::FlowSocket;
+use crate::work::throughput::shared::{FlowSocket, PieceRecords, Records};
 use linux::clock::mono_now;
 use linux::poll::Interest;
 use linux::sockaddr::plain;
@@ -13,7 +13,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use wire::iperf2::{Request, Shape};
+use wire::iperf2::{FrameRecord, Header, Request, Shape};
 
 /// One flow.
 pub(super) struct Member {
@@ -29,6 +29,8 @@ pub(super) struct Member {
     pub(super) wide: bool,
     /// How the data is cut.
     pub(super) shape: Shape,
+    /// Records say when data was sent, and this end's clock agrees with theirs.
+    pub(super) trip_times: bool,
     /// What this end knows of it before its data.
     pub(super) known: Known,
     /// Datagrams that have come before its data moves.
@@ -72,9 +74,9 @@ pub(super) enum Known {
 impl Member {
     /// A flow that has just been opened or found.
     pub(super) fn new(socket: FlowSocket, direction: Direction, known: Known) -> Member {
-        let (wide, shape) = match &known {
-            Known::Asked(Some(request)) => (request.wide, request.shape),
-            _ => (true, Shape::Stream),
+        let (wide, shape, trip_times) = match &known {
+            Known::Asked(Some(request)) => (request.wide, request.shape, request.trip_times),
+            _ => (true, Shape::Stream, false),
         };
         let tcp = match &socket {
             FlowSocket::Tcp(socket) => TcpStart::from_socket(socket),
@@ -88,6 +90,7 @@ impl Member {
             direction,
             wide,
             shape,
+            trip_times,
             known,
             early: Vec::new(),
             started: false,
@@ -160,6 +163,35 @@ impl Member {
             FlowSocket::Udp(socket) => socket.peer_addr(),
         };
         plain(peer.unwrap_or(UNKNOWN))
+    }
+
+    /// The records of what it receives that are to be timed: with times of sending, and TCP's bursts in any case.
+    pub(super) fn records(&self) -> Option<Records> {
+        let bursts = matches!(self.shape, Shape::Bursts(_));
+        let frames = matches!(self.shape, Shape::Isochronous(_));
+        match (&self.known, self.transport()) {
+            (Known::Back, _) => None,
+            (_, Transport::Tcp) if self.trip_times || bursts => Some(Records::Pieces(PieceRecords {
+                trip_times: self.trip_times,
+                header: matches!(self.known, Known::Opened(_)),
+                singly: bursts,
+            })),
+            // Of a server's version, which says where its record is, a client knows nothing.
+            (Known::Asked(Some(request)), Transport::Udp) if self.trip_times && frames => {
+                Some(Records::Frames(FrameRecord::place(request.version)))
+            }
+            _ => None,
+        }
+    }
+
+    /// What of a connection's first bytes is data behind its header.
+    pub(super) fn keep_data(&mut self, first: &[u8]) {
+        if let (Some(Records::Pieces(_)), Header::Request(_, length)) =
+            (self.records(), Request::read(self.transport(), first))
+            && let Some(data) = first.get(length..)
+        {
+            self.early = vec![data.to_vec()];
+        }
     }
 
     /// Is it a connection of the client's, and none that its server has opened?

@@ -266,6 +266,7 @@ impl Server {
             clock,
             source,
             held: Some(held),
+            timing: self.config.timing,
             watcher: watcher.as_mut(),
         };
         let outcome = worker::run(group, setting, members);

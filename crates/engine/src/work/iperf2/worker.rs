@@ -13,6 +13,7 @@ use crate::work::observer::{Fact, Watcher};
 use crate::work::throughput::flows;
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::{Flow, FlowSocket, OwnFlow};
+use crate::work::throughput::timed::{Timing, wall_offset};
 use crate::work::workers::{self, Opener, Site, Worker, outcome_of};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
@@ -46,6 +47,8 @@ pub(super) struct Setting<'a> {
     pub(super) source: Source,
     /// Its place among a server's tests.
     pub(super) held: Option<&'a Held>,
+    /// What is timed beside what every test needs.
+    pub(super) timing: Timing,
     /// Is told what happens, as it happens.
     pub(super) watcher: &'a mut dyn Watcher,
 }
@@ -56,7 +59,7 @@ pub(super) fn run(
     setting: Setting<'_>,
     members: Vec<Member>,
 ) -> Result<(), ProtocolError> {
-    let Setting { plan, host, interrupt, waker, clock, source, held, watcher } = setting;
+    let Setting { plan, host, interrupt, waker, clock, source, held, timing, watcher } = setting;
     let ends = members.first().map_or((plan.target.address, plan.target.address), |m| (m.local(), m.peer()));
     let setting = workers::Setting {
         opener: Opener::Worker,
@@ -67,7 +70,7 @@ pub(super) fn run(
         offers: Arc::default(),
     };
     let worker = |site: &mut Site<'_>| {
-        let mut flows = Flows::new(plan, clock, source, held);
+        let mut flows = Flows { timing, ..Flows::new(plan, clock, source, held) };
         members.into_iter().for_each(|member| flows.add(member, site));
         flows.introduce(site);
         Box::new(flows) as _
@@ -81,6 +84,7 @@ struct Flows<'a> {
     clock: Clock,
     source: Source,
     held: Option<&'a Held>,
+    timing: Timing,
     members: Vec<Member>,
     /// Flows whose data is to move.
     ready: Vec<(usize, Run)>,
@@ -107,6 +111,7 @@ impl<'a> Flows<'a> {
             clock,
             source,
             held,
+            timing: Timing::default(),
             members: Vec::new(),
             ready: Vec::new(),
             hold: None,
@@ -125,6 +130,7 @@ impl<'a> Flows<'a> {
     fn add(&mut self, mut member: Member, site: &mut Site<'_>) {
         self.leaving = None;
         if let Some(first) = member.first.take() {
+            member.keep_data(&first);
             site.reply(Reply::Came(first));
         }
         self.members.push(member);
@@ -269,7 +275,7 @@ impl<'a> Flows<'a> {
     fn flows(&mut self, index: usize, run: Run) -> Vec<Flow> {
         let numbers = |direction| self.number(direction, self.members[index].index);
         let (up, down) = (numbers(Direction::Up), numbers(Direction::Down));
-        let test = &self.plan.test;
+        let (test, timing) = (&self.plan.test, self.timing);
         let member = &mut self.members[index];
         let (sends, receives) = if member.direction == Direction::Up { (up, down) } else { (down, up) };
         let numbered = Numbered { clock: self.clock, wide: member.wide };
@@ -283,6 +289,8 @@ impl<'a> Flows<'a> {
                 moved: received,
                 early: std::mem::take(&mut member.early),
                 receive_rate,
+                timing,
+                records: member.records(),
             };
             let flow = flows::describe(test, receives, member.socket.clone(), member.direction);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
@@ -299,6 +307,8 @@ impl<'a> Flows<'a> {
                 moved: sent,
                 early: Vec::new(),
                 receive_rate: None,
+                timing,
+                records: None,
             };
             let flow = flows::describe(test, sends, member.socket.clone(), member.direction);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
@@ -509,6 +519,9 @@ impl<'a> Flows<'a> {
         let last = self.running.as_mut().and_then(|running| running.last_sample(now));
         last.into_iter().for_each(|sample| self.sample(sample, site));
         if let Some(running) = self.running.take() {
+            for (stream, bursts) in running.take_bursts() {
+                site.tell(&Fact::Bursts { stream, bursts });
+            }
             let total = self.details.total(&running, self.clock);
             site.tell(&Fact::Total(total));
             let (mut result, warnings) = running.measure(now);
@@ -552,7 +565,9 @@ impl Worker for Flows<'_> {
         self.hear_all(site);
         self.take_arrivals(site);
         if let Some(running) = &mut self.running {
+            let bursts = running.take_bursts();
             let samples = running.tick(now);
+            bursts.into_iter().for_each(|(stream, bursts)| site.tell(&Fact::Bursts { stream, bursts }));
             samples.into_iter().for_each(|sample| self.sample(sample, site));
         }
         let progress = now >= self.next_progress;
@@ -582,11 +597,6 @@ fn say(site: &mut Site<'_>, index: usize, news: News) {
 
 fn tell_result(side: Side, result: SideResult, site: &mut Site<'_>) {
     site.emit(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
-}
-
-/// The wall clock minus the monotonic one, nanoseconds.
-pub(super) fn wall_offset(clock: Clock) -> i64 {
-    clock.wall.0.cast_signed().wrapping_sub(clock.mono.0.cast_signed())
 }
 
 /// Transit times are differences of the sender's wall clock and this end's monotonic one: now of two wall clocks.

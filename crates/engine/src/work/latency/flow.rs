@@ -247,7 +247,7 @@ impl<E: Exchange> EgressFlow<E> {
         awaited: Option<u64>,
         waiter: &mut Waiter,
     ) -> bool {
-        if !matches!(self.socket, Socket::Tcp(_)) {
+        if !self.socket.is_stream() {
             let reply = self.exchange.reply(self.inbox.datagram());
             return self.reply(reply, came, held, awaited, waiter);
         }

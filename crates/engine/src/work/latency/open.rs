@@ -6,6 +6,8 @@ use super::session::LatencySession;
 use super::twamp::TwampSession;
 use crate::error::{Context, Failure, Result};
 use crate::session::connect::{Security, connect_or};
+use crate::session::foreign_tls::ForeignTls;
+use crate::work::echo::encrypted::Encrypted;
 use crate::work::echo::server::join;
 use crate::work::echo::socket::Socket;
 use crate::work::throughput::shared::FlowSocket;
@@ -21,7 +23,7 @@ use model::latency::{
 use model::plan::{End, LocalOptions, Transport};
 use model::units::{Bytes, Nanos};
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use wire::{stamp, twamp};
 
@@ -38,7 +40,7 @@ pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Re
         LatencyProtocol::Native => native(job, egress, far_wait)?,
         LatencyProtocol::Twamp => twamp(job, egress)?,
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
-            (foreign(job.plan, egress)?, None)
+            (foreign(job, egress)?, None)
         }
     };
     let peer = session.as_ref().and_then(|session| session.peer().cloned());
@@ -129,7 +131,8 @@ fn twamp(job: &Job<'_>, egress: &EgressPath) -> Result<(Socket, Option<Control>)
     Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(Box::new(session)))))
 }
 
-fn foreign(plan: &LatencyPlan, egress: &EgressPath) -> Result<Socket> {
+fn foreign(job: &Job<'_>, egress: &EgressPath) -> Result<Socket> {
+    let plan = job.plan;
     let remote = egress.target.address;
     if plan.transport == Transport::Tcp {
         let options = TcpOptions {
@@ -144,6 +147,9 @@ fn foreign(plan: &LatencyPlan, egress: &EgressPath) -> Result<Socket> {
         };
         let socket = tcp_connect(remote, &options, plan.connect_timeout)
             .map_err(|e| unreachable(plan.protocol, egress, &e.source))?;
+        if let Some(tls) = job.tls {
+            return encrypted(socket, tls, plan);
+        }
         socket.set_nonblocking(true)?;
         return Ok(Socket::Tcp(Arc::new(socket)));
     }
@@ -157,6 +163,15 @@ fn foreign(plan: &LatencyPlan, egress: &EgressPath) -> Result<Socket> {
     }
     udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, egress, &e.source))?;
     Ok(Socket::Udp(Arc::new(socket)))
+}
+
+fn encrypted(socket: TcpStream, tls: &ForeignTls, plan: &LatencyPlan) -> Result<Socket> {
+    let opened = Encrypted::open(socket, tls.connection()?, plan.connect_timeout);
+    let opened = opened.map_err(|error| {
+        let advice = "give both ends the same suite: --tls=TLS_AES_128_GCM_SHA256";
+        Failure::unreachable(format!("no TLS with the server: {error}"), advice)
+    })?;
+    Ok(Socket::Tls(Arc::new(opened)))
 }
 
 fn datagrams(plan: &LatencyPlan, egress: &EgressPath, here: SocketAddr) -> Result<UdpSocket> {
@@ -203,6 +218,7 @@ fn group(
 pub(crate) fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
     let (local, remote) = match socket {
         Socket::Tcp(socket) => (socket.local_addr()?, socket.peer_addr()?),
+        Socket::Tls(socket) => (socket.socket().local_addr()?, socket.socket().peer_addr()?),
         Socket::Udp(socket) => (socket.local_addr()?, socket.peer_addr()?),
         Socket::Group(socket, group) => (socket.local_addr()?, *group),
     };

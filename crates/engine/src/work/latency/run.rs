@@ -12,6 +12,7 @@ use crate::error::{Failure, Result, sentence};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
+use crate::session::foreign_tls::ForeignTls;
 use crate::work::echo::wait::Waiter;
 use linux::clock::{mono_now, set_timer_slack, wall_now};
 use linux::cpu::pin_current_thread;
@@ -34,6 +35,8 @@ pub struct Job<'a> {
     pub plan: &'a LatencyPlan,
     /// How the ends know each other.
     pub security: &'a Security,
+    /// SockPerf's connections are encrypted so (`--tls`).
+    pub tls: Option<&'a ForeignTls>,
     /// Of STAMP's authenticated mode.
     pub key: Option<&'a stamp::Key>,
     /// The messages of a playback.

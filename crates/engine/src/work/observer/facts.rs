@@ -1,5 +1,6 @@
 //! What only tests of iPerf2 report.
 
+use crate::work::throughput::timed::{Burst, FrameCount, TimedBins};
 use model::units::{Bytes, Nanos};
 use std::net::{SocketAddr, TcpStream};
 use wire::iperf2::{Ack, BounceRequest, Request, ServerReport};
@@ -95,6 +96,13 @@ pub enum Fact {
         /// Of this stream.
         stream: u32,
     },
+    /// Bursts have come whole, whose times are told one by one.
+    Bursts {
+        /// On this stream.
+        stream: u32,
+        /// In the order in which they came.
+        bursts: Vec<Burst>,
+    },
     /// What the sample told before this has no field for.
     Interval(Vec<Detail>),
     /// The same of the whole test, told before `Event::Result` of this end.
@@ -112,10 +120,16 @@ pub struct Detail {
     pub reads: [u64; 8],
     /// UDP receivers: one-way delays of the datagrams, on the two ends' wall clocks.
     pub delay: Option<Spread>,
-    /// Delays of whole bursts over TCP; absent: not measured.
+    /// How long writes took, where that was asked for.
+    pub writes: Option<Spread>,
+    /// Frames or bursts sent or received; absent: the data is not cut, or nothing is known of it.
+    pub frames: Option<FrameCount>,
+    /// Delays of whole frames or bursts.
     pub bursts: Option<Spread>,
-    /// Bytes of those bursts.
+    /// Bytes of those.
     pub burst_bytes: u64,
+    /// Counts in bins, where that was asked for.
+    pub histograms: Vec<TimedBins>,
 }
 
 /// Signed nanoseconds.

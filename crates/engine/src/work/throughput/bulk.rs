@@ -5,10 +5,12 @@
 use crate::error::is_pause;
 use crate::work::throughput::pacer::Pacer;
 use crate::work::throughput::shared::{Budget, Counters, Orders, StreamFacts};
-use linux::clock::mono_now;
+use linux::clock::{mono_now, sleep_until};
 use linux::ring::RingReceiver;
 use linux::sendfile::SendFile;
 use linux::stream::{PlainReceiver, Received};
+use linux::tcp_info::tcp_info;
+use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -31,6 +33,8 @@ pub(crate) struct BulkSender {
     pub(crate) zero_copy: bool,
     /// Send this file, and end with it.
     pub(crate) file: Option<PathBuf>,
+    /// Rest after each step for this part of the RTT.
+    pub(crate) rtt_part: Option<f64>,
 }
 
 /// How a TCP stream receives.
@@ -73,6 +77,7 @@ pub(crate) fn send(
             return Ok(());
         }
         let mut left = granted as usize;
+        let mut began = now;
         while left > 0 && !orders.sender_is_over(now) {
             let wrote = source.send(stream, left);
             now = mono_now();
@@ -86,6 +91,8 @@ pub(crate) fn send(
                     left -= n;
                     counters.add_call(n as u64);
                     counters.touch(now);
+                    counters.time(|timed| timed.write(now.saturating_since(began).0));
+                    began = now;
                 }
                 Err(e) if is_pause(&e) => {}
                 Err(e) => return Err(format!("send: {e}")),
@@ -95,7 +102,22 @@ pub(crate) fn send(
         if let Some(pacer) = &mut pacer {
             pacer.sent(granted - left as u64);
         }
+        if let Some(part) = how.rtt_part {
+            now = rest(stream, part, orders);
+        }
     }
+}
+
+/// Waits for a part of the RTT as the kernel has it; says what time it is then.
+fn rest(stream: &TcpStream, part: f64, orders: &Orders) -> MonoTime {
+    let rtt = tcp_info(stream).map_or(0, |info| info.rtt.0);
+    let until = mono_now() + Nanos((rtt as f64 * part) as u64);
+    let mut now = mono_now();
+    while now < until && !orders.sender_is_over(now) {
+        sleep_until(until.min(now + POLL).min(orders.deadline()));
+        now = mono_now();
+    }
+    now
 }
 
 /// Where a sender's bytes come from.
@@ -203,7 +225,8 @@ pub(crate) fn receive(
     receive_with(pacer, counters, orders, || plain.recv(POLL))
 }
 
-fn receive_with(
+/// Receives by calls of `receive`, until the stream ends or the orders say so.
+pub(crate) fn receive_with(
     mut pacer: Option<Pacer>,
     counters: &Counters,
     orders: &Orders,
@@ -253,7 +276,8 @@ fn receive_buffer(how: BulkReceiver) -> Bytes {
     Bytes(share.clamp(256 << 10, RECEIVE_MOST).min(portion))
 }
 
-fn note(counters: &Counters, receiver: &'static str) {
+/// Says how the stream receives.
+pub(crate) fn note(counters: &Counters, receiver: &'static str) {
     let facts = StreamFacts { receiver: Some(receiver), ..StreamFacts::default() };
     counters.facts.set(facts).ok();
 }

@@ -205,6 +205,9 @@ fn take_message<'a, D: Datagram>(
             }
             continue;
         };
+        if let Some(timed) = &mut state.timed {
+            timed.frame(segment, now);
+        }
         match &mut run {
             Some((first, count))
                 if first.sequence + u64::from(*count) == stamp.sequence && first.sent == stamp.sent =>

@@ -1,5 +1,6 @@
 //! What a UDP receiver knows of its stream: every number seen, the jitter, the transit times.
 
+use crate::work::throughput::timed::Timed;
 use model::sample::{Transit, UdpCounters};
 use model::stats::histogram::Distribution;
 use model::stats::jitter::Jitter;
@@ -22,7 +23,8 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    fn add(&mut self, transit: i64, count: u32) {
+    /// So many more of this time.
+    pub(crate) fn add(&mut self, transit: i64, count: u32) {
         if self.count == 0 {
             (self.min, self.max, self.origin) = (transit, transit, transit);
         }
@@ -69,6 +71,8 @@ pub(crate) struct UdpReceive {
     transit_count: u64,
     /// Transit times since the last look at them, where somebody looks (iPerf2).
     pub(crate) recent: Option<Delays>,
+    /// What is timed beside that.
+    pub(crate) timed: Option<Timed>,
     /// Messages the kernel handed over; with GRO each may hold many datagrams.
     pub(crate) messages: u64,
     /// Datagrams that were none of this test's.
@@ -90,10 +94,16 @@ impl UdpReceive {
             transit_sum: 0,
             transit_count: 0,
             recent: None,
+            timed: None,
             messages: 0,
             strays: 0,
             end: None,
         }
+    }
+
+    /// The same, with what is timed beside that.
+    pub(crate) fn timing(timed: Option<Timed>) -> UdpReceive {
+        UdpReceive { timed, ..UdpReceive::new() }
     }
 
     /// Records datagrams of successive numbers and equal time of sending that came in one batch.
@@ -117,6 +127,9 @@ impl UdpReceive {
         self.transit_count += u64::from(count);
         if let Some(recent) = &mut self.recent {
             recent.add(transit, count);
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.datagrams(transit, count, now);
         }
     }
 

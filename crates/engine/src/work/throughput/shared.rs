@@ -1,6 +1,7 @@
 //! What a stream's thread shares with the driver: counters it bumps, orders it obeys.
 
 use crate::work::throughput::receive::UdpReceive;
+use crate::work::throughput::timed::{Timed, Timing};
 use linux::cpu::Usage;
 use linux::poll::Waker;
 use model::sample::StreamInfo;
@@ -8,7 +9,7 @@ use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::net::{TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wire::iperf2::{Numbered, Sending, Shape};
 
 /// One open data flow.
@@ -37,6 +38,30 @@ pub(crate) struct OwnFlow {
     pub(crate) early: Vec<Vec<u8>>,
     /// TCP: no more than this is read in a second; the sender is held back by its window.
     pub(crate) receive_rate: Option<BitRate>,
+    /// What is timed beside its bytes.
+    pub(crate) timing: Timing,
+    /// Received data is cut, and each piece is to be timed; otherwise it is data alone.
+    pub(crate) records: Option<Records>,
+}
+
+/// What stands before the pieces of received data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Records {
+    /// TCP: a record before each piece.
+    Pieces(PieceRecords),
+    /// UDP: a record of its frame in each datagram, at this place.
+    Frames(usize),
+}
+
+/// The records of a TCP stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PieceRecords {
+    /// They say when the piece was written, on a clock that agrees with this one.
+    pub(crate) trip_times: bool,
+    /// A test header stands before the first.
+    pub(crate) header: bool,
+    /// Each piece is told by itself.
+    pub(crate) singly: bool,
 }
 
 /// The socket of a flow, shared by its thread and the sampler.
@@ -82,6 +107,8 @@ pub(crate) struct Counters {
     pub(crate) finished: AtomicBool,
     /// What a UDP receiver knows.
     pub(crate) udp: Option<Mutex<UdpReceive>>,
+    /// What a TCP stream, or a sender of frames, times beside its bytes.
+    pub(crate) timed: Option<Mutex<Timed>>,
     /// What the thread used, set when it ends.
     pub(crate) usage: OnceLock<Usage>,
     /// Why it ended early.
@@ -187,6 +214,13 @@ impl Counters {
         (MonoTime(self.silence_began.load(Ordering::Relaxed)), Nanos(self.silence.load(Ordering::Relaxed)))
     }
 
+    /// Changes what is timed beside the bytes, where anything is.
+    pub(crate) fn time(&self, what: impl FnOnce(&mut Timed)) {
+        if let Some(timed) = &self.timed {
+            what(&mut timed.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
     /// Adds what one call has moved; only the stream's own thread does so.
     pub(crate) fn add_call(&self, bytes: u64) {
         self.calls.store(self.calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -212,7 +246,7 @@ impl Counters {
 }
 
 /// iPerf2's read: what its `Reads=Dist` is told in.
-const READ: u64 = 128 << 10;
+pub(crate) const READ: u64 = 128 << 10;
 
 /// Bytes that the senders of one direction may still send, all streams together.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 mod frames;
 mod own;
+mod pieces;
 
 pub(crate) use own::UNLIMITED;
 
@@ -89,7 +90,8 @@ pub(crate) fn spawn(
     let receivers = own::receivers(plan, &flows);
     let spin = may_spin(plan, local, count);
     let job = |(index, flow): (usize, Flow)| {
-        let counters = Counters { udp: receive_state(&flow), ..Counters::default() };
+        let (udp, timed) = (receive_state(&flow), own::timed_sender_or_stream(&flow));
+        let counters = Counters { udp, timed, ..Counters::default() };
         let orders = Orders::new(waker.clone());
         if let Some(deadline) = deadline {
             orders.set_deadline(deadline);
@@ -165,6 +167,9 @@ impl Job {
         if let (Role::Receiver, Some(file)) = (self.flow.info.role, &self.file) {
             return bulk::receive_to(file, socket, &self.counters, &self.orders);
         }
+        if let (Role::Receiver, Some((own, records))) = (self.flow.info.role, own::cut_stream(&self.flow)) {
+            return pieces::receive(own, records, socket, &self.counters, &self.orders);
+        }
         if self.flow.info.role == Role::Receiver {
             let rate = self.flow.own.as_ref().and_then(|own| own.receive_rate);
             let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy, rate };
@@ -181,6 +186,7 @@ impl Job {
             spin: self.spin,
             zero_copy: test.zero_copy,
             file: self.file.clone(),
+            rtt_part: self.flow.own.as_ref().and_then(|own| own.timing.rtt_part),
         };
         bulk::send(&how, &self.payload, socket, &self.counters, &self.budget, &self.orders)
     }
@@ -261,7 +267,7 @@ impl Drop for Ending<'_> {
 
 fn receive_state(flow: &Flow) -> Option<Mutex<UdpReceive>> {
     let receives = matches!(flow.socket, FlowSocket::Udp(_)) && flow.info.role == Role::Receiver;
-    receives.then(|| Mutex::new(UdpReceive::new()))
+    receives.then(|| Mutex::new(UdpReceive::timing(own::timed_datagrams(flow))))
 }
 
 /// Bytes that all senders of one direction send in the counted time.

@@ -1,8 +1,8 @@
-//! `--bounceback`: round trips in rows, and as a histogram.
+//! `--bounceback`: round trips in rows.
 
 use super::Iperf2Options;
 use super::columns::Figures;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::histogram::Distribution;
 use model::units::Nanos;
 
 /// The rows of round trips. TCP's own figures are left out, as by builds that do not have them.
@@ -109,66 +109,12 @@ impl Tally {
     }
 }
 
-/// `[  1] 0.0000-2.0160 sec BB8(f)-PDF: bin(w=100us):cnt(20)=1:19,3:1 (5.00/95.00/99.7%=1/3/3,Outliers=0,obl/obu=0/0)`:
-/// how many round trips fell into each bin of 100 µs, and the bins that hold 5, 95 and 99.7 % of them. Outliers lie
-/// three times the distance of the 10th to the 90th percentile above it.
-#[must_use]
-pub fn bounceback_histogram(id: u32, elapsed: Nanos, trips: &Histogram) -> String {
-    let mut bins: Vec<(u64, u64)> = Vec::new();
-    for (values, count) in trips.buckets().filter(|(_, count)| *count > 0) {
-        let bin = values.start() / BIN + 1;
-        match bins.last_mut().filter(|(last, _)| *last == bin) {
-            Some((_, sum)) => *sum += count,
-            None => bins.push((bin, count)),
-        }
-    }
-    let total = trips.count();
-    let at = |share: f64| {
-        let mut seen = 0;
-        let reached = |(_, count): &&(u64, u64)| {
-            seen += *count;
-            seen as f64 > share * total as f64
-        };
-        bins.iter().find(reached).or(bins.last()).map_or(0, |(bin, _)| *bin)
-    };
-    let (low, high) = (at(0.1), at(0.9));
-    let outliers: u64 =
-        bins.iter().filter(|(bin, _)| *bin > high + 3 * (high - low)).map(|(_, count)| count).sum();
-    let counts: Vec<String> = bins.iter().map(|(bin, count)| format!("{bin}:{count}")).collect();
-    format!(
-        "[{id:3}] {:4.4}-{:4.4} sec BB8(f)-PDF: bin(w=100us):cnt({total})={} \
-         (5.00/95.00/99.7%={}/{}/{},Outliers={outliers},obl/obu=0/0)\n",
-        0.0,
-        elapsed.as_secs_f64(),
-        counts.join(","),
-        at(0.05),
-        at(0.95),
-        at(0.997)
-    )
-}
-
 const HEADING: &str =
     "[ ID] Interval            Transfer    Bandwidth         BB cnt=avg/min/max/stdev    RPS\n";
-/// Nanoseconds.
-const BIN: u64 = 100_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// As 2.1.8 printed 20 round trips, of which one took 225 µs; that one is an outlier by the rule, and 2.1.8 forgets
-    /// it.
-    #[test]
-    fn a_histogram() {
-        let mut trips = Histogram::new(3, 10_000_000_000).expect("digits and range");
-        trips.record_n(6_000, 19);
-        trips.record(225_000);
-        assert_eq!(
-            bounceback_histogram(1, Nanos(2_016_000_000), &trips),
-            "[  1] 0.0000-2.0160 sec BB8(f)-PDF: bin(w=100us):cnt(20)=1:19,3:1 \
-             (5.00/95.00/99.7%=1/3/3,Outliers=1,obl/obu=0/0)\n"
-        );
-    }
 
     #[test]
     fn ways_there_and_back() {

@@ -3,6 +3,7 @@
 use super::units::one;
 use super::{Iperf2Options, Iperf2Role};
 use model::plan::Transport;
+use model::stats::bins::BinShape;
 use model::units::Bytes;
 use std::net::IpAddr;
 
@@ -39,6 +40,21 @@ pub struct Iperf2Settings {
     pub nodelay: bool,
     /// How a client spreads what it sends.
     pub pace: Pace,
+    /// What is timed beside what every test needs.
+    pub timed: TimedSettings,
+}
+
+/// What is timed beside what every test needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TimedSettings {
+    /// Each write (client).
+    pub writes: bool,
+    /// `--histograms`.
+    pub histograms: Option<BinShape>,
+    /// `--jitter-histograms` (server).
+    pub jitter: Option<BinShape>,
+    /// `--near-congestion`: the part of the RTT (client).
+    pub rtt_part: Option<f64>,
 }
 
 /// How a client spreads what it sends.
@@ -86,7 +102,19 @@ impl Iperf2Settings {
             Iperf2Role::Server => self.server(options),
         };
         let line = "-".repeat(60);
-        format!("{line}\n{}\n{}\n{line}\n", lines.join("\n"), self.window(options))
+        let behind = self.behind_window(options.role);
+        format!("{line}\n{}\n{}\n{behind}{line}\n", lines.join("\n"), self.window(options))
+    }
+
+    /// What a client says last: the bins of its writes, or of its round trips.
+    fn behind_window(&self, role: Iperf2Role) -> String {
+        let Some(shape) = self.timed.histograms.filter(|_| role == Iperf2Role::Client) else {
+            return String::new();
+        };
+        match self.pace {
+            Pace::Bounce(_) => format!("Set bounceback histograms to {}\n", bins(shape)),
+            _ => format!("Enabled write histograms {}\n", bins(shape)),
+        }
     }
 
     fn server(&self, options: &Iperf2Options) -> Vec<String> {
@@ -112,6 +140,12 @@ impl Iperf2Settings {
         if self.tos > 0 {
             lines.push(format!("TOS will be set to 0x{:x}", self.tos));
         }
+        let receive =
+            |shape| format!("Enabled receive histograms {} (clients should use --trip-times)", bins(shape));
+        let jitter =
+            |shape: BinShape| format!("Enabled jitter histograms (bin-width={} us)", shape.width.0 / 1000);
+        lines.extend(self.timed.histograms.map(receive));
+        lines.extend(self.timed.jitter.map(jitter));
         lines
     }
 
@@ -124,8 +158,9 @@ impl Iperf2Settings {
         let mut lines =
             vec![format!("Client connecting to {host}, {} port {}{pid}", self.transport, self.port)];
         let tcp = self.transport == Transport::Tcp;
-        if options.enhanced && tcp {
-            lines.push(format!("Write buffer size: {}", one(self.length.into(), 'B')));
+        if (options.enhanced || self.timed.rtt_part.is_some()) && tcp {
+            let timer = if self.timed.writes { " (write timer enabled)" } else { "" };
+            lines.push(format!("Write buffer size: {}{timer}", one(self.length.into(), 'B')));
         }
         lines.extend(self.pace_lines());
         lines.extend(self.mss.map(mss_line));
@@ -134,6 +169,7 @@ impl Iperf2Settings {
             let nagle = if self.nodelay { "and nodelay (Nagle off)" } else { "(Nagle on)" };
             lines.push(format!("TOS set to 0x{:x} {nagle}", self.tos));
         }
+        lines.extend(self.timed.rtt_part.map(near_line));
         if let Pace::Gap(micros) = self.pace {
             lines.push(format!("Sending {} byte datagrams, IPG target: {micros:.2} us", self.length));
         }
@@ -190,6 +226,19 @@ impl Iperf2Settings {
     }
 }
 
+fn near_line(part: f64) -> String {
+    let hint = if part == HALF { " (use --near-congestion=<value> to change)" } else { "" };
+    format!("TCP near-congestion delay weight set to {part:2.4}{hint}")
+}
+
+/// `bin-width=0.100 ms, bins=100000`.
+fn bins(shape: BinShape) -> String {
+    format!("bin-width={:.3} ms, bins={}", shape.width.0 as f64 / 1e6, shape.count)
+}
+
 fn mss_line(mss: u32) -> String {
     format!("MSS req size {mss} bytes (per TCP_MAXSEG)")
 }
+
+/// The part of the RTT where none is given.
+const HALF: f64 = 0.5;

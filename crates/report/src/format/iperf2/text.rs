@@ -1,8 +1,8 @@
 //! What one test prints: its connections, its intervals, its end, and the server's report.
 
-use super::columns::{Columns, Figures};
+use super::columns::{Columns, Figures, single_burst};
 use super::connection::Iperf2Connection;
-use super::{Detail, Iperf2Options, Iperf2Role, csv};
+use super::{Cut, Detail, Iperf2Burst, Iperf2Options, Iperf2Role, csv};
 use model::event::{Event, Started};
 use model::plan::{Direction, Directions, Plan, Transport};
 use model::sample::{IntervalSample, Role, Side, SideResult, StreamResult, TcpCounters, UdpCounters};
@@ -26,6 +26,9 @@ pub struct Iperf2Text {
     reported: Vec<Detail>,
     /// It serves round trips.
     bounces: bool,
+    /// How its data is cut, and whether the delays of whole pieces are known.
+    cut: Cut,
+    trip_times: bool,
     out: String,
 }
 
@@ -53,6 +56,8 @@ impl Iperf2Text {
             totals: Vec::new(),
             reported: Vec::new(),
             bounces: false,
+            cut: Cut::default(),
+            trip_times: false,
             out: String::new(),
         }
     }
@@ -63,6 +68,30 @@ impl Iperf2Text {
             Some(known) => *known = connection,
             None => self.connections.push(connection),
         }
+    }
+
+    /// How the data is cut. `trip_times`: the delays of whole pieces are known.
+    pub fn cut(&mut self, cut: Cut, trip_times: bool) {
+        (self.cut, self.trip_times) = (cut, trip_times);
+    }
+
+    /// Bursts that have come whole.
+    pub fn bursts(&mut self, stream: u32, bursts: &[Iperf2Burst]) -> String {
+        let Cut::Bursts(rate) = self.cut else { return String::new() };
+        if self.options.exclude.data || self.options.csv || self.options.sum_only {
+            return String::new();
+        }
+        let id = label(self.number(stream), false);
+        self.heading(Columns::SingleBursts.heading());
+        for burst in bursts {
+            let since = |wall: WallTime| wall.0.saturating_sub(self.started.0) as f64 / 1e9;
+            let detail = Detail { calls: burst.calls, reads: burst.reads, ..Detail::default() };
+            let (start, end) = (since(burst.began), since(burst.ended));
+            let figures =
+                Figures { start, end, bytes: burst.bytes, detail: Some(detail), ..Figures::default() };
+            self.line(&id, &figures, &single_burst(&figures, rate));
+        }
+        std::mem::take(&mut self.out)
     }
 
     /// The line of a connection that carries no test (`--connect-only`).
@@ -176,6 +205,10 @@ impl Iperf2Text {
         });
         let rows: Vec<Row> = rows.collect();
         let interval = self.plan.as_ref().map_or(Nanos::ZERO, |plan| plan.local.interval);
+        // Bursts have rows of their own.
+        if matches!(self.cut, Cut::Bursts(_)) && rows.iter().all(|row| !row.sending) {
+            return;
+        }
         // As 2.1.8 does not: what is left at the end is in the row of the whole time.
         if sample.end.saturating_sub(sample.start).saturating_mul(4) < interval {
             return;
@@ -205,6 +238,7 @@ impl Iperf2Text {
             self.heading(columns.heading());
             let id = label(self.number(row.stream), self.starred(row.direction));
             self.line(&id, &row.figures, &columns.row(&row.figures));
+            self.histograms(row, last);
             self.disorder(&id, row);
             self.sent(&format!("[{:3}]", self.number(row.stream)), &[row], last);
         }
@@ -212,6 +246,16 @@ impl Iperf2Text {
             self.pairs(rows);
         }
         self.sum(rows, last);
+    }
+
+    /// Behind a row: its times in bins.
+    fn histograms(&mut self, row: &Row, last: bool) {
+        let id = self.number(row.stream);
+        let span = (row.figures.start, row.figures.end);
+        let percentiles = self.options.percentiles;
+        for histogram in row.figures.detail.iter().flat_map(|detail| &detail.histograms) {
+            self.out.push_str(&histogram.line(id, span, last, percentiles));
+        }
     }
 
     /// Both ways of each full-duplex stream as one (`-e`).
@@ -317,15 +361,22 @@ impl Iperf2Text {
 
     fn columns(&self, row: &Row) -> Columns {
         let udp = row.figures.udp.is_some();
-        let bursts = row.figures.detail.as_ref().is_some_and(|detail| detail.bursts.is_some());
+        let frames = self.cut == Cut::Frames;
+        let times = row.figures.detail.as_ref().is_some_and(|detail| detail.writes.is_some());
         match (self.options.enhanced, udp, row.sending) {
             _ if self.bounces => Columns::Plain,
+            (_, false, false) if matches!(self.cut, Cut::Bursts(_)) => Columns::SingleBursts,
+            (true, true, true) if frames => Columns::FramePackets,
+            (true, true, false) if frames && self.trip_times => Columns::FrameLosses,
+            (true, false, true) if frames => Columns::Frames,
+            (true, false, true) if times => Columns::WriteTimes,
+            (true, false, false) if frames && self.trip_times => Columns::FrameDelays,
             (false, true, false) => Columns::Losses,
             (false, ..) => Columns::Plain,
             (true, true, true) => Columns::Packets,
             (true, true, false) => Columns::Delays,
             (true, false, true) => Columns::Writes,
-            (true, false, false) if bursts => Columns::Bursts,
+            (true, false, false) if self.trip_times => Columns::Bursts,
             (true, false, false) => Columns::Reads,
         }
     }

@@ -56,6 +56,29 @@ pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedR
     Some(parsed)
 }
 
+/// The run of a server's block: how many round trips there were, of whose times it says nothing.
+pub(super) fn parse_served(output: &Output, block: &Block) -> Option<ParsedRun> {
+    let (first, bounce) = output.bounces.first()?;
+    let stream = output.streams.iter().find(|stream| stream.id == *first)?;
+    let mut parsed = ParsedRun::new(Tool::Iperf2, block.line, Some(&stream.local.ip().to_string()));
+    (parsed.local, parsed.remote) = (Some(stream.remote), Some(stream.local));
+    (parsed.transport, parsed.size) = (Transport::Tcp, bounce.request);
+    let mut count = 0_u64;
+    for (id, bounce) in &output.bounces {
+        let rows = || output.rows.iter().filter(|row| row.id == Id::Stream(*id));
+        let last = rows().max_by_key(|row| (row.start == Nanos::ZERO, row.end));
+        let Some(row) = last else { continue };
+        // Both directions are in one figure.
+        let each = u64::from(bounce.request) + u64::from(bounce.reply);
+        let trips = row.bytes.value / each.max(1) as f64;
+        count = count.saturating_add(trips.clamp(0.0, 1e15).round() as u64);
+        parsed.elapsed = parsed.elapsed.max(row.elapsed());
+    }
+    parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    parsed.warn("times-unknown", "A server's output tells how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are the client's to tell.");
+    (count > 0).then_some(parsed)
+}
+
 /// The last row of the whole time of each connection (`-P`), as one; of a cut output its last row.
 fn whole(output: &Output) -> Option<(&Row, Trips)> {
     let mut last: Vec<(&Row, Trips)> = Vec::new();

@@ -265,6 +265,7 @@ fn complete(parsed: &mut ParsedRun, output: &Output) {
             ),
         );
     }
+    pieces(parsed, output);
     if output.unacknowledged {
         parsed.warn("no-report", "The server sent no report: what arrived is not known.");
     }
@@ -273,6 +274,48 @@ fn complete(parsed: &mut ParsedRun, output: &Output) {
     // UDP has a rate that was asked for: 1 Mbit/s where nothing was said.
     parsed.test.bitrate = rates.max().filter(|rate| rate.0 > 0);
     parsed.senders_unseen();
+}
+
+/// What is told of frames and bursts, of which a run has no figures.
+fn pieces(parsed: &mut ParsedRun, output: &Output) {
+    let wholes = || single(output).filter(|row| row.start == Nanos::ZERO);
+    if let Some(row) = wholes().last().filter(|_| output.frames)
+        && let Some(counts) = frame_counts(&row.rest)
+    {
+        let text = match counts.as_slice() {
+            [sent, missed, slips] => {
+                format!("Isochronous: {sent} frames were sent, {missed} were passed over, in {slips} slips.")
+            }
+            [received, lost, ..] => format!("Isochronous: {received} frames came, {lost} were lost."),
+            _ => return,
+        };
+        parsed.warn("frames", text);
+    }
+    if output.bursts.is_empty() {
+        return;
+    }
+    let took =
+        |row: &Row| row.rest.first().and_then(|word| Printed::from_text(word)).map(|printed| printed.value);
+    let count = output.bursts.len();
+    // 2.1.8 without `--trip-times` subtracts a time that was never set.
+    let times: Vec<f64> = output.bursts.iter().filter_map(took).filter(|time| *time >= 0.0).collect();
+    let (least, most) =
+        times.iter().fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(*time), most.max(*time)));
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let text = if times.len() < count {
+        format!("{count} bursts came; the times that are printed of them cannot be.")
+    } else {
+        format!("{count} bursts came, each in {least} to {most} ms, {mean:.3} ms on average.")
+    };
+    parsed.warn("bursts", text);
+}
+
+/// `29/1/1` behind a row of a sender of frames, `29/1` of a receiver: plain counts behind the rate of datagrams, or behind
+/// the window and its RTT.
+fn frame_counts(rest: &[String]) -> Option<Vec<u64>> {
+    let unit = rest.iter().position(|word| word == "pps" || word == "us")?;
+    let counts: Option<Vec<u64>> = rest.get(unit + 1)?.split('/').map(|count| count.parse().ok()).collect();
+    counts.filter(|counts| counts.len() > 1)
 }
 
 /// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.

@@ -20,6 +20,12 @@ pub(super) struct Output {
     pub(super) rows: Vec<Row>,
     /// Rows behind `Server Report:`, of what a client sent.
     pub(super) reports: Vec<Row>,
+    /// Rows of single bursts (`--burst-period`): they are parts of no interval.
+    pub(super) bursts: Vec<Row>,
+    /// A column of frames was there (`--isochronous`).
+    pub(super) frames: bool,
+    /// Connections of round trips at a server: bytes of a request, and of its reply.
+    pub(super) bounces: Vec<(u32, Bounce)>,
     /// `Sent N datagrams` of each stream.
     pub(super) sent: Vec<(u32, u64)>,
     /// A column of segments sent again was there.
@@ -40,6 +46,13 @@ pub(super) struct Stream {
     pub(super) remote: SocketAddr,
     /// The server sends (`-R`).
     pub(super) reverse: bool,
+}
+
+/// `(bb w/quickack req/reply/hold=100/300/0)`, `(bb len/hold=100/0)`: bytes of a request and of its reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounce {
+    pub(super) request: u32,
+    pub(super) reply: u32,
 }
 
 /// `[ CT] final connect times (min/avg/max/stdev) = 0.627/1.794/2.292/0.494 ms (tot/err) = 10/0`.
@@ -95,12 +108,14 @@ impl Output {
                     reported.swap_remove(at);
                     self.reports.push(row);
                 }
+                None if is_burst(&row) => self.bursts.push(row),
                 None => self.rows.push(row),
             }
         } else if line.contains("] Server Report") {
             reported.extend(id(line).map(Id::Stream));
         } else if let Some(stream) = stream(line) {
             self.streams.push(stream);
+            self.bounces.extend(bounce(line).map(|bounce| (stream.id, bounce)));
             self.mss = mss(line).or(self.mss);
             self.started = self.started.or_else(|| started(line));
         } else {
@@ -110,6 +125,7 @@ impl Output {
 
     fn sentence(&mut self, line: &str) {
         self.resent |= line.starts_with("[ ID]") && line.contains("Rtry");
+        self.frames |= line.starts_with("[ ID]") && FRAMES.iter().any(|column| line.contains(column));
         if begins(line) {
             self.transport = Some(if line.contains("UDP port ") { Transport::Udp } else { Transport::Tcp });
             self.listens |= line.starts_with("Server");
@@ -147,6 +163,22 @@ pub(super) fn stream(line: &str) -> Option<Stream> {
         remote: address(remote)?,
         reverse: remote.contains("(reverse"),
     })
+}
+
+/// What a client asks of the server's replies.
+fn bounce(line: &str) -> Option<Bounce> {
+    let (_, words) = line.split_once("(bb ")?;
+    let sizes = words.split_once("/hold=")?.1;
+    let mut sizes = sizes.split('/').map_while(|size| u32::try_from(number(size)?).ok());
+    let request = sizes.next()?;
+    let own_reply = words.contains("req/reply/hold=");
+    Some(Bounce { request, reply: if own_reply { sizes.next()? } else { request } })
+}
+
+/// `0.617 ms (0.062%)` behind the rate: how long the burst took, and the share of its period.
+fn is_burst(row: &Row) -> bool {
+    let share = row.rest.get(2).is_some_and(|word| word.starts_with('(') && word.ends_with("%)"));
+    share && row.rest.get(1).is_some_and(|word| word == "ms")
 }
 
 /// `10.0.0.1%lo port 49550`.
@@ -193,3 +225,6 @@ fn connects(line: &str) -> Option<Connects> {
 fn number(text: &str) -> Option<u64> {
     text.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
+
+/// Columns of a client's frames, and of a server's.
+const FRAMES: [&str; 3] = ["isoch:tx/miss/slip", "Frame:rx/lost", "Isoch:rx/lost"];

@@ -16,6 +16,8 @@ pub(super) struct Figures {
     pub(super) size: Option<u32>,
     /// Not every message asks for a reply, so it was no ping-pong.
     pub(super) rated: bool,
+    /// Messages went one way, and what is known of them (`throughput`).
+    pub(super) one_way: Option<OneWay>,
     pub(super) elapsed: Option<Nanos>,
     pub(super) sent: Option<u64>,
     pub(super) received: Option<u64>,
@@ -32,6 +34,25 @@ pub(super) struct Figures {
     pub(super) duplicated: u64,
     pub(super) disordered: u64,
     pub(super) failure: Option<String>,
+}
+
+/// What the summary of `throughput` says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OneWay {
+    /// `--mps`, where it was given.
+    pub(super) asked_rate: Option<u64>,
+    /// Messages a second.
+    rate: Option<f64>,
+    /// Bytes a second, in units of 1024.
+    bytes: Option<f64>,
+}
+
+impl OneWay {
+    /// Bytes of a message, by the two rates.
+    pub(super) fn size(self) -> Option<u32> {
+        let size = self.bytes? / self.rate.filter(|rate| *rate > 0.0)?;
+        (0.0..1e9).contains(&size).then_some(size.round() as u32)
+    }
 }
 
 impl Figures {
@@ -60,6 +81,11 @@ impl Figures {
             self.most = after(line, "=").and_then(micros);
         } else if line.starts_with("---> <MIN>") {
             self.least = after(line, "=").and_then(micros);
+        } else if let Some(rest) = line.strip_prefix("Total of ").filter(|rest| rest.contains(" sent in ")) {
+            self.one_way.get_or_insert_default();
+            self.sent = number(rest);
+            self.elapsed =
+                after(rest, " sent in ").and_then(|rest| super::super::number::seconds(word(rest)));
         } else if let Some(rest) = line.strip_prefix("Total ") {
             self.observations = number(rest).unwrap_or_default();
         } else {
@@ -84,6 +110,21 @@ impl Figures {
         } else if line.starts_with(super::LOG) {
             self.size = after(line, "--msg-size=").and_then(number).and_then(|size| u32::try_from(size).ok());
             self.rated = after(line, "--reply-every=").and_then(number).is_some_and(|every| every > 1);
+        } else if let (Some(one_way), true) =
+            (&mut self.one_way, line.starts_with("NOTE: test was performed"))
+        {
+            self.size = after(line, "msg-size=").and_then(number).and_then(|size| u32::try_from(size).ok());
+            one_way.asked_rate = after(line, "mps=").and_then(number);
+        } else if let (Some(one_way), true) = (&mut self.one_way, line.starts_with("Summary: ")) {
+            let figure =
+                |mark| after(line, mark).and_then(|rest| Some(Printed::from_text(word(rest))?.value));
+            one_way.rate = figure("Message Rate is ").or(one_way.rate);
+            let bytes = after(line, "BandWidth is ").and_then(|rest| {
+                let (figure, unit) = rest.split_once(' ')?;
+                let unit = unit.split("Bps").next()?;
+                Some(Printed::bytes(figure, &format!("{unit}Bytes"))?.value)
+            });
+            one_way.bytes = bytes.or(one_way.bytes);
         } else if line.starts_with("No messages were received") || line.starts_with("ERROR: ") {
             self.failure = Some(line.trim_start_matches("ERROR: ").trim_end_matches('.').to_owned());
         }

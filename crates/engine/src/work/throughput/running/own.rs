@@ -4,6 +4,7 @@ use super::{Extremes, Reading, Running, Stream, threads};
 use crate::error::Result;
 use crate::work::throughput::receive::Delays;
 use crate::work::throughput::shared::{Counters, Flow};
+use crate::work::throughput::timed::{Burst, Timed};
 use linux::poll::Waker;
 use model::plan::LocalOptions;
 use model::sample::StreamResult;
@@ -90,9 +91,20 @@ impl Running {
                 calls: counters.calls.load(Ordering::Relaxed),
                 reads: std::array::from_fn(|bin| counters.reads[bin].load(Ordering::Relaxed)),
                 delays,
+                timed: take_timed(counters),
             }
         };
         self.streams.iter().map(of).collect()
+    }
+
+    /// The bursts that have come since the last call, by stream.
+    pub(crate) fn take_bursts(&self) -> Vec<(u32, Vec<Burst>)> {
+        let of = |stream: &Stream| {
+            let mut bursts = Vec::new();
+            stream.counters.time(|timed| bursts = std::mem::take(&mut timed.bursts));
+            (!bursts.is_empty()).then_some((stream.flow.info.stream, bursts))
+        };
+        self.streams.iter().filter_map(of).collect()
     }
 
     fn stream_value<T>(&self, stream: u32, what: impl FnOnce(&Stream) -> T) -> Option<T> {
@@ -100,8 +112,18 @@ impl Running {
     }
 }
 
+/// What was timed since the last call; bursts that are told by themselves stay.
+fn take_timed(counters: &Counters) -> Option<Timed> {
+    if let Some(state) = &counters.udp {
+        return state.lock().unwrap_or_else(PoisonError::into_inner).timed.as_mut().map(Timed::take);
+    }
+    let mut taken = None;
+    counters.time(|timed| taken = Some(timed.take()));
+    taken
+}
+
 /// Of one stream.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StreamDetails {
     /// Its number.
     pub(crate) stream: u32,
@@ -111,4 +133,6 @@ pub(crate) struct StreamDetails {
     pub(crate) reads: [u64; 8],
     /// UDP: transit times since the last time this was asked.
     pub(crate) delays: Option<Delays>,
+    /// What was timed since the last time this was asked.
+    pub(crate) timed: Option<Timed>,
 }

@@ -25,13 +25,17 @@ struct Schedule {
     /// Bytes of a piece.
     mean: f64,
     deviation: f64,
-    /// Pieces so far.
+    /// The number of the last piece, and of the one before.
     count: u32,
+    previous: u32,
+    /// A piece that comes too late waits for the next time that is due. Datagrams may be a period late.
+    late: Nanos,
     seed: u64,
 }
 
 impl Schedule {
-    fn new(shape: Shape, length: usize, now: MonoTime) -> Schedule {
+    /// `late`: how much later than due a piece may begin, in periods.
+    fn new(shape: Shape, (length, late): (usize, u32), now: MonoTime) -> Schedule {
         let number = |fixed: wire::iperf2::Fixed| f64::from(fixed.whole) + f64::from(fixed.millionths) / 1e6;
         let none = Frames::default();
         let (frames, period) = match shape {
@@ -47,13 +51,15 @@ impl Schedule {
             (Shape::Bursts(_), Some(_)) => (number(frames.mean), 0.0),
             _ => (length as f64, 0.0),
         };
-        Schedule { start: now, period, mean, deviation, count: 0, seed: now.0 | 1 }
+        let late = period.unwrap_or_default().saturating_mul(late.into());
+        Schedule { start: now, period, mean, deviation, count: 0, previous: 0, late, seed: now.0 | 1 }
     }
 
     /// Waits until the next piece is due; `None`: the end comes before. Says how many bytes it has.
     fn next(&mut self, orders: &Orders) -> Option<f64> {
-        let due = self.period.map(|period| self.start + period.saturating_mul(self.count.into()));
+        self.previous = self.count;
         self.count = self.count.wrapping_add(1);
+        let due = self.period.map(|period| self.due(period, mono_now()));
         loop {
             let now = mono_now();
             if orders.sender_is_over(now) {
@@ -64,6 +70,17 @@ impl Schedule {
                 None => return Some(self.size()),
             }
         }
+    }
+
+    /// When the piece is due whose turn it is: times that are over are passed over, and their numbers with them.
+    fn due(&mut self, period: Nanos, now: MonoTime) -> MonoTime {
+        let at = |count: u32| self.start + period.saturating_mul(u64::from(count) - 1);
+        if self.count > 1 && period > Nanos::ZERO && now > at(self.count) + self.late {
+            let over = now.saturating_since(self.start + self.late).0;
+            let next = over.div_ceil(period.0).saturating_add(1);
+            self.count = self.count.max(u32::try_from(next).unwrap_or(u32::MAX));
+        }
+        at(self.count)
     }
 
     fn size(&mut self) -> f64 {
@@ -96,7 +113,7 @@ pub(crate) fn send_stream(
     socket.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
     let length = if sending.length == 0 { BURST } else { sending.length as usize };
     let start = mono_now();
-    let mut schedule = Schedule::new(own.shape, length, start);
+    let mut schedule = Schedule::new(own.shape, (length, 0), start);
     let mut pacer = rate.filter(|_| schedule.period.is_none()).map(|rate| Pacer::new(rate, spin, start));
     let mut piece = Vec::new();
     let mut sequence = 0;
@@ -121,6 +138,7 @@ pub(crate) fn send_stream(
             sequence,
         };
         record.write(&mut piece);
+        counters.time(|timed| timed.number(schedule.count));
         send_all(&mut socket, &piece, counters, orders)?;
         if let Some(pacer) = &mut pacer {
             pacer.sent(size as u64);
@@ -145,12 +163,13 @@ pub(crate) fn send_datagrams(
     datagram[..head].copy_from_slice(&sending.head[..head]);
     let length = datagram.len();
     let start = mono_now();
-    let mut schedule = Schedule::new(own.shape, length, start);
+    let mut schedule = Schedule::new(own.shape, (length, 1), start);
     let (mut owed, mut number) = (0.0, 0);
     while let Some(size) = schedule.next(orders) {
         owed += size;
         let count = (owed / length as f64) as usize;
         owed -= (count * length) as f64;
+        counters.time(|timed| timed.number(schedule.count));
         for left in (1..=count).rev() {
             if budget.take(length as u64) == 0 || orders.sender_is_over(mono_now()) {
                 return Ok(());
@@ -161,7 +180,7 @@ pub(crate) fn send_datagrams(
             let record = FrameRecord {
                 period: schedule.period.unwrap_or_default(),
                 start: Some(own.numbered.clock.at(start)),
-                previous: schedule.count - 1,
+                previous: schedule.previous,
                 frame: schedule.count,
                 size: (count * length) as u32,
                 remaining: (left * length) as u32,
@@ -196,13 +215,17 @@ fn send_all(
     counters: &Counters,
     orders: &Orders,
 ) -> Result<(), String> {
+    let mut began = mono_now();
     while !bytes.is_empty() {
         match socket.write(bytes) {
             Ok(0) => return Ok(()),
             Ok(n) => {
+                let now = mono_now();
                 bytes = &bytes[n..];
                 counters.add_call(n as u64);
-                counters.touch(mono_now());
+                counters.touch(now);
+                counters.time(|timed| timed.write(now.saturating_since(began).0));
+                began = now;
             }
             Err(e) if is_pause(&e) => {
                 if orders.sender_is_over(mono_now()) {
@@ -227,3 +250,44 @@ fn digits(length: usize) -> Vec<u8> {
 const BURST: usize = 128 << 10;
 /// Largest piece.
 const MOST: usize = 16 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::iperf2::Fixed;
+
+    /// Fifty pieces a second from time zero.
+    fn schedule(late: u32) -> Schedule {
+        let rate = Fixed { whole: 50, millionths: 0 };
+        let shape = Shape::Bursts(Frames { rate, ..Frames::default() });
+        Schedule::new(shape, (1000, late), MonoTime(0))
+    }
+
+    fn at_millis(millis: u64) -> MonoTime {
+        MonoTime(millis * 1_000_000)
+    }
+
+    #[test]
+    fn times_that_are_over_are_passed_over() {
+        let period = Nanos::from_millis(20);
+        let mut strict = schedule(0);
+        for (count, now, due, number) in [
+            (1, 3, 0, 1),
+            (2, 7, 20, 2),
+            // A moment late: the next time is waited for.
+            (3, 41, 60, 4),
+            (5, 80, 80, 5),
+            (6, 199, 200, 11),
+        ] {
+            strict.count = count;
+            assert_eq!(strict.due(period, at_millis(now)), at_millis(due), "piece {count} at {now} ms");
+            assert_eq!(strict.count, number, "piece {count} at {now} ms");
+        }
+        let mut lenient = schedule(1);
+        for (count, now, due, number) in [(3, 41, 40, 3), (3, 60, 40, 3), (3, 61, 60, 4), (6, 199, 180, 10)] {
+            lenient.count = count;
+            assert_eq!(lenient.due(period, at_millis(now)), at_millis(due), "piece {count} at {now} ms");
+            assert_eq!(lenient.count, number, "piece {count} at {now} ms");
+        }
+    }
+}

@@ -3,12 +3,15 @@
 use super::budget_bytes;
 use super::frames;
 use crate::work::throughput::receive::Delays;
-use crate::work::throughput::shared::{Budget, Counters, Flow, Orders, OwnFlow};
+use crate::work::throughput::shared::{
+    Budget, Counters, Flow, FlowSocket, Orders, OwnFlow, PieceRecords, Records,
+};
+use crate::work::throughput::timed::{HistogramKind, Timed, Timing};
 use linux::clock::mono_now;
 use model::plan::{Direction, End, TestSpec};
 use model::sample::Role;
 use model::units::BitRate;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use wire::FlowPlan;
 use wire::iperf2::{Amount, Rate, Sending};
 
@@ -71,6 +74,50 @@ fn sent_test(test: &TestSpec, sending: &Sending) -> TestSpec {
 pub(super) fn cut(flow: &Flow) -> Option<(&OwnFlow, &Sending)> {
     let own = flow.own.as_ref().filter(|own| frames::is_cut(own))?;
     Some((own, own.sending.as_ref()?))
+}
+
+/// A flow whose data comes in pieces that are to be timed.
+pub(super) fn cut_stream(flow: &Flow) -> Option<(&OwnFlow, PieceRecords)> {
+    let own = flow.own.as_ref()?;
+    match own.records {
+        Some(Records::Pieces(records)) => Some((own, records)),
+        _ => None,
+    }
+}
+
+/// What a sender, or a receiver of a TCP stream, times.
+pub(super) fn timed_sender_or_stream(flow: &Flow) -> Option<Mutex<Timed>> {
+    let own = flow.own.as_ref()?;
+    let (clock, Timing { writes, delays, .. }) = (own.numbered.clock, own.timing);
+    let is_tcp = matches!(flow.socket, FlowSocket::Tcp(_));
+    let timed = match &own.sending {
+        Some(_) if writes && is_tcp => Timed::new(clock, &[(HistogramKind::Writes, delays)]).with_writes(),
+        Some(_) if frames::is_cut(own) => Timed::new(clock, &[]),
+        None if cut_stream(flow).is_some() => Timed::new(clock, &[(HistogramKind::Pieces, delays)]),
+        _ => return None,
+    };
+    Some(Mutex::new(timed))
+}
+
+/// What a receiver of datagrams times.
+pub(super) fn timed_datagrams(flow: &Flow) -> Option<Timed> {
+    let own = flow.own.as_ref()?;
+    let place = match own.records {
+        Some(Records::Frames(place)) => Some(place),
+        _ => None,
+    };
+    let Timing { delays, jitter, .. } = own.timing;
+    if place.is_none() && delays.is_none() && jitter.is_none() {
+        return None;
+    }
+    let pieces = delays.filter(|_| place.is_some());
+    let kinds =
+        [(HistogramKind::Delays, delays), (HistogramKind::Jitter, jitter), (HistogramKind::Pieces, pieces)];
+    let timed = Timed::new(own.numbered.clock, &kinds);
+    Some(match place {
+        Some(place) => timed.with_frames(place),
+        None => timed,
+    })
 }
 
 /// A rate as high as this is none: clients that want a server to send as fast as it can have no other word for it.

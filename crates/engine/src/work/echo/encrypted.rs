@@ -1,0 +1,81 @@
+//! A TCP connection whose messages are encrypted, never blocking once it is open.
+
+use linux::clock::mono_now;
+use linux::poll::{Interest, wait};
+use model::time::MonoTime;
+use model::units::Nanos;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Mutex, PoisonError};
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Encrypted {
+    socket: TcpStream,
+    tls: Mutex<rustls::Connection>,
+}
+
+impl Encrypted {
+    /// Agrees on keys with the other end, which has so long for each of its messages.
+    pub(crate) fn open(
+        mut socket: TcpStream,
+        mut tls: rustls::Connection,
+        limit: Nanos,
+    ) -> io::Result<Encrypted> {
+        socket.set_nonblocking(false)?;
+        let time = Some(limit.max(SHORTEST).to_duration());
+        socket.set_read_timeout(time)?;
+        socket.set_write_timeout(time)?;
+        // A message goes whole, however long it is.
+        tls.set_buffer_limit(None);
+        while tls.is_handshaking() {
+            tls.complete_io(&mut socket)?;
+        }
+        socket.set_nonblocking(true)?;
+        Ok(Encrypted { socket, tls: Mutex::new(tls) })
+    }
+
+    /// The socket, to poll and to ask for addresses.
+    pub(crate) fn socket(&self) -> &TcpStream {
+        &self.socket
+    }
+
+    /// Sends a whole message before the deadline.
+    pub(crate) fn send(&self, message: &[u8], deadline: MonoTime) -> io::Result<()> {
+        let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
+        tls.writer().write_all(message)?;
+        while tls.wants_write() {
+            match tls.write_tls(&mut &self.socket) {
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {
+                    wait(&mut [Interest::writable(&self.socket)], Some(deadline))?;
+                    if mono_now() >= deadline {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives what is there.
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match tls.reader().read(buffer) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+            if tls.read_tls(&mut &self.socket)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            tls.process_new_packets().map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;
+        }
+    }
+}
+
+/// The kernel takes no shorter timeout.
+const SHORTEST: Nanos = Nanos::from_millis(1);
