@@ -160,7 +160,8 @@ fn a_source_has_a_quarter_of_the_streams() {
     let foreign = [&many[..], &["10.77.1.1", "--protocol", "iperf3"]].concat();
     let running = at_work(&testbed, &[&own, &foreign]);
     let one = ["throughput", SERVER, "-n", "1M", "--json", "--bind"];
-    testbed.client(&[&one[..], &["10.77.1.1"]].concat()).end().code(3).says("as many");
+    // In which words depends on how far it has come.
+    testbed.client(&[&one[..], &["10.77.1.1"]].concat()).end().code(3);
     testbed.client(&[&one[..], &["10.77.1.2"]].concat()).end().code(0);
     drop(running);
     server.stop();
