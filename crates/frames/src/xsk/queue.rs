@@ -166,10 +166,10 @@ mod tests {
             ring.0.word(PARTS.consumer).store(start.wrapping_add(2), Ordering::Release);
             assert_eq!(ring.waiting(), 2);
             assert_eq!((15..18).map(|entry| ring.put(entry)).collect::<Vec<_>>(), [true, true, false]);
-            // SAFETY: the ring is this test's alone, and every entry was put.
             let entries: Vec<u64> = (0..4)
                 .map(|_| {
                     ring.0.own = ring.0.own.wrapping_sub(1);
+                    // SAFETY: the ring is this test's alone, and every entry was put.
                     unsafe { ring.0.entry().read() }
                 })
                 .collect();
