@@ -32,7 +32,7 @@ use std::io::{ErrorKind, Write};
 pub fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
     let program = shortened(Cli::command(), width());
     let mut matches = program.clone().try_get_matches_from(&words).or_else(end)?;
-    let config = Config::of(&matches)?;
+    let config = Config::from_matches(&matches)?;
     if !config.defaults.is_empty() {
         matches = config.with_defaults(program, &matches)?.try_get_matches_from(words).or_else(end)?;
     }

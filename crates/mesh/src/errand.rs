@@ -87,7 +87,7 @@ impl Agents for Errands<'_> {
         let planned = self.planned(cell)?;
         let run = planned.job.run.clone();
         self.coordinator.go_on_with(vec![planned]);
-        let mut told = None;
+        let mut reported = None;
         loop {
             let due = self.coordinator.step().map_err(|error| error.to_string())?;
             if let Some(outcome) = self.results.outcome(&run) {
@@ -105,9 +105,9 @@ impl Agents for Errands<'_> {
                 None if !self.coordinator.is_leading() => Some("another coordinator is at work".to_owned()),
                 None => None,
             };
-            if waiting != told {
+            if waiting != reported {
                 waiting.iter().for_each(|why| note(format!("waiting: {why}")));
-                told = waiting;
+                reported = waiting;
             }
             self.coordinator.rest(due).map_err(|error| error.to_string())?;
         }

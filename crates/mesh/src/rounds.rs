@@ -237,12 +237,12 @@ fn both_ways(reports: &Reports, asked: &MeshRequest, a: &Site, b: &Site) -> Vec<
         (true, false) => (b, a),
         (false, false) => return Vec::new(),
     };
-    let (class, ways): (_, &[bool]) = match asked.test {
+    let (class, directions): (_, &[bool]) = match asked.test {
         MeshTest::Throughput => (Class::Exclusive, &[false, true]),
         MeshTest::Latency => (Class::Normal, &[false]),
         MeshTest::Mtu => (Class::Background, &[false]),
     };
-    ways.iter().map(|reverse| request(reports, asked, ends, *reverse, class)).collect()
+    directions.iter().map(|reverse| request(reports, asked, ends, *reverse, class)).collect()
 }
 
 fn request(

@@ -129,7 +129,7 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
     check_link(asked.link)?;
     check::check(asked)?;
     let test = spec(asked);
-    let port = Protocol::of(asked.protocol.into()).port();
+    let port = Protocol::named(asked.protocol.into()).port();
     let mut targets = vec![asked.far.target(port, host)?];
     for other in &asked.more {
         let other = FarEnd { host: other.clone(), ..asked.far.clone() };
@@ -145,12 +145,12 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
         let address = plan.target.address;
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());
-        let most = Tests::of(plan.protocol).largest_payload(address.ip());
+        let most = Tests::for_protocol(plan.protocol).largest_payload(address.ip());
         plan.test.length = fits.min(most);
     }
     // Where datagrams can be timed one by one, they are.
     let test = &mut plan.test;
-    if Tests::of(plan.protocol).sends_whole_buffers && test.transport == Transport::Udp {
+    if Tests::for_protocol(plan.protocol).sends_whole_buffers && test.transport == Transport::Udp {
         test.offload &= !test.bitrate.is_some_and(|rate| is_sent_singly(rate, test.length));
     }
     Ok(())
@@ -162,7 +162,7 @@ fn spec(asked: &Throughput) -> TestSpec {
     let length = match (asked.length, asked.protocol, asked.transport, bitrate) {
         (Some(length), ..) => fits_u32(length),
         // Its servers are told the length.
-        (None, protocol, Transport::Tcp, Some(rate)) if Tests::of(protocol).counts_blocks => {
+        (None, protocol, Transport::Tcp, Some(rate)) if Tests::for_protocol(protocol).counts_blocks => {
             paced_block(rate)
         }
         _ => 0,

@@ -153,7 +153,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             format!(
                 "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
             ),
-            at_port.unwrap_or_else(|| Tests::of(protocol)).start,
+            at_port.unwrap_or_else(|| Tests::for_protocol(protocol)).start,
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}{why}"),

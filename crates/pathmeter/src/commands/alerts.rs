@@ -17,7 +17,7 @@ pub(crate) struct Alerts<'a> {
 impl<'a> Alerts<'a> {
     /// # Errors
     /// A receiver is none.
-    pub(crate) fn of(args: &'a AlertArgs) -> Result<Alerts<'a>> {
+    pub(crate) fn from_args(args: &'a AlertArgs) -> Result<Alerts<'a>> {
         let outbox = Outbox::start(receivers(args)?, Retry::default(), Arc::new(say))?;
         Ok(Alerts { args, outbox })
     }

@@ -37,7 +37,7 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
         let results = Results::read(file).map_err(failed)?;
         let name = file.display().to_string();
         if args.runs {
-            return write(&[&RunList::of(&name, &results)], global).map(|()| Exit::Done);
+            return write(&[&RunList::from_results(&name, &results)], global).map(|()| Exit::Done);
         }
         return print(&report_of_results(&name, &results, Vec::new()), global);
     }
@@ -47,7 +47,7 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     }
     let coordinator = args.coordinator.clone().unwrap_or_default();
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
-    write(&[&Roster::of(&nats, &SystemClock).map_err(failed)?], global)?;
+    write(&[&Roster::read(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
 }
 

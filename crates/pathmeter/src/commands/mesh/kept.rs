@@ -38,7 +38,7 @@ impl<'a> Alerts<'a> {
     ///
     /// # Errors
     /// A receiver is none, or nothing is kept that a change could be known by.
-    pub(super) fn of(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
+    pub(super) fn from_args(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
         if args.alerts.is_empty() {
             return Ok(None);
         }
@@ -46,7 +46,7 @@ impl<'a> Alerts<'a> {
             let what = "alerts without --save: a change is known by the runs that are kept";
             return Err(Failure::usage(what, "add --save").into());
         }
-        let receivers = Receivers::of(&args.alerts)?;
+        let receivers = Receivers::from_args(&args.alerts)?;
         let known = Results::read(&args.results).map_err(super::failed)?;
         // What was missed since the last run that was measured is still to be told.
         let last = known.outcomes.values().map(|outcome| outcome.started).max();
