@@ -2,6 +2,7 @@
 
 pub mod bidi;
 pub mod cpus;
+pub mod detail;
 pub mod doctor;
 pub mod dut;
 pub mod event;

@@ -2,7 +2,7 @@
 
 mod facts;
 
-pub use facts::{Detail, Fact, Spread, TcpStart};
+pub use facts::{Fact, TcpStart};
 
 use crate::session::notes::Notes;
 use crate::work::dut::remote::station::FramesSeen;

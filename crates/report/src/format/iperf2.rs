@@ -17,6 +17,7 @@ pub use connection::{Iperf2Connection, connect_times};
 pub use settings::{Bouncing, Iperf2Settings, Pace};
 pub use text::Iperf2Text;
 
+use model::detail::DelaySpread;
 use model::time::WallTime;
 
 /// The part this end plays.
@@ -103,45 +104,11 @@ impl Zone {
     }
 }
 
-/// What a sample or a result has no field for, of one stream.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Detail {
-    /// Stream number.
-    pub stream: u32,
-    /// Calls that moved data: writes or reads.
-    pub calls: u64,
-    /// TCP receivers: reads by size, in eighths of the buffer.
-    pub reads: [u64; 8],
-    /// UDP receivers: one-way delays on the two ends' wall clocks.
-    pub delay: Option<Spread>,
-    /// Delays of whole bursts, with `--trip-times`.
-    pub bursts: Option<Spread>,
-    /// Bytes of those bursts.
-    pub burst_bytes: u64,
-}
-
-/// Signed nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
-    /// How many.
-    pub count: u64,
-    /// Smallest.
-    pub min: f64,
-    /// Mean.
-    pub mean: f64,
-    /// Largest.
-    pub max: f64,
-    /// Standard deviation, where it is known.
-    pub stddev: Option<f64>,
-}
-
-impl Spread {
-    /// `0.081/0.016/4.237/0.176`, milliseconds.
-    fn millis(&self) -> String {
-        let millis = |nanos: f64| format!("{:.3}", nanos / 1e6);
-        let stddev = self.stddev.map_or_else(|| "-".into(), millis);
-        format!("{}/{}/{}/{stddev}", millis(self.mean), millis(self.min), millis(self.max))
-    }
+/// `0.081/0.016/4.237/0.176`, milliseconds.
+fn delay_millis(spread: &DelaySpread) -> String {
+    let millis = |nanos: f64| format!("{:.3}", nanos / 1e6);
+    let stddev = spread.stddev.map_or_else(|| "-".into(), millis);
+    format!("{}/{}/{}/{stddev}", millis(spread.mean), millis(spread.min), millis(spread.max))
 }
 
 /// The version of iPerf2 whose output this is, as `-v` says it.

@@ -1,5 +1,6 @@
 //! iPerf2's text and CSV from fixed events: held to the letter, and read back to the same figures.
 
+use model::detail::{DelaySpread, FlowDetail};
 use model::event::{Connected, EndResult, Event, Started};
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::sample::{
@@ -7,7 +8,7 @@ use model::sample::{
 };
 use model::units::{Bytes, Nanos};
 use pathmeter_report::format::iperf2::{
-    Bouncing, Detail, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace, Spread,
+    Bouncing, Iperf2Bounceback, Iperf2Options, Iperf2Role, Iperf2Settings, Iperf2Text, Pace,
 };
 use pathmeter_report::import::{Imported, Known, read};
 use std::net::SocketAddr;
@@ -99,15 +100,16 @@ impl Case {
     }
 
     /// A UDP receiver's delays of each second, and of both at once.
-    fn details(self, seconds: u64) -> Vec<Detail> {
-        let spread = Spread { count: 886 * seconds, min: 9e3, mean: 16e3, max: 237e3, stddev: Some(76e3) };
+    fn details(self, seconds: u64) -> Vec<FlowDetail> {
+        let spread =
+            DelaySpread { count: 886 * seconds, min: 9e3, mean: 16e3, max: 237e3, stddev: Some(76e3) };
         let delay = self.udp(ALL).map(|_| spread);
-        let detail = |stream| Detail {
+        let detail = |stream| FlowDetail {
             stream,
             calls: 9536 * seconds,
             reads: [1, 2, 3, 4, 5, 6, 7, 9_508].map(|count| count * seconds),
             delay,
-            ..Detail::default()
+            ..FlowDetail::default()
         };
         (0..self.streams).map(detail).collect()
     }

@@ -185,8 +185,8 @@ impl Printer {
                 let line = "WARNING: did not receive ack of last datagram.";
                 return format!("[{:3}] {line}\n", stream + 1);
             }
-            Fact::Interval(details) => return self.text.interval(&facts::details(details)),
-            Fact::Total(details) => self.text.totals(&facts::details(details)),
+            Fact::Interval(details) => return self.text.interval(details),
+            Fact::Total(details) => self.text.totals(details),
             Fact::Ack { .. } | Fact::Request { .. } | Fact::Bouncing { .. } | Fact::Bounced { .. } => {}
         }
         String::new()

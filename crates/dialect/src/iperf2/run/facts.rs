@@ -2,45 +2,23 @@
 
 use crate::iperf2::CommandLine;
 use engine::work::iperf2::Back;
-use engine::work::observer::{Detail, Spread, TcpStart};
+use engine::work::observer::TcpStart;
+use model::detail::{DelaySpread, FlowDetail};
 use model::plan::{Directions, Transport};
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{self, Iperf2Connection};
+use report::format::iperf2::Iperf2Connection;
 use wire::iperf2::{BounceRequest, Request, ServerReport, Shape, Traffic, Version};
 
-/// The details of an interval, or of the whole time.
-pub(super) fn details(details: &[Detail]) -> Vec<iperf2::Detail> {
-    let of = |detail: &Detail| iperf2::Detail {
-        stream: detail.stream,
-        calls: detail.calls,
-        reads: detail.reads,
-        delay: detail.delay.map(spread),
-        bursts: detail.bursts.map(spread),
-        burst_bytes: detail.burst_bytes,
-    };
-    details.iter().map(of).collect()
-}
-
-fn spread(spread: Spread) -> iperf2::Spread {
-    iperf2::Spread {
-        count: spread.count,
-        min: spread.min as f64,
-        mean: spread.mean,
-        max: spread.max as f64,
-        stddev: Some(spread.stddev),
-    }
-}
-
 /// The delays in a server's report; how they spread is not in it.
-pub(super) fn report(stream: u32, report: &ServerReport) -> iperf2::Detail {
-    let delay = report.transit.map(|transit| iperf2::Spread {
+pub(super) fn report(stream: u32, report: &ServerReport) -> FlowDetail {
+    let delay = report.transit.map(|transit| DelaySpread {
         count: u64::from(transit.count),
         min: transit.min_ns as f64,
         mean: transit.mean_ns as f64,
         max: transit.max_ns as f64,
         stddev: None,
     });
-    iperf2::Detail { stream, delay, ..iperf2::Detail::default() }
+    FlowDetail { stream, delay, ..FlowDetail::default() }
 }
 
 /// What a client's connections say of the test.

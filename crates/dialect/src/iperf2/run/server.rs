@@ -212,8 +212,8 @@ impl Session {
             }
             // Both ways are counted, as iPerf2 does.
             Fact::Bounced { span, trips, .. } => return self.text.bounced(*span, trips * self.trip_bytes),
-            Fact::Interval(details) => return self.text.interval(&facts::details(details)),
-            Fact::Total(details) => self.text.totals(&facts::details(details)),
+            Fact::Interval(details) => return self.text.interval(details),
+            Fact::Total(details) => self.text.totals(details),
             _ => {}
         }
         String::new()

@@ -1,5 +1,6 @@
 //! What only tests of iPerf2 report.
 
+use model::detail::FlowDetail;
 use model::units::{Bytes, Nanos};
 use std::net::{SocketAddr, TcpStream};
 use wire::iperf2::{Ack, BounceRequest, Request, ServerReport};
@@ -96,39 +97,7 @@ pub enum Fact {
         stream: u32,
     },
     /// What the sample told before this has no field for.
-    Interval(Vec<Detail>),
+    Interval(Vec<FlowDetail>),
     /// The same of the whole test, told before `Event::Result` of this end.
-    Total(Vec<Detail>),
-}
-
-/// What iPerf2's extended reports (`-e`) tell of a stream in an interval.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Detail {
-    /// Stream number.
-    pub stream: u32,
-    /// Calls that moved data: writes or reads.
-    pub calls: u64,
-    /// TCP receivers: reads by size, in eighths of the buffer, as `Reads=Dist`.
-    pub reads: [u64; 8],
-    /// UDP receivers: one-way delays of the datagrams, on the two ends' wall clocks.
-    pub delay: Option<Spread>,
-    /// Delays of whole bursts over TCP; absent: not measured.
-    pub bursts: Option<Spread>,
-    /// Bytes of those bursts.
-    pub burst_bytes: u64,
-}
-
-/// Signed nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spread {
-    /// How many.
-    pub count: u64,
-    /// Smallest.
-    pub min: i64,
-    /// Mean.
-    pub mean: f64,
-    /// Largest.
-    pub max: i64,
-    /// Standard deviation.
-    pub stddev: f64,
+    Total(Vec<FlowDetail>),
 }

@@ -1,8 +1,9 @@
 //! What stands behind the bandwidth, and the line that names it.
 
+use super::delay_millis;
 use super::units::{net_power, one, unit};
-use super::{Detail, Spread};
 use crate::format::units::two_digits;
+use model::detail::{DelaySpread, FlowDetail};
 use model::sample::{TcpCounters, UdpCounters};
 
 /// The columns of a row.
@@ -35,7 +36,7 @@ pub(super) struct Figures {
     pub(super) bytes: u64,
     pub(super) tcp: Option<TcpCounters>,
     pub(super) udp: Option<UdpCounters>,
-    pub(super) detail: Option<Detail>,
+    pub(super) detail: Option<FlowDetail>,
 }
 
 impl Columns {
@@ -173,7 +174,7 @@ impl Figures {
             one(if self.seconds() > 0.0 { self.bytes as f64 / self.seconds() * delay } else { 0.0 }, 'A');
         format!(
             "  {} ms ({}/{}) {queued} {}{}",
-            bursts.millis(),
+            delay_millis(&bursts),
             bursts.count,
             bytes / bursts.count,
             net_power(self.bytes, self.seconds(), delay),
@@ -187,12 +188,12 @@ impl Figures {
 
     fn delays(&self, udp: &UdpCounters) -> String {
         let rate = self.rate(udp.datagrams);
-        let known = |delay: &Spread| delay.count > 0 && (-UNREAL..UNREAL).contains(&delay.min);
+        let known = |delay: &DelaySpread| delay.count > 0 && (-UNREAL..UNREAL).contains(&delay.min);
         match self.detail.as_ref().and_then(|detail| detail.delay).filter(known) {
             None => format!("-/-/-/- ms {rate:.0} pps"),
             Some(delay) => format!(
                 "{} ms {rate:.0} pps {}/{:.0}({:.0}) pkts {}",
-                delay.millis(),
+                delay_millis(&delay),
                 udp.datagrams,
                 rate * delay.mean / 1e9,
                 rate * delay.stddev.unwrap_or_default() / 1e9,

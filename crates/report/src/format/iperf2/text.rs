@@ -2,7 +2,8 @@
 
 use super::columns::{Columns, Figures};
 use super::connection::Iperf2Connection;
-use super::{Detail, Iperf2Options, Iperf2Role, csv};
+use super::{Iperf2Options, Iperf2Role, csv};
+use model::detail::FlowDetail;
 use model::event::{Event, Started};
 use model::plan::{Direction, Directions, Plan, Transport};
 use model::sample::{IntervalSample, Role, Side, SideResult, StreamResult, TcpCounters, UdpCounters};
@@ -22,8 +23,8 @@ pub struct Iperf2Text {
     named: Vec<u32>,
     /// An interval whose details are to come.
     waiting: Option<IntervalSample>,
-    totals: Vec<Detail>,
-    reported: Vec<Detail>,
+    totals: Vec<FlowDetail>,
+    reported: Vec<FlowDetail>,
     /// It serves round trips.
     bounces: bool,
     out: String,
@@ -110,18 +111,18 @@ impl Iperf2Text {
     }
 
     /// Details of the interval told just before.
-    pub fn interval(&mut self, details: &[Detail]) -> String {
+    pub fn interval(&mut self, details: &[FlowDetail]) -> String {
         self.flush(details);
         std::mem::take(&mut self.out)
     }
 
     /// Details of the whole time, before its result.
-    pub fn totals(&mut self, details: &[Detail]) {
+    pub fn totals(&mut self, details: &[FlowDetail]) {
         self.totals = details.to_vec();
     }
 
     /// Details in a server's report, before its result.
-    pub fn report(&mut self, detail: Detail) {
+    pub fn report(&mut self, detail: FlowDetail) {
         self.reported.push(detail);
     }
 
@@ -159,7 +160,7 @@ impl Iperf2Text {
         }
     }
 
-    fn flush(&mut self, details: &[Detail]) {
+    fn flush(&mut self, details: &[FlowDetail]) {
         let Some(sample) = self.waiting.take() else { return };
         let rows = sample.streams.iter().map(|row| Row {
             stream: row.stream,
@@ -355,7 +356,7 @@ fn label(number: u32, starred: bool) -> String {
     format!("[{:>3}] ", format!("{}{number}", if starred { "*" } else { "" }))
 }
 
-fn whole(stream: &StreamResult, totals: &[Detail]) -> Row {
+fn whole(stream: &StreamResult, totals: &[FlowDetail]) -> Row {
     Row {
         stream: stream.stream,
         direction: stream.direction,
@@ -371,7 +372,7 @@ fn whole(stream: &StreamResult, totals: &[Detail]) -> Row {
     }
 }
 
-fn detail_of(details: &[Detail], stream: u32) -> Option<Detail> {
+fn detail_of(details: &[FlowDetail], stream: u32) -> Option<FlowDetail> {
     details.iter().find(|detail| detail.stream == stream).cloned()
 }
 
@@ -387,7 +388,7 @@ fn together(rows: &[&Row]) -> Figures {
         sum.reordered += one.reordered;
         sum.send_drops += one.send_drops;
     }
-    let mut detail: Option<Detail> = None;
+    let mut detail: Option<FlowDetail> = None;
     for one in all().filter_map(|figures| figures.detail.as_ref()) {
         let sum = detail.get_or_insert_default();
         sum.calls += one.calls;
