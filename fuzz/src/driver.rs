@@ -40,11 +40,22 @@ pub struct Driver {
     deadline: Option<MonoTime>,
     closed: bool,
     held: Held,
+    /// The peer is nobody who may have something done.
+    stranger: bool,
+    /// Something was to be done.
+    asked: bool,
 }
 
 impl Driver {
     pub fn new(session: Box<dyn Session>, sayings: &'static [&'static [u8]]) -> Driver {
-        Driver { session, sayings, now: MonoTime(1), deadline: None, closed: false, held: Held::from_now() }
+        let (now, held) = (MonoTime(1), Held::from_now());
+        Driver { session, sayings, now, deadline: None, closed: false, held, stranger: false, asked: false }
+    }
+
+    /// The peer cannot prove who it is.
+    #[must_use]
+    pub fn with_stranger(self, stranger: bool) -> Driver {
+        Driver { stranger, ..self }
     }
 
     pub fn run(&mut self, script: &mut Script<'_>) {
@@ -120,11 +131,19 @@ impl Driver {
             match self.session.output(self.now) {
                 Output::WaitUntil(deadline) => {
                     assert!(deadline.is_some() || self.closed, "a wait without a deadline");
+                    // Who has asked for nothing yet is not waited for: connections are places, too.
+                    let soon = self.now + Nanos::from_secs(60);
+                    let is_soon = deadline.is_none_or(|deadline| deadline <= soon);
+                    assert!(self.asked || is_soon, "it waits until {deadline:?}");
                     self.deadline = deadline;
                     return;
                 }
                 other if self.closed => panic!("{other:?} after Close"),
                 Output::Close => self.closed = true,
+                Output::Work(work) => {
+                    assert!(!self.stranger, "{work:?} for a stranger");
+                    self.asked = true;
+                }
                 _ => {}
             }
         }

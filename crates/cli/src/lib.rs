@@ -20,22 +20,23 @@ pub use arguments::*;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use config::Config;
-use engine::error::Result;
+use engine::error::{Context, Result};
 use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
 
 /// What was typed and what the configuration adds to it. `words`: the program's name and its arguments. The process ends here
 /// with the help that was asked for, or with what is wrong in the words (exit code 2), as clap has it.
 ///
 /// # Errors
-/// The configuration cannot be read, or says what no option takes.
+/// The configuration cannot be read, or says what no option takes; or the help cannot be written.
 pub fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
     let program = shortened(Cli::command(), width());
-    let mut matches = program.clone().get_matches_from(&words);
+    let mut matches = program.clone().try_get_matches_from(&words).or_else(end)?;
     let config = Config::from_matches(&matches)?;
     if !config.defaults.is_empty() {
-        matches = config.with_defaults(program, &matches)?.get_matches_from(words);
+        matches = config.with_defaults(program, &matches)?.try_get_matches_from(words).or_else(end)?;
     }
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let mut cli = Cli::from_arg_matches(&matches).or_else(end)?;
     // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.
     let is_named = |matches: &ArgMatches| {
         matches.try_contains_id("store").is_ok()
@@ -47,4 +48,14 @@ pub fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
     }
     config.settle(&mut cli)?;
     Ok((cli, config))
+}
+
+/// Ends the process with what clap has to say: help and version on standard output, all else on standard error.
+fn end<T>(said: clap::Error) -> Result<T> {
+    match said.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if !said.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("write standard output")
+        }
+        _ => std::process::exit(said.exit_code()),
+    }
 }

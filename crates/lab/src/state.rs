@@ -96,15 +96,7 @@ impl Directory {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, lab: &HeldLab) -> Result<(), LabError> {
-        let path = self.file(&lab.name);
-        // Nobody reads half a file.
-        let beside = path.with_extension("new");
-        let text = serde_json::to_string_pretty(lab).map_err(io::Error::from);
-        let written = text.and_then(|text| {
-            File::create(&beside)?.write_all(text.as_bytes())?;
-            fs::rename(&beside, &path)
-        });
-        written.map_err(|source| LabError::State { path: path.display().to_string(), source })
+        write_whole(&self.file(&lab.name), lab)
     }
 
     /// Takes a lab's files away, unless another process has claimed the name meanwhile.
@@ -167,7 +159,8 @@ impl Directory {
     pub(crate) fn put_back_interfaces(&self) -> Result<bool, LabError> {
         let mut all = true;
         for record in self.stale()?.iter().filter_map(|path| read_record(path)) {
-            let back = real::put_back(&record)?;
+            // One that resists for now is tried again, and keeps no other from what it was.
+            let back = real::put_back(&record).unwrap_or(false);
             if back {
                 // The sweep takes away what cannot be removed here.
                 let _ = self.remove_borrowed(&record.name);
@@ -179,10 +172,7 @@ impl Directory {
 
     /// Writes down what an interface was that is taken from the host.
     pub(crate) fn write_borrowed(&self, record: &Record) -> Result<(), LabError> {
-        let path = self.borrowed(&record.name);
-        let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
-        let written = text.and_then(|text| fs::write(&path, text));
-        written.map_err(|source| LabError::State { path: path.display().to_string(), source })
+        write_whole(&self.borrowed(&record.name), record)
     }
 
     /// The interface is back.
@@ -243,6 +233,20 @@ pub struct Swept {
     pub kept: Vec<(PathBuf, String)>,
 }
 
+/// Nobody reads half a file, also after the host has crashed.
+fn write_whole(path: &Path, content: &impl Serialize) -> Result<(), LabError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let text = serde_json::to_string_pretty(content).map_err(io::Error::from);
+    let written = text.and_then(|text| {
+        let mut file = File::create(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&beside, path)
+    });
+    written.map_err(|source| LabError::State { path: path.display().to_string(), source })
+}
+
 /// One file, and what it stands for.
 fn sweep_away(path: &Path) -> Result<(), String> {
     if let Some(record) = read_record(path) {
@@ -281,3 +285,43 @@ fn place(user: u32) -> PathBuf {
 
 /// Names the directory.
 pub const VARIABLE: &str = "PATHMETER_LAB_DIR";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sweep_keeps_what_it_cannot_put_back_and_goes_on_with_the_rest() {
+        let scratch = std::env::temp_dir().join(format!("pathmeter-sweep-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        let directory = Directory(scratch.clone());
+        let (pid, started) = (std::process::id(), 1);
+        let lab = HeldLab {
+            name: "dead".into(),
+            topology: "pair".into(),
+            title: String::new(),
+            pid,
+            started,
+            ready: true,
+            nodes: Vec::new(),
+        };
+        directory.write(&lab).unwrap();
+        // An interface that the kernel has not returned, and one whose record makes no sense.
+        let away = serde_json::json!({
+            "name": "nosuch0", "inside": "inside0", "mtu": 1500, "mac": [2, 0, 0, 0, 0, 9], "is_up": true,
+            "addresses": [["192.0.2.7", 24]], "pid": pid, "started": started
+        });
+        let away: Record = serde_json::from_value(away).unwrap();
+        directory.write_borrowed(&away).unwrap();
+        fs::write(scratch.join("cut.interface"), b"{\"name\":").unwrap();
+        for gone in [2, 0] {
+            let swept = directory.sweep().unwrap();
+            assert_eq!(swept.gone.len(), gone, "{swept:?}");
+            let [(path, why)] = swept.kept.as_slice() else { panic!("{swept:?}") };
+            assert_eq!(path, &scratch.join("nosuch0.interface"));
+            assert!(why.contains("nosuch0 is not there"), "{why}");
+        }
+        assert_eq!(read_record(&scratch.join("nosuch0.interface")).unwrap().name, "nosuch0");
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+}

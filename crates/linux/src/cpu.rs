@@ -312,7 +312,7 @@ pub fn idle_cpus(times: &[CpuTimes]) -> f64 {
     times.iter().map(|cpu| cpu.shares().idle).sum()
 }
 
-fn parse_model_name(cpuinfo: &str) -> Option<String> {
+pub(crate) fn parse_model_name(cpuinfo: &str) -> Option<String> {
     let value_of = |key: &str| {
         let fields = cpuinfo.lines().filter_map(|line| line.split_once(':'));
         fields.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned()).next()
@@ -321,7 +321,7 @@ fn parse_model_name(cpuinfo: &str) -> Option<String> {
     ["model name", "Model", "cpu", "Hardware"].into_iter().find_map(value_of)
 }
 
-fn parse_stat(text: &str, nanos_per_tick: u64) -> Vec<CpuTimes> {
+pub(crate) fn parse_stat(text: &str, nanos_per_tick: u64) -> Vec<CpuTimes> {
     text.lines().filter_map(|line| parse_stat_line(line, nanos_per_tick)).collect()
 }
 

@@ -1,9 +1,12 @@
 //! What the targets in `fuzz/` reach: the decoders of what the kernel says, over plain bytes. Compiled for them alone.
 
+use crate::capture::{Frame, ring};
 use crate::cmsg::ControlMessages;
+use crate::cpu;
 use crate::error_queue::{self, QueueEntry};
 use crate::message::Received;
 use crate::nft::expression::counted_packets;
+use crate::tcp_info::{self, TcpInfo};
 use std::net::SocketAddr;
 
 pub use crate::netlink::fuzzing::netlink_round_trip;
@@ -25,4 +28,20 @@ pub fn queue_entry(control: &[u8], quoted: usize, destination: Option<SocketAddr
 #[must_use]
 pub fn message(control: &[u8], len: usize, from: Option<SocketAddr>) -> Received {
     Received::read(ControlMessages::new(control), len, from)
+}
+
+/// The frames in a block of a capture's memory, each with the bytes that were kept of it.
+pub fn captured(block: &[u8], mut take: impl FnMut(&Frame<'_>)) {
+    ring::frames(block).for_each(|frame| take(&frame));
+}
+
+/// What `getsockopt(2)` says of a TCP connection.
+#[must_use]
+pub fn connection(bytes: &[u8]) -> TcpInfo {
+    tcp_info::parse(bytes)
+}
+
+/// What procfs says of the CPUs, in the words of `stat` and of `cpuinfo`.
+pub fn processors(text: &str) {
+    let _ = (cpu::parse_stat(text, 10_000_000), cpu::parse_model_name(text));
 }

@@ -167,7 +167,7 @@ pub fn tcp_info(fd: &impl AsFd) -> Result<TcpInfo> {
 }
 
 /// Reads `struct tcp_info`, of which an older kernel gives less. The offsets are part of the kernel's ABI.
-fn parse(bytes: &[u8]) -> TcpInfo {
+pub(crate) fn parse(bytes: &[u8]) -> TcpInfo {
     let raw = Raw(bytes);
     let (send_mss, cwnd) = (raw.word(16), raw.word(80));
     TcpInfo {

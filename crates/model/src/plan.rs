@@ -222,14 +222,22 @@ impl std::fmt::Display for Transport {
     }
 }
 
-impl std::fmt::Display for ProtocolName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
+impl ProtocolName {
+    /// As it is written in documents and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
             ProtocolName::Native => "native",
             ProtocolName::Iperf3 => "iperf3",
             ProtocolName::Iperf2 => "iperf2",
             ProtocolName::Foreign => "foreign",
-        })
+        }
+    }
+}
+
+impl std::fmt::Display for ProtocolName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -108,6 +108,8 @@ struct Play {
     went: usize,
     /// It was to send data, too: the engine asks who is there before it does.
     data: bool,
+    /// A flow has begun: until then who has come is not waited for long.
+    begun: bool,
     flows: u32,
     sending: Vec<u32>,
     measured: Vec<u32>,
@@ -127,6 +129,7 @@ impl Play {
             came: 0,
             went: 0,
             data: false,
+            begun: flows > 0,
             flows,
             sending: Vec::new(),
             measured: Vec::new(),
@@ -204,6 +207,8 @@ impl Play {
             match self.group.output(self.now) {
                 Output::WaitUntil(until) => {
                     assert!(until.is_some() || self.closed, "a wait without a deadline");
+                    let is_soon = until.is_none_or(|until| until <= self.now + Nanos::from_secs(60));
+                    assert!(self.begun || is_soon, "it waits until {until:?}");
                     self.deadline = until;
                     return;
                 }
@@ -219,6 +224,7 @@ impl Play {
     }
 
     fn order(&mut self, flow: u32, order: Order) {
+        self.begun |= matches!(order, Order::Start(_));
         match order {
             Order::Send(bytes) => self.went += HEADERS + bytes.len(),
             Order::Start(run) if run.sends.is_some() => {

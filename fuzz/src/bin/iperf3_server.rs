@@ -16,17 +16,19 @@ fuzz_target!(|bytes: &[u8]| {
         max_rate: (choice & 2 != 0).then_some(BitRate(1_000_000)),
         max_streams: (choice & 4 != 0).then_some(2),
     };
+    // With both bits no token is right.
+    let (guarded, stranger) = (choice & 8 != 0, choice & 24 == 24);
     let verifier: Option<Verifier> =
-        if choice & 8 != 0 { Some(Box::new(|token: &str| token.len() > 2)) } else { None };
+        if guarded { Some(Box::new(move |token: &str| token.len() > 2 && !stranger)) } else { None };
     let server = Server::new(ServerConfig { policy, verifier }, Cookie::from_entropy(&[0; 36]), MonoTime(1));
-    Driver::new(Box::new(server), &SAYINGS).run(&mut script);
+    Driver::new(Box::new(server), &SAYINGS).with_stranger(stranger).run(&mut script);
 });
 
 /// What a good client says, so that the fuzzer need not find it.
 const SAYINGS: [&[u8]; 8] = [
     b"\0\0\0\x2c{\"tcp\":true,\"time\":1,\"parallel\":2,\"len\":999}",
     b"\0\0\0\x43{\"udp\":true,\"num\":9000,\"parallel\":2,\"len\":999,\"bidirectional\":true}",
-    b"\0\0\0\x3a{\"udp\":true,\"time\":1,\"reverse\":true,\"get_server_output\":1}",
+    b"\0\0\0\x4d{\"udp\":true,\"time\":1,\"reverse\":true,\"get_server_output\":1,\"authtoken\":\"abcd\"}",
     &[4],
     b"\0\0\0\xeb{\"cpu_util_total\":1,\"cpu_util_user\":1,\"cpu_util_system\":1,\"sender_has_retransmits\":1,\"streams\":[{\"id\":1,\"bytes\":9,\"retransmits\":1,\"jitter\":0,\"errors\":0,\"packets\":9},{\"id\":3,\"bytes\":9,\"retransmits\":1,\"jitter\":0,\"errors\":0,\"packets\":9}]}",
     &[16],

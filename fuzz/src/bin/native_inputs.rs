@@ -1,4 +1,5 @@
-//! Every native machine under any inputs in any order: what a peer and an engine could say at their worst.
+//! Every native machine under any inputs in any order: what a peer and an engine could say at their worst. It holds
+//! little however much it is told, has nothing done for a stranger, and ends when it is left alone.
 #![no_main]
 
 use model::dut::PortFacts;
@@ -8,6 +9,7 @@ use model::sample::{IntervalSample, Side};
 use model::time::MonoTime;
 use model::units::Nanos;
 use spoiled::held::Held;
+use std::cell::Cell;
 use std::sync::LazyLock;
 use wire::native::frames::{FramesAsk, FramesClient, FramesPort, FramesReply, FramesWish};
 use wire::native::probe::{ProbeClient, ProbeSend};
@@ -18,8 +20,8 @@ use wire::native::{
 };
 use wire::work::frames::PortAnswer;
 use wire::work::probes;
-use wire::work::throughput::{Reply, Sent};
-use wire::{Input, Output, Policy, Session, WorkReply};
+use wire::work::throughput::{Reply, Request, Sent};
+use wire::{Input, Output, Policy, Session, WorkReply, WorkRequest};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
@@ -31,23 +33,36 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let (policy, busy, host) = (Policy::default(), false, Host::default());
             let guarded = token.is_some();
             let config = ServerConfig { token, binding, policy, busy, entropy, software, host };
-            // Who does not know the token has nothing done for it: no flow, no place, no probe, no frame.
-            let check = |output: &Output| {
-                let is_talk =
-                    matches!(output, Output::Send(_) | Output::Event(_) | Output::WaitUntil(_) | Output::Close);
-                assert!(is_talk || !guarded, "{output:?} for a stranger");
+            let asked = Cell::new(false);
+            let check = |output: &Output, now: MonoTime| match output {
+                // Who has asked for nothing yet is not waited for: connections are places, too.
+                Output::WaitUntil(until) if !asked.get() => {
+                    assert!(until.is_some_and(|until| until <= now + Nanos::from_secs(60)), "it waits until {until:?}");
+                }
+                Output::Work(_) => {
+                    asked.set(true);
+                    // Who does not know the token has nothing done for it: no flow, no place, no probe, no frame.
+                    assert!(!guarded, "{output:?} for a stranger");
+                }
+                _ => {}
             };
-            torment(Server::new(config, now), rest, now, check, |_, _| ());
+            let server = Server::new(config, now);
+            if first & 16 == 0 || guarded {
+                torment(server, rest, now, check, |_, _| ());
+            } else {
+                asked.set(true);
+                torment(at_work(server, now), rest, now, check, reports());
+            }
         }
         1 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             let spec = TestSpec::new(Transport::Udp);
-            torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_| (), |_, _| ());
+            torment(Client::new(config, spec, Nanos(1_000_000_000), now), rest, now, |_, _| (), |_, _| ());
         }
         2 if first & 8 != 0 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
             let wish = FramesWish { interface: "eth1".into(), ..FramesWish::default() };
-            torment(FramesClient::new(config, wish, now), rest, now, |_| (), |client, now| {
+            torment(FramesClient::new(config, wish, now), rest, now, |_, _| (), |client, now| {
                 let _ = client.ask(now, FramesAsk::Counted {});
                 let _ = client.ask(now, FramesAsk::Sent {});
                 client.take_told();
@@ -55,7 +70,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         }
         2 => {
             let config = ClientConfig { token, binding, entropy, software, host: Host::default() };
-            torment(ProbeClient::new(config, now), rest, now, |_| (), |client, now| {
+            torment(ProbeClient::new(config, now), rest, now, |_, _| (), |client, now| {
                 let order =
                     ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos(0) };
                 let _ = client.order(now, order);
@@ -67,12 +82,53 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Says one thing after the other, and takes the outputs each time, which are looked at by `check`.
+/// A server in the middle of a test that lasts for a day.
+fn at_work(mut server: Server, now: MonoTime) -> Server {
+    let inputs = [
+        Input::Received(&greeting((1, 9))),
+        Input::Received(&frame(br#"{"type":"hello"}"#)),
+        Input::Received(&frame(LONG_TEST)),
+        WorkReply::Open(Vec::new()).into(),
+        Input::Received(&frame(br#"{"type":"start"}"#)),
+    ];
+    let mut begun = false;
+    for input in inputs {
+        server.input(now, input).expect("a good client");
+        loop {
+            match server.output(now) {
+                Output::WaitUntil(_) => break,
+                Output::Work(WorkRequest::Throughput(Request::Start)) => begun = true,
+                _ => {}
+            }
+        }
+    }
+    assert!(begun, "the test does not begin");
+    server
+}
+
+/// The client tells of more and more intervals.
+fn reports() -> impl Fn(&mut Server, MonoTime) {
+    let said = Cell::new(0_u64);
+    move |server, now| {
+        for _ in 0..100 {
+            let (start, end) = (said.get(), said.get() + 60_000_000);
+            said.set(end);
+            let sample = format!(
+                r#"{{"type":"interval","sample":{{"side":"local","start_ns":{start},"end_ns":{end},"omitted":false,"streams":[]}}}}"#
+            );
+            if server.input(now, Input::Received(&frame(sample.as_bytes()))).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Says one thing after the other, and takes the outputs each time, which are looked at by `check`. Left alone, it ends.
 fn torment<S: Session>(
     mut session: S,
     data: &[u8],
     mut now: MonoTime,
-    check: impl Fn(&Output),
+    check: impl Fn(&Output, MonoTime),
     also: impl Fn(&mut S, MonoTime),
 ) {
     let (mut rest, mut closed, held) = (data, false, Held::from_now());
@@ -87,6 +143,20 @@ fn torment<S: Session>(
         held.check();
         assert!(!failed || (closed && !was_closed), "an error is the end, once");
     }
+    for _ in 0..10_000 {
+        let until = drain(&mut session, now, &check, &mut closed);
+        if closed {
+            return;
+        }
+        // What this end's own work gives is waited for without an end: it always comes.
+        now = now.max(until.unwrap_or(now));
+        let _ = session.input(now, Input::Timer);
+        if until.is_none() {
+            let _ = session.input(now, Reply::SendersDone(Vec::new()).into());
+            let _ = session.input(now, Reply::Measured { result: Box::default(), report: None }.into());
+        }
+    }
+    panic!("a session that never ends");
 }
 
 fn say<S: Session>(
@@ -141,14 +211,21 @@ fn port() -> FramesPort {
     FramesPort { facts, mac, addresses, sources, sinks, notes }
 }
 
-/// Takes the outputs. Nothing comes after `Close`.
-fn drain<S: Session>(session: &mut S, now: MonoTime, check: &impl Fn(&Output), closed: &mut bool) {
+/// Takes the outputs, and says until when it waits. Nothing comes after `Close`.
+fn drain<S: Session>(
+    session: &mut S,
+    now: MonoTime,
+    check: &impl Fn(&Output, MonoTime),
+    closed: &mut bool,
+) -> Option<MonoTime> {
     for _ in 0..100_000 {
         let output = session.output(now);
         assert!(!*closed || matches!(output, Output::WaitUntil(None)), "{output:?} after Close");
-        check(&output);
+        if !*closed {
+            check(&output, now);
+        }
         match output {
-            Output::WaitUntil(_) => return,
+            Output::WaitUntil(until) => return until,
             Output::Close => *closed = true,
             _ => {}
         }
@@ -182,6 +259,9 @@ fn take<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
 fn frame(json: &[u8]) -> Vec<u8> {
     [(json.len() as u32).to_be_bytes().as_slice(), json].concat()
 }
+
+/// What a client asks for that wants a day of TCP.
+const LONG_TEST: &[u8] = br#"{"type":"test","kind":"throughput","interval_ns":0,"spec":{"transport":"tcp","end":{"time":86400000000000}},"host":{"name":"","version":"","kernel":"","cpu":"","cpus":1,"clock_source":"","congestion":"","nic":null}}"#;
 
 /// A message in each line, which are also what `native_messages` begins with: there the first byte says that they are framed.
 static MESSAGES: LazyLock<Vec<&[u8]>> = LazyLock::new(|| {

@@ -15,7 +15,6 @@ pub use printer::text_report;
 
 use super::{CommandLine, Request, help_text, parse, version_text};
 use crate::{DONE, Interrupts};
-use engine::error::Result;
 use engine::request::preflight;
 use model::event::Event;
 use report::harmless;
@@ -23,30 +22,32 @@ use std::ffi::OsString;
 use std::io::Write;
 
 /// Runs the command. It ends as iPerf3 ends: 0, or 1 after an error told as iPerf3 tells it.
-///
-/// # Errors
-/// Standard output cannot be written to.
-pub fn run(words: &[OsString], stop: Interrupts) -> Result<u8> {
+#[must_use]
+pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
     let request = match parse(words) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
             let _ = write!(std::io::stderr(), "{fault}");
-            return Ok(FAILED);
+            return FAILED;
         }
     };
     match request {
         Request::Help => show(&help_text()),
         Request::Version => show(&version_text()),
-        Request::Client(line) => Ok(client::run(&line, stop)),
-        Request::Server(line) => Ok(server::run(&line, words, stop)),
+        Request::Client(line) => client::run(&line, stop),
+        Request::Server(line) => server::run(&line, words, stop),
     }
 }
 
-fn show(text: &str) -> Result<u8> {
+fn show(text: &str) -> u8 {
     match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(DONE),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            // Standard error may be closed, too.
+            let _ = writeln!(std::io::stderr(), "iperf3: error - unable to write standard output: {error}");
+            FAILED
+        }
+        _ => DONE,
     }
 }
 

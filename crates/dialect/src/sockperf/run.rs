@@ -8,9 +8,9 @@ mod records;
 mod server;
 
 use super::{Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text};
-use crate::{DONE, Interrupts};
+use crate::Interrupts;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use end::{End, Stepped};
 
@@ -25,15 +25,14 @@ pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
             return fault.code;
         }
     };
-    match request {
+    end::exit(match request {
         Request::Help(command) => say(&help_text(command)),
         Request::Version => say(&version_text()),
         Request::Run(job, notes) => {
             notes.iter().for_each(|line| note(line));
-            return end::exit(start(&job, words, stop));
+            start(&job, words, stop)
         }
-    }
-    DONE
+    })
 }
 
 fn start(job: &Job, words: &[OsString], stop: Interrupts) -> Stepped<()> {
@@ -64,9 +63,14 @@ fn places(both: &Both, client: bool) -> Stepped<Vec<Place>> {
 }
 
 /// For standard output, at once: scripts read it line by line. A reader that has gone is no fault.
-fn say(text: &str) {
+fn say(text: &str) -> Stepped<()> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(End::bad(format!("write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// For standard error.

@@ -148,9 +148,9 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
         let most = Tests::for_protocol(plan.protocol).largest_payload(address.ip());
         plan.test.length = fits.min(most);
     }
-    // Both ends of iPerf3 send whole buffers with offload and a rate: where datagrams can be timed one by one, they are.
+    // Where datagrams can be timed one by one, they are.
     let test = &mut plan.test;
-    if plan.protocol == ProtocolName::Iperf3 && test.transport == Transport::Udp {
+    if Tests::for_protocol(plan.protocol).sends_whole_buffers && test.transport == Transport::Udp {
         test.offload &= !test.bitrate.is_some_and(|rate| is_sent_singly(rate, test.length));
     }
     Ok(())
@@ -161,8 +161,10 @@ fn spec(asked: &Throughput) -> TestSpec {
     let bitrate = asked.bitrate.filter(|rate| *rate > BitRate(0));
     let length = match (asked.length, asked.protocol, asked.transport, bitrate) {
         (Some(length), ..) => fits_u32(length),
-        // Its servers are told the length: from 3.16 on they count whole blocks alone.
-        (None, ProtocolName::Iperf3, Transport::Tcp, Some(rate)) => paced_block(rate),
+        // Its servers are told the length.
+        (None, protocol, Transport::Tcp, Some(rate)) if Tests::for_protocol(protocol).counts_blocks => {
+            paced_block(rate)
+        }
         _ => 0,
     };
     TestSpec {

@@ -164,6 +164,15 @@ impl Service for Port {
         }
     }
 
+    fn refusal(&self, why: &str) -> Vec<u8> {
+        match self.protocol {
+            ProtocolName::Iperf3 => iperf3::access_denied().into(),
+            // Plain words are none to a client that begins with TLS.
+            _ if self.server.config.tls.is_some() => Vec::new(),
+            _ => native::refusal("limit", why, "try again later"),
+        }
+    }
+
     fn is_done(&self) -> bool {
         self.server.quota.is_done()
     }

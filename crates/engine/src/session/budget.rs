@@ -162,7 +162,7 @@ impl Budget {
 
     /// What is taken in all.
     #[cfg(test)]
-    fn held(&self) -> u32 {
+    pub(crate) fn held(&self) -> u32 {
         self.lock().all
     }
 
@@ -307,8 +307,8 @@ pub(crate) fn client_of(source: IpAddr, proves: bool) -> Client {
 /// A client that connects now.
 pub(crate) fn enter(connections: &Arc<Budget>, source: IpAddr) -> Result<Held, &'static str> {
     connections.enter(source, mono_now()).map_err(|full| match full {
-        Full::Total => "as many connections as this server can have, closed",
-        Full::Source => "too many connections of this address that say nothing, closed",
+        Full::Total => "as many connections as this server can have",
+        Full::Source => "too many connections of this address that say nothing",
     })
 }
 

@@ -16,7 +16,7 @@ use model::plan::{LocalOptions, ProtocolName, Target};
 use model::units::Nanos;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wire::{iperf3, native};
+use wire::native;
 
 /// How a client proves itself and knows its server.
 #[derive(Clone, Debug, Default)]
@@ -146,12 +146,14 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
     let reason = reach::reason(address.ip(), error.kind());
     let why = reason.as_ref().map(|reason| format!(": {}", reason.what)).unwrap_or_default();
     let advice = |general: String| reason.and_then(|reason| reason.advice).unwrap_or(general);
+    // Who does not name a protocol may mean that of the port.
+    let at_port = Tests::at_port(port).filter(|_| protocol == ProtocolName::Native);
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(
             format!(
                 "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
             ),
-            Tests::for_protocol(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
+            at_port.unwrap_or_else(|| Tests::for_protocol(protocol)).start,
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}{why}"),

@@ -10,7 +10,7 @@ use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -27,6 +27,11 @@ pub(crate) trait Service: Send + Sync {
     /// # Errors
     /// Something that the log is to tell of this client.
     fn serve(&self, accepted: Accepted) -> Result<()>;
+
+    /// How a connection that cannot be taken hears why; empty: its protocol has no words for that.
+    fn refusal(&self, _why: &str) -> Vec<u8> {
+        Vec::new()
+    }
 
     /// It has served as many as it was to: the listener ends.
     fn is_done(&self) -> bool {
@@ -233,7 +238,10 @@ impl Port {
                     let (service, order) = (self.service.clone(), *order);
                     threads.start(peer, move || service.serve(Accepted { socket, peer, order, held }));
                 }
-                Err(full) => threads.notes.note_from(peer, full),
+                Err(full) => {
+                    threads.notes.note_from(peer, &format!("{full}, closed"));
+                    tell(&socket, &self.service.refusal(full));
+                }
             }
         }
     }
@@ -268,6 +276,14 @@ impl Quota {
     /// No more are to be served.
     pub(crate) fn is_done(&self) -> bool {
         self.left.as_ref().is_some_and(|left| left.load(Ordering::Acquire) == 0)
+    }
+}
+
+/// Says it without waiting: a new connection has room for some words. Linux gives them to the peer even where its own words,
+/// unread here, reset the connection.
+fn tell(mut socket: &TcpStream, words: &[u8]) {
+    if !words.is_empty() && socket.set_nonblocking(true).is_ok() {
+        socket.write_all(words).ok();
     }
 }
 
@@ -328,4 +344,4 @@ const STOP_STEP: Duration = Duration::from_millis(10);
 const STACK: usize = 512 << 10;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -93,6 +93,8 @@ pub(crate) struct Tests {
     pub(crate) ends_itself: bool,
     /// TCP amounts are whole blocks of the length that was announced, and a server's amount ends where its client says so.
     pub(crate) counts_blocks: bool,
+    /// Both ends send whole buffers of datagrams, with offload and a rate.
+    pub(crate) sends_whole_buffers: bool,
     /// A server throws away what it has not read when its client says that the test is over.
     pub(crate) forgets_unread: bool,
     /// The result is as long as its intervals.
@@ -123,6 +125,7 @@ const PROTOCOLS: [Protocol; 7] = [
             counts_from_start: false,
             ends_itself: true,
             counts_blocks: false,
+            sends_whole_buffers: false,
             forgets_unread: false,
             result_is_its_intervals: false,
         }),
@@ -149,6 +152,7 @@ const PROTOCOLS: [Protocol; 7] = [
             counts_from_start: true,
             ends_itself: false,
             counts_blocks: true,
+            sends_whole_buffers: true,
             forgets_unread: true,
             result_is_its_intervals: true,
         }),
@@ -176,6 +180,7 @@ const PROTOCOLS: [Protocol; 7] = [
             counts_from_start: false,
             ends_itself: false,
             counts_blocks: false,
+            sends_whole_buffers: false,
             forgets_unread: false,
             result_is_its_intervals: false,
         }),
@@ -284,6 +289,11 @@ impl Tests {
     pub(crate) fn for_protocol(name: ProtocolName) -> &'static Tests {
         let mut all = PROTOCOLS.iter().filter_map(|row| row.tests.as_ref());
         all.clone().find(|tests| tests.name == name).or_else(|| all.next()).expect("there are rows")
+    }
+
+    /// Those of the protocol whose servers listen at this port.
+    pub(crate) fn at_port(port: u16) -> Option<&'static Tests> {
+        PROTOCOLS.iter().find(|row| row.port == Some(port)).and_then(|row| row.tests.as_ref())
     }
 
     /// The largest UDP payload that its servers at this address take where nobody says one.

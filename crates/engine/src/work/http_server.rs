@@ -6,11 +6,14 @@
 mod answer;
 mod body;
 mod connection;
+#[cfg(test)]
+mod tests;
 
 use crate::error::{Result, refused};
 use crate::session::budget::{self, Budget, Limits as BudgetLimits, client_of};
 use crate::session::listener::{Accepted, Service};
 use crate::session::notes::Notes;
+use answer::Answer;
 pub(crate) use body::Content;
 use connection::Connection;
 use linux::sockaddr::plain;
@@ -45,6 +48,8 @@ pub struct Page {
 /// The server, which all connections share.
 pub(crate) struct HttpService {
     limits: Limits,
+    /// How slow a transfer may be.
+    pace: body::Pace,
     /// All that is there, in place of bytes and a sink.
     page: Option<Page>,
     connections: Arc<Budget>,
@@ -60,8 +65,8 @@ impl HttpService {
     pub(crate) fn new(limits: Limits, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<HttpService> {
         let connections = Budget::new(budget::CONNECTIONS);
         let transfers = Budget::new(BudgetLimits::quarters(limits.transfers, false));
-        let content = body::Content::new();
-        Arc::new(HttpService { limits, page: None, connections, transfers, notes, stop, content })
+        let (pace, content) = (body::Pace::default(), body::Content::new());
+        Arc::new(HttpService { limits, pace, page: None, connections, transfers, notes, stop, content })
     }
 
     /// The page and nothing else.
@@ -87,6 +92,10 @@ impl HttpService {
 impl Service for HttpService {
     fn connections(&self) -> &Arc<Budget> {
         &self.connections
+    }
+
+    fn refusal(&self, why: &str) -> Vec<u8> {
+        Answer::text(503, format!("{why}\n")).with("Retry-After", "5").into_bytes(false, false)
     }
 
     /// Never trusted: all connections of one address count, also those that have said something.

@@ -93,3 +93,27 @@ impl Umem {
 
 /// Bytes of a chunk.
 pub(super) const CHUNK: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_apart_and_nothing_is_beyond_them() {
+        let mut umem = Umem::new(3).expect("three pages");
+        let chunks: Vec<u64> = umem.chunks().collect();
+        assert_eq!(chunks, [0, 4096, 8192]);
+        for (number, chunk) in (1..).zip(&chunks) {
+            // SAFETY: no kernel knows of it.
+            unsafe { umem.bytes(*chunk, CHUNK) }.fill(number);
+        }
+        // SAFETY: as above.
+        let all = unsafe { umem.bytes(0, 3 * CHUNK) };
+        assert_eq!([all[0], all[CHUNK - 1], all[CHUNK], all[3 * CHUNK - 1]], [1, 1, 2, 3]);
+        assert_eq!(umem.place().1, 3 * CHUNK as u64);
+        for (at, length) in [(0, 3 * CHUNK + 1), (3 * CHUNK, 1), (usize::MAX, 2), (CHUNK, usize::MAX)] {
+            let mapping = std::panic::AssertUnwindSafe(&umem.mapping);
+            assert!(std::panic::catch_unwind(|| mapping.at(at, length)).is_err(), "{at} + {length}");
+        }
+    }
+}

@@ -130,3 +130,76 @@ impl<T: Copy> Consumer<T> {
         available
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel lays them out: its words apart, so that the two sides do not share cache lines.
+    const PARTS: Parts = Parts { producer: 0, consumer: 64, entries: 192, flags: 128 };
+
+    /// A ring of four without a socket, at this index of both sides.
+    fn queue(index: u32) -> Queue<u64> {
+        let mapping = Mapping::anonymous(PARTS.entries + 4 * size_of::<u64>()).expect("a page");
+        let queue = Queue { mapping, parts: PARTS, size: 4, own: index, entries: PhantomData };
+        for at in [PARTS.producer, PARTS.consumer] {
+            queue.word(at).store(index, Ordering::Relaxed);
+        }
+        queue
+    }
+
+    /// Beyond the last index the first follows.
+    const STARTS: [u32; 3] = [0, 3, u32::MAX - 1];
+
+    #[test]
+    fn what_is_put_is_seen_when_it_is_submitted_and_no_more_than_there_is_room_for() {
+        for start in STARTS {
+            let mut ring = Producer(queue(start));
+            assert_eq!(
+                (10..15).map(|entry| ring.put(entry)).collect::<Vec<_>>(),
+                [true, true, true, true, false]
+            );
+            assert_eq!(ring.0.word(PARTS.producer).load(Ordering::Acquire), start);
+            ring.submit();
+            assert_eq!(ring.0.word(PARTS.producer).load(Ordering::Acquire), start.wrapping_add(4));
+            // The kernel takes two.
+            ring.0.word(PARTS.consumer).store(start.wrapping_add(2), Ordering::Release);
+            assert_eq!(ring.waiting(), 2);
+            assert_eq!((15..18).map(|entry| ring.put(entry)).collect::<Vec<_>>(), [true, true, false]);
+            let entries: Vec<u64> = (0..4)
+                .map(|_| {
+                    ring.0.own = ring.0.own.wrapping_sub(1);
+                    // SAFETY: the ring is this test's alone, and every entry was put.
+                    unsafe { ring.0.entry().read() }
+                })
+                .collect();
+            assert_eq!(entries, [16, 15, 13, 12], "from {start} on, backwards");
+            assert!(!ring.needs_wakeup());
+            ring.0.word(PARTS.flags).store(libc::XDP_RING_NEED_WAKEUP, Ordering::Relaxed);
+            assert!(ring.needs_wakeup());
+        }
+    }
+
+    #[test]
+    fn what_the_other_side_has_put_is_taken_once() {
+        for start in STARTS {
+            let mut ring = Consumer(queue(start));
+            assert_eq!((ring.available(), ring.take(|entry| panic!("{entry}"))), (0, 0));
+            for entry in 20..23_u64 {
+                // SAFETY: the ring is this test's alone.
+                unsafe { ring.0.entry().write(entry) };
+                ring.0.own = ring.0.own.wrapping_add(1);
+            }
+            ring.0.own = start;
+            ring.0.word(PARTS.producer).store(start.wrapping_add(3), Ordering::Release);
+            let mut taken = Vec::new();
+            assert_eq!(ring.take(|entry| taken.push(entry)), 3);
+            assert_eq!(taken, [20, 21, 22]);
+            assert_eq!(ring.0.word(PARTS.consumer).load(Ordering::Acquire), start.wrapping_add(3));
+            assert_eq!(ring.available(), 0);
+            // An index that cannot be is read as a full ring.
+            ring.0.word(PARTS.producer).store(start.wrapping_sub(1), Ordering::Release);
+            assert_eq!(ring.take(|_| ()), 4);
+        }
+    }
+}

@@ -127,14 +127,15 @@ impl Drop for Ring {
     }
 }
 
-/// The frames of a block (`struct tpacket_block_desc`).
-fn frames(block: &[u8]) -> impl Iterator<Item = Frame<'_>> {
+/// The frames of a block (`struct tpacket_block_desc`), up to the one that names no other behind it.
+pub(crate) fn frames(block: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     let count = word(block, 12).unwrap_or(0);
     let mut at = word(block, 16).map(|offset| offset as usize);
     (0..count)
         .map_while(move |_| {
             let header = block.get(at?..)?;
-            at = word(header, 0).zip(at).map(|(next, at)| at + next as usize);
+            let next = word(header, 0).filter(|next| *next > 0);
+            at = next.zip(at).and_then(|(next, at)| at.checked_add(next as usize));
             Some(frame(header))
         })
         .flatten()
@@ -186,3 +187,90 @@ const TO_USER: u32 = 1;
 const VLAN_VALID: u32 = 1 << 4;
 /// `struct virtio_net_hdr`, which lies before the frame.
 const VNET: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEST_BLOCK: usize = 4096;
+
+    /// Two blocks without a socket.
+    fn ring() -> Ring {
+        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: maps new memory at a place of the kernel's choice.
+        let mapped = unsafe { libc::mmap(std::ptr::null_mut(), 2 * TEST_BLOCK, access, flags, -1, 0) };
+        assert_ne!(mapped, libc::MAP_FAILED);
+        let memory = NonNull::new(mapped.cast()).expect("a mapping is not at address 0");
+        Ring { memory, block: TEST_BLOCK, blocks: 2, next: 0 }
+    }
+
+    /// A block of packets of this length each, as the kernel writes it.
+    fn block(lengths: &[u32]) -> Vec<u8> {
+        let mut block = vec![0; 48];
+        block[12..16].copy_from_slice(&(lengths.len() as u32).to_ne_bytes());
+        block[16..20].copy_from_slice(&48_u32.to_ne_bytes());
+        for (number, length) in (1..).zip(lengths) {
+            let is_last = number == lengths.len();
+            let mut frame = vec![0; 96 + *length as usize];
+            frame.resize(frame.len().next_multiple_of(8), number as u8);
+            let next = if is_last { 0 } else { frame.len() as u32 };
+            for (at, word) in [(0, next), (4, 7), (8, 9), (12, *length), (16, *length + 100)] {
+                frame[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+            }
+            frame[24..26].copy_from_slice(&96_u16.to_ne_bytes());
+            frame[26..28].copy_from_slice(&110_u16.to_ne_bytes());
+            frame[58] = 4;
+            frame[86] = 1;
+            block.extend(frame);
+        }
+        block.resize(TEST_BLOCK, 0);
+        block
+    }
+
+    /// The kernel fills a block and hands it over.
+    fn hand_over(ring: &Ring, number: usize, content: &[u8]) {
+        // SAFETY: within the memory, which nobody else has.
+        unsafe { ring.memory.as_ptr().add(number * TEST_BLOCK).copy_from(content.as_ptr(), TEST_BLOCK) };
+        // SAFETY: as in `Ring::status`.
+        let status =
+            unsafe { AtomicU32::from_ptr(ring.memory.as_ptr().add(number * TEST_BLOCK + STATUS).cast()) };
+        status.store(TO_USER, Ordering::Release);
+    }
+
+    #[test]
+    fn blocks_are_taken_in_turn_and_given_back() {
+        let mut ring = ring();
+        assert_eq!(ring.take(&mut |frame| panic!("{frame:?}")), 0);
+        for round in 0..3 {
+            hand_over(&ring, 0, &block(&[60, 1, 1000]));
+            hand_over(&ring, 1, &block(&[5]));
+            let mut lengths = Vec::new();
+            let taken = ring.take(&mut |frame| {
+                assert_eq!((frame.length as usize, frame.network), (frame.bytes.len() + 100, 14));
+                assert_eq!((frame.kind, frame.time), (PacketKind::Outgoing, WallTime(7_000_000_009)));
+                assert_eq!((frame.offload.checksum, frame.vlan), (true, None));
+                lengths.push(frame.bytes.len());
+            });
+            assert_eq!((taken, lengths), (4, vec![60, 1, 1000, 5]), "round {round}");
+            assert_eq!(ring.take(&mut |frame| panic!("{frame:?}")), 0, "they are the kernel's again");
+        }
+    }
+
+    #[test]
+    fn lengths_and_offsets_that_cannot_be_give_no_frame() {
+        let whole = block(&[60, 60]);
+        assert_eq!(frames(&whole).count(), 2);
+        for (at, word) in [(16, 5000), (16, u32::MAX), (48, u32::MAX), (48 + 12, 5000), (48 + 24, u32::MAX)] {
+            let mut wrong = whole.clone();
+            wrong[at..at + 4].copy_from_slice(&u32::to_ne_bytes(word));
+            assert!(frames(&wrong).count() < 2, "{word} at {at}");
+        }
+        // A chain that never ends is as long as the block has room.
+        let mut endless = whole.clone();
+        endless[12..16].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert_eq!(frames(&endless).count(), 2);
+        for cut in [0, 12, 19, 48, 100, 150] {
+            assert_eq!(frames(&whole[..cut]).count(), 0, "cut to {cut}");
+        }
+    }
+}

@@ -101,7 +101,11 @@ impl<'a> Ethtool<'a> {
         sets[8..16].copy_from_slice(&(1u64 << SS_FEATURES).to_ne_bytes());
         self.ask(&mut sets)?;
         let count = number(&sets, 16).unwrap_or(0);
-        let length = usize::try_from(count.min(MOST_FEATURES)).unwrap_or(0);
+        // The kernel writes as many names as it has, whatever room it is told of.
+        if count > MOST_FEATURES {
+            return Err(io::Error::other(format!("{count} features")));
+        }
+        let length = usize::try_from(count).unwrap_or(0);
 
         let mut names = request(GSTRINGS, 12 + length * NAME);
         names[4..8].copy_from_slice(&SS_FEATURES.to_ne_bytes());

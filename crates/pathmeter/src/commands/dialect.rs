@@ -18,7 +18,7 @@ pub(crate) fn called_as(words: &[OsString]) -> Option<Result<Exit>> {
 /// `pathmeter iperf3`.
 #[cfg(feature = "dialects")]
 pub(crate) fn iperf3(words: &[OsString]) -> Result<Exit> {
-    dialect::iperf3::run(words, crate::signals::interrupt).map(Exit::Dialect)
+    Ok(Exit::Dialect(dialect::iperf3::run(words, crate::signals::interrupt)))
 }
 
 /// `pathmeter iperf`.

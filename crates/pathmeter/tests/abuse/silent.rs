@@ -1,7 +1,10 @@
 //! Connections that say nothing.
 
+use super::net::SERVER;
 use super::testbed::{PORTS, Testbed};
+use std::io::Read;
 use std::net::TcpStream;
+use std::time::Duration;
 
 #[test]
 fn five_hundred_silent_connections_on_every_port_keep_nobody_out() {
@@ -12,6 +15,28 @@ fn five_hundred_silent_connections_on_every_port_keep_nobody_out() {
     let held: Vec<TcpStream> = PORTS.iter().flat_map(|port| testbed.connect(1, *port, 500)).collect();
     server.process.wait_for("too many connections of this address");
     testbed.all_are_served(&server);
+    drop(held);
+    server.stop();
+}
+
+#[test]
+fn who_has_too_many_connections_hears_so() {
+    let Some(testbed) = Testbed::new("who_has_too_many_connections_hears_so") else { return };
+    let server = testbed.serve(&[]);
+    let held: Vec<TcpStream> = [5210, 8080].iter().flat_map(|port| testbed.connect(1, *port, 300)).collect();
+    server.process.wait_for("too many connections of this address");
+    let source = ["--bind", "10.77.1.1"];
+    let native = [&["throughput", SERVER, "-n", "1M"][..], &source].concat();
+    testbed.client(&native).end().code(3).says("too many connections of this address that say nothing");
+    let iperf3 = [&native[..], &["--protocol", "iperf3"]].concat();
+    testbed.client(&iperf3).end().code(3).says("busy");
+    testbed.client(&["iperf3", "-c", SERVER, "-B", "10.77.1.1"]).end().code(1).says("busy running a test");
+    for mut socket in testbed.connect(1, 8080, 20) {
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut said = String::new();
+        socket.read_to_string(&mut said).unwrap();
+        assert!(said.starts_with("HTTP/1.1 503 ") && said.contains("too many connections"), "{said:?}");
+    }
     drop(held);
     server.stop();
 }

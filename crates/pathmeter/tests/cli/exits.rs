@@ -119,14 +119,27 @@ fn output_that_cannot_be_written_is_2_and_named() {
     }
 }
 
-/// A process that may open no file can do nothing it is asked to, and no cause that we know explains it.
+#[test]
+fn help_that_cannot_be_written_is_an_error_too() {
+    let lines = ["--help", "-h", "help", "--version", "-V", "throughput --help", "help mtu", "man"];
+    let own = lines.map(|line| (line, 2));
+    for (line, code) in own.into_iter().chain([("iperf3 -h", 1), ("iperf -v", 1), ("sockperf --help", 1)]) {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it is Linux");
+        let output = pathmeter(line).stdout(full).stderr(Stdio::piped()).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+        assert!(said.contains("standard output") && said.contains("No space left"), "{line}: {said}");
+    }
+}
+
 #[test]
 fn a_reader_that_leaves_is_no_error() {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    drop(reader);
-    let output =
-        pathmeter("linerate --link 25G").stdout(writer).stderr(Stdio::piped()).output().expect("it starts");
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    for line in ["linerate --link 25G", "--help", "-V"] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = pathmeter(line).stdout(writer).stderr(Stdio::piped()).output().expect("it starts");
+        assert!(output.status.success() && output.stderr.is_empty(), "{line}: {output:?}");
+    }
 }
 
 #[test]
@@ -135,4 +148,36 @@ fn no_control_codes_when_nobody_watches() {
         let ended = run(line);
         assert!(!(ended.stdout + &ended.stderr).contains('\x1b'), "{line}");
     }
+}
+
+#[test]
+fn a_full_disk_keeps_the_file_that_was_there() {
+    let scratch = super::Scratch::new("full");
+    let script = "mount -t tmpfs -o size=16k tmpfs \"$1\" || exit 99\n\
+                  printf 'the old one' >\"$1/result\"\n\
+                  head -c 99999 /dev/zero >\"$1/rest\" 2>/dev/null\n\
+                  \"$2\" linerate --link 25G --json -o \"$1/result\" >\"$3\"\n\
+                  code=$?\n\
+                  cat \"$1/result\"\n\
+                  exit $code";
+    let said = scratch.0.join("stdout");
+    let disk = scratch.0.join("disk");
+    std::fs::create_dir(&disk).expect("it is ours");
+    let mut command = Command::new("unshare");
+    command
+        .args(["-rm", "sh", "-c", script, "sh"])
+        .arg(&disk)
+        .arg(env!("CARGO_BIN_EXE_pathmeter"))
+        .arg(&said);
+    let output = command.stdin(Stdio::null()).output().expect("unshare(1), of util-linux");
+    let error = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(99) || error.starts_with("unshare:") {
+        skip::skip(format!("a_full_disk_keeps_the_file_that_was_there: {error}"));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("No space left"), "{error}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "the old one");
+    let said = std::fs::read_to_string(&said).expect("it was written");
+    assert!(said.contains("\"schema\""), "the result is not lost: {said}");
 }

@@ -11,10 +11,12 @@ use std::sync::mpsc;
 fn ctrl_c_during_a_test_shows_what_was_measured() {
     let server = Server::start(&[]);
     let host = server.host();
-    for words in [&["-P", "2"][..], &["-R"], &["--bidir"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
+    let modes: [&[&str]; 5] =
+        [&["-P", "2"], &["-R"], &["--bidir"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]];
+    for (words, signal) in modes.into_iter().zip(["INT", "TERM", "INT", "TERM", "INT"]) {
         let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], words].concat());
         client.wait_for("bit/s");
-        client.signal("INT");
+        client.signal(signal);
         let ended = client.end().code(0);
         for part in ["bit/s", "interrupted", "Details: -v"] {
             assert!(ended.stdout.contains(part), "{words:?}: {part}\n{}\n{}", ended.stdout, ended.stderr);
@@ -45,7 +47,7 @@ fn the_document_of_an_interrupted_test_has_both_ends() {
 #[test]
 fn ctrl_c_before_anything_was_measured() {
     // Waits for a greeting that does not come.
-    for command in ["throughput", "measure"] {
+    for (command, signal) in [("throughput", "INT"), ("measure", "TERM")] {
         let (come, has_come) = mpsc::channel();
         let (host, thread) = fake(move |fake| {
             come.send(()).ok();
@@ -54,7 +56,7 @@ fn ctrl_c_before_anything_was_measured() {
         });
         let client = start(&[command, &host]);
         has_come.recv().expect("the client connects, or the script ends");
-        client.signal("INT");
+        client.signal(signal);
         client.end().code(4).says("stopped before anything was measured");
         thread.join().unwrap().unwrap();
     }

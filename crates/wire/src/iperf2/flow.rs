@@ -211,6 +211,10 @@ impl Request {
             self.rate = Some(Rate::Bits(asked));
             self.shape = self.shape.within(max);
         }
+        if self.transport == Transport::Tcp {
+            // Every stream has a buffer of its own, and longer writes gain nothing.
+            self.length = self.length.min(MOST_ASKED);
+        }
         self
     }
 
@@ -254,8 +258,10 @@ pub(super) fn bare_head() -> Vec<u8> {
 
 /// iPerf2's default over IPv4.
 const DEFAULT_DATAGRAM: u32 = 1470;
-/// What a client may make a server allocate.
+/// Bytes of the longest write.
 const MAX_WRITE: u32 = 16 << 20;
+/// The same of a server, whose clients choose it.
+const MOST_ASKED: u32 = 1 << 20;
 /// Bytes of a burst that has room for its record.
 const SMALLEST_BURST: u64 = 128;
 /// A first message, or the peer's part of the end.

@@ -368,6 +368,12 @@ fn a_policy_binds_what_a_server_sends() {
     assert_eq!(run(&many, setting()).work.server.sent, 0);
 }
 
+#[test]
+fn a_client_chooses_no_large_buffer_of_a_server() {
+    let greedy = Request { length: 16 << 20, ..request(Transport::Tcp, Traffic::Reverse) };
+    assert_eq!(server_sends(&run(&greedy, Setting::default())).length, 1 << 20);
+}
+
 fn server_hears(bytes: &[u8]) -> (Result<(), ProtocolError>, Vec<FlowOutput>) {
     let mut server = TcpServer::new(Policy::default(), clock(), BEGIN);
     let result = server.input(BEGIN, FlowInput::Received(bytes));

@@ -2,6 +2,7 @@
 
 use crate::ends::{self, NativePair, pair, spec};
 use model::plan::{Directions, Transport};
+use model::units::Nanos;
 use pathmeter_wire::ProtocolError;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -91,6 +92,26 @@ fn results_that_are_not_due_are_caught() {
             }
         }
     });
+}
+
+/// Whoever keeps what it is told keeps no more than the time allows.
+#[test]
+fn intervals_that_come_faster_than_time_passes_are_not_heard() {
+    for to in [Who::Client, Who::Server] {
+        let nature = Nature { portion: 1 << 20, ..Nature::default() };
+        let mut pair = pair(nature, &spec(Transport::Tcp, Directions::Up));
+        pair.run_for(Nanos::from_secs(1));
+        for number in 0..5000_u64 {
+            let (start, end) = (10_000_000_000 + number, 10_000_000_001 + number);
+            let sample =
+                json!({"side": "local", "start_ns": start, "end_ns": end, "omitted": false, "streams": []});
+            pair.says(to, &json!({"type": "interval", "sample": sample}).to_string());
+        }
+        let heard = [pair.client.samples_of_peer(), pair.server.samples_of_peer()];
+        // Some at once, and one in 50 ms.
+        assert!((1..=64 + 20).contains(&heard[usize::from(to == Who::Server)]), "{to:?}: {heard:?}");
+        assert_eq!(pair.errors(), [None, None], "{to:?}");
+    }
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
     let plan = plan::plan(both, client, places, items.len())?;
     let mut log = client.full_log.as_deref().map(create).transpose()?;
     let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
-    say(&banner::version(&version_name(both.version)));
+    say(&banner::version(&version_name(both.version)))?;
     std::thread::sleep(both.pause.to_duration());
     let security = Security::default();
     let tls = both.tls.as_deref().map(|name| Suite::named(name).and_then(ForeignTls::client)).transpose();
@@ -47,9 +47,9 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
         raw: keeps.then(|| RawFile::Kept(trips.clone(), labels.clone().into())),
         interrupt: &interrupt,
     };
-    let (mut egress_paths, mut how, mut broken) = (Vec::new(), Ended::Timer, None);
+    let (mut egress_paths, mut how, mut broken, mut said) = (Vec::new(), Ended::Timer, None, Ok(()));
     let ran = latency::run(&job, &mut |event| match event {
-        Event::LatencyStarted(started) => say(&heading(both, client, started)),
+        Event::LatencyStarted(started) => said = say(&heading(both, client, started)),
         Event::Latency(result) => egress_paths.clone_from(&result.egress_paths),
         Event::Finished(finished) => how = ended(&client.asked, &finished.outcome),
         Event::Warning(warning) if warning.id == WAY_ENDED => broken = Some(warning.text.clone()),
@@ -65,7 +65,7 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
         return Err(End::incorrect(Stray::Altered.to_string()));
     }
     let end = if broken.is_some() { String::new() } else { banner::ended(how) };
-    say(&(end + banner::TEST_ENDED));
+    said.and(say(&(end + banner::TEST_ENDED)))?;
     let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));
     let asked = |label: &String| {
         egress_paths.iter().find(|egress| egress.label == *label).map_or(0, |egress| egress.counted.asked)
@@ -73,7 +73,7 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
     let asked: Vec<u64> = labels.iter().map(asked).collect();
     let records = of_all(trips, &asked, client.asked.reply_every.into());
     result(client, &sum, &records, how, log.as_mut())?;
-    remarks(&client.asked, &sum.counted);
+    remarks(&client.asked, &sum.counted)?;
     match (ran, broken) {
         (Err(error), _) if sum.counted.received == 0 => Err(End::silent(error.to_string())),
         (Err(error), _) => Err(End::from_engine(&error)),
@@ -166,13 +166,12 @@ fn result(
         skipped: 0,
     };
     if asked.mode == Mode::Throughput {
-        say(&stream::report(asked, &totals));
-        return Ok(());
+        return say(&stream::report(asked, &totals));
     }
     let report = latency_text::report(asked, &totals, &[counted(asked, direction, records)], width());
-    say(&report.screen);
+    let said = say(&report.screen);
     let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
-    written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}")))
+    said.and(written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}"))))
 }
 
 /// The time in which messages were sent: what follows until the last reply is none of it.
@@ -193,9 +192,9 @@ fn counted(asked: &Asked, direction: &Sum, records: &[Record]) -> Result<Window,
 }
 
 /// What sockperf's text has no place for.
-fn remarks(asked: &Asked, counted: &Counted) {
+fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
     if asked.rate.is_some() && counted.behind * 2 > counted.sent {
-        say(banner::TOO_FAST);
+        say(banner::TOO_FAST)?;
     }
     for (count, what) in [
         (counted.late, "replies came more than a second late and are counted as dropped"),
@@ -205,6 +204,7 @@ fn remarks(asked: &Asked, counted: &Counted) {
             note(&format!("{count} {what}"));
         }
     }
+    Ok(())
 }
 
 /// Columns of the terminal that standard output is, where the shell tells.

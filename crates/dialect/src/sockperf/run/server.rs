@@ -28,7 +28,7 @@ use wire::sockperf::{Responder, Seen};
 pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrupts) -> Stepped<()> {
     check(both, server, places)?;
     let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
-    say(&banner::version(&version_name(both.version)));
+    say(&banner::version(&version_name(both.version)))?;
     pin(server)?;
     let watched = Arc::new(Mutex::new(Watched::new(both.activity, server.gaps)));
     let mut responder = Responder::new(server.max as usize);
@@ -46,12 +46,12 @@ pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrup
     }
     let warm_up = if both.warm_up { banner::WARM_UP } else { "" };
     let waits = banner::server_waits(std::process::id().into(), both.call);
-    say(&(banner::server(&listed) + warm_up + &waits));
+    say(&(banner::server(&listed) + warm_up + &waits))?;
     servers.run_until(&interrupt);
     drop(servers);
     let end = if interrupt.is_raised() { banner::ended(Ended::User) } else { String::new() };
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
-    say(&(watched.newline() + &end + &watched.summary() + server::EXIT));
+    say(&(watched.newline() + &end + &watched.summary() + server::EXIT))?;
     if interrupt.is_raised() { Ok(()) } else { Err(End::socket("every socket has failed")) }
 }
 
@@ -196,7 +196,8 @@ impl Watched {
             said += &self.sign_of_life(seen.received);
         }
         if !said.is_empty() {
-            say(&said);
+            // The summary says whether it could be written.
+            say(&said).ok();
         }
     }
 

@@ -38,7 +38,8 @@ fn answers() -> Arc<Answers> {
     Arc::new(Answers(Budget::new(budget::CONNECTIONS)))
 }
 
-fn bound() -> (TcpListener, SocketAddr) {
+/// A port of loopback.
+pub(crate) fn bound() -> (TcpListener, SocketAddr) {
     let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let address = socket.local_addr().expect("it is bound");
     (socket, address)
@@ -51,21 +52,27 @@ fn is_answered(address: SocketAddr) -> bool {
     matches!((&socket).read(&mut answer), Ok(1))
 }
 
-/// What it noted while the clients at this address were answered.
-fn noted_while(listener: impl FnOnce(&mut Listener), address: SocketAddr) -> Vec<String> {
+/// What a listener with these ports noted while that was done.
+pub(crate) fn noted_while(ports: impl FnOnce(&mut Listener), act: impl FnOnce()) -> Vec<String> {
     let (interrupt, lines) = (Interrupt::default(), Arc::new(Mutex::new(Vec::new())));
     let kept = lines.clone();
     let note = Arc::new(move |line: &str| kept.lock().expect("it is whole").push(line.to_owned()));
     let mut served = Listener::new(&interrupt, Arc::new(Notes::new(note))).expect("a listener");
-    listener(&mut served);
+    ports(&mut served);
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || served.accept_all(None).map(|()| served.finish()));
-        let answered = (0..20).all(|_| is_answered(address));
+        // A test that fails ends what it has started, too.
+        let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
         interrupt.raise();
         thread.join().expect("it ran").expect("it served");
-        assert!(answered, "everybody is answered");
+        acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
     Arc::into_inner(lines).expect("it is over").into_inner().expect("it is whole")
+}
+
+/// Everybody is answered there.
+fn answers_all(address: SocketAddr) {
+    assert!((0..20).all(|_| is_answered(address)), "everybody is answered");
 }
 
 #[test]
@@ -82,7 +89,7 @@ fn a_port_that_cannot_accept_rests_alone() {
             listener.add(broken, answers()).expect("it is added");
             listener.add(socket, answers()).expect("it is added");
         },
-        address,
+        || answers_all(address),
     );
     assert!(lines.iter().any(|line| line.starts_with("accept:")), "{lines:?}");
 }
@@ -99,7 +106,7 @@ fn a_flood_of_datagrams_keeps_nobody_from_connecting() {
             listener.add_datagram_port(Box::new(Flooded { socket: flooded, taken: counted }));
             listener.add(socket, answers()).expect("it is added");
         },
-        address,
+        || answers_all(address),
     );
     assert!(taken.load(Ordering::Relaxed) > 20, "it was flooded all the while");
 }

@@ -122,6 +122,8 @@ impl Drop for Servers {
 /// When a connection has been silent for too long, or another one needs its place.
 struct Life<'a> {
     held: &'a Held,
+    /// The longest silence.
+    silence: Nanos,
     /// The last message.
     last: Cell<MonoTime>,
     /// The last one that was known when somebody asked: while messages come the clock need not be read.
@@ -131,15 +133,15 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    fn new(held: &Held) -> Life<'_> {
+    fn new(held: &Held, silence: Nanos) -> Life<'_> {
         let now = Cell::new(mono_now());
-        Life { held, last: now.clone(), known: now.clone(), reported: now }
+        Life { held, silence, last: now.clone(), known: now.clone(), reported: now }
     }
 
     fn is_over(&self) -> bool {
         let last = self.last.get();
         if self.known.replace(last) == last {
-            return self.held.must_leave() || mono_now().saturating_since(last) > SILENCE;
+            return self.held.must_leave() || mono_now().saturating_since(last) > self.silence;
         }
         if last.saturating_since(self.reported.get()) > TELL_STEP {
             self.reported.set(last);
@@ -199,6 +201,8 @@ pub(crate) struct Streams {
     connections: Arc<Budget>,
     responder: Responder,
     wait: WaitMode,
+    /// A connection on which nothing comes for so long is closed.
+    silence: Nanos,
     stop: Arc<AtomicBool>,
     /// Connections are encrypted.
     tls: Option<ForeignTls>,
@@ -207,7 +211,14 @@ pub(crate) struct Streams {
 impl Streams {
     /// Ends when `stop` is raised.
     pub(crate) fn new(responder: Responder, wait: WaitMode, stop: Arc<AtomicBool>) -> Streams {
-        Streams { connections: Budget::new(budget::CONNECTIONS), responder, wait, stop, tls: None }
+        Streams {
+            connections: Budget::new(budget::CONNECTIONS),
+            responder,
+            wait,
+            silence: SILENCE,
+            stop,
+            tls: None,
+        }
     }
 }
 
@@ -226,26 +237,22 @@ impl Service for Streams {
                 Socket::Tcp(Arc::new(socket))
             }
         };
-        let served = connection(&socket, plain(peer), self.responder.clone(), self.wait, (&self.stop, &held));
-        served.map_err(|e| refused(format!("{e}; closed")))
+        self.connection(&socket, plain(peer), &held).map_err(|e| refused(format!("{e}; closed")))
     }
 }
 
-fn connection(
-    socket: &Socket,
-    peer: SocketAddr,
-    mut responder: Responder,
-    wait: WaitMode,
-    (stop, held): (&AtomicBool, &Held),
-) -> io::Result<()> {
-    linux::options::set_nodelay(socket, true).map_err(io::Error::other)?;
-    let life = Life::new(held);
-    let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
-    let over = || stop.load(Ordering::Acquire) || life.is_over();
-    match stream_on(socket, peer, &mut responder, &mut Waiter::new(wait), over, hooks) {
-        // The client has closed: the end of its test.
-        Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
-        other => other,
+impl Streams {
+    fn connection(&self, socket: &Socket, peer: SocketAddr, held: &Held) -> io::Result<()> {
+        linux::options::set_nodelay(socket, true).map_err(io::Error::other)?;
+        let life = Life::new(held, self.silence);
+        let hooks = Hooks { busy: &AtomicBool::new(false), after: |_: &[u8], now| life.last.set(now) };
+        let over = || self.stop.load(Ordering::Acquire) || life.is_over();
+        let mut responder = self.responder.clone();
+        match stream_on(socket, peer, &mut responder, &mut Waiter::new(self.wait), over, hooks) {
+            // The client has closed: the end of its test.
+            Err(e) if matches!(e.kind(), ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset) => Ok(()),
+            other => other,
+        }
     }
 }
 
@@ -300,3 +307,6 @@ const TELL_STEP: Nanos = Nanos(500_000_000);
 const BUFFER: Bytes = Bytes(4 << 20);
 /// What this host's clock may be off by when nobody says: a host with NTP in its own network is within that.
 pub(super) const STAMP_ERROR: Nanos = Nanos(10_000_000);
+
+#[cfg(test)]
+mod tests;

@@ -33,9 +33,34 @@ impl Content {
     }
 }
 
+/// How slow a transfer may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    /// Longest time without a byte.
+    pub(super) silence: Nanos,
+    /// In each such span at least so many bytes move: who sends one now and then holds a place that others need.
+    pub(super) span: Nanos,
+    /// Bytes of each span.
+    pub(super) least: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace { silence: Nanos::from_secs(30), span: Nanos::from_secs(30), least: 30 << 10 }
+    }
+}
+
+impl Pace {
+    /// What is to move in a span, where the rate allows so much at most.
+    fn least_at(self, rate: Option<BitRate>) -> u64 {
+        rate.map_or(self.least, |rate| self.least.min(rate.0 / 16 * self.span.0 / 1_000_000_000))
+    }
+}
+
 /// One transfer against its limits.
 pub(super) struct Meter<'a> {
     limits: &'a Limits,
+    pace: Pace,
     stop: &'a AtomicBool,
     started: MonoTime,
     moved: MonoTime,
@@ -48,9 +73,9 @@ pub(super) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(limits: &'a Limits, stop: &'a AtomicBool) -> Meter<'a> {
+    pub(super) fn new(limits: &'a Limits, pace: Pace, stop: &'a AtomicBool) -> Meter<'a> {
         let now = mono_now();
-        Meter { limits, stop, started: now, moved: now, span: (now, 0), buffer: Vec::new(), bytes: 0 }
+        Meter { limits, pace, stop, started: now, moved: now, span: (now, 0), buffer: Vec::new(), bytes: 0 }
     }
 
     /// Time since the start.
@@ -125,10 +150,8 @@ impl<'a> Meter<'a> {
             ));
         }
         let now = mono_now();
-        if now - self.span.0 >= SPAN {
-            let least =
-                self.limits.rate.map_or(LEAST, |rate| LEAST.min(rate.0 / 16 * SPAN.0 / 1_000_000_000));
-            if self.bytes - self.span.1 < least {
+        if now - self.span.0 >= self.pace.span {
+            if self.bytes - self.span.1 < self.pace.least_at(self.limits.rate) {
                 return Err(io::Error::new(ErrorKind::TimedOut, "the transfer is slower than 1 KiB/s"));
             }
             self.span = (now, self.bytes);
@@ -147,7 +170,9 @@ impl<'a> Meter<'a> {
     /// Nothing moved for a step: goes on, or has waited long enough.
     fn pause(&self, error: io::Error) -> io::Result<()> {
         match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::Interrupted if mono_now() - self.moved < TIMEOUT => Ok(()),
+            ErrorKind::WouldBlock | ErrorKind::Interrupted if mono_now() - self.moved < self.pace.silence => {
+                Ok(())
+            }
             ErrorKind::WouldBlock => Err(io::Error::new(ErrorKind::TimedOut, "no byte moved for 30 seconds")),
             _ => Err(error),
         }
@@ -161,11 +186,6 @@ fn step(rate: BitRate) -> u64 {
 
 const BLOCK: usize = 256 << 10;
 const READ: usize = 128 << 10;
-/// In each such span at least so many bytes move: who sends one now and then holds a place that others need.
-const SPAN: Nanos = Nanos(30_000_000_000);
-const LEAST: u64 = 30 << 10;
-/// Longest time without a byte.
-const TIMEOUT: Nanos = Nanos(30_000_000_000);
 
 #[cfg(test)]
 mod tests {
@@ -180,6 +200,15 @@ mod tests {
             assert_eq!(content.from(place, 1), &whole[start..=start]);
         }
         assert_eq!(content.from(BLOCK as u64 - 2, 100).len(), 2, "the block ends there");
+    }
+
+    #[test]
+    fn a_transfer_may_be_as_slow_as_its_rate_demands() {
+        let pace = Pace::default();
+        assert_eq!(pace.least_at(None), 30 << 10);
+        assert_eq!(pace.least_at(Some(BitRate(1_000_000_000))), 30 << 10);
+        // 1,000 bit/s are 125 bytes a second; half of it is enough.
+        assert_eq!(pace.least_at(Some(BitRate(1_000))), 62 * 30);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl<'a> Connection<'a> {
         if request.expects {
             self.write(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        let mut meter = Meter::new(&service.limits, &service.stop);
+        let mut meter = Meter::new(&service.limits, service.pace, &service.stop);
         match self.swallow(&mut meter, request.body)? {
             Swallowed::Whole => {}
             Swallowed::Bad(words) => {
@@ -164,7 +164,7 @@ impl<'a> Connection<'a> {
         self.answer(answer, keep, head)?;
         if !head {
             let service = self.service;
-            let mut meter = Meter::new(&service.limits, &service.stop);
+            let mut meter = Meter::new(&service.limits, service.pace, &service.stop);
             let sent = meter.send(&self.socket, &service.content, from, count);
             self.log("down", &meter);
             sent?;

@@ -20,6 +20,8 @@ pub(super) struct UdpListener {
     pub(super) socket: UdpSocket,
     policy: Policy,
     buffer: Vec<u8>,
+    /// Bytes that are kept for flows that come in at once.
+    most_early: usize,
     /// Flows that have a socket of their own, by both ends.
     inside: HashMap<(SocketAddr, SocketAddr), Weak<UdpSocket>>,
 }
@@ -44,7 +46,13 @@ impl UdpListener {
         socket.set_nonblocking(true)?;
         linux::message::set_receive_notes(&socket)?;
         linux::options::set_recv_buffer(&socket, BUFFER)?;
-        Ok(UdpListener { socket, policy, buffer: vec![0; 1 << 16], inside: HashMap::new() })
+        Ok(UdpListener {
+            socket,
+            policy,
+            buffer: vec![0; 1 << 16],
+            most_early: MOST_EARLY,
+            inside: HashMap::new(),
+        })
     }
 
     /// The flows that have come since the last call. `admit` tells whether a flow of this address may begin, which asks for
@@ -69,7 +77,7 @@ impl UdpListener {
             let datagram = &self.buffer[..came.len];
             if let Some(new_flow) = new.iter_mut().find(|new_flow| new_flow.from == from) {
                 early += datagram.len();
-                if early <= MOST_EARLY {
+                if early <= self.most_early {
                     new_flow.early.push(datagram.to_vec());
                 }
                 continue;
@@ -115,3 +123,39 @@ const MOST: usize = 1 << 16;
 const MOST_EARLY: usize = 16 << 20;
 /// What may gather at the listener while a flow goes in.
 const BUFFER: Bytes = Bytes(16 << 20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::plan::Transport;
+    use std::net::Ipv4Addr;
+    use wire::iperf2::Numbered;
+    use wire::{Datagram, Stamp};
+
+    #[test]
+    fn what_comes_early_is_kept_up_to_a_limit() {
+        let socket =
+            crate::work::iperf2::listen_udp(Some(Ipv4Addr::LOCALHOST.into()), 0).expect("a free port");
+        let address = socket.local_addr().expect("it is bound");
+        let mut listener = UdpListener::new(socket, Policy::default()).expect("a listener");
+        listener.most_early = 10 * LENGTH;
+        let sender = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let mut datagram = Request::new(Transport::Udp).bytes();
+        datagram.resize(LENGTH, 0);
+        for sequence in 1..=40 {
+            let stamp = Stamp { sequence, sent: mono_now() };
+            Numbered { clock: clock(), wide: true }.write(stamp, &mut datagram);
+            sender.send_to(&datagram, address).expect("loopback takes it");
+        }
+        let mut asked = 0;
+        let new = listener.take(|_, _| {
+            asked += 1;
+            true
+        });
+        let [flow] = new.as_slice() else { panic!("one flow comes in, not {}", new.len()) };
+        assert_eq!((asked, flow.early.len()), (1, 11), "the first, and ten more");
+        assert!(flow.early.iter().all(|kept| kept.len() == LENGTH));
+    }
+
+    const LENGTH: usize = 1000;
+}

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// How a TCP stream sends.
 #[derive(Clone, Debug)]
-pub(crate) struct BulkSender {
+pub(crate) struct BulkSender<'a> {
     /// Bytes of one write.
     pub(crate) block: usize,
     /// Target payload rate.
@@ -29,8 +29,8 @@ pub(crate) struct BulkSender {
     pub(crate) burst: u32,
     /// The pacer may spin.
     pub(crate) spin: bool,
-    /// Send the file behind `payload` with sendfile(2).
-    pub(crate) zero_copy: bool,
+    /// The payload in the page cache: it is sent from there.
+    pub(crate) cached: Option<&'a SendFile>,
     /// Send this file, and end with it.
     pub(crate) file: Option<PathBuf>,
     /// Rest after each step for this part of the RTT.
@@ -50,7 +50,7 @@ pub(crate) struct BulkReceiver {
 
 /// Sends until the orders, the budget or the peer end it.
 pub(crate) fn send(
-    how: &BulkSender,
+    how: &BulkSender<'_>,
     payload: &[u8],
     stream: &TcpStream,
     counters: &Counters,
@@ -125,7 +125,7 @@ enum Source<'a> {
     /// Made up, the same in every write.
     Payload(&'a [u8]),
     /// The same, from the page cache.
-    ZeroCopy(SendFile, usize),
+    ZeroCopy(&'a SendFile, usize),
     /// A file, from its beginning to its end.
     File(FileSource),
 }
@@ -138,17 +138,17 @@ struct FileSource {
     end: usize,
 }
 
-impl Source<'_> {
-    fn new<'a>(how: &BulkSender, payload: &'a [u8]) -> Result<Source<'a>, String> {
+impl<'a> Source<'a> {
+    fn new(how: &BulkSender<'a>, payload: &'a [u8]) -> Result<Source<'a>, String> {
         Ok(match &how.file {
             Some(path) => {
                 let file = File::open(path).map_err(|e| of_file(path, &e).to_string())?;
                 Source::File(FileSource { file, buffer: vec![0; payload.len().max(1)], at: 0, end: 0 })
             }
-            None if how.zero_copy => {
-                Source::ZeroCopy(SendFile::new(payload).map_err(|e| e.to_string())?, payload.len())
-            }
-            None => Source::Payload(payload),
+            None => match how.cached {
+                Some(file) => Source::ZeroCopy(file, payload.len()),
+                None => Source::Payload(payload),
+            },
         })
     }
 

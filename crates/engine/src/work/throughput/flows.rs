@@ -338,3 +338,52 @@ const REFUSED_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 const UDP_BUFFER: Bytes = Bytes(16 << 20);
 /// Send buffer of UDP sockets: a few GSO super-buffers.
 const UDP_SEND_BUFFER: Bytes = Bytes(1 << 20);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    /// The kernel states twice the limit: the other half is its own.
+    fn limit(name: &str) -> Bytes {
+        let text = std::fs::read_to_string(format!("/proc/sys/net/core/{name}")).expect("it is Linux");
+        Bytes(2 * text.trim().parse::<u64>().expect("a number"))
+    }
+
+    /// Root could have more.
+    #[test]
+    fn a_peers_window_stays_within_this_hosts_limits() {
+        let wish = |transport| TestSpec { window: Some(1 << 30), ..TestSpec::new(transport) };
+        let (most_received, most_sent) = (limit("rmem_max"), limit("wmem_max"));
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        configure_udp(&udp, &wish(Transport::Udp), Wish::Peers).expect("a limit is no error");
+        assert_eq!(options::recv_buffer(&udp).expect("it is open"), most_received);
+        assert_eq!(options::send_buffer(&udp).expect("it is open"), most_sent);
+        let (client, server) = connected();
+        configure_accepted(&server, &wish(Transport::Tcp)).expect("a limit is no error");
+        assert_eq!(options::recv_buffer(&server).expect("it is open"), most_received);
+        assert_eq!(options::send_buffer(&server).expect("it is open"), most_sent);
+        drop(client);
+    }
+
+    #[test]
+    fn a_peers_congestion_control_is_one_that_is_loaded() {
+        let wish = |name: &str| TestSpec { congestion: Some(name.into()), ..TestSpec::new(Transport::Tcp) };
+        let (client, server) = connected();
+        let loaded = options::available_congestion_controls().expect("the kernel lists them");
+        for name in &loaded {
+            configure_accepted(&server, &wish(name)).expect("it is loaded");
+        }
+        let refused = configure_accepted(&server, &wish("westwood_of_a_peer")).expect_err("nobody has it");
+        // The kernel was not asked: it would look for a module of this name.
+        assert!(refused.to_string().contains("not loaded for a client"), "{refused}");
+        assert_eq!(options::congestion(&server).ok().as_ref(), loaded.last());
+        drop(client);
+    }
+
+    fn connected() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+        let client = TcpStream::connect(listener.local_addr().expect("it is bound")).expect("it listens");
+        (client, listener.accept().expect("it is there").0)
+    }
+}

@@ -13,8 +13,10 @@ use crate::work::throughput::datagram::{self, DatagramSender, Rest};
 use crate::work::throughput::flows::{BEST_BLOCK, paced_block};
 use crate::work::throughput::receive::UdpReceive;
 use crate::work::throughput::shared::{Budget, Counters, Flow, FlowSocket, Orders};
+use linux::buffer::PageBuffer;
 use linux::cpu::Usage;
 use linux::poll::Waker;
+use linux::sendfile::SendFile;
 use model::plan::{Direction, End, LocalOptions, Transport, Wait};
 use model::sample::{DataPath, Role};
 use model::time::MonoTime;
@@ -64,12 +66,19 @@ struct Job {
     counters: Arc<Counters>,
     budget: Arc<Budget>,
     orders: Arc<Orders>,
-    payload: Arc<linux::buffer::PageBuffer>,
+    payload: Arc<Payload>,
     cpu: Option<u32>,
     spin: bool,
     wait: Wait,
     receivers: usize,
     file: Option<PathBuf>,
+}
+
+/// What TCP senders send again and again: once for all of them, however many a client asks for.
+struct Payload {
+    bytes: PageBuffer,
+    /// The same in the page cache, where it is to be sent from there.
+    cached: Option<SendFile>,
 }
 
 /// Starts a thread for every flow. `deadline`: when its senders end by themselves.
@@ -85,7 +94,8 @@ pub(crate) fn spawn(
         Arc::new(Budget::new(bytes, plan.test.omit > Nanos(0)))
     };
     let budgets = [Direction::Up, Direction::Down].map(budget);
-    let shared = Arc::new(payload(plan));
+    let sends = |flow: &Flow| flow.info.role == Role::Sender;
+    let shared = Arc::new(Payload::new(plan, flows.iter().any(sends))?);
     let count = own::count(plan, &flows);
     let receivers = own::receivers(plan, &flows);
     let spin = may_spin(plan, local, count);
@@ -100,12 +110,12 @@ pub(crate) fn spawn(
             Some(own) => own::begin(plan, own, &counters, &orders),
             None => (plan.clone(), budgets[usize::from(flow.info.direction == Direction::Down)].clone()),
         };
-        let fits = plan.test.transport == Transport::Udp || block_size(&plan) as usize == shared.len();
+        let fits = plan.test.transport == Transport::Udp || block_size(&plan) as usize == shared.bytes.len();
         let job = Job {
             counters: Arc::new(counters),
             budget,
             orders: Arc::new(orders),
-            payload: if fits { shared.clone() } else { Arc::new(payload(&plan)) },
+            payload: if fits { shared.clone() } else { Arc::new(Payload::new(&plan, sends(&flow))?) },
             cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
             spin,
             wait: local.wait,
@@ -180,15 +190,15 @@ impl Job {
             return frames::send_stream(own, how, socket, &self.counters, &self.budget, &self.orders);
         }
         let how = BulkSender {
-            block: self.payload.len(),
+            block: self.payload.bytes.len(),
             rate: test.bitrate,
             burst: test.burst,
             spin: self.spin,
-            zero_copy: test.zero_copy,
+            cached: self.payload.cached.as_ref(),
             file: self.file.clone(),
             rtt_part: self.flow.own.as_ref().and_then(|own| own.timing.rtt_part),
         };
-        bulk::send(&how, &self.payload, socket, &self.counters, &self.budget, &self.orders)
+        bulk::send(&how, &self.payload.bytes, socket, &self.counters, &self.budget, &self.orders)
     }
 
     fn run_udp(&self, socket: &std::net::UdpSocket) -> Result<(), String> {
@@ -314,13 +324,17 @@ fn counts_blocks(plan: &FlowPlan) -> bool {
         && !matches!(plan.test.end, End::Time(_))
 }
 
-fn payload(plan: &FlowPlan) -> linux::buffer::PageBuffer {
-    let length = if plan.test.transport == Transport::Tcp { block_size(plan) as usize } else { 0 };
-    let mut buffer = linux::buffer::PageBuffer::new(length);
-    if plan.test.repeating_payload || protocol(plan).sends_digits {
-        buffer.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
+impl Payload {
+    fn new(plan: &FlowPlan, is_sent: bool) -> Result<Payload> {
+        let is_tcp = plan.test.transport == Transport::Tcp;
+        let mut bytes = PageBuffer::new(if is_tcp { block_size(plan) as usize } else { 0 });
+        if plan.test.repeating_payload || protocol(plan).sends_digits {
+            bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
+        }
+        let is_cached = is_tcp && is_sent && plan.test.zero_copy;
+        let cached = is_cached.then(|| SendFile::new(&bytes)).transpose()?;
+        Ok(Payload { bytes, cached })
     }
-    buffer
 }
 
 /// Spinning pays only when every spinning thread can have a CPU to itself.

@@ -48,7 +48,7 @@ impl Metrics {
     }
 
     fn update(&self, protocol: ProtocolName, change: impl FnOnce(&mut OfProtocol)) {
-        change(self.lock().protocols.entry(name(protocol)).or_default());
+        change(self.lock().protocols.entry(protocol.as_str()).or_default());
     }
 
     /// Where it is read.
@@ -99,15 +99,6 @@ const FAMILIES: [Family; 9] = [
     ("sent_bytes_total", "counter", "Payload sent, omitted time included.", |of| Some(of.sent as f64)),
     ("last_session_timestamp_seconds", "gauge", "When the last session began.", |of| of.last),
 ];
-
-fn name(protocol: ProtocolName) -> &'static str {
-    match protocol {
-        ProtocolName::Native => "native",
-        ProtocolName::Iperf3 => "iperf3",
-        ProtocolName::Iperf2 => "iperf2",
-        ProtocolName::Foreign => "foreign",
-    }
-}
 
 /// Counts what another observer is told.
 pub(super) struct Counted<O> {
