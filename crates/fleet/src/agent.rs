@@ -92,7 +92,7 @@ pub struct Agent<'a> {
     deliver_at: MonoTime,
     /// How often outcomes were offered since the last news of them.
     offers: u32,
-    /// Runs that were stopped, and the deadlines of their jobs.
+    /// Runs that were stopped, and when their jobs were handed out.
     stopped: BTreeMap<String, WallTime>,
     /// The question to the sink that is not answered yet.
     asked: Option<Box<dyn Mailbox>>,

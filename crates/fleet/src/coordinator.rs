@@ -191,9 +191,8 @@ impl<'a> Coordinator<'a> {
         let mut of_agents: BTreeMap<String, Vec<StoppedRun>> = BTreeMap::new();
         for run in self.plan.rounds.iter().flatten().chain(&self.plan.background) {
             let row = self.ledger.row(&run.job.run).filter(|row| !row.state.is_final());
-            let Some(handed_out) = row else { continue };
-            let deadline = begins_before(handed_out.deadline, run.job.span);
-            let stopped = StoppedRun { run: run.job.run.clone(), deadline };
+            let Some(row) = row else { continue };
+            let stopped = StoppedRun { run: run.job.run.clone(), handed_out: row.due };
             of_agents.entry(run.agent.clone()).or_default().push(stopped);
         }
         let mut answers = Vec::new();
@@ -387,7 +386,8 @@ impl<'a> Coordinator<'a> {
         let now = self.clock.wall();
         let mut job = run.job.clone();
         let deadline = now + within;
-        job.deadline = begins_before(deadline, job.span);
+        job.deadline = now + within.saturating_sub(job.span);
+        job.handed_out = now;
         self.ledger.expect(&job.run, &job.title, now, deadline);
         if self.sink.has(&job.run) {
             self.ledger.end(&job.run, RunState::Done);
@@ -469,11 +469,6 @@ enum Whose {
     Ours,
     Another,
     Forged(String),
-}
-
-/// When a run must begin to have ended by its deadline.
-fn begins_before(deadline: WallTime, span: Nanos) -> WallTime {
-    WallTime(deadline.0.saturating_sub(span.0))
 }
 
 /// The runs that an agent reports to work on.

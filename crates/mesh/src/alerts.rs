@@ -338,6 +338,7 @@ mod tests {
             group: String::new(),
             span: Nanos::from_secs(1),
             deadline: WallTime(0),
+            handed_out: WallTime(0),
             body: String::new(),
         };
         MeshPlan { rounds: vec![vec![PlannedRun { agent: "ams".into(), job }]], ..MeshPlan::default() }

@@ -84,6 +84,7 @@ impl<'a> Errands<'a> {
             group: group.to_owned(),
             span: cell.time().unwrap_or(UNKNOWN_TIME),
             deadline: WallTime(0),
+            handed_out: WallTime(0),
             body: serde_json::to_string(&body).map_err(|error| error.to_string())?,
         };
         Ok(PlannedRun { agent: from.clone(), job })

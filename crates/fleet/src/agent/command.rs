@@ -29,8 +29,8 @@ pub enum Command {
 pub struct StoppedRun {
     /// Its name.
     pub run: String,
-    /// The deadline of the job: one with a later deadline was handed out after the stop.
-    pub deadline: WallTime,
+    /// When it was handed out: what was handed out after the stop is not meant.
+    pub handed_out: WallTime,
 }
 
 /// What an agent answers.
@@ -74,22 +74,22 @@ impl Agent<'_> {
         Ok(())
     }
 
-    /// Ends those of the runs that are here, and remembers all of them until their deadlines: a job may still be on its way.
+    /// Ends those of the runs that are here, and remembers all of them: a job may still be on its way.
     fn stop_runs(&mut self, runs: Vec<StoppedRun>) -> Answer {
         let now = self.clock.wall();
-        self.stopped.retain(|_, deadline| *deadline >= now);
-        for StoppedRun { run, deadline } in runs {
+        self.stopped.retain(|_, handed_out| now - *handed_out <= REMEMBERED);
+        for StoppedRun { run, handed_out } in runs {
             let active = self.active.iter_mut().filter(|active| active.job.run == run);
-            active.filter(|active| active.job.deadline <= deadline).for_each(Active::stop);
+            active.filter(|active| active.job.handed_out == handed_out).for_each(Active::stop);
             self.prepared.iter_mut().filter(|prepared| prepared.job.run == run).for_each(Prepared::stop);
-            self.stopped.insert(run, deadline);
+            self.stopped.insert(run, handed_out);
         }
         Answer::Stopped
     }
 
     /// Whether a job was stopped before it came.
     pub(super) fn was_stopped(&self, job: &AgentJob) -> bool {
-        self.stopped.get(&job.run).is_some_and(|deadline| job.deadline <= *deadline)
+        self.stopped.get(&job.run) == Some(&job.handed_out)
     }
 
     fn prepare(&mut self, job: AgentJob) -> Result<Answer> {
@@ -145,3 +145,6 @@ impl Agent<'_> {
         }
     }
 }
+
+/// As long as the server keeps a job.
+const REMEMBERED: Nanos = Nanos::from_secs(7 * 86_400);
