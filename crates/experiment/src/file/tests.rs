@@ -244,7 +244,7 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
             "sets an interface's MTU",
         ),
     ] {
-        let refused = crate::request_of_plan(text, None, &Known::default()).err().expect(text);
+        let refused = crate::request_of_plan(text, None, &Known::default()).expect_err(text);
         assert!(refused.contains(said), "{refused}");
     }
 }
