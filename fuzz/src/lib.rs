@@ -134,7 +134,7 @@ pub fn iperf3<'a>(
 }
 
 /// What an end told, with its own result as its engine would have told it.
-pub fn told<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
+pub fn report_of<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
     let mut events = match who {
         Who::Client => world.client.events.clone(),
         Who::Server => world.server.events.clone(),
@@ -151,7 +151,7 @@ pub fn told<C, S>(world: &Spoiled<'_, C, S>, who: Who) -> Vec<Event> {
 pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &StreamResult) -> bool) {
     let of = |events: &[Event], side: Side| -> SideResult {
         let mut found = events.iter().filter_map(|event| match event {
-            Event::Result(told) if told.side == side => Some(told.result.clone()),
+            Event::Result(reported) if reported.side == side => Some(reported.result.clone()),
             _ => None,
         });
         let result = found.next().unwrap_or_else(|| panic!("no result of {side:?}: {events:?}"));
@@ -159,15 +159,15 @@ pub fn agree(client: &[Event], server: &[Event], same: fn(&StreamResult, &Stream
         result
     };
     for (here, there) in [(client, server), (server, client)] {
-        let (measured, told) = (of(here, Side::Local).streams, of(there, Side::Peer).streams);
+        let (measured, reported) = (of(here, Side::Local).streams, of(there, Side::Peer).streams);
         let alike =
-            measured.len() == told.len() && measured.iter().zip(&told).all(|(one, other)| same(one, other));
-        assert!(alike, "measured {measured:#?}\ntold {told:#?}");
+            measured.len() == reported.len() && measured.iter().zip(&reported).all(|(one, other)| same(one, other));
+        assert!(alike, "measured {measured:#?}\ntold {reported:#?}");
     }
 }
 
 /// Folds and judges what a client told of this test, as its command would.
-pub fn judge(test: TestSpec, told: Vec<Event>) -> Run {
+pub fn judge(test: TestSpec, reported: Vec<Event>) -> Run {
     let address = ([192, 0, 2, 7], 5210).into();
     let target = Target { host: String::from("far"), address };
     let plan = Plan { target, protocol: ProtocolName::Native, test, local: LocalOptions::default() };
@@ -181,6 +181,6 @@ pub fn judge(test: TestSpec, told: Vec<Event>) -> Run {
         host: Host::default(),
         peer: None,
     };
-    let events: Vec<Event> = std::iter::once(Event::Connected(connected)).chain(told).collect();
+    let events: Vec<Event> = std::iter::once(Event::Connected(connected)).chain(reported).collect();
     run_of_events("1", "throughput", &events)
 }

@@ -15,7 +15,7 @@ pub fn read(json: &[u8]) -> Option<Run> {
 /// The JSON document of a run.
 #[must_use]
 pub fn json(run: &Run) -> String {
-    RunDocument::of(run).json()
+    RunDocument::from_run(run).json()
 }
 
 /// Holds a run from anywhere: every format takes it, its document reads as the same run (in which nothing is NaN or
@@ -26,7 +26,7 @@ pub fn hold(run: &Run) {
     assert_eq!(json(&again), written, "a run changed on its way through JSON");
     let named = is_no_figure(&written);
     for format in FORMATS {
-        let text = render(&RunDocument::of(run), format, &Style::default());
+        let text = render(&RunDocument::from_run(run), format, &Style::default());
         assert!(text.ends_with('\n'), "{} does not end with a line feed", format.name);
         assert!(named || !is_no_figure(&text), "{} prints a figure that is none:\n{text}", format.name);
     }

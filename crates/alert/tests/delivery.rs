@@ -229,6 +229,6 @@ fn a_command_has_the_alert_in_its_environment_and_is_never_run_twice() {
     let sent = outbox(Receiver::Command(Command(hook("exit 3"))));
     sent.outbox.send(&alert("ams -> fra"));
     assert!(sent.finish()[0].contains("exit status: 3"));
-    let told = std::fs::read_to_string(&file).expect("it ran");
-    assert_eq!(told, "unreachable $(reboot); `x` 0199\nunreachable ams -> fra 0199\n");
+    let reported = std::fs::read_to_string(&file).expect("it ran");
+    assert_eq!(reported, "unreachable $(reboot); `x` 0199\nunreachable ams -> fra 0199\n");
 }

@@ -62,7 +62,7 @@ impl Config {
     ///
     /// # Errors
     /// The file cannot be read, or something in it is not understood.
-    pub fn of(matches: &ArgMatches) -> Result<Config> {
+    pub fn from_matches(matches: &ArgMatches) -> Result<Config> {
         // These are what helps with a file that is wrong.
         let unread = ["completions", "man", "guard"];
         let is_unread = match matches.subcommand() {

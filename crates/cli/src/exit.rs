@@ -3,7 +3,7 @@
 use engine::error::{Error, Kind};
 use std::process::ExitCode;
 
-/// What the program tells its caller. Listed in the manual page and in `docs/`.
+/// What the program reports to its caller. Listed in the manual page and in `docs/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: done, and every expectation held.
@@ -42,7 +42,7 @@ impl Exit {
 
     /// The code an error ends the program with.
     #[must_use]
-    pub fn of(error: &Error) -> Exit {
+    pub fn from_error(error: &Error) -> Exit {
         error.kind().into()
     }
 }
@@ -99,20 +99,20 @@ mod tests {
     fn the_table_of_codes_is_complete() {
         let text = include_str!("../../../docs/exit-codes.md");
         let column = |line: &str| line.strip_prefix("| ")?.split('|').nth(1)?.trim().parse::<u8>().ok();
-        let mut told: Vec<u8> = text.lines().filter_map(column).collect();
-        told.dedup();
-        assert_eq!(told, CODES.map(|(exit, _)| exit.code()));
+        let mut reported: Vec<u8> = text.lines().filter_map(column).collect();
+        reported.dedup();
+        assert_eq!(reported, CODES.map(|(exit, _)| exit.code()));
     }
 
     #[test]
     fn the_cause_decides_the_code() {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         let error = Error::from(linux::error::OsError::new("connect", "10.0.0.2:5210", refused));
-        assert_eq!(Exit::of(&error.context("reach the server")), Exit::Unreachable);
+        assert_eq!(Exit::from_error(&error.context("reach the server")), Exit::Unreachable);
         let full = Error::from(io::Error::from(io::ErrorKind::StorageFull)).context("write result.json");
-        assert_eq!(Exit::of(&full), Exit::Usage);
-        assert_eq!(Exit::of(&wire::ProtocolError::Busy.into()), Exit::Unreachable);
-        assert_eq!(Exit::of(&wire::ProtocolError::Stopped("x".into()).into()), Exit::Void);
-        assert_eq!(Exit::of(&fault("index out of step")), Exit::Fault);
+        assert_eq!(Exit::from_error(&full), Exit::Usage);
+        assert_eq!(Exit::from_error(&wire::ProtocolError::Busy.into()), Exit::Unreachable);
+        assert_eq!(Exit::from_error(&wire::ProtocolError::Stopped("x".into()).into()), Exit::Void);
+        assert_eq!(Exit::from_error(&fault("index out of step")), Exit::Fault);
     }
 }

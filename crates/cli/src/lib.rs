@@ -31,7 +31,7 @@ use std::ffi::OsString;
 pub fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
     let program = shortened(Cli::command(), width());
     let mut matches = program.clone().get_matches_from(&words);
-    let config = Config::of(&matches)?;
+    let config = Config::from_matches(&matches)?;
     if !config.defaults.is_empty() {
         matches = config.with_defaults(program, &matches)?.get_matches_from(words);
     }

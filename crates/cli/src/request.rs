@@ -60,7 +60,7 @@ fn origin(args: &OriginArgs) -> Result<Origin, Failure> {
         );
     }
     Ok(Origin {
-        family: Family::of(args.ipv4, args.ipv6, None),
+        family: Family::chosen(args.ipv4, args.ipv6, None),
         bind: args.bind,
         device: args.device.clone(),
         connect_timeout: args.connect_timeout,

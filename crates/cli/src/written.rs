@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 /// # Errors
 /// `Kind::Usage`: there is no such directory, no permission, or no room for a file in it.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    let tried = match Place::of(path) {
+    let tried = match Place::for_path(path) {
         Ok(Place::Special) => Ok(()),
         Ok(Place::Regular(file)) => beside(&file).map(drop).or_else(|error| in_place(path, error).map(drop)),
         Err(error) => Err(error),
@@ -28,7 +28,7 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// What the file system gives.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let Place::Regular(file) = Place::of(path)? else { return std::fs::write(path, bytes) };
+    let Place::Regular(file) = Place::for_path(path)? else { return std::fs::write(path, bytes) };
     match beside(&file) {
         Ok(mut whole) => {
             whole.write_all(bytes)?;
@@ -53,7 +53,7 @@ enum Place {
 }
 
 impl Place {
-    fn of(path: &Path) -> io::Result<Place> {
+    fn for_path(path: &Path) -> io::Result<Place> {
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
             Ok(found) if found.is_file() => Ok(Place::Regular(path.canonicalize()?)),

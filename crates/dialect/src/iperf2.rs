@@ -107,7 +107,7 @@ pub(crate) struct Client {
     /// `-b` was given.
     rate_given: bool,
     /// `-R`, `--full-duplex`, `-d` and `-r`, those that were given.
-    ways: Vec<&'static str>,
+    directions: Vec<&'static str>,
     /// `--bounceback`.
     pub(crate) bounceback: Option<Bounceback>,
     /// `--connect-only=N`: so many connections, one after the other.
@@ -161,7 +161,7 @@ pub(crate) struct Server {
     /// `-P`: end after so many clients.
     pub(crate) clients: Option<u32>,
     /// `--test-exchange-timeout`.
-    pub(crate) patience: Option<Nanos>,
+    pub(crate) timeout: Option<Nanos>,
 }
 
 impl Default for Both {
@@ -198,7 +198,7 @@ impl Default for Client {
             extras: Extras::default(),
             bytes: None,
             rate_given: false,
-            ways: Vec::new(),
+            directions: Vec::new(),
             bounceback: None,
             connects: None,
             frames: None,

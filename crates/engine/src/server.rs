@@ -236,7 +236,7 @@ impl Server {
         if let Some((listener, page)) = sockets.metrics.as_ref().zip(config.metrics.as_ref()) {
             lines.push(format!("metrics at http://{}{}", listener.local_addr()?, page.path));
         }
-        let listed = |name: Name| Protocol::of(name).listed();
+        let listed = |name: Name| Protocol::named(name).listed();
         let mut listens =
             |socket: SocketAddr, what: &str| lines.push(format!("listening on {socket} {what}"));
         if let Some((_, groups)) = &sockets.sockperf {
@@ -311,7 +311,7 @@ impl Server {
             (config.stamp, Name::Stamp),
             (config.twamp, Name::Twamp),
         ];
-        ports.into_iter().filter_map(|(port, name)| port.map(|_| Protocol::of(name))).collect()
+        ports.into_iter().filter_map(|(port, name)| port.map(|_| Protocol::named(name))).collect()
     }
 }
 
@@ -414,7 +414,7 @@ fn iperf2_config(
         policy: open.clone(),
         max_tests: config.max_tests,
         unverified: config.iperf2_udp_reverse,
-        patience: None,
+        timeout: None,
         tests: config.one_off.then_some(1),
         time: None,
         key: None,

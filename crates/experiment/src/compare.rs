@@ -74,7 +74,7 @@ fn figures(row: &Row) -> Vec<RowFigure> {
     // The one way of a latency run is the run.
     names.retain(|name| !name.starts_with("way."));
     let figure = |name: String| {
-        let runs = Group::of(&values_of(row, &name));
+        let runs = Group::from_args(&values_of(row, &name));
         let text = runs.median.map(|median| printed(&name, median)).unwrap_or_default();
         RowFigure { name, runs, text, comparison: None }
     };
@@ -111,12 +111,12 @@ pub(crate) fn together(rows: &[Row]) -> Vec<MatrixFinding> {
 pub(crate) fn findings<'a>(runs: impl Iterator<Item = &'a [Finding]>) -> Vec<RowFinding> {
     let mut all: Vec<RowFinding> = Vec::new();
     for findings in runs {
-        let mut told: Vec<&str> = Vec::new();
+        let mut reported: Vec<&str> = Vec::new();
         for finding in findings {
-            if told.contains(&finding.id.as_str()) {
+            if reported.contains(&finding.id.as_str()) {
                 continue;
             }
-            told.push(&finding.id);
+            reported.push(&finding.id);
             match all.iter_mut().find(|known| known.id == finding.id) {
                 Some(known) => known.runs += 1,
                 None => all.push(RowFinding {
@@ -240,7 +240,7 @@ mod tests {
         let first = [finding("host-noise", Severity::Info), finding("path-loss", Severity::Problem)];
         let second = [finding("host-noise", Severity::Info), finding("host-noise", Severity::Info)];
         let all = findings([&first[..], &second[..]].into_iter());
-        let told: Vec<(&str, u64)> = all.iter().map(|one| (one.id.as_str(), one.runs)).collect();
-        assert_eq!(told, [("path-loss", 1), ("host-noise", 2)]);
+        let reported: Vec<(&str, u64)> = all.iter().map(|one| (one.id.as_str(), one.runs)).collect();
+        assert_eq!(reported, [("path-loss", 1), ("host-noise", 2)]);
     }
 }

@@ -42,7 +42,7 @@ pub struct Recorded {
 }
 
 impl Head {
-    fn of(plan: &Plan, time: Option<Nanos>) -> Head {
+    fn from_plan(plan: &Plan, time: Option<Nanos>) -> Head {
         let plan_text = plan.text.clone();
         Head { schema: SCHEMA.into(), plan: plan_text, time_ns: time, repetitions: plan.repetitions }
     }
@@ -52,7 +52,7 @@ impl Head {
     /// # Errors
     /// There is one already, of a run that was cut off, or none can be written.
     pub fn begin(file: &Path, plan: &Plan, time: Option<Nanos>) -> Result<Journal> {
-        Journal::begin(file, &Head::of(plan, time))
+        Journal::begin(file, &Head::from_plan(plan, time))
     }
 
     /// Goes on with that of the same plan.
@@ -60,7 +60,7 @@ impl Head {
     /// # Errors
     /// There is none, or it is of another plan.
     pub fn resume(file: &Path, plan: &Plan, time: Option<Nanos>) -> Result<Journal> {
-        Journal::resume(file, &Head::of(plan, time), "plan, or of another version of it")
+        Journal::resume(file, &Head::from_plan(plan, time), "plan, or of another version of it")
     }
 }
 

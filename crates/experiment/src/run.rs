@@ -72,13 +72,13 @@ pub fn run(
     watch: Watch<'_>,
 ) -> Result<Experiment> {
     let started = wall_now();
-    let mut told = Ok(());
+    let mut reported = Ok(());
     let sites = Sites::build(plan, &mut |text| {
-        if told.is_ok() {
-            told = watch(Moment::Note(text));
+        if reported.is_ok() {
+            reported = watch(Moment::Note(text));
         }
     });
-    told?;
+    reported?;
     let serving = Interrupt::default();
     // Inside of an option the lifetime would not become shorter by itself.
     let agents = agents.map(|agents| agents as &mut dyn Agents);
@@ -194,12 +194,12 @@ impl<'a> Job<'a> {
         let options =
             engine_run::Options { stop: self.stop.clone(), security, ..engine_run::Options::default() };
         let watch = &mut self.watch;
-        let mut told = Ok(());
+        let mut reported = Ok(());
         let mut measure = || {
             let plan = resolve(&request, &Host::here())?;
             engine_run::run(&plan, &options, &mut |event| {
-                if told.is_ok() {
-                    told = watch(Moment::Event(event));
+                if reported.is_ok() {
+                    reported = watch(Moment::Event(event));
                 }
             })
         };
@@ -208,7 +208,7 @@ impl<'a> Job<'a> {
             Ok(Some(namespace)) => namespace.run(measure)?,
             _ => measure(),
         };
-        told?;
+        reported?;
         let ended = match ended {
             Err(_) if self.stop.is_raised() => return Ok(Came::Stopped),
             Err(error) => return Ok(Came::failed(&error)),
@@ -229,13 +229,13 @@ impl<'a> Job<'a> {
     fn one_of_agent(&mut self, cell: &Cell<'_>) -> Result<Came> {
         let Some(agents) = &mut self.agents else { return Ok(Came::Failed("it needs a fleet".into())) };
         let watch = &mut self.watch;
-        let mut told = Ok(());
+        let mut reported = Ok(());
         let carried = agents.carry_out(cell, &self.stop, &mut |note| {
-            if told.is_ok() {
-                told = watch(Moment::Note(note));
+            if reported.is_ok() {
+                reported = watch(Moment::Note(note));
             }
         });
-        told?;
+        reported?;
         match carried {
             Err(_) if self.stop.is_raised() => Ok(Came::Stopped),
             Err(why) => Ok(Came::Failed(why)),

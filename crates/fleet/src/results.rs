@@ -62,7 +62,7 @@ impl ResultFile {
         let fault =
             |source| FleetError::File { operation: "open the results", file: path.to_owned(), source };
         let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(fault)?;
-        let results = Results::of(lines);
+        let results = Results::from_lines(lines);
         let known = results.outcomes.into_keys().collect();
         let missed = results.missed.into_keys().collect();
         Ok(ResultFile { file, known, missed, mesh: results.mesh })
@@ -161,7 +161,7 @@ impl Results {
     /// It cannot be read.
     pub fn read(path: &Path) -> Result<Results> {
         let lines = line_file::read(path);
-        lines.map(Results::of).map_err(|source| FleetError::File {
+        lines.map(Results::from_lines).map_err(|source| FleetError::File {
             operation: "read the results",
             file: path.to_owned(),
             source,
@@ -178,7 +178,7 @@ impl Results {
         self
     }
 
-    fn of(lines: Vec<Line>) -> Results {
+    fn from_lines(lines: Vec<Line>) -> Results {
         let mut results = Results::default();
         for line in lines {
             match line {

@@ -33,7 +33,7 @@ impl NapiThreads {
     /// Without privilege; `EOPNOTSUPP` ([`OsError::is_unsupported`]) when the interface has no NAPI instance now; no such
     /// interface or CPU. Then all is as before.
     pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<NapiThreads> {
-        let sysfs = Sysfs::of(namespace, interface)?;
+        let sysfs = Sysfs::of_interface(namespace, interface)?;
         let named = kernel_threads(interface);
         let was = sysfs.read(THREADED)?;
         let mut threads = NapiThreads { interface: sysfs, was, threads: Vec::new() };
@@ -73,7 +73,7 @@ impl Drop for NapiThreads {
 /// # Errors
 /// No such interface; a kernel before 5.12.
 pub fn is_threaded(namespace: &Namespace, interface: &str) -> Result<bool> {
-    Ok(Sysfs::of(namespace, interface)?.read(THREADED)? != "0")
+    Ok(Sysfs::of_interface(namespace, interface)?.read(THREADED)? != "0")
 }
 
 /// An interface whose packets go on to other CPUs (RPS); as it was before when this is dropped.
@@ -91,7 +91,8 @@ impl Steering {
     /// # Errors
     /// Without privilege; no such interface; `EINVAL` for a CPU that is not there. Then all is as before.
     pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<Steering> {
-        let mut steering = Steering { interface: Sysfs::of(namespace, interface)?, was: Vec::new() };
+        let mut steering =
+            Steering { interface: Sysfs::of_interface(namespace, interface)?, was: Vec::new() };
         for queue in steering.interface.list("queues")?.into_iter().filter(|name| name.starts_with("rx-")) {
             let file = format!("queues/{queue}/rps_cpus");
             let was = steering.interface.read(&file)?;

@@ -78,7 +78,7 @@ impl Reader {
             let object = format!("frames on interface {}, {}", self.interface, self.kind);
             Err(OsError::new("count", object, io::Error::other(why)))
         };
-        let deadline = mono_now() + PATIENCE;
+        let deadline = mono_now() + TIMEOUT;
         let mut meant = None;
         loop {
             let mut state = self.shared.lock();
@@ -171,7 +171,7 @@ impl Shared {
     fn wait(&self, sockets: &[OwnedFd]) -> io::Result<()> {
         let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
         interests.push(Interest::readable(&self.end));
-        wait(&mut interests, Some(mono_now() + PATIENCE))?;
+        wait(&mut interests, Some(mono_now() + TIMEOUT))?;
         for (socket, interest) in sockets.iter().zip(&interests) {
             if !interest.is_error() {
                 continue;
@@ -197,7 +197,7 @@ impl State {
 }
 
 /// More than the kernel keeps frames in a block that is not full.
-const PATIENCE: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos(1_000_000_000);
 
 #[cfg(test)]
 mod tests;

@@ -45,7 +45,7 @@ pub struct Pace {
 impl Pace {
     /// The frames of a trial at its load.
     #[must_use]
-    pub fn of(trial: &Trial) -> Pace {
+    pub fn from_trial(trial: &Trial) -> Pace {
         Pace { frames: trial.frames, interval_ps: (1e12 / trial.load.0).round() as u64 }
     }
 }
@@ -53,8 +53,8 @@ impl Pace {
 impl Burst {
     /// The frames of a trial at its load, and `margin` more time than it needs.
     #[must_use]
-    pub fn of(trial: &Trial, margin: Nanos) -> Burst {
-        let Pace { frames, interval_ps } = Pace::of(trial);
+    pub fn from_trial(trial: &Trial, margin: Nanos) -> Burst {
+        let Pace { frames, interval_ps } = Pace::from_trial(trial);
         Burst { frames, interval_ps, then: None, time: trial.duration + margin }
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Tally {
     wanted: Wanted,
     watch: Watch,
     numbers: Numbers,
-    lanes: Vec<Lane>,
+    queue_tallies: Vec<QueueTally>,
     arrived: Arrived,
     last: Option<MonoTime>,
     joined: u64,
@@ -35,12 +35,12 @@ pub(super) struct Taken<'a> {
     /// When it came.
     pub(super) time: MonoTime,
     /// Which of the queues it came by: there is an order within each.
-    pub(super) lane: usize,
+    pub(super) queue_tally: usize,
 }
 
 /// What is known of the frames of a queue.
 #[derive(Clone, Debug, Default)]
-struct Lane {
+struct QueueTally {
     /// One more than the highest number.
     next: u64,
     delay: Option<u64>,
@@ -48,12 +48,20 @@ struct Lane {
 
 impl Tally {
     /// For frames with numbers below `frames`, that come by so many queues.
-    pub(super) fn new(spec: &FrameSpec, frames: u64, watch: Watch, lanes: usize) -> Tally {
+    pub(super) fn new(spec: &FrameSpec, frames: u64, watch: Watch, queue_tallies: usize) -> Tally {
         let times = (watch == Watch::Times && spec.is_timed()).then(Histogram::default);
         let arrived =
             Arrived { variation: times.clone().zip(times.clone()), delays: times, ..Arrived::default() };
-        let (numbers, lanes) = (Numbers::new(frames), vec![Lane::default(); lanes]);
-        Tally { wanted: Wanted::of(spec), watch, numbers, lanes, arrived, last: None, joined: 0 }
+        let (numbers, queue_tallies) = (Numbers::new(frames), vec![QueueTally::default(); queue_tallies]);
+        Tally {
+            wanted: Wanted::from_spec(spec),
+            watch,
+            numbers,
+            queue_tallies,
+            arrived,
+            last: None,
+            joined: 0,
+        }
     }
 
     /// What has been counted so far.
@@ -85,18 +93,18 @@ impl Tally {
             Before::Known => self.arrived.duplicates += 1,
             Before::Beyond => self.arrived.unchecked += 1,
         }
-        let lane = &mut self.lanes[frame.lane];
-        if signature.number < lane.next {
+        let queue_tally = &mut self.queue_tallies[frame.queue_tally];
+        if signature.number < queue_tally.next {
             self.arrived.reordered += 1;
         } else {
-            lane.next = signature.number.saturating_add(1);
+            queue_tally.next = signature.number.saturating_add(1);
         }
         if self.watch == Watch::Counts {
             return;
         }
         self.measure_silence(frame.time);
         if let Some(sent) = signature.sent {
-            self.measure_delay(frame.lane, delay(sent, frame.time));
+            self.measure_delay(frame.queue_tally, delay(sent, frame.time));
         }
     }
 
@@ -109,11 +117,11 @@ impl Tally {
         self.last = Some(last.max(time));
     }
 
-    fn measure_delay(&mut self, lane: usize, delay: u64) {
+    fn measure_delay(&mut self, queue_tally: usize, delay: u64) {
         if let Some(delays) = &mut self.arrived.delays {
             delays.record(delay);
         }
-        let before = self.lanes[lane].delay.replace(delay);
+        let before = self.queue_tallies[queue_tally].delay.replace(delay);
         if let Some((less, more)) = &mut self.arrived.variation
             && let Some(before) = before
         {
@@ -142,7 +150,7 @@ struct Signature {
 }
 
 impl Wanted {
-    fn of(spec: &FrameSpec) -> Wanted {
+    fn from_spec(spec: &FrameSpec) -> Wanted {
         Wanted {
             offsets: spec.offsets(),
             ether_type: spec.ether_type(),

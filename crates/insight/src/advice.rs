@@ -29,7 +29,8 @@ struct Path<'a> {
 impl Path<'_> {
     fn advice(&self) -> Vec<Advice> {
         let Some(mtu) = self.mtu() else { return Vec::new() };
-        let mut all: Vec<Advice> = self.each(|direction, way| self.interface(direction, way, mtu)).collect();
+        let mut all: Vec<Advice> =
+            self.each(|direction, one_way| self.interface(direction, one_way, mtu)).collect();
         all.extend(self.probing());
         if self.reduced(mtu) {
             all.extend(clamp::both(mtu, self.whole()));
@@ -40,45 +41,46 @@ impl Path<'_> {
     }
 
     fn directions(&self) -> impl Iterator<Item = (Direction, &PathDirection)> {
-        let ways = [Direction::Up, Direction::Down].map(|direction| (direction, self.result.way(direction)));
-        ways.into_iter().filter_map(|(direction, way)| Some((direction, way?)))
+        let both_directions = [Direction::Up, Direction::Down]
+            .map(|direction| (direction, self.result.in_direction(direction)));
+        both_directions.into_iter().filter_map(|(direction, one_way)| Some((direction, one_way?)))
     }
 
     fn each<'b, F>(&'b self, advise: F) -> impl Iterator<Item = Advice>
     where
         F: Fn(Direction, &'b PathDirection) -> Option<Advice>,
     {
-        self.directions().filter_map(move |(direction, way)| advise(direction, way))
+        self.directions().filter_map(move |(direction, one_way)| advise(direction, one_way))
     }
 
     /// The largest packet that is known to cross every way, and in every flow, that was looked at.
     fn mtu(&self) -> Option<u32> {
-        self.directions().filter_map(|(_, way)| way.crosses_in_every_flow()).min()
+        self.directions().filter_map(|(_, direction)| direction.crosses_in_every_flow()).min()
     }
 
     fn ipv6(&self) -> bool {
-        self.directions().any(|(_, way)| way.ipv6)
+        self.directions().any(|(_, direction)| direction.ipv6)
     }
 
     /// Both ways are known.
     fn whole(&self) -> bool {
-        self.directions().filter(|(_, way)| way.crosses().is_some()).count() == 2
+        self.directions().filter(|(_, direction)| direction.crosses().is_some()).count() == 2
     }
 
     /// Senders would send more than crosses.
     fn reduced(&self, mtu: u32) -> bool {
-        self.directions().any(|(_, way)| way.interface_mtu.is_some_and(|own| own > mtu))
+        self.directions().any(|(_, direction)| direction.interface_mtu.is_some_and(|own| own > mtu))
     }
 
-    fn interface(&self, direction: Direction, way: &PathDirection, mtu: u32) -> Option<Advice> {
+    fn interface(&self, direction: Direction, one_way: &PathDirection, mtu: u32) -> Option<Advice> {
         // An interface of less than 1280 bytes has no IPv6: what would be held small would not be sent at all.
-        let helps = !way.ipv6 || mtu >= least_mtu(true);
-        way.interface_mtu.filter(|own| *own > mtu && way.untold() && helps)?;
+        let helps = !one_way.ipv6 || mtu >= least_mtu(true);
+        one_way.interface_mtu.filter(|own| *own > mtu && one_way.untold() && helps)?;
         let device = self.device(direction);
         let mut why = format!(
             "its kernel is not told that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
              segments small in both directions",
-            way.crosses()?
+            one_way.crosses()?
         );
         if mtu < least_mtu(true) {
             why.push_str("; below 1280 the interface has no IPv6 any more");
@@ -93,11 +95,12 @@ impl Path<'_> {
     }
 
     fn probing(&self) -> Option<Advice> {
-        let off =
-            |way: &PathDirection| !matches!(way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing), Some(1..));
+        let off = |one_way: &PathDirection| {
+            !matches!(one_way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing), Some(1..))
+        };
         let ends: Vec<Direction> = self
             .directions()
-            .filter(|(_, way)| way.untold() && off(way))
+            .filter(|(_, one_way)| one_way.untold() && off(one_way))
             .map(|(direction, _)| direction)
             .collect();
         let place = match ends.as_slice() {
@@ -116,10 +119,10 @@ impl Path<'_> {
     }
 
     fn udp_payload(&self) -> Option<Advice> {
-        let known = |way: &PathDirection| {
-            way.crosses_in_every_flow()?.checked_sub(way.headers()).filter(|left| *left > 0)
+        let known = |direction: &PathDirection| {
+            direction.crosses_in_every_flow()?.checked_sub(direction.headers()).filter(|left| *left > 0)
         };
-        let payloads: Vec<u32> = self.directions().filter_map(|(_, way)| known(way)).collect();
+        let payloads: Vec<u32> = self.directions().filter_map(|(_, direction)| known(direction)).collect();
         let least = payloads.iter().copied().min()?;
         let why = match (payloads.as_slice(), self.whole()) {
             (_, false) => "the largest that crosses in one piece the way that could be looked at".into(),

@@ -34,7 +34,7 @@ pub struct Analysis {
     pub runs: u64,
     /// Every run and direction of throughput.
     pub flows: Vec<Flow>,
-    /// Every run and way of round trips.
+    /// Every run and egress path of round trips.
     pub trips: Vec<Trips>,
     /// What each run says of the size of packets.
     pub paths: Vec<PathBound>,
@@ -82,7 +82,7 @@ pub struct Asked {
 impl Analysis {
     /// Looks at these runs; the tests of a `measure` run are runs of their own.
     #[must_use]
-    pub fn of(subjects: &[Subject<'_>], asked: Asked) -> Analysis {
+    pub fn from_subjects(subjects: &[Subject<'_>], asked: Asked) -> Analysis {
         let nested: Vec<(String, Option<&str>, &Run)> = subjects.iter().flat_map(parts).collect();
         let all: Vec<Subject<'_>> =
             nested.iter().map(|(name, group, run)| Subject { name, group: *group, run }).collect();

@@ -60,14 +60,14 @@ fn ended(run: &Run) -> String {
 
 /// A finding in a few words, with its directions.
 fn short(run: &Run, finding: &Finding) -> String {
-    let twins = run.findings.iter().filter(|other| other.id == finding.id && other.way == finding.way);
+    let twins = run.findings.iter().filter(|other| other.id == finding.id && other.egress == finding.egress);
     let mut directions: Vec<Direction> = twins.filter_map(|other| other.direction).collect();
     directions.sort_unstable();
     directions.dedup();
-    let place = match (directions.as_slice(), &finding.way) {
+    let place = match (directions.as_slice(), &finding.egress) {
         ([Direction::Up, Direction::Down], _) => " in both directions".into(),
         ([one], _) => format!(" {one}"),
-        (_, Some(way)) if run.summary.ways.len() > 1 => format!(" ({way})"),
+        (_, Some(egress)) if run.summary.egress_paths.len() > 1 => format!(" ({egress})"),
         _ => String::new(),
     };
     let known = SHORT.iter().find(|(id, _)| *id == finding.id);
@@ -76,7 +76,7 @@ fn short(run: &Run, finding: &Finding) -> String {
 
 /// The headline figures by the kind of run.
 fn figures(run: &Run) -> String {
-    if !run.summary.ways.is_empty() || run.latency.is_some() {
+    if !run.summary.egress_paths.is_empty() || run.latency.is_some() {
         return latency(run);
     }
     if run.is_path() {
@@ -99,14 +99,16 @@ fn rates(run: &Run) -> String {
         tests => tests.iter().map(|test| &test.summary).collect(),
     };
     let all = || summaries.iter().flat_map(|one| [one.up.as_ref(), one.down.as_ref()]).flatten();
-    let Some(transport) = all().map(|way| way.transport).min_by_key(|of| *of != Transport::Tcp) else {
+    let Some(transport) = all().map(|one_way| one_way.transport).min_by_key(|of| *of != Transport::Tcp)
+    else {
         return String::new();
     };
     let rate = |direction: Direction| {
         let together = sum.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
-        let ways = summaries.iter().filter_map(|one| one.direction(direction));
-        let best = ways.filter(|way| way.transport == transport).map(|way| way.goodput).max();
-        let rate = together.map(|way| way.goodput).or(best)?;
+        let directions = summaries.iter().filter_map(|one| one.direction(direction));
+        let best =
+            directions.filter(|one_way| one_way.transport == transport).map(|one_way| one_way.goodput).max();
+        let rate = together.map(|one_way| one_way.goodput).or(best)?;
         Some(format!("{rate} {direction}"))
     };
     let rates: Vec<String> = [Direction::Up, Direction::Down].into_iter().filter_map(rate).collect();
@@ -117,8 +119,8 @@ fn rates(run: &Run) -> String {
 fn sizes(summary: &Summary) -> Option<String> {
     let path = summary.path.as_ref()?;
     let both = |of: fn(&PathDirection) -> Option<u32>| {
-        let way = |direction| path.way(direction).and_then(of);
-        match (way(Direction::Up), way(Direction::Down)) {
+        let one_way = |direction| path.in_direction(direction).and_then(of);
+        match (one_way(Direction::Up), one_way(Direction::Down)) {
             (Some(up), Some(down)) if up == down => Some(up.to_string()),
             (Some(up), Some(down)) => Some(format!("{up} up, {down} down")),
             (Some(up), None) => Some(format!("{up} up")),
@@ -126,8 +128,8 @@ fn sizes(summary: &Summary) -> Option<String> {
             (None, None) => None,
         }
     };
-    let mtu = both(|way| way.path_mtu).map(|mtu| format!("path MTU {mtu}"));
-    let payload = both(|way| way.max_udp_payload).map(|payload| format!("UDP payload {payload}"));
+    let mtu = both(|one_way| one_way.path_mtu).map(|mtu| format!("path MTU {mtu}"));
+    let payload = both(|one_way| one_way.max_udp_payload).map(|payload| format!("UDP payload {payload}"));
     let parts: Vec<String> = [mtu, payload].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
@@ -138,10 +140,10 @@ fn latency(run: &Run) -> String {
     if loaded.len() > 1 {
         return format!("RTT {}", loaded.join(", "));
     }
-    match run.summary.ways.as_slice() {
-        [way] => way_line(way).unwrap_or_else(|| one_sentence(&run.verdict.text)),
+    match run.summary.egress_paths.as_slice() {
+        [egress] => way_line(egress).unwrap_or_else(|| one_sentence(&run.verdict.text)),
         several => {
-            let medians = || several.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50);
+            let medians = || several.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.p50);
             match (medians().min(), medians().max()) {
                 (Some(least), Some(most)) => {
                     format!("RTT {least} to {most} (medians of {} paths)", several.len())
@@ -152,10 +154,10 @@ fn latency(run: &Run) -> String {
     }
 }
 
-fn way_line(way: &EgressResult) -> Option<String> {
-    let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
+fn way_line(egress: &EgressResult) -> Option<String> {
+    let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
     let p99 = if carries(rtt.count, 99.0) { format!(", p99 {}", rtt.p99) } else { String::new() };
-    Some(format!("RTT {} median{p99}, {} lost", rtt.p50, way.counted.lost))
+    Some(format!("RTT {} median{p99}, {} lost", rtt.p50, egress.counted.lost))
 }
 
 fn phase(phase: &LoadPhase) -> Option<String> {

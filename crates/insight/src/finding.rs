@@ -7,6 +7,7 @@ mod frames;
 mod hops;
 mod latency;
 mod loss;
+mod measured;
 mod noise;
 mod one_way;
 mod outage;
@@ -15,7 +16,6 @@ mod reach;
 mod text;
 mod transfer;
 mod verdict;
-mod way;
 mod window;
 
 pub use outage::is_lasting;
@@ -98,7 +98,7 @@ pub fn findings_of_run(run: &Run) -> Vec<Finding> {
     let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
     let mut seen = BTreeSet::new();
-    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.way.clone())));
+    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.egress.clone())));
     found
 }
 

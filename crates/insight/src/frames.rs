@@ -17,32 +17,36 @@ pub fn measured(
     link: Option<BitRate>,
     device: Option<(String, u64)>,
 ) -> FrameRow {
-    let ways = direction_figures(run, asked.direction);
+    let directions = direction_figures(run, asked.direction);
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-    let goodput = goodput(run, asked.direction, &ways);
-    let payload = mean_payload(&ways);
+    let goodput = goodput(run, asked.direction, &directions);
+    let payload = mean_payload(&directions);
     let per_second = payload.map(|payload| goodput.0 as f64 / (8.0 * payload));
     let timestamps = timestamps(run);
     let wire = payload.and_then(|payload| wire(asked, payload, timestamps));
     let filled = per_second.zip(wire).map(|(rate, wire)| rate * wire as f64 * 8.0);
     let share = filled.zip(link).map(|(filled, link)| filled / link.0.max(1) as f64);
     let cpu = |of: fn(&DirectionSummary) -> Option<&CpuUse>| {
-        ways.iter().filter_map(|way| of(way)).map(|cpu| cpu.busiest_cpu).reduce(f64::max)
+        directions.iter().filter_map(|one_way| of(one_way)).map(|cpu| cpu.busiest_cpu).reduce(f64::max)
     };
     let mut row = FrameRow {
         mss: plan.and_then(|plan| plan.test.mss),
         payload,
-        offered: offered(&ways),
+        offered: offered(&directions),
         goodput,
         packets_per_second: per_second.map(|rate| PacketRate(rate.round() as u64)),
         line_rate_pps: link.and_then(|link| line_rate(asked, link)),
         share,
-        loss_share: lost(&ways),
+        loss_share: lost(&directions),
         pairs: run.tests.len().max(1) as u64,
-        sender_cpu: cpu(|way| way.cpu.sender.as_ref()),
-        receiver_cpu: cpu(|way| way.cpu.receiver.as_ref()),
+        sender_cpu: cpu(|one_way| one_way.cpu.sender.as_ref()),
+        receiver_cpu: cpu(|one_way| one_way.cpu.receiver.as_ref()),
         limited_by: limits(run, asked.direction, share),
-        device: device.map(|(interface, frames)| DeviceFrames { interface, frames, packets: packets(&ways) }),
+        device: device.map(|(interface, frames)| DeviceFrames {
+            interface,
+            frames,
+            packets: packets(&directions),
+        }),
         ..asked.row()
     };
     let offload = plan.is_none_or(|plan| plan.test.offload);
@@ -116,20 +120,20 @@ fn direction_figures(run: &Run, direction: Direction) -> Vec<&DirectionSummary> 
 }
 
 /// Of pairs the sum over the time in which all ran.
-fn goodput(run: &Run, direction: Direction, ways: &[&DirectionSummary]) -> BitRate {
+fn goodput(run: &Run, direction: Direction, directions: &[&DirectionSummary]) -> BitRate {
     let together = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
     let sum = together.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
-    sum.map_or_else(|| BitRate(ways.iter().map(|way| way.goodput.0).sum()), |sum| sum.goodput)
+    sum.map_or_else(|| BitRate(directions.iter().map(|one_way| one_way.goodput.0).sum()), |sum| sum.goodput)
 }
 
 /// Payload of one packet: TCP's from the kernel's counters, else the largest segment, UDP's as sent.
-fn mean_payload(ways: &[&DirectionSummary]) -> Option<f64> {
-    let one = |way: &&DirectionSummary| {
-        let counted = way.segments.and_then(|segments| segments.mean_payload);
-        let payload = counted.or(way.mss.map(f64::from)).filter(|payload| *payload > 0.0)?;
-        (way.goodput.0 > 0).then_some((way.goodput.0 as f64, payload))
+fn mean_payload(directions: &[&DirectionSummary]) -> Option<f64> {
+    let one = |direction: &&DirectionSummary| {
+        let counted = direction.segments.and_then(|segments| segments.mean_payload);
+        let payload = counted.or(direction.mss.map(f64::from)).filter(|payload| *payload > 0.0)?;
+        (direction.goodput.0 > 0).then_some((direction.goodput.0 as f64, payload))
     };
-    let known: Vec<(f64, f64)> = ways.iter().filter_map(one).collect();
+    let known: Vec<(f64, f64)> = directions.iter().filter_map(one).collect();
     let (_, first) = *known.first()?;
     if known.iter().all(|(_, payload)| *payload == first) {
         return Some(first);
@@ -145,26 +149,32 @@ fn timestamps(run: &Run) -> bool {
 }
 
 /// Packets of the test that the interface should have counted.
-fn packets(ways: &[&DirectionSummary]) -> u64 {
-    let one = |way: &&DirectionSummary| match way.transport {
-        Transport::Tcp => way.segments.and_then(|segments| segments.sent.or(segments.received)).unwrap_or(0),
-        Transport::Udp => way.sent.datagrams.saturating_sub(way.loss.map_or(0, |loss| loss.sender)),
+fn packets(directions: &[&DirectionSummary]) -> u64 {
+    let one = |direction: &&DirectionSummary| match direction.transport {
+        Transport::Tcp => {
+            direction.segments.and_then(|segments| segments.sent.or(segments.received)).unwrap_or(0)
+        }
+        Transport::Udp => {
+            direction.sent.datagrams.saturating_sub(direction.loss.map_or(0, |loss| loss.sender))
+        }
     };
-    ways.iter().map(one).sum()
+    directions.iter().map(one).sum()
 }
 
-fn offered(ways: &[&DirectionSummary]) -> Option<PacketRate> {
-    let longest = ways.iter().map(|way| way.elapsed).max().filter(|time| *time > Nanos::ZERO)?;
-    let sent = |way: &&DirectionSummary| match way.transport {
-        Transport::Tcp => way.segments.and_then(|segments| segments.sent).unwrap_or(0),
-        Transport::Udp => way.sent.datagrams,
+fn offered(directions: &[&DirectionSummary]) -> Option<PacketRate> {
+    let longest =
+        directions.iter().map(|direction| direction.elapsed).max().filter(|time| *time > Nanos::ZERO)?;
+    let sent = |direction: &&DirectionSummary| match direction.transport {
+        Transport::Tcp => direction.segments.and_then(|segments| segments.sent).unwrap_or(0),
+        Transport::Udp => direction.sent.datagrams,
     };
-    let count: u64 = ways.iter().map(sent).sum();
+    let count: u64 = directions.iter().map(sent).sum();
     (count > 0).then(|| PacketRate::from_count(count, longest))
 }
 
-fn lost(ways: &[&DirectionSummary]) -> Option<f64> {
-    let losses: Vec<f64> = ways.iter().filter_map(|way| way.loss).map(|loss| loss.share).collect();
+fn lost(directions: &[&DirectionSummary]) -> Option<f64> {
+    let losses: Vec<f64> =
+        directions.iter().filter_map(|direction| direction.loss).map(|loss| loss.share).collect();
     (!losses.is_empty()).then(|| losses.iter().sum::<f64>() / losses.len() as f64)
 }
 
@@ -178,7 +188,7 @@ fn limits(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
     let here = |id: &&&str| {
         run.findings
             .iter()
-            .any(|found| found.id == **id && found.direction.is_none_or(|way| way == direction))
+            .any(|found| found.id == **id && found.direction.is_none_or(|one_way| one_way == direction))
     };
     LIMITS.iter().skip(1).filter(here).map(|id| (*id).to_owned()).collect()
 }

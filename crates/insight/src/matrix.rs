@@ -87,7 +87,7 @@ impl Matrix<'_> {
             let others: BTreeSet<&str> = own.iter().map(|cell| (end.other)(cell)).collect();
             others.len() >= ENOUGH && own.iter().all(|cell| self.is_far_from_others(cell, end))
         };
-        let told = |site: &str| {
+        let reported = |site: &str| {
             let others = self.cells.iter().filter(|cell| (end.site)(cell) == site);
             let others: BTreeSet<&str> = others.map(end.other).collect();
             let title = format!(
@@ -98,7 +98,7 @@ impl Matrix<'_> {
             );
             (site.to_owned(), self.finding(end.id, title))
         };
-        self.sites(end.site).into_iter().filter(is_slow).map(told).collect()
+        self.sites(end.site).into_iter().filter(is_slow).map(reported).collect()
     }
 
     fn is_far_from_others(&self, cell: &Cell, end: &End) -> bool {
@@ -223,7 +223,7 @@ mod tests {
         );
         let both = |cell: &Cell| cell.source == "C" || cell.target == "C";
         let all = matrix(&[None], |cell| Some(if both(cell) { 0.1e9 } else { 1e9 }));
-        assert_eq!(ids(&all), ["site-slow"], "one site is told once");
+        assert_eq!(ids(&all), ["site-slow"], "one site is reported once");
         assert!(findings("bulk", &all, true)[0].title.starts_with("everything into and out of C is slow"));
         // One slow path into it is no slow site.
         let one =

@@ -16,12 +16,12 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildOptions {
     /// How long links may take to carry, and neighbours to answer.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(5) }
+        Self { timeout: Duration::from_secs(5) }
     }
 }
 
@@ -69,8 +69,8 @@ impl Lab {
                 (node.name.clone(), Inside::Namespace(namespace, configured))
             })
             .collect();
-        for (name, vm, mut told) in machines {
-            notes.append(&mut told);
+        for (name, vm, mut reported) in machines {
+            notes.append(&mut reported);
             inside.push((name, Inside::Machine(vm)));
         }
         let nodes = topology.nodes.iter().filter_map(|node| {
@@ -79,7 +79,7 @@ impl Lab {
         });
         let nodes = nodes.collect();
         let mut lab = Self { topology: topology.clone(), nodes, notes, _borrowed: borrowed };
-        let late = ready::wait(&lab.nodes, &lab.topology.nodes, options.patience)?;
+        let late = ready::wait(&lab.nodes, &lab.topology.nodes, options.timeout)?;
         lab.notes.extend(late);
         Ok(lab)
     }

@@ -131,15 +131,15 @@ pub fn take_down(lab: &HeldLab, directory: &Directory) -> Result<(), LabError> {
 pub fn find(labs: &[HeldLab], name: Option<&str>) -> Result<HeldLab, LabError> {
     let up: Vec<&HeldLab> = labs.iter().filter(|lab| lab.ready && lab.is_up()).collect();
     let names: Vec<&str> = up.iter().map(|lab| lab.name.as_str()).collect();
-    let told = |text: String| Err(LabError::NotUp(text));
+    let reported = |text: String| Err(LabError::NotUp(text));
     match (name, &up[..]) {
-        (None, []) => told("no lab is up: `pathmeter lab up NAME` builds one".into()),
+        (None, []) => reported("no lab is up: `pathmeter lab up NAME` builds one".into()),
         (None, [lab]) => Ok((*lab).clone()),
-        (None, _) => told(format!("several labs are up ({}): say which with --lab", names.join(", "))),
+        (None, _) => reported(format!("several labs are up ({}): say which with --lab", names.join(", "))),
         (Some(name), _) => match up.iter().find(|lab| lab.name == name) {
             Some(lab) => Ok((*lab).clone()),
-            None if names.is_empty() => told(format!("no lab named {name} is up, nor any other")),
-            None => told(format!("no lab named {name} is up; there is {}", names.join(", "))),
+            None if names.is_empty() => reported(format!("no lab named {name} is up, nor any other")),
+            None => reported(format!("no lab named {name} is up; there is {}", names.join(", "))),
         },
     }
 }

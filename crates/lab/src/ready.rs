@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 pub(crate) fn wait(
     running: &[RunningNode],
     nodes: &[Node],
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Vec<String>, LabError> {
     let mut late = Vec::new();
-    let until = Instant::now() + patience;
+    let until = Instant::now() + timeout;
     let here: Vec<(&RunningNode, &Namespace, &Node)> = running
         .iter()
         .filter_map(|node| {

@@ -25,7 +25,7 @@ pub struct Topology {
     pub from: String,
     /// The node that answers.
     pub to: String,
-    /// The node under test: the one whose CPU and drops are told.
+    /// The node under test: the one whose CPU and drops are reported.
     pub device_under_test: Option<String>,
     /// Every node, in the order of the file.
     pub nodes: Vec<Node>,

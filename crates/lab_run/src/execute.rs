@@ -73,11 +73,12 @@ pub(super) fn step(
 fn take(site: &mut Site, step: &Step, round: u32, run: &Run, seen: &Seen) {
     site.take_findings(run, step.family);
     for like in series_of(step) {
-        let (test, way) = (like.test, like.direction);
-        let figures = repetition(run, test, way);
-        let on_the_wire = way.and_then(|way| packet(run, way, step.family, site.encaps(step.family)));
-        let speed = way.and_then(|way| site.speed(way)).filter(|_| test.is_throughput());
-        let seen = seen.repetition(way);
+        let (test, one_way) = (like.test, like.direction);
+        let figures = repetition(run, test, one_way);
+        let on_the_wire =
+            one_way.and_then(|one_way| packet(run, one_way, step.family, site.encaps(step.family)));
+        let speed = one_way.and_then(|one_way| site.speed(one_way)).filter(|_| test.is_throughput());
+        let seen = seen.repetition(one_way);
         let series = site.series(like);
         series.packet = on_the_wire.or_else(|| series.packet.take());
         series.speed = speed;
@@ -123,7 +124,7 @@ impl Watch<'_> {
         read: impl Fn(&lab::command::Output) -> Outcome,
     ) -> (Outcome, Seen) {
         let before = self.lab.counters().ok();
-        let until = Instant::now() + self.step.duration(self.time).to_duration() * 4 + PATIENCE;
+        let until = Instant::now() + self.step.duration(self.time).to_duration() * 4 + TIMEOUT;
         let (mut first, mut last) = (None, None);
         while !running.has_ended() && Instant::now() < until && !self.interrupt.is_raised() {
             match &first {
@@ -147,7 +148,7 @@ impl Watch<'_> {
             let traffic = last.since(&first);
             seen.cpu = cpu(&traffic).or(seen.cpu);
             let time = Nanos::from_duration(end.duration_since(begin));
-            seen.shaped = [0, 1].map(|way| self.rate(&traffic, way, time));
+            seen.shaped = [0, 1].map(|direction| self.rate(&traffic, direction, time));
         }
         (outcome, seen)
     }
@@ -172,8 +173,8 @@ impl Watch<'_> {
         Nanos(self.time.0 / 5 * 3).to_duration()
     }
 
-    fn rate(&self, traffic: &Traffic, way: usize, time: Nanos) -> Option<BitRate> {
-        let end = &self.site.shaped[way].as_ref()?.end;
+    fn rate(&self, traffic: &Traffic, direction: usize, time: Nanos) -> Option<BitRate> {
+        let end = &self.site.shaped[direction].as_ref()?.end;
         let node = traffic.nodes.iter().find(|node| node.node == end.node)?;
         let interface = node.interfaces.iter().find(|interface| interface.name == end.device)?;
         Some(BitRate::from_bytes(Bytes(interface.queue_bytes), time))
@@ -227,4 +228,4 @@ fn drops(traffic: &Traffic) -> Vec<Drops> {
 /// A reading of all counters takes this part of the time between two of them at most: together they err by less than 2 %.
 const LONGEST_READING: u32 = 60;
 /// Beyond four times what a command should take; a machine under emulation is slow.
-const PATIENCE: Duration = Duration::from_secs(45);
+const TIMEOUT: Duration = Duration::from_secs(45);

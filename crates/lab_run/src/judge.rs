@@ -42,12 +42,12 @@ fn reachable(topology: &Topology, site: &Site) -> Vec<Expectation> {
 fn path_mtu(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let mut all = Vec::new();
     for (family, expected) in FAMILIES.into_iter().zip(topology.expect.path_mtu) {
-        for way in WAYS {
-            let Some(expected) = expected.map(|both| both[place(way)]) else { continue };
-            let Some(series) = series(variant, family, LabTest::Mtu, way) else { continue };
+        for direction in WAYS {
+            let Some(expected) = expected.map(|both| both[place(direction)]) else { continue };
+            let Some(series) = series(variant, family, LabTest::Mtu, direction) else { continue };
             let found = series.runs.iter().rev().find_map(|run| run.path_mtu);
             all.push(Expectation {
-                what: format!("path MTU {way}, {family}"),
+                what: format!("path MTU {direction}, {family}"),
                 expected: expected.to_string(),
                 found: found.map_or_else(|| "unknown".into(), |mtu| mtu.to_string()),
                 held: Some(found == Some(expected)),
@@ -63,16 +63,17 @@ fn rate(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let mut all = Vec::new();
     let has_udp = variant.series.iter().any(|one| one.test == LabTest::Udp);
     let fills = if has_udp { LabTest::Udp } else { LabTest::Tcp };
-    for way in WAYS {
-        let expected = rates[place(way)];
-        let counted = shaped(topology)[place(way)].is_some();
-        for series in variant.series.iter().filter(|one| one.direction == Some(way) && one.test == fills) {
+    for one_way in WAYS {
+        let expected = rates[place(one_way)];
+        let counted = shaped(topology)[place(one_way)].is_some();
+        for series in variant.series.iter().filter(|one| one.direction == Some(one_way) && one.test == fills)
+        {
             let found: Vec<f64> =
                 series.runs.iter().filter_map(|run| run.shaped).map(|rate| rate.0 as f64).collect();
             let found = median(&found);
             let off = found.map(|found| found / expected.0 as f64 - 1.0);
             all.push(Expectation {
-                what: format!("{RATE_OF_LINK} {way}, {} over {}", series.test, series.family),
+                what: format!("{RATE_OF_LINK} {one_way}, {} over {}", series.test, series.family),
                 expected: format!("{expected} ± 3 %"),
                 found: found.map_or_else(|| "not counted".into(), |rate| BitRate(rate as u64).to_string()),
                 held: off.filter(|_| counted).map(|off| off.abs() <= RATE),
@@ -108,14 +109,14 @@ fn loss(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let Some(shares) = topology.expect.loss else { return Vec::new() };
     let mut all = Vec::new();
     for series in variant.series.iter().filter(|one| one.test == LabTest::Loss) {
-        let Some(way) = series.direction else { continue };
-        let share = shares[place(way)];
+        let Some(one_way) = series.direction else { continue };
+        let share = shares[place(one_way)];
         let sent: u64 = series.runs.iter().filter_map(|run| run.sent).sum();
         let lost: u64 = series.runs.iter().filter_map(|run| run.lost).sum();
         let stray = stray(share, sent);
         let found = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
         all.push(Expectation {
-            what: format!("loss {way}, {}", series.family),
+            what: format!("loss {one_way}, {}", series.family),
             expected: format!("{:.2} % ± {:.2} %", share * 100.0, stray * 100.0),
             found: format!("{:.2} % of {sent}", found * 100.0),
             held: (sent > 0).then_some((found - share).abs() <= stray),
@@ -150,8 +151,8 @@ fn findings(topology: &Topology, variant: &Variant, complete: bool) -> Vec<Expec
         .collect()
 }
 
-fn series(variant: &Variant, family: Network, test: LabTest, way: Direction) -> Option<&Series> {
-    variant.series.iter().find(|one| (one.family, one.test, one.direction) == (family, test, Some(way)))
+fn series(variant: &Variant, family: Network, test: LabTest, one_way: Direction) -> Option<&Series> {
+    variant.series.iter().find(|one| (one.family, one.test, one.direction) == (family, test, Some(one_way)))
 }
 
 /// How expectations of a rate begin.

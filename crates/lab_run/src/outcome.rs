@@ -43,11 +43,13 @@ pub(super) fn why(output: &Output) -> String {
 
 /// The series that a step fills: a direction each.
 pub(super) fn series_of(step: &Step) -> Vec<Series> {
-    let series = |way| Series::new(tool(step), step.family, step.test(), way);
+    let series = |direction| Series::new(tool(step), step.family, step.test(), direction);
     match &step.work {
-        Work::Throughput(_, directions, _) => directions.each().map(|way| series(Some(way))).collect(),
-        Work::Loss(way, _) => vec![series(Some(*way))],
-        Work::Mtu => [Direction::Up, Direction::Down].map(|way| series(Some(way))).into(),
+        Work::Throughput(_, directions, _) => {
+            directions.each().map(|direction| series(Some(direction))).collect()
+        }
+        Work::Loss(direction, _) => vec![series(Some(*direction))],
+        Work::Mtu => [Direction::Up, Direction::Down].map(|direction| series(Some(direction))).into(),
         Work::Latency => vec![series(None)],
         Work::Loaded | Work::Frames(_) | Work::Measure | Work::Reach | Work::Tool(_) => Vec::new(),
     }
@@ -61,21 +63,23 @@ fn tool(step: &Step) -> &str {
 }
 
 /// The figures of one direction, or of the round trips where there is none.
-pub(super) fn repetition(run: &Run, test: LabTest, way: Option<Direction>) -> Repetition {
+pub(super) fn repetition(run: &Run, test: LabTest, egress: Option<Direction>) -> Repetition {
     let mut figures = Repetition::default();
-    match (test, way) {
-        (LabTest::Mtu, Some(way)) => {
+    match (test, egress) {
+        (LabTest::Mtu, Some(egress)) => {
             let path = run.summary.path.as_ref();
-            figures.path_mtu = path.and_then(|path| path.way(way)).and_then(|way| way.path_mtu);
+            figures.path_mtu =
+                path.and_then(|path| path.in_direction(egress)).and_then(|egress| egress.path_mtu);
         }
         (_, None) => {
-            let rtt = run.summary.rtt.or_else(|| run.summary.ways.first().and_then(|way| way.rtt));
+            let rtt =
+                run.summary.rtt.or_else(|| run.summary.egress_paths.first().and_then(|egress| egress.rtt));
             figures.rtt_min = rtt.map(|rtt| rtt.min);
             figures.rtt_p50 = rtt.map(|rtt| rtt.p50);
             figures.rtt_p99 = rtt.map(|rtt| rtt.p99);
         }
-        (_, Some(way)) => {
-            if let Some(one) = run.summary.direction(way) {
+        (_, Some(egress)) => {
+            if let Some(one) = run.summary.direction(egress) {
                 throughput(&mut figures, one);
             }
         }
@@ -94,8 +98,8 @@ fn throughput(figures: &mut Repetition, one: &DirectionSummary) {
 }
 
 /// How the packets of a run look on the wire.
-pub(super) fn packet(run: &Run, way: Direction, family: Network, encaps: &Encaps) -> Option<Packet> {
-    let one = run.summary.direction(way)?;
+pub(super) fn packet(run: &Run, one_way: Direction, family: Network, encaps: &Encaps) -> Option<Packet> {
+    let one = run.summary.direction(one_way)?;
     let header = match one.transport {
         Transport::Tcp => Header::TCP_TIMESTAMPS,
         Transport::Udp => Header::Udp,

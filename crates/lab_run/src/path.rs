@@ -15,23 +15,26 @@ pub(super) struct Shaped {
 /// The slowest shaped end of each direction, up and down.
 pub(super) fn shaped(topology: &Topology) -> [Option<Shaped>; 2] {
     let mut slowest = [None, None];
-    for (way, end, rate) in topology.links.iter().flat_map(|link| {
+    for (direction, end, rate) in topology.links.iter().flat_map(|link| {
         let [one, other] = &link.sides;
         let up = distance(topology, &one.end.node) <= distance(topology, &other.end.node);
-        let ways = if up { [0, 1] } else { [1, 0] };
-        ways.into_iter().zip(&link.sides).filter_map(|(way, side)| Some((way, &side.end, side.shape.rate?)))
+        let directions = if up { [0, 1] } else { [1, 0] };
+        directions
+            .into_iter()
+            .zip(&link.sides)
+            .filter_map(|(direction, side)| Some((direction, &side.end, side.shape.rate?)))
     }) {
-        let slower = slowest[way].as_ref().is_none_or(|known: &Shaped| rate < known.rate);
+        let slower = slowest[direction].as_ref().is_none_or(|known: &Shaped| rate < known.rate);
         if slower {
-            slowest[way] = Some(Shaped { end: end.clone(), rate });
+            slowest[direction] = Some(Shaped { end: end.clone(), rate });
         }
     }
     slowest
 }
 
 /// The place of a direction in pairs of figures.
-pub(super) fn place(way: Direction) -> usize {
-    usize::from(way == Direction::Down)
+pub(super) fn place(direction: Direction) -> usize {
+    usize::from(direction == Direction::Down)
 }
 
 /// Whether a path of this topology has delays that scatter.

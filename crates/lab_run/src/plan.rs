@@ -131,7 +131,7 @@ impl Plan {
     ///
     /// # Errors
     /// When a topology is unknown or faulty, a name stands twice, or nothing would be measured.
-    pub fn of(asked: &Request) -> Result<Plan> {
+    pub fn from_request(asked: &Request) -> Result<Plan> {
         let compared = !asked.compare.is_empty();
         let names = if compared { &asked.compare } else { &asked.topologies };
         let time = asked.time.unwrap_or(Nanos::from_secs(if asked.quick { 1 } else { 3 }));
@@ -167,7 +167,7 @@ impl Plan {
             (true, true) => 3,
             (false, _) => 1,
         });
-        let tap = Tap::of(asked, &variants)?;
+        let tap = Tap::from_request(asked, &variants)?;
         Ok(Plan { asked: asked.clone(), tap, variants, rounds, time, compared })
     }
 
@@ -292,19 +292,19 @@ impl Step {
             Work::Throughput(transport, directions, rate) => {
                 let udp = (*transport == Transport::Udp).then(|| "--udp".to_owned());
                 let rate = rate.map(|rate| ["-b".to_owned(), rate.0.to_string()]);
-                let way = match directions {
+                let direction = match directions {
                     Directions::Up => None,
                     Directions::Down => Some("--reverse".to_owned()),
                     Directions::Both => Some("--bidir".to_owned()),
                 };
                 (
                     "throughput",
-                    timed.into_iter().chain(udp).chain(rate.into_iter().flatten()).chain(way).collect(),
+                    timed.into_iter().chain(udp).chain(rate.into_iter().flatten()).chain(direction).collect(),
                 )
             }
-            Work::Loss(way, rate) => {
+            Work::Loss(direction, rate) => {
                 let rate = ["--udp".to_owned(), "-b".into(), rate.0.to_string()];
-                let back = (*way == Direction::Down).then(|| "--reverse".to_owned());
+                let back = (*direction == Direction::Down).then(|| "--reverse".to_owned());
                 ("throughput", timed.into_iter().chain(rate).chain(back).collect())
             }
             Work::Latency => ("latency", vec!["-t".into(), span(time)]),
@@ -330,17 +330,17 @@ impl std::fmt::Display for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.work {
             Work::Throughput(transport, directions, rate) => {
-                let way = match directions {
+                let direction = match directions {
                     Directions::Up => "up",
                     Directions::Down => "down",
                     Directions::Both => "both directions at once",
                 };
-                write!(f, "{transport} {way}")?;
+                write!(f, "{transport} {direction}")?;
                 if let Some(rate) = rate {
                     write!(f, " at {rate}")?;
                 }
             }
-            Work::Loss(way, rate) => write!(f, "UDP {way} at {rate}, for the loss")?,
+            Work::Loss(direction, rate) => write!(f, "UDP {direction} at {rate}, for the loss")?,
             Work::Latency => f.write_str("round trips")?,
             Work::Loaded => f.write_str("round trips under load")?,
             Work::Mtu => f.write_str("path MTU and fragments")?,
@@ -372,9 +372,11 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
     let mut works = Vec::new();
     for (test, transport) in [(Test::Tcp, Transport::Tcp), (Test::Udp, Transport::Udp)] {
         if wants(test) {
-            let ways = [Directions::Up, Directions::Down, Directions::Both];
-            let filling = |way| filling(topology, way).filter(|_| transport == Transport::Udp);
-            works.extend(ways.map(|way| Work::Throughput(transport, way, filling(way))));
+            let directions = [Directions::Up, Directions::Down, Directions::Both];
+            let filling = |direction| filling(topology, direction).filter(|_| transport == Transport::Udp);
+            works.extend(
+                directions.map(|direction| Work::Throughput(transport, direction, filling(direction))),
+            );
         }
     }
     if wants(Test::Latency) {
@@ -386,7 +388,7 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
     if wants(Test::Udp) && topology.expect.loss.is_some() && !compared {
         let rate = super::path::shaped(topology).into_iter().flatten().map(|side| side.rate.0 / 2).min();
         let rate = BitRate(rate.unwrap_or(LOSS_RATE).min(LOSS_RATE));
-        works.extend([Direction::Up, Direction::Down].map(|way| Work::Loss(way, rate)));
+        works.extend([Direction::Up, Direction::Down].map(|direction| Work::Loss(direction, rate)));
     }
     if wants(Test::Mtu) {
         works.push(Work::Mtu);
@@ -407,7 +409,9 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
 /// queues that shape: they let less through than they should.
 fn filling(topology: &Topology, directions: Directions) -> Option<BitRate> {
     let shaped = super::path::shaped(topology);
-    let rates = directions.each().map(|way| shaped[super::path::place(way)].as_ref().map(|side| side.rate.0));
+    let rates = directions
+        .each()
+        .map(|direction| shaped[super::path::place(direction)].as_ref().map(|side| side.rate.0));
     let rates: Option<Vec<u64>> = rates.collect();
     rates?.into_iter().max().map(|most| BitRate(most / 2 * 3))
 }

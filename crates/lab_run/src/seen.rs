@@ -16,11 +16,11 @@ pub(super) struct Seen {
 
 impl Seen {
     /// As the part of a repetition in one direction.
-    pub(super) fn repetition(&self, way: Option<Direction>) -> Repetition {
+    pub(super) fn repetition(&self, direction: Option<Direction>) -> Repetition {
         Repetition {
             cpu: self.cpu,
             drops: self.drops.clone(),
-            shaped: way.and_then(|way| self.shaped[place(way)]),
+            shaped: direction.and_then(|direction| self.shaped[place(direction)]),
             ..Repetition::default()
         }
     }

@@ -86,8 +86,8 @@ impl Site {
     }
 
     /// What the topology holds a direction to.
-    pub(super) fn speed(&self, way: Direction) -> Option<LinkSpeed> {
-        let shaped = self.shaped[super::path::place(way)].as_ref()?;
+    pub(super) fn speed(&self, direction: Direction) -> Option<LinkSpeed> {
+        let shaped = self.shaped[super::path::place(direction)].as_ref()?;
         Some(LinkSpeed { rate: shaped.rate, basis: SpeedBasis::Shaped })
     }
 }

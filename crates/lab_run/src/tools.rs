@@ -80,16 +80,17 @@ pub(super) fn take(site: &mut Site, step: &Step, tool: &Tool, round: u32, outcom
             return;
         }
     };
-    let ways = [Direction::Up, Direction::Down].map(Some).into_iter().chain([None]);
-    for way in ways {
-        let figures = super::outcome::repetition(&run, LabTest::Tool, way);
+    let directions = [Direction::Up, Direction::Down].map(Some).into_iter().chain([None]);
+    for direction in directions {
+        let figures = super::outcome::repetition(&run, LabTest::Tool, direction);
         if figures.goodput.is_none() && figures.rtt_p50.is_none() {
             continue;
         }
-        let packet = way.and_then(|way| packet(&run, way, step.family, site.encaps(step.family)));
-        let speed = way.and_then(|way| site.speed(way));
-        let seen = seen.repetition(way);
-        let series = site.series(Series::new(&tool.name, step.family, LabTest::Tool, way));
+        let packet =
+            direction.and_then(|direction| packet(&run, direction, step.family, site.encaps(step.family)));
+        let speed = direction.and_then(|direction| site.speed(direction));
+        let seen = seen.repetition(direction);
+        let series = site.series(Series::new(&tool.name, step.family, LabTest::Tool, direction));
         series.packet = packet.or_else(|| series.packet.take());
         series.speed = speed;
         series.runs.push(Repetition { number: round, cpu: seen.cpu, drops: seen.drops, ..figures });

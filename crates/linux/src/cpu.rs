@@ -142,19 +142,19 @@ impl Usage {
     /// Of the whole process, finished threads included.
     #[must_use]
     pub fn of_process() -> Self {
-        Self::of(libc::RUSAGE_SELF)
+        Self::used_by(libc::RUSAGE_SELF)
     }
 
     /// Of the calling thread.
     #[must_use]
     pub fn of_thread() -> Self {
-        Self::of(libc::RUSAGE_THREAD)
+        Self::used_by(libc::RUSAGE_THREAD)
     }
 
     /// Of all processes that were started by this one and have been waited for.
     #[must_use]
     pub fn of_children() -> Self {
-        Self::of(libc::RUSAGE_CHILDREN)
+        Self::used_by(libc::RUSAGE_CHILDREN)
     }
 
     /// User and system time together.
@@ -175,7 +175,7 @@ impl Usage {
         }
     }
 
-    fn of(who: libc::c_int) -> Self {
+    fn used_by(who: libc::c_int) -> Self {
         // SAFETY: all-zero is a valid rusage: it holds integers only.
         let mut usage: libc::rusage = unsafe { mem::zeroed() };
         // SAFETY: `usage` is a valid rusage for the kernel to fill.

@@ -93,7 +93,7 @@ impl EchoSocket {
         let mut packet = Echo { ident: self.ident, sequence }.request(self.ipv6, payload);
         if self.raw && !self.ipv6 {
             // In all other cases the kernel fills it in.
-            let sum = Sum::of(&packet).checksum();
+            let sum = Sum::over(&packet).checksum();
             packet[2..4].copy_from_slice(&sum.to_be_bytes());
         }
         net::send(&self.fd, &packet, SendFlags::DONTWAIT)?;

@@ -81,7 +81,7 @@ impl Netlink {
         let number = u32::try_from(protocol).ok().and_then(NonZeroU32::new).map(Protocol::from_raw);
         let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
         let socket = net::socket_with(family, kind, SocketFlags::CLOEXEC, number).named("open", object)?;
-        set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).named("set a deadline on", object)?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(TIMEOUT)).named("set a deadline on", object)?;
         // Only for better messages: kernels before 4.12 have neither, and say the number alone.
         set_int(&socket, EXT_ACK, 1).ok();
         set_int(&socket, CAP_ACK, 1).ok();
@@ -143,10 +143,10 @@ impl Netlink {
         setsockopt(self.socket.as_fd(), ADD_MEMBERSHIP, &group.to_ne_bytes()).named("join", object)
     }
 
-    /// What the kernel tells of itself within `patience`: one datagram's messages, or none.
-    fn notifications(&self, patience: Nanos) -> Result<Vec<Reply>> {
+    /// What the kernel tells of itself within `timeout`: one datagram's messages, or none.
+    fn notifications(&self, timeout: Nanos) -> Result<Vec<Reply>> {
         let object = || "the kernel's changes".to_owned();
-        let ready = poll::wait(&mut [Interest::readable(&self.socket)], Some(mono_now() + patience));
+        let ready = poll::wait(&mut [Interest::readable(&self.socket)], Some(mono_now() + timeout));
         if ready.named("wait for", object)? == 0 {
             return Ok(Vec::new());
         }
@@ -215,7 +215,7 @@ fn incomplete(operation: &str, object: &str) -> OsError {
     )
 }
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 const EXT_ACK: Opt = Opt(libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, "NETLINK_EXT_ACK");
 const CAP_ACK: Opt = Opt(libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, "NETLINK_CAP_ACK");
 const ADD_MEMBERSHIP: Opt = Opt(libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, "NETLINK_ADD_MEMBERSHIP");

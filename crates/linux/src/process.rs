@@ -177,8 +177,8 @@ impl Process {
 
     /// Waits until it has ended, at most so long; says whether it has.
     #[must_use]
-    pub fn wait(&self, patience: Duration) -> bool {
-        poll_one(&self.fd, patience).unwrap_or(0) != 0
+    pub fn wait(&self, timeout: Duration) -> bool {
+        poll_one(&self.fd, timeout).unwrap_or(0) != 0
     }
 }
 
@@ -273,9 +273,9 @@ fn open_namespace(pid: u32, kind: &str) -> Result<File> {
 }
 
 /// How many of one descriptor have something to tell, or an end to it.
-fn poll_one(fd: &impl AsFd, patience: Duration) -> io::Result<usize> {
-    let patience = Timespec::try_from(patience).ok();
-    Ok(poll(&mut [PollFd::new(fd, PollFlags::IN)], patience.as_ref())?)
+fn poll_one(fd: &impl AsFd, timeout: Duration) -> io::Result<usize> {
+    let timeout = Timespec::try_from(timeout).ok();
+    Ok(poll(&mut [PollFd::new(fd, PollFlags::IN)], timeout.as_ref())?)
 }
 
 /// The child that signals are for.

@@ -148,8 +148,8 @@ fn routes_are_made_as_said_and_deleted() {
     for (net, gateway) in [((v4(7, 0), 24), v4(0, 2)), ((v6(7, 0), 64), v6(0, 2))] {
         let spec = RouteSpec { to: Some(net), via: Some(gateway), mtu: Some(1300), ..RouteSpec::default() };
         network.add_route_spec(&spec).expect("it is made");
-        let way = network.route_to(net.0).expect("there is a way");
-        assert_eq!((way.gateway, way.mtu), (Some(gateway), Some(1300)));
+        let direction = network.route_to(net.0).expect("there is a way");
+        assert_eq!((direction.gateway, direction.mtu), (Some(gateway), Some(1300)));
         network.delete_route_spec(&spec).expect("it is deleted");
         assert!(network.route_to(net.0).is_err());
         let default = RouteSpec { via: Some(gateway), ..RouteSpec::default() };
@@ -226,17 +226,23 @@ fn neighbours_are_listed_watched_and_set() {
         let absent = if to.is_ipv4() { v4(0, 77) } else { v6(0, 77) };
         let sender = cable.here.run(|| UdpSocket::bind((from, 0))).expect("it opens").expect("it binds");
         sender.send_to(b"?", (absent, 9)).expect("it is queued");
-        let mut told: Vec<Neighbour> = Vec::new();
+        let mut reported: Vec<Neighbour> = Vec::new();
         for _ in 0..50 {
-            told.extend(changes.next(Nanos::from_millis(200)).expect("changes are told"));
-            if told.iter().any(|change| change.address == absent && change.state == NeighbourState::Failed) {
+            reported.extend(changes.next(Nanos::from_millis(200)).expect("changes are told"));
+            if reported
+                .iter()
+                .any(|change| change.address == absent && change.state == NeighbourState::Failed)
+            {
                 break;
             }
         }
-        assert!(told.iter().any(|change| change.address == to && change.mac == entry.mac), "{told:?}");
         assert!(
-            told.iter().any(|change| change.address == absent && change.state == NeighbourState::Failed),
-            "{told:?}"
+            reported.iter().any(|change| change.address == to && change.mac == entry.mac),
+            "{reported:?}"
+        );
+        assert!(
+            reported.iter().any(|change| change.address == absent && change.state == NeighbourState::Failed),
+            "{reported:?}"
         );
         here.add_neighbour("eth0", absent, [2, 0, 0, 0, 0, 7]).expect("it is set");
         let set = known(&mut here, absent).expect("it is there");

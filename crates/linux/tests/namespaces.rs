@@ -246,7 +246,7 @@ fn a_host_has_a_route_with_an_mtu_of_its_own_until_it_is_deleted() {
     let mut network = path.client.run(Network::open).expect("the client opens").expect("netlink");
     for destination in [v4(2, 2), v6(2, 2)] {
         let before = network.route_to(destination).expect("there is a way");
-        let route = HostRoute { destination, way: before.clone() };
+        let route = HostRoute { destination, route: before.clone() };
         network.set_host_route(&route, 1400, false).expect("it is made");
         let made = network.route_to(destination).expect("there is a way");
         assert_eq!((made.mtu, made.gateway, made.link), (Some(1400), before.gateway, before.link));
@@ -261,8 +261,9 @@ fn a_host_has_a_route_with_an_mtu_of_its_own_until_it_is_deleted() {
     }
     // On the link itself there is no gateway.
     let neighbour = v4(1, 1);
-    let route = HostRoute { destination: neighbour, way: network.route_to(neighbour).expect("on the link") };
-    assert_eq!(route.way.gateway, None);
+    let route =
+        HostRoute { destination: neighbour, route: network.route_to(neighbour).expect("on the link") };
+    assert_eq!(route.route.gateway, None);
     network.set_host_route(&route, 1280, false).expect("it is made");
     assert_eq!(network.route_to(neighbour).expect("on the link").mtu, Some(1280));
     network.delete_host_route(&route).expect("it is deleted");

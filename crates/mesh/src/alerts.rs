@@ -190,7 +190,7 @@ impl Judge {
         };
         let marks: Vec<(WallTime, String)> =
             self.store.marks(target)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
-        Ok(Trends::of(target, &self.store.series(&filter)?, &marks, Rules::new(true)))
+        Ok(Trends::from_samples(target, &self.store.series(&filter)?, &marks, Rules::new(true)))
     }
 }
 
@@ -286,8 +286,9 @@ mod tests {
             let judged = self.judge.judge(&report, &results).expect("usable");
             let again = self.judge.judge(&report, &results).expect("usable");
             assert!(again.alerts.is_empty(), "the same night again tells nothing: {again:?}");
-            let told = judged.alerts.iter().map(|alert| format!("{} {}", alert.word.name(), alert.figure));
-            told.map(|words| words.trim().to_owned()).collect()
+            let reported =
+                judged.alerts.iter().map(|alert| format!("{} {}", alert.word.name(), alert.figure));
+            reported.map(|words| words.trim().to_owned()).collect()
         }
     }
 

@@ -97,7 +97,7 @@ impl<'a> Errands<'a> {
         stop: &Interrupt,
         note: &mut dyn FnMut(String),
     ) -> Result<(), String> {
-        let mut told = None;
+        let mut reported = None;
         loop {
             let due = self.coordinator.step().map_err(|error| error.to_string())?;
             let has_ended = |run: &PlannedRun| {
@@ -116,9 +116,9 @@ impl<'a> Errands<'a> {
                 None if !self.coordinator.is_leading() => Some("another coordinator is at work".to_owned()),
                 None => None,
             };
-            if waiting != told {
+            if waiting != reported {
                 waiting.iter().for_each(|why| note(format!("waiting: {why}")));
-                told = waiting;
+                reported = waiting;
             }
             self.coordinator.rest(due).map_err(|error| error.to_string())?;
         }

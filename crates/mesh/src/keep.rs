@@ -159,7 +159,7 @@ mod tests {
         }
         let kept = samples(&store);
         assert_eq!(kept.iter().filter(|sample| sample.is_void()).count(), 4);
-        let trends = Trends::of("ams -> fra", &kept, &[], Rules::new(true));
+        let trends = Trends::from_samples("ams -> fra", &kept, &[], Rules::new(true));
         let points: Vec<f64> =
             trends.series.iter().flat_map(|one| one.points.iter().map(|point| point.value)).collect();
         assert!(!points.is_empty() && points.iter().all(|value| *value == 1_000.0), "{points:?}");

@@ -44,7 +44,7 @@ impl Roster {
     ///
     /// # Errors
     /// The server cannot be reached, or does not permit it.
-    pub fn of(broker: &dyn Broker, clock: &dyn Clock) -> fleet::Result<Roster> {
+    pub fn read(broker: &dyn Broker, clock: &dyn Clock) -> fleet::Result<Roster> {
         let row = |(name, report): (String, AgentReport)| {
             let (known, silent) = match offset(broker, clock, &name) {
                 Ok(offset) => (Some(offset), None),
@@ -132,7 +132,7 @@ impl Document for Roster {
         let silent =
             self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
         let sentences = silent.chain(self.unreachable()).collect();
-        vec![Block::Table(Table::of(columns.into(), rows.collect())), Block::Sentences(sentences)]
+        vec![Block::Table(Table::new(columns.into(), rows.collect())), Block::Sentences(sentences)]
     }
 
     fn csv(&self) -> Csv {

@@ -43,7 +43,7 @@ pub struct ListedRun {
 impl RunList {
     /// The runs of a results file.
     #[must_use]
-    pub fn of(name: &str, results: &Results) -> RunList {
+    pub fn from_results(name: &str, results: &Results) -> RunList {
         let missed = results.missed.iter().map(|(run, row)| ListedRun {
             run: run.clone(),
             title: row.title.clone(),
@@ -110,7 +110,7 @@ impl Document for RunList {
         let count = |state: &str| self.runs.iter().filter(|run| run.state == state).count();
         let counts = ["done", "void", "failed", "missed"].map(|state| format!("{} {state}", count(state)));
         vec![
-            Block::Table(Table::of(COLUMNS.map(Column::left).into(), rows)),
+            Block::Table(Table::new(COLUMNS.map(Column::left).into(), rows)),
             Block::Sentences(vec![format!("{} runs: {}.", self.runs.len(), counts.join(", "))]),
         ]
     }

@@ -125,8 +125,8 @@ fn measure(request: &Request, options: &Options, start: &Start) -> Result<(Run, 
 }
 
 fn elapsed(run: &Run) -> Nanos {
-    let ways = [run.summary.up.as_ref(), run.summary.down.as_ref()];
-    ways.into_iter().flatten().map(|way| way.elapsed).max().unwrap_or_default()
+    let directions = [run.summary.up.as_ref(), run.summary.down.as_ref()];
+    directions.into_iter().flatten().map(|direction| direction.elapsed).max().unwrap_or_default()
 }
 
 fn sampled_every(time: Nanos) -> Nanos {

@@ -15,7 +15,8 @@ pub struct Check {
     /// What it means for measurements.
     pub why_it_matters: &'static str,
     /// The command that mends it, where there is one.
-    pub mend: Option<String>,
+    #[serde(rename = "mend")]
+    pub fix: Option<String>,
 }
 
 /// The verdict of a check.

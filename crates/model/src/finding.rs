@@ -16,9 +16,9 @@ pub struct Finding {
     pub severity: Severity,
     /// The direction it concerns; absent: both or none.
     pub direction: Option<Direction>,
-    /// Label of the way of a latency run it concerns; absent: all of them, or a run without ways.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub way: Option<String>,
+    /// Label of the egress path of a latency run it concerns; absent: all of them, or a run without egress paths.
+    #[serde(rename = "way", default, skip_serializing_if = "Option::is_none")]
+    pub egress: Option<String>,
     /// One sentence in plain words, with the figures.
     pub title: String,
     /// The figures it rests on, by name, units in the name.
@@ -35,7 +35,7 @@ impl Finding {
             id: id.into(),
             severity,
             direction: Some(direction),
-            way: None,
+            egress: None,
             title,
             evidence: BTreeMap::new(),
             advice: String::new(),
@@ -49,10 +49,10 @@ impl Finding {
         self
     }
 
-    /// The same about one way of a latency run.
+    /// The same about one egress path of a latency run.
     #[must_use]
-    pub fn on(mut self, way: &str) -> Finding {
-        self.way = Some(way.into());
+    pub fn on(mut self, egress: &str) -> Finding {
+        self.egress = Some(egress.into());
         self
     }
 

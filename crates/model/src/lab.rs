@@ -295,7 +295,9 @@ impl Series {
     /// Computes what follows from the repetitions alone.
     fn spread(&mut self) {
         let spread = |of: fn(&Repetition) -> Option<u64>| {
-            Spread::of(&self.runs.iter().filter_map(of).map(|value| value as f64).collect::<Vec<_>>())
+            Spread::from_values(
+                &self.runs.iter().filter_map(of).map(|value| value as f64).collect::<Vec<_>>(),
+            )
         };
         self.goodput = spread(|run| Some(run.goodput?.0));
         self.rtt = spread(|run| Some(run.rtt_p50?.0));

@@ -1,14 +1,14 @@
 //! Latency: what a run of round trips is to do, and what each path gave.
 
 pub mod disturbance;
+mod egress;
 mod load;
 mod noise;
 pub mod one_way;
-mod way;
 
+pub use egress::{ClockNote, Counted, EgressResult, OneWayDelays, WireTimes};
 pub use load::{Load, LoadPhase, LoadPoint, LoadResult};
 pub use noise::{Cause, HostNoise, Outlier};
-pub use way::{ClockNote, Counted, EgressResult, OneWayDelays, WireTimes};
 
 use crate::host::Host;
 use crate::plan::{Directions, End, Target, Transport};
@@ -22,8 +22,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// A latency run, every default filled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyPlan {
-    /// The ways measured, in turn within one run.
-    pub ways: Vec<Way>,
+    /// The egress paths measured, in turn within one run.
+    #[serde(rename = "ways")]
+    pub egress_paths: Vec<EgressPath>,
     /// The wire protocol spoken with every far end.
     pub protocol: LatencyProtocol,
     /// What is sent when.
@@ -39,7 +40,7 @@ pub struct LatencyPlan {
     /// together.
     #[serde(default = "default_clients", skip_serializing_if = "is_one")]
     pub burst: u32,
-    /// The whole reply is compared with its request, where the protocol echoes; one that differs ends the way.
+    /// The whole reply is compared with its request, where the protocol echoes; one that differs ends the test of that egress path.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compare: bool,
     /// Messages a second on each path; absent: as fast as the mode goes.
@@ -83,9 +84,9 @@ pub struct LatencyPlan {
     pub load: Option<Load>,
 }
 
-/// One way to a far end: the host, and the source address or interface.
+/// One egress path to a far end: the host, and the source address or interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Way {
+pub struct EgressPath {
     /// Its name in tables.
     pub label: String,
     /// The far end.
@@ -167,7 +168,7 @@ pub enum LatencyMode {
     PingPong,
     /// At a fixed rate, whether replies come or not; each round trip counts from the moment the message was due.
     UnderLoad,
-    /// One way as fast as it goes, or at a rate; counted by the receiver.
+    /// One direction as fast as it goes, or at a rate; counted by the receiver.
     Throughput,
     /// At the times and with the sizes of a file.
     Playback,
@@ -199,7 +200,7 @@ pub struct LatencyStarted {
     pub host: Host,
 }
 
-/// The two ends of a way, as this end knows them and as the far end reports.
+/// The two ends of an egress path, as this end knows them and as the far end reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EgressEnds {
     /// This end.
@@ -227,10 +228,11 @@ pub struct LatencySample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<Directions>,
     /// A row for each path, in the plan's order.
-    pub ways: Vec<EgressSample>,
+    #[serde(rename = "ways")]
+    pub egress_paths: Vec<EgressSample>,
 }
 
-/// One way in one interval.
+/// One egress path in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EgressSample {
     /// Messages sent.
@@ -245,8 +247,9 @@ pub struct EgressSample {
 /// What a latency run measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyResult {
-    /// Each way, in the plan's order.
-    pub ways: Vec<EgressResult>,
+    /// Each egress path, in the plan's order.
+    #[serde(rename = "ways")]
+    pub egress_paths: Vec<EgressResult>,
     /// This tool against itself over loopback, with the same wait, size and transport: what it adds at the least.
     pub floor: Option<Floor>,
     /// What this host did to the measuring thread.

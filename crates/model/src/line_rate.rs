@@ -54,7 +54,7 @@ impl LineRate {
     ///
     /// # Errors
     /// Packets that cannot be.
-    pub fn of(question: &Question) -> Result<LineRate, FramingError> {
+    pub fn from_question(question: &Question) -> Result<LineRate, FramingError> {
         let Question { link, framing, measured, .. } = question;
         framing.check()?;
         let mut answer = LineRate {
@@ -70,9 +70,9 @@ impl LineRate {
         for packet in packets(question)? {
             match measured {
                 Some(measured) => {
-                    answer.measured.push(OnTheWire::of(framing, packet, *link, *measured)?);
+                    answer.measured.push(OnTheWire::from_payload(framing, packet, *link, *measured)?);
                 }
-                None => answer.rows.push(Carried::of(framing, packet, *link)?),
+                None => answer.rows.push(Carried::over_link(framing, packet, *link)?),
             }
         }
         Ok(answer)

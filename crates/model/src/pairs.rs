@@ -91,8 +91,8 @@ impl Pairs {
     /// Payload per second of both directions together.
     #[must_use]
     pub fn goodput(&self) -> BitRate {
-        let ways = self.together.iter().flat_map(|sum| [sum.up, sum.down]);
-        BitRate(ways.flatten().map(|way: Way| way.goodput.0).sum())
+        let directions = self.together.iter().flat_map(|sum| [sum.up, sum.down]);
+        BitRate(directions.flatten().map(|direction: PairsDirection| direction.goodput.0).sum())
     }
 }
 
@@ -110,15 +110,15 @@ pub struct Together {
     /// True when every run tells when it began; else they are taken to have begun at once.
     pub clocked: bool,
     /// Client to server.
-    pub up: Option<Way>,
+    pub up: Option<PairsDirection>,
     /// Server to client.
-    pub down: Option<Way>,
+    pub down: Option<PairsDirection>,
 }
 
 /// The sum of one direction over the overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Way {
-    /// Runs that carried data this way.
+pub struct PairsDirection {
+    /// Runs that carried data in this direction.
     pub runs: u64,
     /// Payload per second.
     #[serde(rename = "goodput_bps")]

@@ -3,7 +3,7 @@
 //! Sizes named `mtu` and `size` are whole IP packets, headers included; those named `payload` are of UDP alone.
 
 pub mod advice;
-mod fate;
+mod delivery;
 mod flow;
 mod overhead;
 mod search;
@@ -226,18 +226,18 @@ pub enum Discovery {
 impl Discovery {
     /// What the messages that quoted probes show, where packets above `mtu` do not cross, and the largest that vanishes
     /// without a message. `hops` and `limit`: what a trace with packets just above `mtu` showed.
-    pub fn of(
-        told: &[TooBig],
+    pub fn judge(
+        reported: &[TooBig],
         mtu: u32,
         interface: u32,
         limit: Option<&LimitingHop>,
         hops: &[TracedHop],
     ) -> (Discovery, Option<u32>) {
-        match told {
+        match reported {
             [] => (Discovery::Silent, Some(interface)),
-            told if told.iter().any(|told| told.mtu == mtu) => (Discovery::Works, None),
-            told if told.iter().any(|one| one.is_wrong(mtu, limit, hops)) => (Discovery::Lies, None),
-            told => (Discovery::Partial, told.iter().map(|told| told.mtu).min()),
+            reported if reported.iter().any(|reported| reported.mtu == mtu) => (Discovery::Works, None),
+            reported if reported.iter().any(|one| one.is_wrong(mtu, limit, hops)) => (Discovery::Lies, None),
+            reported => (Discovery::Partial, reported.iter().map(|reported| reported.mtu).min()),
         }
     }
 }
@@ -300,7 +300,8 @@ pub enum BlackHoleCause {
 #[serde(default)]
 pub struct Fragments {
     /// In one word.
-    pub fate: FragmentFate,
+    #[serde(rename = "fate")]
+    pub delivery: FragmentDelivery,
     /// What it rests on.
     pub tests: Vec<FragmentTest>,
 }
@@ -308,7 +309,7 @@ pub struct Fragments {
 /// What becomes of fragments, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FragmentFate {
+pub enum FragmentDelivery {
     /// Not found out.
     #[default]
     Unknown,
@@ -368,7 +369,7 @@ pub enum FragmentShape {
 impl FragmentShape {
     /// Which of all pieces of a datagram are sent, and in which order.
     #[must_use]
-    pub fn of<T>(self, mut pieces: Vec<T>) -> Vec<T> {
+    pub fn arrange<T>(self, mut pieces: Vec<T>) -> Vec<T> {
         match self {
             FragmentShape::Reversed => pieces.reverse(),
             FragmentShape::FirstAlone => pieces.truncate(1),
@@ -431,7 +432,7 @@ pub struct Unknown {
 
 impl PathResult {
     /// What was found of one direction.
-    pub fn way(&self, direction: Direction) -> Option<&PathDirection> {
+    pub fn in_direction(&self, direction: Direction) -> Option<&PathDirection> {
         match direction {
             Direction::Up => self.up.as_ref(),
             Direction::Down => self.down.as_ref(),
@@ -450,8 +451,8 @@ impl PathResult {
     pub fn merge(&mut self, later: &PathResult) {
         self.method = later.method;
         for direction in [Direction::Up, Direction::Down] {
-            if let Some(way) = later.way(direction) {
-                *self.way_mut(direction) = Some(way.clone());
+            if let Some(one_way) = later.in_direction(direction) {
+                *self.way_mut(direction) = Some(one_way.clone());
             }
         }
         self.service = later.service.clone().or(self.service.take());

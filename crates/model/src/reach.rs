@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// What a run saw of the ways to the far host.
+/// What a run saw of the paths to the far host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Reach {
@@ -108,7 +108,7 @@ pub enum Contact {
 }
 
 impl Reach {
-    /// Adds what another part of the run saw; the same hop is told once, with the worse of both.
+    /// Adds what another part of the run saw; the same hop is reported once, with the worse of both.
     pub fn merge(&mut self, other: &Reach) {
         for hop in &other.next_hops {
             let known = |k: &&mut NextHop| k.address == hop.address && k.interface == hop.interface;
@@ -133,7 +133,7 @@ impl Reach {
 impl NextHop {
     /// Works out what the changes mean. `length`: of the run.
     #[must_use]
-    pub fn of(
+    pub fn judge(
         (address, interface, is_far_host): (IpAddr, String, bool),
         (before, after): (NeighbourState, NeighbourState),
         changes: &[NeighbourChange],
@@ -241,7 +241,7 @@ mod tests {
             .collect();
         let after = changes.last().map_or(before, |change| change.state);
         let place = (IpAddr::from([10, 0, 0, 2]), "eth0".into(), true);
-        NextHop::of(place, (before, after), &changes, Nanos::from_secs(20))
+        NextHop::judge(place, (before, after), &changes, Nanos::from_secs(20))
     }
 
     #[test]

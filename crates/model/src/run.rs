@@ -74,7 +74,7 @@ impl Run {
     /// advice and verdict.
     #[must_use]
     pub fn unjudged(id: &str, kind: &str, events: &[Event]) -> Run {
-        let summary = Summary::of(events);
+        let summary = Summary::from_events(events);
         let mut run = Run {
             schema: SCHEMA.into(),
             id: id.into(),
@@ -116,9 +116,14 @@ impl Run {
     #[must_use]
     pub fn target(&self) -> String {
         let plan = self.plan.as_ref().map(|plan| plan.target.host.clone());
-        let ways = || {
-            let mut hosts: Vec<&str> =
-                self.latency.as_ref()?.ways.iter().map(|way| way.target.host.as_str()).collect();
+        let egress_paths = || {
+            let mut hosts: Vec<&str> = self
+                .latency
+                .as_ref()?
+                .egress_paths
+                .iter()
+                .map(|egress| egress.target.host.as_str())
+                .collect();
             hosts.dedup();
             Some(hosts.join(" "))
         };
@@ -126,7 +131,7 @@ impl Run {
             let files = &self.transfer.as_ref()?.files;
             Some(files.iter().map(|file| file.url.as_str()).collect::<Vec<_>>().join(" "))
         };
-        plan.or_else(ways)
+        plan.or_else(egress_paths)
             .or_else(|| self.path.as_ref().map(|plan| plan.target.host.clone()))
             .or_else(|| self.hops.as_ref().map(|plan| plan.target.host.clone()))
             .or_else(files)

@@ -53,9 +53,9 @@ pub struct Summary {
     /// One-way delays (latency, one way).
     #[serde(rename = "one_way", skip_serializing_if = "Option::is_none")]
     pub one_way_delays: Option<OneWayDelays>,
-    /// Every way of a latency run; `rtt_ns` and the counts beside it are those of a single one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<EgressResult>,
+    /// Every egress path of a latency run; `rtt_ns` and the counts beside it are those of a single one.
+    #[serde(rename = "ways", skip_serializing_if = "Vec::is_empty")]
+    pub egress_paths: Vec<EgressResult>,
     /// What this host did to the measuring thread of a latency run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<HostNoise>,
@@ -238,7 +238,7 @@ struct Facts {
 
 impl Summary {
     /// The summary of these events.
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Summary {
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Summary {
         let mut summary = Summary::default();
         events.into_iter().for_each(|event| summary.fold(event));
         summary
@@ -279,8 +279,8 @@ impl Summary {
 
     /// Largest UDP payload that crosses unfragmented, one way.
     pub fn max_udp_payload(&self, direction: Direction) -> Option<u32> {
-        let path = self.path.as_ref().and_then(|path| path.way(direction));
-        path.and_then(|way| way.max_udp_payload)
+        let path = self.path.as_ref().and_then(|path| path.in_direction(direction));
+        path.and_then(|one_way| one_way.max_udp_payload)
     }
 
     fn finish(&mut self, outcome: &Outcome) {
@@ -313,11 +313,11 @@ impl Summary {
     fn fold_latency(&mut self, result: &LatencyResult) {
         self.noise = Some(result.noise);
         self.tool_floor = self.tool_floor.or(result.floor.as_ref().map(|floor| floor.rtt));
-        self.ways.clone_from(&result.ways);
-        if let [way] = result.ways.as_slice() {
-            self.rtt = way.rtt;
-            self.one_way_delays.clone_from(&way.one_way);
-            let counted = way.counted;
+        self.egress_paths.clone_from(&result.egress_paths);
+        if let [egress] = result.egress_paths.as_slice() {
+            self.rtt = egress.rtt;
+            self.one_way_delays.clone_from(&egress.one_way);
+            let counted = egress.counted;
             (self.lost, self.late) = (counted.lost, counted.late);
             (self.duplicates, self.reordered) = (counted.duplicates, counted.reordered);
         }
@@ -327,7 +327,7 @@ impl Summary {
     /// No round trip is shorter than the tool's own: a floor above the usual one was taken while this host was busier.
     fn withhold_floor(&mut self) {
         let Some(floor) = self.tool_floor else { return };
-        if self.ways.iter().filter_map(|way| way.rtt).any(|rtt| floor.min > rtt.p50) {
+        if self.egress_paths.iter().filter_map(|direction| direction.rtt).any(|rtt| floor.min > rtt.p50) {
             self.tool_floor = None;
         }
     }
@@ -363,8 +363,8 @@ impl Summary {
     }
 
     fn summarize(&self, plan: &Plan, direction: Direction) -> Option<DirectionSummary> {
-        let sender = Rows::of(self.end(direction, Role::Sender), direction, Role::Sender);
-        let receiver = Rows::of(self.end(direction, Role::Receiver), direction, Role::Receiver);
+        let sender = Rows::at_end(self.end(direction, Role::Sender), direction, Role::Sender);
+        let receiver = Rows::at_end(self.end(direction, Role::Receiver), direction, Role::Receiver);
         if sender.rows.is_empty() && receiver.rows.is_empty() {
             return None;
         }
@@ -389,7 +389,7 @@ impl Summary {
             jitter: receiver.jitter(),
             one_way: self.one_way(direction, &receiver),
             retransmits: sender.tcp_sum(|t| t.retransmits),
-            segments: Segments::of(&sender, &receiver),
+            segments: Segments::from_rows(&sender, &receiver),
             mss: payload,
             loaded_rtt: sender.mean_rtt(),
             congestion: self.end(direction, Role::Sender).and_then(|e| e.datapath.congestion.clone()),
@@ -423,7 +423,7 @@ impl Summary {
             Transport::Tcp => None,
             Transport::Udp => self.path_udp_payload(plan, direction),
         };
-        WireRate::of(plan, goodput, payload, timestamps, path_payload, link)
+        WireRate::from_flow(plan, goodput, payload, timestamps, path_payload, link)
     }
 
     /// The largest UDP payload of the path that is known: probed, or from the interface's MTU.
@@ -463,7 +463,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(end: Option<&'a SideResult>, direction: Direction, role: Role) -> Rows<'a> {
+    fn at_end(end: Option<&'a SideResult>, direction: Direction, role: Role) -> Rows<'a> {
         let wanted = |r: &&StreamResult| r.direction == direction && r.role == role;
         Rows { rows: end.map(|e| e.streams.iter().filter(wanted).collect()).unwrap_or_default() }
     }

@@ -27,7 +27,7 @@ pub struct WireRate {
 impl WireRate {
     /// From goodput and the payload of one packet; `path_payload`: the largest UDP payload that needs no fragments.
     /// Empty when the payload is not known or no IP packet holds it.
-    pub(crate) fn of(
+    pub(crate) fn from_flow(
         plan: &Plan,
         goodput: BitRate,
         payload: Option<u32>,
@@ -43,7 +43,7 @@ impl WireRate {
             Framing { network: network(plan), transport: header, encaps: Encaps::NONE, link_mtu: None };
         let payload = payload.filter(|p| *p > 0);
         payload
-            .and_then(|payload| Frames::of(&framing, payload, path_payload))
+            .and_then(|payload| Frames::for_payload(&framing, payload, path_payload))
             .map(|frames| frames.carry(goodput, link))
             .map(|wire| WireRate { path_udp_payload: path_payload, ..wire })
             .unwrap_or_default()
@@ -63,7 +63,7 @@ struct Frames {
 }
 
 impl Frames {
-    fn of(framing: &Framing, payload: u32, path_payload: Option<u32>) -> Option<Frames> {
+    fn for_payload(framing: &Framing, payload: u32, path_payload: Option<u32>) -> Option<Frames> {
         let whole = framing.of_payload(Bytes(payload.into())).ok()?;
         match path_payload {
             Some(path) if path < payload => Frames::fragmented(framing, payload.into(), path.into()),
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn tcp_at_25_gbits_of_link() {
-        let frames = Frames::of(&framing(Network::V4, Header::TCP_TIMESTAMPS), 1448, None).unwrap();
+        let frames = Frames::for_payload(&framing(Network::V4, Header::TCP_TIMESTAMPS), 1448, None).unwrap();
         let wire = frames.carry(BitRate(22_500_000_000), Some(BitRate(25_000_000_000)));
         assert_eq!(wire.frame, Some(1518));
         assert_eq!(wire.packets_per_second.unwrap().to_string(), "1.94 Mpps");
@@ -150,14 +150,14 @@ mod tests {
 
     #[test]
     fn a_datagram_of_8192_bytes_takes_six_fragments() {
-        let frames = Frames::of(&framing(Network::V4, Header::Udp), 8192, Some(1472)).unwrap();
+        let frames = Frames::for_payload(&framing(Network::V4, Header::Udp), 8192, Some(1472)).unwrap();
         // 5 × 1480 bytes and a last one of 800, each with 20 of IP, 18 of Ethernet, 20 of preamble and gap.
         assert_eq!(frames, Frames { payload: 8192, count: 6, largest: 1518, wire: 5 * 1538 + 858 });
     }
 
     #[test]
     fn ipv6_loses_eight_bytes_of_each_fragment_to_the_extension_header() {
-        let frames = Frames::of(&framing(Network::V6, Header::Udp), 8192, Some(1452)).unwrap();
+        let frames = Frames::for_payload(&framing(Network::V6, Header::Udp), 8192, Some(1452)).unwrap();
         // 1500 − 40 − 8 = 1452, down to a multiple of 8: 1448; 8200 / 1448 → 6 with 960 in the last.
         assert_eq!(frames, Frames { payload: 8192, count: 6, largest: 1514, wire: 5 * 1534 + 1046 });
     }
@@ -165,9 +165,9 @@ mod tests {
     #[test]
     fn the_largest_payload_that_fits_is_one_frame_and_a_byte_more_is_two() {
         let udp = framing(Network::V4, Header::Udp);
-        let fits = Frames::of(&udp, 1472, Some(1472)).unwrap();
+        let fits = Frames::for_payload(&udp, 1472, Some(1472)).unwrap();
         assert_eq!((fits.count, fits.largest, fits.wire), (1, 1518, 1538));
-        let over = Frames::of(&udp, 1473, Some(1472)).unwrap();
+        let over = Frames::for_payload(&udp, 1473, Some(1472)).unwrap();
         // The last fragment carries one byte and is padded to the least frame.
         assert_eq!((over.count, over.wire), (2, 1538 + 84));
     }
@@ -175,15 +175,15 @@ mod tests {
     #[test]
     fn nothing_is_said_of_impossible_sizes() {
         let udp = framing(Network::V4, Header::Udp);
-        assert_eq!(Frames::of(&udp, u32::MAX, None), None);
-        assert_eq!(Frames::of(&framing(Network::V6, Header::Udp), 100, Some(3)), None);
+        assert_eq!(Frames::for_payload(&udp, u32::MAX, None), None);
+        assert_eq!(Frames::for_payload(&framing(Network::V6, Header::Udp), 100, Some(3)), None);
     }
 
     proptest! {
         #[test]
         fn fragments_carry_the_datagram_and_no_more(payload in 1_u32..=65_507, path in 8_u32..=9_000, v6: bool) {
             let network = if v6 { Network::V6 } else { Network::V4 };
-            let frames = Frames::of(&framing(network, Header::Udp), payload, Some(path)).unwrap();
+            let frames = Frames::for_payload(&framing(network, Header::Udp), payload, Some(path)).unwrap();
             let each = network.header() + if frames.count > 1 { fragment_header(network) } else { 0 } + 18 + 20;
             let carried = u64::from(payload) + 8;
             prop_assert!(frames.wire >= carried + frames.count * each);

@@ -78,12 +78,12 @@ fn the_one_far_round_trip_is_found_behind_the_warm_up_and_blamed() {
     let far: Vec<Trip> = farthest.since(settled.cut).into_iter().filter(is_far).collect();
     assert_eq!(far, [trips[40_000]]);
 
-    let blame = |watch: &HostWatch| {
+    let attribute = |watch: &HostWatch| {
         let outliers = far.iter().map(|trip| watch.attribute(trip, Nanos(usual), true));
         outliers.collect::<Vec<_>>()
     };
     let mut watch = HostWatch::default();
-    assert_eq!(blame(&watch)[0].cause, Cause::Path);
+    assert_eq!(attribute(&watch)[0].cause, Cause::Path);
     watch.record(Disturbance { start: Nanos(far[0].at.0 + 9_000), length: Nanos(2_900_000) });
-    assert_eq!(blame(&watch)[0].cause, Cause::Host);
+    assert_eq!(attribute(&watch)[0].cause, Cause::Host);
 }

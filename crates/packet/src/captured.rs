@@ -46,7 +46,7 @@ pub struct Pieces {
 
 impl Segments {
     /// What `gso_type` and `gso_size` say of a packet of this protocol.
-    pub fn of(kind: u8, size: u16, protocol: u8) -> Segments {
+    pub fn from_offload(kind: u8, size: u16, protocol: u8) -> Segments {
         match (kind & !ECN, protocol) {
             (0, _) => Segments::Whole,
             (TCP_V4 | TCP_V6, Ip::TCP) | (UDP_L4, Ip::UDP) if size > 0 => Segments::Of(size),
@@ -93,7 +93,7 @@ impl<'a> Captured<'a> {
         if length < ip.header {
             return None;
         }
-        let segments = Segments::of(kind, size, ip.protocol);
+        let segments = Segments::from_offload(kind, size, ip.protocol);
         let behind = bytes.get(ip.header as usize..).filter(|_| ip.begins_transport()).unwrap_or_default();
         let transport = transport(ip.protocol, behind).unwrap_or(0);
         let ports = || Some((be16(behind, 0)?, be16(behind, 2)?));

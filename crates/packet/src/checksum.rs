@@ -12,7 +12,7 @@ pub struct Sum(u64);
 impl Sum {
     /// Of these bytes; an odd last one is taken with a zero.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Sum {
+    pub fn over(bytes: &[u8]) -> Sum {
         let (words, rest) = bytes.as_chunks::<2>();
         let sum: u64 = words.iter().map(|word| u64::from(u16::from_ne_bytes(*word))).sum();
         let rest = rest.first().map_or(0, |byte| u64::from(u16::from_ne_bytes([*byte, 0])));
@@ -25,10 +25,10 @@ impl Sum {
     #[must_use]
     pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, length: u32) -> Sum {
         let end = |address| match address {
-            IpAddr::V4(address) => Sum::of(&address.octets()),
-            IpAddr::V6(address) => Sum::of(&address.octets()),
+            IpAddr::V4(address) => Sum::over(&address.octets()),
+            IpAddr::V6(address) => Sum::over(&address.octets()),
         };
-        end(source) + end(destination) + Sum::of(&length.to_be_bytes()) + Sum::of(&[0, protocol])
+        end(source) + end(destination) + Sum::over(&length.to_be_bytes()) + Sum::over(&[0, protocol])
     }
 
     /// The carries added in: 16 bits in the host's byte order, to go on from with [`Sum::from`].
@@ -80,21 +80,21 @@ mod tests {
     fn the_examples_come_out() {
         let header =
             [0x45, 0, 0, 0x73, 0, 0, 0x40, 0, 0x40, 0x11, 0, 0, 0xc0, 0xa8, 0, 1, 0xc0, 0xa8, 0, 0xc7];
-        assert_eq!(Sum::of(&header).checksum(), 0xb861);
+        assert_eq!(Sum::over(&header).checksum(), 0xb861);
         let of_the_rfc = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
-        assert_eq!(Sum::of(&of_the_rfc).checksum(), !0xddf2);
+        assert_eq!(Sum::over(&of_the_rfc).checksum(), !0xddf2);
     }
 
     #[test]
     fn an_odd_byte_counts_as_the_high_one() {
-        assert_eq!(Sum::of(&[1]).checksum(), !0x0100);
-        assert_eq!(Sum::of(&[]).checksum(), 0xffff);
+        assert_eq!(Sum::over(&[1]).checksum(), !0x0100);
+        assert_eq!(Sum::over(&[]).checksum(), 0xffff);
     }
 
     #[test]
     fn none_of_udp_is_zero() {
-        assert_eq!((Sum::of(&[0xff, 0xff]).checksum(), Sum::of(&[0xff, 0xff]).of_udp()), (0, 0xffff));
-        assert_eq!(Sum::of(&[0x12, 0x34]).of_udp(), !0x1234);
+        assert_eq!((Sum::over(&[0xff, 0xff]).checksum(), Sum::over(&[0xff, 0xff]).of_udp()), (0, 0xffff));
+        assert_eq!(Sum::over(&[0x12, 0x34]).of_udp(), !0x1234);
     }
 
     proptest! {
@@ -105,12 +105,12 @@ mod tests {
         ) {
             bytes[..2].fill(0);
             let (head, tail) = bytes.split_at((cut * 2).min(bytes.len()));
-            let sum = Sum::of(head) + Sum::of(tail);
-            prop_assert_eq!(sum, Sum::of(&bytes));
-            prop_assert_eq!((Sum::from(Sum::of(head).folded()) + Sum::of(tail)).folded(), sum.folded());
+            let sum = Sum::over(head) + Sum::over(tail);
+            prop_assert_eq!(sum, Sum::over(&bytes));
+            prop_assert_eq!((Sum::from(Sum::over(head).folded()) + Sum::over(tail)).folded(), sum.folded());
             let checksum = sum.checksum();
             bytes[..2].copy_from_slice(&checksum.to_be_bytes());
-            prop_assert_eq!(Sum::of(&bytes).checksum(), 0);
+            prop_assert_eq!(Sum::over(&bytes).checksum(), 0);
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn mpls_labels(quote: &[u8], at: Option<usize>, headers: usize) -> Vec<MplsL
 /// Version 2, and a checksum that is right or, where the message says that these are extensions, absent.
 fn is_valid(extensions: &[u8], is_told: bool) -> bool {
     let Some(sum) = be16(extensions, 2) else { return false };
-    let right = Sum::of(extensions).checksum() == 0;
+    let right = Sum::over(extensions).checksum() == 0;
     extensions[0] >> 4 == VERSION && (right && sum != 0 || sum == 0 && is_told)
 }
 
@@ -81,7 +81,7 @@ mod tests {
         bytes.extend(((16_001_u32 << 12) | 1).to_be_bytes());
         bytes.extend(((24_015_u32 << 12) | (5 << 9) | 0x100 | 2).to_be_bytes());
         if sum {
-            let sum = Sum::of(&bytes).checksum();
+            let sum = Sum::over(&bytes).checksum();
             bytes[2..4].copy_from_slice(&sum.to_be_bytes());
         }
         bytes

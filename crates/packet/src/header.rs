@@ -89,7 +89,7 @@ impl Ipv4 {
         bytes[8..10].copy_from_slice(&[self.hops, self.protocol]);
         bytes[12..16].copy_from_slice(&self.source.octets());
         bytes[16..].copy_from_slice(&self.destination.octets());
-        let sum = Sum::of(&bytes).checksum();
+        let sum = Sum::over(&bytes).checksum();
         bytes[10..12].copy_from_slice(&sum.to_be_bytes());
         bytes
     }

@@ -44,16 +44,16 @@ impl Echo {
     /// Reads a request of either family, as an error quotes it, and its payload; `None` for anything else.
     #[must_use]
     pub fn of_request(message: &[u8]) -> Option<(Echo, &[u8])> {
-        Echo::of(message, &[ECHO_REQUEST, ECHO_REQUEST_V6])
+        Echo::read(message, &[ECHO_REQUEST, ECHO_REQUEST_V6])
     }
 
     /// Reads a reply, and its payload; `None` for anything else.
     #[must_use]
     pub fn of_reply(is_ipv6: bool, message: &[u8]) -> Option<(Echo, &[u8])> {
-        Echo::of(message, &[if is_ipv6 { ECHO_REPLY_V6 } else { ECHO_REPLY }])
+        Echo::read(message, &[if is_ipv6 { ECHO_REPLY_V6 } else { ECHO_REPLY }])
     }
 
-    fn of<'a>(message: &'a [u8], kinds: &[u8]) -> Option<(Echo, &'a [u8])> {
+    fn read<'a>(message: &'a [u8], kinds: &[u8]) -> Option<(Echo, &'a [u8])> {
         let ([kind, _, _, _, a, b, c, d], payload) = message.split_first_chunk::<HEADER>()?;
         let echo = Echo { ident: u16::from_be_bytes([*a, *b]), sequence: u16::from_be_bytes([*c, *d]) };
         kinds.contains(kind).then_some((echo, payload))
@@ -119,8 +119,8 @@ mod tests {
         let [source, destination] = ends;
         let packet = HandMade { source, destination, payload: b"quoted", id: 0, hops: 64 }.whole().unwrap();
         let message = [&[2, 0, 0, 0, 0, 0, 0x05, 0x78], &packet[..52]].concat();
-        let told = TooBig { mtu: 1400, source, destination, quote: b"quot" };
-        assert_eq!(TooBig::read(&message), Some(told));
+        let reported = TooBig { mtu: 1400, source, destination, quote: b"quot" };
+        assert_eq!(TooBig::read(&message), Some(reported));
         for (at, value) in [(0, 3), (8, 0x45), (14, 6)] {
             let mut other = message.clone();
             other[at] = value;

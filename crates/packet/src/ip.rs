@@ -83,7 +83,7 @@ impl Ip {
 
 impl PacketProtocol {
     /// The protocol of this number (IANA "Protocol Numbers").
-    pub const fn of(number: u8) -> PacketProtocol {
+    pub const fn from_number(number: u8) -> PacketProtocol {
         match number {
             Ip::TCP => PacketProtocol::Tcp,
             Ip::UDP => PacketProtocol::Udp,

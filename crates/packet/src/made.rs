@@ -76,7 +76,7 @@ impl HandMade<'_> {
         let mut udp = [self.source.port(), self.destination.port(), length, 0].map(u16::to_be_bytes).concat();
         udp.extend(self.payload);
         let pseudo = Sum::pseudo_header(self.source.ip(), self.destination.ip(), Ip::UDP, length.into());
-        let sum = (pseudo + Sum::of(&udp)).of_udp();
+        let sum = (pseudo + Sum::over(&udp)).of_udp();
         udp[6..8].copy_from_slice(&sum.to_be_bytes());
         Some(udp)
     }
@@ -89,7 +89,7 @@ mod tests {
 
     /// The checksum of parts, each but the last of an even length: 0 where theirs is in them and right.
     fn checksum(parts: &[&[u8]]) -> u16 {
-        parts.iter().map(|part| Sum::of(part)).fold(Sum::default(), Sum::add).checksum()
+        parts.iter().map(|part| Sum::over(part)).fold(Sum::default(), Sum::add).checksum()
     }
 
     fn packet<'a>(source: &str, destination: &str, payload: &'a [u8]) -> HandMade<'a> {

@@ -31,7 +31,7 @@ impl Splitter {
             let piece = Piece { index, start: index * each, last: index + 1 == packets };
             let length = (payload - piece.start).min(each);
             self.copy(captured, &piece, length);
-            self.mend(captured, &piece, length);
+            self.fix(captured, &piece, length);
             take(&self.packet, captured.wire_headers() + length);
         }
     }
@@ -53,7 +53,7 @@ impl Splitter {
     }
 
     /// Writes the fields that differ from packet to packet. The headers are all there.
-    fn mend(&mut self, captured: &Captured<'_>, piece: &Piece, length: u32) {
+    fn fix(&mut self, captured: &Captured<'_>, piece: &Piece, length: u32) {
         let packet = self.packet.as_mut_slice();
         let total = captured.wire_headers() + length;
         let transport = (captured.ip.header - captured.left_out()) as usize;
@@ -79,7 +79,7 @@ impl Splitter {
         if whole {
             let ip = &captured.ip;
             let sum = Sum::pseudo_header(ip.source, ip.destination, ip.protocol, segment.len() as u32);
-            let sum = sum + Sum::of(segment);
+            let sum = sum + Sum::over(segment);
             put16(segment, checksum, if ip.protocol == Ip::UDP { sum.of_udp() } else { sum.checksum() });
         }
     }
@@ -102,7 +102,7 @@ fn mend_v4(bytes: &mut [u8], piece: &Piece, total: u32) {
         put16(bytes, 4, id.wrapping_add(piece.index as u16));
     }
     put16(bytes, 10, 0);
-    put16(bytes, 10, Sum::of(bytes).checksum());
+    put16(bytes, 10, Sum::over(bytes).checksum());
 }
 
 fn mend_tcp(segment: &mut [u8], piece: &Piece) {

@@ -14,7 +14,7 @@ impl Display for ErrorMessage<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         // The words of a far end may be in it.
         f.write_str(&harmless::text(&format!("error: {:#}", self.0)))?;
-        if Exit::of(self.0) == Exit::Fault {
+        if Exit::from_error(self.0) == Exit::Fault {
             write!(f, "\n  This is an internal error: {REPORT_IT}")?;
         }
         match self.0.advice() {
@@ -28,8 +28,8 @@ impl Display for ErrorMessage<'_> {
 /// thread ends the work of that thread alone: a server goes on serving others.
 pub(crate) fn install_panic_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        let told = format!("pathmeter: internal error: {panic}\n  {REPORT_IT}\n");
-        let _ = io::Write::write_all(&mut io::stderr(), told.as_bytes());
+        let reported = format!("pathmeter: internal error: {panic}\n  {REPORT_IT}\n");
+        let _ = io::Write::write_all(&mut io::stderr(), reported.as_bytes());
         if std::thread::current().name() == Some("main") {
             std::process::exit(Exit::Fault.code().into());
         }
@@ -71,13 +71,13 @@ mod tests {
     fn advice_follows_the_message() {
         let failure = Failure::usage("-P 0: at least one stream is needed", "give -P 1 to -P 128");
         let error = Error::from(failure).context("read the command line");
-        assert_eq!(Exit::of(&error), Exit::Usage);
+        assert_eq!(Exit::from_error(&error), Exit::Usage);
         assert_eq!(
             ErrorMessage(&error).to_string(),
             "error: read the command line: -P 0: at least one stream is needed\n  give -P 1 to -P 128"
         );
         let busy = Error::from(wire::ProtocolError::Busy).advised("10.0.0.2:5210", "come back later");
-        assert_eq!(Exit::of(&busy), Exit::Unreachable);
+        assert_eq!(Exit::from_error(&busy), Exit::Unreachable);
         assert!(
             ErrorMessage(&busy).to_string().ends_with("try again later\n  come back later"),
             "{}",

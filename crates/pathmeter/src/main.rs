@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|| cli::read(words).and_then(|(cli, config)| run(&cli, &config)));
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
-        Exit::of(&error)
+        Exit::from_error(&error)
     });
     exit.into()
 }

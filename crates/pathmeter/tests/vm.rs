@@ -197,9 +197,9 @@ fn commands_reach_the_machines_of_a_lab_that_stays() {
         .expect("it holds the lab")
         .signal(linux::process::Signal::Kill)
         .unwrap();
-    let told = client.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&told.stderr);
-    assert_eq!(told.status.code(), Some(128 + 9), "{said}");
+    let reported = client.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&reported.stderr);
+    assert_eq!(reported.status.code(), Some(128 + 9), "{said}");
     assert!(said.contains("the lab one has gone, and the command with it"), "{said}");
     assert!(wait_for(|| (!exists(qemu)).then_some(())).is_some(), "qemu {qemu} outlives its parent");
 

@@ -99,21 +99,21 @@ impl FromStr for Expectation {
     fn from_str(text: &str) -> Result<Expectation, ExpectError> {
         let (key, comparison, value) = split(text)?;
         let plain = without_points(key);
-        let (scope, name) = Scope::of(&plain, every_figure());
+        let (scope, name) = Scope::from_key(&plain, every_figure());
         let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
         let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
         let fits = |figure: &Figure| match (&scope, figure.source) {
             (Scope::Finding(_), Source::Finding) => direction.is_none() && transport.is_none(),
-            (Scope::Run, Source::Way(_) | Source::Path(_)) => direction.is_some(),
-            (Scope::Run, Source::Run(_)) | (Scope::Way(_), Source::Labelled(_)) => direction.is_none(),
+            (Scope::Run, Source::Direction(_) | Source::Path(_)) => direction.is_some(),
+            (Scope::Run, Source::Run(_)) | (Scope::Egress(_), Source::Labelled(_)) => direction.is_none(),
             (Scope::Loaded(_), Source::Loaded(_)) => direction.is_none(),
             _ => false,
         };
         let unknown = || {
             let before = &plain[..plain.len() - name.len()];
-            let way = if direction.is_none() && scope == Scope::Run { "down." } else { "" };
+            let one_way = if direction.is_none() && scope == Scope::Run { "down." } else { "" };
             let names = every_figure().map(|figure| match figure.source {
-                Source::Way(_) | Source::Path(_) => format!("{before}{way}{}", figure.name),
+                Source::Direction(_) | Source::Path(_) => format!("{before}{one_way}{}", figure.name),
                 _ => format!("{before}{}", figure.name),
             });
             let likely = likely(&plain, names);
@@ -141,7 +141,7 @@ impl Expectation {
         let transport = self.transport.map(|transport| ("transport", transport.to_string().to_lowercase()));
         let direction = self.direction.map(|direction| ("direction", direction.to_string()));
         let scope = match &self.scope {
-            Scope::Way(label) => Some(("way", label.clone())),
+            Scope::Egress(label) => Some(("way", label.clone())),
             _ => None,
         };
         let labels = [scope, transport, direction].into_iter().flatten();
@@ -159,20 +159,20 @@ impl Expectation {
     pub(crate) fn measured(&self, run: &Run) -> Option<f64> {
         let of = |run: &Run| match (self.figure.source, self.direction) {
             (Source::Labelled(figure), None) => {
-                let named = |way: &&EgressResult| Scope::Way(way.label.clone()) == self.scope;
-                run.summary.ways.iter().find(named).and_then(figure)
+                let named = |egress: &&EgressResult| Scope::Egress(egress.label.clone()) == self.scope;
+                run.summary.egress_paths.iter().find(named).and_then(figure)
             }
             (Source::Loaded(figure), None) => {
                 let named = |phase: &&LoadPhase| Scope::Loaded(phase.load) == self.scope;
                 run.summary.loaded.as_ref()?.phases.iter().find(named).and_then(figure)
             }
-            (Source::Way(figure), Some(direction)) => {
-                let way = run.summary.direction(direction)?;
-                let wanted = self.transport.is_none_or(|transport| transport == way.transport);
-                figure(way).filter(|_| wanted)
+            (Source::Direction(figure), Some(direction)) => {
+                let egress = run.summary.direction(direction)?;
+                let wanted = self.transport.is_none_or(|transport| transport == egress.transport);
+                figure(egress).filter(|_| wanted)
             }
             (Source::Path(figure), Some(direction)) => {
-                run.summary.path.as_ref()?.way(direction).and_then(figure)
+                run.summary.path.as_ref()?.in_direction(direction).and_then(figure)
             }
             (Source::Run(figure), None) => figure(run),
             (Source::Finding, None) => {
@@ -217,7 +217,9 @@ pub fn known_keys() -> String {
 #[must_use]
 pub fn names() -> Vec<String> {
     let written = |figure: &Figure| match figure.source {
-        Source::Way(_) | Source::Path(_) => ["up", "down"].map(|way| format!("{way}.{}", figure.name)).into(),
+        Source::Direction(_) | Source::Path(_) => {
+            ["up", "down"].map(|direction| format!("{direction}.{}", figure.name)).into()
+        }
         Source::Run(_) => vec![figure.name.to_owned()],
         Source::Loaded(_) => LOADS.map(|load| format!("loaded.{load}.{}", figure.name)).into(),
         Source::Labelled(_) | Source::Finding => Vec::new(),
@@ -370,10 +372,11 @@ mod tests {
 
     #[test]
     fn packet_sizes_are_of_a_direction() {
-        let way = |mtu, bound| {
+        let direction = |mtu, bound| {
             Some(model::path::PathDirection { path_mtu: Some(mtu), bound, ..Default::default() })
         };
-        let (up, down) = (way(1400, model::path::Bound::Exact), way(1300, model::path::Bound::AtMost));
+        let (up, down) =
+            (direction(1400, model::path::Bound::Exact), direction(1300, model::path::Bound::AtMost));
         let found = model::path::PathResult { up, down, packets: 90, ..Default::default() };
         let run = run_of_events("id", "mtu", &[Event::Path(Box::new(found))]);
         assert!(check("up.path_mtu>=1400", &run).held);
@@ -396,7 +399,7 @@ mod tests {
     fn every_figure_can_be_written_with_its_own_example() {
         for figure in every_figure() {
             let prefix = match figure.source {
-                Source::Way(_) | Source::Path(_) => "tcp.up.",
+                Source::Direction(_) | Source::Path(_) => "tcp.up.",
                 Source::Run(_) => "",
                 Source::Labelled(_) => "way.nat.gateway.",
                 Source::Loaded(_) => "loaded.idle.",
@@ -427,14 +430,15 @@ mod tests {
             series: Vec::new(),
         };
         let mut run = run_of_events("id", "latency", &[Event::Load(Box::new(load))]);
-        let way = |label: &str| {
+        let egress = |label: &str| {
             serde_json::json!({
                 "label": label, "host": "far", "ends": {"local": "10.0.0.1:1", "remote": "10.0.0.2:2"}, "elapsed_ns": 1,
                 "counted": {"sent": 11, "asked": 11, "received": 10, "lost": 1}, "warm_up_ns": 0, "warm_up_count": 0,
                 "rtt_ns": rtt, "outliers": [], "sent_pps": 1,
             })
         };
-        run.summary.ways = ["a.b", "c"].map(|label| serde_json::from_value(way(label)).unwrap()).into();
+        run.summary.egress_paths =
+            ["a.b", "c"].map(|label| serde_json::from_value(egress(label)).unwrap()).into();
         run
     }
 

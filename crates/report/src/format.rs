@@ -46,7 +46,7 @@ use model::history::Kept;
 #[must_use]
 pub fn document(kept: &Kept) -> Box<dyn Document + '_> {
     match kept {
-        Kept::Run(run) => Box::new(RunDocument::of(run)),
+        Kept::Run(run) => Box::new(RunDocument::from_run(run)),
         Kept::Device(report) => Box::new(rfc2544::DeviceDocument { report }),
         Kept::Lab(report) => Box::new(model::lab::LabReport::clone(report)),
     }

@@ -72,7 +72,7 @@ pub enum Tool {
 pub struct Known {
     /// Speed of the link.
     pub link: Option<BitRate>,
-    /// Payload of TCP's segments on the wire, bytes, for outputs that do not tell it.
+    /// Payload of TCP's segments on the wire, bytes, for outputs that do not print it.
     pub mss: Option<u32>,
 }
 

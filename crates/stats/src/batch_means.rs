@@ -52,7 +52,7 @@ impl BatchMeans {
     pub fn record(&mut self, value: f64) {
         match self.batches.last_mut() {
             Some(batch) if batch.count() < self.size => batch.record(value),
-            _ => self.batches.push(Moments::of(&[value])),
+            _ => self.batches.push(Moments::from_values(&[value])),
         }
         let full = self.batches.last().is_some_and(|batch| batch.count() == self.size);
         if self.batches.len() >= MOST_BATCHES && full {
@@ -120,7 +120,7 @@ fn grown(mut batches: Vec<Moments>) -> Option<Batches> {
         let means: Vec<f64> = batches.iter().filter_map(Moments::mean).collect();
         let lag1 = lag1(&means);
         if lag1 <= noticeable(means.len() as u64) || batches.len() / 2 < FEWEST_BATCHES {
-            let spread = Moments::of(&means).stddev()?;
+            let spread = Moments::from_values(&means).stddev()?;
             return Some(Batches { batches, spread, lag1 });
         }
         // An odd one is left over: the newest batches matter no less, so the oldest goes.
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn classic(values: &[f64]) -> f64 {
-        student::two_sided(0.95, values.len() as u64 - 1) * Moments::of(values).stddev().unwrap()
+        student::two_sided(0.95, values.len() as u64 - 1) * Moments::from_values(values).stddev().unwrap()
             / (values.len() as f64).sqrt()
     }
 
@@ -226,7 +226,7 @@ mod tests {
         let interval = interval_of(&values);
         assert!((interval.half_width / classic(&values) - 1.0).abs() < 0.15, "{interval:?}");
         assert!(interval.effective_count > 25_000.0 && !interval.correlated, "{interval:?}");
-        assert!((interval.mean - Moments::of(&values).mean().unwrap()).abs() < 1e-9);
+        assert!((interval.mean - Moments::from_values(&values).mean().unwrap()).abs() < 1e-9);
     }
 
     #[test]
@@ -276,7 +276,7 @@ mod tests {
         #[test]
         fn the_mean_is_that_of_the_samples(values in prop::collection::vec(0.0..1e9, 20..3000)) {
             let interval = interval_of(&values);
-            let exact = Moments::of(&values).mean().unwrap();
+            let exact = Moments::from_values(&values).mean().unwrap();
             prop_assert!((interval.mean - exact).abs() <= exact * 1e-9);
             prop_assert_eq!(interval.count, values.len() as u64);
             prop_assert!(interval.half_width >= 0.0 && interval.effective_count <= values.len() as f64);

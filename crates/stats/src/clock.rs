@@ -262,7 +262,7 @@ impl Fitted {
     fn to(best: &[Sample], samples: &[Sample]) -> Fitted {
         let points: Vec<(f64, f64)> = best.iter().map(|sample| sample.relative_to(&best[0])).collect();
         let line = Line::through(&points);
-        let anchors = Anchors::of(samples, &best[0], &line);
+        let anchors = Anchors::from_samples(samples, &best[0], &line);
         Fitted { line, anchors, used: best.len() as u32 }
     }
 }
@@ -281,7 +281,7 @@ struct Anchors {
 impl Anchors {
     /// Of each half of the run the exchange that is tight and far out: what is outside costs about four times the
     /// tightest bound for a whole run.
-    fn of(samples: &[Sample], origin: &Sample, line: &Line) -> Anchors {
+    fn from_samples(samples: &[Sample], origin: &Sample, line: &Line) -> Anchors {
         let bound = |sample: &Sample| {
             let point = sample.relative_to(origin);
             (point.0, sample.round_trip as f64 / 2.0 + line.distance(point))

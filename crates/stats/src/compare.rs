@@ -182,8 +182,8 @@ fn measure(case: &Case<'_>) -> Result<Comparison, CompareError> {
     };
     Ok(Comparison {
         name: case.name.into(),
-        base: Group::of(case.base),
-        other: Group::of(case.other),
+        base: Group::from_values(case.base),
+        other: Group::from_values(case.other),
         rules: case.rules,
         shift,
         method: tested.map(|(method, _)| method),
@@ -206,8 +206,8 @@ fn check(case: &Case<'_>, group: &'static str, values: &[f64]) -> Result<(), Com
 impl Group {
     /// The figures of these runs.
     #[must_use]
-    pub fn of(values: &[f64]) -> Group {
-        let moments = Moments::of(values);
+    pub fn from_values(values: &[f64]) -> Group {
+        let moments = Moments::from_values(values);
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         let at = |rank: u64| sorted[rank as usize - 1];

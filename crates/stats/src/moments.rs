@@ -14,7 +14,7 @@ pub struct Moments {
 impl Moments {
     /// Those of a list of values.
     #[must_use]
-    pub fn of(values: &[f64]) -> Moments {
+    pub fn from_values(values: &[f64]) -> Moments {
         let mut moments = Moments::default();
         values.iter().for_each(|&value| moments.record(value));
         moments

@@ -5,7 +5,7 @@
 
 mod meter;
 
-pub use meter::{Next, Parameters, ResponsivenessMeter, Stage};
+pub use meter::{Next, Parameters, Phase, ResponsivenessMeter};
 
 use super::quantile::rank;
 use schemars::JsonSchema;
@@ -90,7 +90,7 @@ pub enum Confidence {
 impl Band {
     /// The band of a figure.
     #[must_use]
-    pub fn of(rpm: f64) -> Band {
+    pub fn for_rpm(rpm: f64) -> Band {
         match rpm {
             rpm if rpm > 6000.0 => Band::Excellent,
             rpm if rpm >= 1000.0 => Band::Good,
@@ -125,7 +125,7 @@ struct Scores {
 
 impl Scores {
     /// `None` when either kind of probe is missing. TLS counts when every probe has it.
-    fn of(foreign: &[ForeignProbe], loaded: &[Nanos]) -> Option<Scores> {
+    fn from_probes(foreign: &[ForeignProbe], loaded: &[Nanos]) -> Option<Scores> {
         let mean =
             |part: fn(&ForeignProbe) -> Nanos| trimmed_mean(&foreign.iter().map(part).collect::<Vec<_>>());
         let (tcp, http) = (mean(|probe| probe.tcp)?, mean(|probe| probe.http)?);

@@ -21,7 +21,7 @@ pub struct Latency {
 impl Latency {
     /// Of one-way delays in any order; `None` of none.
     #[must_use]
-    pub fn of(delays: &[Nanos]) -> Option<Latency> {
+    pub fn from_delays(delays: &[Nanos]) -> Option<Latency> {
         let sorted = sorted(delays);
         Some(Latency {
             typical: middle(&sorted)?,
@@ -53,7 +53,7 @@ pub struct InterPacketVariation {
 impl InterPacketVariation {
     /// Of delays in the order of sending; `None` of fewer than two.
     #[must_use]
-    pub fn of(delays: &[Nanos]) -> Option<InterPacketVariation> {
+    pub fn from_delays(delays: &[Nanos]) -> Option<InterPacketVariation> {
         let signed = |nanos: Nanos| i64::try_from(nanos.0).unwrap_or(i64::MAX);
         let mut steps: Vec<i64> = delays.windows(2).map(|pair| signed(pair[1]) - signed(pair[0])).collect();
         steps.sort_unstable();
@@ -83,7 +83,7 @@ pub struct OverRuns {
 impl OverRuns {
     /// Of one figure of each run, in any unit; `None` of no runs.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<OverRuns> {
+    pub fn from_values(values: &[f64]) -> Option<OverRuns> {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);
         Some(OverRuns {
@@ -126,13 +126,13 @@ mod tests {
     /// The 99.9th percentile is the value with index `ceil(0.999 n) - 1` of the sorted ones.
     #[test]
     fn typical_and_worst_case_latency() {
-        let latency = |count| Latency::of(&up_to(count)).unwrap();
+        let latency = |count| Latency::from_delays(&up_to(count)).unwrap();
         assert_eq!(latency(500).worst_case, Nanos(500));
         assert_eq!(latency(1000).worst_case, Nanos(999));
         assert_eq!(latency(1001).worst_case, Nanos(1000));
         assert_eq!(latency(20_000).worst_case, Nanos(19_980));
         assert_eq!((latency(501).typical, latency(500).typical), (Nanos(251), Nanos(250)));
-        assert_eq!(Latency::of(&[]), None);
+        assert_eq!(Latency::from_delays(&[]), None);
     }
 
     #[test]
@@ -141,20 +141,20 @@ mod tests {
         assert_eq!(packet_delay_variation(&[]), None);
         let delays = [10, 14, 11, 11, 20].map(Nanos);
         let steps = InterPacketVariation { min_ns: -3, median_ns: 0, max_ns: 9 };
-        assert_eq!(InterPacketVariation::of(&delays), Some(steps));
-        assert_eq!(InterPacketVariation::of(&delays[..1]), None);
+        assert_eq!(InterPacketVariation::from_delays(&delays), Some(steps));
+        assert_eq!(InterPacketVariation::from_delays(&delays[..1]), None);
     }
 
     #[test]
     fn twenty_runs_have_their_ends_as_percentiles() {
         let values: Vec<f64> = (1..=20).map(f64::from).collect();
-        let summary = OverRuns::of(&values).unwrap();
+        let summary = OverRuns::from_values(&values).unwrap();
         assert_eq!((summary.median, summary.p1, summary.p99, summary.too_few), (10.5, 1.0, 20.0, false));
-        assert!(OverRuns::of(&values[..19]).unwrap().too_few);
+        assert!(OverRuns::from_values(&values[..19]).unwrap().too_few);
         let many: Vec<f64> = (1..=200).map(f64::from).collect();
-        let summary = OverRuns::of(&many).unwrap();
+        let summary = OverRuns::from_values(&many).unwrap();
         assert_eq!((summary.p1, summary.p99), (2.0, 198.0));
-        assert_eq!(OverRuns::of(&[]), None);
+        assert_eq!(OverRuns::from_values(&[]), None);
     }
 
     proptest! {
@@ -164,9 +164,9 @@ mod tests {
             let mut sorted = delays.clone();
             sorted.sort_unstable();
             let index = (999 * sorted.len()).div_ceil(1000) - 1;
-            prop_assert_eq!(Latency::of(&delays).unwrap().worst_case, sorted[index]);
+            prop_assert_eq!(Latency::from_delays(&delays).unwrap().worst_case, sorted[index]);
             prop_assert_eq!(packet_delay_variation(&delays), Some(sorted[index] - sorted[0]));
-            prop_assert_eq!(InterPacketVariation::of(&delays).is_some(), delays.len() > 1);
+            prop_assert_eq!(InterPacketVariation::from_delays(&delays).is_some(), delays.len() > 1);
         }
     }
 }

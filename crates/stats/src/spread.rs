@@ -36,7 +36,7 @@ impl Dispersion {
     /// A value is known to its bucket, a thousandth of it at three digits, so is a spread: one far below a thousandth of
     /// the median is not resolved, and `precision` says so.
     #[must_use]
-    pub fn of(histogram: &Histogram) -> Option<Dispersion> {
+    pub fn from_histogram(histogram: &Histogram) -> Option<Dispersion> {
         let at = |q| histogram.value_at_quantile(q);
         let (quarter, middle, three_quarters) = (at(0.25)?, at(0.5)?, at(0.75)?);
         let mut distances: Vec<(u64, u64)> =
@@ -92,17 +92,17 @@ mod tests {
 
     #[test]
     fn moments_of_a_known_list() {
-        let moments = Moments::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
+        let moments = Moments::from_values(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]);
         assert_eq!(moments.mean(), Some(5.0));
         assert!((moments.variance().unwrap() - 32.0 / 7.0).abs() < 1e-12);
         assert_eq!(Moments::default().mean(), None);
-        assert_eq!(Moments::of(&[1.0]).stddev(), None);
+        assert_eq!(Moments::from_values(&[1.0]).stddev(), None);
     }
 
     #[test]
     fn a_small_spread_of_large_values_is_kept() {
         let base = 3.8e17;
-        let moments = Moments::of(&[base, base + 1000.0, base + 2000.0]);
+        let moments = Moments::from_values(&[base, base + 1000.0, base + 2000.0]);
         assert!((moments.stddev().unwrap() - 1000.0).abs() < 70.0);
     }
 
@@ -121,18 +121,18 @@ mod tests {
     #[test]
     fn the_dispersion_of_known_lists() {
         // R: mad(x, constant = 1) and quantile(x, type = 1).
-        let small = Dispersion::of(&filled(&[1, 1, 2, 2, 4, 6, 9])).unwrap();
+        let small = Dispersion::from_histogram(&filled(&[1, 1, 2, 2, 4, 6, 9])).unwrap();
         assert_eq!(small, Dispersion { mad: Nanos(1), iqr: Nanos(5), precision: Nanos(0) });
-        let outlier = Dispersion::of(&filled(&[100, 101, 102, 103, 900_000_000])).unwrap();
+        let outlier = Dispersion::from_histogram(&filled(&[100, 101, 102, 103, 900_000_000])).unwrap();
         assert_eq!((outlier.mad, outlier.iqr), (Nanos(1), Nanos(2)));
-        let one = Dispersion::of(&filled(&[77])).unwrap();
+        let one = Dispersion::from_histogram(&filled(&[77])).unwrap();
         assert_eq!((one.mad, one.iqr, one.precision), (Nanos(0), Nanos(0), Nanos(0)));
-        assert_eq!(Dispersion::of(&Histogram::default()), None);
+        assert_eq!(Dispersion::from_histogram(&Histogram::default()), None);
     }
 
     #[test]
     fn a_spread_below_the_buckets_is_told_by_its_precision() {
-        let far = Dispersion::of(&filled(&[10_000_001, 10_000_050, 10_000_099])).unwrap();
+        let far = Dispersion::from_histogram(&filled(&[10_000_001, 10_000_050, 10_000_099])).unwrap();
         assert!(far.mad <= far.precision && far.precision >= Nanos(10_000), "{far:?}");
     }
 
@@ -140,7 +140,7 @@ mod tests {
         #[test]
         fn dispersion_is_that_of_the_list_within_its_precision(mut values in prop::collection::vec(0_u64..1 << 35, 1..200)) {
             values.sort_unstable();
-            let found = Dispersion::of(&filled(&values)).unwrap();
+            let found = Dispersion::from_histogram(&filled(&values)).unwrap();
             let at = |q| super::super::quantile::nearest_rank(&values, q).unwrap();
             let mut distances: Vec<u64> = values.iter().map(|value| value.abs_diff(at(0.5))).collect();
             distances.sort_unstable();
@@ -151,9 +151,9 @@ mod tests {
 
         #[test]
         fn merging_is_recording_all(a in prop::collection::vec(-1e6..1e6, 0..50), b in prop::collection::vec(-1e6..1e6, 2..50)) {
-            let mut merged = Moments::of(&a);
-            merged.merge(&Moments::of(&b));
-            let all = Moments::of(&[a, b].concat());
+            let mut merged = Moments::from_values(&a);
+            merged.merge(&Moments::from_values(&b));
+            let all = Moments::from_values(&[a, b].concat());
             prop_assert_eq!(merged.count(), all.count());
             prop_assert!((merged.mean().unwrap() - all.mean().unwrap()).abs() < 1e-6);
             prop_assert!((merged.stddev().unwrap() - all.stddev().unwrap()).abs() < 1e-5);

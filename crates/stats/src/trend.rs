@@ -62,7 +62,7 @@ pub struct Trend {
 impl Trend {
     /// The changes of a series, one value of each run, the earliest first.
     #[must_use]
-    pub fn of(values: &[f64], rules: &Rules) -> Trend {
+    pub fn from_values(values: &[f64], rules: &Rules) -> Trend {
         let (mut trend, mut start) = (Trend::default(), 0);
         for end in 1..=values.len() {
             let begin = start.max(end.saturating_sub(REACH));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     fn kinds(values: &[f64]) -> Vec<(usize, usize, ChangeKind)> {
-        let changes = Trend::of(values, &rules()).changes;
+        let changes = Trend::from_values(values, &rules()).changes;
         changes.iter().map(|change| (change.begin, change.confirmed, change.kind)).collect()
     }
 
@@ -220,12 +220,12 @@ mod tests {
         let runs =
             [random.runs(30, 1e9, 0.02), random.runs(20, 0.8e9, 0.02), random.runs(20, 1e9, 0.02)].concat();
         assert_eq!(kinds(&runs), [(30, 32, ChangeKind::Worse), (50, 52, ChangeKind::Recovered)]);
-        assert!(Trend::of(&runs[..40], &rules()).is_worse());
-        assert!(!Trend::of(&runs, &rules()).is_worse());
-        assert!(Trend::of(&runs[..31], &rules()).is_suspicious, "measure again at once");
-        assert!(!Trend::of(&runs[..30], &rules()).is_suspicious);
+        assert!(Trend::from_values(&runs[..40], &rules()).is_worse());
+        assert!(!Trend::from_values(&runs, &rules()).is_worse());
+        assert!(Trend::from_values(&runs[..31], &rules()).is_suspicious, "measure again at once");
+        assert!(!Trend::from_values(&runs[..30], &rules()).is_suspicious);
         // Of a delay it is the other way round.
-        let delay = Trend::of(&runs, &Rules::new(false)).changes;
+        let delay = Trend::from_values(&runs, &Rules::new(false)).changes;
         assert_eq!([delay[0].kind, delay[1].kind], [ChangeKind::Better, ChangeKind::Worse]);
     }
 

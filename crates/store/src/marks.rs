@@ -81,7 +81,7 @@ impl Store {
     /// The store cannot be written.
     pub fn alert(
         &self,
-        told: Change<'_>,
+        reported: Change<'_>,
         alert: &str,
         since: WallTime,
         receivers: &[String],
@@ -90,9 +90,9 @@ impl Store {
         let keep = "INSERT INTO outbox (run, figure, change, receiver, since, alert) \
                     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
         self.database.at_once(|| {
-            let is_new = self.database.execute(insert, &told.values())? > 0;
+            let is_new = self.database.execute(insert, &reported.values())? > 0;
             for receiver in receivers.iter().filter(|_| is_new) {
-                let [run, figure, change] = told.values();
+                let [run, figure, change] = reported.values();
                 let values = [run, figure, change, receiver.into(), to_sql(since).into(), alert.into()];
                 self.database.execute(keep, &values)?;
             }
@@ -118,9 +118,9 @@ impl Store {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn delivered(&self, told: Change<'_>, receiver: &str) -> Result<()> {
+    pub fn delivered(&self, reported: Change<'_>, receiver: &str) -> Result<()> {
         let delete = "DELETE FROM outbox WHERE run = $1 AND figure = $2 AND change = $3 AND receiver = $4";
-        let [run, figure, change] = told.values();
+        let [run, figure, change] = reported.values();
         self.database.execute(delete, &[run, figure, change, receiver.into()]).map(drop)
     }
 }

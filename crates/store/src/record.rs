@@ -94,7 +94,7 @@ struct Writer {
 
 impl Writer {
     fn write(mut self, events: &Receiver<String>) -> Writer {
-        let mut told = String::new();
+        let mut reported = String::new();
         loop {
             let ended = match events.recv() {
                 Ok(event) => self.gather(event, events),
@@ -103,9 +103,9 @@ impl Writer {
             if let Err(error) = self.flush() {
                 // Once each, however often it is tried.
                 let text = error.to_string();
-                if text != told {
+                if text != reported {
                     let _ = self.report.send(error);
-                    told = text;
+                    reported = text;
                 }
             }
             if ended {

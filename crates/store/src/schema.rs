@@ -55,7 +55,7 @@ const SECOND: &str = "CREATE TABLE documents (
      ) STRICT, WITHOUT ROWID;
      CREATE TABLE histograms (    -- of round trips
          run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-         name TEXT NOT NULL,       -- label of the way
+         name TEXT NOT NULL,       -- label of the egress path
          counts BLOB NOT NULL,     -- HdrHistogram V2, compressed, nanoseconds
          PRIMARY KEY (run, name)
      ) STRICT, WITHOUT ROWID;
@@ -65,7 +65,7 @@ const SECOND: &str = "CREATE TABLE documents (
          note TEXT NOT NULL,
          PRIMARY KEY (target, at)
      ) STRICT, WITHOUT ROWID;
-     CREATE TABLE alerts (        -- what was told of a trend, so that it is told once
+     CREATE TABLE alerts (        -- what was told of a trend, so that it is reported once
          run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
          figure TEXT NOT NULL,
          change TEXT NOT NULL,

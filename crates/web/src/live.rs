@@ -14,7 +14,7 @@ use tokio::sync::watch;
 pub(crate) struct Live {
     state: Mutex<State>,
     /// Counts what was told.
-    told: watch::Sender<u64>,
+    reported: watch::Sender<u64>,
     stopped: watch::Receiver<bool>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Place {
 
 impl Live {
     pub(crate) fn new(stopped: watch::Receiver<bool>) -> Live {
-        Live { state: Mutex::default(), told: watch::channel(0).0, stopped }
+        Live { state: Mutex::default(), reported: watch::channel(0).0, stopped }
     }
 
     /// Begins a test. Blocks while names are looked up.
@@ -106,9 +106,9 @@ impl Live {
 
     /// Waits until no test runs.
     pub(crate) async fn ended(&self) {
-        let mut told = self.told.subscribe();
+        let mut reported = self.reported.subscribe();
         while self.is_running() {
-            if told.changed().await.is_err() {
+            if reported.changed().await.is_err() {
                 return;
             }
         }
@@ -116,14 +116,14 @@ impl Live {
 
     /// What comes next in the story; waits for it. `None`: the server ends, or there was nothing for a while.
     pub(crate) async fn next(&self, place: &mut Place) -> Next {
-        let (mut told, mut stopped) = (self.told.subscribe(), self.stopped.clone());
+        let (mut reported, mut stopped) = (self.reported.subscribe(), self.stopped.clone());
         loop {
             if let Some((line, next)) = self.after(*place) {
                 *place = next;
                 return Next::Line(line);
             }
             tokio::select! {
-                changed = told.changed() => if changed.is_err() { return Next::End },
+                changed = reported.changed() => if changed.is_err() { return Next::End },
                 _ = stopped.wait_for(|stopped| *stopped) => return Next::End,
                 () = tokio::time::sleep(QUIET) => return Next::Nothing,
             }
@@ -143,19 +143,19 @@ impl Live {
         Box::new(move |update| teller.take(&update))
     }
 
-    fn publish(&self, told: &LiveMessage<'_>) {
-        let Ok(line) = serde_json::to_string(told) else { return };
+    fn publish(&self, reported: &LiveMessage<'_>) {
+        let Ok(line) = serde_json::to_string(reported) else { return };
         self.lock().story.push(line.into());
-        self.told.send_modify(|count| *count += 1);
+        self.reported.send_modify(|count| *count += 1);
     }
 
-    fn end(&self, told: &LiveMessage<'_>) {
-        self.publish(told);
+    fn end(&self, reported: &LiveMessage<'_>) {
+        self.publish(reported);
         let mut state = self.lock();
         state.running = false;
         state.stop = None;
         drop(state);
-        self.told.send_modify(|count| *count += 1);
+        self.reported.send_modify(|count| *count += 1);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -221,9 +221,9 @@ impl Teller {
         }
     }
 
-    fn end(&mut self, told: &LiveMessage<'_>) {
+    fn end(&mut self, reported: &LiveMessage<'_>) {
         if !std::mem::replace(&mut self.over, true) {
-            self.live.end(told);
+            self.live.end(reported);
         }
     }
 }

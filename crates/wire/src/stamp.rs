@@ -5,9 +5,9 @@
 
 mod auth;
 mod clock;
+mod observed;
 mod packet;
 mod reflector;
-mod seen;
 mod sender;
 mod sessions;
 mod tlv;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// What the link does to one packet on one way.
 #[derive(Clone, Copy, Debug)]
-struct Fate {
+struct Delivery {
     delay: u64,
     lost: bool,
     doubled: bool,
@@ -85,23 +85,23 @@ fn pair(ends: &Ends) -> (Sender, Reflector) {
 }
 
 /// Runs one request for each fate of `there`; the replies meet the fates of `back`, by the number of the request.
-fn run(ends: &Ends, there: &[Fate], back: &[Fate]) -> Outcome {
+fn run(ends: &Ends, there: &[Delivery], back: &[Delivery]) -> Outcome {
     let (mut sender, mut reflector) = pair(ends);
     let mut link: BTreeMap<(u64, u64), Packet> = BTreeMap::new();
     let mut order = 0;
-    let mut give = |link: &mut BTreeMap<_, _>, fate: Fate, at: u64, packet: Packet| {
-        let copies = if fate.lost { 0 } else { 1 + u64::from(fate.doubled) };
+    let mut give = |link: &mut BTreeMap<_, _>, delivery: Delivery, at: u64, packet: Packet| {
+        let copies = if delivery.lost { 0 } else { 1 + u64::from(delivery.doubled) };
         for copy in 0..copies {
             order += 1;
-            link.insert((at + fate.delay + copy * 70, order), packet.clone());
+            link.insert((at + delivery.delay + copy * 70, order), packet.clone());
         }
     };
-    for (index, fate) in there.iter().enumerate() {
+    for (index, delivery) in there.iter().enumerate() {
         let asked = index as u64 * INTERVAL;
         let mut bytes = vec![0xa5; ends.length];
         let request = Request { sequence: index as u64 + 1, sent: MonoTime(asked), wants_reply: true };
         sender.request(request, &mut bytes);
-        give(&mut link, *fate, asked, Packet { to_reflector: true, bytes, asked, reflected: 0 });
+        give(&mut link, *delivery, asked, Packet { to_reflector: true, bytes, asked, reflected: 0 });
     }
     let mut came = Vec::new();
     while let Some(((now, _), packet)) = link.pop_first() {
@@ -117,10 +117,10 @@ fn run(ends: &Ends, there: &[Fate], back: &[Fate]) -> Outcome {
         let leaves = MonoTime(REFLECTOR_MONO + now + HANDLING);
         if let Some(length) = reflector.reflect(arrival, leaves, &mut buf, length) {
             assert_eq!(length, ends.length, "a reply is as long as its request");
-            let fate = back[(asked / INTERVAL) as usize];
+            let delivery = back[(asked / INTERVAL) as usize];
             give(
                 &mut link,
-                fate,
+                delivery,
                 now + HANDLING,
                 Packet { to_reflector: false, bytes: buf, asked, reflected: now },
             );
@@ -142,16 +142,16 @@ fn assert_true(came: Came) {
     assert_eq!(far.sent, Nanos(REFLECTOR_WALL + came.reflected + HANDLING));
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
-    (0..5 * INTERVAL, 0..10_u8, 0..10_u8).prop_map(|(delay, lost, doubled)| Fate {
+fn delivery() -> impl Strategy<Value = Delivery> {
+    (0..5 * INTERVAL, 0..10_u8, 0..10_u8).prop_map(|(delay, lost, doubled)| Delivery {
         delay,
         lost: lost == 0,
         doubled: doubled == 0,
     })
 }
 
-fn fates() -> impl Strategy<Value = Vec<(Fate, Fate)>> {
-    proptest::collection::vec((fate(), fate()), 1..60)
+fn deliveries() -> impl Strategy<Value = Vec<(Delivery, Delivery)>> {
+    proptest::collection::vec((delivery(), delivery()), 1..60)
 }
 
 proptest! {
@@ -159,19 +159,19 @@ proptest! {
 
     #[test]
     fn a_bad_link_changes_no_time_and_no_number(
-        fates in fates(),
+        deliveries in deliveries(),
         (keyed, stateful) in any::<(bool, bool)>(),
         (sender_ptp, reflector_ptp) in any::<(bool, bool)>(),
         more in prop_oneof![Just(0_usize), 4..1000_usize],
     ) {
-        let (there, back): (Vec<_>, Vec<_>) = fates.into_iter().unzip();
+        let (there, back): (Vec<_>, Vec<_>) = deliveries.into_iter().unzip();
         let key = keyed.then(|| key(1));
-        let length = Mode::of(key.as_ref()).base_len() + more;
+        let length = Mode::for_key(key.as_ref()).base_len() + more;
         let format = |ptp| if ptp { Format::Ptp } else { Format::Ntp };
         let formats = [format(sender_ptp), format(reflector_ptp)];
         let ends = Ends { sender: key.clone(), reflector: key, formats, stateful, length };
         let outcome = run(&ends, &there, &back);
-        let copies = |fate: &Fate| if fate.lost { 0 } else { 1 + u64::from(fate.doubled) };
+        let copies = |delivery: &Delivery| if delivery.lost { 0 } else { 1 + u64::from(delivery.doubled) };
         let answered: u64 = there.iter().map(copies).sum();
         let back: u64 = there.iter().zip(&back).map(|(there, back)| copies(there) * copies(back)).sum();
         prop_assert_eq!(outcome.counts, ReflectorCounts { answered, ..ReflectorCounts::default() });
@@ -183,20 +183,20 @@ proptest! {
     fn a_reflector_that_counts_tells_where_packets_were_lost(
         lost in proptest::collection::vec((any::<bool>(), any::<bool>()), 1..60),
     ) {
-        let way = |lost| Fate { delay: 100, lost, doubled: false };
-        let (there, back): (Vec<_>, Vec<_>) = lost.iter().map(|(there, back)| (way(*there), way(*back))).unzip();
+        let direction = |lost| Delivery { delay: 100, lost, doubled: false };
+        let (there, back): (Vec<_>, Vec<_>) = lost.iter().map(|(there, back)| (direction(*there), direction(*back))).unzip();
         let outcome = run(&Ends { stateful: true, ..ends() }, &there, &back);
         for came in outcome.came {
             let reply = came.reply.unwrap();
             let before = &there[..reply.sequence as usize - 1];
-            let lost_there = before.iter().filter(|fate| fate.lost).count() as u64;
+            let lost_there = before.iter().filter(|delivery| delivery.lost).count() as u64;
             prop_assert_eq!(reply.far_sequence, Some(reply.sequence - 1 - lost_there));
         }
     }
 
     #[test]
-    fn a_copying_reflector_is_never_taken_to_count(fates in fates()) {
-        let (there, back): (Vec<_>, Vec<_>) = fates.into_iter().unzip();
+    fn a_copying_reflector_is_never_taken_to_count(deliveries in deliveries()) {
+        let (there, back): (Vec<_>, Vec<_>) = deliveries.into_iter().unzip();
         for came in run(&ends(), &there, &back).came {
             prop_assert_eq!(came.reply.unwrap().far_sequence, None);
         }
@@ -220,7 +220,7 @@ proptest! {
     }
 }
 
-const CLEAN: [Fate; 3] = [Fate { delay: 100, lost: false, doubled: false }; 3];
+const CLEAN: [Delivery; 3] = [Delivery { delay: 100, lost: false, doubled: false }; 3];
 
 #[test]
 fn with_different_keys_nothing_is_answered_and_it_is_counted() {

@@ -60,7 +60,7 @@ impl<S: ?Sized> End<S> {
     /// What the peer measured, as it told.
     #[must_use]
     pub fn result_of_peer(&self) -> Option<&SideResult> {
-        self.told_by_peer().map(|told| &told.result)
+        self.told_by_peer().map(|reported| &reported.result)
     }
 
     /// How many intervals the peer told of.

@@ -294,7 +294,9 @@ impl Flows {
     fn rows(&self) -> impl Iterator<Item = (u32, Direction)> {
         let test = self.test().clone();
         let directions: Vec<Direction> = test.directions.each().collect();
-        directions.into_iter().flat_map(move |way| test.stream_numbers(way).map(move |stream| (stream, way)))
+        directions
+            .into_iter()
+            .flat_map(move |direction| test.stream_numbers(direction).map(move |stream| (stream, direction)))
     }
 
     fn measure(&self, who: Who, now: MonoTime) -> SideResult {

@@ -18,7 +18,7 @@ pub struct InBand<'a> {
     /// What the server did.
     pub server: Did,
     /// Which datagrams are lost.
-    pub lose: Fate<'a>,
+    pub lose: Delivery<'a>,
     /// May change the words of an end: what its session sends itself, and what its datagrams begin with.
     pub tamper: Option<crate::Tamper<'a>>,
     /// Flows that the other end opens and this one waits for.
@@ -30,7 +30,7 @@ pub struct InBand<'a> {
     pipes: Vec<Pipe>,
     agenda: BTreeMap<Key, (usize, Who, Item)>,
     ticket: u64,
-    /// What ends are told at once, and one after the other.
+    /// What ends are reported at once, and one after the other.
     due: VecDeque<(Who, Reply)>,
     next_progress: MonoTime,
     gone: [bool; 2],
@@ -41,7 +41,7 @@ pub struct InBand<'a> {
 }
 
 /// Is this datagram lost? Did who sends, which one of its end it is, from 1, and what it says.
-pub type Fate<'a> = Box<dyn FnMut(Who, u64, &[u8]) -> bool + 'a>;
+pub type Delivery<'a> = Box<dyn FnMut(Who, u64, &[u8]) -> bool + 'a>;
 
 /// What one end did, all its flows together.
 #[derive(Default)]
@@ -341,7 +341,7 @@ impl<'a> InBand<'a> {
         let backs = self.pipes.iter().filter(theirs).count() as u32;
         let expected = self.expects.filter(|(waits, _)| *waits == who).map_or(0, |(_, flows)| flows);
         if !hurry && backs < expected {
-            self.waits = Some(now + PATIENCE);
+            self.waits = Some(now + TIMEOUT);
         } else {
             self.left[index(who)] = true;
             self.due.push_back((who, Reply::Left(None)));
@@ -434,4 +434,4 @@ fn index(who: Who) -> usize {
 const WRITE: Nanos = Nanos::from_millis(1);
 const PROGRESS: Nanos = Nanos::from_secs(1);
 /// How long an end waits for flows that the other one opens.
-const PATIENCE: Nanos = Nanos::from_secs(5);
+const TIMEOUT: Nanos = Nanos::from_secs(5);

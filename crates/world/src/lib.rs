@@ -12,7 +12,7 @@ mod in_band;
 
 pub use end::End;
 pub use flows::{Flows, Moved};
-pub use in_band::{Did, Fate, InBand};
+pub use in_band::{Delivery, Did, InBand};
 
 use model::time::MonoTime;
 use model::units::Nanos;

@@ -41,10 +41,10 @@ fn hours_of_many_streams_are_flat() {
     };
     let client = |now| Client::new(client, test.clone(), interval, now);
     let mut world = World::new(nature, client, |now| Server::new(server, now), flows);
-    let (mut told, mut early) = (0, 0);
+    let (mut reported, mut early) = (0, 0);
     for part in 0..HOURS * 4 {
         world.run_for(Nanos::from_secs(900));
-        told += world.client.samples_of_peer() + world.server.samples_of_peer();
+        reported += world.client.samples_of_peer() + world.server.samples_of_peer();
         assert_eq!(world.errors(), [None, None], "part {part}");
         // What was told is whoever heard it's; what is left is what the machines hold.
         world.client.events.clear();
@@ -54,7 +54,7 @@ fn hours_of_many_streams_are_flat() {
         }
     }
     let late = resident();
-    assert!(told as u64 > HOURS * 50, "both ends told of their intervals: {told}");
+    assert!(reported as u64 > HOURS * 50, "both ends told of their intervals: {reported}");
     assert!(late < early + 3072, "{early} KiB after an hour, {late} KiB after {HOURS} hours");
 }
 

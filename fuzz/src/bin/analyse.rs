@@ -28,7 +28,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
                 run: &one.run,
             });
             let subjects: Vec<_> = subjects.collect();
-            hold(&Analysis::of(&subjects, Asked { link, together }));
+            hold(&Analysis::from_subjects(&subjects, Asked { link, together }));
         }
     }
 });

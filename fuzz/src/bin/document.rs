@@ -2,7 +2,7 @@
 #![no_main]
 
 use model::run::Run;
-use spoiled::{Chance, iperf3, judge, runs, told};
+use spoiled::{Chance, iperf3, judge, runs, report_of};
 use wire::iperf3::Extras;
 use world::Who;
 
@@ -24,5 +24,5 @@ fn honest(chance: &mut Chance<'_>) -> Run {
     let test = chance.test();
     let mut world = iperf3(test.clone(), Extras::default(), &Chance::new(&[]).shared());
     world.run();
-    judge(test, told(&world, Who::Client))
+    judge(test, report_of(&world, Who::Client))
 }

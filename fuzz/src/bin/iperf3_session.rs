@@ -3,7 +3,7 @@
 #![no_main]
 
 use model::sample::{Role, StreamResult};
-use spoiled::{Chance, agree, iperf3, judge, told};
+use spoiled::{Chance, agree, iperf3, judge, report_of};
 use wire::iperf3::Extras;
 use world::Who;
 
@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let chance = chance.shared();
     let mut world = iperf3(test.clone(), extras, &chance);
     world.run();
-    let (client, server) = (told(&world, Who::Client), told(&world, Who::Server));
+    let (client, server) = (report_of(&world, Who::Client), report_of(&world, Who::Server));
     if !chance.borrow().was_unusual() {
         agree(&client, &server, same);
     }

@@ -122,8 +122,8 @@ fn say<S: Session>(
         14 => session.input(now, probes::Reply::PathSeen(Box::default()).into()),
         15 => session.input(now, PortAnswer::Open(Box::new(port())).into()),
         16 => {
-            let told = FramesReply::Begun {};
-            session.input(now, PortAnswer::Told { id: 1, told }.into())
+            let reported = FramesReply::Begun {};
+            session.input(now, PortAnswer::FlowEvent { id: 1, reported }.into())
         }
         12 => session.input(now, Input::Received(&frame(take(rest)))),
         13 => session.input(now, Input::Received(&greeting((1, 9)))),

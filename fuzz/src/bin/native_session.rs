@@ -5,7 +5,7 @@
 use model::host::Host;
 use model::sample::StreamResult;
 use model::units::Nanos;
-use spoiled::{Chance, agree, judge, meet, told};
+use spoiled::{Chance, agree, judge, meet, report_of};
 use wire::Policy;
 use wire::native::{Client, ClientConfig, Server, ServerConfig, Token};
 use world::Who;
@@ -41,7 +41,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let client = |now| Client::new(client, test.clone(), Nanos(1_000_000_000), now);
     let mut world = meet(client, |now| Server::new(server, now), &chance);
     world.run();
-    let (client, server) = (told(&world, Who::Client), told(&world, Who::Server));
+    let (client, server) = (report_of(&world, Who::Client), report_of(&world, Who::Server));
     if ours == theirs && !busy && !chance.borrow().was_unusual() {
         agree(&client, &server, StreamResult::eq);
     }

@@ -23,7 +23,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(captured) = Captured::read(packet, length, kind, size) else { return };
 
     let mut tally = Tally::default();
-    let seen = Seen::of(&captured, None);
+    let seen = Seen::from_capture(&captured, None);
     if let Some(seen) = &seen {
         tally.add(seen);
         assert_eq!(tally.up.packets, tally.up.sizes.packets());

@@ -1,4 +1,4 @@
-//! Who is told of a path that changed.
+//! Who is alerted when a path changed.
 
 use clap::{Args, ValueHint};
 use std::path::PathBuf;

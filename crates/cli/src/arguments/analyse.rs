@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 #[command(after_help = "\
 EXAMPLES
   pathmeter analyse iperf.txt --link 25G --mss 1448      how near is that to line rate?
-  pathmeter analyse sockperf-*.txt                       five ways to a server, side by side
+  pathmeter analyse sockperf-*.txt                       five paths to a server, side by side
   pathmeter analyse a.txt b.txt --together --link 100G   two pairs that ran at once, summed
   pathmeter analyse mtu*-?.txt --by file                 mtu1280-1, -2, … against mtu1430-1, -2, …
   pathmeter analyse runs/*.json --format markdown -o report.md

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Packets")]
 pub struct CaptureArgs {
-    /// Capture the packets of the test on this host and count them by size, way and flow; needs cap_net_raw
+    /// Capture the packets of the test on this host and count them by size, direction and flow; needs cap_net_raw
     #[arg(long)]
     pub capture: bool,
     /// Write them to this pcapng file; turns --capture on

@@ -16,7 +16,7 @@ EXAMPLES
   pathmeter import *.txt --format csv -o all.csv         a folder of results in one table
   iperf3 -c 10.0.0.2 -u -b 0 | pathmeter import -
   pathmeter import iperf.log --link 25G                  how near was that to line rate?
-  pathmeter import iperf.log --link 25G --mss 1448       the same of an output that tells no MSS
+  pathmeter import iperf.log --link 25G --mss 1448       the same of an output that prints no MSS
 
 OUTPUTS THAT ARE READ
   iPerf3      text, JSON and JSON stream of clients, servers and both in one, 3.0 to 3.21
@@ -45,7 +45,7 @@ pub struct ImportArgs {
     pub store: StoreArgs,
 }
 
-/// Outputs to read, and what they do not tell.
+/// Outputs to read, and what they do not print.
 #[derive(Clone, Debug, Args)]
 pub struct OutputsArgs {
     /// Files with outputs; - reads standard input
@@ -54,7 +54,7 @@ pub struct OutputsArgs {
     /// Speed of the link, to compare with
     #[arg(long, value_name = "RATE")]
     pub link: Option<BitRate>,
-    /// Payload of TCP segments on the wire, for outputs that do not tell it
+    /// Payload of TCP segments on the wire, for outputs that do not print it
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     pub mss: Option<u32>,
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 A topology is a file that names hosts, routers, bridges, tunnels and virtual machines, the links
-between them, and what a measurement in it must find. Many come with pathmeter; docs/lab.md tells
+between them, and what a measurement in it must find. Many come with pathmeter; docs/lab.md says
 how to write one. Nothing outside the lab is touched, and root is not needed where user namespaces
 are allowed.
 
@@ -65,7 +65,7 @@ pub struct LabShowArgs {
     pub file: bool,
 }
 
-/// Check topology files without building them; faults are told with line and column
+/// Check topology files without building them; faults are reported with line and column
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

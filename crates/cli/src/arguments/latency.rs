@@ -34,7 +34,7 @@ pub struct LatencyArgs {
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub protocol: LatencyProtocolArg,
     #[command(flatten)]
-    pub ways: EgressArgs,
+    pub egress_paths: EgressArgs,
     #[command(flatten)]
     pub test: LatencyTestArgs,
     #[command(flatten)]
@@ -49,13 +49,13 @@ pub struct LatencyArgs {
     pub session: SessionArgs,
 }
 
-/// Which ways are measured, and how they are told apart.
+/// Which egress paths are measured, and their labels.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Ways")]
 pub struct EgressArgs {
     #[command(flatten)]
     pub origin: OriginArgs,
-    /// Measure each host from this local address or through this interface; repeatable, the ways take turns
+    /// Measure each host from this local address or through this interface; repeatable, the paths take turns
     #[arg(long, value_name = "[LABEL=]ADDR|INTERFACE", conflicts_with_all = ["bind", "device"])]
     pub via: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub struct EgressArgs {
 #[command(next_help_heading = "Test")]
 pub struct LatencyTestArgs {
     /// ping-pong: one message at a time; under-load: at a fixed rate, each round trip counted from when its message was
-    /// due; throughput: messages one way, counted by the receiver; playback: times and sizes from a file
+    /// due; throughput: messages in one direction, counted by the receiver; playback: times and sizes from a file
     #[arg(long, value_enum, value_name = "MODE", default_value_t, hide_possible_values = true)]
     pub mode: ModeArg,
     /// Datagrams, which is the default
@@ -113,7 +113,7 @@ pub struct LatencyTestArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// Measure idle, then with TCP streams up, down and both directions; tells bufferbloat and responsiveness (RPM)
+    /// Measure idle, then with TCP streams up, down and both directions; reports bufferbloat and responsiveness (RPM)
     #[arg(long)]
     pub loaded: bool,
     /// TCP streams of the load in each direction, 1 to 128

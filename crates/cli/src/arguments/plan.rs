@@ -33,7 +33,7 @@ pub enum PlanCommand {
     Run(Box<PlanRunArgs>),
 }
 
-/// Check plan files without measuring; all faults are told at once, with line and column
+/// Check plan files without measuring; all faults are reported at once, with line and column
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES

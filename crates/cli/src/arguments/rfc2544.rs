@@ -20,7 +20,7 @@ use std::net::{IpAddr, Ipv6Addr};
 #[command(after_help = "\
 A PORT is an interface of this host (eth1), of a named namespace (lab-a/eth0), or of another host
 (eth1@far.example), where `pathmeter serve --frames-port eth1` runs. It needs root, and the whole
-link: RFC 6815 forbids such tests in networks that carry anything else. How long it takes is told
+link: RFC 6815 forbids such tests in networks that carry anything else. How long it takes is printed
 before the first frame; Ctrl-C ends it with what was measured. See docs/rfc2544.md.
 
 EXAMPLES
@@ -41,7 +41,7 @@ pub struct Rfc2544Args {
     /// Topologies in place of ports, by name or file: each is built, tested from end to end, and taken away
     #[arg(long, value_name = "NAME|FILE,…", value_delimiter = ',')]
     pub lab: Vec<String>,
-    /// Tests, frames, ways and IP version of rfc2544, rfc5180 (IPv6), rfc2889 (switches), rfc8219 (tunnels), or y1564
+    /// Tests, frames, directions and IP version of rfc2544, rfc5180 (IPv6), rfc2889 (switches), rfc8219 (tunnels), or y1564
     /// (a service, with --cir)
     #[arg(
         long,

@@ -14,7 +14,7 @@ pub struct KeepArgs {
     /// Keep it nowhere, though the configuration says `save = true`
     #[arg(long, conflicts_with = "save")]
     pub no_save: bool,
-    /// A word that holds runs together, as in `pathmeter compare before after`; of latency and transfer the name of a way
+    /// A word that holds runs together, as in `pathmeter compare before after`; of latency and transfer the name of a path
     /// or URL in tables, too, one for each
     #[arg(long, value_name = "LABEL")]
     pub label: Vec<String>,
@@ -252,7 +252,7 @@ EXAMPLES
   pathmeter watch far.example --every 5m --run 'latency -t 5s' --alert 'logger -t pathmeter \"$PATHMETER_TEXT\"'
   pathmeter watch far.example --every 1s --rounds 20 --run 'throughput -t 1s'
 
-A change is told once, when the third run confirms it, and once when the path is back; so is a far
+A change is reported once, when the third run confirms it, and once when the path is back; so is a far
 end that cannot be reached, once a second attempt has failed. A run that is worse than the level is
 repeated at once. The command of --alert gets PATHMETER_ALERT (worse, better, recovered, unreachable, reachable), PATHMETER_TARGET,
 PATHMETER_FIGURE, PATHMETER_RUN and PATHMETER_TEXT.

@@ -47,7 +47,7 @@ pub struct ThroughputArgs {
     pub session: SessionArgs,
 }
 
-/// What is sent, which way, and until when.
+/// What is sent, in which direction, and until when.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub struct TestArgs {

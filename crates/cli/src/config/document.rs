@@ -59,11 +59,11 @@ impl Document for Config {
         let columns = |names: &[&str]| names.iter().copied().map(Column::left).collect();
         vec![
             Block::facts(self.facts()),
-            Block::Table(Table::of(
+            Block::Table(Table::new(
                 columns(&["target", "host", "link", "token file", "fingerprint"]),
                 targets.collect(),
             )),
-            Block::Table(Table::of(
+            Block::Table(Table::new(
                 columns(&["command", "option", "default", "stands in"]),
                 defaults.collect(),
             )),

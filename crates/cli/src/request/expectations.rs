@@ -33,7 +33,7 @@ fn yields(plan: &Plan) -> Yields {
     type Test = model::plan::Plan;
     let streams = |plans: &[&Test]| -> Vec<(Transport, Direction)> {
         let of = |plan: &&Test| {
-            plan.test.directions.each().map(|way| (plan.test.transport, way)).collect::<Vec<_>>()
+            plan.test.directions.each().map(|egress| (plan.test.transport, egress)).collect::<Vec<_>>()
         };
         plans.iter().flat_map(of).collect()
     };
@@ -58,10 +58,10 @@ fn yields(plan: &Plan) -> Yields {
             Yields { streams: streams(&rows), sizes: true, frames, ..Yields::default() }
         }
         Plan::Latency(work) => {
-            let ways = work.plan.ways.iter().map(|way| way.label.clone()).collect();
+            let egress_paths = work.plan.egress_paths.iter().map(|egress| egress.label.clone()).collect();
             let load = work.plan.load.iter().flat_map(|load| load.phases.iter().copied().map(Some));
             let phases = work.plan.load.iter().map(|_| None).chain(load).collect();
-            Yields { round_trips: true, ways, phases, ..Yields::default() }
+            Yields { round_trips: true, egress_paths, phases, ..Yields::default() }
         }
         Plan::Path(plan) => {
             Yields { sizes: plan.service.is_none(), service: plan.service.is_some(), ..Yields::default() }

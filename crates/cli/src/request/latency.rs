@@ -18,8 +18,8 @@ impl Asks for LatencyArgs {
         Ok(Request::Latency(Box::new(Latency {
             hosts: self.hosts.clone(),
             port: self.port,
-            origin: origin(&self.ways.origin)?,
-            via: self.ways.via.iter().map(|text| Via::named(text)).collect::<Result<_, Failure>>()?,
+            origin: origin(&self.egress_paths.origin)?,
+            via: self.egress_paths.via.iter().map(|text| Via::named(text)).collect::<Result<_, Failure>>()?,
             labels: self.keep.label.clone(),
             protocol: self.protocol.into(),
             mode: if playback.is_some() { LatencyMode::Playback } else { self.test.mode.into() },

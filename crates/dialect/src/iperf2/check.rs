@@ -39,12 +39,12 @@ fn ignored(warnings: &mut Vec<String>, options: &[&str], role: &str) {
 }
 
 fn client(line: &mut CommandLine) -> Result<(), Fault> {
-    if line.client.ways.len() > 1 {
+    if line.client.directions.len() > 1 {
         return Err(Fault::parameter(
             "options of --full-duplex, --reverse, -d and -r are mutually exclusive",
         ));
     }
-    line.client.extras.back = match line.client.ways.first() {
+    line.client.extras.back = match line.client.directions.first() {
         Some(&"-d") => Back::Dual,
         Some(&"-r") => Back::Tradeoff,
         _ => Back::FullDuplex,
@@ -89,7 +89,7 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
     let client = &line.client;
     let (test, extras) = (&client.test, &client.extras);
     let udp = test.transport == Transport::Udp;
-    let special = !client.ways.is_empty() || extras.trip_times || client.frames.is_some();
+    let special = !client.directions.is_empty() || extras.trip_times || client.frames.is_some();
     let refusals = [
         (
             extras.compatible && (special || line.both.enhanced),
@@ -123,7 +123,7 @@ fn exclusions(line: &CommandLine) -> Result<(), Fault> {
             "options of --burst-period and --isochronous cannot be applied together",
         ),
         (
-            client.bounceback.is_some() && (!client.ways.is_empty() || client.frames.is_some()),
+            client.bounceback.is_some() && (!client.directions.is_empty() || client.frames.is_some()),
             "option --bounceback and those of other tests are mutually exclusive",
         ),
         (

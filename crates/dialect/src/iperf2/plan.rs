@@ -18,7 +18,7 @@ impl CommandLine {
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
         let host = self.client.host.clone().unwrap_or_default();
         let bind = self.bind_address()?;
-        let address = lookup(&host, self.both.port, Family::of(self.both.ipv4, self.both.ipv6, bind))?;
+        let address = lookup(&host, self.both.port, Family::chosen(self.both.ipv4, self.both.ipv6, bind))?;
         let one_way = self.client.test.directions == Directions::Up;
         if address.ip().is_multicast() && (self.client.test.transport == Transport::Tcp || !one_way) {
             let advice = "give -u, and none of -R, -d, -r and --full-duplex";
@@ -139,7 +139,7 @@ impl CommandLine {
     /// The local address of `-B`, a name or an address.
     fn bind_address(&self) -> Result<Option<IpAddr>, Failure> {
         let Some(bind) = &self.both.bind else { return Ok(None) };
-        let family = Family::of(self.both.ipv4, self.both.ipv6, None);
+        let family = Family::chosen(self.both.ipv4, self.both.ipv6, None);
         lookup(bind, self.both.port, family).map(|address| Some(address.ip()))
     }
 }

@@ -168,8 +168,8 @@ fn what_cannot_be_is_refused() {
         ("-c h -S 300", "0 to 255"),
         ("-c h --bounceback --bounceback-hold 5", "--bounceback-hold is not served"),
     ] {
-        let told = refused(line);
-        assert!(told.contains(said), "{line}: {told}");
+        let reported = refused(line);
+        assert!(reported.contains(said), "{line}: {reported}");
     }
 }
 
@@ -232,7 +232,7 @@ fn options_of_2_2_for_load_steps_and_groups() {
     assert_eq!((both.directions, both.streams), (Directions::Both, 1));
     assert_eq!(client("-c 239.1.1.1 -u -T 4").client.extras.multicast_hops, Some(4));
     let served = server("-s --test-exchange-timeout 0.5");
-    assert_eq!((served.server.patience, served.warnings.len()), (Some(Nanos::from_millis(500)), 0));
+    assert_eq!((served.server.timeout, served.warnings.len()), (Some(Nanos::from_millis(500)), 0));
     assert_eq!(server("-s --test-exchange-timeout 60").warnings.len(), 1);
 }
 

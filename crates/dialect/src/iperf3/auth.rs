@@ -75,7 +75,7 @@ pub(crate) enum AuthError {
 
 impl Padding {
     /// What `--use-pkcs1-padding` chooses.
-    pub(crate) fn of(pkcs1: bool) -> Padding {
+    pub(crate) fn for_pkcs1(pkcs1: bool) -> Padding {
         if pkcs1 { Padding::Pkcs1 } else { Padding::Oaep }
     }
 }

@@ -12,8 +12,8 @@ pub(crate) fn password() -> io::Result<String> {
     match std::env::var("IPERF3_PASSWORD") {
         Ok(password) => Ok(password),
         Err(_) => asked().map_err(|error| {
-            let told = format!("read the password: set IPERF3_PASSWORD, or run on a terminal ({error})");
-            io::Error::new(error.kind(), told)
+            let reported = format!("read the password: set IPERF3_PASSWORD, or run on a terminal ({error})");
+            io::Error::new(error.kind(), reported)
         }),
     }
 }

@@ -20,7 +20,7 @@ impl CommandLine {
     pub(crate) fn plan(&self) -> Result<Plan, Failure> {
         let host = self.client.host.clone().unwrap_or_default();
         let bind = self.bind_address()?;
-        let family = Family::of(self.both.ipv4, self.both.ipv6, bind);
+        let family = Family::chosen(self.both.ipv4, self.both.ipv6, bind);
         let address = lookup(&host, self.both.port, family)?;
         let local = LocalOptions {
             interval: self.both.interval,
@@ -78,7 +78,7 @@ impl CommandLine {
             return Ok(None);
         };
         let credentials = Credentials { username: username.clone(), password: password.to_owned() };
-        credentials.token(key, Padding::of(self.client.pkcs1), unix_seconds).map(Some)
+        credentials.token(key, Padding::for_pkcs1(self.client.pkcs1), unix_seconds).map(Some)
     }
 
     /// The address a server listens on: of one family after `-4`, else of both.
@@ -106,7 +106,7 @@ impl CommandLine {
     pub(crate) fn gate(&self) -> Result<Option<Gate>, AuthError> {
         match (&self.server.private_key, &self.server.users) {
             (Some(key), Some(users)) => {
-                Gate::open(key, users, self.server.skew, Padding::of(self.server.pkcs1)).map(Some)
+                Gate::open(key, users, self.server.skew, Padding::for_pkcs1(self.server.pkcs1)).map(Some)
             }
             _ => Ok(None),
         }
@@ -115,7 +115,7 @@ impl CommandLine {
     /// The local address of `-B`, a name or an address.
     fn bind_address(&self) -> Result<Option<IpAddr>, Failure> {
         let Some(bind) = &self.both.bind else { return Ok(None) };
-        let family = Family::of(self.both.ipv4, self.both.ipv6, None);
+        let family = Family::chosen(self.both.ipv4, self.both.ipv6, None);
         lookup(bind, self.both.port, family).map(|address| Some(address.ip()))
     }
 }

@@ -12,7 +12,7 @@ use crate::{DONE, Interrupts};
 use std::ffi::OsString;
 use std::io::Write;
 
-use end::{End, Told};
+use end::{End, Stepped};
 
 /// Runs the command with the words after `sockperf`. It ends with sockperf's numbers: 0, or that of the fault.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
     DONE
 }
 
-fn start(job: &Job, words: &[OsString], stop: Interrupts) -> Told<()> {
+fn start(job: &Job, words: &[OsString], stop: Interrupts) -> Stepped<()> {
     if job.both.daemon && !daemon::is_detached() {
         return daemon::start(words);
     }
@@ -51,13 +51,14 @@ fn start(job: &Job, words: &[OsString], stop: Interrupts) -> Told<()> {
 }
 
 /// The sockets, a feed file's among them.
-fn places(both: &Both, client: bool) -> Told<Vec<Place>> {
+fn places(both: &Both, client: bool) -> Stepped<Vec<Place>> {
     match &both.places {
         Places::One(place) => Ok(vec![place.clone()]),
         Places::Feed(file) => {
             let text = std::fs::read_to_string(file)
                 .map_err(|error| End::missing(format!("Can't open file: {}: {error}", file.display())))?;
-            feed(&text, client).map_err(|error| End::of(error.code(), format!("{}: {error}", file.display())))
+            feed(&text, client)
+                .map_err(|error| End::with_code(error.code(), format!("{}: {error}", file.display())))
         }
     }
 }

@@ -17,7 +17,7 @@ pub enum Family {
 
 impl Family {
     /// The family that `-4`, `-6` or else the address of `--bind` leaves.
-    pub fn of(ipv4: bool, ipv6: bool, bind: Option<IpAddr>) -> Family {
+    pub fn chosen(ipv4: bool, ipv6: bool, bind: Option<IpAddr>) -> Family {
         match (ipv4, ipv6, bind) {
             (true, _, _) => Family::V4("-4"),
             (_, true, _) => Family::V6("-6"),
@@ -29,7 +29,7 @@ impl Family {
 
     /// The family of a local address to bind to.
     pub(crate) fn of_bind(address: IpAddr) -> Family {
-        Family::of(false, false, Some(address))
+        Family::chosen(false, false, Some(address))
     }
 
     fn admits(self, address: SocketAddr) -> bool {

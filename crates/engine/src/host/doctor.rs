@@ -55,7 +55,7 @@ fn privileges(facts: &Facts) -> Check {
         found: format!("{who} with {with}"),
         why_it_matters: "buffers beyond the system's limit, ICMP and packet sockets, and real-time priority need rights; \
                          throughput and latency work without",
-        mend: (!is_fine).then(|| fix::rights(Some(&quoted(&program)))),
+        fix: (!is_fine).then(|| fix::rights(Some(&quoted(&program)))),
     }
 }
 
@@ -71,7 +71,7 @@ fn buffer(name: &'static str, setting: &str, found: Option<Bytes>, facts: &Facts
         found: format!("{setting} {limit}{excuse}"),
         why_it_matters: "at high rates a small UDP socket buffer loses datagrams that the network delivered; \
                          16 MiB rides out the pauses of a busy host",
-        mend: (!is_fine).then(|| fix::buffer_limit(setting)),
+        fix: (!is_fine).then(|| fix::buffer_limit(setting)),
     }
 }
 
@@ -129,7 +129,7 @@ fn clock_source(facts: &Facts) -> Check {
         found: current.unwrap_or("unknown").to_owned(),
         why_it_matters: "a slow clock source makes every time stamp a system call of a microsecond, which shows in latency \
                          and packet rates",
-        mend: better.filter(|_| !is_fast).map(switch),
+        fix: better.filter(|_| !is_fast).map(switch),
     }
 }
 
@@ -141,7 +141,7 @@ fn cpus(facts: &Facts) -> Check {
         found: format!("{usable} usable of {online} online"),
         why_it_matters: "with one CPU the program and the kernel's packet work take turns, and that, not the path, \
                          sets the rate",
-        mend: None,
+        fix: None,
     }
 }
 
@@ -155,7 +155,7 @@ fn cpu_frequency(facts: &Facts) -> Check {
             None => "not scaled by this kernel".into(),
         },
         why_it_matters: "a CPU that slows down when idle adds tens of microseconds to latency and scatter to throughput",
-        mend: (!is_steady).then(|| "sudo cpupower frequency-set --governor performance".into()),
+        fix: (!is_steady).then(|| "sudo cpupower frequency-set --governor performance".into()),
     }
 }
 
@@ -167,7 +167,7 @@ fn congestion(facts: &Facts) -> Check {
         status: if has_bbr { Status::Ok } else { Status::Warn },
         found: format!("{current}; available: {}", facts.congestions.join(" ")),
         why_it_matters: "TCP's rate on a lossy path depends on it; to compare cubic with bbr both must be there",
-        mend: (!has_bbr).then(|| "sudo modprobe tcp_bbr".into()),
+        fix: (!has_bbr).then(|| "sudo modprobe tcp_bbr".into()),
     }
 }
 
@@ -186,7 +186,7 @@ fn user_namespaces(facts: &Facts) -> Check {
     if check.status != Status::Ok && facts.has(Capability::SysAdmin) {
         check.status = Status::Ok;
         check.found.push_str("; not needed, for cap_sys_admin is there");
-        check.mend = None;
+        check.fix = None;
     } else if check.status != Status::Ok {
         check.status = Status::Fail;
     }
@@ -207,7 +207,7 @@ fn nf_tables(facts: &Facts) -> Check {
         status,
         found,
         why_it_matters: "the router of the demonstration and of the lab drops fragments with it",
-        mend: (status != Status::Ok).then(|| "sudo modprobe nf_tables".into()),
+        fix: (status != Status::Ok).then(|| "sudo modprobe nf_tables".into()),
     }
 }
 
@@ -222,7 +222,7 @@ fn ipv6(facts: &Facts) -> Check {
         status,
         found,
         why_it_matters: "without it only IPv4 paths can be measured",
-        mend: (status != Status::Ok).then(|| {
+        fix: (status != Status::Ok).then(|| {
             "sudo sysctl -w net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.lo.disable_ipv6=0".into()
         }),
     }
@@ -235,7 +235,7 @@ fn interface(facts: &Facts) -> Check {
         Ok(nic) => nic,
         Err(reason) => {
             let found = format!("no default route: {reason}");
-            return Check { name: "interface", status: Status::Warn, found, why_it_matters: WHY, mend: None };
+            return Check { name: "interface", status: Status::Warn, found, why_it_matters: WHY, fix: None };
         }
     };
     let wanted = [Offload::Tso, Offload::Gso, Offload::Gro];
@@ -248,7 +248,7 @@ fn interface(facts: &Facts) -> Check {
         status: if is_fine { Status::Ok } else { Status::Warn },
         found: describe(nic, &missing),
         why_it_matters: WHY,
-        mend: (!is_fine).then(|| format!("sudo ethtool -K {} {}", quoted(&nic.link.name), switch.join(" "))),
+        fix: (!is_fine).then(|| format!("sudo ethtool -K {} {}", quoted(&nic.link.name), switch.join(" "))),
     }
 }
 
@@ -270,13 +270,13 @@ fn tried(
     result: &Result<(), String>,
     success: &str,
     why_it_matters: &'static str,
-    mend: Option<String>,
+    fix: Option<String>,
 ) -> Check {
     let (status, found) = match result {
         Ok(()) => (Status::Ok, success.to_owned()),
         Err(reason) => (Status::Warn, reason.clone()),
     };
-    Check { name, status, found, why_it_matters, mend: mend.filter(|_| status != Status::Ok) }
+    Check { name, status, found, why_it_matters, fix: fix.filter(|_| status != Status::Ok) }
 }
 
 /// The text as one word of a shell.

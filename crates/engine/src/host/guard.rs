@@ -122,9 +122,9 @@ impl OldState {
                 Some(OldState::Interface { name: name.clone(), mtu: mtu.parse().ok()? })
             }
             [kind, to @ ..] if kind == "route" => {
-                let way = Route { link: 0, source: None, gateway: None, mtu: None };
+                let route = Route { link: 0, source: None, gateway: None, mtu: None };
                 let route = |to: &String| {
-                    Some(HostRoute { destination: to.parse::<IpAddr>().ok()?, way: way.clone() })
+                    Some(HostRoute { destination: to.parse::<IpAddr>().ok()?, route: route.clone() })
                 };
                 to.iter().map(route).collect::<Option<_>>().map(OldState::Routes)
             }

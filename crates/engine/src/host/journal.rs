@@ -89,10 +89,10 @@ impl<E: Serialize + DeserializeOwned> Journal<E> {
         }
         self.is_empty = false;
         let error = written(&mut self.file, entry).err()?;
-        let told =
+        let reported =
             Error::from(io::Error::from(error.kind())).context(format!("write {}", self.path.display()));
         self.broken = Some(error);
-        Some(told)
+        Some(reported)
     }
 }
 

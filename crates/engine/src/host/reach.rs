@@ -26,7 +26,7 @@ pub struct Watch {
     began: MonoTime,
     /// What was known before, and the way to the address in use.
     before: States,
-    way: Option<HopToward>,
+    next_hop: Option<HopToward>,
     /// How often the interface of that way had lost its carrier before.
     carrier_losses: Option<u32>,
     stop: Arc<AtomicBool>,
@@ -51,15 +51,16 @@ pub fn watch(toward: IpAddr) -> Option<Watch> {
     let mut changes = NeighbourChanges::open().ok()?;
     let mut network = Network::open().ok()?;
     let (began, before) = (mono_now(), states(&network.neighbours().ok()?));
-    let way = way(&mut network, toward);
-    let carrier_losses = way.as_ref().and_then(|way| carrier_losses(&mut network, way.place.0));
+    let next_hop = next_hop_toward(&mut network, toward);
+    let carrier_losses =
+        next_hop.as_ref().and_then(|next_hop| carrier_losses(&mut network, next_hop.place.0));
     let stop = Arc::new(AtomicBool::new(false));
     let (known, stopped) = (before.clone(), stop.clone());
     let hear = move || {
         let mut heard = Vec::new();
         let mut last = known;
         while !stopped.load(Ordering::Relaxed) {
-            let (news, told) = match changes.next(STEP) {
+            let (news, reported) = match changes.next(STEP) {
                 Ok(news) => (news, true),
                 // The kernel dropped some: look at all.
                 Err(_) => match network.neighbours() {
@@ -71,7 +72,7 @@ pub fn watch(toward: IpAddr) -> Option<Watch> {
             for (place, state) in news.iter().map(entry) {
                 let changed = last.insert(place, state) != Some(state);
                 // The kernel tells each failure, and not that it has asked again since the last.
-                let again = told && state == NeighbourState::Failed;
+                let again = reported && state == NeighbourState::Failed;
                 if (changed || again) && heard.len() < MOST_HEARD {
                     heard.push((place, NeighbourChange { at, state }));
                 }
@@ -80,24 +81,24 @@ pub fn watch(toward: IpAddr) -> Option<Watch> {
         heard
     };
     let thread = std::thread::Builder::new().name("neighbours".into()).spawn(hear).ok()?;
-    Some(Watch { began, before, way, carrier_losses, stop, thread: Some(thread) })
+    Some(Watch { began, before, next_hop, carrier_losses, stop, thread: Some(thread) })
 }
 
 impl Watch {
     /// After a test that broke off: waits, for some seconds at most, until the kernel has made up its mind about the next
     /// hop. A dead neighbour is only then known as one; while it is trusted still, the kernel is made to ask it.
     pub fn settle(&self, interrupt: &Interrupt) {
-        let (Some(way), Ok(mut network)) = (&self.way, Network::open()) else { return };
+        let (Some(next_hop), Ok(mut network)) = (&self.next_hop, Network::open()) else { return };
         let until = mono_now() + SETTLED;
         let mut checked = false;
         while mono_now() < until && !interrupt.is_raised() {
             let Ok(all) = network.neighbours() else { return };
-            match states(&all).get(&way.place) {
+            match states(&all).get(&next_hop.place) {
                 Some(NeighbourState::Delay | NeighbourState::Probe | NeighbourState::Incomplete) => {}
                 // It keeps a neighbour for REACHABLE for up to 45 seconds after the last sign of it.
                 Some(NeighbourState::Reachable | NeighbourState::Stale) if !checked => {
                     checked = true;
-                    if network.check_neighbour(way.place.0, way.place.1).is_err() {
+                    if network.check_neighbour(next_hop.place.0, next_hop.place.1).is_err() {
                         return;
                     }
                 }
@@ -115,26 +116,29 @@ impl Watch {
         let all = network.neighbours().ok()?;
         let after = states(&all);
         let carrier_losses = self.lost_carrier(&mut network);
-        let used = self.way.as_ref().map(|way| way.place);
+        let used = self.next_hop.as_ref().map(|next_hop| next_hop.place);
         let tried = seen.families.iter().map(|family| family.address.ip());
-        let others = tried.filter_map(|address| way(&mut network, address));
-        for way in self.way.take().into_iter().chain(others.collect::<Vec<_>>()) {
-            let state = |of: &States| of.get(&way.place).copied().unwrap_or_default();
-            let changes: Vec<NeighbourChange> =
-                heard.iter().filter(|(place, _)| *place == way.place).map(|(_, change)| *change).collect();
+        let others = tried.filter_map(|address| next_hop_toward(&mut network, address));
+        for next_hop in self.next_hop.take().into_iter().chain(others.collect::<Vec<_>>()) {
+            let state = |of: &States| of.get(&next_hop.place).copied().unwrap_or_default();
+            let changes: Vec<NeighbourChange> = heard
+                .iter()
+                .filter(|(place, _)| *place == next_hop.place)
+                .map(|(_, change)| *change)
+                .collect();
             let states = (state(&self.before), state(&after));
             // Loopback and tunnels have no neighbours.
-            let lost = used == Some(way.place) && carrier_losses > 0;
+            let lost = used == Some(next_hop.place) && carrier_losses > 0;
             let known =
                 lost || !changes.is_empty() || states != (NeighbourState::Unknown, NeighbourState::Unknown);
-            let told = seen.next_hops.iter().any(|hop| hop.address == way.place.1);
-            if known && !told {
-                let hop = (way.place.1, way.interface, way.is_far_host);
-                let confirmed = all.iter().find(|known| (known.link, known.address) == way.place);
+            let reported = seen.next_hops.iter().any(|hop| hop.address == next_hop.place.1);
+            if known && !reported {
+                let hop = (next_hop.place.1, next_hop.interface, next_hop.is_far_host);
+                let confirmed = all.iter().find(|known| (known.link, known.address) == next_hop.place);
                 seen.next_hops.push(NextHop {
                     confirmed_ago: confirmed.and_then(|known| known.confirmed),
-                    carrier_losses: if used == Some(way.place) { carrier_losses } else { 0 },
-                    ..NextHop::of(hop, states, &changes, length)
+                    carrier_losses: if used == Some(next_hop.place) { carrier_losses } else { 0 },
+                    ..NextHop::judge(hop, states, &changes, length)
                 });
             }
         }
@@ -143,7 +147,7 @@ impl Watch {
 
     /// How often the interface in use has lost its carrier since the begin.
     fn lost_carrier(&self, network: &mut Network) -> u32 {
-        let now = self.way.as_ref().and_then(|way| carrier_losses(network, way.place.0));
+        let now = self.next_hop.as_ref().and_then(|next_hop| carrier_losses(network, next_hop.place.0));
         now.zip(self.carrier_losses).map_or(0, |(now, before)| now.saturating_sub(before))
     }
 
@@ -171,7 +175,7 @@ fn entry(neighbour: &Neighbour) -> (Place, NeighbourState) {
     ((neighbour.link, neighbour.address), neighbour.state)
 }
 
-fn way(network: &mut Network, toward: IpAddr) -> Option<HopToward> {
+fn next_hop_toward(network: &mut Network, toward: IpAddr) -> Option<HopToward> {
     let toward = toward.to_canonical();
     let route = network.route_to(toward).ok()?;
     let link = network.link_by_index(route.link).ok()?;

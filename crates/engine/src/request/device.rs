@@ -178,7 +178,7 @@ pub(super) fn resolve(asked: &Device) -> Result<Plan> {
         hop_limit: HOP_LIMIT,
         allow_live_network: asked.allow_live_network,
         cpus: Cpus { generators: asked.cpus.clone(), device: asked.device_cpu },
-        both_ways: setup.streams.iter().any(|stream| stream.ways == Directions::Both),
+        both_ways: setup.streams.iter().any(|stream| stream.directions == Directions::Both),
         reset: reset(asked, &setup, &device),
         pause: setup.times.pause,
         // Known when it is run.
@@ -195,7 +195,7 @@ fn devices(asked: &Device) -> Result<Vec<Tested>> {
         return Ok(vec![Tested::Ports([one.clone(), other.clone()])]);
     }
     let device = |name: &String| {
-        let advice = "docs/lab.md tells how to write one";
+        let advice = "docs/lab.md says how to write one";
         let found = shipped::find(name).map_err(|error| Failure::usage(error.to_string(), advice))?;
         Ok(Tested::Lab(Box::new(found)))
     };

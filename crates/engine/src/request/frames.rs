@@ -70,7 +70,7 @@ pub(super) fn resolve(asked: &Frames, host: &Host) -> Result<run::Plan> {
     framing.check().map_err(|error| Failure::usage(error.to_string(), "see `pathmeter linerate --help`"))?;
     let interval = Nanos(time.0 / 10).max(Nanos::from_millis(10));
     let local = LocalOptions { interval, ..asked.far.origin.local(asked.link) };
-    preflight::way(&target, &local)?;
+    preflight::check_path(&target, &local)?;
     let mtu = host.path_mtu(target.address, &local)?;
     let sizes = sizes(&asked.sizes)?;
     let mut transports = asked.transports.clone();

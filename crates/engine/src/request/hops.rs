@@ -88,7 +88,7 @@ pub(super) fn resolve(asked: &Hops, host: &Host) -> Result<Plan> {
         return Err(Failure::usage(format!("--size {size}: no probe is of that size"), advice).into());
     }
     let local: LocalOptions = asked.far.origin.local(None);
-    preflight::way(&target, &local)?;
+    preflight::check_path(&target, &local)?;
     let plan = HopsPlan {
         target,
         protocol: asked.protocol,

@@ -12,7 +12,7 @@ use crate::run::{LatencyWork, Plan};
 use crate::session::protocol::{Name, Protocol};
 use crate::work::latency::choose;
 use model::framing::LARGEST_UDP_PAYLOAD;
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode, Way};
+use model::latency::{EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode};
 use model::plan::{Directions, End, Target, Transport};
 use model::playback::Item;
 use model::units::{Bytes, Nanos, PacketRate};
@@ -183,7 +183,7 @@ fn plan(asked: &Latency, host: &Host) -> Result<LatencyPlan, Failure> {
         LatencyWait::As(mode) => (mode, choose::reason(mode).into()),
     };
     Ok(LatencyPlan {
-        ways: ways(asked, host)?,
+        egress_paths: egress_paths(asked, host)?,
         protocol: asked.protocol,
         mode,
         transport: asked.transport(),
@@ -276,7 +276,7 @@ fn size(asked: &Latency) -> Result<u32, Failure> {
 }
 
 /// Each host, over each path out.
-fn ways(asked: &Latency, host: &Host) -> Result<Vec<Way>, Failure> {
+fn egress_paths(asked: &Latency, host: &Host) -> Result<Vec<EgressPath>, Failure> {
     let labels = &asked.labels;
     if !labels.is_empty() && labels.len() != asked.hosts.len() {
         return Err(Failure::usage(
@@ -286,7 +286,7 @@ fn ways(asked: &Latency, host: &Host) -> Result<Vec<Way>, Failure> {
     }
     let outs: Vec<Option<&Via>> =
         if asked.via.is_empty() { vec![None] } else { asked.via.iter().map(Some).collect() };
-    let mut ways = Vec::new();
+    let mut egress_paths = Vec::new();
     for (index, far) in asked.hosts.iter().enumerate() {
         for via in &outs {
             let origin = match via {
@@ -302,14 +302,14 @@ fn ways(asked: &Latency, host: &Host) -> Result<Vec<Way>, Failure> {
             };
             let (bind, device) = (origin.bind, origin.device.clone());
             let target = target(asked, far, origin, host)?;
-            ways.push(Way { label, target, bind, port: None, device });
+            egress_paths.push(EgressPath { label, target, bind, port: None, device });
         }
     }
-    Ok(ways)
+    Ok(egress_paths)
 }
 
 fn target(asked: &Latency, far: &HostPort, origin: Origin, host: &Host) -> Result<Target, Failure> {
-    let default = Protocol::of(match asked.protocol {
+    let default = Protocol::named(match asked.protocol {
         LatencyProtocol::Native => Name::Native,
         LatencyProtocol::Sockperf => Name::Sockperf,
         LatencyProtocol::Stamp => Name::Stamp,

@@ -35,7 +35,7 @@ pub(super) fn resolve(asked: &Measure, host: &Host) -> Result<Plan> {
     let target = asked.far.target(native::PORT, host)?;
     let origin = &asked.far.origin;
     let local = LocalOptions { interval: Nanos::from_secs(1), ..origin.local(asked.link) };
-    preflight::way(&target, &local)?;
+    preflight::check_path(&target, &local)?;
     let one_family = origin.family != Family::Any;
     Ok(Plan::Measure(Box::new(MeasurePlan::new(target, local, asked.quick, one_family))))
 }

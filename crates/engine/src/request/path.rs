@@ -69,7 +69,7 @@ pub(super) fn resolve(asked: &Path, host: &Host) -> Result<Plan> {
         .into());
     }
     let local: LocalOptions = asked.far.origin.local(asked.link);
-    preflight::way(&target, &local)?;
+    preflight::check_path(&target, &local)?;
     Ok(Plan::Path(Box::new(PathPlan {
         target,
         method: asked.method,

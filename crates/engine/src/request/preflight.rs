@@ -4,7 +4,7 @@ use crate::error::Failure;
 use crate::work::throughput::flows::tcp_options;
 use linux::error::OsError;
 use linux::socket::{TcpOptions, tcp_try};
-use model::latency::{LatencyPlan, Way};
+use model::latency::{EgressPath, LatencyPlan};
 use model::plan::{LocalOptions, Plan, Target, TestSpec, Transport};
 use model::transfer::TransferPlan;
 use std::io::ErrorKind;
@@ -12,7 +12,7 @@ use std::io::ErrorKind;
 /// Tries the socket options of a test, and its CPUs. `Kind::Usage` with the way out.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     cpus(&plan.local.affinity)?;
-    way(&plan.target, &plan.local)?;
+    check_path(&plan.target, &plan.local)?;
     match plan.test.transport {
         Transport::Tcp => {
             sockets(&plan.target, &tcp_options(&plan.test, &plan.local), &plan.local, &plan.test)
@@ -24,13 +24,14 @@ pub fn check(plan: &Plan) -> Result<(), Failure> {
 /// The same for a latency run: an error when none of its ways can be gone.
 pub fn latency(plan: &LatencyPlan) -> Result<(), Failure> {
     cpus(plan.cpu.as_slice())?;
-    let open = |way: &Way| {
-        let local = LocalOptions { bind: way.bind, device: way.device.clone(), ..LocalOptions::default() };
-        self::way(&way.target, &local)
+    let open = |egress: &EgressPath| {
+        let local =
+            LocalOptions { bind: egress.bind, device: egress.device.clone(), ..LocalOptions::default() };
+        self::check_path(&egress.target, &local)
     };
     let mut first = None;
-    for way in &plan.ways {
-        match open(way) {
+    for egress in &plan.egress_paths {
+        match open(egress) {
             Ok(()) => return Ok(()),
             Err(failure) => first = first.or(Some(failure)),
         }
@@ -50,7 +51,7 @@ pub fn transfer(plan: &TransferPlan) -> Result<(), Failure> {
 }
 
 /// Tries the local address and the device.
-pub fn way(target: &Target, local: &LocalOptions) -> Result<(), Failure> {
+pub fn check_path(target: &Target, local: &LocalOptions) -> Result<(), Failure> {
     let options =
         TcpOptions { local_address: local.bind, device: local.device.clone(), ..TcpOptions::default() };
     sockets(target, &options, local, &TestSpec::new(Transport::Tcp))

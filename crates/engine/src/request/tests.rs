@@ -105,8 +105,11 @@ fn round_trips_wait_as_the_host_can() {
     });
     assert_eq!((loaded.mode, loaded.rate), (LatencyMode::UnderLoad, Some(PacketRate(100))));
     assert_eq!(loaded.end, End::Time(Nanos::from_secs(5)), "of the idle phase");
-    let ways = plan(|asked| asked.via = vec![Via::named("home=127.0.0.1").unwrap()]).ways;
-    assert_eq!((ways[0].label.as_str(), ways[0].bind), ("home", Some("127.0.0.1".parse().unwrap())));
+    let egress_paths = plan(|asked| asked.via = vec![Via::named("home=127.0.0.1").unwrap()]).egress_paths;
+    assert_eq!(
+        (egress_paths[0].label.as_str(), egress_paths[0].bind),
+        ("home", Some("127.0.0.1".parse().unwrap()))
+    );
 }
 
 #[test]
@@ -129,7 +132,9 @@ fn what_cannot_be_is_refused_with_the_way_out() {
     let small = Path { largest: Some(Bytes(20)), ..Path::to(far()) };
     assert!(refused(Request::Path(Box::new(small))).contains("--largest 20"));
     assert!(refused(Request::Device(Box::default())).contains("nothing to test"));
-    assert!(refused(Request::Transfer(Box::new(Transfer::of(&["ftp://far.example/x"])))).contains("ftp"));
+    assert!(
+        refused(Request::Transfer(Box::new(Transfer::from_urls(&["ftp://far.example/x"])))).contains("ftp")
+    );
 }
 
 #[test]

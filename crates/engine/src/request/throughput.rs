@@ -129,7 +129,7 @@ pub(super) fn tests(asked: &Throughput, host: &Host) -> Result<Vec<Plan>, Failur
     check_link(asked.link)?;
     check::check(asked)?;
     let test = spec(asked);
-    let port = Protocol::of(asked.protocol.into()).port();
+    let port = Protocol::named(asked.protocol.into()).port();
     let mut targets = vec![asked.far.target(port, host)?];
     for other in &asked.more {
         let other = FarEnd { host: other.clone(), ..asked.far.clone() };
@@ -145,7 +145,7 @@ fn fill_payload(plan: &mut Plan, host: &Host) -> Result<()> {
     if plan.test.transport == Transport::Udp && plan.test.length == 0 {
         let address = plan.target.address;
         let fits = udp_payload(host.path_mtu(address, &plan.local)?, address.ip());
-        let most = Tests::of(plan.protocol).largest_payload(address.ip());
+        let most = Tests::for_protocol(plan.protocol).largest_payload(address.ip());
         plan.test.length = fits.min(most);
     }
     // Both ends of iPerf3 send whole buffers with offload and a rate: where datagrams can be timed one by one, they are.

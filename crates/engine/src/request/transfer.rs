@@ -90,7 +90,7 @@ pub enum BucketPlace {
 impl Transfer {
     /// Six downloads of each URL.
     #[must_use]
-    pub fn of(urls: &[&str]) -> Transfer {
+    pub fn from_urls(urls: &[&str]) -> Transfer {
         Transfer {
             urls: urls.iter().map(|url| (*url).to_owned()).collect(),
             labels: Vec::new(),

@@ -40,7 +40,7 @@ impl<'a> Begun<'a> {
         &self.events
     }
 
-    /// The end of a run of this kind, of which something `was_measured`, or not. `blame` says what to try after an error; it
+    /// The end of a run of this kind, of which something `was_measured`, or not. `attribute` says what to try after an error; it
     /// is asked whether the test had begun.
     pub(super) fn end(
         self,
@@ -48,15 +48,15 @@ impl<'a> Begun<'a> {
         outcome: Result<()>,
         options: &Options,
         was_measured: fn(&Event) -> bool,
-        blame: impl FnOnce(bool, Error) -> Error,
+        attribute: impl FnOnce(bool, Error) -> Error,
     ) -> Result<Measured> {
         let measured = self.events.iter().any(was_measured);
         match outcome {
             _ if !measured && options.stop.is_raised() => Err(too_early().into()),
-            Err(error) if !measured => Err(blame(false, error)),
+            Err(error) if !measured => Err(attribute(false, error)),
             outcome => {
                 let run = run_of_events(&run_id()?, kind, &self.events);
-                Ok(Measured { run, error: outcome.err().map(|error| blame(true, error)) })
+                Ok(Measured { run, error: outcome.err().map(|error| attribute(true, error)) })
             }
         }
     }

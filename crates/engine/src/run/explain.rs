@@ -12,14 +12,14 @@ use model::summary::Summary;
 /// After a UDP test of which nearly nothing arrived, or whose datagrams went in fragments: probes the path, so that
 /// the findings can name the reason and the payload that works. iPerf3's servers answer no probes.
 pub(super) fn explain(plan: &Plan, options: &Options, begun: &mut Begun<'_>) {
-    let ways = unexplained(plan, &Summary::of(begun.events()));
-    if ways.is_empty() || options.stop.is_raised() || plan.protocol != ProtocolName::Native {
+    let directions = unexplained(plan, &Summary::from_events(begun.events()));
+    if directions.is_empty() || options.stop.is_raised() || plan.protocol != ProtocolName::Native {
         return;
     }
     begun.event(&Event::progress("Probing which datagram sizes cross the path, to explain this result …"));
     let probe = || -> Result<Event> {
         let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
-        let found = path::measure_directions(&mut prober, &ways)?;
+        let found = path::measure_directions(&mut prober, &directions)?;
         prober.close();
         Ok(Event::Path(Box::new(found)))
     };
@@ -42,10 +42,10 @@ fn unexplained(plan: &Plan, summary: &Summary) -> Vec<Direction> {
         return Vec::new();
     }
     let needs = |direction: &Direction| {
-        summary.direction(*direction).is_some_and(|way| {
-            let nothing = way.received.datagrams.saturating_mul(NEARLY_NOTHING) <= way.sent.datagrams;
-            let fragments = way.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-            !way.receiver_unknown && way.sent.datagrams > 0 && (nothing || fragments)
+        summary.direction(*direction).is_some_and(|one_way| {
+            let nothing = one_way.received.datagrams.saturating_mul(NEARLY_NOTHING) <= one_way.sent.datagrams;
+            let fragments = one_way.wire.frames_per_packet.is_some_and(|frames| frames > 1);
+            !one_way.receiver_unknown && one_way.sent.datagrams > 0 && (nothing || fragments)
         })
     };
     plan.test.directions.each().filter(needs).collect()

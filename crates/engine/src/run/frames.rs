@@ -4,7 +4,7 @@ use super::pairs::{self, PairCount, PairsPlan};
 use super::{Measured, Options, is_start, link, link_rate, run_id, test};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::guard::{Guard, OldState};
-use crate::session::protocol::blame;
+use crate::session::protocol::attribute;
 use insight::{fix, frames, run_of_events, run_of_frames};
 use linux::clock::wall_now;
 use linux::nic::{Nic, Offload, set_offload};
@@ -74,7 +74,7 @@ fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
     let Some(tcp) = plan.rows.iter().find(|row| row.protocol == Transport::Tcp) else {
         return Ok((None, None));
     };
-    let told = |text: String| Some(Event::Warning(Warning::new("offloads-on", text)));
+    let reply = |text: String| Some(Event::Warning(Warning::new("offloads-on", text)));
     let Some(nic) = toward(&plan.target, &plan.local) else { return Ok((None, None)) };
     let name = nic.link.name.clone();
     if tcp.asked.direction == Direction::Down {
@@ -82,7 +82,7 @@ fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
             "--no-offload: the far end sends, and its offloads are its own: TCP may leave it as super-packets. \
              There: `ethtool -K INTERFACE tso off gso off`; {name} here only receives."
         );
-        return Ok((None, told(text)));
+        return Ok((None, reply(text)));
     }
     let on: Vec<Offload> =
         [Offload::Tso, Offload::Gso].into_iter().filter(|offload| nic.has(*offload)).collect();
@@ -95,13 +95,13 @@ fn real_frames(plan: &FramesPlan) -> Result<(Option<Guard>, Option<Event>)> {
              CAP_NET_ADMIN: run it as root, or `{}`.",
             fix::rights(None)
         );
-        return Ok((None, told(text)));
+        return Ok((None, reply(text)));
     }
     let guard = Guard::start(OldState::Offloads { name: name.clone(), on: on.clone() })?;
     let refused = on.into_iter().find_map(|offload| set_offload(&name, offload, false).err());
     Ok((
         Some(guard),
-        refused.and_then(|why| told(format!("--no-offload: {why}; TCP may cross as super-packets."))),
+        refused.and_then(|why| reply(format!("--no-offload: {why}; TCP may cross as super-packets."))),
     ))
 }
 
@@ -186,7 +186,7 @@ impl Sweep<'_> {
         let mut events: Vec<Event> = self.link.iter().cloned().collect();
         let outcome = test(plan, self.options, self.sink, &mut events);
         let begun = events.iter().any(is_start);
-        let error = outcome.err().map(|error| blame(&plan.target, ProtocolName::Native, begun, error));
+        let error = outcome.err().map(|error| attribute(&plan.target, ProtocolName::Native, begun, error));
         match error {
             Some(error) if !begun => Err(error),
             error => Ok(Measured { run: run_of_events(&run_id()?, "throughput", &events), error }),

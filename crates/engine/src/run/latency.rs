@@ -27,7 +27,7 @@ pub struct LatencyWork {
 }
 
 pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
-    let [way, more @ ..] = work.plan.ways.as_slice() else {
+    let [egress, more @ ..] = work.plan.egress_paths.as_slice() else {
         return Err(Failure::usage("there is no host to measure", "give one").into());
     };
     if !more.is_empty() && options.capture.is_wanted() {
@@ -37,7 +37,7 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     }
     let raw = work.raw.as_deref().map(RawFile::create).transpose()?;
     let mut begun = Begun::new(options, sink);
-    let watched = Watched::start(way.target.address.ip(), &options.capture)?;
+    let watched = Watched::start(egress.target.address.ip(), &options.capture)?;
     let job = Job {
         plan: &work.plan,
         security: &options.security,
@@ -50,11 +50,11 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     for event in watched.finish(false, &options.stop, Reach::default()) {
         begun.event(&event);
     }
-    begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), blame)
+    begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)
 }
 
 /// Says what to try after an error of the dialogue with a server.
-fn blame(measured: bool, error: Error) -> Error {
+fn attribute(measured: bool, error: Error) -> Error {
     match error.protocol() {
         Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_))
             if !measured =>

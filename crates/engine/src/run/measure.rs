@@ -4,7 +4,7 @@ use super::begun::Watched;
 use super::{Measured, Options, is_start, link, run_id, test, without_copy};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::reach::Others;
-use crate::session::protocol::blame;
+use crate::session::protocol::attribute;
 use crate::work::path;
 use crate::work::probe::Prober;
 use insight::{run_of_events, run_of_tests};
@@ -86,7 +86,7 @@ impl Job<'_> {
         let mut limits = Limits::default();
         match self.probe(&mut probes, &mut limits, &mut met) {
             Err(e) if !stop.is_raised() => {
-                probes.push(without_probes(e, self.sink).map_err(|e| self.blame(e))?);
+                probes.push(without_probes(e, self.sink).map_err(|e| self.attribute(e))?);
             }
             _ => {}
         }
@@ -119,14 +119,14 @@ impl Job<'_> {
             }
         }
         if tests.is_empty() && probes.len() == known {
-            return Err(broke.map_or_else(|| too_early().into(), |e| self.blame(e)));
+            return Err(broke.map_or_else(|| too_early().into(), |e| self.attribute(e)));
         }
         probes.extend(watched.finish(broke.is_some(), stop, seen));
         probes.extend(is_cut.then(|| interrupted(started)));
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
         run.finished = Some(wall_now());
-        Ok(Measured { run, error: broke.map(|e| self.blame(e)) })
+        Ok(Measured { run, error: broke.map(|e| self.attribute(e)) })
     }
 
     /// Says which part begins.
@@ -163,8 +163,8 @@ impl Job<'_> {
         [used].into_iter().chain(others).collect()
     }
 
-    fn blame(&self, error: Error) -> Error {
-        blame(&self.plan.target, ProtocolName::Native, false, error)
+    fn attribute(&self, error: Error) -> Error {
+        attribute(&self.plan.target, ProtocolName::Native, false, error)
     }
 
     fn test(&mut self, plan: &Plan, probes: &[Event]) -> Result<Run> {
@@ -197,11 +197,11 @@ fn direction(test: &TestSpec) -> Direction {
 
 /// UDP fits its payload to the path and its rate to what TCP carried; false: nothing crosses this way.
 fn prepare_udp(test: &mut TestSpec, probes: &[Event], tests: &[Run]) -> bool {
-    let summary = model::summary::Summary::of(probes);
-    let way = direction(test);
-    let Some(payload) = summary.max_udp_payload(way) else { return false };
+    let summary = model::summary::Summary::from_events(probes);
+    let one_way = direction(test);
+    let Some(payload) = summary.max_udp_payload(one_way) else { return false };
     test.length = payload;
-    let carried = tests.iter().filter_map(|t| t.summary.direction(way)).map(|d| d.goodput).max();
+    let carried = tests.iter().filter_map(|t| t.summary.direction(one_way)).map(|d| d.goodput).max();
     let carried = carried.unwrap_or_default().max(LEAST_UDP_RATE);
     test.bitrate = Some(BitRate(carried.0 / 100 * UDP_PERCENT));
     true

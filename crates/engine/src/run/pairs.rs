@@ -3,7 +3,7 @@
 use super::{Measured, Options, is_start, link, link_rate, run_id};
 use crate::error::{Error, Failure, Result, sentence, too_early};
 use crate::run::together;
-use crate::session::protocol::blame;
+use crate::session::protocol::attribute;
 use insight::{analysis::sum_pairs, run_of_events, run_of_pairs};
 use model::event::{Event, Outcome};
 use model::pairs::{BrokenPair, PairStep};
@@ -110,7 +110,7 @@ impl Job<'_> {
                 tests.push(pair(&outcome.events, known.as_ref())?);
             }
             if let (Some(cause), None, Some(plan)) = (outcome.error, &error, plans.get(index)) {
-                error = Some(blame(&plan.target, plan.protocol, begun, cause));
+                error = Some(attribute(&plan.target, plan.protocol, begun, cause));
             }
         }
         if tests.is_empty() {
@@ -235,17 +235,20 @@ fn short(events: &[Event], error: Option<&Error>) -> Option<String> {
 /// What one pair alone carried, or several together.
 fn sum(run: &Run) -> BitRate {
     let pairs = run.summary.pairs.as_ref().map(|pairs| pairs.goodput()).filter(|sum| sum.0 > 0);
-    let ways = || run.tests.iter().flat_map(|test| [test.summary.up.as_ref(), test.summary.down.as_ref()]);
-    pairs.unwrap_or_else(|| BitRate(ways().flatten().map(|way| way.goodput.0).sum()))
+    let directions =
+        || run.tests.iter().flat_map(|test| [test.summary.up.as_ref(), test.summary.down.as_ref()]);
+    pairs.unwrap_or_else(|| BitRate(directions().flatten().map(|direction| direction.goodput.0).sum()))
 }
 
 /// What was full when the sum grew no more.
 fn reason(run: &Run) -> String {
     let together = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref());
-    let ways = together.iter().flat_map(|sum| [sum.up, sum.down]).flatten();
+    let directions = together.iter().flat_map(|sum| [sum.up, sum.down]).flatten();
     let alone = run.tests.iter().flat_map(|test| [test.summary.up.as_ref(), test.summary.down.as_ref()]);
-    let shares = ways.filter_map(|way| way.line_rate_share);
-    let share = shares.chain(alone.flatten().filter_map(|way| way.wire.line_rate_share)).fold(0.0, f64::max);
+    let shares = directions.filter_map(|direction| direction.line_rate_share);
+    let share = shares
+        .chain(alone.flatten().filter_map(|direction| direction.wire.line_rate_share))
+        .fold(0.0, f64::max);
     let ends = run
         .tests
         .iter()

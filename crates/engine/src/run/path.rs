@@ -24,11 +24,11 @@ pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Even
         outcome,
         options,
         |event| matches!(event, Event::Path(_)),
-        |found, error| blame(&plan.target, found, error),
+        |found, error| attribute(&plan.target, found, error),
     )
 }
 
-fn blame(target: &Target, found: bool, error: Error) -> Error {
+fn attribute(target: &Target, found: bool, error: Error) -> Error {
     match error.protocol() {
         _ if found => error,
         Some(ProtocolError::Flows(_)) => {

@@ -3,7 +3,7 @@
 use super::begun::{Begun, Watched};
 use super::{Measured, Options, explain, is_start, link, without_copy};
 use crate::error::Result;
-use crate::session::protocol::blame;
+use crate::session::protocol::attribute;
 use crate::work::client;
 use model::event::Event;
 use model::plan::Plan;
@@ -28,8 +28,8 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
             begun.event(&event);
         }
     }
-    let blame = |has_begun, error| blame(&plan.target, plan.protocol, has_begun, error);
-    let mut ended = begun.end("throughput", outcome, options, is_start, blame)?;
+    let attribute = |has_begun, error| attribute(&plan.target, plan.protocol, has_begun, error);
+    let mut ended = begun.end("throughput", outcome, options, is_start, attribute)?;
     ended.error.take_if(|_| options.stop.is_raised());
     Ok(ended)
 }

@@ -31,7 +31,7 @@ pub(super) fn repeat(events: &[Event], options: &Options) -> Vec<Event> {
     if client::run(&plan, &options.security, &Extras::default(), &options.stop, &mut keep).is_err() {
         return Vec::new();
     }
-    let summary = Summary::of(&repeated);
+    let summary = Summary::from_events(&repeated);
     let of = |direction: Direction| {
         let figures = summary.direction(direction).filter(|figures| figures.goodput.0 > 0)?;
         let without = WithoutCopy { direction, goodput: figures.goodput, time: figures.elapsed };

@@ -208,7 +208,7 @@ impl Server {
     /// It is another protocol's, or nothing.
     fn first_bytes(&self, socket: &TcpStream, name: Name, connection: &Held) -> Result<Option<Vec<u8>>> {
         let (protocol, deadline, mut first) =
-            (Protocol::of(name), mono_now() + FIRST_BYTES_LIMIT, Vec::new());
+            (Protocol::named(name), mono_now() + FIRST_BYTES_LIMIT, Vec::new());
         loop {
             match protocol.hello(&first) {
                 Hello::Own => return Ok(Some(first)),

@@ -233,8 +233,8 @@ impl Counts {
         let newcomers = held_by(&prefixes(source)[0]) + 1;
         let asked = |quiet: &&mut Quiet| {
             let is_greedy = held_by(&quiet.source) >= newcomers.saturating_mul(GREEDY);
-            let patience = if is_greedy { QUIET_OF_MANY } else { QUIET };
-            let is_quiet = now.saturating_since(quiet.since) >= patience;
+            let timeout = if is_greedy { QUIET_OF_MANY } else { QUIET };
+            let is_quiet = now.saturating_since(quiet.since) >= timeout;
             quiet.idle && is_quiet && !quiet.leave.load(Ordering::Relaxed)
         };
         let weight = |quiet: &Quiet| (held_by(&quiet.source), std::cmp::Reverse(quiet.since));

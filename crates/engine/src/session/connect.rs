@@ -151,7 +151,7 @@ pub(crate) fn unreachable(target: &Target, protocol: ProtocolName, refused: &OsE
             format!(
                 "{named} refused the connection: the host is there and nothing listens on TCP port {port}"
             ),
-            Tests::of(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
+            Tests::for_protocol(if port == iperf3::PORT { ProtocolName::Iperf3 } else { protocol }).start,
         ),
         ErrorKind::TimedOut => Failure::unreachable(
             format!("{named} does not answer on TCP port {port}{why}"),

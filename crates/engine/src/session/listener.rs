@@ -233,7 +233,7 @@ impl Port {
                     let (service, order) = (self.service.clone(), *order);
                     threads.start(peer, move || service.serve(Accepted { socket, peer, order, held }));
                 }
-                Err(full) => threads.notes.of(peer, full),
+                Err(full) => threads.notes.note_from(peer, full),
             }
         }
     }
@@ -245,13 +245,13 @@ impl SessionThreads {
         let notes = self.notes.clone();
         let work = move || {
             if let Err(error) = work() {
-                notes.of(peer, &sentence(&error));
+                notes.note_from(peer, &sentence(&error));
             }
         };
         match std::thread::Builder::new().name("session".into()).stack_size(STACK).spawn(work) {
             Ok(thread) => self.handles.push(thread),
             // The others go on being served, and so will be those that come later.
-            Err(error) => self.notes.of(peer, &format!("no thread for it, closed: {error}")),
+            Err(error) => self.notes.note_from(peer, &format!("no thread for it, closed: {error}")),
         }
     }
 }

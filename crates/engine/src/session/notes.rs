@@ -89,7 +89,7 @@ impl Notes {
     }
 
     /// A line on a client, unless there have been many.
-    pub(crate) fn of(&self, peer: SocketAddr, text: &str) {
+    pub(crate) fn note_from(&self, peer: SocketAddr, text: &str) {
         (self.turned_away)();
         if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
             self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));

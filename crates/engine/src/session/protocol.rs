@@ -230,7 +230,7 @@ const PROTOCOLS: [Protocol; 7] = [
 
 impl Protocol {
     /// The row of this protocol.
-    pub(crate) fn of(name: Name) -> &'static Protocol {
+    pub(crate) fn named(name: Name) -> &'static Protocol {
         PROTOCOLS.iter().find(|row| row.name == name).unwrap_or(&PROTOCOLS[0])
     }
 
@@ -281,7 +281,7 @@ impl Proof {
 
 impl Tests {
     /// Those of this protocol; a test of another tool is done as ours.
-    pub(crate) fn of(name: ProtocolName) -> &'static Tests {
+    pub(crate) fn for_protocol(name: ProtocolName) -> &'static Tests {
         let mut all = PROTOCOLS.iter().filter_map(|row| row.tests.as_ref());
         all.clone().find(|tests| tests.name == name).or_else(|| all.next()).expect("there are rows")
     }
@@ -338,14 +338,14 @@ fn http_hello(first: &[u8]) -> Hello {
 }
 
 /// Names the far end in an error of the dialogue with it, and says what to try. `begun`: the test had.
-pub(crate) fn blame(target: &Target, protocol: ProtocolName, begun: bool, error: Error) -> Error {
+pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, error: Error) -> Error {
     let Some(cause) = error.protocol() else { return error };
     let advice = match cause {
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
             "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
         }
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
-            Tests::of(protocol).check
+            Tests::for_protocol(protocol).check
         }
         _ => return error.context(target.address.to_string()),
     };
@@ -360,14 +360,14 @@ mod tests {
     fn every_protocol_has_its_row() {
         use Name::{Http, Iperf2, Iperf3, Native, Sockperf, Stamp, Twamp};
         for name in [Native, Iperf3, Iperf2, Sockperf, Stamp, Twamp, Http] {
-            assert_eq!(Protocol::of(name).name, name);
+            assert_eq!(Protocol::named(name).name, name);
         }
         for name in [ProtocolName::Native, ProtocolName::Iperf3, ProtocolName::Iperf2] {
-            assert_eq!(Tests::of(name).name, name);
-            assert!(Protocol::of(name.into()).tests.as_ref().is_some_and(|tests| tests.name == name));
+            assert_eq!(Tests::for_protocol(name).name, name);
+            assert!(Protocol::named(name.into()).tests.as_ref().is_some_and(|tests| tests.name == name));
         }
-        assert_eq!(Tests::of(ProtocolName::Foreign).name, ProtocolName::Native);
-        assert!(Tests::of(ProtocolName::Native).start.contains(&native::PORT.to_string()));
+        assert_eq!(Tests::for_protocol(ProtocolName::Foreign).name, ProtocolName::Native);
+        assert!(Tests::for_protocol(ProtocolName::Native).start.contains(&native::PORT.to_string()));
     }
 
     #[test]
@@ -388,10 +388,14 @@ mod tests {
                 assert_eq!(other.recognise_other(first), Some(title), "at the port of {}", other.title);
             }
         }
-        let native = Protocol::of(Name::Native);
+        let native = Protocol::named(Name::Native);
         assert_eq!(native.hello(b""), Hello::More(1));
         assert_eq!(native.hello(b"SSH-2.0-OpenSSH_9.6\r\n"), Hello::Foreign);
-        assert_eq!(Protocol::of(Name::Iperf3).recognise_other(&[0x16, 3, 1, 2, 0]), None, "TLS is anybody's");
+        assert_eq!(
+            Protocol::named(Name::Iperf3).recognise_other(&[0x16, 3, 1, 2, 0]),
+            None,
+            "TLS is anybody's"
+        );
         assert_eq!(native.recognise_other(b"SSH-2.0-OpenSSH_9.6\r\n"), None);
     }
 
@@ -416,11 +420,11 @@ mod tests {
 
     #[test]
     fn data_goes_only_to_whom_something_proves_to_be_there() {
-        let iperf2 = Protocol::of(Name::Iperf2).proof;
+        let iperf2 = Protocol::named(Name::Iperf2).proof;
         assert!(!iperf2.may_send_data(false, false));
         assert!(iperf2.may_send_data(true, false) && iperf2.may_send_data(false, true));
-        let iperf3 = Protocol::of(Name::Iperf3).proof;
+        let iperf3 = Protocol::named(Name::Iperf3).proof;
         assert!(!iperf3.may_send_data(false, true), "no option stands for its control connection");
-        assert!(!Protocol::of(Name::Sockperf).proof.may_send_data(true, true), "it has no data");
+        assert!(!Protocol::named(Name::Sockperf).proof.may_send_data(true, true), "it has no data");
     }
 }

@@ -11,7 +11,7 @@ use wire::{Input, Output, ProtocolError, Session, WorkRequest};
 /// A control connection at work.
 pub(crate) struct Pump {
     pub(crate) link: Link,
-    /// The connection has ended: that is told once, and it is not polled any more.
+    /// The connection has ended: that is reported once, and it is not polled any more.
     closed: bool,
     /// The peer has not taken a message: it is not told any more.
     deaf: bool,
@@ -32,7 +32,7 @@ pub(crate) enum Step {
 
 impl Step {
     /// What is to be done beside words; `Err`: words.
-    pub(crate) fn of(output: Output) -> Result<Step, Vec<u8>> {
+    pub(crate) fn from_output(output: Output) -> Result<Step, Vec<u8>> {
         Ok(match output {
             Output::Send(bytes) => return Err(bytes),
             Output::Work(request) => Step::Work(request),
@@ -55,7 +55,7 @@ impl Pump {
     /// The session cannot go on, or the peer takes no message for long.
     pub(crate) fn advance<S: Session + ?Sized>(&mut self, session: &mut S) -> Result<Step, ProtocolError> {
         loop {
-            match Step::of(session.output(mono_now())) {
+            match Step::from_output(session.output(mono_now())) {
                 Ok(step) => return Ok(step),
                 Err(words) => self.say(session, &words)?,
             }

@@ -33,7 +33,7 @@ pub fn run(
         return iperf2::client(plan, &iperf2::Extras::default(), interrupt, &mut sink);
     }
     let link = connect(&plan.target, plan.protocol, &plan.local, security, interrupt)?;
-    let tests = Tests::of(plan.protocol);
+    let tests = Tests::for_protocol(plan.protocol);
     if tests.is_silent {
         notice_vanished(&link);
     }

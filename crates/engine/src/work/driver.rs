@@ -121,7 +121,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
     fn advance(&mut self) -> Result<Step, ProtocolError> {
         match &mut self.pump {
             Some(pump) => pump.advance(self.session),
-            None => Step::of(self.session.output(mono_now())).map_err(|_| {
+            None => Step::from_output(self.session.output(mono_now())).map_err(|_| {
                 ProtocolError::Stopped("there is no control connection to say anything on".into())
             }),
         }

@@ -266,7 +266,7 @@ impl Shown {
         let first = *self.first.get_or_insert(now);
         if self.at.is_none_or(|at| now.saturating_since(at) >= BETWEEN_SAMPLES) {
             self.at = Some(now);
-            let sample = HopsSample::of(&tracer.result(), now.saturating_since(first));
+            let sample = HopsSample::from_result(&tracer.result(), now.saturating_since(first));
             sink(&Event::HopsSample(Box::new(sample)));
         }
     }

@@ -99,7 +99,7 @@ pub struct Config {
     /// it: without this only addresses of this host, and those that have a TCP connection to it, are sent data.
     pub unverified: bool,
     /// Longest wait for what a connection begins with, up to ten seconds (`--test-exchange-timeout`).
-    pub patience: Option<Nanos>,
+    pub timeout: Option<Nanos>,
     /// End after this many sessions that ran (`-P` of a server, `-1`).
     pub tests: Option<u32>,
     /// End after this time (`-t` of a server).

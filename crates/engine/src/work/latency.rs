@@ -6,9 +6,9 @@
 //! | `open` | a way's socket and session, for each protocol |
 //! | `ping_pong`, `schedule` | the modes |
 //! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |
-//! | `lane` | one way at work |
+//! | `flow` | one way at work |
 //! | `sizes` | the size of each message |
-//! | `tally`, `flights`, `raw`, `far_clock` | what one way gives |
+//! | `tally`, `in_flight`, `raw`, `far_clock` | what one way gives |
 //! | `wire_times` | round trips timed by the kernel and the network card |
 //! | `floor` | the tool against itself |
 //! | `loaded` | the load beside the round trips, and responsiveness |
@@ -17,10 +17,10 @@
 pub mod choose;
 mod control;
 mod far_clock;
-mod flights;
 mod floor;
+mod flow;
 mod housekeeping;
-mod lane;
+mod in_flight;
 mod loaded;
 mod open;
 mod ping_pong;

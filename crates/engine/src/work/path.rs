@@ -126,15 +126,15 @@ fn native(
 /// Takes what routers said after the sizes were known. A session that has ended since has no more to say.
 fn late_messages(prober: &mut Prober, result: &mut PathResult) {
     for direction in [Direction::Up, Direction::Down] {
-        if let Some(way) = result.way_mut(direction) {
-            WayFinder::late_messages(prober, direction, way).ok();
+        if let Some(one_way) = result.way_mut(direction) {
+            WayFinder::late_messages(prober, direction, one_way).ok();
         }
     }
 }
 
 /// Says so when this host's kernel learnt from the probes, which it does not where they are made by hand.
 fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event)) {
-    let before = result.up.as_ref().and_then(|way| way.cached_mtu);
+    let before = result.up.as_ref().and_then(|direction| direction.cached_mtu);
     let after = flows::believed_mtu(plan.target.address, &plan.local).ok();
     if let (Some(before), Some(after)) = (before, after)
         && after < before
@@ -167,9 +167,9 @@ fn find_way(
     largest: Option<u32>,
     result: &mut PathResult,
 ) -> Result<()> {
-    let (way, unknown) = WayFinder::find(prober, direction, largest)?;
+    let (one_way, unknown) = WayFinder::find(prober, direction, largest)?;
     result.unknown.extend(unknown);
-    *result.way_mut(direction) = Some(way);
+    *result.way_mut(direction) = Some(one_way);
     Ok(())
 }
 

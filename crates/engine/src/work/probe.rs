@@ -58,7 +58,7 @@ pub(crate) struct TracedBack {
 
 /// Datagrams to send one way.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Volley<'a> {
+pub(crate) struct ProbeTrain<'a> {
     /// UDP payloads; each goes once before any goes again.
     pub(crate) sizes: &'a [u32],
     /// How many of each.
@@ -150,12 +150,12 @@ impl Prober {
             let echo = Echo { sequence, sent: began };
             // A refused or full socket is a lost probe, and is counted as one.
             self.flow.socket.send(&ProbeDatagram::Echo(echo).encode(ECHO_SIZE)).ok();
-            let patience = if histogram.count() == 0 {
+            let timeout = if histogram.count() == 0 {
                 ECHO_LIMIT
             } else {
                 ECHO_LIMIT.min(Nanos(self.rtt.0 * 20 + ECHO_SLACK.0))
             };
-            self.run_until(began + patience, |p| p.echoes.iter().any(|(e, _)| *e == echo))
+            self.run_until(began + timeout, |p| p.echoes.iter().any(|(e, _)| *e == echo))
                 .or_else(timed_out)?;
             match self.echoes.drain(..).find(|(e, _)| *e == echo) {
                 Some((_, came)) => histogram.record(came.saturating_since(began).0),
@@ -174,15 +174,19 @@ impl Prober {
     }
 
     /// Sends datagrams one way; says which arrived, and in which fragments.
-    pub(crate) fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
+    pub(crate) fn probe_train(
+        &mut self,
+        direction: Direction,
+        probe_train: ProbeTrain<'_>,
+    ) -> Result<Vec<SizeCount>> {
         let id = self.next_id;
         self.next_id += 1;
-        let all = volley.sizes.len() as u64 * u64::from(volley.count);
+        let all = probe_train.sizes.len() as u64 * u64::from(probe_train.count);
         self.datagrams += all;
         let arrived = |rows: &[SizeCount]| rows.iter().map(|row| u64::from(row.count)).sum::<u64>() >= all;
         match direction {
             Direction::Up => {
-                self.send_up(id, volley)?;
+                self.send_up(id, probe_train)?;
                 self.pause(Nanos(self.round_trip().0 / 2))?;
                 let seen = self.seen(id)?;
                 if arrived(&seen) {
@@ -192,11 +196,11 @@ impl Prober {
                 self.seen(id)
             }
             Direction::Down => {
-                let Volley { sizes, count, cut, trace } = volley;
+                let ProbeTrain { sizes, count, cut, trace } = probe_train;
                 let send = ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
                 self.dialogue.machine.order(mono_now(), send)?;
                 let too_big = self.sent(id)?;
-                if volley.cut.is_none() {
+                if probe_train.cut.is_none() {
                     self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
                 }
                 self.run_until(mono_now() + self.settle(), |p| arrived(&p.ledger.received(id)))
@@ -232,8 +236,8 @@ impl Prober {
     pub(crate) fn trace_back(&mut self, size: u32, hops: u8, since: Option<u32>) -> Result<TracedBack> {
         let payload = size.saturating_sub(headers(self.is_ipv6())).max(MIN_SIZE);
         let (id, began) = (self.next_id, mono_now());
-        let volley = Volley { sizes: &[payload], count: hops.into(), cut: None, trace: true };
-        self.volley(Direction::Down, volley)?;
+        let probe_train = ProbeTrain { sizes: &[payload], count: hops.into(), cut: None, trace: true };
+        self.probe_train(Direction::Down, probe_train)?;
         let expired = self.path_seen(since.unwrap_or(id))?.expired;
         Ok(TracedBack { id, began, hops, arrived: self.ledger.indexes(id, payload), expired })
     }
@@ -262,16 +266,16 @@ impl Prober {
         self.run_until(mono_now() + Nanos::from_millis(200), |_| false).ok();
     }
 
-    fn send_up(&mut self, id: u32, volley: Volley<'_>) -> Result<()> {
+    fn send_up(&mut self, id: u32, probe_train: ProbeTrain<'_>) -> Result<()> {
         let mut refused = Vec::new();
-        for index in 0..volley.count {
-            let hops = volley.trace.then(|| u8::try_from(index + 1).unwrap_or(u8::MAX));
-            for &size in volley.sizes {
+        for index in 0..probe_train.count {
+            let hops = probe_train.trace.then(|| u8::try_from(index + 1).unwrap_or(u8::MAX));
+            for &size in probe_train.sizes {
                 if refused.contains(&size) {
                     continue;
                 }
                 let datagram = ProbeDatagram::Probe { id, index, size }.encode(size);
-                match self.flow.send(&datagram, volley.cut, hops) {
+                match self.flow.send(&datagram, probe_train.cut, hops) {
                     Err(e) if is_too_big(&e) => refused.push(size),
                     // A full queue loses a datagram as the path may.
                     _ => {}
@@ -279,7 +283,7 @@ impl Prober {
                 sleep_until(mono_now() + GAP);
             }
         }
-        if volley.cut.is_none() {
+        if probe_train.cut.is_none() {
             self.refused.extend(refused.into_iter().map(|size| (Direction::Up, size)));
         }
         Ok(())
@@ -358,7 +362,7 @@ pub(crate) trait Probes {
     /// What the sender of a direction knows of the path.
     fn sender(&mut self, direction: Direction) -> Result<PathSeen>;
     /// Sends datagrams one way; says which arrived, and in which fragments.
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>>;
+    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>>;
     /// The sender's own kernel refused to send a payload of this size in one piece.
     fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
@@ -378,8 +382,8 @@ impl Probes for Prober {
         Prober::sender(self, direction)
     }
 
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
-        Prober::volley(self, direction, volley)
+    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
+        Prober::probe_train(self, direction, probe_train)
     }
 
     fn is_refused(&self, direction: Direction, payload: u32) -> bool {

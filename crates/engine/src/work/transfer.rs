@@ -75,12 +75,12 @@ pub fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
         tell(&capture.finish());
     }
     let restored = sweep.map_or(Ok(()), Sweep::end);
-    let told = match &outcome {
+    let reported = match &outcome {
         _ if job.interrupt.is_raised() => Outcome::Interrupted,
         Ok(()) => Outcome::Completed,
         Err(e) => Outcome::Failed { reason: crate::error::sentence(e) },
     };
-    tell(&Event::Finished(Finished { wall: wall_now(), elapsed: mono_now() - started, outcome: told }));
+    tell(&Event::Finished(Finished { wall: wall_now(), elapsed: mono_now() - started, outcome: reported }));
     restored.and(outcome)
 }
 

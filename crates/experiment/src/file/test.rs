@@ -181,7 +181,7 @@ const KINDS: [Kind; 7] = [
             if !table.has("url") {
                 table.wrong("`url` is missing: write it such as url = \"http://{host}:8080/bytes/10MB\"");
             }
-            let one = Transfer { repetitions: 1, ..Transfer::of(&["http://{host}/"]) };
+            let one = Transfer { repetitions: 1, ..Transfer::from_urls(&["http://{host}/"]) };
             variants(table, &TRANSFER, one, |asked| Request::Transfer(Box::new(asked)))
         },
     },

@@ -157,29 +157,29 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         (&[("streams = [1, 4]", "streams = [1, 400]")], "`streams` is 400: it must be from 1 to 128"),
         (&[("repetitions = 2", "repetitions = = 2")], "p.toml:3:"),
     ] {
-        let told = faults(replaced);
-        assert!(told.contains(said), "{replaced:?}\n{told}");
+        let reported = faults(replaced);
+        assert!(reported.contains(said), "{replaced:?}\n{reported}");
     }
 }
 
 #[test]
 fn every_fault_is_told_at_once() {
-    let told =
+    let reported =
         faults(&[("titl", "titel"), ("bytes = \"10GB\"", "bites = 1"), ("streams = [1, 4]", "streams = 0")]);
-    let lines: Vec<&str> = told.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
-    assert_eq!(lines, ["p.toml:1:1", "p.toml:1:1", "p.toml:7:1", "p.toml:26:11"], "{told}");
+    let lines: Vec<&str> = reported.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(lines, ["p.toml:1:1", "p.toml:1:1", "p.toml:7:1", "p.toml:26:11"], "{reported}");
 }
 
 #[test]
 fn an_empty_plan_says_what_is_missing() {
-    let told = Plan::parse("p.toml", "title = \"x\"\n[paths]\n", &Known::default())
+    let reported = Plan::parse("p.toml", "title = \"x\"\n[paths]\n", &Known::default())
         .expect_err("nothing to do")
         .to_string();
-    assert!(told.contains("`tests` is missing"), "{told}");
-    let told = Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n", &Known::default())
+    assert!(reported.contains("`tests` is missing"), "{reported}");
+    let reported = Plan::parse("p.toml", "title = \"x\"\ntests = []\n[paths]\n", &Known::default())
         .expect_err("nothing")
         .to_string();
-    assert!(told.contains("there is no path") && told.contains("there is no test"), "{told}");
+    assert!(reported.contains("there is no path") && reported.contains("there is no test"), "{reported}");
 }
 
 #[test]
@@ -213,8 +213,8 @@ fn paths_of_agents_are_held_against_those_that_are_there() {
         ("agent = \"ams\"\nto-agent = \"ams\"", "p.toml:15:12: `ams` to itself is no path"),
         ("agent = \"ams\"\nto-agent = \"fra\"", "p.toml:15:12: the agent `fra` serves nobody"),
     ] {
-        let told = Plan::parse("p.toml", &with(words), &known).expect_err(words).to_string();
-        assert!(told.contains(said), "{told}");
+        let reported = Plan::parse("p.toml", &with(words), &known).expect_err(words).to_string();
+        assert!(reported.contains(said), "{reported}");
     }
 }
 

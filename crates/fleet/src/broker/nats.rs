@@ -109,7 +109,7 @@ impl Nats {
         let outcome = self.reactor.wait(async {
             tokio::select! {
                 outcome = work => outcome,
-                subject = refused.of(&attempt.subjects) => {
+                subject = refused.among(&attempt.subjects) => {
                     Err(FleetError::NotPermitted { operation: attempt.operation, subject })
                 }
             }

@@ -86,7 +86,7 @@ impl Receive for Batches {
                     tag: notes.tag,
                     is_joined: header.get(1).is_some_and(|kind| *kind != 0),
                     time: notes.time.map_or(clocks.mono, |time| clocks.mono(time)),
-                    lane: 0,
+                    queue_tally: 0,
                 });
             }
             taken += received as u64;

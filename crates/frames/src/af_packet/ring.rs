@@ -39,7 +39,7 @@ impl Receive for Blocks {
                 tag: frame.vlan.map(|(protocol, _)| protocol),
                 is_joined: frame.offload.segmentation != 0,
                 time: clocks.mono(frame.time),
-                lane: 0,
+                queue_tally: 0,
             });
         });
         Ok(taken as u64)

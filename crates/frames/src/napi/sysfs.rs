@@ -18,7 +18,7 @@ pub(super) struct Sysfs {
 
 impl Sysfs {
     /// Of an interface in a namespace.
-    pub(super) fn of(namespace: &Namespace, interface: &str) -> Result<Sysfs> {
+    pub(super) fn of_interface(namespace: &Namespace, interface: &str) -> Result<Sysfs> {
         let object = || "/sys of a network namespace".into();
         let mount = namespace.run(mount)?.named("mount", object)?;
         let sysfs = Sysfs { mount, interface: interface.to_owned() };

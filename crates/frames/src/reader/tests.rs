@@ -119,7 +119,14 @@ mod receiving {
             let bytes = &spec().template().unwrap().bytes[..];
             let (length, time) = (bytes.len() as u64, MonoTime(1));
             for _ in 0..self.frames {
-                tally.count(&Taken { bytes, length, tag: None, is_joined: self.is_joined, time, lane: 0 });
+                tally.count(&Taken {
+                    bytes,
+                    length,
+                    tag: None,
+                    is_joined: self.is_joined,
+                    time,
+                    queue_tally: 0,
+                });
             }
             Ok(std::mem::take(&mut self.frames))
         }

@@ -24,14 +24,14 @@ impl Road {
     }
 
     /// By this queue, sent and come at these times.
-    fn cross(&mut self, lane: usize, number: u64, sent: u64, came: u64) {
+    fn cross(&mut self, queue_tally: usize, number: u64, sent: u64, came: u64) {
         let bytes = self.frame(number, sent);
-        self.come(&bytes, None, lane, came);
+        self.come(&bytes, None, queue_tally, came);
     }
 
-    fn come(&mut self, bytes: &[u8], tag: Option<u16>, lane: usize, came: u64) {
+    fn come(&mut self, bytes: &[u8], tag: Option<u16>, queue_tally: usize, came: u64) {
         let (length, time) = (bytes.len() as u64, MonoTime(came));
-        self.tally.count(&Taken { bytes, length, tag, is_joined: false, time, lane });
+        self.tally.count(&Taken { bytes, length, tag, is_joined: false, time, queue_tally });
     }
 }
 
@@ -58,8 +58,8 @@ fn delays_their_variation_and_the_longest_silence_are_measured() {
     // By one queue delays of 100, 150 and 120, by the other of 1000 and 1004, then nothing for long.
     let crossings =
         [(0, 0, 100), (0, 200, 350), (1, 100, 1100), (0, 1000, 1120), (1, 200, 1204), (0, 9000, 9110)];
-    for (number, (lane, sent, came)) in (0..).zip(crossings) {
-        road.cross(lane, number, sent, came);
+    for (number, (queue_tally, sent, came)) in (0..).zip(crossings) {
+        road.cross(queue_tally, number, sent, came);
     }
     let arrived = road.tally.arrived();
     let delays = arrived.delays.as_ref().unwrap();
@@ -162,6 +162,6 @@ fn joined_frames_are_noticed() {
     let mut road = Road::new(&spec(4, None, 128), 100, Watch::Counts);
     let bytes = &road.frame(0, 0)[..];
     let (length, time) = (bytes.len() as u64, MonoTime(1));
-    road.tally.count(&Taken { bytes, length, tag: None, is_joined: true, time, lane: 0 });
+    road.tally.count(&Taken { bytes, length, tag: None, is_joined: true, time, queue_tally: 0 });
     assert_eq!(road.tally.joined(), 1);
 }

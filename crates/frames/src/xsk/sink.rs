@@ -75,13 +75,13 @@ impl Receive for Queues {
 
     fn take(&mut self, tally: &mut Tally) -> io::Result<u64> {
         let mut taken = 0;
-        for (lane, Queue { socket, rx, fill }) in self.queues.iter_mut().enumerate() {
+        for (queue_tally, Queue { socket, rx, fill }) in self.queues.iter_mut().enumerate() {
             let came = rx.take(|descriptor| {
                 // SAFETY: the kernel gave this frame, and has the chunk again only when it is put on the fill ring.
                 let bytes = unsafe { socket.umem.bytes(descriptor.addr, descriptor.len as usize) };
                 let time = bytes.first_chunk().map_or(0, |time| u64::from_ne_bytes(*time));
                 let (length, time) = (descriptor.len.into(), MonoTime(time));
-                tally.count(&Taken { bytes, length, tag: None, is_joined: false, time, lane });
+                tally.count(&Taken { bytes, length, tag: None, is_joined: false, time, queue_tally });
                 // There is as much room on the ring as there are chunks.
                 fill.put(descriptor.addr - descriptor.addr % CHUNK as u64);
             });

@@ -77,7 +77,7 @@ impl Socket {
             sxdp_shared_umem_fd: 0,
         };
         let length = size_of_val(&address) as libc::socklen_t;
-        let deadline = mono_now() + PATIENCE;
+        let deadline = mono_now() + TIMEOUT;
         loop {
             // SAFETY: the kernel reads `length` bytes from `address`, which lives through the call.
             let bound =
@@ -168,7 +168,7 @@ const COMPLETION: Kind = kind(
     libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
     3,
 );
-const PATIENCE: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos(1_000_000_000);
 
 const fn kind(option: libc::c_int, name: &'static str, page: libc::off_t, position: usize) -> Kind {
     Kind { option: Opt(libc::SOL_XDP, option, name), page, position }

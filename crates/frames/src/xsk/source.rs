@@ -88,7 +88,7 @@ impl XskSource {
 
     /// Waits until the kernel has sent all and given every chunk back.
     fn finish(&mut self) -> Result<()> {
-        let deadline = mono_now() + PATIENCE;
+        let deadline = mono_now() + TIMEOUT;
         loop {
             self.wake()?;
             self.reclaim();
@@ -128,4 +128,4 @@ const CHUNKS: u32 = 2048;
 const BATCH: u64 = 32;
 /// So often is the kernel asked when the device has no room; then the pace is looked after, and it is asked again.
 const MOST_CALLS: u32 = 1000;
-const PATIENCE: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos(1_000_000_000);

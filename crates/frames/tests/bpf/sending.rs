@@ -10,10 +10,10 @@ use units::{Bytes, Nanos};
 #[test]
 fn a_trial_is_sent_at_its_load() {
     let trial = Trial::new(Load(2000.0), Nanos::from_millis(100));
-    let burst = Burst::of(&trial, Nanos::from_millis(1));
+    let burst = Burst::from_trial(&trial, Nanos::from_millis(1));
     assert_eq!((burst.frames, burst.interval_ps, burst.time), (200, 500_000_000, Nanos::from_millis(101)));
     let Some(lab) = made(Lab::cable()) else { return };
-    let burst = Burst::of(&trial, Nanos::from_secs(30));
+    let burst = Burst::from_trial(&trial, Nanos::from_secs(30));
     let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
     assert_eq!((sent.frames, arrived.distinct()), (200, 200));
     // The last one is due 199 intervals after the first, never earlier.

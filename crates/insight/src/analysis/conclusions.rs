@@ -1,7 +1,7 @@
 //! What follows from the tables, in sentences.
 
 use super::{Analysis, Flow, PathBound, Trips};
-use model::pairs::{Together, Way};
+use model::pairs::{PairsDirection, Together};
 use model::path::Bound;
 use model::plan::Direction;
 use model::stats::compare::{Judgement, NEEDED_RUNS};
@@ -99,20 +99,20 @@ fn together(sum: &Together) -> Vec<String> {
         return vec!["The runs never ran all at once: there is no sum of them.".into()];
     }
     let begun = if sum.clocked { "" } else { ", if they began at once, which they do not tell" };
-    let ways = [(Direction::Up, sum.up), (Direction::Down, sum.down)];
-    let way = |(direction, way): (Direction, Option<Way>)| {
-        let way = way?;
-        let packets = way.packets_per_second.map(|rate| format!(", {rate}")).unwrap_or_default();
-        let share = way
+    let directions = [(Direction::Up, sum.up), (Direction::Down, sum.down)];
+    let one_way = |(direction, one_way): (Direction, Option<PairsDirection>)| {
+        let one_way = one_way?;
+        let packets = one_way.packets_per_second.map(|rate| format!(", {rate}")).unwrap_or_default();
+        let share = one_way
             .line_rate_share
             .map(|share| format!(", {:.1} % of line rate", share * 100.0))
             .unwrap_or_default();
         Some(format!(
             "Together the {} runs transferred {} {direction}{packets}{share} in the {} that all ran{begun}.",
-            way.runs, way.goodput, sum.overlap
+            one_way.runs, one_way.goodput, sum.overlap
         ))
     };
-    ways.into_iter().filter_map(way).collect()
+    directions.into_iter().filter_map(one_way).collect()
 }
 
 fn compared(analysis: &Analysis) -> Vec<String> {

@@ -46,17 +46,18 @@ const ENOUGH: f64 = 0.9;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::pairs::Way;
+    use model::pairs::PairsDirection;
 
     fn sum(overlap: u64, whole: u64) -> Pairs {
-        let way = |goodput| Way { runs: 2, goodput: BitRate(goodput), ..Way::default() };
+        let direction =
+            |goodput| PairsDirection { runs: 2, goodput: BitRate(goodput), ..PairsDirection::default() };
         let together = Together {
             runs: 2,
             overlap: Nanos::from_secs(overlap),
             whole: Nanos::from_secs(whole),
             clocked: true,
-            up: Some(way(400)),
-            down: Some(way(30)),
+            up: Some(direction(400)),
+            down: Some(direction(30)),
         };
         let overlap_share = overlap as f64 / whole as f64;
         Pairs { together: Some(together), overlap_share, ..sum_pairs(2, &[], Vec::new(), None) }
@@ -65,8 +66,8 @@ mod tests {
     #[test]
     fn too_little_overlap_is_told() {
         assert_eq!(warnings(&sum(99, 100)), Vec::new());
-        let told = warnings(&sum(82, 100));
-        assert!(told.len() == 1 && told[0].text.contains("82 % of the time"), "{told:?}");
+        let reported = warnings(&sum(82, 100));
+        assert!(reported.len() == 1 && reported[0].text.contains("82 % of the time"), "{reported:?}");
         assert_eq!(sum(99, 100).goodput(), BitRate(430));
     }
 

@@ -24,9 +24,9 @@ pub(super) fn path_bounds(subjects: &[Subject<'_>]) -> Vec<PathBound> {
     let mut bounds = Vec::new();
     for subject in subjects {
         for direction in [Direction::Up, Direction::Down] {
-            let way = subject.run.summary.path.as_ref().and_then(|path| path.way(direction));
-            bounds.extend(way.and_then(|way| {
-                let (path_mtu, bound) = (way.path_mtu?, way.bound);
+            let one_way = subject.run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
+            bounds.extend(one_way.and_then(|one_way| {
+                let (path_mtu, bound) = (one_way.path_mtu?, one_way.bound);
                 Some(PathBound { run: subject.name.into(), direction, path_mtu, bound })
             }));
         }

@@ -1,7 +1,7 @@
 //! Runs that ran at once as one measurement: what they carried in the time that all of them ran.
 
 use super::Subject;
-use model::pairs::{Together, Way};
+use model::pairs::{PairsDirection, Together};
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{IntervalSample, Role};
@@ -50,8 +50,8 @@ pub(super) fn runs_together(subjects: &[Subject<'_>], link: Option<BitRate>) -> 
 }
 
 fn elapsed(run: &Run) -> Nanos {
-    let ways = [run.summary.up.as_ref(), run.summary.down.as_ref()];
-    ways.into_iter().flatten().map(|way| way.elapsed).max().unwrap_or_default()
+    let directions = [run.summary.up.as_ref(), run.summary.down.as_ref()];
+    directions.into_iter().flatten().map(|direction| direction.elapsed).max().unwrap_or_default()
 }
 
 fn span(run: &Run, clocked: bool) -> Span {
@@ -86,7 +86,7 @@ fn inside(sample: &IntervalSample, window: (Nanos, Nanos)) -> f64 {
     if time > 0 { inside as f64 / time as f64 } else { 0.0 }
 }
 
-fn direction_sum(rates: &[(&DirectionSummary, BitRate)], link: Option<BitRate>) -> Option<Way> {
+fn direction_sum(rates: &[(&DirectionSummary, BitRate)], link: Option<BitRate>) -> Option<PairsDirection> {
     if rates.is_empty() {
         return None;
     }
@@ -97,7 +97,7 @@ fn direction_sum(rates: &[(&DirectionSummary, BitRate)], link: Option<BitRate>) 
         })
     };
     let wire = scaled(|summary| summary.wire.rate.map(|rate| rate.0)).map(BitRate);
-    Some(Way {
+    Some(PairsDirection {
         runs: rates.len() as u64,
         goodput: BitRate(rates.iter().fold(0, |sum, (_, rate)| sum.saturating_add(rate.0))),
         wire,

@@ -6,10 +6,10 @@ use model::stats::histogram::Distribution;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One way of one run.
+/// One egress path of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trips {
-    /// Name of the run; of several ways the way's label too.
+    /// Name of the run; of several egress paths the path's label too.
     pub run: String,
     /// The round trips; percentiles beyond what so many can show are the longest.
     #[serde(rename = "rtt_ns")]
@@ -38,23 +38,29 @@ pub(super) fn trips(subjects: &[Subject<'_>]) -> Vec<Trips> {
 }
 
 fn of_run(name: &str, run: &Run) -> Vec<Trips> {
-    let ways = &run.summary.ways;
+    let egress_paths = &run.summary.egress_paths;
     let far = |label: Option<&str>| {
         let outliers = run.findings.iter().filter(|finding| finding.id == "rtt-outliers");
         outliers
             .clone()
-            .any(|finding| finding.way.is_none() || label.is_none() || finding.way.as_deref() == label)
+            .any(|finding| finding.egress.is_none() || label.is_none() || finding.egress.as_deref() == label)
     };
-    if ways.is_empty() {
+    if egress_paths.is_empty() {
         let own =
             run.summary.rtt.map(|rtt| trips_row(name.to_owned(), rtt, None, run.summary.lost, far(None)));
         return own.into_iter().collect();
     }
-    let way = |way: &model::latency::EgressResult| {
-        let name = if ways.len() > 1 { format!("{name} {}", way.label) } else { name.to_owned() };
-        Some(trips_row(name, way.rtt?, Some(way.counted.sent), way.counted.lost, far(Some(&way.label))))
+    let egress = |egress: &model::latency::EgressResult| {
+        let name = if egress_paths.len() > 1 { format!("{name} {}", egress.label) } else { name.to_owned() };
+        Some(trips_row(
+            name,
+            egress.rtt?,
+            Some(egress.counted.sent),
+            egress.counted.lost,
+            far(Some(&egress.label)),
+        ))
     };
-    ways.iter().filter_map(way).collect()
+    egress_paths.iter().filter_map(egress).collect()
 }
 
 fn trips_row(run: String, rtt: Distribution, sent: Option<u64>, lost: u64, far: bool) -> Trips {

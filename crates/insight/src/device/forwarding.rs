@@ -14,8 +14,8 @@ use serde_json::Value;
 pub(super) fn no_forwarding(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     let silent = |direction| {
         let of_way = |row: &StreamReport| {
-            let mut ways = row.flood.iter().filter(|way| way.way == direction);
-            ways.any(|way| way.result.sent > 0 && way.result.received == 0)
+            let mut directions = row.flood.iter().filter(|one_way| one_way.direction == direction);
+            directions.any(|one_way| one_way.result.sent > 0 && one_way.result.received == 0)
         };
         let silent = rows(device, of_way);
         let sent = |row: &StreamReport| Some(way_of(row, direction)?.result.sent.into());
@@ -80,7 +80,7 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     let doubled = rows(device, |row| {
         let searched = row.rates.iter().any(|rate| irregular(&rate.irregular));
         let stepped = row.loss.as_ref().is_some_and(|loss| irregular(&loss.irregular));
-        searched || stepped || row.flood.iter().any(|way| way.result.has_duplicates())
+        searched || stepped || row.flood.iter().any(|direction| direction.result.has_duplicates())
     });
     if doubled.is_empty() {
         return Vec::new();
@@ -91,8 +91,8 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
          twice are counted as lost in every search.",
     );
     let count = |row: &StreamReport| {
-        let extra = |way: &DirectionObservation| {
-            way.result.duplicates.max(way.result.received.saturating_sub(way.result.sent))
+        let extra = |direction: &DirectionObservation| {
+            direction.result.duplicates.max(direction.result.received.saturating_sub(direction.result.sent))
         };
         let count = row.flood.iter().map(extra).fold(0, u64::saturating_add);
         Some(if count > 0 { count.into() } else { Value::from("in the search") })
@@ -104,8 +104,8 @@ pub(super) fn duplicates(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
 pub(super) fn reordering(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
     let of = |direction| {
         let share = move |row: &StreamReport| {
-            let way = way_of(row, direction)?;
-            let share = way.reordered as f64 / way.result.received.max(1) as f64;
+            let one_way = way_of(row, direction)?;
+            let share = one_way.reordered as f64 / one_way.result.received.max(1) as f64;
             (share >= REORDERED).then_some(share)
         };
         let odd = rows(device, |row| share(row).is_some());
@@ -178,24 +178,25 @@ fn collapse(row: &StreamReport) -> Option<f64> {
 /// frame, its generator was slower and not the device.
 fn slower(row: &StreamReport) -> Option<(Direction, f64)> {
     let rate = |direction| {
-        let way = way_of(row, direction)?;
-        let seconds = way.time.as_secs_f64();
-        (way.result.received > 0 && seconds > 0.0).then(|| (way, way.result.received as f64 / seconds))
+        let one_way = way_of(row, direction)?;
+        let seconds = one_way.time.as_secs_f64();
+        (one_way.result.received > 0 && seconds > 0.0)
+            .then(|| (one_way, one_way.result.received as f64 / seconds))
     };
     let (up, down) = (rate(Direction::Up)?, rate(Direction::Down)?);
     let (slow, fast) = if up.1 < down.1 { (up, down) } else { (down, up) };
     let share = slow.1 / fast.1;
-    (share < ASYMMETRIC && slow.0.result.frame_loss_rate() > 0.0).then_some((slow.0.way, share))
+    (share < ASYMMETRIC && slow.0.result.frame_loss_rate() > 0.0).then_some((slow.0.direction, share))
 }
 
 /// Frames crossed in the flood, or at the most load.
 fn forwards(row: &StreamReport) -> bool {
-    let flooded = row.flood.iter().any(|way| way.result.received > 0);
+    let flooded = row.flood.iter().any(|direction| direction.result.received > 0);
     flooded || row.mrr.as_ref().is_some_and(|mrr| mrr.forwarded.mean > 0.0)
 }
 
 fn way_of(row: &StreamReport, direction: Direction) -> Option<&DirectionObservation> {
-    row.flood.iter().find(|way| way.way == direction)
+    row.flood.iter().find(|one_way| one_way.direction == direction)
 }
 
 /// Below this share of the loss-free rate the device collapses; less than a tenth is the scatter of short trials.

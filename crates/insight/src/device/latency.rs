@@ -41,11 +41,15 @@ struct Rise {
 fn rise(row: &StreamReport) -> Option<Rise> {
     let first = row.latency.iter().min_by_key(|latency| latency.percent)?;
     let last = row.latency.iter().max_by_key(|latency| latency.percent)?;
-    let median = |of: &model::dut::LatencyReport, way: Direction| {
-        of.ways.iter().find(|one| one.way == way).filter(|one| one.delays.count > 0).map(|one| one.delays.p50)
+    let median = |of: &model::dut::LatencyReport, direction: Direction| {
+        of.directions
+            .iter()
+            .find(|one| one.direction == direction)
+            .filter(|one| one.delays.count > 0)
+            .map(|one| one.delays.p50)
     };
-    let of = |way| {
-        let (idle, full) = (median(first, way)?, median(last, way)?);
+    let of = |direction| {
+        let (idle, full) = (median(first, direction)?, median(last, direction)?);
         let steep = full >= idle.saturating_mul(STEEP) && full - idle >= NOTABLE;
         steep.then_some(Rise { from: first.percent, to: last.percent, idle, full })
     };

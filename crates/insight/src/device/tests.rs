@@ -37,7 +37,7 @@ const SCENARIOS: &[Scenario] = &[
     raises("device-loses-at-low-rate", "the least load failed", |d| no_rate(d, Irregular::NoLowerBound)),
     spares("device-loses-at-low-rate", "nothing crosses at all", |d| {
         no_rate(d, Irregular::NoLowerBound);
-        d.rows[0].flood.iter_mut().for_each(|way| way.result.received = 0);
+        d.rows[0].flood.iter_mut().for_each(|one_way| one_way.result.received = 0);
         d.rows[0].mrr = None;
     }),
     spares("device-loses-at-low-rate", "it failed for frames that came twice", |d| {
@@ -89,11 +89,11 @@ const SCENARIOS: &[Scenario] = &[
         d.rows[0].mrr.as_mut().expect("just made").loss_ratio = 0.0;
     }),
     spares("overload-collapse", "both directions count together", |d| {
-        d.rows[0].stream.ways = Directions::Both;
+        d.rows[0].stream.directions = Directions::Both;
         forwarded(d, &[1.95e6, 1.96e6]);
     }),
     raises("overload-collapse", "one of both directions is lost", |d| {
-        d.rows[0].stream.ways = Directions::Both;
+        d.rows[0].stream.directions = Directions::Both;
         forwarded(d, &[1.1e6, 1.12e6]);
     }),
     raises("loss-inversion", "a higher load passes", |d| irregular(d, Irregular::LossInversion)),
@@ -174,7 +174,7 @@ fn what_was_not_measured_is_void() {
         no_rate(d, Irregular::NoLowerBound);
         d.rows[0].mrr = None;
         d.rows[0].latency.clear();
-        d.rows[0].flood.iter_mut().for_each(|way| way.result.received = 0);
+        d.rows[0].flood.iter_mut().for_each(|direction| direction.result.received = 0);
     });
     let left = concluded(|d| {
         d.rows = vec![StreamReport::new(d.rows[0].stream.clone())];
@@ -246,7 +246,8 @@ fn frames_are_named_with_their_ip_version_where_both_were_tested() {
 
 /// A router of a million frames per second over 10 Gbit/s, with the change, concluded.
 fn concluded(change: impl FnOnce(&mut DeviceReport)) -> DeviceReport {
-    let stream = Stream { network: Network::V4, frames: Frames::of(Bytes(64)), ways: Directions::Up };
+    let stream =
+        Stream { network: Network::V4, frames: Frames::for_payload(Bytes(64)), directions: Directions::Up };
     let setup = Setup::standard(&[Test::Throughput], vec![stream.clone()]);
     let mut row = StreamReport::new(stream);
     row.line_rate = Some(Load(14_880_952.0));
@@ -271,12 +272,12 @@ fn concluded(change: impl FnOnce(&mut DeviceReport)) -> DeviceReport {
     device
 }
 
-fn flood(way: Direction) -> DirectionObservation {
+fn flood(direction: Direction) -> DirectionObservation {
     let duration = Nanos::from_millis(500);
     let result =
         TrialResult { intended: 1_000_000, sent: 1_000_000, received: 600_000, duplicates: 0, duration };
     DirectionObservation {
-        way,
+        direction,
         result,
         time: duration,
         reordered: 0,
@@ -305,16 +306,19 @@ fn full(device: &mut DeviceReport) {
 }
 
 fn forwarded(device: &mut DeviceReport, trials: &[f64]) {
-    device.rows[0].mrr =
-        Rates::of(trials).map(|forwarded| MrrReport { offered: Load(4e6), forwarded, loss_ratio: 0.7 });
+    device.rows[0].mrr = Rates::from_frames_per_second(trials).map(|forwarded| MrrReport {
+        offered: Load(4e6),
+        forwarded,
+        loss_ratio: 0.7,
+    });
 }
 
 /// Medians in microseconds at 10 and at 100 % of the throughput.
 fn latency(idle: u64, full: u64) -> Vec<LatencyReport> {
     let at = |percent, micros| {
         let delays = Distribution { count: 1000, p50: Nanos::from_micros(micros), ..Distribution::default() };
-        let way = LatencyDirection {
-            way: Direction::Up,
+        let direction = LatencyDirection {
+            direction: Direction::Up,
             delays,
             typical: None,
             worst_case: None,
@@ -322,7 +326,7 @@ fn latency(idle: u64, full: u64) -> Vec<LatencyReport> {
             bit_forwarding: None,
             lost: 0,
         };
-        LatencyReport { percent, load: Load(1e4 * f64::from(percent)), ways: vec![way] }
+        LatencyReport { percent, load: Load(1e4 * f64::from(percent)), directions: vec![direction] }
     };
     vec![at(10, idle), at(100, full)]
 }
@@ -334,7 +338,11 @@ fn service(megabits: u64) -> ServiceReport {
     let observed = Observed { received, loss: 0.0, delay: None, variation: None };
     let misses = if received < committed { vec![Miss::RateBelow(committed)] } else { Vec::new() };
     ServiceReport {
-        stream: Stream { network: Network::V4, frames: Frames::of(Bytes(512)), ways: Directions::Up },
+        stream: Stream {
+            network: Network::V4,
+            frames: Frames::for_payload(Bytes(512)),
+            directions: Directions::Up,
+        },
         passed: misses.is_empty(),
         steps: vec![ServiceStep {
             step: Step { kind: Kind::Committed, offered: committed },

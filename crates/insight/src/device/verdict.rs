@@ -105,20 +105,27 @@ fn figure(row: &StreamReport) -> Option<String> {
     let rate = row.headline()?;
     let lower = rate.lower?;
     let least = if rate.is_least() && !row.is_at_line_rate(rate) { "at least " } else { "" };
-    let ways = if row.stream.way_count() == 2 { " in each direction" } else { "" };
+    let directions = if row.stream.way_count() == 2 { " in each direction" } else { "" };
     let line = row.line_rate.filter(|line| line.0 > 0.0).map(|line| {
         let share = percent((lower.0 / line.0).min(1.0));
         format!(" ({share} of line rate)")
     });
     let goal = if rate.goal == "throughput" { rate.goal.clone() } else { rate.goal.to_uppercase() };
-    Some(format!("{goal} {least}{lower}{ways} of {} frames{}", frame(&row.stream), line.unwrap_or_default()))
+    Some(format!(
+        "{goal} {least}{lower}{directions} of {} frames{}",
+        frame(&row.stream),
+        line.unwrap_or_default()
+    ))
 }
 
 /// Any figure came of it.
 fn is_measured(row: &StreamReport) -> bool {
     row.rates.iter().any(|rate| rate.lower.is_some())
         || row.mrr.as_ref().is_some_and(|mrr| mrr.forwarded.mean > 0.0)
-        || row.latency.iter().any(|latency| latency.ways.iter().any(|way| way.delays.count > 0))
+        || row
+            .latency
+            .iter()
+            .any(|latency| latency.directions.iter().any(|direction| direction.delays.count > 0))
         || row.loss.as_ref().is_some_and(|loss| loss.rows.iter().any(|step| step.result.received > 0))
         || row.back_to_back.as_ref().is_some_and(|bursts| bursts.outcome.mean.is_some_and(|mean| mean > 0.0))
         || row.recovery.as_ref().is_some_and(|recovery| !recovery.times.is_empty())

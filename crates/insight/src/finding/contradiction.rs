@@ -1,6 +1,6 @@
 //! Figures that cannot be true, and a transport that does not work at all.
 
-use super::way::{MeasuredDirection, measured_directions};
+use super::measured::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
@@ -9,14 +9,15 @@ use model::units::Nanos;
 
 /// More arrived than was sent, or in no time: an end counts wrongly, or lies.
 pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| contradiction(&way)).collect()
+    measured_directions(run).filter_map(|direction| contradiction(&direction)).collect()
 }
 
 /// No UDP between the hosts while TCP works: said by the engine, which tried.
 pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
-    let told = run.summary.warnings.iter().find(|warning| warning.id == UDP_UNREACHABLE);
-    let carried =
-        |test: &&Run| measured_directions(test).any(|way| !way.udp() && way.figures.received.bytes.0 > 0);
+    let reported = run.summary.warnings.iter().find(|warning| warning.id == UDP_UNREACHABLE);
+    let carried = |test: &&Run| {
+        measured_directions(test).any(|direction| !direction.udp() && direction.figures.received.bytes.0 > 0)
+    };
     let finding = |text: &str| {
         let title = text.trim_end_matches('.').to_owned();
         let finding = Finding::new(UDP_UNREACHABLE, Severity::Problem, Direction::Up, title).everywhere();
@@ -25,18 +26,18 @@ pub(super) fn udp_unreachable(run: &Run) -> Vec<Finding> {
              largest payload and UDP's throughput.",
         )
     };
-    told.map(|warning| finding(&warning.text)).into_iter().collect()
+    reported.map(|warning| finding(&warning.text)).into_iter().collect()
 }
 
-fn contradiction(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    way.rows(Role::Receiver).find_map(|receiver| {
-        let sender = way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
-        let what = too_much(way, sender, receiver)
+fn contradiction(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    one_way.rows(Role::Receiver).find_map(|receiver| {
+        let sender = one_way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
+        let what = too_much(one_way, sender, receiver)
             .or_else(|| too_soon(sender, receiver))
             .or_else(|| too_long(sender, receiver))
-            .or_else(|| longer_than_the_test(way, sender))?;
-        let title = format!("The two ends contradict each other {}: {what}", way.direction);
-        let finding = Finding::new("contradictory-figures", Severity::Problem, way.direction, title)
+            .or_else(|| longer_than_the_test(one_way, sender))?;
+        let title = format!("The two ends contradict each other {}: {what}", one_way.direction);
+        let finding = Finding::new("contradictory-figures", Severity::Problem, one_way.direction, title)
             .with("sent_bytes", sender.total_bytes.0)
             .with("received_bytes", receiver.total_bytes.0)
             .with("sender_ns", sender.elapsed.0)
@@ -49,15 +50,19 @@ fn contradiction(way: &MeasuredDirection<'_>) -> Option<Finding> {
 }
 
 /// Received and never sent. Our own protocol's totals agree to the byte; iPerf3's ends count different times.
-fn too_much(way: &MeasuredDirection<'_>, sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
+fn too_much(
+    direction: &MeasuredDirection<'_>,
+    sender: &StreamResult,
+    receiver: &StreamResult,
+) -> Option<String> {
     let stream = receiver.stream;
     if let (Some(sent), Some(received)) = (&sender.udp, &receiver.udp) {
         let (sent, received) = (sent.datagrams.max(sent.last_sequence), received.datagrams);
-        let exact = way.plan.protocol == ProtocolName::Native;
+        let exact = direction.plan.protocol == ProtocolName::Native;
         return (received > if exact { sent } else { with_tolerance(sent, LATE_DATAGRAMS) })
             .then(|| format!("stream {stream} received {received} datagrams of {sent} sent"));
     }
-    let (sent, received) = match way.plan.protocol {
+    let (sent, received) = match direction.plan.protocol {
         ProtocolName::Native => (sender.total_bytes.0, receiver.total_bytes.max(receiver.bytes).0),
         ProtocolName::Iperf3 | ProtocolName::Iperf2 | ProtocolName::Foreign => {
             (with_tolerance(sender.bytes.0, BUFFERED), receiver.bytes.0)
@@ -91,8 +96,8 @@ fn too_long(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
 }
 
 /// Nobody sends for longer than the test has taken: by this host's clock, which somebody may have set meanwhile.
-fn longer_than_the_test(way: &MeasuredDirection<'_>, sender: &StreamResult) -> Option<String> {
-    let took = Nanos(way.run.finished?.0.checked_sub(way.run.started?.0)?);
+fn longer_than_the_test(direction: &MeasuredDirection<'_>, sender: &StreamResult) -> Option<String> {
+    let took = Nanos(direction.run.finished?.0.checked_sub(direction.run.started?.0)?);
     let most = took.saturating_mul(LONGER) + LONGEST_QUEUE;
     (sender.elapsed > most)
         .then(|| format!("stream {} was sent for {} in a test of {}", sender.stream, sender.elapsed, took))

@@ -1,7 +1,7 @@
 //! A CPU, not the path, set the rate: at the sender or at the receiver.
 
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::percent;
-use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, latency};
 use crate::fix;
 use model::plan::Wait;
@@ -11,25 +11,25 @@ use model::units::BitRate;
 
 /// The sender could not send more.
 pub(super) fn sender_limited(run: &Run) -> Vec<Finding> {
-    let of_streams =
-        measured_directions(run).filter_map(|way| queue_full(&way).or_else(|| sender_busy(&way)));
+    let of_streams = measured_directions(run)
+        .filter_map(|direction| queue_full(&direction).or_else(|| sender_busy(&direction)));
     of_streams.chain(latency::behind(run)).collect()
 }
 
 /// The receiver could not take more.
 pub(super) fn receiver_limited(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| receiver_busy(&way)).collect()
+    measured_directions(run).filter_map(|direction| receiver_busy(&direction)).collect()
 }
 
 /// Is the CPU of this end used up by this direction?
-pub(super) fn saturated(way: &MeasuredDirection<'_>, role: Role) -> bool {
-    bottleneck(way, role).is_some()
+pub(super) fn saturated(direction: &MeasuredDirection<'_>, role: Role) -> bool {
+    bottleneck(direction, role).is_some()
 }
 
 /// Which CPU is used up, in words with its share.
-fn bottleneck(way: &MeasuredDirection<'_>, role: Role) -> Option<String> {
-    let cpu = &way.end(role)?.cpu;
-    let thread = if spins(way, role) { 0.0 } else { way.busiest_thread(role) };
+fn bottleneck(direction: &MeasuredDirection<'_>, role: Role) -> Option<String> {
+    let cpu = &direction.end(role)?.cpu;
+    let thread = if spins(direction, role) { 0.0 } else { direction.busiest_thread(role) };
     let shared_core = thread + cpu.busiest_softirq;
     if thread >= FULL {
         Some(format!("its busiest stream thread used {} of a CPU", percent(thread)))
@@ -42,7 +42,7 @@ fn bottleneck(way: &MeasuredDirection<'_>, role: Role) -> Option<String> {
             percent(cpu.busiest_softirq)
         ))
     } else {
-        whole_host(cpu, spins(way, role))
+        whole_host(cpu, spins(direction, role))
     }
 }
 
@@ -54,65 +54,65 @@ fn whole_host(cpu: &CpuUse, spins: bool) -> Option<String> {
 }
 
 /// A spinning receiver's thread is always full, which says nothing.
-fn spins(way: &MeasuredDirection<'_>, role: Role) -> bool {
-    role == Role::Receiver && way.end(role).is_some_and(|end| end.datapath.wait == Some(Wait::Spin))
+fn spins(direction: &MeasuredDirection<'_>, role: Role) -> bool {
+    role == Role::Receiver && direction.end(role).is_some_and(|end| end.datapath.wait == Some(Wait::Spin))
 }
 
-fn sender_busy(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let delivered = !way.udp() || way.loss().share < DELIVERED;
-    if !way.unlimited() || way.at_line_rate() || !delivered {
+fn sender_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let delivered = !one_way.udp() || one_way.loss().share < DELIVERED;
+    if !one_way.unlimited() || one_way.at_line_rate() || !delivered {
         return None;
     }
-    let why = bottleneck(way, Role::Sender)?;
+    let why = bottleneck(one_way, Role::Sender)?;
     let title = format!(
         "The sender set the rate {}, {}: {why}, and the path may carry more",
-        way.direction, way.figures.goodput
+        one_way.direction, one_way.figures.goodput
     );
-    let finding = Finding::new("sender-limited", Severity::Warning, way.direction, title);
-    Some(cpu_evidence(finding, way, Role::Sender).advise(sender_advice(way)))
+    let finding = Finding::new("sender-limited", Severity::Warning, one_way.direction, title);
+    Some(cpu_evidence(finding, one_way, Role::Sender).advise(sender_advice(one_way)))
 }
 
 /// The sender's own queue overflowed: the kernel took datagrams and had no room for them.
-fn queue_full(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let dropped = way.loss().sender;
-    let share = way.share_of_sent(dropped);
+fn queue_full(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let dropped = one_way.loss().sender;
+    let share = one_way.share_of_sent(dropped);
     if share < NOTICEABLE {
         return None;
     }
     let title = format!(
         "The sender's own kernel had no room for {dropped} datagrams {} ({} of those sent): they never reached the path",
-        way.direction,
+        one_way.direction,
         percent(share)
     );
-    let finding = Finding::new("sender-limited", Severity::Warning, way.direction, title)
+    let finding = Finding::new("sender-limited", Severity::Warning, one_way.direction, title)
         .with("sender_drops_count", dropped)
         .with("sender_drops_share", share);
     Some(finding.advise(format!(
         "Send slower with `-b`, or give the interface a longer queue: `ip link set {} txqueuelen 10000`.",
-        way.interface(Role::Sender)
+        one_way.interface(Role::Sender)
     )))
 }
 
-fn receiver_busy(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    if !way.unlimited() || way.at_line_rate() {
+fn receiver_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    if !one_way.unlimited() || one_way.at_line_rate() {
         return None;
     }
-    let backlog = way.receiver?.kernel.softnet_drops;
-    let overrun = way.share_of_sent(way.loss().receiver.saturating_add(backlog)) >= NOTICEABLE;
-    if way.udp() && !overrun {
+    let backlog = one_way.receiver?.kernel.softnet_drops;
+    let overrun = one_way.share_of_sent(one_way.loss().receiver.saturating_add(backlog)) >= NOTICEABLE;
+    if one_way.udp() && !overrun {
         return None;
     }
     // Spinning or not, a receiver that loses datagrams already in its host is too slow for them.
-    let why = bottleneck(way, Role::Receiver)
-        .or_else(|| (way.udp() && backlog > 0).then(|| backlog_text(backlog)))?;
-    let copy = copy_cost(way);
+    let why = bottleneck(one_way, Role::Receiver)
+        .or_else(|| (one_way.udp() && backlog > 0).then(|| backlog_text(backlog)))?;
+    let copy = copy_cost(one_way);
     let title = format!(
         "The receiver set the rate {}, {}: {why}, and the path may carry more{}",
-        way.direction,
-        way.figures.goodput,
+        one_way.direction,
+        one_way.figures.goodput,
         copy.as_ref().map(CopyCost::text).unwrap_or_default()
     );
-    let finding = Finding::new("receiver-limited", Severity::Warning, way.direction, title)
+    let finding = Finding::new("receiver-limited", Severity::Warning, one_way.direction, title)
         .with("receiver_backlog_drops_count", backlog);
     let finding = match copy {
         None => finding,
@@ -120,7 +120,7 @@ fn receiver_busy(way: &MeasuredDirection<'_>) -> Option<Finding> {
             finding.with("without_copy_goodput_bps", goodput.0).with("copy_cost_share", share)
         }
     };
-    Some(cpu_evidence(finding, way, Role::Receiver).advise(receiver_advice(way)))
+    Some(cpu_evidence(finding, one_way, Role::Receiver).advise(receiver_advice(one_way)))
 }
 
 /// What copying to the program costs a receiver: the host's, never the path's.
@@ -143,10 +143,10 @@ impl CopyCost {
     }
 }
 
-fn copy_cost(way: &MeasuredDirection<'_>) -> Option<CopyCost> {
-    let repeated = &way.run.summary.without_copy;
-    let goodput = repeated.iter().find(|repeated| repeated.direction == way.direction)?.goodput;
-    let with_copy = way.figures.goodput.0 as f64;
+fn copy_cost(one_way: &MeasuredDirection<'_>) -> Option<CopyCost> {
+    let repeated = &one_way.run.summary.without_copy;
+    let goodput = repeated.iter().find(|repeated| repeated.direction == one_way.direction)?.goodput;
+    let with_copy = one_way.figures.goodput.0 as f64;
     let share = (1.0 - with_copy / goodput.0.max(1) as f64).clamp(0.0, 1.0);
     Some(CopyCost { goodput, share })
 }
@@ -155,11 +155,11 @@ fn backlog_text(drops: u64) -> String {
     format!("its kernel dropped {drops} packets before any socket because one CPU could not keep up")
 }
 
-fn cpu_evidence(finding: Finding, way: &MeasuredDirection<'_>, role: Role) -> Finding {
-    let Some(end) = way.end(role) else { return finding };
+fn cpu_evidence(finding: Finding, direction: &MeasuredDirection<'_>, role: Role) -> Finding {
+    let Some(end) = direction.end(role) else { return finding };
     finding
-        .with("goodput_bps", way.figures.goodput.0)
-        .with("busiest_thread_cpus", way.busiest_thread(role))
+        .with("goodput_bps", direction.figures.goodput.0)
+        .with("busiest_thread_cpus", direction.busiest_thread(role))
         .with("busiest_softirq_cpus", end.cpu.busiest_softirq)
         .with("busiest_cpu_share", end.cpu.busiest_cpu)
         .with("process_cpus", end.cpu.process)
@@ -167,33 +167,33 @@ fn cpu_evidence(finding: Finding, way: &MeasuredDirection<'_>, role: Role) -> Fi
         .with("cpus_count", end.cpu.cpus)
 }
 
-fn sender_advice(way: &MeasuredDirection<'_>) -> String {
-    let cpus = way.sender.map_or(1, |end| end.cpu.cpus);
-    if way.udp() && way.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
+fn sender_advice(direction: &MeasuredDirection<'_>) -> String {
+    let cpus = direction.sender.map_or(1, |end| end.cpu.cpus);
+    if direction.udp() && direction.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
         return "Hand many datagrams to the kernel at once: without --no-gso or --no-offload, on a kernel with UDP_SEGMENT (4.18).".into();
     }
-    more_streams(way, cpus).unwrap_or_else(|| {
+    more_streams(direction, cpus).unwrap_or_else(|| {
         "This host gives no more with this test; use a host with more or faster CPUs to see the path's limit.".into()
     })
 }
 
-fn receiver_advice(way: &MeasuredDirection<'_>) -> String {
-    let Some(end) = way.receiver else { return String::new() };
+fn receiver_advice(direction: &MeasuredDirection<'_>) -> String {
+    let Some(end) = direction.receiver else { return String::new() };
     if end.cpu.busiest_softirq >= FULL && end.cpu.cpus > 1 {
         let mask = (1_u128 << end.cpu.cpus.min(64)) - 1;
         return format!(
             "Spread the kernel's packet work over the CPUs of the receiver: `echo {mask:x} > /sys/class/net/{}/queues/rx-0/rps_cpus`.",
-            way.interface(Role::Receiver)
+            direction.interface(Role::Receiver)
         );
     }
-    more_streams(way, end.cpu.cpus).unwrap_or_else(|| {
+    more_streams(direction, end.cpu.cpus).unwrap_or_else(|| {
         "The receiver gives no more with this test; use a host with more or faster CPUs to see the path's limit.".into()
     })
 }
 
 /// More streams help while there are CPUs without one.
-fn more_streams(way: &MeasuredDirection<'_>, cpus: u32) -> Option<String> {
-    let streams = way.plan.test.streams;
+fn more_streams(direction: &MeasuredDirection<'_>, cpus: u32) -> Option<String> {
+    let streams = direction.plan.test.streams;
     (streams < cpus)
         .then(|| format!("Use more streams, a CPU each: `{}`.", fix::streams(cpus.min(MOST_STREAMS))))
 }

@@ -1,16 +1,16 @@
 //! Datagrams larger than the path: cut into fragments, and lost with them.
 
-mod fate;
+mod delivery;
 
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::percent;
-use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::Direction;
 use model::run::Run;
 
 /// The test's own datagrams did not fit the path.
 pub(super) fn udp_fragmented(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| fragmented(&way)).collect()
+    measured_directions(run).filter_map(|direction| fragmented(&direction)).collect()
 }
 
 /// Fragments do not cross: shown by tests of fragments, or by a test that lost nearly everything.
@@ -20,15 +20,15 @@ pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
 
 /// Fragments do not cross in this direction.
 pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
-    let way = measured_directions(run).find(|way| way.direction == direction);
-    let path = run.summary.path.as_ref().and_then(|path| path.way(direction));
-    let (finding, cause) = match path.filter(|path| fate::tested(path)) {
-        Some(path) => fate::finding(run, direction, path)?,
-        None => (by_test(&way?)?, LET_THROUGH),
+    let one_way = measured_directions(run).find(|one_way| one_way.direction == direction);
+    let path = run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
+    let (finding, cause) = match path.filter(|path| delivery::tested(path)) {
+        Some(path) => delivery::finding(run, direction, path)?,
+        None => (by_test(&one_way?)?, LET_THROUGH),
     };
     let probed = run.summary.max_udp_payload(direction);
-    let works = probed.or_else(|| way.and_then(|way| way.figures.wire.path_udp_payload));
-    let kernel = way.and_then(|way| way.receiver).map(|end| &end.kernel);
+    let works = probed.or_else(|| one_way.and_then(|one_way| one_way.figures.wire.path_udp_payload));
+    let kernel = one_way.and_then(|one_way| one_way.receiver).map(|end| &end.kernel);
     let finding = match kernel {
         Some(kernel) => finding
             .with("receiver_fragments_received_count", kernel.fragments_received)
@@ -45,44 +45,45 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     })
 }
 
-fn fragmented(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let wire = way.figures.wire;
-    let fragments = wire.frames_per_packet.filter(|n| *n > 1 && way.udp() && !way.plan.test.dont_fragment)?;
-    let (payload, fits) = (way.figures.mss?, wire.path_udp_payload?);
-    let severity = if way.loss().share >= HARMLESS { Severity::Warning } else { Severity::Info };
+fn fragmented(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let wire = one_way.figures.wire;
+    let fragments =
+        wire.frames_per_packet.filter(|n| *n > 1 && one_way.udp() && !one_way.plan.test.dont_fragment)?;
+    let (payload, fits) = (one_way.figures.mss?, wire.path_udp_payload?);
+    let severity = if one_way.loss().share >= HARMLESS { Severity::Warning } else { Severity::Info };
     let title = format!(
         "Datagrams of {payload} bytes sent {} do not fit the path, which takes {fits} bytes in one piece: each goes as {fragments} fragments, and losing one loses all",
-        way.direction
+        one_way.direction
     );
-    let finding = Finding::new("udp-fragmented", severity, way.direction, title)
+    let finding = Finding::new("udp-fragmented", severity, one_way.direction, title)
         .with("payload_bytes", payload)
         .with("fragments_per_datagram_count", fragments)
         .with("path_payload_bytes", fits)
-        .with("lost_share", way.loss().share);
+        .with("lost_share", one_way.loss().share);
     Some(finding.advise(format!("Send datagrams of at most {fits} bytes: `-l {fits}`.")))
 }
 
 /// Without tests of fragments (a peer that cannot): the small datagrams that opened the stream crossed, or there were
 /// no figures.
-fn by_test(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let fragments = way.figures.wire.frames_per_packet.filter(|n| *n > 1 && way.udp())?;
-    let (sent, received) = (way.figures.sent.datagrams, way.figures.received.datagrams);
+fn by_test(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let fragments = one_way.figures.wire.frames_per_packet.filter(|n| *n > 1 && one_way.udp())?;
+    let (sent, received) = (one_way.figures.sent.datagrams, one_way.figures.received.datagrams);
     let share = received as f64 / sent.max(1) as f64;
-    let reassembled = way.receiver.map_or(0, |end| end.kernel.reassembled);
+    let reassembled = one_way.receiver.map_or(0, |end| end.kernel.reassembled);
     let crossed = share > NEARLY_NOTHING || reassembled as f64 > sent as f64 * NEARLY_NOTHING;
-    if way.figures.receiver_unknown || sent < ENOUGH_DATAGRAMS || crossed {
+    if one_way.figures.receiver_unknown || sent < ENOUGH_DATAGRAMS || crossed {
         return None;
     }
-    let payload = way.figures.mss?;
+    let payload = one_way.figures.mss?;
     let arrived = match received {
         0 => format!("none of {sent}"),
         some => format!("{some} of {sent} ({})", percent(share)),
     };
     let title = format!(
         "Fragments most likely do not cross the path {}: {arrived} datagrams of {payload} bytes arrived, each sent as {fragments} fragments, while the small ones that opened the stream did",
-        way.direction
+        one_way.direction
     );
-    let finding = Finding::new("fragments-dropped", Severity::Problem, way.direction, title)
+    let finding = Finding::new("fragments-dropped", Severity::Problem, one_way.direction, title)
         .with("payload_bytes", payload)
         .with("fragments_per_datagram_count", fragments)
         .with("sent_count", sent)

@@ -24,8 +24,8 @@ use model::run::Run;
 
 /// A finding of every way, with the way's name.
 fn each_way(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
-    let named = |way: &EgressResult| find(run, way).map(|finding| finding.on(&way.label));
-    run.summary.ways.iter().filter_map(named).collect()
+    let named = |egress: &EgressResult| find(run, egress).map(|finding| finding.on(&egress.label));
+    run.summary.egress_paths.iter().filter_map(named).collect()
 }
 
 /// Messages go one way only.
@@ -34,10 +34,10 @@ fn one_way(run: &Run) -> bool {
 }
 
 /// `to HOST` of a way that is alone or bears its host's name, else `by LABEL`.
-fn name(run: &Run, way: &EgressResult) -> String {
-    match run.summary.ways.len() == 1 || way.label == way.host {
-        true => format!("to {}", way.host),
-        false => format!("by {}", way.label),
+fn name(run: &Run, egress: &EgressResult) -> String {
+    match run.summary.egress_paths.len() == 1 || egress.label == egress.host {
+        true => format!("to {}", egress.host),
+        false => format!("by {}", egress.label),
     }
 }
 

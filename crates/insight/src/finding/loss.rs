@@ -1,7 +1,7 @@
 //! What happened to packets on their way: lost on the path or in the receiving socket, overtaken, doubled.
 
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
-use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, fragments, latency};
 use crate::fix;
 use model::path::PathDirection;
@@ -11,57 +11,63 @@ use model::units::{BitRate, Bytes, Nanos};
 
 /// Datagrams died in the receiving socket.
 pub(super) fn receiver_buffer_loss(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| socket_loss(&way)).collect()
+    measured_directions(run).filter_map(|direction| socket_loss(&direction)).collect()
 }
 
 /// Packets died between the hosts.
 pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
-    let of_streams =
-        measured_directions(run).filter_map(|way| if way.udp() { udp_loss(&way) } else { tcp_loss(&way) });
+    let of_streams = measured_directions(run)
+        .filter_map(|direction| if direction.udp() { udp_loss(&direction) } else { tcp_loss(&direction) });
     of_streams.chain(latency::loss(run)).collect()
 }
 
 /// Datagrams arrived after later ones.
 pub(super) fn reordering(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| overtaken(&way)).chain(latency::reordering(run)).collect()
+    measured_directions(run)
+        .filter_map(|direction| overtaken(&direction))
+        .chain(latency::reordering(run))
+        .collect()
 }
 
 /// Datagrams arrived twice.
 pub(super) fn duplicates(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| doubled(&way)).chain(latency::duplicates(run)).collect()
+    measured_directions(run)
+        .filter_map(|direction| doubled(&direction))
+        .chain(latency::duplicates(run))
+        .collect()
 }
 
-fn socket_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let dropped = way.loss().receiver;
-    let share = way.share_of_sent(dropped);
+fn socket_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let dropped = one_way.loss().receiver;
+    let share = one_way.share_of_sent(dropped);
     if share < SOCKET_LOSS {
         return None;
     }
-    let buffer = way.receiver.map_or(Bytes::ZERO, |end| end.datapath.receive_buffer);
-    let kernel_count = way.receiver.map_or(0, |end| end.kernel.udp_receive_buffer_errors);
+    let buffer = one_way.receiver.map_or(Bytes::ZERO, |end| end.datapath.receive_buffer);
+    let kernel_count = one_way.receiver.map_or(0, |end| end.kernel.udp_receive_buffer_errors);
     let title = format!(
         "The receiver's socket, not the path, dropped {} {} ({} of those sent): its buffer of {buffer:#} was full",
         count(dropped, "datagram"),
-        way.direction,
+        one_way.direction,
         percent(share)
     );
-    let finding = Finding::new("receiver-buffer-loss", Severity::Warning, way.direction, title)
+    let finding = Finding::new("receiver-buffer-loss", Severity::Warning, one_way.direction, title)
         .with("socket_drops_count", dropped)
         .with("socket_drops_share", share)
         .with("receive_buffer_bytes", buffer.0)
         .with("udp_receive_buffer_errors_count", kernel_count);
-    Some(finding.advise(buffer_advice(way, buffer)))
+    Some(finding.advise(buffer_advice(one_way, buffer)))
 }
 
 /// A buffer for a twentieth of a second at the sent rate outlasts a receiver that is scheduled late.
-fn buffer_advice(way: &MeasuredDirection<'_>, buffer: Bytes) -> String {
-    let sent = BitRate::from_bytes(way.figures.sent.bytes, way.figures.elapsed);
+fn buffer_advice(direction: &MeasuredDirection<'_>, buffer: Bytes) -> String {
+    let sent = BitRate::from_bytes(direction.figures.sent.bytes, direction.figures.elapsed);
     let wanted = sent.bytes_in(PAUSE).0.clamp(1 << 20, LARGEST_BUFFER).next_power_of_two();
-    match way.plan.test.window {
+    match direction.plan.test.window {
         _ if buffer.0 >= wanted => format!(
             "The buffer is large enough and the receiver too slow: give it less to receive, as in `pathmeter throughput HOST \
              --udp -b {}`.",
-            option(BitRate(way.figures.goodput.0 / u64::from(way.plan.test.streams.max(1))))
+            option(BitRate(direction.figures.goodput.0 / u64::from(direction.plan.test.streams.max(1))))
         ),
         Some(window) if buffer.0 >= u64::from(window) => {
             format!("It is what -w asked for: allow a larger one, `{}`.", fix::receive_buffer())
@@ -74,19 +80,19 @@ fn buffer_advice(way: &MeasuredDirection<'_>, buffer: Bytes) -> String {
     }
 }
 
-fn udp_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let loss = way.loss();
-    let backlog = way.receiver.map_or(0, |end| end.kernel.softnet_drops);
+fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let loss = one_way.loss();
+    let backlog = one_way.receiver.map_or(0, |end| end.kernel.softnet_drops);
     let on_path = loss.path.saturating_sub(backlog);
-    let share = way.share_of_sent(on_path);
-    if share < PATH_LOSS || lost_by_size(way) {
+    let share = one_way.share_of_sent(on_path);
+    if share < PATH_LOSS || lost_by_size(one_way) {
         return None;
     }
-    let (figures, direction) = (way.figures, way.direction);
+    let (figures, direction) = (one_way.figures, one_way.direction);
     let sent = BitRate::from_bytes(figures.sent.bytes, figures.elapsed);
-    let streams = u64::from(way.plan.test.streams.max(1));
+    let streams = u64::from(one_way.plan.test.streams.max(1));
     let lost = format!("{} ({} of those sent)", count(on_path, "datagram"), percent(share));
-    let (severity, title, advice) = if way.unlimited() {
+    let (severity, title, advice) = if one_way.unlimited() {
         let title = format!(
             "Sent as fast as possible, {sent}, the path lost {lost} {direction} and delivered {}",
             figures.goodput
@@ -112,24 +118,24 @@ fn udp_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(finding.advise(advice))
 }
 
-fn tcp_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let retransmits = way.figures.retransmits?;
-    let segments = way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let retransmits = one_way.figures.retransmits?;
+    let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
     let share = retransmits as f64 / segments.max(retransmits).max(1) as f64;
     if share < RETRANSMITTED || segments < ENOUGH_SEGMENTS {
         return None;
     }
-    let congestion = way.figures.congestion.as_deref().unwrap_or("the congestion control");
+    let congestion = one_way.figures.congestion.as_deref().unwrap_or("the congestion control");
     // BBR goes by the rate of delivery, and by loss only where it is much (Linux tcp_bbr.c).
     let is_bbr = congestion.starts_with("bbr");
     let slower = if is_bbr { String::new() } else { format!(", and {congestion} slows down for each loss") };
     let title = format!(
         "TCP {} retransmitted {} ({}): the path loses packets{slower}",
-        way.direction,
+        one_way.direction,
         count(retransmits, "segment"),
         percent(share)
     );
-    let finding = Finding::new("path-loss", Severity::Warning, way.direction, title)
+    let finding = Finding::new("path-loss", Severity::Warning, one_way.direction, title)
         .with("retransmits_count", retransmits)
         .with("segments_count", segments)
         .with("retransmits_share", share);
@@ -140,41 +146,41 @@ fn tcp_loss(way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(finding.advise(advice))
 }
 
-fn overtaken(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let (late, received) = (way.figures.reordered, way.figures.received.datagrams);
+fn overtaken(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let (late, received) = (one_way.figures.reordered, one_way.figures.received.datagrams);
     let share = late as f64 / received.max(1) as f64;
-    if !way.udp() || late < A_FEW || share < REORDERED {
+    if !one_way.udp() || late < A_FEW || share < REORDERED {
         return None;
     }
     let title = format!(
         "The path changes the order of packets {}: {} ({}) arrived after later ones",
-        way.direction,
+        one_way.direction,
         count(late, "datagram"),
         percent(share)
     );
-    let finding = Finding::new("reordering", Severity::Warning, way.direction, title)
+    let finding = Finding::new("reordering", Severity::Warning, one_way.direction, title)
         .with("reordered_count", late)
         .with("received_count", received)
         .with("reordered_share", share);
     Some(finding.advise(format!(
         "Look for load sharing packet by packet (bonding mode balance-rr, equal-cost paths without flow hashing) or a receive queue per packet: `ethtool -x {}`.",
-        way.interface(Role::Receiver)
+        one_way.interface(Role::Receiver)
     )))
 }
 
-fn doubled(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let (again, received) = (way.figures.duplicates, way.figures.received.datagrams);
+fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let (again, received) = (one_way.figures.duplicates, one_way.figures.received.datagrams);
     let share = again as f64 / received.max(1) as f64;
-    if !way.udp() || again < A_FEW || share < DUPLICATED {
+    if !one_way.udp() || again < A_FEW || share < DUPLICATED {
         return None;
     }
     let title = format!(
         "The path doubles packets {}: {} arrived again ({} of those received)",
-        way.direction,
+        one_way.direction,
         count(again, "datagram"),
         percent(share)
     );
-    let finding = Finding::new("duplicates", Severity::Warning, way.direction, title)
+    let finding = Finding::new("duplicates", Severity::Warning, one_way.direction, title)
         .with("duplicates_count", again)
         .with("received_count", received)
         .with("duplicates_share", share);
@@ -184,14 +190,15 @@ fn doubled(way: &MeasuredDirection<'_>) -> Option<Finding> {
 }
 
 /// The path loses datagrams of this size, which another finding tells.
-fn lost_by_size(way: &MeasuredDirection<'_>) -> bool {
-    let cut = way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-    let path = way.run.summary.path.as_ref().and_then(|path| path.way(way.direction));
-    let packet = |path: &PathDirection| Some(way.figures.mss?.saturating_add(path.headers()));
+fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
+    let cut = one_way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
+    let path = one_way.run.summary.path.as_ref().and_then(|path| path.in_direction(one_way.direction));
+    let packet = |path: &PathDirection| Some(one_way.figures.mss?.saturating_add(path.headers()));
     let vanish = |path: &PathDirection| {
         Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?))
     };
-    (cut && fragments::dropped(way.run, way.direction).is_some()) || path.and_then(vanish).unwrap_or(false)
+    (cut && fragments::dropped(one_way.run, one_way.direction).is_some())
+        || path.and_then(vanish).unwrap_or(false)
 }
 
 /// One datagram in ten thousand: below it a buffer was full for a moment, which changes no figure.

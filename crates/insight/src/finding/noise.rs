@@ -14,7 +14,7 @@ pub(super) fn host_noise(run: &Run) -> Vec<Finding> {
     let ends = [("this host", "local", &run.summary.local), ("the peer", "peer", &run.summary.peer)];
     let disturbed: Vec<_> = ends
         .iter()
-        .filter_map(|(name, prefix, end)| end.as_ref().map(|end| (*name, *prefix, Noise::of(end))))
+        .filter_map(|(name, prefix, end)| end.as_ref().map(|end| (*name, *prefix, Noise::from_side(end))))
         .filter(|(.., noise)| noise.stolen() || noise.pushed_aside())
         .collect();
     let of_streams = (!disturbed.is_empty()).then(|| finding(&disturbed, run));
@@ -46,7 +46,7 @@ struct Noise {
 }
 
 impl Noise {
-    fn of(end: &SideResult) -> Noise {
+    fn from_side(end: &SideResult) -> Noise {
         let elapsed = end.streams.iter().map(|row| row.elapsed).max().unwrap_or(Nanos(0)).as_secs_f64();
         let threads = end.streams.len().max(1) as f64;
         let each = |time: f64| if time > 0.0 { end.cpu.preemptions as f64 / time } else { 0.0 };

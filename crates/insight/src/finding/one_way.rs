@@ -10,7 +10,7 @@ use model::run::Run;
 pub(super) fn one_way_reachable(run: &Run) -> Vec<Finding> {
     let reach = run.summary.reach.as_deref();
     let hop = reach.and_then(|reach| reach.next_hops.iter().find(|hop| hop.heard_only)).map(heard_only);
-    let found = probes(run).or_else(|| run.summary.ways.iter().find_map(unanswered));
+    let found = probes(run).or_else(|| run.summary.egress_paths.iter().find_map(unanswered));
     found.or(hop).into_iter().collect()
 }
 
@@ -18,7 +18,7 @@ pub(super) fn one_way_reachable(run: &Run) -> Vec<Finding> {
 fn probes(run: &Run) -> Option<Finding> {
     let path = run.summary.path.as_ref()?;
     let counts = |direction| {
-        let sizes = path.way(direction).map(|way| way.sizes.as_slice()).unwrap_or_default();
+        let sizes = path.in_direction(direction).map(|one_way| one_way.sizes.as_slice()).unwrap_or_default();
         sizes.iter().fold((0, 0), |(sent, received), size| (sent + size.sent, received + size.received))
     };
     let [up, down] = [counts(Direction::Up), counts(Direction::Down)];
@@ -49,8 +49,8 @@ fn udp_one_way(works: Direction, lost: u32) -> Finding {
 }
 
 /// A latency run whose messages arrived, and whose replies did not come back.
-fn unanswered(way: &EgressResult) -> Option<Finding> {
-    let counted = &way.counted;
+fn unanswered(direction: &EgressResult) -> Option<Finding> {
+    let counted = &direction.counted;
     // Not lost on the path up.
     let arrived = counted.lost_down.filter(|arrived| *arrived >= u64::from(LEAST_PROBES))?;
     let silent = counted.asked > 0 && counted.received == 0 && counted.late == 0;

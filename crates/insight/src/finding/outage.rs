@@ -1,7 +1,7 @@
 //! `outage`: nothing came for a while, and then again, or never.
 
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::count;
-use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::plan::Transport;
 use model::run::Run;
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 /// A receiver got nothing for a second or more, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| Some(finding(&way, longest(&way)?))).collect()
+    measured_directions(run).filter_map(|direction| Some(finding(&direction, longest(&direction)?))).collect()
 }
 
 /// The silence that all streams share: of one alone its own path, or its window, may be the cause.
-fn longest(way: &MeasuredDirection<'_>) -> Option<Silence> {
-    let silences = way.rows(Role::Receiver).map(|row| match way.figures.transport {
+fn longest(direction: &MeasuredDirection<'_>) -> Option<Silence> {
+    let silences = direction.rows(Role::Receiver).map(|row| match direction.figures.transport {
         Transport::Tcp => row.tcp.as_ref().and_then(|tcp| tcp.silence),
         Transport::Udp => row.udp.as_ref().and_then(|udp| udp.silence),
     });
@@ -28,22 +28,27 @@ fn longest(way: &MeasuredDirection<'_>) -> Option<Silence> {
     let ended = all.iter().any(|one| one.ended);
     // Datagrams that came late were held up, not lost.
     let lost = !ended || missing != Some(0);
-    (length >= LEAST && length >= pause(way) && lost).then_some(Silence { at: begin, length, ended, missing })
+    (length >= LEAST && length >= pause(direction) && lost).then_some(Silence {
+        at: begin,
+        length,
+        ended,
+        missing,
+    })
 }
 
 /// Longer than what a sender that is held to a rate leaves between two pieces of data.
-fn pause(way: &MeasuredDirection<'_>) -> Nanos {
+fn pause(direction: &MeasuredDirection<'_>) -> Nanos {
     // Of a length that is left to this end, the least that paced TCP writes at once.
-    let length = way.plan.test.length.max(LEAST_BLOCK);
+    let length = direction.plan.test.length.max(LEAST_BLOCK);
     let bits = u64::from(length).saturating_mul(8);
-    let rate = way.plan.test.bitrate.map_or(0, |rate| rate.0);
+    let rate = direction.plan.test.bitrate.map_or(0, |rate| rate.0);
     let each = u128::from(bits) * 1_000_000_000;
     let each = each.checked_div(u128::from(rate)).unwrap_or(0);
     Nanos(u64::try_from(each).unwrap_or(u64::MAX)).saturating_mul(PAUSES)
 }
 
-fn finding(way: &MeasuredDirection<'_>, silence: Silence) -> Finding {
-    let direction = way.direction;
+fn finding(one_way: &MeasuredDirection<'_>, silence: Silence) -> Finding {
+    let direction = one_way.direction;
     let missing = match silence.missing {
         Some(missing @ 1..) => format!(", and {} of that time were lost", count(missing, "datagram")),
         _ => String::new(),

@@ -28,7 +28,7 @@ use model::run::Run;
 struct Side<'a> {
     run: &'a Run,
     direction: Direction,
-    way: &'a PathDirection,
+    one_way: &'a PathDirection,
     /// The other direction, where it is known.
     other: Option<&'a PathDirection>,
 }
@@ -38,13 +38,18 @@ fn each_way(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
     let Some(path) = &run.summary.path else { return Vec::new() };
     [Direction::Up, Direction::Down]
         .into_iter()
-        .filter_map(|each| judge(Side::of(run, path, each)?))
+        .filter_map(|each| judge(Side::from_run(run, path, each)?))
         .collect()
 }
 
 impl<'a> Side<'a> {
-    fn of(run: &'a Run, path: &'a PathResult, direction: Direction) -> Option<Side<'a>> {
-        Some(Side { run, direction, way: path.way(direction)?, other: path.way(direction.reversed()) })
+    fn from_run(run: &'a Run, path: &'a PathResult, direction: Direction) -> Option<Side<'a>> {
+        Some(Side {
+            run,
+            direction,
+            one_way: path.in_direction(direction)?,
+            other: path.in_direction(direction.reversed()),
+        })
     }
 
     /// The end that sends, in words.
@@ -66,20 +71,20 @@ impl<'a> Side<'a> {
 
     /// Headers of IP and TCP without options.
     fn tcp_headers(&self) -> u32 {
-        if self.way.ipv6 { 60 } else { 40 }
+        if self.one_way.ipv6 { 60 } else { 40 }
     }
 
     /// The largest packet that TCP's segments make this way, as the MSS, the sender's path MTU and its interface allow.
     fn full_segment(&self) -> Option<u32> {
         let mss = self.other.and_then(|other| other.tcp.as_ref()).and_then(|tcp| tcp.mss_received);
         let packet = mss.map(|mss| mss.saturating_add(self.tcp_headers()));
-        let believed = self.way.tcp.as_ref().and_then(|tcp| tcp.path_mtu);
-        [packet, believed, self.way.interface_mtu].into_iter().flatten().min()
+        let believed = self.one_way.tcp.as_ref().and_then(|tcp| tcp.path_mtu);
+        [packet, believed, self.one_way.interface_mtu].into_iter().flatten().min()
     }
 
     /// The hop that limits, in words: `hop 2 (10.0.0.1)`.
     fn hop(&self) -> Option<String> {
-        self.way.limiting_hop.as_ref().and_then(hop)
+        self.one_way.limiting_hop.as_ref().and_then(hop)
     }
 }
 
@@ -99,8 +104,8 @@ fn without_ipv6(mtu: u32) -> &'static str {
 }
 
 /// Adds the hop that limits, as far as it is known.
-fn with_hop(finding: Finding, way: &PathDirection) -> Finding {
-    let Some(hop) = &way.limiting_hop else { return finding };
+fn with_hop(finding: Finding, one_way: &PathDirection) -> Finding {
+    let Some(hop) = &one_way.limiting_hop else { return finding };
     let finding = match hop.address {
         Some(address) => finding.with("hop_address", address.to_string()),
         None => finding,

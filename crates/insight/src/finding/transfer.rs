@@ -73,7 +73,7 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
         (word, format!("{percent:.1} %"), sure.unwrap_or_default())
     });
     let (label, base) = (&row.label, &gain.baseline);
-    let told = match (gain.comparison.judgement, change) {
+    let reported = match (gain.comparison.judgement, change) {
         (Judgement::Better | Judgement::Worse, Some((word, percent, sure))) => {
             format!("{label} is {percent} {word} than {base}{sure}")
         }
@@ -83,7 +83,7 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
         }
         (judgement, None) => format!("{label} against {base}: {judgement}"),
     };
-    format!("{told}{}.", explained(gain))
+    format!("{reported}{}.", explained(gain))
 }
 
 /// A row of which nothing came through, while others did.
@@ -124,30 +124,30 @@ mod tests {
         TransferRow {
             label: "MTU 2000".into(),
             count: 6,
-            rate: Spread::of(&rates),
+            rate: Spread::from_values(&rates),
             gain,
             ..TransferRow::default()
         }
     }
 
-    fn told(rates: [f64; 6], expected: Option<f64>) -> String {
+    fn report_of(rates: [f64; 6], expected: Option<f64>) -> String {
         let row = row(rates, expected);
         compared(&row, row.gain.as_ref().expect("it has one"))
     }
 
     #[test]
     fn a_gain_is_told_with_its_interval_and_its_reason() {
-        let text = told([19_370.0, 19_365.0, 19_372.0, 19_361.0, 19_368.0, 19_366.0], Some(1.92));
+        let text = report_of([19_370.0, 19_365.0, 19_372.0, 19_361.0, 19_368.0, 19_366.0], Some(1.92));
         assert!(
             text.starts_with("MTU 2000 is 1.9 % faster than MTU 1280 (+1.9 to +1.9 % at 95 %)"),
             "{text}"
         );
         assert!(text.ends_with("would give +1.9 %, which is what came."), "{text}");
-        let more = told([21_370.0, 21_365.0, 21_372.0, 21_361.0, 21_368.0, 21_366.0], Some(1.92));
+        let more = report_of([21_370.0, 21_365.0, 21_372.0, 21_361.0, 21_368.0, 21_366.0], Some(1.92));
         assert!(more.contains("packets per second"), "{more}");
-        let same = told([19_000.5, 19_001.5, 19_002.5, 19_003.5, 19_004.5, 19_005.5], None);
+        let same = report_of([19_000.5, 19_001.5, 19_002.5, 19_003.5, 19_004.5, 19_005.5], None);
         assert!(same.starts_with("MTU 2000 and MTU 1280 are the same"), "{same}");
-        let noisy = told([15_000.0, 24_000.0, 19_000.0, 17_000.0, 22_000.0, 20_000.0], Some(1.92));
+        let noisy = report_of([15_000.0, 24_000.0, 19_000.0, 17_000.0, 22_000.0, 20_000.0], Some(1.92));
         assert!(noisy.contains("cannot tell"), "{noisy}");
     }
 

@@ -1,7 +1,7 @@
 //! The conclusion of a run in plain sentences.
 
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, lower, percent};
-use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity, Status, Verdict, frames, hops, latency, path, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
@@ -12,7 +12,7 @@ use model::units::BitRate;
 
 /// The conclusion of one test, or of a run of several.
 pub(super) fn verdict_of_run(run: &Run) -> Verdict {
-    if run.latency.is_some() || !run.summary.ways.is_empty() {
+    if run.latency.is_some() || !run.summary.egress_paths.is_empty() {
         return latency::verdict(run);
     }
     if run.is_path() {
@@ -52,7 +52,7 @@ fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
     if let Some(lie) = run.findings.iter().find(|finding| finding.id == "contradictory-figures") {
         return problem(format!("{}.", lie.title));
     }
-    let measured = measured_directions(run).any(|way| way.figures.received.bytes.0 > 0);
+    let measured = measured_directions(run).any(|one_way| one_way.figures.received.bytes.0 > 0);
     match &run.summary.outcome {
         Some(Outcome::Failed { reason }) if !measured => {
             return problem(format!("Nothing was measured: {reason}."));
@@ -70,16 +70,16 @@ fn void(run: &Run, plan: &Plan) -> Option<Verdict> {
 fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
     let explained =
         |f: &Finding| f.severity == Severity::Problem && f.direction.is_none_or(|d| d == direction);
-    let Some(way) = MeasuredDirection::of(run, plan, direction) else {
+    let Some(one_way) = MeasuredDirection::from_run(run, plan, direction) else {
         return Some(format!("There are no figures of the way {direction}: the peer sent no result."));
     };
-    if way.udp() && way.figures.receiver_unknown {
+    if one_way.udp() && one_way.figures.receiver_unknown {
         return Some(format!("What arrived {direction} is not known: the receiver sent no result."));
     }
-    if way.figures.received.bytes.0 > 0 || run.findings.iter().any(explained) {
+    if one_way.figures.received.bytes.0 > 0 || run.findings.iter().any(explained) {
         return None;
     }
-    if way.figures.sent.bytes.0 == 0 {
+    if one_way.figures.sent.bytes.0 == 0 {
         return Some(format!(
             "Nothing was sent {direction}: the sending host did not get to it in the time of the test. Measure for longer, with less \
              other work there."
@@ -87,7 +87,7 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
     }
     Some(format!(
         "Nothing arrived {direction} of {} sent, and nothing measured shows why: look for a firewall that lets the connection open and drops its data.",
-        way.figures.sent.bytes
+        one_way.figures.sent.bytes
     ))
 }
 
@@ -98,7 +98,7 @@ fn gone(run: &Run) -> Option<String> {
 }
 
 fn of_test(run: &Run) -> Verdict {
-    let rates: Vec<String> = measured_directions(run).map(|way| rate(&way)).collect();
+    let rates: Vec<String> = measured_directions(run).map(|direction| rate(&direction)).collect();
     let mut text = if rates.is_empty() { "Nothing was measured yet".into() } else { rates.join(", ") };
     if let Some(finding) = run.findings.first() {
         text = format!("{text}: {}", lower(&finding.title));
@@ -109,14 +109,14 @@ fn of_test(run: &Run) -> Verdict {
     Verdict { status: status(&run.findings).max(least), text: capital(&text) }
 }
 
-fn rate(way: &MeasuredDirection<'_>) -> String {
-    let figures = way.figures;
+fn rate(one_way: &MeasuredDirection<'_>) -> String {
+    let figures = one_way.figures;
     let lost =
         figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
     format!(
         "{} {} transferred {}{}",
         figures.transport,
-        way.direction,
+        one_way.direction,
         figures.goodput,
         lost.unwrap_or_default()
     )
@@ -206,20 +206,20 @@ pub fn first_sentence(text: &str) -> String {
 
 /// The best goodput of each transport, in each direction.
 fn carried(run: &Run) -> String {
-    let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
+    let directions = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
         let of = |transport| best(run, transport, direction).map(|rate| format!("{rate} of {transport}"));
         let rates: Vec<String> = [of(Transport::Tcp), of(Transport::Udp)].into_iter().flatten().collect();
         (!rates.is_empty()).then(|| format!("{direction} {}", rates.join(" and ")))
     });
-    format!("The path transferred {}.", ways.collect::<Vec<_>>().join(", "))
+    format!("The path transferred {}.", directions.collect::<Vec<_>>().join(", "))
 }
 
 /// Of pairs that ran at once their sum counts.
 fn best(run: &Run, transport: Transport, direction: Direction) -> Option<BitRate> {
     if let Some(sum) = run.summary.pairs.as_ref().and_then(|pairs| pairs.together.as_ref()) {
-        let way = if direction == Direction::Up { sum.up } else { sum.down };
+        let one_way = if direction == Direction::Up { sum.up } else { sum.down };
         let same = run.plan.as_ref().is_none_or(|plan| plan.test.transport == transport);
-        return way.filter(|_| same).map(|way| way.goodput);
+        return one_way.filter(|_| same).map(|one_way| one_way.goodput);
     }
     let figures = run.tests.iter().filter(|test| test.verdict.status != Status::Void);
     let figures = figures.filter_map(|test| test.summary.direction(direction));

@@ -1,8 +1,8 @@
 //! What sets the rate when no CPU does: the TCP window, or the link itself.
 
 use super::cpu::saturated;
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, percent};
-use super::way::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
 use model::frames::FrameRow;
 use model::plan::Direction;
@@ -13,12 +13,12 @@ use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// TCP waited for its window while the path had room.
 pub(super) fn window_limited(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| limited(&way)).collect()
+    measured_directions(run).filter_map(|direction| limited(&direction)).collect()
 }
 
 /// The path carries what its framing allows.
 pub(super) fn at_line_rate(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|way| line_rate(&way)).collect()
+    measured_directions(run).filter_map(|direction| line_rate(&direction)).collect()
 }
 
 /// Which of the two buffers stops a sender.
@@ -28,14 +28,19 @@ enum Buffer {
     Sender,
 }
 
-fn limited(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let rtt = way.figures.loaded_rtt?;
-    let full_queue = way.idle_rtt().is_none_or(|idle| rtt.0 > idle.0.saturating_mul(QUEUED));
-    if way.udp() || !way.unlimited() || way.at_line_rate() || full_queue || saturated(way, Role::Receiver) {
+fn limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let rtt = one_way.figures.loaded_rtt?;
+    let full_queue = one_way.idle_rtt().is_none_or(|idle| rtt.0 > idle.0.saturating_mul(QUEUED));
+    if one_way.udp()
+        || !one_way.unlimited()
+        || one_way.at_line_rate()
+        || full_queue
+        || saturated(one_way, Role::Receiver)
+    {
         return None;
     }
-    let (buffer, share) = by_kernel(way).or_else(|| by_product(way, rtt))?;
-    let window: Bytes = way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
+    let (buffer, share) = by_kernel(one_way).or_else(|| by_product(one_way, rtt))?;
+    let window: Bytes = one_way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
     let what = match buffer {
         Buffer::Receiver => "the receiver's window",
         Buffer::Sender => "the sender's buffer",
@@ -43,24 +48,25 @@ fn limited(way: &MeasuredDirection<'_>) -> Option<Finding> {
     let title = format!(
         "{} set the rate {}, {}: TCP stood still for it {} of the time at an RTT of {rtt}",
         capital(what),
-        way.direction,
-        way.figures.goodput,
+        one_way.direction,
+        one_way.figures.goodput,
         percent(share)
     );
-    let needed = needed_window(way, rtt, window);
-    let finding = Finding::new("window-limited", Severity::Warning, way.direction, title)
-        .with("goodput_bps", way.figures.goodput.0)
+    let needed = needed_window(one_way, rtt, window);
+    let finding = Finding::new("window-limited", Severity::Warning, one_way.direction, title)
+        .with("goodput_bps", one_way.figures.goodput.0)
         .with("rtt_ns", rtt.0)
         .with("receive_window_bytes", window.0)
-        .with("in_flight_bytes", way.figures.goodput.bytes_in(rtt).0)
+        .with("in_flight_bytes", one_way.figures.goodput.bytes_in(rtt).0)
         .with("window_limited_share", share)
         .with("needed_window_bytes", needed.0);
-    Some(finding.advise(advice(way, buffer, needed)))
+    Some(finding.advise(advice(one_way, buffer, needed)))
 }
 
 /// The kernel's own account of what a busy connection waited for (`tcp_info.tcpi_rwnd_limited`, `tcpi_sndbuf_limited`).
-fn by_kernel(way: &MeasuredDirection<'_>) -> Option<(Buffer, f64)> {
-    let sum = |field: fn(&TcpCounters) -> Nanos| way.tcp_rows().map(|tcp| field(tcp).0 as f64).sum::<f64>();
+fn by_kernel(direction: &MeasuredDirection<'_>) -> Option<(Buffer, f64)> {
+    let sum =
+        |field: fn(&TcpCounters) -> Nanos| direction.tcp_rows().map(|tcp| field(tcp).0 as f64).sum::<f64>();
     let busy = sum(|tcp| tcp.busy);
     let (receiver, sender) = (sum(|tcp| tcp.receive_window_limited), sum(|tcp| tcp.send_buffer_limited));
     let share = (receiver + sender) / busy;
@@ -69,24 +75,24 @@ fn by_kernel(way: &MeasuredDirection<'_>) -> Option<(Buffer, f64)> {
 }
 
 /// Without that account (iPerf3's results have none): what is in flight fills the window the receiver offers.
-fn by_product(way: &MeasuredDirection<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
-    let accounted = way.tcp_rows().any(|tcp| tcp.busy.0 > 0);
-    let window: Bytes = way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
-    let filled = way.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
+fn by_product(direction: &MeasuredDirection<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
+    let accounted = direction.tcp_rows().any(|tcp| tcp.busy.0 > 0);
+    let window: Bytes = direction.tcp_rows().map(|tcp| tcp.max_send_window).sum();
+    let filled = direction.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
     (!accounted && window.0 > 0 && filled >= FILLED).then(|| (Buffer::Receiver, filled.min(1.0)))
 }
 
 /// Enough for the link at this RTT, or twice what there is; for each stream.
-fn needed_window(way: &MeasuredDirection<'_>, rtt: Nanos, window: Bytes) -> Bytes {
-    let in_flight = way.figures.goodput.bytes_in(rtt).max(window);
-    let link = way.run.summary.link.as_ref().map(|link| link.rate.bytes_in(rtt));
+fn needed_window(direction: &MeasuredDirection<'_>, rtt: Nanos, window: Bytes) -> Bytes {
+    let in_flight = direction.figures.goodput.bytes_in(rtt).max(window);
+    let link = direction.run.summary.link.as_ref().map(|link| link.rate.bytes_in(rtt));
     let needed = link.unwrap_or(Bytes(in_flight.0.saturating_mul(2))).max(in_flight);
-    let streams = u64::from(way.plan.test.streams.max(1));
+    let streams = u64::from(direction.plan.test.streams.max(1));
     Bytes((needed.0 / streams).clamp(SMALLEST_WINDOW, LARGEST_WINDOW).next_power_of_two())
 }
 
-fn advice(way: &MeasuredDirection<'_>, buffer: Buffer, needed: Bytes) -> String {
-    if way.plan.test.window.is_some() {
+fn advice(direction: &MeasuredDirection<'_>, buffer: Buffer, needed: Bytes) -> String {
+    if direction.plan.test.window.is_some() {
         return format!(
             "Leave out `-w` so that the kernel sizes the window by itself, or ask for `-w {}`.",
             needed.0
@@ -101,22 +107,22 @@ fn advice(way: &MeasuredDirection<'_>, buffer: Buffer, needed: Bytes) -> String 
     format!("Allow a larger window at the {end}: `sysctl -w net.ipv4.{name}=\"4096 {default} {buffer}\"`.")
 }
 
-fn line_rate(way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let wire = way.figures.wire;
+fn line_rate(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let wire = one_way.figures.wire;
     let share = wire.line_rate_share.filter(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(share))?;
-    let link = way.run.summary.link.as_ref()?;
-    let (frame, payload) = (wire.frame?, way.figures.mss?);
-    let carries = BitRate((way.figures.goodput.0 as f64 / share) as u64);
+    let link = one_way.run.summary.link.as_ref()?;
+    let (frame, payload) = (wire.frame?, one_way.figures.mss?);
+    let carries = BitRate((one_way.figures.goodput.0 as f64 / share) as u64);
     let title = format!(
         "{} {} runs at line rate: {} of payload is {} of the {carries} that a link of {} carries in frames of {frame} bytes",
-        way.figures.transport,
-        way.direction,
-        way.figures.goodput,
+        one_way.figures.transport,
+        one_way.direction,
+        one_way.figures.goodput,
         percent(share),
         link.rate
     );
-    let finding = Finding::new("at-line-rate", Severity::Info, way.direction, title)
-        .with("goodput_bps", way.figures.goodput.0)
+    let finding = Finding::new("at-line-rate", Severity::Info, one_way.direction, title)
+        .with("goodput_bps", one_way.figures.goodput.0)
         .with("line_rate_goodput_bps", carries.0)
         .with("line_rate_share", share)
         .with("link_bps", link.rate.0)
@@ -129,10 +135,10 @@ fn line_rate(way: &MeasuredDirection<'_>) -> Option<Finding> {
 
 /// More was carried than the link is said to carry.
 pub(super) fn link_speed_wrong(run: &Run) -> Vec<Finding> {
-    let of_way = |way: MeasuredDirection<'_>| {
-        let share = way.figures.wire.line_rate_share.filter(|share| *share >= IMPOSSIBLE_SHARE)?;
-        let what = format!("{} {}", way.figures.transport, way.direction);
-        Some(too_fast(run, &what, way.direction, way.figures.goodput, share))
+    let of_way = |one_way: MeasuredDirection<'_>| {
+        let share = one_way.figures.wire.line_rate_share.filter(|share| *share >= IMPOSSIBLE_SHARE)?;
+        let what = format!("{} {}", one_way.figures.transport, one_way.direction);
+        Some(too_fast(run, &what, one_way.direction, one_way.figures.goodput, share))
     };
     let found: Vec<Finding> = measured_directions(run).filter_map(of_way).collect();
     if !found.is_empty() {

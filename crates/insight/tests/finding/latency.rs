@@ -1,7 +1,7 @@
 //! Round trips: a run in which each rule must be raised, one in which it must not, and the verdicts.
 
+use crate::egress::{Ways, egress_result, phase, times};
 use crate::rules::{Scenario, find, raises, spares};
-use crate::ways::{Ways, phase, times, way};
 use model::event::Outcome;
 use model::finding::{Severity, Status};
 use model::latency::{Cause, Floor, LatencyMode, LoadResult, Outlier, WaitMode};
@@ -20,7 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         Ways::lan().with(|w| w.first().counted.late = 1).run()
     }),
     spares("rtt-outliers", "the nat gateway of the fixtures: 1.035 medians", || {
-        Ways::fixtures().with(|w| w.ways.truncate(4)).run()
+        Ways::fixtures().with(|w| w.egress_paths.truncate(4)).run()
     }),
     spares("rtt-outliers", "a LAN whose longest is twenty medians", || Ways::lan().run()),
     spares("rtt-outliers", "a LAN whose longest is fifty medians", || far(1000, Cause::Path).run()),
@@ -40,7 +40,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("outage", "round trips without a silence", || Ways::lan().run()),
     raises("path-loss", "round trips: 0.2 % lost", || lost(400).run()),
     raises("path-loss", "two of ten lost", || {
-        Ways::of(vec![way("far", times([20; 7], 10))]).with(|w| w.first().counted.lost = 2).run()
+        Ways::with_egress_paths(vec![egress_result("far", times([20; 7], 10))])
+            .with(|w| w.first().counted.lost = 2)
+            .run()
     }),
     raises("path-loss", "a tenth of the one-way messages", || thrown(180_000).run()),
     spares("path-loss", "round trips: 0.05 % lost", || lost(100).run()),
@@ -103,22 +105,22 @@ fn far(micros: u64, cause: Cause) -> Ways {
 }
 
 fn heavy(p999: u64) -> Ways {
-    Ways::of(vec![way("far", times([18, 20, 22, 30, p999, 300, 400], 200_000))])
+    Ways::with_egress_paths(vec![egress_result("far", times([18, 20, 22, 30, p999, 300, 400], 200_000))])
 }
 
 fn silent() -> Ways {
     Ways::lan().with(|w| {
-        let way = w.first();
-        (way.rtt, way.counted.received, way.counted.lost) = (None, 0, way.counted.asked);
+        let egress = w.first();
+        (egress.rtt, egress.counted.received, egress.counted.lost) = (None, 0, egress.counted.asked);
     })
 }
 
 fn thrown(arrived: u64) -> Ways {
     Ways::lan().with(|w| {
         w.plan.mode = LatencyMode::Throughput;
-        let way = w.first();
-        (way.rtt, way.counted.asked, way.counted.received) = (None, 0, 0);
-        way.counted.far_received = Some(arrived);
+        let egress = w.first();
+        (egress.rtt, egress.counted.asked, egress.counted.received) = (None, 0, 0);
+        egress.counted.far_received = Some(arrived);
     })
 }
 
@@ -149,7 +151,10 @@ fn of_the_fixtures_only_the_firewall_has_a_far_outlier() {
     let run = Ways::fixtures().run();
     assert_eq!(run.findings.len(), 1, "{:#?}", run.findings);
     let finding = &run.findings[0];
-    assert_eq!((finding.id.as_str(), finding.way.as_deref()), ("rtt-outliers", Some("azure-firewall-snat")));
+    assert_eq!(
+        (finding.id.as_str(), finding.egress.as_deref()),
+        ("rtt-outliers", Some("azure-firewall-snat"))
+    );
     assert_eq!(finding.severity, Severity::Warning);
     assert_eq!(finding.evidence["max_over_median_ratio"], 2.536);
     assert_eq!(finding.evidence["rtt_max_ns"], 975_994_156_u64);
@@ -188,11 +193,11 @@ fn a_histogram_counts_the_far_ones() {
     histogram.record_n(20_000, 9_990);
     histogram.record_n(3_000_000, 9);
     histogram.record_n(4_000_000, 1);
-    let mut far = way("far", histogram.distribution().unwrap());
+    let mut far = egress_result("far", histogram.distribution().unwrap());
     far.histogram = Some(histogram.to_v2_base64());
     let path = Outlier { at: Nanos(0), rtt: Nanos(3_000_000), host: Nanos(0), cause: Cause::Path };
     far.outliers = vec![path; 10];
-    let run = Ways::of(vec![far]).run();
+    let run = Ways::with_egress_paths(vec![far]).run();
     let finding = find(&run, "rtt-outliers").unwrap();
     assert_eq!(finding.evidence["far_count"], 10);
     assert!(finding.title.starts_with("10 of 10000 round trips to far.example"), "{}", finding.title);
@@ -213,7 +218,7 @@ fn a_host_that_makes_the_tail_is_told_from_which_percentile_on() {
 #[test]
 fn hiccups_between_messages_hit_none() {
     // 93 hiccups in ten seconds beside 200 round trips of 20 µs: 0.11 % of the time, not half of the round trips.
-    let few = Ways::of(vec![way("far", times([18, 20, 22, 30, 60, 150, 400], 200))]);
+    let few = Ways::with_egress_paths(vec![egress_result("far", times([18, 20, 22, 30, 60, 150, 400], 200))]);
     let run = few.with(|w| (w.noise.hiccups, w.noise.hiccup_total) = (93, Nanos::from_micros(9_300))).run();
     let noise = find(&run, "host-noise").unwrap();
     assert_eq!(noise.evidence["round_trips_hit_share"], 0.001_116);
@@ -221,10 +226,12 @@ fn hiccups_between_messages_hit_none() {
 
 #[test]
 fn each_way_has_findings_of_its_own() {
-    let run = Ways::fixtures().with(|w| w.ways.iter_mut().for_each(|way| way.counted.lost = 10)).run();
-    let ways: Vec<_> =
-        run.findings.iter().filter(|f| f.id == "path-loss").filter_map(|f| f.way.as_deref()).collect();
-    assert_eq!(ways.len(), 5, "{ways:?}");
+    let run = Ways::fixtures()
+        .with(|w| w.egress_paths.iter_mut().for_each(|egress| egress.counted.lost = 10))
+        .run();
+    let egress_paths: Vec<_> =
+        run.findings.iter().filter(|f| f.id == "path-loss").filter_map(|f| f.egress.as_deref()).collect();
+    assert_eq!(egress_paths.len(), 5, "{egress_paths:?}");
 }
 
 #[test]
@@ -272,8 +279,8 @@ fn silence_is_void_and_of_several_ways_a_problem() {
     let run = silent().run();
     let text = "Nothing was measured: no reply came to any of 200000 messages to far.example.";
     assert_eq!(verdict(&run), (Status::Void, text));
-    let dead = silent().ways.remove(0);
-    let run = Ways::fixtures().with(|w| w.ways.push(dead)).run();
+    let dead = silent().egress_paths.remove(0);
+    let run = Ways::fixtures().with(|w| w.egress_paths.push(dead)).run();
     assert_eq!(run.verdict.status, Status::Problem);
     assert!(
         run.verdict.text.ends_with("No reply came to any of 200000 messages by far."),
@@ -297,22 +304,22 @@ fn a_failure_before_any_reply_is_void_and_after_it_is_not() {
 fn figures_of_any_size_are_borne() {
     for number in [0, 1, u64::MAX / 2, u64::MAX] {
         let run = Ways::lan().load(Directions::Up, 1, 2).with(|w| {
-            let way = w.first();
-            let rtt = way.rtt.as_mut().unwrap();
+            let egress = w.first();
+            let rtt = egress.rtt.as_mut().unwrap();
             (rtt.count, rtt.p50, rtt.p90, rtt.p99, rtt.max) =
                 (number, Nanos(number), Nanos(number), Nanos(number), Nanos(number));
-            let counted = &mut way.counted;
+            let counted = &mut egress.counted;
             (counted.late, counted.lost, counted.behind, counted.duplicates) =
                 (number, number, number, number);
             (counted.reordered, counted.received) = (number, number);
-            way.elapsed = Nanos(number);
-            way.outliers = vec![Outlier {
+            egress.elapsed = Nanos(number);
+            egress.outliers = vec![Outlier {
                 at: Nanos(number),
                 rtt: Nanos(number),
                 host: Nanos(number),
                 cause: Cause::Path,
             }];
-            way.histogram = Some("not a histogram".into());
+            egress.histogram = Some("not a histogram".into());
             (w.noise.hiccups, w.noise.hiccup_total, w.noise.involuntary_switches) =
                 (number, Nanos(number), number);
         });

@@ -1,5 +1,6 @@
 //! Findings and verdicts, each seen from a whole run.
 
+mod egress;
 mod hops;
 mod latency;
 mod lies;
@@ -8,4 +9,3 @@ mod reach;
 mod rules;
 mod scene;
 mod verdict;
-mod ways;

@@ -6,7 +6,7 @@ use model::event::{Event, Finished, Outcome};
 use model::finding::{Severity, Status};
 use model::path::advice::Setting;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, Flow, FlowSize, FragmentFate, FragmentShape,
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, Flow, FlowSize, FragmentDelivery, FragmentShape,
     FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, ServiceLimit,
     SizeLoss, SizeProbe, TcpDirection, TooBig, Unknown, headers,
 };
@@ -20,17 +20,17 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-black-hole", "ICMP is filtered", || hole(BlackHoleCause::IcmpFiltered).run()),
     raises("mtu-black-hole", "two ends of a link disagree", || hole(BlackHoleCause::LinkMismatch).run()),
     raises("mtu-black-hole", "IPv6", || {
-        Sizes::of(true, 1400).with(|s| s.up.black_hole = Some(band(BlackHoleCause::Unknown))).run()
+        Sizes::for_mtu(true, 1400).with(|s| s.up.black_hole = Some(band(BlackHoleCause::Unknown))).run()
     }),
     raises("mtu-black-hole", "one hop reports its limit, another is silent", || partial().run()),
     raises("mtu-black-hole", "IPv6's routers report less than its hosts believe", || {
-        Sizes::of(true, 1200).run()
+        Sizes::for_mtu(true, 1200).run()
     }),
     raises("mtu-black-hole", "echo requests above a size stay without a reply", || echoed(false).run()),
     spares("mtu-black-hole", "IPv4 with less than IPv6 needs, which is reported", || {
-        Sizes::of(false, 1200).run()
+        Sizes::for_mtu(false, 1200).run()
     }),
-    spares("mtu-black-hole", "the sender is notified", || Sizes::of(false, 1400).run()),
+    spares("mtu-black-hole", "the sender is notified", || Sizes::for_mtu(false, 1400).run()),
     spares("mtu-black-hole", "a clean path", || Sizes::clean(false).run()),
     raises("mtu-discovery-wrong", "a size that does not cross", || lies(1450).run()),
     raises("mtu-discovery-wrong", "a size smaller than what crosses", || lies(1280).run()),
@@ -64,18 +64,18 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("mtu-discovery-wrong", "two hops with a limit each", || {
         lies(1450).with(|s| s.up.discovery = Discovery::Works).run()
     }),
-    raises("fragments-dropped", "all", || fate(FragmentFate::AllDropped).run()),
-    raises("fragments-dropped", "the later ones", || fate(FragmentFate::NonFirstDropped).run()),
-    raises("fragments-dropped", "the first ones", || fate(FragmentFate::FirstDropped).run()),
-    raises("fragments-dropped", "which is not known", || fate(FragmentFate::Dropped).run()),
-    raises("fragments-dropped", "those out of order", || fate(FragmentFate::OutOfOrderDropped).run()),
-    spares("fragments-dropped", "a box puts them together", || fate(FragmentFate::Reassembled).run()),
+    raises("fragments-dropped", "all", || delivery(FragmentDelivery::AllDropped).run()),
+    raises("fragments-dropped", "the later ones", || delivery(FragmentDelivery::NonFirstDropped).run()),
+    raises("fragments-dropped", "the first ones", || delivery(FragmentDelivery::FirstDropped).run()),
+    raises("fragments-dropped", "which is not known", || delivery(FragmentDelivery::Dropped).run()),
+    raises("fragments-dropped", "those out of order", || delivery(FragmentDelivery::OutOfOrderDropped).run()),
+    spares("fragments-dropped", "a box puts them together", || delivery(FragmentDelivery::Reassembled).run()),
     spares("fragments-dropped", "a clean path", || Sizes::clean(true).run()),
     raises("udp-fragmented", "the path takes less than the interface", || {
-        Scene::udp().large(1472, DATAGRAMS).with(|s| s.path = Some(way(false, 1400))).run()
+        Scene::udp().large(1472, DATAGRAMS).with(|s| s.path = Some(path_direction(false, 1400))).run()
     }),
     spares("udp-fragmented", "the path takes more than the kernel believes", || {
-        Scene::udp().large(8192, DATAGRAMS).with(|s| s.path = Some(way(false, 9000))).run()
+        Scene::udp().large(8192, DATAGRAMS).with(|s| s.path = Some(path_direction(false, 9000))).run()
     }),
     spares("path-loss", "the datagrams fall in a black hole", || {
         let scene = Scene::udp().with(|s| s.deliver(0));
@@ -83,7 +83,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
             .with(|s| {
                 s.path = Some(PathDirection {
                     black_hole: Some(band(BlackHoleCause::Unknown)),
-                    ..way(false, 1400)
+                    ..path_direction(false, 1400)
                 })
             })
             .run()
@@ -91,7 +91,9 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("path-loss", "smaller datagrams are lost beside a black hole", || {
         let hole = BlackHole { first: 1501, last: 9000, cause: BlackHoleCause::Unknown };
         let scene = Scene::udp().with(|s| s.deliver(DATAGRAMS / 2));
-        scene.with(|s| s.path = Some(PathDirection { black_hole: Some(hole), ..way(false, 1500) })).run()
+        scene
+            .with(|s| s.path = Some(PathDirection { black_hole: Some(hole), ..path_direction(false, 1500) }))
+            .run()
     }),
     raises("path-loss", "the path drops fragments, the datagrams were none", || {
         Scene::udp().size(8192, true, 0).size(1472, false, 10).with(|s| s.deliver(DATAGRAMS / 2)).run()
@@ -100,11 +102,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-asymmetric", "at most 1300 and 1500", || {
         asymmetric()
             .with(|s| s.up.bound = Bound::AtLeast)
-            .with(|s| s.way(Direction::Down).bound = Bound::AtMost)
+            .with(|s| s.path_direction(Direction::Down).bound = Bound::AtMost)
             .run()
     }),
     spares("mtu-asymmetric", "at least 1300 and 1400", || {
-        asymmetric().with(|s| s.way(Direction::Down).bound = Bound::AtLeast).run()
+        asymmetric().with(|s| s.path_direction(Direction::Down).bound = Bound::AtLeast).run()
     }),
     spares("mtu-asymmetric", "one way is not known", || asymmetric().with(|s| s.down = None).run()),
     raises("mss-clamped", "1460 becomes 1338", || clamp(1460, 1338).run()),
@@ -118,14 +120,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("mss-clamped", "the kernel believes in a smaller path", || {
         segments(1200).with(|s| s.up.cached_mtu = Some(1252)).run()
     }),
-    raises("mtu-reduced", "a tunnel on the way", || Sizes::of(false, 1420).run()),
+    raises("mtu-reduced", "a tunnel on the way", || Sizes::for_mtu(false, 1420).run()),
     raises("mtu-reduced", "jumbo frames end", || {
         Sizes::clean(false).with(|s| s.up.interface_mtu = Some(9000)).run()
     }),
     spares("mtu-reduced", "a clean path", || Sizes::clean(false).run()),
     spares("mtu-reduced", "a black hole, which says it all", || hole(BlackHoleCause::IcmpFiltered).run()),
     spares("mtu-reduced", "larger packets were not tried", || {
-        Sizes::of(false, 1420).with(|s| s.both(|way| way.bound = Bound::AtLeast)).run()
+        Sizes::for_mtu(false, 1420).with(|s| s.both(|one_way| one_way.bound = Bound::AtLeast)).run()
     }),
     raises("stale-path-mtu", "the kernel believes 1400 of a path of 1500", || cached(1400).run()),
     spares("stale-path-mtu", "the kernel believes what is true", || cached(1500).run()),
@@ -135,7 +137,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("path-changed", "what crossed no longer does", || {
         Sizes::clean(false).with(|s| s.up.changed = true).run()
     }),
-    spares("path-changed", "a path that stays", || Sizes::of(false, 1400).run()),
+    spares("path-changed", "a path that stays", || Sizes::for_mtu(false, 1400).run()),
     raises("size-dependent-loss", "a tenth of the large ones", || lossy(0.1).run()),
     spares("size-dependent-loss", "small ones are lost as often", || lossy(0.001).run()),
     raises("service-limit", "fragments are not answered", || service(Some(1472), Some(1473)).run()),
@@ -157,10 +159,10 @@ struct Sizes {
 
 impl Sizes {
     /// Both ways carry packets of this size; the interfaces have 1500.
-    fn of(ipv6: bool, mtu: u32) -> Sizes {
-        let down = Some(way(ipv6, mtu));
+    fn for_mtu(ipv6: bool, mtu: u32) -> Sizes {
+        let down = Some(path_direction(ipv6, mtu));
         Sizes {
-            up: way(ipv6, mtu),
+            up: path_direction(ipv6, mtu),
             down,
             service: None,
             unknown: Vec::new(),
@@ -180,7 +182,7 @@ impl Sizes {
             ..TcpDirection::default()
         };
         let mss = if ipv6 { 1440 } else { 1460 };
-        Sizes::of(ipv6, 1500).with(|s| s.both(|way| way.tcp = Some(tcp(mss))))
+        Sizes::for_mtu(ipv6, 1500).with(|s| s.both(|direction| direction.tcp = Some(tcp(mss))))
     }
 
     fn with(mut self, bend: impl FnOnce(&mut Sizes)) -> Sizes {
@@ -193,7 +195,7 @@ impl Sizes {
         self.down.iter_mut().for_each(bend);
     }
 
-    fn way(&mut self, direction: Direction) -> &mut PathDirection {
+    fn path_direction(&mut self, direction: Direction) -> &mut PathDirection {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => self.down.get_or_insert_default(),
@@ -201,7 +203,7 @@ impl Sizes {
     }
 
     fn tcp(&mut self, direction: Direction) -> &mut TcpDirection {
-        self.way(direction).tcp.get_or_insert_default()
+        self.path_direction(direction).tcp.get_or_insert_default()
     }
 
     fn run(self) -> Run {
@@ -221,7 +223,7 @@ impl Sizes {
     }
 }
 
-fn way(ipv6: bool, mtu: u32) -> PathDirection {
+fn path_direction(ipv6: bool, mtu: u32) -> PathDirection {
     let hop = LimitingHop { address: "10.71.1.1".parse().ok(), ttl: Some(2), found_by: HopSource::TooBig };
     let reduced = mtu < 1500;
     PathDirection {
@@ -233,7 +235,7 @@ fn way(ipv6: bool, mtu: u32) -> PathDirection {
         max_udp_payload: Some(mtu - headers(ipv6)),
         limiting_hop: reduced.then_some(hop),
         discovery: if reduced { Discovery::Works } else { Discovery::NotNeeded },
-        fragments: Fragments { fate: FragmentFate::Pass, tests: vec![in_pieces(8192, 10)] },
+        fragments: Fragments { delivery: FragmentDelivery::Pass, tests: vec![in_pieces(8192, 10)] },
         sizes: vec![SizeProbe { size: mtu, sent: 3, received: 3 }],
         ..PathDirection::default()
     }
@@ -245,28 +247,28 @@ fn band(cause: BlackHoleCause) -> BlackHole {
 
 /// 1401 to 1500 vanish up.
 fn hole(cause: BlackHoleCause) -> Sizes {
-    Sizes::of(false, 1400).with(|s| {
-        s.down = Some(way(false, 1500));
+    Sizes::for_mtu(false, 1400).with(|s| {
+        s.down = Some(path_direction(false, 1500));
         (s.up.black_hole, s.up.discovery, s.up.cached_mtu) = (Some(band(cause)), Discovery::Silent, None);
         s.tcp(Direction::Up).mtu_probing = Some(0);
     })
 }
 
-fn lies(told: u32) -> Sizes {
-    let too_big = TooBig { size: 1500, mtu: told, from: "10.71.1.1".parse().ok(), count: 3 };
-    Sizes::of(false, 1400).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
+fn lies(reported: u32) -> Sizes {
+    let too_big = TooBig { size: 1500, mtu: reported, from: "10.71.1.1".parse().ok(), count: 3 };
+    Sizes::for_mtu(false, 1400).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
 }
 
 /// The path carries all, and a message says otherwise.
-fn forged(told: u32) -> Sizes {
-    let too_big = TooBig { size: 1500, mtu: told, from: "10.71.1.1".parse().ok(), count: 3 };
+fn forged(reported: u32) -> Sizes {
+    let too_big = TooBig { size: 1500, mtu: reported, from: "10.71.1.1".parse().ok(), count: 3 };
     Sizes::clean(false).with(|s| (s.up.discovery, s.up.too_big) = (Discovery::Lies, vec![too_big]))
 }
 
 /// Hop 1 reports its 1400, hop 2 lets 1300 through and says nothing.
 fn partial() -> Sizes {
     let too_big = TooBig { size: 1500, mtu: 1400, from: "10.71.1.1".parse().ok(), count: 3 };
-    Sizes::of(false, 1300).with(|s| {
+    Sizes::for_mtu(false, 1300).with(|s| {
         (s.up.discovery, s.up.too_big) = (Discovery::Partial, vec![too_big]);
         s.up.limiting_hop = Some(LimitingHop {
             address: "10.71.12.2".parse().ok(),
@@ -278,8 +280,8 @@ fn partial() -> Sizes {
 }
 
 fn echoed(requests_arrive: bool) -> Sizes {
-    Sizes::of(true, 1400).with(|s| {
-        s.both(|way| (way.bound, way.discovery) = (Bound::AtLeast, Discovery::Unknown));
+    Sizes::for_mtu(true, 1400).with(|s| {
+        s.both(|direction| (direction.bound, direction.discovery) = (Bound::AtLeast, Discovery::Unknown));
         s.echo_hole = Some(EchoHole { first: 1401, last: 1500, requests_arrive });
     })
 }
@@ -287,7 +289,7 @@ fn echoed(requests_arrive: bool) -> Sizes {
 /// Packets of `mtu` bytes cross in each direction, and a connection with an MSS of 1460 stalls.
 fn stalled(mtu: u32) -> Sizes {
     Sizes::clean(false).with(|s| {
-        s.both(|way| way.path_mtu = Some(mtu));
+        s.both(|direction| direction.path_mtu = Some(mtu));
         let tcp = s.tcp(Direction::Up);
         (tcp.stalled, tcp.retransmits, tcp.largest_segment) = (true, Some(4), None);
     })
@@ -319,15 +321,15 @@ fn told_tcp(mtu: u32) -> Sizes {
     })
 }
 
-fn fate(fate: FragmentFate) -> Sizes {
+fn delivery(delivery: FragmentDelivery) -> Sizes {
     let reversed = FragmentTest { shape: FragmentShape::Reversed, ..in_pieces(1000, 0) };
-    let in_order = if fate == FragmentFate::OutOfOrderDropped { 10 } else { 0 };
+    let in_order = if delivery == FragmentDelivery::OutOfOrderDropped { 10 } else { 0 };
     let tests = vec![in_pieces(8192, in_order), reversed];
-    Sizes::clean(false).with(|s| s.up.fragments = Fragments { fate, tests })
+    Sizes::clean(false).with(|s| s.up.fragments = Fragments { delivery, tests })
 }
 
 fn asymmetric() -> Sizes {
-    Sizes::of(false, 1400).with(|s| s.down = Some(way(false, 1300)))
+    Sizes::for_mtu(false, 1400).with(|s| s.down = Some(path_direction(false, 1300)))
 }
 
 /// The SYN up leaves with one MSS and arrives with another.
@@ -393,7 +395,7 @@ fn the_verdict_of_a_tunnel_names_hop_reason_and_payload() {
     let text = "Packets of up to 1420 bytes cross in each direction, UDP payloads of 1392. Hop 2 (10.71.1.1) limits it and notifies \
                 senders (1420 = 1500 − 80: WireGuard over IPv6 or with the default of wg-quick); the same holds down. \
                 Keep datagrams to 1392 bytes of payload (`-l 1392`); TCP adapts by itself.";
-    assert_eq!(verdict(Sizes::of(false, 1420)), (Status::Ok, text.to_owned()));
+    assert_eq!(verdict(Sizes::for_mtu(false, 1420)), (Status::Ok, text.to_owned()));
 }
 
 #[test]
@@ -432,7 +434,7 @@ fn a_black_hole_says_what_tcp_and_larger_datagrams_do() {
     assert!(batches.contains("TCP crossed in this test with segments of 1448 bytes"), "{batches}");
     let link = find(&hole(BlackHoleCause::LinkMismatch).run(), "mtu-black-hole").unwrap().advice.clone();
     assert!(link.contains("set to 1400 or to 1396"), "{link}");
-    let no_fragments = advice(|s| s.up.fragments.fate = FragmentFate::AllDropped);
+    let no_fragments = advice(|s| s.up.fragments.delivery = FragmentDelivery::AllDropped);
     assert!(!no_fragments.contains("cross nevertheless"), "{no_fragments}");
 }
 
@@ -453,7 +455,7 @@ fn a_link_too_small_for_ipv6_is_said_to_be_one_and_no_interface_loses_ipv6() {
         s.up.discovery = Discovery::Silent;
         s.up.black_hole = Some(BlackHole { first: 1201, last: 1500, cause: BlackHoleCause::Unknown });
     };
-    for run in [Sizes::of(true, 1200).run(), Sizes::of(true, 1200).with(silent).run()] {
+    for run in [Sizes::for_mtu(true, 1200).run(), Sizes::for_mtu(true, 1200).with(silent).run()] {
         let found = find(&run, "mtu-black-hole").unwrap();
         assert!(
             found.title.contains("takes less than the 1280 bytes that IPv6 needs (RFC 8200)"),
@@ -529,14 +531,14 @@ fn flows_that_differ_are_counted_and_the_least_is_advised() {
 
 #[test]
 fn fragments_lost_degrade_a_run_about_sizes_and_break_a_test_that_needs_them() {
-    let run = fate(FragmentFate::AllDropped).run();
+    let run = delivery(FragmentDelivery::AllDropped).run();
     assert_eq!(run.verdict.status, Status::Degraded);
     let title = "Fragments do not cross the path up: 0 of 10 datagrams sent in fragments arrived, while those of up to \
                  1472 bytes sent whole did, and the receiver's kernel saw none of their 60 fragments";
     assert_eq!(find(&run, "fragments-dropped").unwrap().title, title);
     let test = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
     assert_eq!(find(&test, "fragments-dropped").unwrap().severity, Severity::Problem);
-    let azure = fate(FragmentFate::OutOfOrderDropped).run();
+    let azure = delivery(FragmentDelivery::OutOfOrderDropped).run();
     let title = "Fragments cross up only in order: 10 of 10 datagrams cut in order arrived, 0 of 10 whose first \
                  fragment came last";
     assert_eq!(find(&azure, "fragments-dropped").unwrap().title, title);
@@ -545,7 +547,7 @@ fn fragments_lost_degrade_a_run_about_sizes_and_break_a_test_that_needs_them() {
 #[test]
 fn a_clamp_that_fits_is_a_remark_and_one_that_costs_a_warning() {
     let clamped = |mtu, received| {
-        let sizes = clamp(1460, received).with(|s| s.both(|way| way.path_mtu = Some(mtu)));
+        let sizes = clamp(1460, received).with(|s| s.both(|one_way| one_way.path_mtu = Some(mtu)));
         find(&sizes.run(), "mss-clamped").unwrap().clone()
     };
     assert_eq!(clamped(1400, 1360).severity, Severity::Info);
@@ -565,17 +567,19 @@ fn a_clamp_that_fits_is_a_remark_and_one_that_costs_a_warning() {
 #[test]
 fn nothing_found_out_is_void_and_says_why() {
     let unknown = |s: &mut Sizes| {
-        s.both(|way| (way.path_mtu, way.bound, way.max_udp_payload) = (None, Bound::Unknown, None));
+        s.both(|one_way| {
+            (one_way.path_mtu, one_way.bound, one_way.max_udp_payload) = (None, Bound::Unknown, None)
+        });
         let why = "no probe was answered over ICMP, UDP and TCP: run `pathmeter serve` there".to_owned();
         s.unknown = vec![Unknown { direction: None, what: "path MTU".into(), why }];
     };
     let text =
         "Nothing was found out: no probe was answered over ICMP, UDP and TCP: run `pathmeter serve` there.";
-    assert_eq!(verdict(Sizes::of(false, 1500).with(unknown)), (Status::Void, text.to_owned()));
+    assert_eq!(verdict(Sizes::for_mtu(false, 1500).with(unknown)), (Status::Void, text.to_owned()));
     let failed = Outcome::Failed { reason: "connect to far: refused".into() };
     let text = "Nothing was found out: connect to far: refused.";
     assert_eq!(
-        verdict(Sizes::of(false, 1500).with(unknown).with(|s| s.outcome = failed)),
+        verdict(Sizes::for_mtu(false, 1500).with(unknown).with(|s| s.outcome = failed)),
         (Status::Void, text.to_owned())
     );
     let text = "Nothing was found out: the service at UDP port 5683 answered none of 9 datagrams.";
@@ -607,19 +611,19 @@ fn one_way_is_told_as_one_way() {
 #[test]
 fn sizes_of_any_size_are_borne() {
     for number in [0, 1, u32::MAX] {
-        let lie = |way: &mut PathDirection| {
-            (way.interface_mtu, way.cached_mtu, way.path_mtu) =
+        let lie = |direction: &mut PathDirection| {
+            (direction.interface_mtu, direction.cached_mtu, direction.path_mtu) =
                 (Some(number), Some(u32::MAX - number), Some(number));
-            way.black_hole =
+            direction.black_hole =
                 Some(BlackHole { first: number, last: number, cause: BlackHoleCause::IcmpFiltered });
-            way.max_udp_payload = None;
-            way.sizes[0] = SizeProbe { size: number, sent: number, received: number };
-            for test in &mut way.fragments.tests {
+            direction.max_udp_payload = None;
+            direction.sizes[0] = SizeProbe { size: number, sent: number, received: number };
+            for test in &mut direction.fragments.tests {
                 (test.sent, test.received, test.pieces, test.payload) = (number, number, number, number);
                 test.pieces_received = Some(u64::from(number));
             }
-            way.fragments.fate = FragmentFate::AllDropped;
-            let tcp = way.tcp.get_or_insert_default();
+            direction.fragments.delivery = FragmentDelivery::AllDropped;
+            let tcp = direction.tcp.get_or_insert_default();
             (tcp.mss_sent, tcp.mss_received, tcp.largest_segment) = (Some(1460), Some(number), Some(number));
         };
         for ipv6 in [false, true] {

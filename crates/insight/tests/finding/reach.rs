@@ -1,7 +1,7 @@
 //! Reachability: a run in which each rule must be raised and one in which it must not, and what is said.
 
+use crate::egress::Ways;
 use crate::rules::{Scenario, find, raises, spares};
-use crate::ways::Ways;
 use model::event::Event;
 use model::finding::{Severity, Status};
 use model::path::{PathDirection, PathResult, SizeProbe};
@@ -116,7 +116,7 @@ fn hop(address: &str, before: NeighbourState, changes: &[(u64, NeighbourState)])
     let changes: Vec<NeighbourChange> = changes.iter().map(change).collect();
     let after = changes.last().map_or(before, |change| change.state);
     let place = (address.parse().expect("it is an address"), "eth0".into(), true);
-    NextHop::of(place, (before, after), &changes, Nanos::from_secs(60))
+    NextHop::judge(place, (before, after), &changes, Nanos::from_secs(60))
 }
 
 fn of(reach: Reach) -> Run {
@@ -148,18 +148,18 @@ fn families(used: Contact, others: &[Contact]) -> Run {
 
 /// Probes of two sizes: all cross up, so many of them down.
 fn probed(sent: u32, down: u32) -> Run {
-    let way = |received| PathDirection {
+    let direction = |received| PathDirection {
         sizes: vec![SizeProbe { size: 1500, sent, received }],
         ..PathDirection::default()
     };
-    let path = PathResult { up: Some(way(sent)), down: Some(way(down)), ..PathResult::default() };
+    let path = PathResult { up: Some(direction(sent)), down: Some(direction(down)), ..PathResult::default() };
     run_of_events("1", "measure", &[Event::Path(Box::new(path))])
 }
 
 /// No reply to twenty messages, so many of them lost on the path down.
 fn latency(lost_down: u64) -> Run {
-    let scene = Ways::lan().with(|ways| {
-        let counted = &mut ways.first().counted;
+    let scene = Ways::lan().with(|directions| {
+        let counted = &mut directions.first().counted;
         (counted.sent, counted.asked, counted.received, counted.lost) = (20, 20, 0, 20);
         (counted.lost_up, counted.lost_down) = (Some(20 - lost_down), Some(lost_down));
     });

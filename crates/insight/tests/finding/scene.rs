@@ -2,7 +2,7 @@
 
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started};
 use model::host::{Host, Nic};
-use model::path::{FragmentFate, FragmentShape, FragmentTest, PathDirection, PathResult, SizeProbe};
+use model::path::{FragmentDelivery, FragmentShape, FragmentTest, PathDirection, PathResult, SizeProbe};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
@@ -119,18 +119,18 @@ impl Scene {
 
     /// Ten probes of a size, and what they say of the path together with those before.
     pub(crate) fn size(mut self, payload: u32, fragmented: bool, received: u32) -> Scene {
-        let way = self.path.get_or_insert_default();
+        let direction = self.path.get_or_insert_default();
         if fragmented {
-            way.fragments.tests.push(in_pieces(payload, received));
+            direction.fragments.tests.push(in_pieces(payload, received));
         } else {
-            way.sizes.push(SizeProbe { size: payload + 28, sent: 10, received });
-            way.max_udp_payload = Some(payload).filter(|_| received > 0);
+            direction.sizes.push(SizeProbe { size: payload + 28, sent: 10, received });
+            direction.max_udp_payload = Some(payload).filter(|_| received > 0);
         }
-        let crossed = way.fragments.tests.iter().any(|test| test.received > 0);
-        way.fragments.fate = match (crossed, way.max_udp_payload) {
-            (true, _) => FragmentFate::Pass,
-            (false, Some(_)) => FragmentFate::AllDropped,
-            (false, None) => FragmentFate::Unknown,
+        let crossed = direction.fragments.tests.iter().any(|test| test.received > 0);
+        direction.fragments.delivery = match (crossed, direction.max_udp_payload) {
+            (true, _) => FragmentDelivery::Pass,
+            (false, Some(_)) => FragmentDelivery::AllDropped,
+            (false, None) => FragmentDelivery::Unknown,
         };
         self
     }
@@ -166,8 +166,8 @@ impl Scene {
         events.push(result(ours, self.sender));
         events.extend(self.receiver.map(|receiver| result(theirs, receiver)));
         events.extend(self.probes.into_iter().map(Event::Probe));
-        events.extend(self.path.map(|way| {
-            let (up, down) = if up { (Some(way), None) } else { (None, Some(way)) };
+        events.extend(self.path.map(|direction| {
+            let (up, down) = if up { (Some(direction), None) } else { (None, Some(direction)) };
             Event::Path(Box::new(PathResult { up, down, ..PathResult::default() }))
         }));
         events.push(Event::Finished(Finished {

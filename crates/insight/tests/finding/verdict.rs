@@ -3,14 +3,14 @@
 use crate::scene::{DATAGRAMS, Scene, idle_rtt, in_pieces};
 use model::event::{Event, Outcome};
 use model::finding::{Status, Verdict};
-use model::path::{FragmentFate, Fragments, PathDirection, PathResult};
+use model::path::{FragmentDelivery, Fragments, PathDirection, PathResult};
 use model::run::Run;
 use pathmeter_insight::{run_of_events, run_of_tests};
 
 /// The path of both directions alike.
-fn path(way: &PathDirection) -> Event {
-    let way = Some(way.clone());
-    Event::Path(Box::new(PathResult { up: way.clone(), down: way, ..PathResult::default() }))
+fn path(direction: &PathDirection) -> Event {
+    let direction = Some(direction.clone());
+    Event::Path(Box::new(PathResult { up: direction.clone(), down: direction, ..PathResult::default() }))
 }
 
 fn largest(payload: u32) -> PathDirection {
@@ -125,7 +125,7 @@ fn measure_says_what_the_path_carries_and_why_no_more() {
 fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
     let mut probes = vec![Event::Probe(idle_rtt(10, 0))];
     let tests = vec![in_pieces(2944, 0)];
-    let fragments = Fragments { fate: FragmentFate::AllDropped, tests };
+    let fragments = Fragments { delivery: FragmentDelivery::AllDropped, tests };
     probes.push(path(&PathDirection { fragments, ..largest(1472) }));
     let verdict = measure(probes, vec![Scene::tcp().link(1_240_000_000).run(), Scene::udp().run()]);
     assert_eq!(verdict.status, Status::Problem);

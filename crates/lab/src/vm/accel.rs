@@ -69,13 +69,13 @@ fn try_kvm(qemu: &qemu::Program, kernel: &Kernel) -> Result<(), String> {
                     child.stderr.take().map(std::io::read_to_string).and_then(Result::ok).unwrap_or_default();
                 return Err(said.lines().last().map_or(status.to_string(), str::to_owned));
             }
-            Ok(None) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(20)),
+            Ok(None) if began.elapsed() < TIMEOUT => std::thread::sleep(Duration::from_millis(20)),
             Ok(None) | Err(_) => break,
         }
     }
     let _ = child.kill();
     let _ = child.wait();
-    Err(format!("/dev/kvm is there, but a kernel booted by it hangs (tried for {} s)", PATIENCE.as_secs()))
+    Err(format!("/dev/kvm is there, but a kernel booted by it hangs (tried for {} s)", TIMEOUT.as_secs()))
 }
 
-const PATIENCE: Duration = Duration::from_secs(6);
+const TIMEOUT: Duration = Duration::from_secs(6);

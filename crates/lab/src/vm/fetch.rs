@@ -80,8 +80,8 @@ fn replace(from: &Path, to: &Path) -> Result<(), VmError> {
 
 /// Runs a command to its end and gives its output. Downloads have no deadline of ours: apt has its own.
 fn run(command: &mut Command) -> Result<String, VmError> {
-    let told = format!("{command:?}").replace('"', "");
-    let failed = |reason: String| VmError::Download { command: told.clone(), reason };
+    let reported = format!("{command:?}").replace('"', "");
+    let failed = |reason: String| VmError::Download { command: reported.clone(), reason };
     let output = command
         .env("LC_ALL", "C")
         .stdin(Stdio::null())

@@ -215,8 +215,8 @@ mod tests {
         for number in 0..10_000 {
             console.push(format!("\x1b[2Jline {number}\r\n\r\n").as_bytes());
         }
-        let told = console.last_lines();
-        assert_eq!(told.lines().count(), CONSOLE_TOLD);
-        assert!(told.ends_with("    [2Jline 9999"), "{told}");
+        let reported = console.last_lines();
+        assert_eq!(reported.lines().count(), CONSOLE_TOLD);
+        assert!(reported.ends_with("    [2Jline 9999"), "{reported}");
     }
 }

@@ -51,7 +51,7 @@ fn answers(lab: &Lab, topology: &Topology) {
     for ipv6 in [false, true] {
         let Some(far) = far_end(topology, ipv6) else { continue };
         let reachable = topology.expect.reachable[usize::from(ipv6)];
-        let ping = run(lab, &topology.from, &format!("ping {} {far}", patience(reachable)));
+        let ping = run(lab, &topology.from, &format!("ping {} {far}", timeout(reachable)));
         assert_eq!(ping.succeeded(), reachable, "{} {far}: {ping:?}", topology.name);
         let path_mtu = topology.expect.path_mtu[usize::from(ipv6)];
         if let (true, Some([up, down])) = (reachable, path_mtu)
@@ -66,14 +66,14 @@ fn answers(lab: &Lab, topology: &Topology) {
 fn exact(lab: &Lab, topology: &Topology, far: IpAddr, mtu: u32) {
     let headers = if far.is_ipv6() { 48 } else { 28 };
     for (size, crosses) in [(mtu, true), (mtu + 1, false)] {
-        let ping = format!("ping {} -M do -s {} {far}", patience(crosses), size - headers);
+        let ping = format!("ping {} -M do -s {} {far}", timeout(crosses), size - headers);
         let ping = run(lab, &topology.from, &ping);
         assert_eq!(ping.end == Ended::Code(0), crosses, "{} {far}, {size} bytes: {ping:?}", topology.name);
     }
 }
 
 /// Several packets where one must come, for some links lose some; and a long wait only there.
-fn patience(comes: bool) -> &'static str {
+fn timeout(comes: bool) -> &'static str {
     if comes { "-c 4 -i 0.1 -W 10" } else { "-c 1 -W 0.5" }
 }
 

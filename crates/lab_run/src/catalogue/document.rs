@@ -58,7 +58,7 @@ pub(super) fn topology_document<'a>(topology: &'a Topology, lacks: &[Lack]) -> T
             "findings": expect.findings,
             "absent": expect.absent,
         }),
-        lacks: lacks.iter().map(Lacking::of).collect(),
+        lacks: lacks.iter().map(Lacking::from_lack).collect(),
     }
 }
 

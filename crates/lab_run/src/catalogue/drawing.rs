@@ -48,25 +48,26 @@ pub(super) fn draw(topology: &Topology) -> String {
 
 /// The nodes on the shortest way first, the others behind them.
 fn order(topology: &Topology) -> Vec<&Node> {
-    let mut ways: Vec<Vec<&str>> = vec![vec![&topology.from]];
+    let mut directions: Vec<Vec<&str>> = vec![vec![&topology.from]];
     let mut next = 0;
-    while let Some(way) = ways.get(next).cloned() {
-        let Some(last) = way.last() else { break };
+    while let Some(direction) = directions.get(next).cloned() {
+        let Some(last) = direction.last() else { break };
         for link in &topology.links {
             let [one, other] = link.sides.each_ref().map(|side| side.end.node.as_str());
             for (near, far) in [(one, other), (other, one)] {
-                if near == *last && ways.iter().all(|way| way.last() != Some(&far)) {
-                    ways.push(way.iter().copied().chain([far]).collect());
+                if near == *last && directions.iter().all(|direction| direction.last() != Some(&far)) {
+                    directions.push(direction.iter().copied().chain([far]).collect());
                 }
             }
         }
         next += 1;
     }
     let to = topology.to.as_str();
-    let way = ways.iter().find(|way| way.last() == Some(&to)).cloned().unwrap_or_default();
+    let direction =
+        directions.iter().find(|direction| direction.last() == Some(&to)).cloned().unwrap_or_default();
     let named = |name: &&str| topology.nodes.iter().find(|node| node.name == *name);
-    let beside = topology.nodes.iter().filter(|node| !way.contains(&node.name.as_str()));
-    way.iter().filter_map(named).chain(beside).collect()
+    let beside = topology.nodes.iter().filter(|node| !direction.contains(&node.name.as_str()));
+    direction.iter().filter_map(named).chain(beside).collect()
 }
 
 fn between<'a>(topology: &'a Topology, one: &Node, other: &Node) -> Option<&'a Link> {

@@ -26,7 +26,7 @@ impl Topologies {
         let mut host = Host::default();
         let rows = SHIPPED.iter().map(|shipped| {
             let topology = shipped.topology().map_err(|error| fault(error.to_string()))?;
-            let lacks = host.lacks(&topology).iter().map(Lacking::of).collect();
+            let lacks = host.lacks(&topology).iter().map(Lacking::from_lack).collect();
             Ok(Row { name: topology.name, title: topology.title, lacks, up: Vec::new() })
         });
         let mut rows: Vec<Row> = rows.collect::<Result<_>>()?;
@@ -45,7 +45,7 @@ impl Document for Topologies {
     fn blocks(&self) -> Vec<Block> {
         let columns = ["Topology", "What it is", "Runs here", "Up"].map(Column::left);
         let row = |row: &Row| vec![row.name.clone(), row.title.clone(), row.here(), row.up.join(", ")];
-        vec![Block::Table(Table::of(columns.into(), self.0.iter().map(row).collect()))]
+        vec![Block::Table(Table::new(columns.into(), self.0.iter().map(row).collect()))]
     }
 
     fn csv(&self) -> Csv {
@@ -93,7 +93,7 @@ pub(super) struct Lacking {
 }
 
 impl Lacking {
-    pub(super) fn of(lack: &Lack) -> Lacking {
+    pub(super) fn from_lack(lack: &Lack) -> Lacking {
         Lacking { needs: lack.needs.clone(), reason: lack.reason.clone(), in_vm: lack.in_vm }
     }
 }

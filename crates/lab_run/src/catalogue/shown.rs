@@ -45,7 +45,7 @@ impl Document for Shown {
         vec![
             Block::Preformatted(drawing::draw(&self.topology)),
             Block::Preformatted(self.topology.about.clone()),
-            Block::Table(Table::of(columns.into(), rows.collect())),
+            Block::Table(Table::new(columns.into(), rows.collect())),
             Block::list(lacks.into_iter().chain(self.lacks.iter().map(|lack| lack.reason.clone()))),
         ]
     }
@@ -107,9 +107,9 @@ fn shown(asked: &str, topology: &Topology, lacks: &[Lack], style: &Style) -> Str
     }
     let goal = topology.nodes.iter().find(|node| node.name == topology.to);
     let goal = goal.and_then(|node| node.addresses.first()).map(|own| own.address.to_string());
-    let mut ways = vec![format!("pathmeter lab run {asked}"), format!("pathmeter lab up {asked}")];
-    ways.extend(goal.map(|goal| format!("pathmeter lab exec {} -- ping -c 3 {goal}", topology.from)));
-    section("How to run it", ways);
+    let mut directions = vec![format!("pathmeter lab run {asked}"), format!("pathmeter lab up {asked}")];
+    directions.extend(goal.map(|goal| format!("pathmeter lab exec {} -- ping -c 3 {goal}", topology.from)));
+    section("How to run it", directions);
     text
 }
 

@@ -78,9 +78,10 @@ fn a_loss_may_stray_as_chance_allows() {
     let lossy = shipped("lossy");
     assert_eq!(lossy.expect.loss, Some([0.01; 2]));
     let judged = |runs: &[Repetition]| {
-        let ways = WAYS.map(|way| held(&loss(&lossy, &measured(LabTest::Loss, Some(way), runs))));
-        assert_eq!(ways[0], ways[1], "both directions are to lose the same");
-        ways[0]
+        let directions =
+            WAYS.map(|direction| held(&loss(&lossy, &measured(LabTest::Loss, Some(direction), runs))));
+        assert_eq!(directions[0], directions[1], "both directions are to lose the same");
+        directions[0]
     };
     // Of 10,000 with 1 %: 100, and 39.3 to either side.
     for (lost, expected) in
@@ -100,8 +101,8 @@ fn a_loss_may_stray_as_chance_allows() {
 fn each_direction_is_held_to_its_own_loss() {
     let mut lossy = shipped("lossy");
     lossy.expect.loss = Some([0.01, 0.0]);
-    let judged = |way, lost| {
-        held(&loss(&lossy, &measured(LabTest::Loss, Some(way), &[losing(10_000, lost)]))).unwrap()
+    let judged = |direction, lost| {
+        held(&loss(&lossy, &measured(LabTest::Loss, Some(direction), &[losing(10_000, lost)]))).unwrap()
     };
     assert!(judged(Direction::Up, 100) && !judged(Direction::Up, 0));
     assert!(judged(Direction::Down, 0) && !judged(Direction::Down, 1));

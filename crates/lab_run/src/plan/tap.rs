@@ -17,7 +17,7 @@ impl Tap {
     ///
     /// # Errors
     /// With several topologies, or without such a node.
-    pub(super) fn of(asked: &Request, variants: &[Planned]) -> Result<Option<Tap>> {
+    pub(super) fn from_request(asked: &Request, variants: &[Planned]) -> Result<Option<Tap>> {
         let Some((place, file)) = &asked.capture else { return Ok(None) };
         let [planned] = variants else {
             let said = "--capture takes one topology: its interface is in that one alone";

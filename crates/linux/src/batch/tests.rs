@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::net::UdpSocket;
 use units::{Bytes, Nanos};
 
-const PATIENCE: Wait = Wait::Block(Nanos::from_secs(5));
+const TIMEOUT: Wait = Wait::Block(Nanos::from_secs(5));
 
 fn pair(address: &str) -> (UdpSocket, UdpSocket) {
     let (sender, receiver) = (UdpSocket::bind(address).unwrap(), UdpSocket::bind(address).unwrap());
@@ -22,7 +22,7 @@ fn collect(receiver: &UdpSocket, count: usize, len: usize) -> (BTreeSet<u64>, us
     let mut batch = BatchReceiver::new();
     let (mut numbers, mut joined) = (BTreeSet::new(), 0);
     while numbers.len() < count {
-        let messages = batch.recv(receiver, PATIENCE).unwrap();
+        let messages = batch.recv(receiver, TIMEOUT).unwrap();
         assert!(messages > 0, "{} of {count} came", numbers.len());
         for message in (0..messages).map(|index| batch.message(index)) {
             joined = joined.max(message.segment_count());
@@ -152,7 +152,7 @@ fn an_empty_datagram_is_one_datagram() {
     let (sender, receiver) = pair("127.0.0.1:0");
     sender.send(&[]).unwrap();
     let mut batch = BatchReceiver::new();
-    assert_eq!(batch.recv(&receiver, PATIENCE).unwrap(), 1);
+    assert_eq!(batch.recv(&receiver, TIMEOUT).unwrap(), 1);
     let segments: Vec<&[u8]> = batch.message(0).segments().collect();
     assert_eq!(segments, [b""]);
     assert_eq!(batch.message(0).segment_count(), 1);
@@ -169,12 +169,12 @@ fn overflow_and_kernel_time_come_with_the_message() {
         sender.send(&[0; 1400]).unwrap();
     }
     let mut batch = BatchReceiver::new();
-    assert!(batch.recv(&receiver, PATIENCE).unwrap() > 0);
+    assert!(batch.recv(&receiver, TIMEOUT).unwrap() > 0);
     let after = crate::clock::wall_now();
     let time = batch.message(0).kernel_time.expect("asked for");
     assert!(before <= time && time <= after, "{before:?} {time:?} {after:?}");
     while batch.recv(&receiver, Wait::Spin).unwrap() > 0 {}
     sender.send(&[0; 1400]).unwrap();
-    assert_eq!(batch.recv(&receiver, PATIENCE).unwrap(), 1);
+    assert_eq!(batch.recv(&receiver, TIMEOUT).unwrap(), 1);
     assert_eq!(batch.message(0).overflow, Some(options::drops(&receiver).unwrap()));
 }

@@ -77,13 +77,13 @@ impl NeighbourChanges {
         Ok(Self { netlink })
     }
 
-    /// The next changes; none when nothing changes within `patience`. A deleted entry is told as
+    /// The next changes; none when nothing changes within `timeout`. A deleted entry is told as
     /// [`NeighbourState::Unknown`].
     ///
     /// # Errors
     /// When the kernel dropped changes (`ENOBUFS`), since too many came at once: dump them all anew.
-    pub fn next(&mut self, patience: Nanos) -> Result<Vec<Neighbour>> {
-        let replies = self.netlink.notifications(patience)?;
+    pub fn next(&mut self, timeout: Nanos) -> Result<Vec<Neighbour>> {
+        let replies = self.netlink.notifications(timeout)?;
         let entry = |reply: &Reply| {
             let deleted = reply.kind == libc::RTM_DELNEIGH;
             let entry = parse(reply)?;

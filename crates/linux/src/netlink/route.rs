@@ -25,7 +25,7 @@ pub struct HostRoute {
     /// The host.
     pub destination: IpAddr,
     /// The way to it, which this route keeps.
-    pub way: Route,
+    pub route: Route,
 }
 
 impl Network {
@@ -37,11 +37,11 @@ impl Network {
     pub fn set_host_route(&mut self, route: &HostRoute, mtu: u32, replace: bool) -> Result<()> {
         let exclusive = if replace { libc::NLM_F_REPLACE } else { libc::NLM_F_EXCL };
         let mut request = route.message(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | exclusive);
-        request.attribute(libc::RTA_OIF, &route.way.link.to_ne_bytes());
-        if let Some(gateway) = route.way.gateway {
+        request.attribute(libc::RTA_OIF, &route.route.link.to_ne_bytes());
+        if let Some(gateway) = route.route.gateway {
             request.attribute(libc::RTA_GATEWAY, &family_and_bytes(gateway).1);
         }
-        if let Some(source) = route.way.source {
+        if let Some(source) = route.route.source {
             request.attribute(libc::RTA_PREFSRC, &family_and_bytes(source).1);
         }
         request.nest(libc::RTA_METRICS, |metrics| {
@@ -105,7 +105,7 @@ impl HostRoute {
         let mut body = route(family, u8::try_from(bytes.len() * 8).expect("an address has at most 128 bits"));
         body[4] = libc::RT_TABLE_MAIN;
         body[5] = OUR_PROTOCOL;
-        body[6] = match (kind, self.way.gateway) {
+        body[6] = match (kind, self.route.gateway) {
             (libc::RTM_DELROUTE, _) => libc::RT_SCOPE_NOWHERE,
             (_, None) => libc::RT_SCOPE_LINK,
             _ => libc::RT_SCOPE_UNIVERSE,

@@ -61,9 +61,9 @@ impl<'a> Ethtool<'a> {
         }
         let mut config = vec![0; HWTSTAMP_CONFIG];
         // Which packets it times: sent, received.
-        let told = self.ioctl(SIOCGHWTSTAMP, &mut config).is_ok();
+        let reported = self.ioctl(SIOCGHWTSTAMP, &mut config).is_ok();
         let is_on = |at| number(&config, at).is_some_and(|setting| setting != 0);
-        if told && is_on(4) && is_on(8) { PacketClock::InterfaceOn } else { PacketClock::InterfaceOff }
+        if reported && is_on(4) && is_on(8) { PacketClock::InterfaceOn } else { PacketClock::InterfaceOff }
     }
 
     /// `rx_coalesce_usecs` of `struct ethtool_coalesce`.

@@ -23,8 +23,8 @@ pub struct Rates {
 impl Rates {
     /// Of the frames per second of each trial; `None` of no trials.
     #[must_use]
-    pub fn of(frames_per_second: &[f64]) -> Option<Rates> {
-        let moments = Moments::of(frames_per_second);
+    pub fn from_frames_per_second(frames_per_second: &[f64]) -> Option<Rates> {
+        let moments = Moments::from_values(frames_per_second);
         Some(Rates { trials: moments.count(), mean: moments.mean()?, stddev: moments.stddev() })
     }
 
@@ -160,11 +160,11 @@ mod tests {
 
     #[test]
     fn mean_and_spread_of_ten_trials() {
-        let rates = Rates::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        let rates = Rates::from_frames_per_second(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((rates.trials, rates.mean), (8, 5.0));
         assert!((rates.stddev.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Rates::of(&[3.0]).unwrap().stddev, None);
-        assert_eq!(Rates::of(&[]), None);
+        assert_eq!(Rates::from_frames_per_second(&[3.0]).unwrap().stddev, None);
+        assert_eq!(Rates::from_frames_per_second(&[]), None);
     }
 
     /// 8 ± 0.4 against 10 ± 0.3: −20 %, and 0.8 × √(0.05² + 0.03²) = 4.66 points.
@@ -203,8 +203,8 @@ mod tests {
 
     fn device(name: &str, frames: &[u64], pps: f64) -> DeviceReport {
         let row = |size: &u64| {
-            let frames = Frames::of(Bytes(*size));
-            let stream = Stream { network: Network::V4, frames, ways: Directions::Up };
+            let frames = Frames::for_payload(Bytes(*size));
+            let stream = Stream { network: Network::V4, frames, directions: Directions::Up };
             let mut row = StreamReport::new(stream);
             let lower = pps * (*size as f64) / 64.0;
             row.rates = vec![RateReport {
@@ -212,7 +212,7 @@ mod tests {
                 lower: Some(Load(lower)),
                 upper: None,
                 conditional_throughput: None,
-                repeats: Rates::of(&[lower * 0.9, lower * 1.1]),
+                repeats: Rates::from_frames_per_second(&[lower * 0.9, lower * 1.1]),
                 irregular: if *size > 64 { vec![Irregular::NoUpperBound] } else { Vec::new() },
                 trials: 9,
             }];

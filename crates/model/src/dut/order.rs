@@ -26,8 +26,9 @@ pub struct Stream {
     pub network: Network,
     /// The frames.
     pub frames: Frames,
-    /// One way or the other, or both at once at the same load each (RFC 2544 section 14).
-    pub ways: Directions,
+    /// Up, down, or both at once at the same load each (RFC 2544 section 14).
+    #[serde(rename = "ways")]
+    pub directions: Directions,
 }
 
 /// One thing to do.
@@ -66,14 +67,16 @@ pub struct Observation {
     /// Summed over the ways. Of a flood `intended` is what was sent.
     pub result: TrialResult,
     /// Each way.
-    pub ways: Vec<DirectionObservation>,
+    #[serde(rename = "ways")]
+    pub directions: Vec<DirectionObservation>,
 }
 
 /// What came of an order in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionObservation {
     /// From the first port to the second, or back.
-    pub way: Direction,
+    #[serde(rename = "way")]
+    pub direction: Direction,
     /// What was sent and came.
     pub result: TrialResult,
     /// From the first frame sent to the last, nanoseconds.
@@ -120,7 +123,7 @@ impl Action {
 impl Frames {
     /// All of one size.
     #[must_use]
-    pub fn of(size: Bytes) -> Frames {
+    pub fn for_payload(size: Bytes) -> Frames {
         Frames { name: size.0.to_string(), sizes: vec![size] }
     }
 
@@ -146,8 +149,8 @@ impl Frames {
 impl Stream {
     /// A row for each of these sizes.
     #[must_use]
-    pub fn of_sizes(network: Network, sizes: &[Bytes], ways: Directions) -> Vec<Stream> {
-        sizes.iter().map(|size| Stream { network, frames: Frames::of(*size), ways }).collect()
+    pub fn of_sizes(network: Network, sizes: &[Bytes], directions: Directions) -> Vec<Stream> {
+        sizes.iter().map(|size| Stream { network, frames: Frames::for_payload(*size), directions }).collect()
     }
 
     /// The frame sizes of RFC 2544 section 9.1; of IPv6 (RFC 5180 section 5.1) the least is 78, for the test's signature.
@@ -160,7 +163,7 @@ impl Stream {
     /// The ways at once: 1 or 2.
     #[must_use]
     pub fn way_count(&self) -> u64 {
-        if self.ways == Directions::Both { 2 } else { 1 }
+        if self.directions == Directions::Both { 2 } else { 1 }
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Overload {
 impl Overload {
     /// Of a throughput and the most that the link carries; `None` when either is nothing.
     #[must_use]
-    pub fn of(throughput: Load, link: Load) -> Option<Overload> {
+    pub fn from_throughput(throughput: Load, link: Load) -> Option<Overload> {
         if throughput.0 <= 0.0 || link.0 <= 0.0 {
             return None;
         }
@@ -53,7 +53,7 @@ impl ResetTime {
     /// `silence`: from the last frame before to the first one after it; `None` when forwarding never resumed, and then
     /// neither method says anything.
     #[must_use]
-    pub fn of(silence: Option<Nanos>, lost: u64, load: Load) -> ResetTime {
+    pub fn from_silence(silence: Option<Nanos>, lost: u64, load: Load) -> ResetTime {
         let by_loss = silence.filter(|_| load.0 > 0.0).map(|_| load.time_for(lost));
         ResetTime { by_time: silence, by_loss }
     }
@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn the_overload_is_bounded_by_the_link() {
-        let plan = Overload::of(Load(1000.0), Load(10_000.0)).unwrap();
+        let plan = Overload::from_throughput(Load(1000.0), Load(10_000.0)).unwrap();
         assert!((plan.overload.0 - 1100.0).abs() < 1e-9 && (plan.relief.0 - 550.0).abs() < 1e-9);
         assert!(!plan.no_overload);
-        let tight = Overload::of(Load(1000.0), Load(1050.0)).unwrap();
+        let tight = Overload::from_throughput(Load(1000.0), Load(1050.0)).unwrap();
         assert_eq!((tight.overload, tight.no_overload), (Load(1050.0), false));
-        assert!(Overload::of(Load(1000.0), Load(1000.0)).unwrap().no_overload);
-        assert_eq!(Overload::of(Load(0.0), Load(1000.0)), None);
+        assert!(Overload::from_throughput(Load(1000.0), Load(1000.0)).unwrap().no_overload);
+        assert_eq!(Overload::from_throughput(Load(0.0), Load(1000.0)), None);
     }
 
     #[test]
@@ -87,10 +87,10 @@ mod tests {
 
     #[test]
     fn reset_by_time_and_by_loss() {
-        let reset = ResetTime::of(Some(Nanos::from_millis(2500)), 2500, Load(1000.0));
+        let reset = ResetTime::from_silence(Some(Nanos::from_millis(2500)), 2500, Load(1000.0));
         assert_eq!(reset.by_time, Some(Nanos::from_millis(2500)));
         assert_eq!(reset.by_loss, Some(Nanos::from_millis(2500)));
-        let dead = ResetTime::of(None, 2500, Load(1000.0));
+        let dead = ResetTime::from_silence(None, 2500, Load(1000.0));
         assert_eq!((dead.by_time, dead.by_loss), (None, None));
     }
 }

@@ -289,14 +289,16 @@ pub struct LatencyReport {
     #[serde(rename = "load_pps")]
     pub load: Load,
     /// Each direction.
-    pub ways: Vec<LatencyDirection>,
+    #[serde(rename = "ways")]
+    pub directions: Vec<LatencyDirection>,
 }
 
 /// Latency in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyDirection {
     /// From the first port to the second, or back.
-    pub way: Direction,
+    #[serde(rename = "way")]
+    pub direction: Direction,
     /// Of all frames of the last run, as the tester sees it: from the writing of a frame to its arrival in the driver.
     pub delays: Distribution,
     /// RFC 8219's typical latency (the median) over the runs, nanoseconds.
@@ -363,14 +365,16 @@ pub struct DelayVariationReport {
     #[serde(rename = "load_pps")]
     pub load: Load,
     /// Each direction.
-    pub ways: Vec<DelayVariationDirection>,
+    #[serde(rename = "ways")]
+    pub directions: Vec<DelayVariationDirection>,
 }
 
 /// RFC 8219's figures of one direction, nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayVariationDirection {
     /// From the first port to the second, or back.
-    pub way: Direction,
+    #[serde(rename = "way")]
+    pub direction: Direction,
     /// Packet delay variation over the runs.
     pub packet: OverRuns,
     /// Inter-packet delay variation of the last run.

@@ -84,7 +84,7 @@ impl Setup {
         let frames = stream.frames.sizes.len() as f64;
         Ok(self
             .link
-            .and_then(|link| Ratio::of(link.0, wire.0.saturating_mul(8)))
+            .and_then(|link| Ratio::reduced(link.0, wire.0.saturating_mul(8)))
             .map(|rate| Load(rate.to_f64() * frames)))
     }
 

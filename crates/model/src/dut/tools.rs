@@ -40,7 +40,8 @@ pub enum SinkKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tools {
     /// From the first port to the second, or back.
-    pub way: Direction,
+    #[serde(rename = "way")]
+    pub direction: Direction,
     /// How frames are sent.
     pub source: SourceKind,
     /// How they are counted.

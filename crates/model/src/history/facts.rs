@@ -59,7 +59,7 @@ fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
         distinct.join(" ")
     };
     let setup = &report.setup;
-    let ways = setup.streams.iter().map(|stream| match stream.ways {
+    let directions = setup.streams.iter().map(|stream| match stream.directions {
         Directions::Up => "from the first port to the second",
         Directions::Down => "from the second port to the first",
         Directions::Both => "both at once",
@@ -74,7 +74,7 @@ fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
         ("MTU of the ports", joined(ports().map(|port| port.mtu.to_string()).collect())),
         ("link", link),
         ("encapsulation", setup.encaps.to_string()),
-        ("directions", joined(ways.map(str::to_owned).collect())),
+        ("directions", joined(directions.map(str::to_owned).collect())),
         ("search", search.into()),
         ("length of a trial", setup.times.trial.to_string()),
     ]);
@@ -85,13 +85,13 @@ fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
 /// compressed, in base64. Of ways with the same label the first.
 #[must_use]
 pub fn histograms(run: &Run) -> Vec<(String, &str)> {
-    let ways = std::iter::once(run).chain(&run.tests).flat_map(|run| &run.summary.ways);
+    let egress_paths = std::iter::once(run).chain(&run.tests).flat_map(|run| &run.summary.egress_paths);
     let mut found: Vec<(String, &str)> = Vec::new();
-    for way in ways {
+    for egress in egress_paths {
         if let Some(counts) =
-            way.histogram.as_deref().filter(|_| found.iter().all(|(label, _)| *label != way.label))
+            egress.histogram.as_deref().filter(|_| found.iter().all(|(label, _)| *label != egress.label))
         {
-            found.push((way.label.clone(), counts));
+            found.push((egress.label.clone(), counts));
         }
     }
     found

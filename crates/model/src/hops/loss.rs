@@ -90,10 +90,10 @@ pub fn better(one: Counted, other: Counted, level: f64) -> bool {
 fn chance(one: Counted, other: Counted) -> f64 {
     let (sent, answered) = (one.sent + other.sent, one.answered + other.answered);
     let most = one.sent.min(answered);
-    let ways =
+    let combinations =
         |hits: u32| choose(one.sent, hits) + choose(other.sent, answered - hits) - choose(sent, answered);
     let possible = |hits: &u32| answered - hits <= other.sent;
-    (one.answered..=most).filter(possible).map(|hits| ways(hits).exp()).sum()
+    (one.answered..=most).filter(possible).map(|hits| combinations(hits).exp()).sum()
 }
 
 /// The logarithm of the number of ways to choose `some` of `all`.

@@ -46,7 +46,7 @@ pub struct HopSample {
 impl HopsSample {
     /// The essence of a result that is still growing.
     #[must_use]
-    pub fn of(found: &HopsResult, at: Nanos) -> HopsSample {
+    pub fn from_result(found: &HopsResult, at: Nanos) -> HopsSample {
         let row = |hop: &Hop| HopSample {
             ttl: hop.ttl,
             address: hop.routers.first().map(|router| router.address),

@@ -95,7 +95,7 @@ pub struct Tracer {
     probes: VecDeque<Sent>,
     /// Probes that are forgotten: the number of the first one kept.
     forgotten: u32,
-    flows: Vec<Course>,
+    flows: Vec<FlowTrace>,
     /// Rounds begun.
     round: u32,
     queue: VecDeque<u8>,
@@ -129,7 +129,7 @@ impl Sent {
 
 /// What is known of a flow.
 #[derive(Clone, Debug, Default)]
-struct Course {
+struct FlowTrace {
     /// The nearest hop at which it ended, and how.
     end: Option<(u8, HopsEnd)>,
     /// The furthest hop asked.
@@ -148,7 +148,7 @@ impl Tracer {
     /// A trace that begins now.
     #[must_use]
     pub fn new(schedule: Schedule, now: MonoTime) -> Tracer {
-        let flows = vec![Course::default(); schedule.flows.max(1) as usize];
+        let flows = vec![FlowTrace::default(); schedule.flows.max(1) as usize];
         let (first, longest) = (None, Nanos::ZERO);
         let queue = VecDeque::new();
         Tracer {
@@ -238,11 +238,11 @@ impl Tracer {
         probe.answer = Some(answer);
         self.longest = self.longest.max(time);
         self.answers = self.answers.saturating_add(1);
-        if let Some(course) = self.flows.get_mut(flow as usize) {
+        if let Some(flow_trace) = self.flows.get_mut(flow as usize) {
             if rolling {
-                course.grow(ttl, kind);
+                flow_trace.grow(ttl, kind);
             }
-            course.hear(ttl, from, kind);
+            flow_trace.hear(ttl, from, kind);
         }
     }
 
@@ -258,7 +258,7 @@ impl Tracer {
         sums::hops_result(self)
     }
 
-    fn flow(&self) -> &Course {
+    fn flow(&self) -> &FlowTrace {
         &self.flows[self.flow_number() as usize]
     }
 
@@ -295,7 +295,7 @@ impl Tracer {
 
     /// Flows most often go as far as those before them.
     fn likely_top(&self) -> u8 {
-        let ended = |course: &Course| course.end.map(|(ttl, _)| ttl);
+        let ended = |flow_trace: &FlowTrace| flow_trace.end.map(|(ttl, _)| ttl);
         self.flows.iter().filter_map(ended).min().unwrap_or(0)
     }
 
@@ -303,9 +303,9 @@ impl Tracer {
         let (number, flow, round) = (self.next_number(), self.flow_number(), self.round);
         let probe = Sent { round, ttl, flow, at: None, is_refused: false, answer: None, duplicates: 0 };
         self.probes.push_back(probe);
-        let course = &mut self.flows[flow as usize];
-        if ttl > course.asked {
-            (course.asked, course.latest) = (ttl, Some(number));
+        let flow_trace = &mut self.flows[flow as usize];
+        if ttl > flow_trace.asked {
+            (flow_trace.asked, flow_trace.latest) = (ttl, Some(number));
         }
         Step::Send { number, ttl, flow }
     }
@@ -353,16 +353,17 @@ impl Tracer {
     }
 
     /// The furthest hop that is asked in each round: the flow's end, or one beyond the last that answered in any flow.
-    fn top(&self, flow: &Course) -> u8 {
+    fn top(&self, flow: &FlowTrace) -> u8 {
         let heard = || self.flows.iter().map(|flow| flow.heard).max().unwrap_or(0);
         self.end_of(flow).map_or_else(|| heard().saturating_add(1).min(flow.asked), |(ttl, _)| ttl)
     }
 
     /// Where a flow ends. A far end that limits its answers is silent at its own hop and then answers from behind it: where no
     /// router answered this flow from the nearest far end on, and that left others unanswered there too, it ends there.
-    fn end_of(&self, flow: &Course) -> Option<(u8, HopsEnd)> {
+    fn end_of(&self, flow: &FlowTrace) -> Option<(u8, HopsEnd)> {
         let own = flow.end?;
-        let reached = |course: &Course| course.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
+        let reached =
+            |flow_trace: &FlowTrace| flow_trace.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
         let nearest = self.flows.iter().filter_map(reached).min()?;
         let has_router = || flow.routers.iter().any(|(ttl, _)| *ttl >= nearest);
         if own.1 != HopsEnd::Reached || own.0 <= nearest || has_router() {
@@ -388,7 +389,7 @@ impl Tracer {
     }
 }
 
-impl Course {
+impl FlowTrace {
     /// The far end has moved further away when a router answers where it was.
     fn grow(&mut self, ttl: u8, kind: AnswerKind) {
         if kind == AnswerKind::Expired && self.end == Some((ttl, HopsEnd::Reached)) {

@@ -49,8 +49,8 @@ impl OneWayMeter {
             self.keep(exchange);
         }
         match self.extremes.last_mut() {
-            Some(extremes) => extremes.merge(&Extremes::of(exchange)),
-            None => self.extremes.push(Extremes::of(exchange)),
+            Some(extremes) => extremes.merge(&Extremes::from_exchange(exchange)),
+            None => self.extremes.push(Extremes::from_exchange(exchange)),
         }
         self.count += 1;
     }
@@ -92,7 +92,7 @@ impl OneWayMeter {
         }
         // A new row of extremes for every 128th of what is kept.
         if self.kept.len().is_multiple_of(MOST_KEPT / MOST_EXTREMES) {
-            self.extremes.push(Extremes::of(exchange));
+            self.extremes.push(Extremes::from_exchange(exchange));
         }
         if self.extremes.len() > MOST_EXTREMES {
             self.extremes = self.extremes.chunks(2).map(Extremes::all).collect();
@@ -150,7 +150,7 @@ struct Extremes {
 }
 
 impl Extremes {
-    fn of(exchange: Exchange) -> Extremes {
+    fn from_exchange(exchange: Exchange) -> Extremes {
         Extremes { up: (exchange, exchange), down: (exchange, exchange) }
     }
 

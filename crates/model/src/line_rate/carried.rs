@@ -39,7 +39,7 @@ impl Carried {
     ///
     /// # Errors
     /// No frame holds such a packet.
-    pub fn of(framing: &Framing, packet: Bytes, link: BitRate) -> Result<Carried, FramingError> {
+    pub fn over_link(framing: &Framing, packet: Bytes, link: BitRate) -> Result<Carried, FramingError> {
         let raw = Framing { transport: Transport::Raw, ..framing.clone() };
         let outside = raw.of_packet(packet)?;
         let segment = TcpSegment::of_mtu(framing.network, packet);

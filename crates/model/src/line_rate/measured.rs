@@ -43,7 +43,7 @@ impl OnTheWire {
     ///
     /// # Errors
     /// Packets that cannot be, and a payload of none.
-    pub fn of(
+    pub fn from_payload(
         framing: &Framing,
         packet: Bytes,
         link: BitRate,

@@ -94,10 +94,10 @@ impl Tally {
 
 impl Seen {
     /// What the counts need of a captured packet; nothing when its packets on the wire cannot be known.
-    pub fn of(captured: &Captured<'_>, direction: Option<Direction>) -> Option<Seen> {
+    pub fn from_capture(captured: &Captured<'_>, direction: Option<Direction>) -> Option<Seen> {
         Some(Seen {
             direction,
-            protocol: PacketProtocol::of(captured.ip.protocol),
+            protocol: PacketProtocol::from_number(captured.ip.protocol),
             source: captured.ip.source,
             destination: captured.ip.destination,
             ports: captured.ports,
@@ -182,11 +182,11 @@ mod tests {
         let pieces = Pieces { full: 44, size: 1500, last: 252, headers: 52 };
         let mut tally = Tally::default();
         tally.add(&Seen { pieces, ..seen(Some((1, 2)), None, 0) });
-        let way = &tally.flows[0].up;
-        assert_eq!((way.packets, way.super_packets, way.with_payload), (45, 1, 45));
-        assert_eq!((way.bytes, way.payload), (Bytes(44 * 1500 + 252), Bytes(44 * 1448 + 200)));
-        assert_eq!(way.sizes.largest(), Some(1500));
-        assert_eq!(tally.up, *way);
+        let direction = &tally.flows[0].up;
+        assert_eq!((direction.packets, direction.super_packets, direction.with_payload), (45, 1, 45));
+        assert_eq!((direction.bytes, direction.payload), (Bytes(44 * 1500 + 252), Bytes(44 * 1448 + 200)));
+        assert_eq!(direction.sizes.largest(), Some(1500));
+        assert_eq!(tally.up, *direction);
     }
 
     #[test]

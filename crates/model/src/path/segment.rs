@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 pub struct TcpDirection {
     /// The connection whose segments were looked at.
     pub flow: Option<Flow>,
-    /// MSS option of the SYN that went this way, as it left. It limits the segments of the *other* direction.
+    /// MSS option of the SYN that went in this direction, as it left. It limits the segments of the *other* direction.
     pub mss_sent: Option<u32>,
     /// The same as it arrived.
     pub mss_received: Option<u32>,
     /// All of the SYN that arrived; absent: the far end cannot tell (the SYN of a client is kept, a server's is not).
     pub syn: Option<Syn>,
-    /// Largest segment this way that really crossed: payload bytes, TCP options not counted.
+    /// Largest segment in this direction that really crossed: payload bytes, TCP options not counted.
     pub largest_segment: Option<u32>,
     /// Path MTU that the sender of the segments went by.
     pub path_mtu: Option<u32>,
-    /// Segments with payload that left this way in the test.
+    /// Segments with payload that left in this direction in the test.
     pub segments: Option<u64>,
     /// Segments sent again.
     pub retransmits: Option<u64>,

@@ -18,7 +18,7 @@ pub struct Segments {
 
 impl Segments {
     /// What the two ends counted; nothing where neither did.
-    pub(super) fn of(sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<Segments> {
+    pub(super) fn from_rows(sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<Segments> {
         let count = |rows: &Rows<'_>| rows.tcp_sum(|tcp| tcp.data_segments).filter(|count| *count > 0);
         let (sent, received) = (count(sender), count(receiver));
         let mean = |rows: &Rows<'_>, segments: Option<u64>| {
@@ -53,8 +53,8 @@ mod tests {
     }
 
     fn segments(sender: &SideResult, receiver: Option<&SideResult>) -> Option<Segments> {
-        let rows = |end, role| Rows::of(end, Direction::Up, role);
-        Segments::of(&rows(Some(sender), Role::Sender), &rows(receiver, Role::Receiver))
+        let rows = |end, role| Rows::at_end(end, Direction::Up, role);
+        Segments::from_rows(&rows(Some(sender), Role::Sender), &rows(receiver, Role::Receiver))
     }
 
     #[test]

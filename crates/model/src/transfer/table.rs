@@ -218,11 +218,11 @@ impl TransferResult {
         let all = || self.transfers.iter().filter(|one| one.mtu == mtu && one.label == file);
         let whole: Vec<&Transfer> = all().filter(|one| one.error.is_none()).collect();
         let of = |figure: fn(&Transfer) -> Option<f64>| {
-            Spread::of(&whole.iter().filter_map(|one| figure(one)).collect::<Vec<_>>())
+            Spread::from_values(&whole.iter().filter_map(|one| figure(one)).collect::<Vec<_>>())
         };
         let mean = |figure: fn(&TransferTcp) -> Option<f64>| {
             let values: Vec<f64> = whole.iter().filter_map(|one| one.tcp.as_ref().and_then(figure)).collect();
-            Moments::of(&values).mean()
+            Moments::from_values(&values).mean()
         };
         TransferRow {
             label: plan.row_label(mtu, file),
@@ -254,12 +254,12 @@ impl TransferResult {
 impl Spread {
     /// The figures of these values; none of no value.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Spread> {
+    pub fn from_values(values: &[f64]) -> Option<Spread> {
         let mut sorted = values.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        let moments = Moments::of(values);
+        let moments = Moments::from_values(values);
         let (mean, stddev) = (moments.mean()?, moments.stddev().unwrap_or_default());
         Some(Spread { mean, stddev, min, median: f64::midpoint(low, high), max })
     }
@@ -391,7 +391,7 @@ mod tests {
     proptest! {
         #[test]
         fn spreads_are_in_order(values in proptest::collection::vec(0.0..1e12_f64, 1..40)) {
-            let spread = Spread::of(&values).expect("there are values");
+            let spread = Spread::from_values(&values).expect("there are values");
             prop_assert!(spread.min <= spread.median && spread.median <= spread.max);
             prop_assert!(spread.min <= spread.mean * (1.0 + 1e-9) && spread.mean <= spread.max * (1.0 + 1e-9));
         }

@@ -47,14 +47,14 @@ fn the_slower_direction_counts() {
         }
         suite.finish().0.remove(0)
     };
-    for way in [0, 1] {
-        let row = match way {
-            0 => recovery(|observation| observation.ways[0].last_lost = Some(5)),
-            _ => recovery(|observation| observation.ways[1].last_lost = Some(5)),
+    for direction in [0, 1] {
+        let row = match direction {
+            0 => recovery(|observation| observation.directions[0].last_lost = Some(5)),
+            _ => recovery(|observation| observation.directions[1].last_lost = Some(5)),
         };
         assert!(row.recovery.unwrap().times[0].0.abs_diff(250_000_000) < 5_000);
     }
-    let unknown = recovery(|observation| observation.ways[1].last_lost = None);
+    let unknown = recovery(|observation| observation.directions[1].last_lost = None);
     assert_eq!(why(&unknown, Test::Recovery), ["frames were lost, and it is not known which"]);
     assert!(unknown.recovery.is_none());
 }
@@ -101,20 +101,20 @@ fn what_cannot_be_done_is_left_out() {
 
 #[test]
 fn a_flood_tells_why_nothing_can_be_measured() {
-    let told = |change: fn(&mut Observation)| {
+    let reply = |change: fn(&mut Observation)| {
         let mut suite = Suite::new(&setup(&[Test::Mrr, Test::FrameLoss])).unwrap();
         let mut observation = World::new(SHARP).observe(&suite.order().unwrap());
         change(&mut observation);
         suite.take(&observation);
         assert_eq!(suite.order(), None);
         let row = suite.finish().0.remove(0);
-        assert_eq!((row.left_out.len(), row.flood), (2, observation.ways));
+        assert_eq!((row.left_out.len(), row.flood), (2, observation.directions));
         row.left_out[1].why.clone()
     };
-    let one_way = told(|observation| observation.ways[1].result.received = 0);
+    let one_way = reply(|observation| observation.directions[1].result.received = 0);
     assert_eq!(one_way, "no frame came through from the second port to the first");
-    assert_eq!(told(|observation| observation.result.received = 0), "no frame came through");
-    assert_eq!(told(|observation| observation.ways[0].result.sent = 0), "the generator sent no frame");
+    assert_eq!(reply(|observation| observation.result.received = 0), "no frame came through");
+    assert_eq!(reply(|observation| observation.directions[0].result.sent = 0), "the generator sent no frame");
 }
 
 #[test]

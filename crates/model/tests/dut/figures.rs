@@ -54,29 +54,29 @@ fn the_tests_at_shares_of_the_throughput() {
     assert_eq!(percents, [10, 50, 90, 100]);
     for latency in &row.latency {
         assert!((latency.load.0 - throughput * f64::from(latency.percent) / 100.0).abs() < 1e-6);
-        assert_eq!(latency.ways.len(), 2);
-        for way in &latency.ways {
-            let typical = way.typical.unwrap();
-            assert!(typical.runs == 20 && !typical.too_few && way.lost == 0);
+        assert_eq!(latency.directions.len(), 2);
+        for direction in &latency.directions {
+            let typical = direction.typical.unwrap();
+            assert!(typical.runs == 20 && !typical.too_few && direction.lost == 0);
             // Runs are 10 µs apart, so that the middle of twenty is halfway between the ends.
             assert!((typical.p99 - typical.p1 - 190_000.0).abs() < 1.0, "{typical:?}");
             assert!((typical.median - (typical.p1 + typical.p99) / 2.0).abs() < 1.0);
-            assert!((way.worst_case.unwrap().median - 10.0 * typical.median).abs() < 1.0);
+            assert!((direction.worst_case.unwrap().median - 10.0 * typical.median).abs() < 1.0);
             // 64 bytes take 512 ns of a gigabit link.
             let median = typical.median as u64;
-            assert_eq!(way.store_and_forward, Some(Nanos(median - 1024)));
-            assert_eq!(way.bit_forwarding, Some(Nanos(median - 512)));
+            assert_eq!(direction.store_and_forward, Some(Nanos(median - 1024)));
+            assert_eq!(direction.bit_forwarding, Some(Nanos(median - 512)));
         }
     }
     let variation = row.delay_variation.unwrap();
     assert_eq!(variation.load, Load(throughput));
-    for way in &variation.ways {
+    for direction in &variation.directions {
         // Of the tail at ten times the typical delay and the least at half of it, over runs 10 µs apart.
-        assert!((way.packet.p99 - way.packet.p1 - 19.0 * 95_000.0).abs() < 1.0, "{way:?}");
-        assert_eq!((way.packet.runs, way.packet.too_few), (20, false));
+        assert!((direction.packet.p99 - direction.packet.p1 - 19.0 * 95_000.0).abs() < 1.0, "{direction:?}");
+        assert_eq!((direction.packet.runs, direction.packet.too_few), (20, false));
         // The last run: its least delay is a twentieth of its tail.
-        let last = way.inter_packet.unwrap().max_ns as f64;
-        assert!((way.packet.p99 - 95.0 * last).abs() < 100.0, "{way:?}");
+        let last = direction.inter_packet.unwrap().max_ns as f64;
+        assert!((direction.packet.p99 - 95.0 * last).abs() < 100.0, "{direction:?}");
     }
     let mrr = row.mrr.unwrap();
     assert_eq!((mrr.offered, mrr.forwarded.trials, mrr.forwarded.stddev), (row.most.unwrap(), 10, Some(0.0)));
@@ -140,8 +140,11 @@ fn a_link_of_unknown_speed() {
     let bursts = row.back_to_back.unwrap();
     assert_eq!((bursts.limit, bursts.rate), (LoadLimit::Generator, Load(4_750_000.0)));
     assert!(bursts.buffer.is_some());
-    let mut ways = row.latency.iter().flat_map(|latency| &latency.ways);
-    assert!(ways.all(|way| way.store_and_forward.is_none() && way.bit_forwarding.is_none()));
+    let mut directions = row.latency.iter().flat_map(|latency| &latency.directions);
+    assert!(
+        directions
+            .all(|direction| direction.store_and_forward.is_none() && direction.bit_forwarding.is_none())
+    );
     assert!(setup.departures.iter().any(|text| text.contains("speed of the link is not known")));
 }
 
@@ -150,7 +153,12 @@ fn a_speed_that_is_only_given_bounds_loads() {
     let setup = Setup { link_is_nominal: true, ..gigabit(&[Test::Latency]) };
     let row = World::new(Kind::Sharp { capacity: 800_000.0 }).row(&setup);
     assert!(row.line_rate.is_some());
-    assert!(row.latency.iter().flat_map(|latency| &latency.ways).all(|way| way.store_and_forward.is_none()));
+    assert!(
+        row.latency
+            .iter()
+            .flat_map(|latency| &latency.directions)
+            .all(|direction| direction.store_and_forward.is_none())
+    );
 }
 
 #[test]
@@ -198,7 +206,7 @@ fn a_device_that_is_dead_for_one_stream() {
     assert!(rows[0].left_out.iter().all(|left_out| left_out.why == "no frame came through"));
     for row in &rows[1..] {
         holds(row, "ndr", 10_000.0, 51.0);
-        assert_eq!(row.latency[0].ways.len(), 1);
+        assert_eq!(row.latency[0].directions.len(), 1);
     }
     assert_eq!((rows[1].reset.is_some(), rows[2].reset.is_some(), service), (false, true, None));
 }
@@ -213,7 +221,7 @@ fn loss_at_any_load_leaves_the_partial_drop_rate() {
     assert_eq!((lower, row.reference.as_deref()), (vec![false, false, true], Some("pdr")));
     assert_eq!(row.rates[0].irregular, [Irregular::NoLowerBound]);
     assert_eq!(row.latency[3].load, row.rates[2].lower.unwrap());
-    assert!(row.latency[3].ways[0].lost > 0);
+    assert!(row.latency[3].directions[0].lost > 0);
 }
 
 #[test]
@@ -291,12 +299,16 @@ fn two_clocks_have_no_latency() {
 fn a_mix_is_measured_like_any_other() {
     let mix = pathmeter_model::framing::Imix::simple(Network::V4);
     let frames = pathmeter_model::dut::Frames::mix("imix", &mix);
-    let streams = vec![pathmeter_model::dut::Stream { network: Network::V4, frames, ways: Directions::Both }];
+    let streams =
+        vec![pathmeter_model::dut::Stream { network: Network::V4, frames, directions: Directions::Both }];
     let setup = Setup { link: Some(BitRate(10_000_000_000)), ..Setup::standard(&[Test::Latency], streams) };
     let row = World::new(Kind::Sharp { capacity: 1e6 }).row(&setup);
     assert_eq!(row.line_rate.unwrap().0.round(), 3_343_736.0);
     assert_eq!(row.stream.to_string(), "IPv4 imix");
-    assert!(row.latency[0].ways[0].typical.is_some() && row.latency[0].ways[0].store_and_forward.is_none());
+    assert!(
+        row.latency[0].directions[0].typical.is_some()
+            && row.latency[0].directions[0].store_and_forward.is_none()
+    );
 }
 
 /// Two or three frame sizes in about a minute.

@@ -15,10 +15,12 @@ use pathmeter_model::units::{BitRate, Nanos, PacketRate};
 use proptest::prelude::*;
 
 fn streams() -> impl Strategy<Value = Vec<Stream>> {
-    let ways = prop_oneof![Just(Directions::Up), Just(Directions::Down), Just(Directions::Both)];
-    let one = (prop_oneof![Just(Network::V4), Just(Network::V6)], 78_u64..1519, ways);
-    let streams =
-        prop::collection::vec(one.prop_map(|(network, size, ways)| stream(network, size, ways)), 1..4);
+    let directions = prop_oneof![Just(Directions::Up), Just(Directions::Down), Just(Directions::Both)];
+    let one = (prop_oneof![Just(Network::V4), Just(Network::V6)], 78_u64..1519, directions);
+    let streams = prop::collection::vec(
+        one.prop_map(|(network, size, directions)| stream(network, size, directions)),
+        1..4,
+    );
     streams.prop_map(|mut streams| {
         streams.dedup_by_key(|stream| (stream.network, stream.frames.name.clone()));
         streams
@@ -122,7 +124,7 @@ fn results() -> impl Strategy<Value = TrialResult> {
     )
 }
 
-fn ways() -> impl Strategy<Value = DirectionObservation> {
+fn direction_observations() -> impl Strategy<Value = DirectionObservation> {
     let nanos = || prop_oneof![Just(0_u64), any::<u64>()].prop_map(Nanos);
     let delays = (any::<u64>(), nanos(), nanos(), nanos()).prop_map(|(count, min, p50, p999)| Distribution {
         count,
@@ -140,9 +142,9 @@ fn ways() -> impl Strategy<Value = DirectionObservation> {
     let first = (prop_oneof![Just(Direction::Up), Just(Direction::Down)], results(), nanos(), any::<u64>());
     let second = (prop::option::of(delays), prop::option::of(variation), prop::option::of(any::<u64>()));
     (first, second, prop::option::of(nanos()), any::<bool>()).prop_map(
-        |((way, result, time, reordered), (delays, variation, last_lost), silence, resumed)| {
+        |((direction, result, time, reordered), (delays, variation, last_lost), silence, resumed)| {
             DirectionObservation {
-                way,
+                direction,
                 result,
                 time,
                 reordered,
@@ -157,7 +159,8 @@ fn ways() -> impl Strategy<Value = DirectionObservation> {
 }
 
 fn observations() -> impl Strategy<Value = Observation> {
-    (results(), prop::collection::vec(ways(), 0..4)).prop_map(|(result, ways)| Observation { result, ways })
+    (results(), prop::collection::vec(direction_observations(), 0..4))
+        .prop_map(|(result, directions)| Observation { result, directions })
 }
 
 proptest! {
@@ -165,17 +168,17 @@ proptest! {
 
     /// A tester that tells anything at all: the benchmark ends within its plan, and panics at nothing.
     #[test]
-    fn any_observations_have_an_end(setup in setups(), told in prop::collection::vec(observations(), 1..12)) {
+    fn any_observations_have_an_end(setup in setups(), reply in prop::collection::vec(observations(), 1..12)) {
         let plan = setup.plan();
         let most = plan.rows.iter().map(|row| u64::from(row.trials)).sum::<u64>() + setup.streams.len() as u64;
         let mut suite = Suite::new(&setup).unwrap();
-        let mut told = told.iter().cycle();
+        let mut reply = reply.iter().cycle();
         let mut orders = 0;
         while suite.order().is_some() {
             orders += 1;
             prop_assert!(orders <= most);
             let (left, _) = (suite.left(), suite.progress().to_string());
-            suite.take(told.next().unwrap());
+            suite.take(reply.next().unwrap());
             prop_assert!(suite.left() <= left);
         }
         let (rows, service) = suite.finish();

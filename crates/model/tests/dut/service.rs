@@ -109,8 +109,8 @@ fn with_outages(setup: &Setup) -> ServiceReport {
         let mut observation = world.observe(&order);
         let piece = suite.progress().trial.saturating_sub(6);
         if piece > 0 && piece.is_multiple_of(3) {
-            observation.ways[1].result.received = 0;
-            observation.ways[1].delays = None;
+            observation.directions[1].result.received = 0;
+            observation.directions[1].delays = None;
         }
         suite.take(&observation);
     }

@@ -117,7 +117,7 @@ fn what_makes_no_sense_is_refused() {
     let mix = Stream {
         network: Network::V4,
         frames: Frames::mix("imix", &Imix::simple(Network::V4)),
-        ways: Directions::Both,
+        directions: Directions::Both,
     };
     let streams = |streams: Vec<Stream>| Setup { streams, ..standard() };
     let rates = |min, max| Setup { min: Some(PacketRate(min)), max: Some(PacketRate(max)), ..standard() };

@@ -45,22 +45,22 @@ impl World {
     pub(crate) fn observe(&mut self, order: &Order) -> Observation {
         self.runs += 1;
         let kind = self.other.filter(|_| order.stream.network == Network::V6).unwrap_or(self.kind);
-        let way = |way| self.way(way, kind, &order.action);
-        let ways: Vec<DirectionObservation> = match order.stream.ways {
-            Directions::Up => vec![way(Direction::Up)],
-            Directions::Down => vec![way(Direction::Down)],
-            Directions::Both => vec![way(Direction::Up), way(Direction::Down)],
+        let direction = |direction| self.observe_direction(direction, kind, &order.action);
+        let directions: Vec<DirectionObservation> = match order.stream.directions {
+            Directions::Up => vec![direction(Direction::Up)],
+            Directions::Down => vec![direction(Direction::Down)],
+            Directions::Both => vec![direction(Direction::Up), direction(Direction::Down)],
         };
-        let mut result = ways[0].result;
-        for other in ways.iter().skip(1).map(|way| way.result) {
+        let mut result = directions[0].result;
+        for other in directions.iter().skip(1).map(|direction| direction.result) {
             result.intended += other.intended;
             result.sent += other.sent;
             result.received += other.received;
         }
-        Observation { result, ways }
+        Observation { result, directions }
     }
 
-    fn way(&self, way: Direction, kind: Kind, action: &Action) -> DirectionObservation {
+    fn observe_direction(&self, direction: Direction, kind: Kind, action: &Action) -> DirectionObservation {
         let measure = |trial: &Trial| {
             let mut device = Device::new(kind, Nanos::ZERO);
             (0..self.runs % 7).for_each(|_| _ = device.measure(trial));
@@ -96,7 +96,17 @@ impl World {
         let (reordered, tenth) = (0, typical.map(|typical| typical.0 as i64 / 10));
         let variation =
             tenth.map(|tenth| InterPacketVariation { min_ns: -tenth, median_ns: 0, max_ns: tenth });
-        DirectionObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
+        DirectionObservation {
+            direction,
+            result,
+            time,
+            reordered,
+            delays,
+            variation,
+            last_lost,
+            silence,
+            resumed,
+        }
     }
 
     /// Runs a whole benchmark, and holds the conductor to its plan.
@@ -193,8 +203,8 @@ fn delays(typical: Nanos, count: u64) -> Distribution {
     }
 }
 
-pub(crate) fn stream(network: Network, size: u64, ways: Directions) -> Stream {
-    Stream::of_sizes(network, &[Bytes(size)], ways).remove(0)
+pub(crate) fn stream(network: Network, size: u64, directions: Directions) -> Stream {
+    Stream::of_sizes(network, &[Bytes(size)], directions).remove(0)
 }
 
 /// 64-byte frames, in both directions.

@@ -154,10 +154,10 @@ fn each_direction_has_its_own_rows_and_its_own_ends_cpu() {
     test.peer_mut().cpu = CpuUse { process: 0.75, softirq: 1.5, ..CpuUse::default() };
     let summary = test.summary();
     let figures = |direction| {
-        let way = summary.direction(direction).unwrap();
+        let one_way = summary.direction(direction).unwrap();
         let share = |end: &Option<CpuUse>| end.as_ref().map(|cpu| (cpu.process, cpu.softirq));
-        let cpu = (share(&way.cpu.sender), share(&way.cpu.receiver));
-        (way.sent.bytes.0, way.received.bytes.0, way.goodput.0, way.streams[0].stream, cpu)
+        let cpu = (share(&one_way.cpu.sender), share(&one_way.cpu.receiver));
+        (one_way.sent.bytes.0, one_way.received.bytes.0, one_way.goodput.0, one_way.streams[0].stream, cpu)
     };
     let (near, far) = (Some((0.25, 0.5)), Some((0.75, 1.5)));
     assert_eq!(figures(Direction::Up), (5_000, 4_000, 32_000, 0, (near, far)));

@@ -67,8 +67,8 @@ impl Test {
         let results = [(Side::Local, Some(&self.local)), (Side::Peer, self.peer.as_ref())];
         let results: Vec<Event> =
             results.into_iter().filter_map(|(side, end)| Some(result(side, end?))).collect();
-        let first = Summary::of(opening.iter().chain(&probes).chain(&results));
-        let last = Summary::of(opening.iter().chain(results.iter().rev()).chain(&probes));
+        let first = Summary::from_events(opening.iter().chain(&probes).chain(&results));
+        let last = Summary::from_events(opening.iter().chain(results.iter().rev()).chain(&probes));
         assert_eq!(first, last);
         first
     }

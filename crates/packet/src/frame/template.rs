@@ -48,7 +48,7 @@ impl FrameSpec {
         frame[udp + 4..udp + 6].copy_from_slice(&of_udp.to_be_bytes());
         frame[payload..payload + 4].copy_from_slice(&self.tag.to_be_bytes());
         let pseudo = Sum::pseudo_header(self.source, self.destination, Ip::UDP, of_udp.into());
-        let udp_sum = (pseudo + Sum::of(&frame[udp..])).folded();
+        let udp_sum = (pseudo + Sum::over(&frame[udp..])).folded();
         Ok(Template { bytes: frame, ip_sum, udp_sum })
     }
 

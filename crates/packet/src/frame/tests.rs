@@ -43,7 +43,7 @@ fn a_tunnel_adds_a_header_of_ipv6() {
 #[test]
 fn the_ip_header_has_its_checksum() {
     let frame = spec(4, 64).template().unwrap().bytes;
-    assert_eq!(Sum::of(&frame[14..34]).folded(), 0xffff);
+    assert_eq!(Sum::over(&frame[14..34]).folded(), 0xffff);
     // Whole, and no router may cut it.
     assert_eq!(frame[16..22], [0, 46, 0, 0, 0x40, 0]);
     assert_eq!(frame[38..40], [0, 26]);

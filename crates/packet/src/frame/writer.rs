@@ -90,7 +90,7 @@ impl Writer {
 /// Writes bytes, and returns their sum (RFC 1071).
 fn put(frame: &mut [u8], at: usize, bytes: &[u8]) -> Sum {
     frame[at..at + bytes.len()].copy_from_slice(bytes);
-    Sum::of(bytes)
+    Sum::over(bytes)
 }
 
 /// A port of the frame with this number, as it stands in the header.
@@ -110,14 +110,15 @@ mod tests {
         let (udp, addresses) =
             if family == 4 { (ip + 20, ip + 12..ip + 20) } else { (ip + 40, ip + 8..ip + 40) };
         if family == 4 {
-            assert_eq!(Sum::of(&frame[ip..udp]).folded(), 0xffff, "the header's checksum");
+            assert_eq!(Sum::over(&frame[ip..udp]).folded(), 0xffff, "the header's checksum");
             assert_eq!(half(ip + 2), frame.len() - ip);
         } else {
             assert_eq!(half(ip + 4), frame.len() - udp);
         }
         assert_eq!(half(udp + 4), frame.len() - udp);
-        let pretended = Sum::of(&frame[addresses]) + Sum::of(&frame[udp + 4..udp + 6]) + Sum::of(&[0, 17]);
-        assert_eq!((pretended + Sum::of(&frame[udp..])).folded(), 0xffff, "UDP's checksum");
+        let pretended =
+            Sum::over(&frame[addresses]) + Sum::over(&frame[udp + 4..udp + 6]) + Sum::over(&[0, 17]);
+        assert_eq!((pretended + Sum::over(&frame[udp..])).folded(), 0xffff, "UDP's checksum");
         assert_ne!(half(udp + 6), 0, "no checksum at all");
         assert!(half(udp) >= 1024 && (1..=49_151).contains(&half(udp + 2)));
     }

@@ -47,8 +47,8 @@ fn holds(packet: &[u8]) -> bool {
     let ip = Ip::parse(packet).unwrap();
     let (header, transport) = packet.split_at(ip.header as usize);
     let sum = Sum::pseudo_header(ip.source, ip.destination, ip.protocol, transport.len() as u32);
-    let of_header = if packet[0] >> 4 == 4 { Sum::of(header).checksum() } else { 0 };
-    of_header == 0 && (sum + Sum::of(transport)).checksum() == 0 && ip.length as usize == packet.len()
+    let of_header = if packet[0] >> 4 == 4 { Sum::over(header).checksum() } else { 0 };
+    of_header == 0 && (sum + Sum::over(transport)).checksum() == 0 && ip.length as usize == packet.len()
 }
 
 #[test]

@@ -20,11 +20,11 @@ fn wait_until_idle(deadline: Instant) -> anyhow::Result<bool> {
 
 /// Measures; again, on an idle machine, while others disturbed it and the patience lasts. The least disturbed of these.
 pub(crate) fn undisturbed(
-    patience: Duration,
+    timeout: Duration,
     once: impl Fn() -> anyhow::Result<Measured>,
 ) -> anyhow::Result<Measured> {
     let mut best = once()?;
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     while is_disturbed(best.foreign) && wait_until_idle(deadline)? {
         let again = once()?;
         if again.foreign < best.foreign {

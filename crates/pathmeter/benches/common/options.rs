@@ -14,7 +14,7 @@ pub(crate) struct Options {
     /// How long one run measures.
     pub(crate) time: Duration,
     /// How long to wait for an idle machine and repeat a run that others disturbed.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     /// Cases and contenders that no goal needs, too.
     pub(crate) all: bool,
     /// Store the turns in `docs/benchmarks/` and make the documents' tables of them.
@@ -35,7 +35,7 @@ impl Options {
             filters: Vec::new(),
             turns: 10,
             time: Duration::from_secs(1),
-            patience: Duration::from_secs(3),
+            timeout: Duration::from_secs(3),
             all: false,
             store: false,
             tables: false,
@@ -47,7 +47,7 @@ impl Options {
             match arg.as_str() {
                 "--turns" => options.turns = value()?.parse().context("--turns takes a number")?,
                 "--seconds" => options.time = seconds(value()?).context("--seconds takes a number")?,
-                "--patience" => options.patience = seconds(value()?).context("--patience takes seconds")?,
+                "--patience" => options.timeout = seconds(value()?).context("--patience takes seconds")?,
                 "--all" => options.all = true,
                 "--store" => options.store = true,
                 "--tables" => options.tables = true,

@@ -84,7 +84,7 @@ fn play_case(plan: &Plan<'_>, setting: &Setting, options: &Options) -> Case {
             {
                 continue;
             }
-            match machine::undisturbed(options.patience, &entrant.run) {
+            match machine::undisturbed(options.timeout, &entrant.run) {
                 Ok(measured) => {
                     eprintln!("{} {turn} {}: {}", plan.name, entrant.label, in_words(&measured));
                     if turn > 0 {

@@ -43,7 +43,7 @@ fn once(lab: &Lab, trial: &Trial) -> anyhow::Result<(Sent, u64)> {
     let spec = spec(&lab.near, &lab.far)?;
     let sink = link.sink(&spec, trial.frames)?;
     let out = link.out()?;
-    let burst = Burst::of(trial, MARGIN);
+    let burst = Burst::from_trial(trial, MARGIN);
     let sent = link.send(|| open_source(SourceKind::LiveFrames, &spec, out), &burst)?;
     Ok((sent, settled(sink.as_ref(), sent.frames)?.distinct()))
 }

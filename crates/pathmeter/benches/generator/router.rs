@@ -108,7 +108,7 @@ impl Track {
 
     /// A trial whose load was lower since the host held up the generator says nothing of the router, unless it lost some.
     fn trial(&self, trial: &Trial, void: &mut u32) -> anyhow::Result<TrialResult> {
-        let burst = Burst::of(trial, Nanos::from_secs(1));
+        let burst = Burst::from_trial(trial, Nanos::from_secs(1));
         let mut left = ATTEMPTS;
         loop {
             let (run, held, duplicates) = self.send(&burst)?;

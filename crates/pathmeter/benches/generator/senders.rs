@@ -12,7 +12,7 @@ use model::dut::SourceKind;
 use model::units::Nanos;
 
 #[derive(Clone, Copy)]
-enum Way {
+enum OneWay {
     Source(SourceKind),
     Sendmmsg,
     Segments,
@@ -22,7 +22,7 @@ enum Way {
 
 /// A contender for each path; what is ours is held against the best of those that any program may use.
 pub(crate) fn plan<'a>(lab: &'a Lab, options: &'a Options) -> Plan<'a> {
-    let sockets = CONTENDERS.iter().filter(|contender| !matches!(contender.way, Way::Source(_)));
+    let sockets = CONTENDERS.iter().filter(|contender| !matches!(contender.direction, OneWay::Source(_)));
     let sockets: Vec<&str> = sockets.map(|contender| contender.label).collect();
     let entrant = |contender: &'static Contender| Entrant {
         label: contender.label.into(),
@@ -42,7 +42,7 @@ pub(crate) fn plan<'a>(lab: &'a Lab, options: &'a Options) -> Plan<'a> {
 
 struct Contender {
     label: &'static str,
-    way: Way,
+    direction: OneWay,
     /// The far end receives in a thread on a CPU of its own.
     own_cpu: bool,
 }
@@ -50,9 +50,9 @@ struct Contender {
 impl Contender {
     fn run(&self, lab: &Lab, options: &Options) -> anyhow::Result<Measured> {
         let link = Link { near: &lab.near, far: &lab.far, names: [LINK, LINK] };
-        let (run, foreign) = watched(|| match self.way {
-            Way::Iperf3 => tools::iperf3(lab, &link, options.time),
-            Way::Sockperf => tools::sockperf(lab, &link, options.time),
+        let (run, foreign) = watched(|| match self.direction {
+            OneWay::Iperf3 => tools::iperf3(lab, &link, options.time),
+            OneWay::Sockperf => tools::sockperf(lab, &link, options.time),
             _ => self.once(lab, &link, Nanos(options.time.as_nanos() as u64)),
         })?;
         if run.received == 0 {
@@ -68,14 +68,14 @@ impl Contender {
         let sink = link.sink(&spec, numbers)?;
         let threads = self.own_cpu.then(|| NapiThreads::start(&lab.far, LINK, &[RECEIVER])).transpose()?;
         let before = cpu_of(threads.as_ref());
-        let (sent, time) = match self.way {
-            Way::Source(kind) => {
+        let (sent, time) = match self.direction {
+            OneWay::Source(kind) => {
                 let out = link.out()?;
                 let burst = Burst { frames: u64::MAX, interval_ps: 0, then: None, time };
                 let sent = link.send(|| open_source(kind, &spec, out), &burst)?;
                 (sent.frames, sent.time)
             }
-            Way::Segments => lab.near.run(|| sockets::segments(PORT, TAG, time))??,
+            OneWay::Segments => lab.near.run(|| sockets::segments(PORT, TAG, time))??,
             _ => lab.near.run(|| sockets::sendmmsg(PORT, TAG, time))??,
         };
         let received = settled(sink.as_ref(), sent)?.frames;
@@ -85,21 +85,21 @@ impl Contender {
 }
 
 static CONTENDERS: [Contender; 10] = [
-    Contender::new(LIVE, Way::Source(SourceKind::LiveFrames), false),
-    Contender::new("pathmeter, live frames, receiver on CPU 1", Way::Source(SourceKind::LiveFrames), true),
-    Contender::new(COPY, Way::Source(SourceKind::XskCopy), false),
-    Contender::new("pathmeter, AF_XDP copy, receiver on CPU 1", Way::Source(SourceKind::XskCopy), true),
-    Contender::new("pathmeter, AF_XDP zero-copy", Way::Source(SourceKind::XskZeroCopy), false),
-    Contender::new("pathmeter, AF_PACKET", Way::Source(SourceKind::Packet), false),
-    Contender::new("sendmmsg", Way::Sendmmsg, false),
-    Contender::new("UDP_SEGMENT, cut by the kernel", Way::Segments, false),
-    Contender::new("iperf3 -u -l 18 -b 0", Way::Iperf3, false),
-    Contender::new("sockperf tp --mps=max -m 18", Way::Sockperf, false),
+    Contender::new(LIVE, OneWay::Source(SourceKind::LiveFrames), false),
+    Contender::new("pathmeter, live frames, receiver on CPU 1", OneWay::Source(SourceKind::LiveFrames), true),
+    Contender::new(COPY, OneWay::Source(SourceKind::XskCopy), false),
+    Contender::new("pathmeter, AF_XDP copy, receiver on CPU 1", OneWay::Source(SourceKind::XskCopy), true),
+    Contender::new("pathmeter, AF_XDP zero-copy", OneWay::Source(SourceKind::XskZeroCopy), false),
+    Contender::new("pathmeter, AF_PACKET", OneWay::Source(SourceKind::Packet), false),
+    Contender::new("sendmmsg", OneWay::Sendmmsg, false),
+    Contender::new("UDP_SEGMENT, cut by the kernel", OneWay::Segments, false),
+    Contender::new("iperf3 -u -l 18 -b 0", OneWay::Iperf3, false),
+    Contender::new("sockperf tp --mps=max -m 18", OneWay::Sockperf, false),
 ];
 
 impl Contender {
-    const fn new(label: &'static str, way: Way, own_cpu: bool) -> Contender {
-        Contender { label, way, own_cpu }
+    const fn new(label: &'static str, direction: OneWay, own_cpu: bool) -> Contender {
+        Contender { label, direction, own_cpu }
     }
 }
 

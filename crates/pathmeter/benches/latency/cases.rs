@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 /// Round trips of one kind made by several contenders in turns; the first is ours.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    pub(crate) way: Way,
+    pub(crate) egress: Link,
     pub(crate) transport: Transport,
     /// Bytes of a message, in both directions.
     pub(crate) size: usize,
@@ -22,7 +22,7 @@ pub(crate) struct Case {
 
 /// Where the messages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Link {
     /// Both ends in one namespace, at 127.0.0.1.
     Loopback,
     /// From one namespace to another.
@@ -55,20 +55,20 @@ impl Case {
             Transport::Udp => "udp",
             Transport::Tcp => "tcp",
         };
-        let way = match self.way {
-            Way::Loopback => "loopback",
-            Way::Veth => "veth",
+        let egress = match self.egress {
+            Link::Loopback => "loopback",
+            Link::Veth => "veth",
         };
-        format!("{transport}-{}-{way}", self.size)
+        format!("{transport}-{}-{egress}", self.size)
     }
 }
 
-impl Way {
+impl Link {
     /// Where the server listens.
     pub(crate) fn address(self) -> IpAddr {
         match self {
-            Way::Loopback => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            Way::Veth => FAR,
+            Link::Loopback => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Link::Veth => FAR,
         }
     }
 }
@@ -76,17 +76,17 @@ impl Way {
 /// Every case, in the order of the tables.
 pub(crate) fn all() -> Vec<Case> {
     let mut cases = Vec::new();
-    for way in [Way::Veth, Way::Loopback] {
+    for egress in [Link::Veth, Link::Loopback] {
         for transport in [Transport::Udp, Transport::Tcp] {
-            let more: &[Contender] = if way == Way::Loopback { &[HYBRID, PLAIN] } else { &[] };
+            let more: &[Contender] = if egress == Link::Loopback { &[HYBRID, PLAIN] } else { &[] };
             let contenders = [&[SPIN, BLOCK, SOCKPERF, NONBLOCKED, PLAIN_BLOCK], more].concat();
             cases.extend([14, 64, 350].map(|size| Case {
-                way,
+                egress,
                 transport,
                 size,
                 contenders: contenders.clone(),
-                goals: goals(way, transport),
-                essential: way == Way::Veth && size == 64,
+                goals: goals(egress, transport),
+                essential: egress == Link::Veth && size == 64,
             }));
         }
     }
@@ -94,7 +94,7 @@ pub(crate) fn all() -> Vec<Case> {
 }
 
 /// Who spins is held against who spins, and who sleeps against who sleeps.
-fn goals(way: Way, transport: Transport) -> Vec<Goal> {
+fn goals(egress: Link, transport: Transport) -> Vec<Goal> {
     let spinning = match transport {
         Transport::Udp => 0.95,
         Transport::Tcp => 1.0,
@@ -104,7 +104,7 @@ fn goals(way: Way, transport: Transport) -> Vec<Goal> {
         ratio("p999", SPIN.label, &[NONBLOCKED.label], 1.0),
         ratio("p50", BLOCK.label, &[SOCKPERF.label], 0.9),
     ];
-    if way == Way::Loopback {
+    if egress == Link::Loopback {
         goals.push(ratio("p50", HYBRID.label, &[SPIN.label], 1.05));
         let beside = ratio("p50", SPIN.label, &[PLAIN.label], 0.3);
         goals.push(Goal { measure: Measure::Difference, ..beside });

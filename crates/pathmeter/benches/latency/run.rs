@@ -1,6 +1,6 @@
 //! One run of one contender: its server started, its client at work, both looked at twice in between.
 
-use super::cases::{Case, Contender, Transport, Way};
+use super::cases::{Case, Contender, Link, Transport};
 use super::common::lab::Lab;
 use super::common::link::{Look, Referee};
 use super::common::machine::Watch;
@@ -24,9 +24,9 @@ pub(crate) fn once(
     server.wait_for_port(contender.tool.port())?;
     let mut referee = Referee::new(lab)?;
     std::thread::sleep(SETTLE);
-    let near = match case.way {
-        Way::Loopback => &lab.far,
-        Way::Veth => &lab.near,
+    let near = match case.egress {
+        Link::Loopback => &lab.far,
+        Link::Veth => &lab.near,
     };
     let mut client = Process::start(toolbox.client(contender, case, time)?, near)?;
     // A look at a process takes a CPU from the ends for some 50 µs: two looks, and none while waiting for the end.
@@ -37,7 +37,7 @@ pub(crate) fn once(
     let peaks = [client.peak(), server.peak()];
     let was_in_time = !client.has_ended();
     std::thread::sleep(time.mul_f64(0.1) + SETTLE);
-    client.wait_for_end(time + PATIENCE)?;
+    client.wait_for_end(time + TIMEOUT)?;
     let foreign = watch.foreign(client.cpu() + server.cpu())?;
     let reading = contender.tool.read(&client.written()?);
     let reading = reading.with_context(|| client.complaints().trim().to_owned())?;
@@ -58,7 +58,7 @@ pub(crate) fn once(
         ("server_mib", peaks[1]),
     ];
     // Over TCP some packets acknowledge alone.
-    if (case.way, case.transport) == (Way::Veth, Transport::Udp) {
+    if (case.egress, case.transport) == (Link::Veth, Transport::Udp) {
         let by_link = window * 1e6 / last.0.packets_since(&first.0).max(1.0);
         figures.push(("counted", (reading.interval / by_link - 1.0) * 100.0));
     }
@@ -74,4 +74,4 @@ fn look(
 }
 
 const SETTLE: Duration = Duration::from_millis(50);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);

@@ -68,7 +68,7 @@ impl Toolbox {
     /// The server's command line.
     pub(crate) fn server(&self, contender: &Contender, case: &Case) -> anyhow::Result<Command> {
         let mut command = self.pinned(contender.tool, SERVER_CPU)?;
-        let (address, port) = (case.way.address().to_string(), contender.tool.port().to_string());
+        let (address, port) = (case.egress.address().to_string(), contender.tool.port().to_string());
         match contender.tool {
             Tool::Ours => command.args(["serve", "--bind", &address, "-p", &port]),
             Tool::Sockperf => command.args(["sr", "-i", &address, "-p", &port]),
@@ -92,7 +92,7 @@ impl Toolbox {
         time: Duration,
     ) -> anyhow::Result<Command> {
         let mut command = self.pinned(contender.tool, CLIENT_CPU)?;
-        let (address, port) = (case.way.address().to_string(), contender.tool.port().to_string());
+        let (address, port) = (case.egress.address().to_string(), contender.tool.port().to_string());
         let (size, seconds) = (case.size.to_string(), time.as_secs_f64());
         match contender.tool {
             Tool::Ours => {
@@ -166,11 +166,11 @@ fn parse(text: &str) -> anyhow::Result<Value> {
 }
 
 fn read_ours(document: &Value) -> anyhow::Result<Reading> {
-    let way = &document["summary"]["ways"][0];
-    let (rtt, elapsed) = (&way["rtt_ns"], number(&way["elapsed_ns"], "elapsed_ns")?);
+    let egress = &document["summary"]["ways"][0];
+    let (rtt, elapsed) = (&egress["rtt_ns"], number(&egress["elapsed_ns"], "elapsed_ns")?);
     Ok(Reading {
         count: number(&rtt["count"], "count")?,
-        interval: elapsed / 1e3 / number(&way["counted"]["received"], "received")?,
+        interval: elapsed / 1e3 / number(&egress["counted"]["received"], "received")?,
         p50: number(&rtt["p50"], "p50")? / 1e3,
         p99: number(&rtt["p99"], "p99")? / 1e3,
         p999: rtt["p999"].as_f64().unwrap_or(f64::NAN) / 1e3,

@@ -36,7 +36,7 @@ pub(crate) fn once(
     let mut client = Process::start(toolbox.client(contender, case.work, whole_seconds(time))?, &lab.near)?;
     let window =
         if paced.is_none() { Some(middle(&mut referee, begin, [&client, &server], time)?) } else { None };
-    client.wait_for_end(time + PATIENCE)?;
+    client.wait_for_end(time + TIMEOUT)?;
     let end = referee.look()?;
     let used = client.cpu() + (server.cpu() - server_before);
     let (foreign, stolen) = (watch.foreign(used)?, watch.stolen()?);
@@ -103,7 +103,7 @@ fn middle(
     ends: [&Process; 2],
     time: Duration,
 ) -> anyhow::Result<Window> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while referee.look()?.payload_since(&begin, Framing::Tcp) < BUSY {
         if Instant::now() >= deadline || ends[0].has_ended() {
             // Why is in what it wrote.
@@ -141,7 +141,7 @@ fn check(work: Work, reading: &Reading) -> anyhow::Result<()> {
 const PACED_PAYLOAD: usize = 1472;
 const SETTLE: Duration = Duration::from_millis(100);
 const REPORT: Duration = Duration::from_millis(300);
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(5);
 /// Payload bytes that are no control connection's.
 const BUSY: f64 = 100e3;

@@ -46,14 +46,14 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
-    let mut told = None;
+    let mut reported = None;
     while !interrupt.is_raised() {
         let due = agent.step().map_err(failed)?;
         let failure = agent.failure().map(str::to_owned);
-        if failure != told {
+        if failure != reported {
             let state = failure.as_deref().unwrap_or("the coordinator's server answers again");
             let _ = writeln!(std::io::stderr(), "{} {state}", SystemClock.wall());
-            told = failure;
+            reported = failure;
         }
         agent.rest(due).map_err(failed)?;
     }

@@ -24,7 +24,7 @@ impl<'a> Alerts<'a> {
     ///
     /// # Errors
     /// A receiver is none, or the store cannot be read.
-    pub(crate) fn of(args: &'a AlertArgs, store: Store) -> Result<Alerts<'a>> {
+    pub(crate) fn from_args(args: &'a AlertArgs, store: Store) -> Result<Alerts<'a>> {
         let outbox = Outbox::start(receivers(args)?, Retry::default(), Arc::new(say))?;
         let alerts = Alerts { args, store, outbox };
         alerts.deliver_left()?;

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
             Ok(found) => runs.extend(found),
             Err(error) => {
                 let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
-                worst = Exit::of(&error);
+                worst = Exit::from_error(&error);
             }
         }
     }
@@ -67,5 +67,5 @@ fn of_runs(runs: &[Read], args: &AnalyseArgs) -> Analysis {
             Subject { name, group, run: &one.run }
         })
         .collect();
-    Analysis::of(&subjects, Asked { link: args.outputs.link, together: args.together })
+    Analysis::from_subjects(&subjects, Asked { link: args.outputs.link, together: args.together })
 }

@@ -40,7 +40,7 @@ impl Ran {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn of(words: &[String]) -> Result<Ran> {
+    pub(super) fn from_args(words: &[String]) -> Result<Ran> {
         let text = words.join(" ");
         let this = std::env::current_exe().context("find this program")?;
         let mut command = Command::new(this);

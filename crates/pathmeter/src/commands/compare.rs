@@ -24,7 +24,7 @@ pub(crate) fn run(args: &CompareArgs, global: &Common) -> Result<Exit> {
         least_percent: args.level.least,
         margin_percent: args.margin,
     };
-    let compared = Compared::of((&args.base, &base), (&args.other, &other), rules);
+    let compared = Compared::of_samples((&args.base, &base), (&args.other, &other), rules);
     write(&[&compared], global)?;
     Ok(if args.baseline && compared.is_worse() { Exit::Regression } else { Exit::Done })
 }

@@ -59,7 +59,7 @@ pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Contents)>, Exit) {
             Ok(held) => files.push((file.display().to_string(), held)),
             Err(error) => {
                 let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
-                worst = Exit::of(&error);
+                worst = Exit::from_error(&error);
             }
         }
     }

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> Result<Exit> {
     let hosts: Vec<String> = args.hosts.iter().map(ToString::to_string).collect();
     let mut keep = Keep::open(&args.keep, "latency", &hosts.join(" "))?;
     let device = match &plan {
-        Plan::Latency(work) => work.plan.ways.first().and_then(|way| way.device.as_deref()),
+        Plan::Latency(work) => work.plan.egress_paths.first().and_then(|egress| egress.device.as_deref()),
         _ => None,
     };
     let capture = args.capture.options(device);

@@ -9,7 +9,7 @@ use model::line_rate::LineRate;
 /// Answers in the format asked for.
 pub(crate) fn run(args: &LinerateArgs, global: &Common) -> Result<Exit> {
     // Packets that cannot be are a fault of the command line.
-    let answer = LineRate::of(&args.question()?).map_err(|wrong| {
+    let answer = LineRate::from_question(&args.question()?).map_err(|wrong| {
         Failure::usage(wrong.to_string(), "see `pathmeter linerate --help` for what can be given")
     })?;
     write(&[&answer], global)?;

@@ -83,7 +83,7 @@ impl<'a> Live<'a> {
     fn new(plan: &Plan, global: &'a Common) -> Live<'a> {
         Live {
             global,
-            style: Style { colour: false, ..Screen::of(global).style() },
+            style: Style { colour: false, ..Screen::from_options(global).style() },
             region: Region::new(global),
             is_of_steps: matches!(plan, Plan::Measure(_) | Plan::Pairs(_) | Plan::Frames(_)),
             warns: matches!(plan, Plan::Transfer(_)),

@@ -42,7 +42,7 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     }
     let coordinator = args.coordinator.clone().unwrap_or_default();
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
-    write(&[&Roster::of(&nats, &SystemClock).map_err(failed)?], global)?;
+    write(&[&Roster::read(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
 }
 
@@ -59,7 +59,7 @@ fn show_results(file: &Path, args: &MeshShowArgs, global: &Common) -> Result<Exi
     let name = file.display().to_string();
     if args.runs {
         let results = if args.name.is_some() { results.of_mesh(args.name.as_deref()) } else { results };
-        return write(&[&RunList::of(&name, &results)], global).map(|()| Exit::Done);
+        return write(&[&RunList::from_results(&name, &results)], global).map(|()| Exit::Done);
     }
     let shown = args.name.as_ref().unwrap_or(&results.mesh);
     let notes = match meshes.len() {

@@ -13,7 +13,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 /// # Errors
 /// As [`deliver`] and [`chart::write`].
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
-    let text = global.format().write(documents, &Screen::of(global).style());
+    let text = global.format().write(documents, &Screen::from_options(global).style());
     deliver(global, text.as_bytes())?;
     chart::write(documents, global)
 }
@@ -47,7 +47,7 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Where the output of this command line goes.
-    pub(crate) fn of(global: &Common) -> Screen {
+    pub(crate) fn from_options(global: &Common) -> Screen {
         Screen {
             terminal: global.output.is_none() && std::io::stdout().is_terminal(),
             colour: global.color,

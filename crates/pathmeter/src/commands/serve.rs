@@ -161,7 +161,7 @@ impl SessionLog {
         }
         let ends = [run.summary.local.as_ref(), run.summary.peer.as_ref()];
         let rows = || ends.iter().flatten().flat_map(|end| &end.streams);
-        let way = |direction| {
+        let one_way = |direction| {
             let moved = |role| rows().filter(move |r| r.direction == direction && r.role == role);
             // What came; where only the sender tells, what went.
             let received = moved(Role::Receiver).next().is_some();
@@ -177,9 +177,9 @@ impl SessionLog {
             };
             format!("{direction} {} ({amount})", model::units::BitRate::from_bytes(bytes, elapsed))
         };
-        let ways: Vec<String> = plan.test.directions.each().map(way).collect();
+        let both_directions: Vec<String> = plan.test.directions.each().map(one_way).collect();
         let streams =
             if plan.test.streams == 1 { "1 stream" } else { &format!("{} streams", plan.test.streams) };
-        format!("{} {streams}, {}", plan.test.transport, ways.join(", "))
+        format!("{} {streams}, {}", plan.test.transport, both_directions.join(", "))
     }
 }

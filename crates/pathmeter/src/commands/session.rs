@@ -87,7 +87,7 @@ pub(crate) fn conclude(run: &mut Run, live: bool, expected: &[Expectation], glob
     let broken = broken(&run.expectations);
     let lasting = run.findings.iter().filter(|finding| is_lasting(finding)).count();
     // Where several ways were measured side by side, one of them is no reason to give the others up.
-    let vanished = lasting > 0 && lasting >= run.summary.ways.len();
+    let vanished = lasting > 0 && lasting >= run.summary.egress_paths.len();
     Ok(match run.verdict.status {
         Status::Void => Exit::Void,
         _ if vanished => Exit::Unreachable,

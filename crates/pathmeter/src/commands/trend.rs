@@ -46,5 +46,5 @@ pub(super) fn trends_of_store(
         // Every figure has its own direction.
         ..Rules::new(true)
     };
-    Ok(Trends::of(target, &samples, &marks, rules))
+    Ok(Trends::from_samples(target, &samples, &marks, rules))
 }

@@ -29,12 +29,12 @@ use tally::Tally;
 
 /// Runs the command.
 pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
-    let task = Task::of(args)?;
+    let task = Task::from_args(args)?;
     // Before anything is sent.
     let store = open(&args.store)?;
     let stop = signals::interrupt()?;
     let is_json = global.format().live == Live::Events;
-    let (alerts, tally) = (Alerts::of(&args.alerts, open(&args.store)?)?, Tally::default());
+    let (alerts, tally) = (Alerts::from_args(&args.alerts, open(&args.store)?)?, Tally::default());
     let mut watch =
         Watch { args, store, task, alerts, tally, asked: signals::asked()?, is_json, last: Exit::Done };
     let mut round = 0;

@@ -34,8 +34,8 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut teller: Option<Teller>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let bytes = &buffer[..length];
-        let told = teller.as_mut().map(|teller| teller.tell(bytes));
-        if to.write_all(told.as_deref().unwrap_or(bytes)).is_err() {
+        let reported = teller.as_mut().map(|teller| teller.tell(bytes));
+        if to.write_all(reported.as_deref().unwrap_or(bytes)).is_err() {
             break;
         }
     }
@@ -53,19 +53,19 @@ struct Teller {
 impl Teller {
     fn tell(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         loop {
             match self.held.first() {
                 Some(0) => {
-                    let Some(message) = self.message() else { return told };
+                    let Some(message) = self.message() else { return reported };
                     let mut message: Value = serde_json::from_slice(&message).unwrap();
                     if self.kind == ANY || message["type"] == self.kind {
                         (self.change)(&mut message);
                     }
-                    told.extend(framed(&message));
+                    reported.extend(framed(&message));
                 }
-                Some(_) => told.push(self.held.remove(0)),
-                None => return told,
+                Some(_) => reported.push(self.held.remove(0)),
+                None => return reported,
             }
         }
     }
@@ -93,10 +93,10 @@ fn a_liar_finds_messages_of_every_length_in_any_portions() {
         for portion in [1, 3, bytes.len()] {
             let change: Change = Box::new(|message| message["t2_ns"] = json!(7));
             let mut teller = Teller { held: Vec::new(), kind: "pong", change };
-            let told: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| teller.tell(bytes)).collect();
+            let reported: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| teller.tell(bytes)).collect();
             let lie = json!({ "type": "pong", "padding": "x".repeat(padding), "t2_ns": 7 });
             let expected = [b"PMTRCTRL\x01\x01".as_slice(), &framed(&lie), &framed(&lie)].concat();
-            assert_eq!(told, expected, "{padding} bytes more, in portions of {portion}");
+            assert_eq!(reported, expected, "{padding} bytes more, in portions of {portion}");
         }
     }
 }
@@ -105,7 +105,7 @@ fn a_liar_finds_messages_of_every_length_in_any_portions() {
 const ANY: &str = "";
 
 /// What a client makes of a lie.
-fn told(server: u16, words: &[&str], kind: &'static str, change: Change) -> Ended {
+fn report_of(server: u16, words: &[&str], kind: &'static str, change: Change) -> Ended {
     let port = liar(server, kind, change);
     run(&[&["throughput", &format!("127.0.0.1:{port}"), "--json"], words].concat())
 }
@@ -127,7 +127,7 @@ fn figures_that_cannot_be_true_are_void() {
     ];
     for (number, (words, lie)) in lies.into_iter().enumerate() {
         let lie = move |message: &mut Value| lie(&mut message["result"]["streams"][0]);
-        let ended = told(server.port, &[&["-n", "1M"], words].concat(), "results", Box::new(lie));
+        let ended = report_of(server.port, &[&["-n", "1M"], words].concat(), "results", Box::new(lie));
         assert_eq!(ended.code, Some(4), "lie {number}\n{}\n{}", ended.stdout, ended.stderr);
         assert_eq!(ended.json()["verdict"]["status"], "void", "lie {number}");
     }
@@ -143,7 +143,7 @@ fn a_time_of_nothing_makes_no_test_faster() {
             "interval" => message["sample"]["streams"][0]["bytes"] = json!(1_u64 << 50),
             _ => message["t2_ns"] = json!(MONTHS),
         };
-        let run = told(server.port, &["-t", "500ms", "-i", "100ms"], kind, Box::new(lie)).code(0).json();
+        let run = report_of(server.port, &["-t", "500ms", "-i", "100ms"], kind, Box::new(lie)).code(0).json();
         let number =
             |path: &str| run.pointer(path).unwrap_or_else(|| panic!("{path}: {run:#}")).as_f64().unwrap();
         let own =
@@ -167,7 +167,7 @@ fn an_iperf3_server_that_lies_is_void_too() {
     for (number, (words, lie)) in lies.into_iter().enumerate() {
         let lie = move |message: &mut Value| lie(&mut message["streams"][0]);
         let words = [&["-n", "1M", "--protocol", "iperf3"], words].concat();
-        let ended = told(port, &words, ANY, Box::new(lie));
+        let ended = report_of(port, &words, ANY, Box::new(lie));
         assert_eq!(ended.code, Some(4), "lie {number}\n{}\n{}", ended.stdout, ended.stderr);
         assert_eq!(ended.json()["verdict"]["status"], "void", "lie {number}");
     }

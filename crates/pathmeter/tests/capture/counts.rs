@@ -7,32 +7,32 @@ fn every_tcp_segment_is_counted_though_offloads_join_them() {
     let Some(hosts) = Hosts::new("every_tcp_segment_is_counted") else { return };
     let _server = hosts.serve();
     for (host, headers) in [(V4, 52), (V6, 72)] {
-        for way in ["up", "down"] {
+        for direction in ["up", "down"] {
             let look = || (Sent::by(&hosts.net.client), Sent::by(&hosts.net.server));
             let before = look();
             let mut words = vec!["throughput", host, "-n", "20M", "-b", "400M", "--capture"];
-            words.extend(Some("-R").filter(|_| way == "down"));
+            words.extend(Some("-R").filter(|_| direction == "down"));
             let run = hosts.run(&words);
             let after = look();
             let packets = packets(&run);
-            let context = format!("{host} {way}: {packets:#}");
+            let context = format!("{host} {direction}: {packets:#}");
             assert_eq!(packets["interface"], "eth0");
             // The kernels count every segment they send, whatever becomes of it below.
             assert_eq!(packets_of(packets, "tcp", "up"), after.0.since(before.0).segments, "{context}");
             assert_eq!(packets_of(packets, "tcp", "down"), after.1.since(before.1).segments, "{context}");
-            let data = &largest_flow(packets, "tcp")[way];
+            let data = &largest_flow(packets, "tcp")[direction];
             assert!(number(&data["super_packets"]) > 0, "offloads were on: {context}");
             assert!(of_size(data, 1500) * (1500 - headers) > 19_000_000, "{context}");
             let largest = data["sizes"].as_array().unwrap().last().unwrap();
             assert_eq!(largest["to"], 1500, "{context}");
             // What TCP_INFO tells without a capture; the stream's opening comes before it begins to count.
-            let told = &run["summary"][way]["segments"];
+            let reported = &run["summary"][direction]["segments"];
             let counted = number(&data["with_payload"]);
-            let sent = number(&told["sent"]);
-            assert!(sent == counted || sent + 1 == counted, "{told:#} {context}");
-            let mean = told["mean_payload"].as_f64().unwrap();
+            let sent = number(&reported["sent"]);
+            assert!(sent == counted || sent + 1 == counted, "{reported:#} {context}");
+            let mean = reported["mean_payload"].as_f64().unwrap();
             let captured = number(&data["payload"]) as f64 / counted as f64;
-            assert!((mean - captured).abs() < 1.0, "{told:#} {context}");
+            assert!((mean - captured).abs() < 1.0, "{reported:#} {context}");
         }
     }
 }

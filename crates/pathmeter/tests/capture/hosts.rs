@@ -100,14 +100,14 @@ pub(super) fn largest_flow<'a>(packets: &'a Value, protocol: &str) -> &'a Value 
 }
 
 /// All packets of a protocol in a direction.
-pub(super) fn packets_of(packets: &Value, protocol: &str, way: &str) -> u64 {
+pub(super) fn packets_of(packets: &Value, protocol: &str, direction: &str) -> u64 {
     let flows = packets["flows"].as_array().unwrap().iter().filter(|flow| flow["protocol"] == protocol);
-    flows.map(|flow| number(&flow[way]["packets"])).sum()
+    flows.map(|flow| number(&flow[direction]["packets"])).sum()
 }
 
 /// Packets of this size.
-pub(super) fn of_size(way: &Value, size: u64) -> u64 {
-    let rows = way["sizes"].as_array().unwrap();
+pub(super) fn of_size(direction: &Value, size: u64) -> u64 {
+    let rows = direction["sizes"].as_array().unwrap();
     let exact = rows.iter().find(|row| row["from"] == size && row["to"] == size);
     exact.map_or(0, |row| number(&row["packets"]))
 }

@@ -20,8 +20,8 @@ fn line_rate_of_an_old_output() {
 
 #[test]
 fn ways_side_by_side_and_own_documents_too() {
-    let ways = ["default-snat", "public-ip", "azure-firewall-snat"];
-    let files = ways.map(|way| fixture(&format!("sockperf-tcp-350-{way}.txt"))).join(" ");
+    let directions = ["default-snat", "public-ip", "azure-firewall-snat"];
+    let files = directions.map(|direction| fixture(&format!("sockperf-tcp-350-{direction}.txt"))).join(" ");
     let text = succeed(&format!("analyse {files}"));
     assert!(text.starts_with("Analysis of 3 runs\n") && text.contains("  public-ip  "), "{text}");
     let scratch = Scratch::new("analyse");

@@ -63,11 +63,11 @@ fn reports_are_listed_with_their_figures_and_compared_by_frame_size() {
     let file = scratch.0.join("after.ndjson");
     let of_file = succeed(&format!("compare before {} --store {store} --json", file.display()));
     let of_file: Value = serde_json::from_str(&of_file).expect("JSON");
-    let told = |compared: &Value| -> Vec<Value> {
+    let reported = |compared: &Value| -> Vec<Value> {
         let rows = compared["figures"].as_array().unwrap().iter();
         rows.flat_map(|row| ["name", "shift", "q", "judgement"].map(|part| row[part].clone())).collect()
     };
-    assert_eq!(told(&of_file), told(&compared));
+    assert_eq!(reported(&of_file), reported(&compared));
     let metrics = succeed(&format!("history --limit 100 --store {store} --format prometheus"));
     let metric = "pathmeter_device_throughput_packets_per_second{target=\"eth1 - eth2\",kind=\"rfc2544\",label=\"after\",frames=\"64\"} ";
     assert!(metrics.contains(metric), "{metrics}");

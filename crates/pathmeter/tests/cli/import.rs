@@ -40,8 +40,11 @@ fn standard_input_is_read_too() {
     let text = std::fs::read(fixture("iperf3-udp-1472.txt")).expect("the fixture");
     child.stdin.take().expect("piped").write_all(&text).expect("it reads");
     let out = child.wait_with_output().expect("it ends");
-    let told = String::from_utf8_lossy(&out.stdout);
-    assert!(told.starts_with("--- standard input:1: iPerf3\n") && told.contains("line rate"), "{told}");
+    let reported = String::from_utf8_lossy(&out.stdout);
+    assert!(
+        reported.starts_with("--- standard input:1: iPerf3\n") && reported.contains("line rate"),
+        "{reported}"
+    );
 }
 
 #[test]

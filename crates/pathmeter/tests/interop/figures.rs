@@ -73,10 +73,10 @@ pub(crate) fn agree(mode: Mode, client: &Value, server: &Value, exact: bool) {
     for part in ["total", "user", "system"] {
         let cpu =
             |document, whose: &str| number(document, &format!("end.cpu_utilization_percent.{whose}_{part}"));
-        let (told, own) = (cpu(client, "remote"), cpu(server, "host"));
+        let (reported, own) = (cpu(client, "remote"), cpu(server, "host"));
         assert!(
-            told == own || !exact,
-            "the server's {part} of the CPU is {own} %, and {told} % at the client"
+            reported == own || !exact,
+            "the server's {part} of the CPU is {own} %, and {reported} % at the client"
         );
     }
 }
@@ -87,15 +87,15 @@ fn suffixes(mode: Mode) -> &'static [&'static str] {
 }
 
 fn shape(mode: Mode, end: &str, document: &Value) {
-    let ways = if mode.is_bidirectional() { 2 } else { 1 };
+    let directions = if mode.is_bidirectional() { 2 } else { 1 };
     let count = |path: &str| at(document, path).as_array().map_or(0, Vec::len);
-    assert_eq!(count("start.connected"), ways * mode.streams(), "{end}: connected");
-    assert_eq!(count("end.streams"), ways * mode.streams(), "{end}: streams at the end");
+    assert_eq!(count("start.connected"), directions * mode.streams(), "{end}: connected");
+    assert_eq!(count("end.streams"), directions * mode.streams(), "{end}: streams at the end");
     let intervals = count("intervals");
     let wanted = if mode.value("-i") == Some("0") { 0 } else { 1 };
     assert!(intervals >= wanted, "{end}: {intervals} intervals");
     for interval in at(document, "intervals").as_array().expect("counted above") {
-        assert_eq!(interval["streams"].as_array().map_or(0, Vec::len), ways * mode.streams(), "{end}");
+        assert_eq!(interval["streams"].as_array().map_or(0, Vec::len), directions * mode.streams(), "{end}");
     }
     arithmetic::hold(mode, end, document);
     if let Some(name) = mode.value("-C") {
@@ -115,10 +115,10 @@ fn both_ends(mode: Mode, suffix: &str, client: &Value, server: &Value, exact: bo
     assert!(sent > 0.0 && (received > 0.0 || mode.omits()), "{sent} bytes sent, {received} received");
     // What the server says, the client prints.
     let from_server = if down { "sent" } else { "received" };
-    let (told, printed) = (bytes(client, from_server), bytes(server, from_server));
+    let (reported, printed) = (bytes(client, from_server), bytes(server, from_server));
     assert!(
-        told >= printed && (told == printed || !exact),
-        "the server {from_server} {printed}, told {told}"
+        reported >= printed && (reported == printed || !exact),
+        "the server {from_server} {printed}, told {reported}"
     );
     streams_add_up(mode, suffix, client);
     if mode.is_udp() {
@@ -169,13 +169,17 @@ fn datagrams(mode: Mode, suffix: &str, client: &Value, server: &Value, down: boo
     let jitter = of("jitter_ms");
     assert!(jitter > 0.0 || packets < 2.0, "{packets} datagrams at the same pace to the nanosecond");
     // What the receiver says, the other end prints.
-    let told = |key: &str| number(client, &format!("end.sum_received{suffix}.{key}"));
+    let reported = |key: &str| number(client, &format!("end.sum_received{suffix}.{key}"));
     // 3.12 rounds it to a nanosecond on the way, and counts datagrams of the omitted time at one end alone.
-    assert!((told("jitter_ms") - jitter).abs() <= 1e-6, "jitter{suffix}: {} and {jitter}", told("jitter_ms"));
+    assert!(
+        (reported("jitter_ms") - jitter).abs() <= 1e-6,
+        "jitter{suffix}: {} and {jitter}",
+        reported("jitter_ms")
+    );
     for key in ["packets", "lost_packets"] {
         // At full speed the last datagrams may be lost, of which one end learns after the other has printed.
         let known = !mode.omits() && mode.value("-b") != Some("0");
-        assert!(told(key) == of(key) || !known, "{key}{suffix}: {} and {}", told(key), of(key));
+        assert!(reported(key) == of(key) || !known, "{key}{suffix}: {} and {}", reported(key), of(key));
     }
     let length = number(client, "start.test_start.blksize");
     if !mode.omits() {

@@ -29,9 +29,9 @@ fn tests_are_whole(text: &str, tests: usize) {
     let mut blocks =
         text.split("-----------------------------------------------------------\nServer listening");
     assert_eq!(blocks.next(), Some(""), "{text}");
-    let told: Vec<&str> = blocks.filter(|block| block.contains("Accepted")).collect();
-    assert_eq!(told.len(), tests, "{text}");
-    for block in told {
+    let reported: Vec<&str> = blocks.filter(|block| block.contains("Accepted")).collect();
+    assert_eq!(reported.len(), tests, "{text}");
+    for block in reported {
         assert_eq!(block.matches("Accepted connection from").count(), 1, "{block}");
         assert_eq!(block.matches("- - - - -\n[ ID]").count(), 1, "{block}");
     }

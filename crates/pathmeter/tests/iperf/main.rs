@@ -46,7 +46,7 @@ fn model(mode: &Mode) -> &'static Played {
     let at = MODES.iter().position(|known| known == mode).expect("a mode of the table");
     PLAYED[at].get_or_init(|| {
         let mut runs = (0..MOST_RUNS).map(|_| played((Tool::Real, mode.0), (Tool::Real, mode.1)));
-        let whole = runs.find(|run| Rows::of(&run.server) == rows_of_whole(mode.0, mode.1));
+        let whole = runs.find(|run| Rows::from_text(&run.server) == rows_of_whole(mode.0, mode.1));
         whole.unwrap_or_else(|| panic!("{mode:?}: no run of {MOST_RUNS} has its sums"))
     })
 }

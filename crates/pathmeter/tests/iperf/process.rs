@@ -67,14 +67,14 @@ impl Rows {
     pub(crate) const NONE: Rows = Rows { streams: 0, sums: 0 };
 
     /// Those in a text.
-    pub(crate) fn of(text: &str) -> Rows {
+    pub(crate) fn from_text(text: &str) -> Rows {
         let rows = text.lines().filter(|line| begins_with_the_test(line));
         let (sums, streams): (Vec<&str>, Vec<&str>) = rows.partition(|line| line.starts_with("[SUM"));
         Rows { streams: streams.len(), sums: sums.len() }
     }
 
     fn are_in(self, text: &str) -> bool {
-        let there = Rows::of(text);
+        let there = Rows::from_text(text);
         there.streams >= self.streams && there.sums >= self.sums
     }
 }
@@ -84,10 +84,11 @@ pub(crate) fn rows_of_whole(server: &str, client: &str) -> Rows {
     let has = |words: &str, option: &str| words.split_whitespace().any(|word| word == option);
     let mut behind = client.split_whitespace().skip_while(|word| *word != "-P").skip(1);
     let streams: usize = behind.next().map_or(1, |count| count.parse().expect("a number of streams"));
-    let ways = if ["--full-duplex", "-d", "-r"].iter().any(|option| has(client, option)) { 2 } else { 1 };
+    let directions =
+        if ["--full-duplex", "-d", "-r"].iter().any(|option| has(client, option)) { 2 } else { 1 };
     let sums = usize::from(streams > 1 && !has(server, "-y"));
     let each = if has(server, "-i") { 2 } else { 1 };
-    Rows { streams: streams * ways * each, sums: sums * each }
+    Rows { streams: streams * directions * each, sums: sums * each }
 }
 
 /// Does a line tell of a time that begins with the test?
@@ -106,7 +107,7 @@ impl Server {
     pub(crate) fn start(tool: Tool, words: &str, port: u16) -> Server {
         let udp = words.split_whitespace().any(|word| word == "-u");
         let mut running = Running::start(command(tool, words, port));
-        let bound = until(PATIENCE, || {
+        let bound = until(TIMEOUT, || {
             assert!(running.runs(), "it has ended: {}", running.said());
             is_bound(udp, port)
         });
@@ -118,7 +119,7 @@ impl Server {
     pub(crate) fn stop_after(self, rows: Rows) -> Ended {
         let Server { tool, running } = self;
         let needed = if tool == Tool::Real { Rows { sums: 0, ..rows } } else { rows };
-        let printed = until(PATIENCE, || needed.are_in(&running.printed()));
+        let printed = until(TIMEOUT, || needed.are_in(&running.printed()));
         assert!(printed, "not {needed:?} that begin with the test: {}", running.said());
         // The real server prints its sums at once, or never when it has lost them.
         until(GRACE, || rows.are_in(&running.printed()));
@@ -166,7 +167,7 @@ impl Running {
 
     /// Waits until it has printed this.
     pub(crate) fn wait_for(&self, text: &str) {
-        let printed = until(PATIENCE, || self.printed().contains(text));
+        let printed = until(TIMEOUT, || self.printed().contains(text));
         assert!(printed, "no {text:?}: {}", self.said());
     }
 
@@ -183,7 +184,7 @@ impl Running {
 
     /// Waits for its end. One that hangs is a failure.
     pub(crate) fn ended(mut self) -> Ended {
-        let over = until(PATIENCE, || !self.runs());
+        let over = until(TIMEOUT, || !self.runs());
         assert!(over, "it does not end: {}", self.said());
         let status = self.child.wait().expect("a child of ours");
         for reader in self.readers.drain(..) {
@@ -239,7 +240,7 @@ fn read_along(mut from: impl Read + Send + 'static, said: Arc<Mutex<String>>) ->
 }
 
 /// A busy machine must not fail a test; one that hangs must.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(1);
 const STEP: Duration = Duration::from_millis(10);
 const STILL_LISTENING: &str = "Waiting for server threads to complete. Interrupt again to force quit.\n";

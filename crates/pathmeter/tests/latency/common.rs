@@ -20,22 +20,22 @@ pub(super) fn measured(host: &str, words: &[&str]) -> Value {
 
 /// The figures of its first way.
 #[track_caller]
-pub(super) fn way(run: &Value) -> &Value {
-    let way = &run["summary"]["ways"][0];
-    assert!(way.is_object(), "{run:#}");
-    way
+pub(super) fn only_egress(run: &Value) -> &Value {
+    let egress = &run["summary"]["ways"][0];
+    assert!(egress.is_object(), "{run:#}");
+    egress
 }
 
 /// One of a way's counters.
 #[track_caller]
-pub(super) fn count(way: &Value, name: &str) -> u64 {
-    way["counted"][name].as_u64().unwrap_or_else(|| panic!("no {name}: {:#}", way["counted"]))
+pub(super) fn count(egress: &Value, name: &str) -> u64 {
+    egress["counted"][name].as_u64().unwrap_or_else(|| panic!("no {name}: {:#}", egress["counted"]))
 }
 
 /// Some of a way's counters.
 #[track_caller]
-pub(super) fn counts<const N: usize>(way: &Value, names: [&str; N]) -> [u64; N] {
-    names.map(|name| count(way, name))
+pub(super) fn counts<const N: usize>(egress: &Value, names: [&str; N]) -> [u64; N] {
+    names.map(|name| count(egress, name))
 }
 
 /// The whole number at this place.

@@ -1,7 +1,7 @@
 //! Hosts joined by a link: both families, marked packets, translated addresses, multicast groups; and a host without
 //! privilege.
 
-use super::common::{PATIENT, counts, number, way};
+use super::common::{PATIENT, counts, number, only_egress};
 use super::net::{Net, SERVER, ip};
 use super::support::{Ended, Running, Server, pathmeter, skip};
 use serde_json::Value;
@@ -20,18 +20,18 @@ fn round_trips_over_a_link_in_both_families() {
         {
             let run = measured(&net, &[&[host, "-n", "150"], words].concat());
             let names = ["sent", "received", "far_received", "lost"];
-            assert_eq!(counts(way(&run), names), [150, 150, 150, 0], "{host} {words:?}");
-            assert_eq!(way(&run)["ends"]["seen_as"], way(&run)["ends"]["local"], "{host}");
+            assert_eq!(counts(only_egress(&run), names), [150, 150, 150, 0], "{host} {words:?}");
+            assert_eq!(only_egress(&run)["ends"]["seen_as"], only_egress(&run)["ends"]["local"], "{host}");
         }
         // The kernel begins to time packets when it next has time for it.
         let run = measured(&net, &[host, "-t", "2s"]);
-        let wire = &way(&run)["wire"];
+        let wire = &only_egress(&run)["wire"];
         assert!(number(&wire["rtt_ns"], "count") > 0, "the kernel times a link's packets: {wire:#}");
         assert!(number(&wire["rtt_ns"], "max") <= number(&wire["application_ns"], "max"), "{wire:#}");
     }
     // Both as two ways of one run.
     let run = measured(&net, &[SERVER, SERVER_V6, "-n", "50"]);
-    let remotes = run["summary"]["ways"].as_array().unwrap().iter().map(|way| &way["ends"]["remote"]);
+    let remotes = run["summary"]["ways"].as_array().unwrap().iter().map(|egress| &egress["ends"]["remote"]);
     assert_eq!(remotes.collect::<Vec<_>>(), ["10.77.0.2:5210", "[2001:db8::2]:5210"]);
     end(server);
 }
@@ -53,7 +53,7 @@ fn packets_carry_their_mark_there_and_back() {
                 let before = [marked(&net.server), marked(&net.client)];
                 let run =
                     measured(&net, &[&[host, "-n", "40", "--no-wire-times", transport][..], &words].concat());
-                assert_eq!(counts(way(&run), ["received"]), [40]);
+                assert_eq!(counts(only_egress(&run), ["received"]), [40]);
                 assert_eq!(run["summary"]["warnings"], Value::Array(Vec::new()), "{words:?}");
                 let after = [marked(&net.server), marked(&net.client)];
                 for (end, name) in ["server", "client"].iter().enumerate() {
@@ -82,11 +82,12 @@ fn translated_addresses_are_told() {
         for (index, (local, seen)) in
             [("10.77.0.9:", "10.77.0.1:"), ("10.77.0.1:", "10.77.0.1:")].iter().enumerate()
         {
-            let way = &run["summary"]["ways"][index];
-            let [told_local, told_seen] = ["local", "seen_as"].map(|end| way["ends"][end].as_str().unwrap());
+            let egress = &run["summary"]["ways"][index];
+            let [told_local, told_seen] =
+                ["local", "seen_as"].map(|end| egress["ends"][end].as_str().unwrap());
             assert!(told_local.starts_with(local), "{transport}: {told_local}");
             assert!(told_seen.starts_with(seen), "{transport}: {told_seen}");
-            assert_eq!(counts(way, ["sent", "received", "far_received"]), [50; 3], "{transport}");
+            assert_eq!(counts(egress, ["sent", "received", "far_received"]), [50; 3], "{transport}");
         }
     }
     server.stop();
@@ -103,7 +104,7 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
         assert_group(&net);
         // Whoever asks the host itself is answered too.
         let run = measured(&net, &["--protocol", "sockperf", SERVER, "-n", "40"]);
-        assert_eq!(counts(way(&run), ["sent", "received"]), [40; 2]);
+        assert_eq!(counts(only_egress(&run), ["sent", "received"]), [40; 2]);
         end(server);
     }
     if Command::new("sockperf").arg("--version").output().is_err() {
@@ -147,7 +148,7 @@ fn what_takes_privilege_is_told_and_left_out_without() {
         assert_eq!(warning["id"], "busy-poll-refused", "{warning}");
         assert!(warning["text"].as_str().unwrap().contains("CAP_NET_ADMIN"), "{warning}");
     }
-    assert_eq!(counts(way(&run), ["sent", "received", "lost"]), [60, 60, 0]);
+    assert_eq!(counts(only_egress(&run), ["sent", "received", "lost"]), [60, 60, 0]);
     server.stop();
 }
 
@@ -157,7 +158,12 @@ fn assert_group(net: &Net) {
     for mode in ["ping-pong", "under-load"] {
         let run = measured(net, &["--protocol", "sockperf", GROUP, "-n", "40", "--mode", mode]);
         let names = ["sent", "received", "lost", "duplicates"];
-        assert_eq!(counts(way(&run), names), [40, 40, 0, 0], "{mode}: {:#}", way(&run)["counted"]);
+        assert_eq!(
+            counts(only_egress(&run), names),
+            [40, 40, 0, 0],
+            "{mode}: {:#}",
+            only_egress(&run)["counted"]
+        );
     }
 }
 

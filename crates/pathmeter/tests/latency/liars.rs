@@ -1,6 +1,6 @@
 //! Far ends that answer nonsense, lie, fall silent or go away in the middle: a clear error, code 3, and never a zero.
 
-use super::common::{PATIENT, counts, latency, message, number, way};
+use super::common::{PATIENT, counts, latency, message, number, only_egress};
 use super::fake::fake;
 use super::support::{Running, Server, pathmeter};
 use serde_json::{Value, json};
@@ -33,10 +33,10 @@ fn nonsense_beside_good_replies_is_counted_and_passed_over() {
     let words = [&["--protocol", "sockperf", "-n", "30", "--no-wire-times", "--json"][..], &PATIENT].concat();
     let run = latency(&host, &words).code(0).json();
     let [sent, received, lost, strays, duplicates] =
-        counts(way(&run), ["sent", "received", "lost", "strays", "duplicates"]);
-    assert_eq!((sent, received, lost), (30, 30, 0), "{:#}", way(&run)["counted"]);
+        counts(only_egress(&run), ["sent", "received", "lost", "strays", "duplicates"]);
+    assert_eq!((sent, received, lost), (30, 30, 0), "{:#}", only_egress(&run)["counted"]);
     // The ones behind the last reply nobody reads any more.
-    assert_eq!((strays, duplicates), (30 * 11, 29), "{:#}", way(&run)["counted"]);
+    assert_eq!((strays, duplicates), (30 * 11, 29), "{:#}", only_egress(&run)["counted"]);
 }
 
 #[test]
@@ -111,8 +111,8 @@ fn a_server_that_stops_half_way_leaves_what_was_measured() {
         let words = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
         let ended = latency(&host, &[&words[..], &PATIENT].concat()).code(3).says("closed").says(&host);
         let run = ended.json();
-        assert_eq!(counts(way(&run), ["sent", "received", "lost"]), [21, 20, 1], "{half}");
-        assert!(number(&way(&run)["rtt_ns"], "count") > 0, "{half}");
+        assert_eq!(counts(only_egress(&run), ["sent", "received", "lost"]), [21, 20, 1], "{half}");
+        assert!(number(&only_egress(&run)["rtt_ns"], "count") > 0, "{half}");
         assert_eq!(run["summary"]["outcome"]["outcome"], "failed");
         assert!(run["verdict"]["text"].as_str().unwrap().contains("closed"), "{}", run["verdict"]);
     }
@@ -130,9 +130,9 @@ fn a_native_server_that_is_killed_leaves_what_was_measured() {
         let ended = client.end().code(3).says(&host);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{words:?}");
-        let way = way(&last);
-        assert!(number(&way["rtt_ns"], "count") > 0, "{words:?}: what was measured is shown");
-        let [asked, received, lost] = counts(way, ["asked", "received", "lost"]);
+        let egress = only_egress(&last);
+        assert!(number(&egress["rtt_ns"], "count") > 0, "{words:?}: what was measured is shown");
+        let [asked, received, lost] = counts(egress, ["asked", "received", "lost"]);
         assert_eq!(asked, received + lost, "{words:?}");
     }
 }
@@ -150,8 +150,8 @@ fn a_way_that_ends_beside_another_is_told_and_the_other_is_measured() {
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         let warnings = last["summary"]["warnings"].as_array().unwrap();
         assert!(warnings.iter().any(|w| w["id"] == "way-ended"), "{words:?}: {warnings:?}");
-        let ways = last["summary"]["ways"].as_array().unwrap();
-        let [first, second] = [0, 1].map(|index| counts(&ways[index], ["sent", "received"]));
+        let egress_paths = last["summary"]["ways"].as_array().unwrap();
+        let [first, second] = [0, 1].map(|index| counts(&egress_paths[index], ["sent", "received"]));
         assert!(first[1] > 0 && first[0] < second[0], "{words:?}: {first:?} {second:?}");
         assert!(second[1] > 0, "{words:?}: {second:?}");
     }
@@ -196,12 +196,16 @@ fn counts_that_cannot_be_are_not_told() {
         let words = ["--tcp", "-n", "40", "--mode", mode, "--no-wire-times", "--json"];
         let ended = latency(&host, &[&words[..], &PATIENT].concat());
         let run = ended.json();
-        let way = way(&run);
+        let egress = only_egress(&run);
         for name in ["far_received", "lost_up", "lost_down"] {
-            assert_eq!(way["counted"][name], Value::Null, "{mode}: {:#}", way["counted"]);
+            assert_eq!(egress["counted"][name], Value::Null, "{mode}: {:#}", egress["counted"]);
         }
-        assert_eq!((number(&way["counted"], "sent"), &way["received_pps"]), (40, &Value::Null), "{mode}");
-        assert_eq!(way["ends"]["seen_as"], "192.0.2.7:9");
+        assert_eq!(
+            (number(&egress["counted"], "sent"), &egress["received_pps"]),
+            (40, &Value::Null),
+            "{mode}"
+        );
+        assert_eq!(egress["ends"]["seen_as"], "192.0.2.7:9");
         let warnings = run["summary"]["warnings"].as_array().unwrap();
         assert!(warnings.iter().any(|w| w["id"] == "far-counts-impossible"), "{mode}: {warnings:?}");
         assert_eq!(ended.code, Some(if mode == "throughput" { 4 } else { 0 }), "{mode}");
@@ -217,7 +221,7 @@ fn an_answer_that_is_none_ends_the_session() {
         json!({"type": "latency_seen", "client": "nobody", "wait": "block", "received": -1}),
     ];
     for answer in answers {
-        let told = answer.clone();
+        let reported = answer.clone();
         let (host, script) = fake(move |fake| {
             fake.let_in()?;
             let _flow = fake.take_flow()?;
@@ -225,7 +229,7 @@ fn an_answer_that_is_none_ends_the_session() {
             fake.receive("start")?;
             fake.send(&json!({"type": "started"}))?;
             fake.receive("latency_report")?;
-            fake.send(&told)?;
+            fake.send(&reported)?;
             fake.until_closed();
             Ok(())
         });
@@ -242,11 +246,11 @@ type Answer = fn(&[u8]) -> Vec<Vec<u8>>;
 #[track_caller]
 fn assert_nothing(run: &Value) {
     assert_eq!(run["verdict"]["status"], "void", "{run:#}");
-    let way = way(run);
+    let egress = only_egress(run);
     for name in ["rtt_ns", "mad_ns", "iqr_ns", "histogram", "one_way"] {
-        assert_eq!(way[name], Value::Null, "{name}");
+        assert_eq!(egress[name], Value::Null, "{name}");
     }
-    assert_eq!(counts(way, ["received"]), [0]);
+    assert_eq!(counts(egress, ["received"]), [0]);
 }
 
 /// A server that sends these to whoever sends it something. It lives as long as the tests.

@@ -1,6 +1,6 @@
 //! What a server allows: a latency session beyond it is refused with the option that says so, one within it is not.
 
-use super::common::{counts, latency, measured, way};
+use super::common::{counts, latency, measured, only_egress};
 use super::support::{Running, Server, pathmeter};
 
 #[test]
@@ -13,7 +13,7 @@ fn longer_tests_than_allowed_are_refused_and_shorter_ones_not() {
         latency(&host, &["-t", "300ms", transport]).code(0);
         // So many messages may take any time: they have as long as the server allows.
         let run = measured(&host, &["-n", "100", transport]);
-        assert_eq!(counts(way(&run), ["sent", "received"]), [100; 2]);
+        assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2]);
     }
     server.stop().says("refused the client");
 }
@@ -27,7 +27,7 @@ fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
         latency(&host, words).code(3).says("--max-rate").says("--rate 1000");
     }
     let run = measured(&host, &["-n", "20", "--rate", "1000"]);
-    assert_eq!(counts(way(&run), ["sent", "received"]), [20; 2]);
+    assert_eq!(counts(only_egress(&run), ["sent", "received"]), [20; 2]);
     server.stop().says("refused the client");
 }
 
@@ -44,10 +44,10 @@ fn a_busy_server_says_so() {
     let last = ended.stdout.lines().last().unwrap();
     let run: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!(run["summary"]["outcome"]["outcome"], "interrupted", "{run:#}");
-    let [sent, received, late, far] = counts(way(&run), ["sent", "received", "late", "far_received"]);
-    assert!(sent > 0 && received + late + 5 >= sent && far == sent, "{:#}", way(&run)["counted"]);
+    let [sent, received, late, far] = counts(only_egress(&run), ["sent", "received", "late", "far_received"]);
+    assert!(sent > 0 && received + late + 5 >= sent && far == sent, "{:#}", only_egress(&run)["counted"]);
     // Its place is free again, soon after it has left.
     let run = measured(&host, &["-n", "20"]);
-    assert_eq!(counts(way(&run), ["sent", "received"]), [20; 2]);
+    assert_eq!(counts(only_egress(&run), ["sent", "received"]), [20; 2]);
     server.stop();
 }

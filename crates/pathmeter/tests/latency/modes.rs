@@ -1,6 +1,6 @@
 //! Every mode, transport and size against our own server: each message is counted, at both ends.
 
-use super::common::{count, counts, measured, number, way};
+use super::common::{count, counts, measured, number, only_egress};
 use super::support::{Scratch, Server};
 use model::stats::histogram::Histogram;
 use serde_json::Value;
@@ -15,16 +15,16 @@ fn ping_pong_of_every_size_counts_each_message() {
     ] {
         for size in sizes {
             let run = measured(&host, &[transport, "-m", size, "-n", "60"]);
-            let way = way(&run);
+            let egress = only_egress(&run);
             let names = ["sent", "asked", "received", "far_received"];
-            assert_eq!(counts(way, names), [60; 4], "{transport} {size}: {:#}", way["counted"]);
+            assert_eq!(counts(egress, names), [60; 4], "{transport} {size}: {:#}", egress["counted"]);
             let rest = ["lost", "late", "duplicates", "reordered", "strays", "lost_up", "lost_down"];
-            assert_eq!(counts(way, rest), [0; 7], "{transport} {size}");
-            let counted = number(&way["rtt_ns"], "count") + number(way, "warm_up_count");
+            assert_eq!(counts(egress, rest), [0; 7], "{transport} {size}");
+            let counted = number(&egress["rtt_ns"], "count") + number(egress, "warm_up_count");
             assert_eq!(counted, 60, "{transport} {size}");
-            assert_eq!(way["ends"]["seen_as"], way["ends"]["local"], "nothing translates on loopback");
+            assert_eq!(egress["ends"]["seen_as"], egress["ends"]["local"], "nothing translates on loopback");
             let room_for_times = size.parse::<u32>().unwrap() >= 30;
-            assert_eq!(way["one_way"].is_object(), room_for_times, "{transport} {size}: {way:#}");
+            assert_eq!(egress["one_way"].is_object(), room_for_times, "{transport} {size}: {egress:#}");
             assert_eq!(run["latency"]["size"].to_string(), *size);
         }
     }
@@ -39,13 +39,21 @@ fn under_load_measures_each_message_from_when_it_was_due() {
         for (every, asked) in [("1", 200), ("7", 28)] {
             let words = ["--mode", "under-load", "--rate", "2000", "-n", "200", "--reply-every", every];
             let run = measured(&host, &[&words[..], &[transport, "--warm-up", "0s"]].concat());
-            let way = way(&run);
+            let egress = only_egress(&run);
             let names = ["sent", "far_received", "asked", "received", "lost"];
-            assert_eq!(counts(way, names), [200, 200, asked, asked, 0], "{transport}: {:#}", way["counted"]);
-            assert_eq!(number(&way["rtt_ns"], "count"), asked);
+            assert_eq!(
+                counts(egress, names),
+                [200, 200, asked, asked, 0],
+                "{transport}: {:#}",
+                egress["counted"]
+            );
+            assert_eq!(number(&egress["rtt_ns"], "count"), asked);
             // From the send call it cannot take longer than from when it was due.
             for figure in ["min", "mean", "max"] {
-                assert!(number(&way["service_ns"], figure) <= number(&way["rtt_ns"], figure), "{way:#}");
+                assert!(
+                    number(&egress["service_ns"], figure) <= number(&egress["rtt_ns"], figure),
+                    "{egress:#}"
+                );
             }
         }
     }
@@ -59,15 +67,15 @@ fn throughput_is_counted_by_the_receiver() {
     for words in [&["--udp", "--rate", "5000"][..], &["--tcp"], &["--tcp", "-m", "100000"]] {
         let words = [&["--mode", "throughput", "-n", "500"], words].concat();
         let run = measured(&host, &words);
-        let way = way(&run);
+        let egress = only_egress(&run);
         let names = ["sent", "asked", "received", "lost"];
-        assert_eq!(counts(way, names), [500, 0, 0, 0], "{words:?}: {:#}", way["counted"]);
-        assert_eq!(way["rtt_ns"], Value::Null, "{words:?}: no reply, no round trip");
+        assert_eq!(counts(egress, names), [500, 0, 0, 0], "{words:?}: {:#}", egress["counted"]);
+        assert_eq!(egress["rtt_ns"], Value::Null, "{words:?}: no reply, no round trip");
         if words.contains(&"--tcp") {
-            assert_eq!(counts(way, ["far_received", "lost_up"]), [500, 0], "{words:?}");
+            assert_eq!(counts(egress, ["far_received", "lost_up"]), [500, 0], "{words:?}");
         }
-        assert_eq!(count(way, "far_received") + count(way, "lost_up"), 500, "{words:?}");
-        assert!(way["received_pps"].as_u64().unwrap() > 0, "{words:?}: {way:#}");
+        assert_eq!(count(egress, "far_received") + count(egress, "lost_up"), 500, "{words:?}");
+        assert!(egress["received_pps"].as_u64().unwrap() > 0, "{words:?}: {egress:#}");
     }
     server.stop();
 }
@@ -81,11 +89,11 @@ fn playback_sends_what_the_file_says() {
     let file = scratch.file("good", Some(&("# a comment\n".to_owned() + &lines.collect::<String>())));
     for transport in ["--udp", "--tcp"] {
         let run = measured(&host, &["--playback", &file, transport]);
-        let way = way(&run);
+        let egress = only_egress(&run);
         let names = ["sent", "asked", "received", "far_received", "lost"];
-        assert_eq!(counts(way, names), [50, 50, 50, 50, 0], "{transport}: {:#}", way["counted"]);
-        assert_eq!((run["latency"]["mode"].as_str(), number(way, "warm_up_count")), (Some("playback"), 0));
-        assert_eq!(number(&way["rtt_ns"], "count"), 50);
+        assert_eq!(counts(egress, names), [50, 50, 50, 50, 0], "{transport}: {:#}", egress["counted"]);
+        assert_eq!((run["latency"]["mode"].as_str(), number(egress, "warm_up_count")), (Some("playback"), 0));
+        assert_eq!(number(&egress["rtt_ns"], "count"), 50);
     }
     server.stop();
 }
@@ -109,11 +117,15 @@ fn the_raw_file_gives_the_same_figures_as_the_result() {
         assert!(rows.is_sorted_by(|a, b| a[0] < b[0] && a[1] <= b[1]), "{mode}: numbers and times rise");
         let (sum, count) = (rtt.iter().sum::<u64>(), rtt.len() as u64);
         assert_eq!(count, 300, "{mode}");
-        let told = &way(&run)["rtt_ns"];
-        assert_eq!(number(told, "count"), count, "{mode}");
-        assert_eq!(number(told, "min"), *rtt.iter().min().unwrap(), "{mode}");
-        assert_eq!(number(told, "max"), *rtt.iter().max().unwrap(), "{mode}");
-        assert!(number(told, "mean").abs_diff(sum / count) <= 1, "{mode}: {told} and {}", sum / count);
+        let reported = &only_egress(&run)["rtt_ns"];
+        assert_eq!(number(reported, "count"), count, "{mode}");
+        assert_eq!(number(reported, "min"), *rtt.iter().min().unwrap(), "{mode}");
+        assert_eq!(number(reported, "max"), *rtt.iter().max().unwrap(), "{mode}");
+        assert!(
+            number(reported, "mean").abs_diff(sum / count) <= 1,
+            "{mode}: {reported} and {}",
+            sum / count
+        );
     }
     server.stop();
 }
@@ -122,18 +134,18 @@ fn the_raw_file_gives_the_same_figures_as_the_result() {
 fn the_histogram_in_the_result_is_hdrhistograms_and_agrees() {
     let server = Server::start(&[]);
     let run = measured(&server.host(), &["-n", "500"]);
-    let way = way(&run);
-    let histogram = Histogram::from_v2_base64(way["histogram"].as_str().unwrap()).unwrap();
-    let told = &way["rtt_ns"];
-    assert_eq!(histogram.count(), number(told, "count"));
+    let egress = only_egress(&run);
+    let histogram = Histogram::from_v2_base64(egress["histogram"].as_str().unwrap()).unwrap();
+    let reported = &egress["rtt_ns"];
+    assert_eq!(histogram.count(), number(reported, "count"));
     for (value, name) in [
         (histogram.min().unwrap(), "min"),
         (histogram.value_at_quantile(0.5).unwrap(), "p50"),
         (histogram.value_at_quantile(0.99).unwrap(), "p99"),
         (histogram.max().unwrap(), "max"),
     ] {
-        let told = number(told, name);
-        assert!(value.abs_diff(told) <= histogram.width_at(told), "{name}: {value} and {told}");
+        let reported = number(reported, name);
+        assert!(value.abs_diff(reported) <= histogram.width_at(reported), "{name}: {value} and {reported}");
     }
     server.stop();
 }

@@ -1,6 +1,6 @@
 //! The options of `pathmeter latency` at our own server: waits, warm-up, families, tokens, formats, expectations.
 
-use super::common::{PATIENT, counts, latency, measured, number, way};
+use super::common::{PATIENT, counts, latency, measured, number, only_egress};
 use super::support::{Running, Scratch, Server, free_port, pathmeter};
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ fn every_wait_is_done_and_told() {
         for words in [&[][..], &["--mode", "under-load", "--rate", "2k"], &["--tcp", "--no-wire-times"]] {
             let words = [&["-n", "100", "--wait", wait], words].concat();
             let run = beside_its_floor(&server, &words);
-            assert_eq!(counts(way(&run), ["sent", "received"]), [100; 2], "{words:?}");
+            assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2], "{words:?}");
             assert_eq!(run["latency"]["wait"], wait);
-            assert!(way(&run)["ends"]["far_wait"].is_string(), "{words:?}");
+            assert!(only_egress(&run)["ends"]["far_wait"].is_string(), "{words:?}");
             if words.contains(&"--no-wire-times") {
-                assert_eq!(way(&run)["wire"], Value::Null);
+                assert_eq!(only_egress(&run)["wire"], Value::Null);
             }
         }
     }
@@ -29,9 +29,10 @@ fn every_wait_is_done_and_told() {
 /// CPU is left, two threads that spin have no floor.
 fn beside_its_floor(server: &Server, words: &[&str]) -> Value {
     let apart = |run: &Value| {
-        let (floor, rtt) = (&run["summary"]["tool_floor_ns"], &way(run)["rtt_ns"]);
+        let (floor, rtt) = (&run["summary"]["tool_floor_ns"], &only_egress(run)["rtt_ns"]);
         let none = floor.is_null() && !words.contains(&"spin");
-        let wired = words.contains(&"--tcp") || way(run)["wire"]["rtt_ns"]["count"].as_u64() > Some(0);
+        let wired =
+            words.contains(&"--tcp") || only_egress(run)["wire"]["rtt_ns"]["count"].as_u64() > Some(0);
         none || !wired
             || floor.is_object()
                 && (number(floor, "min") > number(rtt, "max") || number(rtt, "min") > number(floor, "max"))
@@ -63,10 +64,10 @@ fn the_floor_waits_as_the_test_does() {
 fn the_warm_up_that_is_asked_for_is_left_out() {
     let server = Server::start(&[]);
     let run = measured(&server.host(), &["-t", "300ms", "--warm-up", "100ms"]);
-    let way = way(&run);
-    assert_eq!(number(way, "warm_up_ns"), 100_000_000);
-    let counted = number(&way["rtt_ns"], "count") + number(way, "warm_up_count");
-    assert_eq!(counts(way, ["received"]), [counted]);
+    let egress = only_egress(&run);
+    assert_eq!(number(egress, "warm_up_ns"), 100_000_000);
+    let counted = number(&egress["rtt_ns"], "count") + number(egress, "warm_up_count");
+    assert_eq!(counts(egress, ["received"]), [counted]);
     // Nothing is left when all of it is warm-up: no figures, and no zeros.
     let run = latency(&server.host(), &["-n", "20", "--warm-up", "60s", "--json"]).code(4).json();
     assert_eq!(run["summary"]["ways"][0]["rtt_ns"], Value::Null, "{run:#}");
@@ -81,7 +82,7 @@ fn families_are_as_asked_for() {
     for (words, remote) in [(["127.0.0.1", "-4"], "127.0.0.1"), (["::1", "-6"], "[::1]")] {
         for transport in ["--udp", "--tcp"] {
             let run = measured(words[0], &[words[1], "-p", &port, "-n", "20", transport]);
-            let ends = &way(&run)["ends"];
+            let ends = &only_egress(&run)["ends"];
             assert_eq!(ends["remote"], format!("{remote}:{port}"));
             assert_eq!(ends["seen_as"], ends["local"], "{words:?} {transport}");
         }
@@ -102,7 +103,7 @@ fn tokens_and_tls_go_with_latency() {
     for transport in ["--udp", "--tcp"] {
         let words = ["--tls", "--fingerprint", &print, "--token-file", &right, "-n", "50", transport];
         let run = measured(&server.host(), &words);
-        assert_eq!(counts(way(&run), ["sent", "received", "far_received"]), [50; 3]);
+        assert_eq!(counts(only_egress(&run), ["sent", "received", "far_received"]), [50; 3]);
     }
     let host = server.host();
     let ended = latency(&host, &["--fingerprint", &print, "--token-file", &wrong]).code(3);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// What becomes of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Delivery {
     Pass,
     Lose,
     Double,
@@ -31,8 +31,8 @@ pub(super) type Number = fn(&[u8]) -> u64;
 
 impl Relay {
     /// A way there that loses nothing.
-    pub(super) fn to(server: u16, number: Number, fate: fn(u64) -> Fate) -> Relay {
-        Relay::both(server, |_| false, number, fate)
+    pub(super) fn to(server: u16, number: Number, delivery: fn(u64) -> Delivery) -> Relay {
+        Relay::both(server, |_| false, number, delivery)
     }
 
     /// One that loses these requests too.
@@ -40,7 +40,7 @@ impl Relay {
         server: u16,
         loses: fn(&[u8]) -> bool,
         number: Number,
-        fate: fn(u64) -> Fate,
+        delivery: fn(u64) -> Delivery,
     ) -> Relay {
         let near = UdpSocket::bind("127.0.0.1:0").unwrap();
         let far = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -55,7 +55,7 @@ impl Relay {
             let mut path = Path { near, client: None, loses, held: None, delayed: Vec::new() };
             let mut buf = vec![0; 1 << 16];
             while !stopped.load(Ordering::Acquire) {
-                path.carry(&far, &mut buf, number, fate);
+                path.carry(&far, &mut buf, number, delivery);
             }
         }));
         Relay { host, stop, thread }
@@ -90,7 +90,7 @@ struct Path {
 }
 
 impl Path {
-    fn carry(&mut self, far: &UdpSocket, buf: &mut [u8], number: Number, fate: fn(u64) -> Fate) {
+    fn carry(&mut self, far: &UdpSocket, buf: &mut [u8], number: Number, delivery: fn(u64) -> Delivery) {
         if let Ok((length, from)) = self.near.recv_from(buf) {
             self.client = Some(from);
             if !(self.loses)(&buf[..length]) {
@@ -102,12 +102,12 @@ impl Path {
         due.iter().for_each(|(_, reply)| self.deliver(reply));
         let Ok(length) = far.recv(buf) else { return };
         let reply = &buf[..length];
-        match fate(number(reply)) {
-            Fate::Lose => return,
-            Fate::Swap => return self.held = Some(reply.to_vec()),
-            Fate::Delay(time) => return self.delayed.push((now + time, reply.to_vec())),
-            Fate::Pass => self.deliver(reply),
-            Fate::Double => {
+        match delivery(number(reply)) {
+            Delivery::Lose => return,
+            Delivery::Swap => return self.held = Some(reply.to_vec()),
+            Delivery::Delay(time) => return self.delayed.push((now + time, reply.to_vec())),
+            Delivery::Pass => self.deliver(reply),
+            Delivery::Double => {
                 self.deliver(reply);
                 self.deliver(reply);
             }

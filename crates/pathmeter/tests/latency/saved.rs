@@ -10,19 +10,19 @@ fn two_hosts_take_turns() {
     for words in [&["-n", "100"][..], &["-n", "100", "--tcp"], &["-n", "100", "--mode", "under-load"]] {
         let labels = ["--label", "near", "--label", "far"];
         let run = measured(&hosts[0], &[&[hosts[1].as_str()], words, &labels].concat());
-        let ways = run["summary"]["ways"].as_array().unwrap();
-        assert_eq!(ways.iter().map(|way| &way["label"]).collect::<Vec<_>>(), ["near", "far"]);
-        for (way, host) in ways.iter().zip(&hosts) {
-            assert_eq!(way["ends"]["remote"], host.as_str());
-            assert_eq!(counts(way, ["sent", "received", "far_received"]), [100; 3], "{words:?}");
+        let egress_paths = run["summary"]["ways"].as_array().unwrap();
+        assert_eq!(egress_paths.iter().map(|egress| &egress["label"]).collect::<Vec<_>>(), ["near", "far"]);
+        for (egress, host) in egress_paths.iter().zip(&hosts) {
+            assert_eq!(egress["ends"]["remote"], host.as_str());
+            assert_eq!(counts(egress, ["sent", "received", "far_received"]), [100; 3], "{words:?}");
         }
     }
     // One of them gone: told, and the other is measured.
     let gone = format!("127.0.0.1:{}", free_port());
     let ended = run(&[&["latency", &hosts[0], &gone, "-n", "50", "--json"][..], &PATIENT].concat()).code(0);
-    let told = ended.json();
-    assert_eq!(told["summary"]["ways"].as_array().unwrap().len(), 1);
-    let warnings = told["summary"]["warnings"].as_array().unwrap();
+    let reported = ended.json();
+    assert_eq!(reported["summary"]["ways"].as_array().unwrap().len(), 1);
+    let warnings = reported["summary"]["warnings"].as_array().unwrap();
     assert!(warnings.iter().any(|w| w["id"] == "way-unreachable"), "{warnings:?}");
     for server in servers {
         server.stop();
@@ -34,12 +34,15 @@ fn each_source_is_a_way() {
     let server = Server::start(&[]);
     let sources = ["--via", "127.0.0.2", "--via", "vpn=127.0.0.3", "--via", "lo"];
     let run = measured(&server.host(), &[&["-n", "50"][..], &sources].concat());
-    let ways = run["summary"]["ways"].as_array().unwrap();
-    assert_eq!(ways.iter().map(|way| &way["label"]).collect::<Vec<_>>(), ["127.0.0.2", "vpn", "lo"]);
-    for (way, address) in ways.iter().zip(["127.0.0.2:", "127.0.0.3:", "127.0.0.1:"]) {
-        assert_eq!(way["ends"]["seen_as"], way["ends"]["local"]);
-        assert!(way["ends"]["seen_as"].as_str().unwrap().starts_with(address), "{way:#}");
-        assert_eq!(counts(way, ["sent", "received"]), [50; 2]);
+    let egress_paths = run["summary"]["ways"].as_array().unwrap();
+    assert_eq!(
+        egress_paths.iter().map(|egress| &egress["label"]).collect::<Vec<_>>(),
+        ["127.0.0.2", "vpn", "lo"]
+    );
+    for (egress, address) in egress_paths.iter().zip(["127.0.0.2:", "127.0.0.3:", "127.0.0.1:"]) {
+        assert_eq!(egress["ends"]["seen_as"], egress["ends"]["local"]);
+        assert!(egress["ends"]["seen_as"].as_str().unwrap().starts_with(address), "{egress:#}");
+        assert_eq!(counts(egress, ["sent", "received"]), [50; 2]);
     }
     let words = ["-n", "20", "--label", "here", "--via", "vpn=127.0.0.3"];
     assert_eq!(measured(&server.host(), &words)["summary"]["ways"][0]["label"], "here via vpn");

@@ -1,6 +1,6 @@
 //! `pathmeter serve --sockperf` among strangers: what no SockPerf client sends has no answer, and delays nobody's.
 
-use super::common::{Foreign, PATIENT, counts, latency, message, way};
+use super::common::{Foreign, PATIENT, counts, latency, message, only_egress};
 use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -73,7 +73,7 @@ fn a_flood_of_nonsense_loses_nobodys_replies() {
         ended.code(0).json()
     });
     let names = ["sent", "received", "lost", "strays", "duplicates"];
-    assert_eq!(counts(way(&run), names), [500, 500, 0, 0, 0], "{:#}", way(&run)["counted"]);
+    assert_eq!(counts(only_egress(&run), names), [500, 500, 0, 0, 0], "{:#}", only_egress(&run)["counted"]);
     assert_ends_well(foreign);
 }
 
@@ -123,8 +123,12 @@ fn two_hundred_idle_connections_delay_nobody() {
     for transport in ["--tcp", "--udp"] {
         let words = ["--protocol", "sockperf", "-n", "100", transport, "--json"];
         let run = latency(&foreign.sockperf_host(), &[&words[..], &PATIENT].concat()).code(0).json();
-        assert_eq!(counts(way(&run), ["sent", "received"]), [100; 2], "{transport}");
-        assert_eq!(way(&run)["counted"]["far_received"], Value::Null, "SockPerf's server tells no counts");
+        assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2], "{transport}");
+        assert_eq!(
+            only_egress(&run)["counted"]["far_received"],
+            Value::Null,
+            "SockPerf's server tells no counts"
+        );
     }
     drop(idle);
     assert_ends_well(foreign);

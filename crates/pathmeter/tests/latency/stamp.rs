@@ -1,6 +1,6 @@
 //! STAMP between our own ends: open and with keys, sizes, and senders that are short, old or have the wrong key.
 
-use super::common::{Foreign, PATIENT, counts, latency, number, way};
+use super::common::{Foreign, PATIENT, counts, latency, number, only_egress};
 use super::support::Scratch;
 use std::io::ErrorKind;
 use std::net::UdpSocket;
@@ -20,8 +20,8 @@ fn open_and_keyed_senders_are_answered() {
             let words = [&["--protocol", "stamp", "-n", "50", "-m", size, "--json"][..], client, &PATIENT];
             let run = latency(&foreign.stamp_host(), &words.concat()).code(0).json();
             let names = ["sent", "received", "lost", "strays", "duplicates"];
-            assert_eq!(counts(way(&run), names), [50, 50, 0, 0, 0], "{server:?} {size}");
-            assert!(way(&run)["one_way"].is_object(), "the reflector tells its clock");
+            assert_eq!(counts(only_egress(&run), names), [50, 50, 0, 0, 0], "{server:?} {size}");
+            assert!(only_egress(&run)["one_way"].is_object(), "the reflector tells its clock");
             assert!(number(&run["summary"]["rtt_ns"], "count") > 0);
         }
         foreign.server.stop();

@@ -1,39 +1,44 @@
 //! A path that loses, doubles, swaps and delays: each kind is counted apart and exactly, and a loss costs its timeout.
 
-use super::common::{Foreign, counts, latency, number, way};
-use super::relay::{Fate, Number, Relay, sockperf_number, stamp_number};
+use super::common::{Foreign, counts, latency, number, only_egress};
+use super::relay::{Delivery, Number, Relay, sockperf_number, stamp_number};
 use serde_json::Value;
 use std::time::Duration;
 
 const NAMES: [&str; 7] = ["sent", "received", "lost", "late", "duplicates", "reordered", "strays"];
 
-fn all_kinds(number: u64) -> Fate {
+fn all_kinds(number: u64) -> Delivery {
     match number {
-        33 => Fate::Delay(Duration::from_millis(2500)),
-        n if n.is_multiple_of(10) => Fate::Lose,
-        n if n % 10 == 5 => Fate::Double,
-        n if n % 10 == 7 => Fate::Swap,
-        _ => Fate::Pass,
+        33 => Delivery::Delay(Duration::from_millis(2500)),
+        n if n.is_multiple_of(10) => Delivery::Lose,
+        n if n % 10 == 5 => Delivery::Double,
+        n if n % 10 == 7 => Delivery::Swap,
+        _ => Delivery::Pass,
     }
 }
 
-fn some_lost_some_doubled(number: u64) -> Fate {
+fn some_lost_some_doubled(number: u64) -> Delivery {
     match number {
-        n if n.is_multiple_of(10) => Fate::Lose,
-        n if n % 10 == 5 => Fate::Double,
-        _ => Fate::Pass,
+        n if n.is_multiple_of(10) => Delivery::Lose,
+        n if n % 10 == 5 => Delivery::Double,
+        _ => Delivery::Pass,
     }
 }
 
-fn none(_: u64) -> Fate {
-    Fate::Lose
+fn none(_: u64) -> Delivery {
+    Delivery::Lose
 }
 
 #[test]
 fn sockperf_under_load_counts_each_kind() {
     let foreign = Foreign::start(&[]);
     let run = under_load("sockperf", foreign.sockperf, sockperf_number);
-    assert_eq!(counts(way(&run), NAMES), [300, 269, 30, 1, 30, 30, 0], "{:#}", way(&run)["counted"]);
+    assert_eq!(
+        counts(only_egress(&run), NAMES),
+        [300, 269, 30, 1, 30, 30, 0],
+        "{:#}",
+        only_egress(&run)["counted"]
+    );
     foreign.server.stop();
 }
 
@@ -41,9 +46,14 @@ fn sockperf_under_load_counts_each_kind() {
 fn stamp_under_load_counts_each_kind() {
     let foreign = Foreign::start(&[]);
     let run = under_load("stamp", foreign.stamp, stamp_number);
-    assert_eq!(counts(way(&run), NAMES), [300, 269, 30, 1, 30, 30, 0], "{:#}", way(&run)["counted"]);
+    assert_eq!(
+        counts(only_egress(&run), NAMES),
+        [300, 269, 30, 1, 30, 30, 0],
+        "{:#}",
+        only_egress(&run)["counted"]
+    );
     // Nothing was lost on the path there: a reflector that counts cannot be told from one that copies the numbers.
-    assert_eq!(way(&run)["counted"]["lost_up"], Value::Null);
+    assert_eq!(only_egress(&run)["counted"]["lost_up"], Value::Null);
     foreign.server.stop();
 }
 
@@ -51,17 +61,22 @@ fn stamp_under_load_counts_each_kind() {
 fn a_reflector_that_counts_tells_the_way_of_the_losses() {
     // One in ten is lost there, number 100 among them, and one in ten back.
     let there = |request: &[u8]| (u32::from_be_bytes(*request.first_chunk().unwrap()) + 1).is_multiple_of(10);
-    let back = |number| if number % 10 == 5 { Fate::Lose } else { Fate::Pass };
-    for (words, told) in [(&[][..], [Some(9), Some(10)]), (&["--stamp-stateless"], [None; 2])] {
+    let back = |number| if number % 10 == 5 { Delivery::Lose } else { Delivery::Pass };
+    for (words, reported) in [(&[][..], [Some(9), Some(10)]), (&["--stamp-stateless"], [None; 2])] {
         let foreign = Foreign::start(words);
         let relay = Relay::both(foreign.stamp, there, stamp_number, back);
         let pace = ["--mode", "under-load", "--rate", "100", "-n", "100", "--timeout", "2s"];
         let words = ["--protocol", "stamp", "--no-wire-times", "--json"];
         let run = latency(&relay.host, &[&pace[..], &words].concat()).code(0).json();
-        assert_eq!(counts(way(&run), NAMES), [100, 80, 20, 0, 0, 0, 0], "{:#}", way(&run)["counted"]);
+        assert_eq!(
+            counts(only_egress(&run), NAMES),
+            [100, 80, 20, 0, 0, 0, 0],
+            "{:#}",
+            only_egress(&run)["counted"]
+        );
         // Where the last one was lost, after the last reply, nobody knows.
-        let counted = &way(&run)["counted"];
-        assert_eq!([&counted["lost_up"], &counted["lost_down"]].map(Value::as_u64), told, "{counted:#}");
+        let counted = &only_egress(&run)["counted"];
+        assert_eq!([&counted["lost_up"], &counted["lost_down"]].map(Value::as_u64), reported, "{counted:#}");
         foreign.server.stop();
     }
 }
@@ -75,8 +90,8 @@ fn a_loss_costs_ping_pong_one_timeout_and_the_run_goes_on() {
         let relay = Relay::to(port, number, some_lost_some_doubled);
         let words = ["--protocol", protocol, "-n", "48", "--timeout", "700ms", "--no-wire-times", "--json"];
         let run = latency(&relay.host, &words).code(0).json();
-        assert_eq!(counts(way(&run), NAMES), [48, 44, 4, 0, 5, 0, 0], "{protocol}");
-        assert!(self::number(way(&run), "elapsed_ns") >= 4 * 700_000_000, "each was waited for");
+        assert_eq!(counts(only_egress(&run), NAMES), [48, 44, 4, 0, 5, 0, 0], "{protocol}");
+        assert!(self::number(only_egress(&run), "elapsed_ns") >= 4 * 700_000_000, "each was waited for");
     }
     foreign.server.stop();
 }
@@ -87,10 +102,10 @@ fn the_times_of_packets_are_taken_on_a_path_with_losses_too() {
     let relay = Relay::to(foreign.sockperf, sockperf_number, some_lost_some_doubled);
     let words = ["--protocol", "sockperf", "-n", "10", "--timeout", "2s", "--json"];
     let run = latency(&relay.host, &words).code(0).json();
-    let [sent, received, lost] = counts(way(&run), ["sent", "received", "lost"]);
+    let [sent, received, lost] = counts(only_egress(&run), ["sent", "received", "lost"]);
     // Replies to what was sent before, for the times of packets, are none of these.
-    assert_eq!((sent, received + lost), (10, 10), "{:#}", way(&run)["counted"]);
-    assert_eq!((lost, counts(way(&run), ["late"])), (1, [0]), "{:#}", way(&run)["counted"]);
+    assert_eq!((sent, received + lost), (10, 10), "{:#}", only_egress(&run)["counted"]);
+    assert_eq!((lost, counts(only_egress(&run), ["late"])), (1, [0]), "{:#}", only_egress(&run)["counted"]);
     foreign.server.stop();
 }
 
@@ -106,8 +121,15 @@ fn a_path_that_loses_everything_gives_no_figures() {
             let ended = latency(&relay.host, &[&words[..], &["--no-wire-times", "--json"]].concat()).code(3);
             let ended = ended.says("no reply").says(&relay.host);
             let run = ended.json();
-            assert_eq!(counts(way(&run), ["sent", "received", "lost"]), [5, 0, 5], "{protocol} {mode}");
-            assert_eq!((&way(&run)["rtt_ns"], &run["verdict"]["status"]), (&Value::Null, &"void".into()));
+            assert_eq!(
+                counts(only_egress(&run), ["sent", "received", "lost"]),
+                [5, 0, 5],
+                "{protocol} {mode}"
+            );
+            assert_eq!(
+                (&only_egress(&run)["rtt_ns"], &run["verdict"]["status"]),
+                (&Value::Null, &"void".into())
+            );
         }
     }
     foreign.server.stop();

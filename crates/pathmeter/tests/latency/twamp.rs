@@ -1,6 +1,6 @@
 //! TWAMP between our own ends, and either against a far end that is none.
 
-use super::common::{PATIENT, counts, latency, number, way};
+use super::common::{PATIENT, counts, latency, number, only_egress};
 use super::support::{Server, free_port};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
@@ -34,10 +34,10 @@ fn round_trips_are_agreed_on_and_answered() {
             [&["--protocol", "twamp", "-n", "50", "-m", size, "--dscp", "ef", "--json"][..], &PATIENT];
         let run = latency(&twamp.host(), &words.concat()).code(0).json();
         let names = ["sent", "received", "lost", "strays", "duplicates"];
-        assert_eq!(counts(way(&run), names), [50, 50, 0, 0, 0], "{size}");
-        assert!(way(&run)["one_way"].is_object(), "the reflector tells its clock");
+        assert_eq!(counts(only_egress(&run), names), [50, 50, 0, 0, 0], "{size}");
+        assert!(only_egress(&run)["one_way"].is_object(), "the reflector tells its clock");
         assert!(number(&run["summary"]["rtt_ns"], "count") > 0);
-        let remote = way(&run)["remote"].as_str().unwrap_or_default();
+        let remote = only_egress(&run)["remote"].as_str().unwrap_or_default();
         assert!(
             !remote.ends_with(&format!(":{}", twamp.port)),
             "packets go to a port of their own: {remote}"
@@ -82,8 +82,8 @@ fn a_server_answers_the_client_alone_and_while_its_test_runs() {
     own.send_to(&packet(7), far).unwrap();
     let mut reply = [0; 100];
     let length = own.recv(&mut reply).unwrap();
-    let told = ReflectorPacket::read(wire::stamp::Mode::Open, &reply[..length]);
-    assert_eq!((length, told.sequence, told.sender_sequence), (41, 0, 7));
+    let reported = ReflectorPacket::read(wire::stamp::Mode::Open, &reply[..length]);
+    assert_eq!((length, reported.sequence, reported.sender_sequence), (41, 0, 7));
     // After the end nobody answers there: the next reply is of the next test.
     say(&Stop { accept: Accept::OK, sessions: 1 }.write(), 0);
     let next = Accepted::read(&say(&request.write(), Accepted::LEN));

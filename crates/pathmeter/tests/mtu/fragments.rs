@@ -1,7 +1,7 @@
 //! Cases C, D, D2, D3 and H: how fragments are handled.
 
 use super::judge::About::{Back, There};
-use super::judge::{Wanted, Way, judge};
+use super::judge::{OneWay, Wanted, judge};
 use super::lab::{Lab, Node};
 
 #[test]
@@ -9,8 +9,12 @@ fn case_c_all_fragments_are_dropped() {
     let Some(lab) = Lab::new("case_c") else { return };
     lab.forward(Node::R1, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
     judge(&lab, |_| {
-        let way = Way::clean(1500).fate("all_dropped", "all_dropped");
-        Some(Wanted::new(way.clone(), way, &[("fragments-dropped", There), ("fragments-dropped", Back)]))
+        let direction = OneWay::clean(1500).delivery("all_dropped", "all_dropped");
+        Some(Wanted::new(
+            direction.clone(),
+            direction,
+            &[("fragments-dropped", There), ("fragments-dropped", Back)],
+        ))
     });
 }
 
@@ -22,8 +26,8 @@ fn case_d_all_but_the_first_are_dropped() {
         "iifname near ip frag-off & 0x1fff != 0 drop\niifname near frag frag-off != 0 drop",
     );
     judge(&lab, |_| {
-        let there = Way::clean(1500).fate("non_first_dropped", "non_first_dropped");
-        Some(Wanted::new(there, Way::clean(1500), &[("fragments-dropped", There)]))
+        let there = OneWay::clean(1500).delivery("non_first_dropped", "non_first_dropped");
+        Some(Wanted::new(there, OneWay::clean(1500), &[("fragments-dropped", There)]))
     });
 }
 
@@ -35,8 +39,8 @@ fn case_d2_the_first_is_dropped() {
         "iifname near ip frag-off & 0x3fff == 0x2000 drop\niifname near frag frag-off 0 drop",
     );
     judge(&lab, |_| {
-        let there = Way::clean(1500).fate("first_dropped", "first_dropped");
-        Some(Wanted::new(there, Way::clean(1500), &[("fragments-dropped", There)]))
+        let there = OneWay::clean(1500).delivery("first_dropped", "first_dropped");
+        Some(Wanted::new(there, OneWay::clean(1500), &[("fragments-dropped", There)]))
     });
 }
 
@@ -45,8 +49,8 @@ fn case_d3_what_comes_before_the_first_is_dropped() {
     let Some(lab) = Lab::new("case_d3") else { return };
     lab.nft(Node::R1, OUT_OF_ORDER);
     judge(&lab, |_| {
-        let there = Way::clean(1500).fate("out_of_order_dropped", "pass");
-        let mut wanted = Wanted::new(there, Way::clean(1500), &[("fragments-dropped", There)]);
+        let there = OneWay::clean(1500).delivery("out_of_order_dropped", "pass");
+        let mut wanted = Wanted::new(there, OneWay::clean(1500), &[("fragments-dropped", There)]);
         wanted.privileged.push("fragments-dropped");
         Some(wanted)
     });
@@ -57,8 +61,8 @@ fn case_h_a_box_that_puts_datagrams_together() {
     let Some(lab) = Lab::new("case_h") else { return };
     lab.forward(Node::R1, "ct state new,established accept");
     judge(&lab, |_| {
-        let way = Way::clean(1500).fate("reassembled", "pass");
-        Some(Wanted::new(way.clone(), way, &[]))
+        let direction = OneWay::clean(1500).delivery("reassembled", "pass");
+        Some(Wanted::new(direction.clone(), direction, &[]))
     });
 }
 
@@ -68,8 +72,8 @@ fn a_smaller_link_and_fragments_that_are_dropped() {
     lab.middle(1400);
     lab.forward(Node::R2, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
     judge(&lab, |_| {
-        let there = Way::clean(1500).told(1400, Node::R1).fate("all_dropped", "all_dropped");
-        let back = Way::clean(1500).told(1400, Node::R2).fate("all_dropped", "all_dropped");
+        let there = OneWay::clean(1500).report_of(1400, Node::R1).delivery("all_dropped", "all_dropped");
+        let back = OneWay::clean(1500).report_of(1400, Node::R2).delivery("all_dropped", "all_dropped");
         let findings = [
             ("mtu-reduced", There),
             ("mtu-reduced", Back),

@@ -28,14 +28,14 @@ fn plays_its_role() {
     let words: Vec<&str> = role.split(' ').collect();
     match words[..] {
         ["echo", address] => echo(address.parse().unwrap()),
-        ["liar", interface, peer, own, above, told, shift] => {
+        ["liar", interface, peer, own, above, reported, shift] => {
             let peer: IpAddr = peer.parse().unwrap();
-            let (above, told, shift) = (above.parse(), told.parse(), shift.parse());
+            let (above, reported, shift) = (above.parse(), reported.parse(), shift.parse());
             let lie = Lie {
                 peer,
                 own: own.parse().unwrap(),
                 above: above.unwrap(),
-                told: told.unwrap(),
+                reported: reported.unwrap(),
                 shift: shift.unwrap(),
             };
             liar(interface, &lie);
@@ -61,7 +61,7 @@ struct Lie {
     own: IpAddr,
     above: u32,
     /// The MTU it tells.
-    told: u32,
+    reported: u32,
     /// Added to the source port of the datagram it quotes: then it is another flow's.
     shift: u16,
 }
@@ -101,7 +101,7 @@ impl Lie {
         let port = u16::from_be_bytes([quote[header], quote[header + 1]]).wrapping_add(self.shift);
         quote[header..header + 2].copy_from_slice(&port.to_be_bytes());
         let kind = if v4 { [3, 4, 0, 0] } else { [2, 0, 0, 0] };
-        let mut icmp = [&kind[..], &self.told.to_be_bytes(), &quote].concat();
+        let mut icmp = [&kind[..], &self.reported.to_be_bytes(), &quote].concat();
         let length = (icmp.len() as u16).to_be_bytes();
         let ends = [octets(self.own), octets(self.peer)].concat();
         let pseudo = if v4 { Vec::new() } else { [&ends[..], &[0, 0], &length, &[0, 0, 0, 58]].concat() };

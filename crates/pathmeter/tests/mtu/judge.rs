@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What one direction has to be found to do.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct OneWay {
     /// MTU of the sender's interface.
     pub(super) interface: u32,
     /// Path MTU.
@@ -17,7 +17,7 @@ pub(super) struct Way {
     /// First and last size that vanish, and why.
     pub(super) hole: Option<(u32, u32, &'static str)>,
     /// What becomes of fragments, and what can be known of that without privilege.
-    pub(super) fate: [&'static str; 2],
+    pub(super) delivery: [&'static str; 2],
     /// MSS of the SYN as it left and as it arrived; absent: it arrived as it left.
     pub(super) mss: Option<(u32, u32)>,
 }
@@ -26,9 +26,9 @@ pub(super) struct Way {
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     /// From c to s.
-    pub(super) there: Way,
+    pub(super) there: OneWay,
     /// From s to c.
-    pub(super) back: Way,
+    pub(super) back: OneWay,
     /// Every finding, and what it is about. No other may be raised.
     pub(super) findings: Vec<(&'static str, About)>,
     /// Those that take privilege to be seen.
@@ -43,48 +43,48 @@ pub(super) enum About {
     Both,
 }
 
-impl Way {
+impl OneWay {
     /// Nothing in it but its interface limits.
-    pub(super) fn clean(mtu: u32) -> Way {
-        Way {
+    pub(super) fn clean(mtu: u32) -> OneWay {
+        OneWay {
             interface: mtu,
             mtu,
             discovery: "not_needed",
             hop: None,
             hole: None,
-            fate: ["pass"; 2],
+            delivery: ["pass"; 2],
             mss: None,
         }
     }
 
     /// A router tells that it takes no more than this.
-    pub(super) fn told(self, mtu: u32, by: Node) -> Way {
-        Way { mtu, discovery: "works", hop: Some((by, "too_big")), ..self }
+    pub(super) fn report_of(self, mtu: u32, by: Node) -> OneWay {
+        OneWay { mtu, discovery: "works", hop: Some((by, "too_big")), ..self }
     }
 
     /// What is larger vanishes behind this router.
-    pub(super) fn silent(self, mtu: u32, behind: Node, cause: &'static str) -> Way {
+    pub(super) fn silent(self, mtu: u32, behind: Node, cause: &'static str) -> OneWay {
         let hole = Some((mtu + 1, self.interface, cause));
-        Way { mtu, discovery: "silent", hop: Some((behind, "trace")), hole, ..self }
+        OneWay { mtu, discovery: "silent", hop: Some((behind, "trace")), hole, ..self }
     }
 
-    pub(super) fn fate(self, root: &'static str, nobody: &'static str) -> Way {
-        Way { fate: [root, nobody], ..self }
+    pub(super) fn delivery(self, root: &'static str, nobody: &'static str) -> OneWay {
+        OneWay { delivery: [root, nobody], ..self }
     }
 
-    pub(super) fn mss(self, sent: u32, received: u32) -> Way {
-        Way { mss: Some((sent, received)), ..self }
+    pub(super) fn mss(self, sent: u32, received: u32) -> OneWay {
+        OneWay { mss: Some((sent, received)), ..self }
     }
 }
 
 impl Wanted {
-    pub(super) fn new(there: Way, back: Way, findings: &[(&'static str, About)]) -> Wanted {
+    pub(super) fn new(there: OneWay, back: OneWay, findings: &[(&'static str, About)]) -> Wanted {
         Wanted { there, back, findings: findings.to_vec(), privileged: Vec::new() }
     }
 
     /// Nothing but interfaces limits, and nothing is found.
     pub(super) fn clean(mtu: u32) -> Wanted {
-        Wanted::new(Way::clean(mtu), Way::clean(mtu), &[])
+        Wanted::new(OneWay::clean(mtu), OneWay::clean(mtu), &[])
     }
 }
 
@@ -146,8 +146,8 @@ fn assert_as_wanted(look: &Look<'_>, wanted: &Wanted) {
         _ => [&wanted.back, &wanted.there],
     };
     let mut wrong = Vec::new();
-    for (name, way) in [("up", up), ("down", down)] {
-        differences(look, name, &path[name], way, &mut wrong);
+    for (name, direction) in [("up", up), ("down", down)] {
+        differences(look, name, &path[name], direction, &mut wrong);
     }
     let (found, expected) = (found(&run), expected(look, wanted));
     if found != expected {
@@ -169,22 +169,22 @@ fn assert_as_wanted(look: &Look<'_>, wanted: &Wanted) {
 }
 
 /// What of this direction is not as it has to be.
-fn differences(look: &Look<'_>, name: &str, way: &Value, wanted: &Way, wrong: &mut Vec<String>) {
+fn differences(look: &Look<'_>, name: &str, direction: &Value, wanted: &OneWay, wrong: &mut Vec<String>) {
     let mut same = |what: &str, found: &Value, wanted: Value| {
         if *found != wanted {
             wrong.push(format!("{name}.{what} is {found}, not {wanted}"));
         }
     };
-    same("interface_mtu", &way["interface_mtu"], wanted.interface.into());
-    same("path_mtu", &way["path_mtu"], wanted.mtu.into());
-    same("bound", &way["bound"], "exact".into());
-    same("max_udp_payload", &way["max_udp_payload"], (wanted.mtu - look.family.headers()).into());
-    same("ipv6", &way["ipv6"], (look.family == Family::V6).into());
-    same("discovery", &way["discovery"], wanted.discovery.into());
-    same("changed", &way["changed"], false.into());
-    let fate = wanted.fate[usize::from(look.who == Who::Nobody)];
-    same("fragments.fate", &way["fragments"]["fate"], fate.into());
-    let hole = &way["black_hole"];
+    same("interface_mtu", &direction["interface_mtu"], wanted.interface.into());
+    same("path_mtu", &direction["path_mtu"], wanted.mtu.into());
+    same("bound", &direction["bound"], "exact".into());
+    same("max_udp_payload", &direction["max_udp_payload"], (wanted.mtu - look.family.headers()).into());
+    same("ipv6", &direction["ipv6"], (look.family == Family::V6).into());
+    same("discovery", &direction["discovery"], wanted.discovery.into());
+    same("changed", &direction["changed"], false.into());
+    let delivery = wanted.delivery[usize::from(look.who == Who::Nobody)];
+    same("fragments.fate", &direction["fragments"]["fate"], delivery.into());
+    let hole = &direction["black_hole"];
     match wanted.hole {
         None => same("black_hole", hole, Value::Null),
         Some((first, last, cause)) => {
@@ -197,7 +197,7 @@ fn differences(look: &Look<'_>, name: &str, way: &Value, wanted: &Way, wrong: &m
             );
         }
     }
-    let hop = &way["limiting_hop"];
+    let hop = &direction["limiting_hop"];
     match wanted.hop {
         None => same("limiting_hop", hop, Value::Null),
         Some((node, by)) => {
@@ -206,10 +206,12 @@ fn differences(look: &Look<'_>, name: &str, way: &Value, wanted: &Way, wrong: &m
         }
     }
     match wanted.mss {
-        None => same("tcp.mss_received", &way["tcp"]["mss_received"], way["tcp"]["mss_sent"].clone()),
+        None => {
+            same("tcp.mss_received", &direction["tcp"]["mss_received"], direction["tcp"]["mss_sent"].clone())
+        }
         Some((sent, received)) => {
-            same("tcp.mss_sent", &way["tcp"]["mss_sent"], sent.into());
-            same("tcp.mss_received", &way["tcp"]["mss_received"], received.into());
+            same("tcp.mss_sent", &direction["tcp"]["mss_sent"], sent.into());
+            same("tcp.mss_received", &direction["tcp"]["mss_received"], received.into());
         }
     }
 }

@@ -32,16 +32,16 @@ fn a_lie_about_a_smaller_link_is_told_to_be_one() {
     let _server = lab.serve(Node::S, Who::Root, &[]);
     for family in Family::BOTH {
         // Less than crosses; more than does; and nothing, as routers before RFC 1191 do.
-        for told in [1300, 1450, 0] {
+        for reported in [1300, 1450, 0] {
             lab.forget();
-            let _liar = liar(&lab, family, told.max(1400), told, 0);
+            let _liar = liar(&lab, family, reported.max(1400), reported, 0);
             let run = asked(&lab, family, &[]);
             assert_path(&run, 1400);
             let up = &run["summary"]["path"]["up"];
-            assert_eq!(up["discovery"], "lies", "{family:?} {told}: {up:#}");
+            assert_eq!(up["discovery"], "lies", "{family:?} {reported}: {up:#}");
             let router = Node::R1.address(family);
             let said = up["too_big"].as_array().unwrap();
-            assert!(said.iter().all(|one| one["mtu"] == told && one["from"] == router), "{up:#}");
+            assert!(said.iter().all(|one| one["mtu"] == reported && one["from"] == router), "{up:#}");
             let wrong = ("mtu-discovery-wrong".to_owned(), "up".to_owned());
             assert!(found(&run).contains(&wrong), "{:#}", run["findings"]);
         }
@@ -82,16 +82,16 @@ fn rationed_messages_are_enough() {
     for family in Family::BOTH {
         let run = asked(&lab, family, &[]);
         assert_path(&run, 1400);
-        for way in ["up", "down"] {
-            let way = &run["summary"]["path"][way];
-            assert_eq!(way["discovery"], "works", "{family:?}: {way:#}");
+        for direction in ["up", "down"] {
+            let direction = &run["summary"]["path"][direction];
+            assert_eq!(direction["discovery"], "works", "{family:?}: {direction:#}");
         }
     }
 }
 
-fn liar(lab: &Lab, family: Family, above: u32, told: u32, shift: u16) -> super::support::Running {
+fn liar(lab: &Lab, family: Family, above: u32, reported: u32, shift: u16) -> super::support::Running {
     let (peer, own) = (Node::C.address(family), Node::R1.address(family));
-    helper::start(lab, Node::R1, &format!("liar near {peer} {own} {above} {told} {shift}"))
+    helper::start(lab, Node::R1, &format!("liar near {peer} {own} {above} {reported} {shift}"))
 }
 
 fn silence_but_for_liars(lab: &Lab) {
@@ -111,7 +111,11 @@ fn silence_but_for_liars(lab: &Lab) {
 #[track_caller]
 fn assert_path(run: &Value, mtu: u32) {
     for name in ["up", "down"] {
-        let way = &run["summary"]["path"][name];
-        assert_eq!((&way["path_mtu"], &way["bound"]), (&mtu.into(), &"exact".into()), "{name}: {run:#}");
+        let direction = &run["summary"]["path"][name];
+        assert_eq!(
+            (&direction["path_mtu"], &direction["bound"]),
+            (&mtu.into(), &"exact".into()),
+            "{name}: {run:#}"
+        );
     }
 }

@@ -14,12 +14,16 @@ fn a_tenth_lost_changes_no_answer() {
         for family in Family::BOTH {
             let run = asked(&lab, family, &[]);
             for name in ["up", "down"] {
-                let way = &run["summary"]["path"][name];
-                assert_eq!((&way["path_mtu"], &way["bound"]), (&mtu.into(), &"exact".into()), "{way:#}");
-                assert_eq!(way["fragments"]["fate"], "pass", "{family:?} {mtu}: {way:#}");
-                assert_eq!(way["changed"], false, "{way:#}");
+                let direction = &run["summary"]["path"][name];
+                assert_eq!(
+                    (&direction["path_mtu"], &direction["bound"]),
+                    (&mtu.into(), &"exact".into()),
+                    "{direction:#}"
+                );
+                assert_eq!(direction["fragments"]["fate"], "pass", "{family:?} {mtu}: {direction:#}");
+                assert_eq!(direction["changed"], false, "{direction:#}");
             }
-            let hole = |way: &str| ("mtu-black-hole".to_owned(), way.to_owned());
+            let hole = |direction: &str| ("mtu-black-hole".to_owned(), direction.to_owned());
             let expected = if mtu == 1400 { vec![hole("down"), hole("up")] } else { Vec::new() };
             assert_eq!(found(&run), expected, "{family:?}: {:#}", run["findings"]);
         }
@@ -35,14 +39,18 @@ fn large_packets_that_are_lost_oftener_are_told() {
         let run = asked(&lab, family, &[]);
         let path = &run["summary"]["path"];
         for name in ["up", "down"] {
-            let way = &path[name];
-            assert_eq!((&way["path_mtu"], &way["bound"]), (&1500.into(), &"exact".into()), "{way:#}");
+            let direction = &path[name];
+            assert_eq!(
+                (&direction["path_mtu"], &direction["bound"]),
+                (&1500.into(), &"exact".into()),
+                "{direction:#}"
+            );
         }
         let loss = &path["up"]["size_dependent_loss"];
         assert!(loss["large"].as_f64() > loss["small"].as_f64(), "{family:?}: {:#}", path["up"]);
         assert!(path["down"]["size_dependent_loss"].is_null(), "{family:?}: {:#}", path["down"]);
-        let told = ("size-dependent-loss".to_owned(), "up".to_owned());
-        assert!(found(&run).contains(&told), "{family:?}: {:#}", run["findings"]);
+        let reported = ("size-dependent-loss".to_owned(), "up".to_owned());
+        assert!(found(&run).contains(&reported), "{family:?}: {:#}", run["findings"]);
     }
 }
 
@@ -58,14 +66,16 @@ fn a_third_lost_makes_no_wrong_answer() {
         for family in Family::BOTH {
             let run = asked(&lab, family, &[]);
             for name in ["up", "down"] {
-                let way = &run["summary"]["path"][name];
-                let found = way["path_mtu"].as_u64();
-                match way["bound"].as_str() {
-                    Some("exact") => assert_eq!(found, Some(mtu.into()), "{family:?} {name}: {way:#}"),
-                    Some("at_least") => assert!(found <= Some(mtu.into()), "{family:?} {name}: {way:#}"),
-                    bound => assert_eq!((bound, found), (Some("unknown"), None), "{way:#}"),
+                let direction = &run["summary"]["path"][name];
+                let found = direction["path_mtu"].as_u64();
+                match direction["bound"].as_str() {
+                    Some("exact") => assert_eq!(found, Some(mtu.into()), "{family:?} {name}: {direction:#}"),
+                    Some("at_least") => {
+                        assert!(found <= Some(mtu.into()), "{family:?} {name}: {direction:#}")
+                    }
+                    bound => assert_eq!((bound, found), (Some("unknown"), None), "{direction:#}"),
                 }
-                assert!(mtu == 1400 || way["black_hole"].is_null(), "{family:?} {name}: {way:#}");
+                assert!(mtu == 1400 || direction["black_hole"].is_null(), "{family:?} {name}: {direction:#}");
             }
         }
     }

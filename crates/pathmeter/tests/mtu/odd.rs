@@ -14,11 +14,14 @@ fn the_loopback_carries_the_largest_packets_there_are() {
         let host = SocketAddr::new(address.parse().unwrap(), server.port).to_string();
         let run = run(&["mtu", &host, "--json"]).code(0).json();
         for name in ["up", "down"] {
-            let way = &run["summary"]["path"][name];
+            let direction = &run["summary"]["path"][name];
             // A UDP datagram is shorter than that over IPv6: its payload has 16 bits for a length, header included.
             let most = largest.min(65_507 + model::path::headers(address == "::1"));
-            assert!(way["path_mtu"] == largest || way["path_mtu"] == most, "{name}: {way:#}");
-            assert_eq!(way["discovery"], "not_needed", "{way:#}");
+            assert!(
+                direction["path_mtu"] == largest || direction["path_mtu"] == most,
+                "{name}: {direction:#}"
+            );
+            assert_eq!(direction["discovery"], "not_needed", "{direction:#}");
         }
         assert_eq!(run["findings"].as_array().unwrap().len(), 0, "{:#}", run["findings"]);
         assert!(run["summary"]["path"]["packets"].as_u64().unwrap() <= 300, "{run:#}");
@@ -86,12 +89,12 @@ fn a_path_that_changes_makes_no_wrong_answer() {
         for ended in ended {
             let run = ended.code(0).json();
             for name in ["up", "down"] {
-                let way = &run["summary"]["path"][name];
-                let mtu = way["path_mtu"].as_u64();
-                if way["bound"] == "exact" {
-                    assert!(mtu == Some(1400) || mtu == Some(1500), "{name}: {way:#}");
+                let direction = &run["summary"]["path"][name];
+                let mtu = direction["path_mtu"].as_u64();
+                if direction["bound"] == "exact" {
+                    assert!(mtu == Some(1400) || mtu == Some(1500), "{name}: {direction:#}");
                 }
-                assert!(mtu <= Some(1500), "{name}: {way:#}");
+                assert!(mtu <= Some(1500), "{name}: {direction:#}");
             }
         }
     });
@@ -116,8 +119,8 @@ fn either_end_may_lack_privilege() {
             let lacking = if client == Who::Nobody { "up" } else { "down" };
             let unknown = path["unknown"].as_array().unwrap();
             let rights = unknown.iter().filter(|one| one["why"].as_str().unwrap().contains("CAP_NET_RAW"));
-            let ways: Vec<_> = rights.map(|one| &one["direction"]).collect();
-            assert_eq!(ways, [lacking], "{unknown:#?}");
+            let directions: Vec<_> = rights.map(|one| &one["direction"]).collect();
+            assert_eq!(directions, [lacking], "{unknown:#?}");
         }
         serving.signal("TERM");
         serving.end().code(0);
@@ -131,10 +134,14 @@ fn no_larger_packet_than_asked_for_is_tried() {
     for family in Family::BOTH {
         let run = asked(&lab, family, &["--largest", "1400"]);
         for name in ["up", "down"] {
-            let way = &run["summary"]["path"][name];
-            assert_eq!((&way["path_mtu"], &way["bound"]), (&1400.into(), &"at_least".into()), "{way:#}");
-            let sizes = way["sizes"].as_array().unwrap();
-            assert!(sizes.iter().all(|size| size["size"].as_u64() <= Some(1400)), "{way:#}");
+            let direction = &run["summary"]["path"][name];
+            assert_eq!(
+                (&direction["path_mtu"], &direction["bound"]),
+                (&1400.into(), &"at_least".into()),
+                "{direction:#}"
+            );
+            let sizes = direction["sizes"].as_array().unwrap();
+            assert!(sizes.iter().all(|size| size["size"].as_u64() <= Some(1400)), "{direction:#}");
         }
     }
 }

@@ -16,7 +16,7 @@ struct Limit {
 
 /// One direction of a path.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct OneWay {
     /// Nearest to the sender first.
     routers: [Option<Limit>; 2],
     /// Larger packets of TCP do not cross.
@@ -44,12 +44,12 @@ impl Draws {
         (chance < of_ten).then(|| range.start + (number % width) as u32)
     }
 
-    fn way(&mut self) -> Way {
+    fn in_direction(&mut self) -> OneWay {
         let mut limit = || {
             let silent = self.next().is_multiple_of(2);
             self.sometimes(5, 1280..1500).map(|mtu| Limit { mtu, silent })
         };
-        Way {
+        OneWay {
             routers: [limit(), limit()],
             tcp: self.sometimes(3, 1300..1500),
             clamp: self.sometimes(3, 1100..1400),
@@ -57,7 +57,7 @@ impl Draws {
     }
 }
 
-impl Way {
+impl OneWay {
     fn mtu(&self) -> u32 {
         self.routers.iter().flatten().map(|limit| limit.mtu).min().unwrap_or(1500)
     }
@@ -73,7 +73,7 @@ impl Way {
 }
 
 /// Both directions; those up come first.
-type Path = [Way; 2];
+type Path = [OneWay; 2];
 
 /// Puts the faults into a path.
 fn build(lab: &Lab, path: &Path) {
@@ -83,9 +83,11 @@ fn build(lab: &Lab, path: &Path) {
         lab.sysctl(node, "net/ipv6/icmp/ratelimit", "0");
     }
     let mut rules = [String::new(), String::new()];
-    for (at, way) in path.iter().enumerate() {
+    for (at, direction) in path.iter().enumerate() {
         let from = ["near", "far"][at];
-        for (hop, limit) in way.routers.iter().enumerate().filter_map(|(hop, limit)| Some((hop, (*limit)?))) {
+        for (hop, limit) in
+            direction.routers.iter().enumerate().filter_map(|(hop, limit)| Some((hop, (*limit)?)))
+        {
             let router = if at == 0 { hop } else { 1 - hop };
             if limit.silent {
                 rules[router].push_str(&format!("iifname {from} meta length > {} drop\n", limit.mtu));
@@ -94,10 +96,10 @@ fn build(lab: &Lab, path: &Path) {
             }
         }
         let nearest = if at == 0 { 0 } else { 1 };
-        if let Some(size) = way.tcp {
+        if let Some(size) = direction.tcp {
             rules[nearest].push_str(&format!("iifname {from} meta l4proto tcp meta length > {size} drop\n"));
         }
-        if let Some(mss) = way.clamp {
+        if let Some(mss) = direction.clamp {
             rules[nearest]
                 .push_str(&format!("iifname {from} tcp flags syn tcp option maxseg size set {mss}\n"));
         }
@@ -156,17 +158,17 @@ fn is_left_out(family: Family, path: &Path, at: usize) -> bool {
 /// The findings that must be there, and that no other may be of their kind.
 fn expected(family: Family, path: &Path) -> Vec<(String, String)> {
     let mut wanted = Vec::new();
-    for (at, (way, name)) in path.iter().zip(["up", "down"]).enumerate() {
+    for (at, (direction, name)) in path.iter().zip(["up", "down"]).enumerate() {
         let mut raised = |id: &str| wanted.push((id.to_owned(), name.to_owned()));
-        let silent = way.limiter().is_some_and(|(_, limit)| limit.silent);
+        let silent = direction.limiter().is_some_and(|(_, limit)| limit.silent);
         if silent {
             raised("mtu-black-hole");
         }
         let segment = full_segment(family, path, at);
-        if segment <= way.mtu() && way.tcp.is_some_and(|size| segment > size) {
+        if segment <= direction.mtu() && direction.tcp.is_some_and(|size| segment > size) {
             raised("tcp-blackhole");
         }
-        if way.clamp.is_some() {
+        if direction.clamp.is_some() {
             raised("mss-clamped");
         }
     }
@@ -177,16 +179,16 @@ fn expected(family: Family, path: &Path) -> Vec<(String, String)> {
 /// What of a run is not as it was built.
 fn differences(family: Family, path: &Path, run: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (at, (way, name)) in path.iter().zip(["up", "down"]).enumerate() {
+    for (at, (direction, name)) in path.iter().zip(["up", "down"]).enumerate() {
         let of = &run["summary"]["path"][name];
         let mut same = |what: &str, found: &Value, wanted: Value| {
             if *found != wanted {
                 wrong.push(format!("{name}.{what} is {found}, not {wanted}"));
             }
         };
-        same("path_mtu", &of["path_mtu"], way.mtu().into());
+        same("path_mtu", &of["path_mtu"], direction.mtu().into());
         same("bound", &of["bound"], "exact".into());
-        let limiter = way.limiter();
+        let limiter = direction.limiter();
         let hop = limiter.map(|(hop, _)| address(family, at, hop));
         same("limiting_hop.address", &of["limiting_hop"]["address"], json!(hop));
         let silent = limiter.filter(|(_, limit)| limit.silent);
@@ -215,7 +217,8 @@ fn differences(family: Family, path: &Path, run: &Value) -> Vec<String> {
 #[test]
 fn a_sample_of_two_faults_is_told_as_it_was_built() {
     let mut draws = Draws(17);
-    let paths: Vec<(usize, Path)> = (0..PATHS).map(|number| (number, [draws.way(), draws.way()])).collect();
+    let paths: Vec<(usize, Path)> =
+        (0..PATHS).map(|number| (number, [draws.in_direction(), draws.in_direction()])).collect();
     // Side by side: nearly all of it is waiting.
     std::thread::scope(|scope| {
         for some in paths.chunks(PATHS.div_ceil(2)) {

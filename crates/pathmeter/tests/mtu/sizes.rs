@@ -1,7 +1,7 @@
 //! Cases A, B, F, F2, G and G2: links and routes that are too small, and whether they say so.
 
 use super::judge::About::{Back, Both, There};
-use super::judge::{Wanted, Way, asked, each_family, found, judge};
+use super::judge::{OneWay, Wanted, asked, each_family, found, judge};
 use super::lab::{Family, Lab, Node, Who};
 
 #[test]
@@ -9,8 +9,8 @@ fn a_clean_path_is_found_clean() {
     let Some(lab) = Lab::new("a_clean_path_is_found_clean") else { return };
     judge(&lab, |family| {
         let mss = if family == Family::V4 { 1460 } else { 1440 };
-        let way = Way::clean(1500).mss(mss, mss);
-        Some(Wanted::new(way.clone(), way, &[]))
+        let direction = OneWay::clean(1500).mss(mss, mss);
+        Some(Wanted::new(direction.clone(), direction, &[]))
     });
 }
 
@@ -19,8 +19,8 @@ fn case_a_a_smaller_link_that_is_told_of() {
     let Some(lab) = Lab::new("case_a") else { return };
     lab.middle(1400);
     judge(&lab, |_| {
-        let there = Way::clean(1500).told(1400, Node::R1);
-        let back = Way::clean(1500).told(1400, Node::R2);
+        let there = OneWay::clean(1500).report_of(1400, Node::R1);
+        let back = OneWay::clean(1500).report_of(1400, Node::R2);
         Some(Wanted::new(there, back, &[("mtu-reduced", There), ("mtu-reduced", Back)]))
     });
 }
@@ -31,8 +31,8 @@ fn case_b_a_smaller_link_that_is_not_told_of() {
     lab.middle(1400);
     lab.silence();
     judge(&lab, |_| {
-        let there = Way::clean(1500).silent(1400, Node::R1, "icmp_filtered");
-        let back = Way::clean(1500).silent(1400, Node::R2, "icmp_filtered");
+        let there = OneWay::clean(1500).silent(1400, Node::R1, "icmp_filtered");
+        let back = OneWay::clean(1500).silent(1400, Node::R2, "icmp_filtered");
         Some(Wanted::new(there, back, &[("mtu-black-hole", There), ("mtu-black-hole", Back)]))
     });
 }
@@ -59,10 +59,14 @@ fn black_holes(test: &str, sizes: &[u32]) {
     for mtu in sizes {
         lab.middle(*mtu);
         for run in each_family(|family| asked(&lab, family, &[])) {
-            for way in ["up", "down"] {
-                let way = &run["summary"]["path"][way];
-                assert_eq!((&way["path_mtu"], &way["bound"]), (&(*mtu).into(), &"exact".into()), "{way:#}");
-                assert_eq!(way["black_hole"]["first"], mtu + 1, "{way:#}");
+            for direction in ["up", "down"] {
+                let direction = &run["summary"]["path"][direction];
+                assert_eq!(
+                    (&direction["path_mtu"], &direction["bound"]),
+                    (&(*mtu).into(), &"exact".into()),
+                    "{direction:#}"
+                );
+                assert_eq!(direction["black_hole"]["first"], mtu + 1, "{direction:#}");
             }
         }
     }
@@ -87,8 +91,8 @@ fn case_f_two_directions_that_differ() {
     lab.route(Node::R1, "2::", "12::2", Some(1400));
     lab.route(Node::R2, "1::", "12::1", Some(1300));
     judge(&lab, |_| {
-        let there = Way::clean(1500).told(1400, Node::R1);
-        let back = Way::clean(1500).told(1300, Node::R2);
+        let there = OneWay::clean(1500).report_of(1400, Node::R1);
+        let back = OneWay::clean(1500).report_of(1300, Node::R2);
         let findings = [("mtu-reduced", There), ("mtu-reduced", Back), ("mtu-asymmetric", Both)];
         Some(Wanted::new(there, back, &findings))
     });
@@ -99,8 +103,8 @@ fn one_direction_alone_is_smaller() {
     let Some(lab) = Lab::new("one_direction_alone_is_smaller") else { return };
     lab.route(Node::R2, "1::", "12::1", Some(1400));
     judge(&lab, |_| {
-        let back = Way::clean(1500).told(1400, Node::R2);
-        Some(Wanted::new(Way::clean(1500), back, &[("mtu-reduced", Back), ("mtu-asymmetric", Both)]))
+        let back = OneWay::clean(1500).report_of(1400, Node::R2);
+        Some(Wanted::new(OneWay::clean(1500), back, &[("mtu-reduced", Back), ("mtu-asymmetric", Both)]))
     });
 }
 
@@ -111,8 +115,9 @@ fn case_f2_two_ends_of_a_link_that_disagree() {
     lab.mtu(Node::R2, "near", 1400);
     judge(&lab, |family| {
         // A VLAN tag's 4 bytes are let in on top.
-        let there = Way::clean(1500).silent(1404, Node::R1, "link_mismatch").fate("pass", by_kernel(family));
-        let back = Way::clean(1500).told(1400, Node::R2);
+        let there =
+            OneWay::clean(1500).silent(1404, Node::R1, "link_mismatch").delivery("pass", by_kernel(family));
+        let back = OneWay::clean(1500).report_of(1400, Node::R2);
         let findings = [("mtu-black-hole", There), ("mtu-reduced", Back), ("mtu-asymmetric", Both)];
         Some(Wanted::new(there, back, &findings))
     });
@@ -125,8 +130,8 @@ fn case_g_jumbo_frames() {
     judge(&lab, |_| Some(Wanted::clean(9000)));
     lab.middle(1500);
     judge(&lab, |_| {
-        let there = Way::clean(9000).told(1500, Node::R1);
-        let back = Way::clean(9000).told(1500, Node::R2);
+        let there = OneWay::clean(9000).report_of(1500, Node::R1);
+        let back = OneWay::clean(9000).report_of(1500, Node::R2);
         Some(Wanted::new(there, back, &[("mtu-reduced", There), ("mtu-reduced", Back)]))
     });
 }
@@ -138,8 +143,10 @@ fn case_g2_a_switch_that_takes_less_than_its_hosts() {
     lab.plain_links();
     lab.switch(9000, 1500);
     judge(&lab, |family| {
-        let there = Way::clean(9000).silent(1504, Node::R1, "link_mismatch").fate("pass", by_kernel(family));
-        let back = Way::clean(9000).silent(1504, Node::R2, "link_mismatch").fate("pass", by_kernel(family));
+        let there =
+            OneWay::clean(9000).silent(1504, Node::R1, "link_mismatch").delivery("pass", by_kernel(family));
+        let back =
+            OneWay::clean(9000).silent(1504, Node::R2, "link_mismatch").delivery("pass", by_kernel(family));
         Some(Wanted::new(there, back, &[("mtu-black-hole", There), ("mtu-black-hole", Back)]))
     });
 }
@@ -149,8 +156,8 @@ fn the_least_of_ipv6() {
     let Some(lab) = Lab::new("the_least_of_ipv6") else { return };
     lab.middle(1280);
     judge(&lab, |_| {
-        let there = Way::clean(1500).told(1280, Node::R1);
-        let back = Way::clean(1500).told(1280, Node::R2);
+        let there = OneWay::clean(1500).report_of(1280, Node::R1);
+        let back = OneWay::clean(1500).report_of(1280, Node::R2);
         Some(Wanted::new(there, back, &[("mtu-reduced", There), ("mtu-reduced", Back)]))
     });
     lab.every(1280);

@@ -45,7 +45,7 @@ fn of_two_limits_in_a_row_the_silent_one_is_named() {
         assert_eq!((&hop["address"], &hop["ttl"]), (&json!(address), &json!(2)), "{up:#}");
         let hole = &up["black_hole"];
         assert_eq!((&hole["first"], &hole["last"]), (&json!(1301), &json!(1400)), "{up:#}");
-        assert!(up["too_big"].as_array().unwrap().iter().all(|told| told["mtu"] == 1400), "{up:#}");
+        assert!(up["too_big"].as_array().unwrap().iter().all(|reported| reported["mtu"] == 1400), "{up:#}");
         assert_found(
             &run,
             &[("mtu-black-hole", "up"), ("mtu-black-hole", "down"), ("mtu-asymmetric", "both")],

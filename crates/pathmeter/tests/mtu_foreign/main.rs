@@ -2,6 +2,7 @@
 //! is said not to be known. In both families, with and without privilege. Nothing here asserts a time.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
+mod directions;
 #[path = "../mtu/lab.rs"]
 #[expect(dead_code, reason = "shared with the tests of `mtu`, which use more of it")]
 mod lab;
@@ -12,4 +13,3 @@ mod silent;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod support;
-mod ways;

@@ -39,8 +39,8 @@ fn a_host_without_ping_tells_the_way_there() {
         assert_eq!((&path["method"], &path["up"]["path_mtu"]), (&"udp".into(), &1400.into()), "{path:#}");
         assert!(path["down"]["path_mtu"].is_null(), "{path:#}");
         let unknown = path["unknown"].as_array().unwrap();
-        let told = |one: &serde_json::Value| one["why"].as_str().unwrap().contains("answered none of");
-        assert!(unknown.iter().any(told), "{path:#}");
+        let reported = |one: &serde_json::Value| one["why"].as_str().unwrap().contains("answered none of");
+        assert!(unknown.iter().any(reported), "{path:#}");
     }
 }
 

@@ -14,10 +14,10 @@ fn the_demo_finds_its_own_fault() {
     }
     let ended = Running::start(pathmeter(None, &["demo", "--quick", "--json"])).end().code(0);
     let run = ended.json();
-    for way in ["up", "down"] {
-        let found = finding(&run, "fragments-dropped", way);
+    for direction in ["up", "down"] {
+        let found = finding(&run, "fragments-dropped", direction);
         assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
-        assert_eq!(run["summary"]["path"][way]["max_udp_payload"], 1472);
+        assert_eq!(run["summary"]["path"][direction]["max_udp_payload"], 1472);
     }
     assert!(run["verdict"]["text"].as_str().unwrap().contains("1472 bytes in each direction"));
     assert!(ended.stderr.contains("The router's own count"), "{}", ended.stderr);
@@ -29,14 +29,15 @@ fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
     net.drop(&net.client, "ip frag-off & 0x3fff != 0");
     net.drop(&net.server, "ip frag-off & 0x3fff != 0");
     let server = net.serve(&["--iperf3"]);
-    for (words, ways) in [(&[][..], &["up"][..]), (&["-R"], &["down"]), (&["--bidir"], &["up", "down"])] {
+    for (words, directions) in [(&[][..], &["up"][..]), (&["-R"], &["down"]), (&["--bidir"], &["up", "down"])]
+    {
         let test = [&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"], words]
             .concat();
         let ended = net.client(&test).code(0).says("Probing which datagram sizes cross");
         let run = ended.json();
-        for way in ways {
-            assert_eq!(run["summary"][way]["received"]["datagrams"], 0);
-            let found = finding(&run, "fragments-dropped", way);
+        for direction in directions {
+            assert_eq!(run["summary"][direction]["received"]["datagrams"], 0);
+            let found = finding(&run, "fragments-dropped", direction);
             assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
             assert!(found["advice"].as_str().unwrap().contains("-l 1472"));
         }
@@ -156,10 +157,10 @@ fn families_are_chosen_and_measured_apart() {
     assert_eq!(run["summary"]["path"]["up"]["max_udp_payload"], 1472);
 }
 
-fn find<'a>(run: &'a Value, id: &str, way: &str) -> Option<&'a Value> {
-    run["findings"].as_array().expect("a list").iter().find(|f| f["id"] == id && f["direction"] == way)
+fn find<'a>(run: &'a Value, id: &str, direction: &str) -> Option<&'a Value> {
+    run["findings"].as_array().expect("a list").iter().find(|f| f["id"] == id && f["direction"] == direction)
 }
 
-fn finding<'a>(run: &'a Value, id: &str, way: &str) -> &'a Value {
-    find(run, id, way).unwrap_or_else(|| panic!("no {id} {way}: {:#}", run["findings"]))
+fn finding<'a>(run: &'a Value, id: &str, direction: &str) -> &'a Value {
+    find(run, id, direction).unwrap_or_else(|| panic!("no {id} {direction}: {:#}", run["findings"]))
 }

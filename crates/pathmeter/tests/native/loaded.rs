@@ -25,23 +25,23 @@ fn count(value: &Value) -> u64 {
 /// Each load's rates are those of its directions, and something was carried in them.
 fn check_rates(of: &Value) {
     let load = of["load"].as_str();
-    for (way, key) in [("up", "up_bps"), ("down", "down_bps")] {
-        let loads = load == Some(way) || load == Some("both");
+    for (direction, key) in [("up", "up_bps"), ("down", "down_bps")] {
+        let loads = load == Some(direction) || load == Some("both");
         assert_eq!(of[key].is_null(), !loads, "{key} of {of:#}");
     }
 }
 
 fn check_responsiveness(phase: &Value) {
-    let told = &phase["responsiveness"];
+    let reported = &phase["responsiveness"];
     for part in ["rpm", "foreign", "loaded"] {
-        assert!(told[part].as_f64().unwrap() > 0.0, "{part} of {phase:#}");
+        assert!(reported[part].as_f64().unwrap() > 0.0, "{part} of {phase:#}");
     }
     for part in ["foreign_probes", "loaded_probes", "tcp_ns", "http_ns", "loaded_ns", "goodput_bps"] {
-        assert!(count(&told[part]) > 0, "{part} of {phase:#}");
+        assert!(count(&reported[part]) > 0, "{part} of {phase:#}");
     }
-    assert_eq!(told["confidence"], "low", "intervals shorter than the draft's");
+    assert_eq!(reported["confidence"], "low", "intervals shorter than the draft's");
     // Round trips per minute of these times: a new connection's parts count alike.
-    let ns = |part: &str| told[part].as_u64().map(|time| time as f64);
+    let ns = |part: &str| reported[part].as_u64().map(|time| time as f64);
     let parts: Vec<f64> = ["tcp_ns", "tls_ns", "http_ns"].into_iter().filter_map(ns).collect();
     let per_minute = |time: f64| 60e9 / time;
     let foreign = per_minute(parts.iter().sum::<f64>() / parts.len() as f64);
@@ -49,7 +49,7 @@ fn check_responsiveness(phase: &Value) {
     for (part, expected) in
         [("foreign", foreign), ("loaded", loaded), ("rpm", f64::midpoint(foreign, loaded))]
     {
-        let printed = told[part].as_f64().unwrap();
+        let printed = reported[part].as_f64().unwrap();
         assert!((printed / expected - 1.0).abs() < 1e-3, "{part} is {expected} of {phase:#}");
     }
 }
@@ -78,8 +78,8 @@ fn a_loaded_run_tells_every_phase_and_its_course() {
     let server = Server::start(&[]);
     for words in [&[][..], &["--tcp", "-P", "2"], &["--rate", "1k", "--congestion", "reno"]] {
         let host = server.host();
-        let told = run(&[&["latency", &host, "--loaded", "-t", "4s", "--json"], words].concat());
-        let run = told.code(0).json();
+        let reported = run(&[&["latency", &host, "--loaded", "-t", "4s", "--json"], words].concat());
+        let run = reported.code(0).json();
         assert_eq!(phases(&run), [None, Some("up"), Some("down"), Some("both")], "{words:?}");
         for phase in run["summary"]["loaded"]["phases"].as_array().unwrap() {
             assert!(count(&phase["rtt_ns"]["count"]) > 0, "{phase:#}");
@@ -91,8 +91,8 @@ fn a_loaded_run_tells_every_phase_and_its_course() {
             }
         }
         check_series(&run);
-        let (way, idle) = (&run["summary"]["ways"][0], &run["summary"]["loaded"]["phases"][0]);
-        assert_eq!(way["counted"]["sent"], idle["sent"], "the way itself is told without load");
+        let (direction, idle) = (&run["summary"]["ways"][0], &run["summary"]["loaded"]["phases"][0]);
+        assert_eq!(direction["counted"]["sent"], idle["sent"], "the way itself is told without load");
         assert_eq!(run["summary"]["outcome"]["outcome"], "completed");
     }
     let said = server.stop().stderr;
@@ -122,12 +122,12 @@ fn a_deep_queue_is_found_over_tls() {
     let words =
         ["latency", SERVER, "--loaded", "-t", "6s", "--congestion", "reno", "--fingerprint", print, "--json"];
     let run = net.client(&words).code(0).json();
-    let bloat = |way: &str| {
+    let bloat = |direction: &str| {
         let findings = run["findings"].as_array().unwrap();
-        findings.iter().find(|found| found["id"] == "bufferbloat" && found["direction"] == way)
+        findings.iter().find(|found| found["id"] == "bufferbloat" && found["direction"] == direction)
     };
-    for (way, phase) in LOADS.iter().zip(&run["summary"]["loaded"]["phases"].as_array().unwrap()[1..]) {
-        assert_eq!(phase["load"], **way);
+    for (direction, phase) in LOADS.iter().zip(&run["summary"]["loaded"]["phases"].as_array().unwrap()[1..]) {
+        assert_eq!(phase["load"], **direction);
         check_rates(phase);
         check_responsiveness(phase);
         // Reno fills the queue and halves what lies in it: each part of a probe waits behind a quarter at the least.
@@ -140,7 +140,11 @@ fn a_deep_queue_is_found_over_tls() {
             // And what its queue takes besides.
             assert!((1..=25_000_000).contains(&rate), "no more than the link carries: {phase:#}");
         }
-        assert!(*way == "both" || bloat(way).is_some(), "{way}: {:#}\n{phase:#}", run["findings"]);
+        assert!(
+            *direction == "both" || bloat(direction).is_some(),
+            "{direction}: {:#}\n{phase:#}",
+            run["findings"]
+        );
     }
     server.stop();
 }
@@ -186,8 +190,8 @@ fn a_server_that_refuses_the_load_costs_the_load_alone() {
     assert_eq!(phases(&run), [None]);
     assert!(count(&run["summary"]["ways"][0]["rtt_ns"]["count"]) > 0, "{run:#}");
     let warnings = run["summary"]["warnings"].as_array().expect("warnings");
-    let told = warnings.iter().filter(|warning| warning["id"] == "load-failed").count();
-    assert_eq!(told, 3, "one for each phase: {warnings:#?}");
+    let reported = warnings.iter().filter(|warning| warning["id"] == "load-failed").count();
+    assert_eq!(reported, 3, "one for each phase: {warnings:#?}");
     let verdict = &run["verdict"];
     assert_eq!(verdict["status"], "degraded", "{verdict:#}");
     assert!(verdict["text"].as_str().unwrap().contains("no load ran"), "{verdict:#}");

@@ -190,8 +190,8 @@ fn pairs_that_start_together_are_one_measurement() {
     }
     assert!(start["skew_ns"].is_u64() && sum["together"]["overlap_ns"].as_u64() > Some(0), "{sum}");
     assert!(sum["together"]["clocked"] == true, "{sum}");
-    for way in ["up", "down"] {
-        assert!(sum["together"][way]["goodput_bps"].as_u64() > Some(0), "{sum}");
+    for direction in ["up", "down"] {
+        assert!(sum["together"][direction]["goodput_bps"].as_u64() > Some(0), "{sum}");
     }
     let enough = start["overlap_share"].as_f64().unwrap() >= 0.9;
     assert_eq!(ended.code, Some(if enough { 0 } else { 4 }), "{start}");

@@ -6,13 +6,17 @@ use serde_json::{Value, json};
 #[test]
 fn tcp_bytes_are_exact_at_both_ends_in_every_direction() {
     let server = Server::start(&[]);
-    for way in [&[][..], &["-R"], &["--bidir"]] {
+    for direction in [&[][..], &["-R"], &["--bidir"]] {
         for streams in ["1", "3"] {
-            let run = server.measured(&[&["-n", "7000001", "-P", streams], way].concat());
-            for name in ways(&run) {
+            let run = server.measured(&[&["-n", "7000001", "-P", streams], direction].concat());
+            for name in directions_with_streams(&run) {
                 let figures = &run["summary"][name];
-                assert_eq!(figures["sent"]["bytes"], json!(7_000_001), "{way:?} -P {streams} {name}");
-                assert_eq!(figures["received"]["bytes"], json!(7_000_001), "{way:?} -P {streams} {name}");
+                assert_eq!(figures["sent"]["bytes"], json!(7_000_001), "{direction:?} -P {streams} {name}");
+                assert_eq!(
+                    figures["received"]["bytes"],
+                    json!(7_000_001),
+                    "{direction:?} -P {streams} {name}"
+                );
                 assert_eq!(streams_of(figures), streams.parse::<usize>().unwrap());
             }
             assert_ends_agree(&run);
@@ -24,12 +28,12 @@ fn tcp_bytes_are_exact_at_both_ends_in_every_direction() {
 #[test]
 fn udp_bytes_are_exact_at_the_sender_and_add_up_at_the_receiver() {
     let server = Server::start(&[]);
-    for way in [&[][..], &["-R"], &["--bidir"]] {
-        let run =
-            server.measured(&[&["-u", "-n", "300000", "-l", "1000", "-b", "20M", "-P", "2"], way].concat());
-        for name in ways(&run) {
+    for direction in [&[][..], &["-R"], &["--bidir"]] {
+        let run = server
+            .measured(&[&["-u", "-n", "300000", "-l", "1000", "-b", "20M", "-P", "2"], direction].concat());
+        for name in directions_with_streams(&run) {
             let figures = &run["summary"][name];
-            assert_eq!(figures["sent"]["bytes"], json!(300_000), "{way:?} {name}");
+            assert_eq!(figures["sent"]["bytes"], json!(300_000), "{direction:?} {name}");
             assert_accounted(figures);
         }
     }
@@ -47,7 +51,7 @@ fn times_and_omitted_times() {
         let omits = words.contains(&"-O");
         let rows = run["intervals"].as_array().unwrap();
         assert_eq!(rows.iter().any(|row| row["omitted"] == json!(true)), omits, "{words:?}");
-        for name in ways(&run) {
+        for name in directions_with_streams(&run) {
             assert!(run["summary"][name]["received"]["bytes"].as_u64().unwrap() > 0, "{words:?} {name}");
         }
         for row in streams_at(&run, "local").iter().chain(&streams_at(&run, "peer")) {
@@ -61,16 +65,16 @@ fn times_and_omitted_times() {
 #[test]
 fn a_rate_is_kept_and_every_datagram_accounted_for() {
     let server = Server::start(&[]);
-    for way in ["--udp", "-uR"] {
-        let run = server.measured(&[way, "-b", "8M", "-l", "1000", "-n", "500000"]);
-        let figures = &run["summary"][ways(&run)[0]];
+    for direction in ["--udp", "-uR"] {
+        let run = server.measured(&[direction, "-b", "8M", "-l", "1000", "-n", "500000"]);
+        let figures = &run["summary"][directions_with_streams(&run)[0]];
         assert_eq!(figures["sent"]["datagrams"], 500, "{figures:#}");
         // The first goes at time zero, the last 499 ms later. A host that is short of time takes longer, never less.
         let took = figures["seconds"].as_f64().unwrap();
         assert!(took >= 0.499, "{figures:#}");
         assert_accounted(figures);
-        let run = server.measured(&[way, "-b", "8M", "-l", "1000", "-t", "500ms"]);
-        let sent = run["summary"][ways(&run)[0]]["sent"]["datagrams"].as_u64().unwrap();
+        let run = server.measured(&[direction, "-b", "8M", "-l", "1000", "-t", "500ms"]);
+        let sent = run["summary"][directions_with_streams(&run)[0]]["sent"]["datagrams"].as_u64().unwrap();
         assert!((1..=501).contains(&sent), "{sent} sent");
     }
     let run = server.measured(&["-b", "8M", "-l", "10000", "-t", "1s"]);
@@ -83,9 +87,9 @@ fn what_the_sockets_are_asked_for_stands_in_the_result() {
     let server = Server::start(&[]);
     let run = server.measured(&["-n", "3M", "-M", "1000"]);
     assert!(run["summary"]["up"]["mss"].as_u64().unwrap() <= 1000, "{}", run["summary"]["up"]["mss"]);
-    for way in [&[][..], &["-R"]] {
-        let run = server.measured(&[&["-n", "3M", "--congestion", "reno"], way].concat());
-        assert_eq!(run["summary"][ways(&run)[0]]["congestion"], "reno", "{way:?}");
+    for direction in [&[][..], &["-R"]] {
+        let run = server.measured(&[&["-n", "3M", "--congestion", "reno"], direction].concat());
+        assert_eq!(run["summary"][directions_with_streams(&run)[0]]["congestion"], "reno", "{direction:?}");
     }
     let run = server.measured(&["-n", "1M", "--dscp", "ef"]);
     assert_eq!(run["plan"]["test"]["tos"], json!(46 << 2));
@@ -115,7 +119,7 @@ fn ways_to_move_data() {
         let words: Vec<&str> =
             words.iter().map(|w| if words.contains(&"1") && *w == "5M" { "20K" } else { w }).collect();
         let run = server.measured(&words);
-        for name in ways(&run) {
+        for name in directions_with_streams(&run) {
             let figures = &run["summary"][name];
             assert_eq!(figures["sent"]["bytes"], figures["received"]["bytes"], "{words:?} {name}");
         }
@@ -133,12 +137,12 @@ fn datagrams_with_and_without_offload() {
         &["-l", "16", "--no-gso"],
         &["-l", "65507"],
     ] {
-        for way in [&[][..], &["-R"]] {
-            let run = server.measured(&[&["-u", "-b", "30M", "-t", "300ms"], words, way].concat());
-            let figures = &run["summary"][ways(&run)[0]];
-            assert!(figures["received"]["datagrams"].as_u64().unwrap() > 0, "{words:?} {way:?}");
+        for direction in [&[][..], &["-R"]] {
+            let run = server.measured(&[&["-u", "-b", "30M", "-t", "300ms"], words, direction].concat());
+            let figures = &run["summary"][directions_with_streams(&run)[0]];
+            assert!(figures["received"]["datagrams"].as_u64().unwrap() > 0, "{words:?} {direction:?}");
             assert_accounted(figures);
-            let sender = if way.is_empty() { "local" } else { "peer" };
+            let sender = if direction.is_empty() { "local" } else { "peer" };
             let segments = run["summary"][sender]["datapath"]["gso_segments"].as_u64().unwrap();
             assert!(segments <= 1 || !words.contains(&"--no-gso"), "{words:?}: {segments} segments");
         }
@@ -183,8 +187,8 @@ fn affinity_beyond_this_host_is_refused() {
 }
 
 /// The directions that have figures.
-fn ways(run: &Value) -> Vec<&'static str> {
-    ["up", "down"].into_iter().filter(|way| !run["summary"][*way].is_null()).collect()
+fn directions_with_streams(run: &Value) -> Vec<&'static str> {
+    ["up", "down"].into_iter().filter(|direction| !run["summary"][*direction].is_null()).collect()
 }
 
 fn streams_of(figures: &Value) -> usize {

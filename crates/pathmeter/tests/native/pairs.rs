@@ -10,8 +10,10 @@ fn loopback_bytes() -> u64 {
     row.split_whitespace().next().expect("it begins with the bytes").parse().expect("a number")
 }
 
-fn sum(run: &Value, way: &str) -> u64 {
-    run["summary"]["pairs"]["together"][way]["goodput_bps"].as_u64().unwrap_or_else(|| panic!("{run:#}"))
+fn sum(run: &Value, direction: &str) -> u64 {
+    run["summary"]["pairs"]["together"][direction]["goodput_bps"]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{run:#}"))
 }
 
 #[test]
@@ -77,8 +79,8 @@ fn a_pair_that_dies_early_shortens_the_window_and_is_told() {
     assert_eq!(pairs["broken"][0]["pair"], 2, "{pairs:#}");
     assert!(pairs["overlap_share"].as_f64().unwrap() < 0.9, "{pairs:#}");
     let warnings = document["summary"]["warnings"].as_array().unwrap();
-    let told: Vec<&str> = warnings.iter().filter_map(|warning| warning["id"].as_str()).collect();
-    assert!(told.contains(&"pair-broken") && told.contains(&"pairs-apart"), "{told:?}");
+    let reported: Vec<&str> = warnings.iter().filter_map(|warning| warning["id"].as_str()).collect();
+    assert!(reported.contains(&"pair-broken") && reported.contains(&"pairs-apart"), "{reported:?}");
 }
 
 #[test]

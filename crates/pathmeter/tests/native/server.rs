@@ -71,9 +71,9 @@ fn many_clients_at_once_get_what_they_asked_for() {
         (0..12).map(|i| (i, start(&[&["throughput", &host, "--json"], &words(i)[..]].concat()))).collect();
     for (index, client) in clients {
         let run = client.end().code(0).json();
-        let way = if index % 2 == 0 { "up" } else { "down" };
+        let direction = if index % 2 == 0 { "up" } else { "down" };
         let sent = if index % 4 < 2 { 1 << 20 } else { 100_000 };
-        assert_eq!(run["summary"][way]["sent"]["bytes"], sent, "client {index}");
+        assert_eq!(run["summary"][direction]["sent"]["bytes"], sent, "client {index}");
     }
     assert_eq!(server.stop().stderr.matches("1 stream").count(), 12);
 }

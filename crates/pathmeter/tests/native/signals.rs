@@ -33,9 +33,9 @@ fn the_document_of_an_interrupted_test_has_both_ends() {
     let ended = client.end().code(0);
     let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(last["summary"]["outcome"]["outcome"], "interrupted");
-    for way in ["up", "down"] {
-        assert_eq!(last["summary"][way]["receiver_unknown"], false, "{way}: {last:#}");
-        assert!(last["summary"][way]["received"]["bytes"].as_u64().unwrap() > 0);
+    for direction in ["up", "down"] {
+        assert_eq!(last["summary"][direction]["receiver_unknown"], false, "{direction}: {last:#}");
+        assert!(last["summary"][direction]["received"]["bytes"].as_u64().unwrap() > 0);
     }
     for (mine, theirs) in rows(&last, "local").iter().zip(rows(&last, "peer")) {
         assert_eq!(mine["total_bytes"], theirs["total_bytes"], "both ends agree to the byte");

@@ -41,13 +41,13 @@ impl Page {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         write!(stream, "GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", self.address).unwrap();
-        let (mut told, mut part) = (String::new(), [0; 4096]);
-        while !told.contains(end) {
+        let (mut reported, mut part) = (String::new(), [0; 4096]);
+        while !reported.contains(end) {
             let length = stream.read(&mut part).unwrap();
-            assert!(length > 0, "it ended early: {told}");
-            told.push_str(&String::from_utf8_lossy(&part[..length]));
+            assert!(length > 0, "it ended early: {reported}");
+            reported.push_str(&String::from_utf8_lossy(&part[..length]));
         }
-        told
+        reported
     }
 
     fn csrf(&self) -> String {
@@ -65,8 +65,11 @@ fn a_test_started_from_the_page_is_kept() {
     let asked = format!(r#"{{"kind":"throughput","host":"{}","seconds":1,"label":"page"}}"#, server.host());
     let begun = page.request("POST", "/api/live", &page.csrf(), &asked);
     assert!(begun.starts_with("HTTP/1.1 202"), "{begun}");
-    let told = page.told_until("\"type\":\"ended\"");
-    assert!(told.contains("\"type\":\"points\"") && told.contains("\"figure\":\"Goodput\""), "{told}");
+    let reported = page.told_until("\"type\":\"ended\"");
+    assert!(
+        reported.contains("\"type\":\"points\"") && reported.contains("\"figure\":\"Goodput\""),
+        "{reported}"
+    );
     let listed = run(&["history", "--json", "--label", "page", "--store", &store]).code(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!((&listed[0]["kind"], &listed[0]["status"].is_string()), (&"throughput".into(), &true));

@@ -25,8 +25,8 @@ impl Kept {
 fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
     let (server, kept) = (Server::start(&[]), Kept::new("watch-worse"));
     let host = server.host();
-    let told = kept.scratch.file("told", None);
-    let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_FIGURE $PATHMETER_TARGET\" >> {told}");
+    let reported = kept.scratch.file("told", None);
+    let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_FIGURE $PATHMETER_TARGET\" >> {reported}");
     let watch = |rate: &str, rounds: &str| {
         // Small datagrams: a test so short has a whole number of them.
         let task = format!("throughput -u -l 500 -b {rate} -t 100ms");
@@ -44,10 +44,10 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
         worse.stdout
     );
     as_usual(watch("8M", "8"));
-    let told = std::fs::read_to_string(told).expect("the hook has run");
-    let of_goodput: Vec<&str> = told.lines().filter(|line| line.contains("udp.up.goodput")).collect();
+    let reported = std::fs::read_to_string(reported).expect("the hook has run");
+    let of_goodput: Vec<&str> = reported.lines().filter(|line| line.contains("udp.up.goodput")).collect();
     let expected = ["worse", "recovered"].map(|word| format!("{word} udp.up.goodput {host}"));
-    assert_eq!(of_goodput, expected, "{told}");
+    assert_eq!(of_goodput, expected, "{reported}");
     let trend = kept.run(&["trend", &host, "--json", "--noise-floor", "30"]).code(0).json();
     let series =
         trend["series"].as_array().unwrap().iter().find(|one| one["figure"] == "udp.up.goodput").unwrap();

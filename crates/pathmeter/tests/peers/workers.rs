@@ -15,8 +15,8 @@ pub(crate) fn for_each<C: Debug + Sync, T>(cases: &[C], check: impl Fn(&C) -> T 
                     let next = left.lock().expect("nothing panics while it is held").next();
                     let Some(case) = next else { return };
                     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(case))) {
-                        let told = panic.downcast::<String>().map_or("".into(), |text| *text);
-                        failures.lock().expect("as above").push(format!("{case:?}: {told}"));
+                        let reported = panic.downcast::<String>().map_or("".into(), |text| *text);
+                        failures.lock().expect("as above").push(format!("{case:?}: {reported}"));
                     }
                 }
             });

@@ -51,8 +51,8 @@ fn an_outage_of_eight_seconds_is_a_result() {
 fn a_router_that_dies_in_mid_test_is_named_whatever_the_kernels_timers() {
     let Some(lab) = Lab::new("a_router_that_dies_in_mid_test") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
-    let clients = [&[][..], &["-R"]].map(|way| {
-        let words = [&["throughput", Node::S.address(Family::V4), "-t", "6", "--json"], way].concat();
+    let clients = [&[][..], &["-R"]].map(|direction| {
+        let words = [&["throughput", Node::S.address(Family::V4), "-t", "6", "--json"], direction].concat();
         Running::start(lab.command(Node::C, Who::Root, &words))
     });
     std::thread::sleep(Duration::from_secs(2));

@@ -30,8 +30,8 @@ fn every_test_finds_the_limit() {
     assert!(times.iter().all(|time| number(time) < 200e6), "within the trial: {row:#}");
     let mrr = number(&row["mrr"]["forwarded"]["mean_pps"]);
     assert!(mrr < 1000.0 && number(&row["mrr"]["loss_ratio"]) > 0.0, "{row:#}");
-    let way = &row["delay_variation"]["ways"][0];
-    assert!(way["way"] == "up" && number(&way["packet"]["median"]) >= 0.0, "{row:#}");
+    let direction = &row["delay_variation"]["ways"][0];
+    assert!(direction["way"] == "up" && number(&direction["packet"]["median"]) >= 0.0, "{row:#}");
 }
 
 /// Delays at 10, 50, 90 and 100 % of the throughput, in order.

@@ -78,9 +78,10 @@ impl Hosts {
 
     /// Frames that the far host has sent to the device.
     fn sent(&self) -> u64 {
-        let told = Command::new("ip").args(["-n", &self.far, "-s", "-j", "link", "show", "eth0"]).output();
-        let told: Value = serde_json::from_slice(&told.unwrap().stdout).unwrap();
-        told[0]["stats64"]["tx"]["packets"].as_u64().unwrap()
+        let reported =
+            Command::new("ip").args(["-n", &self.far, "-s", "-j", "link", "show", "eth0"]).output();
+        let reported: Value = serde_json::from_slice(&reported.unwrap().stdout).unwrap();
+        reported[0]["stats64"]["tx"]["packets"].as_u64().unwrap()
     }
 }
 

@@ -109,9 +109,9 @@ fn a_dry_run_tells_the_plan_and_touches_nothing() {
         || [&switch.near, &switch.far].map(|ns| shown(ns, &["address", "show", "scope", "global"]));
     let before = addresses();
     let words = [&["rfc2544", &near, &far], &LITTLE[..], &["--dry-run", "--frame", "64,1518"]].concat();
-    let told = Running::start(pathmeter(None, &words)).end().code(0).stdout;
+    let reported = Running::start(pathmeter(None, &words)).end().code(0).stdout;
     for part in [near.as_str(), "IPv4 64, 1518", "throughput", "latency", "At most"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(reported.contains(part), "{part}: {reported}");
     }
     let plan = Running::start(pathmeter(None, &[&words[..], &["--json"]].concat())).end().code(0).json();
     assert!(

@@ -48,8 +48,9 @@ fn the_rate_of_a_router_both_ways_is_what_was_asked_for() {
         assert_eq!((lower, upper), (Some(1000.0), &Value::Null), "{rate:#}");
         assert!(rate["irregular"].to_string().contains("no-upper-bound"), "{rate:#}");
     }
-    let ways: Vec<&Value> = row["flood"].as_array().unwrap().iter().map(|way| &way["way"]).collect();
-    assert_eq!(ways, ["up", "down"]);
+    let directions: Vec<&Value> =
+        row["flood"].as_array().unwrap().iter().map(|direction| &direction["way"]).collect();
+    assert_eq!(directions, ["up", "down"]);
 }
 
 /// A reset takes the link down for a tenth of a second.

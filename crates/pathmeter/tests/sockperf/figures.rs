@@ -67,14 +67,14 @@ fn recompute(said: &Said, log: &str, version: Version, full_rtt: bool) {
     let records: Vec<Record> = observations.iter().enumerate().map(record).collect();
     let counted = window(&records, 0, Cut::Nothing).expect("observations in the log");
     let valid = said.stdout.split("[Valid Duration]").nth(1).expect("a valid duration");
-    let told = |before| number(valid, before).unwrap_or_else(|| panic!("no {before} in {said:#?}"));
-    assert!((told("RunTime=") - counted.run_time.0 as f64 / 1e9).abs() < 0.0011, "{said:#?}");
+    let reported = |before| number(valid, before).unwrap_or_else(|| panic!("no {before} in {said:#?}"));
+    assert!((reported("RunTime=") - counted.run_time.0 as f64 / 1e9).abs() < 0.0011, "{said:#?}");
     let counters = Counters {
-        dropped: told("# dropped messages = ") as u64,
-        duplicated: told("# duplicated messages = ") as u64,
-        out_of_order: told("# out-of-order messages = ") as u64,
+        dropped: reported("# dropped messages = ") as u64,
+        duplicated: reported("# duplicated messages = ") as u64,
+        out_of_order: reported("# out-of-order messages = ") as u64,
     };
-    let printed = Window { counters, sent: told("SentMessages=") as u64, ..counted };
+    let printed = Window { counters, sent: reported("SentMessages=") as u64, ..counted };
     let asked = Asked { version, full_rtt, size: 64, rate: Some(1000), ..Asked::default() };
     let totals = Totals {
         run_time: Nanos((said.number("Run] RunTime=") * 1e9) as u64),

@@ -207,15 +207,15 @@ fn sockets_are_set_up_as_asked() {
     let options = "--buffer-size 100000 --rate-limit 1000000 --tcp-avoid-nodelay --mps=20";
     let running = Tool::Ours.start(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 20 {options}"));
     let filter = format!("dport = :{port}");
-    let told = (0..100).find_map(|_| {
+    let reported = (0..100).find_map(|_| {
         std::thread::sleep(Duration::from_millis(100));
         let shown = Command::new("ss").args(["-tminH", &filter]).output().expect("ss(8), of iproute2");
         let text = String::from_utf8_lossy(&shown.stdout).into_owned();
         text.contains("/8000000bps").then_some(text)
     });
     running.stop().good();
-    let told = told.expect("a connection paced at 8 Mbit/s");
-    assert!(told.contains("rb200000,") && told.contains("tb200000,"), "{told}");
+    let reported = reported.expect("a connection paced at 8 Mbit/s");
+    assert!(reported.contains("rb200000,") && reported.contains("tb200000,"), "{reported}");
 }
 
 /// The loopback interface carries groups when it is named.

@@ -53,7 +53,7 @@ impl Tool {
     /// A server that listens on this port.
     pub(crate) fn serve(self, port: u16, options: &str) -> Running {
         let mut server = self.start(&format!("sr -i 127.0.0.1 -p {port} {options}"));
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !is_bound(!options.contains("--tcp"), port) {
             if !server.runs() {
                 panic!("it has ended: {:#?}", server.wait());
@@ -97,9 +97,9 @@ impl Running {
 
     /// Waits for its end. One that hangs is a failure.
     pub(crate) fn wait(mut self) -> Said {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while self.runs() {
-            assert!(Instant::now() < deadline, "still runs after {PATIENCE:?}: {}", self.command);
+            assert!(Instant::now() < deadline, "still runs after {TIMEOUT:?}: {}", self.command);
             std::thread::sleep(STEP);
         }
         let code = self.child.wait().expect("it has ended").code();
@@ -220,9 +220,9 @@ fn queues(options: &str, port: u16) -> Vec<String> {
 }
 
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while !is_so() {
-        assert!(Instant::now() < deadline, "not so after {PATIENCE:?}: {what}");
+        assert!(Instant::now() < deadline, "not so after {TIMEOUT:?}: {what}");
         std::thread::sleep(STEP);
     }
 }
@@ -237,5 +237,5 @@ fn read_along(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<S
 }
 
 /// A busy machine must not fail a test; one that hangs must.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(10);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What becomes of the reply with this number in its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Delivery {
     Pass,
     Lose,
     Double,
@@ -26,7 +26,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    pub(crate) fn to(server: u16, fate: fn(u64) -> Fate) -> Relay {
+    pub(crate) fn to(server: u16, delivery: fn(u64) -> Delivery) -> Relay {
         let near = UdpSocket::bind("127.0.0.1:0").expect("loopback");
         let far = UdpSocket::bind("127.0.0.1:0").expect("loopback");
         far.connect(("127.0.0.1", server)).expect("loopback");
@@ -36,7 +36,7 @@ impl Relay {
         let port = near.local_addr().expect("bound").port();
         let stop = Arc::<AtomicBool>::default();
         let stopped = stop.clone();
-        let thread = Some(std::thread::spawn(move || carry(&near, &far, fate, &stopped)));
+        let thread = Some(std::thread::spawn(move || carry(&near, &far, delivery, &stopped)));
         Relay { port, stop, thread }
     }
 }
@@ -50,7 +50,7 @@ impl Drop for Relay {
     }
 }
 
-fn carry(near: &UdpSocket, far: &UdpSocket, fate: fn(u64) -> Fate, stop: &AtomicBool) {
+fn carry(near: &UdpSocket, far: &UdpSocket, delivery: fn(u64) -> Delivery, stop: &AtomicBool) {
     let mut client: Option<SocketAddr> = None;
     let mut held: Option<Vec<u8>> = None;
     let mut buf = [0; 65_536];
@@ -62,15 +62,15 @@ fn carry(near: &UdpSocket, far: &UdpSocket, fate: fn(u64) -> Fate, stop: &Atomic
         let (Ok(length), Some(client)) = (far.recv(&mut buf), client) else { continue };
         let reply = &mut buf[..length];
         let number = reply.first_chunk::<8>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-        let copies = match fate(number) {
-            Fate::Pass => 1,
-            Fate::Lose => 0,
-            Fate::Double => 2,
-            Fate::Alter => {
+        let copies = match delivery(number) {
+            Delivery::Pass => 1,
+            Delivery::Lose => 0,
+            Delivery::Double => 2,
+            Delivery::Alter => {
                 reply[length - 1] ^= 1;
                 1
             }
-            Fate::Swap => {
+            Delivery::Swap => {
                 held = Some(reply.to_vec());
                 0
             }

@@ -1,7 +1,7 @@
 //! Peers and paths in trouble: a loss costs a timeout, never the test; silence is an error; a stray packet harms nobody.
 
 use crate::process::{Scratch, Tool, free_port, wait_until_read};
-use crate::relay::{Fate, Relay};
+use crate::relay::{Delivery, Relay};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 
@@ -10,7 +10,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 fn losses_do_not_stall_ping_pong() {
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
-    let relay = Relay::to(port, |number| if number == 150 { Fate::Lose } else { Fate::Pass });
+    let relay = Relay::to(port, |number| if number == 150 { Delivery::Lose } else { Delivery::Pass });
     let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200", relay.port)).good();
     assert_eq!(said.number("# dropped messages = "), 1.0, "{said:#?}");
     assert!(said.stdout.contains("\x1b[0;31m# dropped messages = 1;"), "{said:#?}");
@@ -22,18 +22,18 @@ fn losses_do_not_stall_ping_pong() {
 fn lost_doubled_and_disordered_replies_are_counted_apart() {
     let port = free_port();
     let serving = Tool::Theirs.serve(port, "");
-    let fate = |number| match number {
-        120 | 130 => Fate::Lose,
-        110 | 140 | 150 => Fate::Double,
-        160 => Fate::Swap,
-        _ => Fate::Pass,
+    let delivery = |number| match number {
+        120 | 130 => Delivery::Lose,
+        110 | 140 | 150 => Delivery::Double,
+        160 => Delivery::Swap,
+        _ => Delivery::Pass,
     };
-    let relay = Relay::to(port, fate);
+    let relay = Relay::to(port, delivery);
     let options = "-t 2 --mps=100 --reply-every=1 -m 60";
     let said = Tool::Ours.run(&format!("ul -i 127.0.0.1 -p {} {options}", relay.port)).good();
     drop(serving);
-    let told = ["# dropped messages = ", "# duplicated messages = ", "# out-of-order messages = "];
-    assert_eq!(told.map(|words| said.number(words)), [2.0, 3.0, 1.0], "{said:#?}");
+    let reported = ["# dropped messages = ", "# duplicated messages = ", "# out-of-order messages = "];
+    assert_eq!(reported.map(|words| said.number(words)), [2.0, 3.0, 1.0], "{said:#?}");
 }
 
 /// Both programs stop with the same sentence and number.
@@ -42,7 +42,7 @@ fn a_reply_that_differs_from_its_request_ends_the_test() {
     for client in [Tool::Ours, Tool::Theirs] {
         let port = free_port();
         let _serving = Tool::Theirs.serve(port, "");
-        let relay = Relay::to(port, |number| if number == 50 { Fate::Alter } else { Fate::Pass });
+        let relay = Relay::to(port, |number| if number == 50 { Delivery::Alter } else { Delivery::Pass });
         let options = format!("pp -i 127.0.0.1 -p {} -t 5 --mps=100 -m 200", relay.port);
         let said = client.run(&format!("{options} --data-integrity"));
         assert_eq!(said.code, Some(2), "{said:#?}");
@@ -54,7 +54,7 @@ fn a_reply_that_differs_from_its_request_ends_the_test() {
     }
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
-    let relay = Relay::to(port, |number| if number == 1 { Fate::Alter } else { Fate::Pass });
+    let relay = Relay::to(port, |number| if number == 1 { Delivery::Alter } else { Delivery::Pass });
     let first = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} --data-integrity -m 15", relay.port));
     assert_eq!(first.code, Some(2), "{first:#?}");
 }
@@ -64,15 +64,15 @@ fn a_reply_that_differs_from_its_request_ends_the_test() {
 fn losses_in_a_burst_do_not_stall_ping_pong() {
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
-    let fate = |number| match number {
-        122 | 124 => Fate::Lose,
-        126 => Fate::Double,
-        _ => Fate::Pass,
+    let delivery = |number| match number {
+        122 | 124 => Delivery::Lose,
+        126 => Delivery::Double,
+        _ => Delivery::Pass,
     };
-    let relay = Relay::to(port, fate);
+    let relay = Relay::to(port, delivery);
     let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200 -b 4", relay.port)).good();
-    let told = ["# dropped messages = ", "# duplicated messages = "];
-    assert_eq!(told.map(|words| said.number(words)), [2.0, 1.0], "{said:#?}");
+    let reported = ["# dropped messages = ", "# duplicated messages = "];
+    assert_eq!(reported.map(|words| said.number(words)), [2.0, 1.0], "{said:#?}");
     assert!(said.number("SentMessages=") > 200.0, "the test goes on: {said:#?}");
 }
 

@@ -31,7 +31,7 @@ impl Http {
     /// A connection to it.
     pub(super) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a deadline");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("a deadline");
         stream
     }
 }
@@ -78,7 +78,7 @@ impl Web {
                 if ends.load(Ordering::SeqCst) {
                     return;
                 }
-                stream.set_read_timeout(Some(PATIENCE)).expect("a deadline");
+                stream.set_read_timeout(Some(TIMEOUT)).expect("a deadline");
                 let (script, number) = (script.clone(), count.fetch_add(1, Ordering::SeqCst) + 1);
                 std::thread::spawn(move || {
                     let head = head(&mut stream);
@@ -119,4 +119,4 @@ pub(super) fn answer(stream: &mut impl Write, status: &str, headers: &str, body:
 }
 
 /// No wait of a scripted server takes longer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);

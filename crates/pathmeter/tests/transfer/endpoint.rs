@@ -56,8 +56,8 @@ fn any_number_of_bytes_is_there_whole_and_in_parts() {
         ("bytes=262100-262200", 262_100..262_201),
     ] {
         let answer = get(&http, "/bytes/1MB", &format!("Range: {range}\r\n"));
-        let told = format!("bytes {}-{}/1000000", part.start, part.end - 1);
-        assert_eq!((answer.status, header(&answer.head, "Content-Range")), (206, Some(told.as_str())));
+        let reported = format!("bytes {}-{}/1000000", part.start, part.end - 1);
+        assert_eq!((answer.status, header(&answer.head, "Content-Range")), (206, Some(reported.as_str())));
         assert!(answer.body == whole[part], "{range}");
     }
     let beyond = get(&http, "/bytes/10", "Range: bytes=10-\r\n");
@@ -93,17 +93,20 @@ fn a_connection_serves_request_after_request() {
 #[test]
 fn bodies_are_counted_however_they_are_framed() {
     let http = Http::start(&[]);
-    let told = |request: &str| {
+    let reported = |request: &str| {
         let answer = ask(&http, request);
         (answer.status, String::from_utf8(answer.body).unwrap())
     };
     let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
     assert_eq!(
-        told(&format!("{chunked}5;x=y\r\nhello\r\n1A\r\n{}\r\n0\r\nT: x\r\n\r\n", "z".repeat(26))),
+        reported(&format!("{chunked}5;x=y\r\nhello\r\n1A\r\n{}\r\n0\r\nT: x\r\n\r\n", "z".repeat(26))),
         (200, "received 31 bytes\n".into())
     );
-    assert_eq!(told("PUT / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"), (200, "received 3 bytes\n".into()));
-    assert_eq!(told("PUT / HTTP/1.1\r\n\r\n"), (200, "received 0 bytes\n".into()));
+    assert_eq!(
+        reported("PUT / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"),
+        (200, "received 3 bytes\n".into())
+    );
+    assert_eq!(reported("PUT / HTTP/1.1\r\n\r\n"), (200, "received 0 bytes\n".into()));
     for wrong in ["x\r\n", "-1\r\n", "+5\r\nhello\r\n", "3\r\nhello\r\n", &"0".repeat(2000), "\r\n"] {
         assert_eq!(ask(&http, &format!("{chunked}{wrong}")).status, 400, "{wrong:?}");
     }

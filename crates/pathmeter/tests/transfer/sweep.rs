@@ -280,11 +280,11 @@ fn over_ipv6_headers_are_larger() {
     let server = Server::at(Some(&hosts.net.server), "2001:db8::2", &["--http=8081"]);
     server.process.wait_for("pathmeter's own protocol");
     let url = "http://[2001:db8::2]:8081/bytes/300k";
-    for way in [&[][..], &["--mtu-route"]] {
-        let words = [&[url, "--mtu", "1280,1500", "-n", "1", "--json"], way].concat();
+    for direction in [&[][..], &["--mtu-route"]] {
+        let words = [&[url, "--mtu", "1280,1500", "-n", "1", "--json"], direction].concat();
         let run = hosts.transfer(&words).code(0).json();
         let largest: Vec<u64> = rows(&run).iter().map(|row| row["mss"].as_u64().unwrap()).collect();
-        assert_eq!(largest, [1208, 1428], "{way:?}");
+        assert_eq!(largest, [1208, 1428], "{direction:?}");
         let expected = rows(&run)[1]["gain"]["expected_percent"].as_f64().unwrap();
         let theory = packet_share(1500, 72, 14).unwrap() / packet_share(1280, 72, 14).unwrap();
         assert!((expected - (theory - 1.0) * 100.0).abs() < 1e-6, "{expected}");

@@ -1,6 +1,6 @@
 //! HTTPS: certificates that are trusted, unknown, for another name, or not asked for.
 
-use super::common::{PATIENCE, answer, head, measured, transfer, transfers};
+use super::common::{TIMEOUT, answer, head, measured, transfer, transfers};
 use super::support::{Running, Scratch, free_port, pathmeter};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
@@ -30,7 +30,7 @@ fn serve(issuer: &CertifiedIssuer<'_, KeyPair>, names: &[&str]) -> u16 {
         for socket in listener.incoming().flatten() {
             let config = config.clone();
             std::thread::spawn(move || {
-                socket.set_read_timeout(Some(PATIENCE)).unwrap();
+                socket.set_read_timeout(Some(TIMEOUT)).unwrap();
                 let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), socket);
                 let head = head(&mut stream);
                 let length = head.lines().find_map(|line| {

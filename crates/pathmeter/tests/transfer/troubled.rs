@@ -1,6 +1,6 @@
 //! Servers that refuse, lead astray, break off, stall or talk nonsense.
 
-use super::common::{Http, PATIENCE, Web, answer, rows, transfer, transfers};
+use super::common::{Http, TIMEOUT, Web, answer, rows, transfer, transfers};
 use super::support::{free_port, start};
 use std::io::{Read, Write};
 
@@ -69,7 +69,7 @@ fn a_stall_ends() {
     assert_eq!(transfers(&ended.json())[0]["bytes"], 5);
     ended.says("stalled: no byte moved for 300 ms").says("--timeout");
     // Nor does it wait for ever for a server that takes nothing more.
-    let deaf = Web::start(|_, _, stream| drop((std::thread::sleep(PATIENCE / 30), stream.peer_addr())));
+    let deaf = Web::start(|_, _, stream| drop((std::thread::sleep(TIMEOUT / 30), stream.peer_addr())));
     let ended = transfer(&[&deaf.url("/x"), "--size", "200MB", "--timeout", "300ms"]).code(3);
     ended.says("stalled");
 }
@@ -96,7 +96,7 @@ fn an_early_refusal_of_an_upload_is_heard() {
         answer(stream, "403 Forbidden", "", "not you");
         if number == 1 {
             // Reads nothing and does not close, until the client goes.
-            std::thread::sleep(PATIENCE / 60);
+            std::thread::sleep(TIMEOUT / 60);
         }
     });
     for _ in 0..2 {

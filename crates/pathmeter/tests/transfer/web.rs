@@ -56,8 +56,8 @@ fn uploads_of_made_bytes_and_of_files_arrive() {
         assert!(sent >= bytes as f64, "{one:#}");
     }
     let log = http.server.stop().stderr;
-    for told in ["up 2.00 MB", "up 1.00 MB", "up 70.0 kB"] {
-        assert!(log.contains(told), "{told}: {log}");
+    for reported in ["up 2.00 MB", "up 1.00 MB", "up 70.0 kB"] {
+        assert!(log.contains(reported), "{reported}: {log}");
     }
 }
 

@@ -125,7 +125,7 @@ pub struct Conclusion {
 impl Conclusion {
     /// The verdict of a whole document.
     #[must_use]
-    pub fn of(verdict: &Verdict) -> Conclusion {
+    pub fn from_verdict(verdict: &Verdict) -> Conclusion {
         let Verdict { status, text } = verdict.clone();
         Conclusion { of: String::new(), status, answer: String::new(), text, wordless: false, broken: false }
     }
@@ -136,7 +136,7 @@ impl Conclusion {
         let broken = run.expectations.iter().any(|expected| !expected.held);
         let Answer { line, action } = insight::answer::answer_of_run(run);
         let answer = if action.is_empty() { format!("{line}.") } else { format!("{line}. {action}") };
-        Conclusion { broken, answer, ..Conclusion::of(&run.verdict) }
+        Conclusion { broken, answer, ..Conclusion::from_verdict(&run.verdict) }
     }
 }
 

@@ -27,7 +27,7 @@ impl Csv {
     ///
     /// # Panics
     /// When a field holds more than one value, which no row has.
-    pub fn of<R: Serialize + Default>(rows: impl IntoIterator<Item = R>) -> Csv {
+    pub fn from_rows<R: Serialize + Default>(rows: impl IntoIterator<Item = R>) -> Csv {
         let rows: Vec<R> = rows.into_iter().collect();
         // A header is written with a row: where there is none, with one that is left out again.
         let written = if rows.is_empty() { table(&[R::default()]) } else { table(&rows) };
@@ -96,12 +96,13 @@ mod tests {
 
     #[test]
     fn structs_side_by_side_and_tables_one_below_the_other() {
-        let rates = Csv::of([(Where { host: "a" }, Rate { rate_bps: None, note: "x,\"y\"\nz".into() })]);
+        let rates =
+            Csv::from_rows([(Where { host: "a" }, Rate { rate_bps: None, note: "x,\"y\"\nz".into() })]);
         assert_eq!(
             rates,
             Csv::new(["host", "rate_bps", "note"], [["a", "", "x,\"y\"\nz"].map(String::from)])
         );
-        let times = Csv::of([(Where { host: "b" }, Time { note: "n", rtt_ns: 7 })]);
+        let times = Csv::from_rows([(Where { host: "b" }, Time { note: "n", rtt_ns: 7 })]);
         let both = Csv::joined([rates, times]);
         assert_eq!(both.columns, ["host", "rate_bps", "note", "rtt_ns"]);
         assert_eq!(both.rows, [["a", "", "x,\"y\"\nz", ""], ["b", "", "n", "7"]]);
@@ -109,6 +110,9 @@ mod tests {
 
     #[test]
     fn a_header_needs_no_row() {
-        assert_eq!(Csv::of(Vec::<Rate>::new()), Csv::new(["rate_bps", "note"], Vec::<[String; 2]>::new()));
+        assert_eq!(
+            Csv::from_rows(Vec::<Rate>::new()),
+            Csv::new(["rate_bps", "note"], Vec::<[String; 2]>::new())
+        );
     }
 }

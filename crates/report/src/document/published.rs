@@ -115,7 +115,7 @@ pub struct PublishedEvent<T = Event> {
 impl<'a> PublishedEvent<&'a Event> {
     /// An event.
     #[must_use]
-    pub fn of(event: &'a Event) -> PublishedEvent<&'a Event> {
+    pub fn from_event(event: &'a Event) -> PublishedEvent<&'a Event> {
         let wall = match event {
             Event::Connected(of) => Some(of.wall),
             Event::Started(of) => Some(of.wall),

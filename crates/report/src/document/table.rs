@@ -39,7 +39,7 @@ impl Column {
 impl Table {
     /// A table without a title.
     #[must_use]
-    pub fn of(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
+    pub fn new(columns: Vec<Column>, rows: Vec<Vec<String>>) -> Table {
         Table { columns, rows, ..Table::default() }
     }
 
@@ -51,7 +51,7 @@ impl Table {
         let row = |one: &T| filled.iter().map(|cell| (cell.2)(one).unwrap_or_default()).collect();
         let columns = filled.iter().map(column).collect();
         let rows = of.iter().map(row).collect();
-        (!of.is_empty()).then(|| Table { title: title.into(), ..Table::of(columns, rows) })
+        (!of.is_empty()).then(|| Table { title: title.into(), ..Table::new(columns, rows) })
     }
 
     /// The same with this said below it.

@@ -50,12 +50,12 @@ impl DeviceExpectation {
         let holds =
             |value: &Option<f64>| value.is_some_and(|value| self.comparison.holds(value, self.wanted));
         let broken = figures.iter().find(|(_, value)| !holds(value));
-        let told = broken.or(figures.first()).and_then(|(place, value)| {
+        let reported = broken.or(figures.first()).and_then(|(place, value)| {
             let value = self.figure.quantity.print((*value)?);
             Some(if place.is_empty() { value } else { format!("{value} of {place}") })
         });
         let held = broken.is_none() && !figures.is_empty();
-        Checked { expectation: self.text.clone(), measured: told, held }
+        Checked { expectation: self.text.clone(), measured: reported, held }
     }
 
     /// The figure of each row of a device that is meant, with what the row is of.
@@ -222,7 +222,7 @@ static FIGURES: &[Figure] = &[
     row("latency.p99", Quantity::Time, |row| latency(row, |delays| delays.p99)),
     row("latency.max", Quantity::Time, |row| latency(row, |delays| delays.max)),
     row("delay_variation", Quantity::Time, |row| {
-        most(row.delay_variation.as_ref()?.ways.iter().map(|way| way.packet.median))
+        most(row.delay_variation.as_ref()?.directions.iter().map(|one_way| one_way.packet.median))
     }),
     row("back_to_back", Quantity::Count, |row| row.back_to_back.as_ref()?.outcome.mean),
     row("recovery", Quantity::Time, |row| row.recovery.as_ref()?.over_runs.map(|runs| runs.median)),
@@ -255,7 +255,7 @@ fn rate(row: &StreamReport, goal: &str) -> Option<f64> {
 /// At the highest load of the latency test, of the worse way.
 fn latency(row: &StreamReport, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     let highest: &LatencyReport = row.latency.iter().max_by_key(|latency| latency.percent)?;
-    most(highest.ways.iter().map(|way| of(&way.delays).0 as f64))
+    most(highest.directions.iter().map(|direction| of(&direction.delays).0 as f64))
 }
 
 fn most(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -326,7 +326,7 @@ mod tests {
     fn figures_of_a_row() {
         let mut report = report();
         let row = &mut report.devices[0].rows[0];
-        let forwarded = Rates::of(&[100.0, 200.0]).expect("two trials");
+        let forwarded = Rates::from_frames_per_second(&[100.0, 200.0]).expect("two trials");
         row.mrr = Some(MrrReport { offered: Load(1e6), forwarded, loss_ratio: 0.25 });
         row.loss = Some(LossStepsOutcome { rows: Vec::new(), irregular: Vec::new() });
         let check = |text: &str| text.parse::<DeviceExpectation>().expect(text).check(&report);

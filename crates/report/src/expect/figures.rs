@@ -8,7 +8,7 @@ mod transfer;
 use super::quantity::Quantity;
 use model::finding::Severity;
 use model::latency::{EgressResult, LoadPhase};
-use model::pairs::{Together, Way};
+use model::pairs::{PairsDirection, Together};
 use model::path::PathDirection;
 use model::run::Run;
 use model::stats::histogram::Distribution;
@@ -30,7 +30,7 @@ pub(super) struct Figure {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
     /// In the summary of a direction.
-    Way(fn(&DirectionSummary) -> Option<f64>),
+    Direction(fn(&DirectionSummary) -> Option<f64>),
     /// In the packet sizes of a direction.
     Path(fn(&PathDirection) -> Option<f64>),
     /// In the run as a whole.
@@ -46,7 +46,7 @@ pub(super) enum Source {
 impl Figure {
     /// It is named with `up.` or `down.` before it.
     pub(super) fn is_of_a_way(&self) -> bool {
-        matches!(self.source, Source::Way(_) | Source::Path(_))
+        matches!(self.source, Source::Direction(_) | Source::Path(_))
     }
 
     /// It is named with `way.` and a label before it.
@@ -60,7 +60,7 @@ const fn direction_figure(
     quantity: Quantity,
     of: fn(&DirectionSummary) -> Option<f64>,
 ) -> Figure {
-    Figure { name, quantity, source: Source::Way(of) }
+    Figure { name, quantity, source: Source::Direction(of) }
 }
 
 const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>) -> Figure {
@@ -135,22 +135,23 @@ fn hop_loss(run: &Run) -> Option<f64> {
 }
 
 /// The sum of the pairs, one way.
-fn pairs(run: &Run, way: fn(&Together) -> Option<Way>) -> Option<f64> {
+fn pairs(run: &Run, direction: fn(&Together) -> Option<PairsDirection>) -> Option<f64> {
     let sum = run.summary.pairs.as_ref()?.together.as_ref()?;
-    way(sum).map(|way| way.goodput.0 as f64)
+    direction(sum).map(|direction| direction.goodput.0 as f64)
 }
 
 fn nanos(time: Nanos) -> f64 {
     time.0 as f64
 }
 
-fn jitter(way: &DirectionSummary, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    way.jitter?.distribution.map(|distribution| nanos(of(&distribution)))
+fn jitter(direction: &DirectionSummary, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    direction.jitter?.distribution.map(|distribution| nanos(of(&distribution)))
 }
 
 /// Of probes, or of all ways.
 fn lost(run: &Run) -> Option<f64> {
-    latency::total(run, |way| way.counted.lost).or_else(|| run.summary.rtt.map(|_| run.summary.lost as f64))
+    latency::total(run, |direction| direction.counted.lost)
+        .or_else(|| run.summary.rtt.map(|_| run.summary.lost as f64))
 }
 
 fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
@@ -160,7 +161,7 @@ fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
 /// Of a latency run, whose percentiles take so many round trips; of `measure`, which has few, the longest is taken for what
 /// they cannot carry.
 fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    match run.summary.ways.is_empty() {
+    match run.summary.egress_paths.is_empty() {
         true => latency::quantile_of(run.summary.rtt, 1, of),
         false => latency::carried(run.summary.rtt, percent, of),
     }

@@ -73,8 +73,9 @@ pub(crate) fn entry(measured: Measured<'_>) -> Entry {
 }
 
 fn of_run(run: &Run) -> Vec<Headline> {
-    let ways = run.summary.ways.iter().filter(|_| run.summary.ways.len() > 1);
-    let of_ways = ways.flat_map(|way| ["p50", "p99"].map(|part| format!("way.{}.rtt.{part}", way.label)));
+    let egress_paths = run.summary.egress_paths.iter().filter(|_| run.summary.egress_paths.len() > 1);
+    let of_ways =
+        egress_paths.flat_map(|egress| ["p50", "p99"].map(|part| format!("way.{}.rtt.{part}", egress.label)));
     let names = KEYS.iter().map(|key| key.name.to_owned()).chain(of_ways);
     names.filter_map(|name| headline(run, name)).collect()
 }

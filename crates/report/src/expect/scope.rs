@@ -10,7 +10,7 @@ pub(super) enum Scope {
     /// The run, or one of its directions.
     Run,
     /// The way of this label.
-    Way(String),
+    Egress(String),
     /// The phase under this load; `None`: idle.
     Loaded(Option<Directions>),
     /// Findings of this id.
@@ -20,12 +20,12 @@ pub(super) enum Scope {
 impl Scope {
     /// The scope that a name begins with, and the figure's own name. A label may have points in it, so that the figure
     /// is looked for from the end.
-    pub(super) fn of(key: &str, figures: impl Iterator<Item = &'static Figure>) -> (Scope, &str) {
+    pub(super) fn from_key(key: &str, figures: impl Iterator<Item = &'static Figure>) -> (Scope, &str) {
         if let Some(rest) = key.strip_prefix("way.") {
             let names = figures.filter(|figure| figure.is_labelled()).map(|figure| figure.name);
             let ends = names.filter_map(|name| rest.strip_suffix(name)?.strip_suffix('.'));
             if let Some(label) = ends.filter(|label| !label.is_empty()).min_by_key(|label| label.len()) {
-                return (Scope::Way(label.into()), &rest[label.len() + 1..]);
+                return (Scope::Egress(label.into()), &rest[label.len() + 1..]);
             }
         }
         if let Some(id) = key.strip_prefix("finding.").filter(|id| IDS.contains(id)) {

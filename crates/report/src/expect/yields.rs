@@ -16,7 +16,7 @@ pub struct Yields {
     /// Round trips are timed.
     pub round_trips: bool,
     /// Labels of the ways of a latency run.
-    pub ways: Vec<String>,
+    pub egress_paths: Vec<String>,
     /// Phases of a latency run under load; `None`: idle.
     pub phases: Vec<Option<Directions>>,
     /// Several sessions at once.
@@ -48,11 +48,11 @@ impl Expectation {
     /// It cannot, and why.
     pub fn answered_by(&self, yields: &Yields) -> Result<(), NeverMeasured> {
         let lacking = match (self.figure.source, &self.scope) {
-            (Source::Way(_), _) => self.lacks_streams(yields),
+            (Source::Direction(_), _) => self.lacks_streams(yields),
             (Source::Path(_), _) => {
                 (!yields.sizes).then(|| "this command does not look for packet sizes".into())
             }
-            (Source::Labelled(_), Scope::Way(label)) => lacks_way(label, &yields.ways),
+            (Source::Labelled(_), Scope::Egress(label)) => lacks_way(label, &yields.egress_paths),
             (Source::Loaded(_), Scope::Loaded(load)) => {
                 let there = yields.phases.contains(load);
                 (!there).then(|| "there is no such phase; `pathmeter latency HOST --loaded` has them".into())
@@ -85,9 +85,9 @@ impl Expectation {
     }
 }
 
-fn lacks_way(label: &String, ways: &[String]) -> Option<String> {
-    let list = || ways.iter().map(|way| format!("`{way}`")).collect::<Vec<_>>().join(", ");
-    (!ways.contains(label)).then(|| match ways.is_empty() {
+fn lacks_way(label: &String, egress_paths: &[String]) -> Option<String> {
+    let list = || egress_paths.iter().map(|egress| format!("`{egress}`")).collect::<Vec<_>>().join(", ");
+    (!egress_paths.contains(label)).then(|| match egress_paths.is_empty() {
         true => "this command has no paths; `pathmeter latency` has".into(),
         false => format!("there is no path `{label}`; the paths are {}", list()),
     })
@@ -105,7 +105,7 @@ fn lacks_run(name: &str, yields: &Yields) -> Option<String> {
         "hops" => (yields.hops, "routers are asked by `pathmeter hops`"),
         "pairs" => (yields.pairs, "pairs run with `pathmeter throughput --pairs N`"),
         "rtt" | "lost" => (yields.round_trips, "round trips are timed by `latency` and `measure`"),
-        _ => (!yields.ways.is_empty(), "round trips are timed by `pathmeter latency`"),
+        _ => (!yields.egress_paths.is_empty(), "round trips are timed by `pathmeter latency`"),
     };
     (!there).then(|| what.to_owned())
 }
@@ -147,7 +147,7 @@ mod tests {
     fn ways_and_phases_must_be_there() {
         let yields = Yields {
             round_trips: true,
-            ways: vec!["direct".into()],
+            egress_paths: vec!["direct".into()],
             phases: vec![None, Some(Directions::Up)],
             ..Yields::default()
         };

@@ -89,8 +89,12 @@ fn first(run: &Run, style: &Style) -> String {
 /// `client -> 10.0.0.2`.
 fn between(run: &Run) -> String {
     let plan = run.plan.as_ref().or_else(|| run.tests.iter().find_map(|test| test.plan.as_ref()));
-    let mut hosts: Vec<&str> =
-        run.latency.iter().flat_map(|plan| &plan.ways).map(|way| way.target.host.as_str()).collect();
+    let mut hosts: Vec<&str> = run
+        .latency
+        .iter()
+        .flat_map(|plan| &plan.egress_paths)
+        .map(|egress| egress.target.host.as_str())
+        .collect();
     hosts.extend(run.path.iter().map(|plan| plan.target.host.as_str()));
     hosts.extend(run.hops.iter().map(|plan| plan.target.host.as_str()));
     hosts.extend(plan.map(|plan| plan.target.host.as_str()));

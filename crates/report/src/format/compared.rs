@@ -57,11 +57,12 @@ pub struct Difference {
     pub other: Vec<String>,
 }
 
-/// The round trips of a way, of all runs together: percentiles of merged histograms, never means of percentiles.
+/// The round trips of an egress path, of all runs together: percentiles of merged histograms, never means of percentiles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrips {
-    /// The label of the way.
-    pub way: String,
+    /// The label of the egress path.
+    #[serde(rename = "way")]
+    pub egress: String,
     /// Those of the set compared with.
     #[serde(rename = "base_ns")]
     pub base: Distribution,
@@ -74,7 +75,7 @@ impl Compared {
     /// Compares two sets, each a name and its runs. `rules`: when a difference counts; which direction is better depends on
     /// the figure.
     #[must_use]
-    pub fn of(base: (&str, &[Sample]), other: (&str, &[Sample]), rules: Rules) -> Compared {
+    pub fn of_samples(base: (&str, &[Sample]), other: (&str, &[Sample]), rules: Rules) -> Compared {
         let counted = |runs: &'_ [Sample]| -> Vec<Sample> {
             runs.iter().filter(|run| !run.is_void()).cloned().collect()
         };
@@ -194,10 +195,10 @@ fn names(runs: &[Sample]) -> Vec<String> {
 /// The round trips of every way of both.
 fn round_trips(base: &[Sample], other: &[Sample]) -> Vec<RoundTrips> {
     let (first, second) = (merged(base), merged(other));
-    let of_both = |(way, counted): &(String, Histogram)| {
-        let (_, other) = second.iter().find(|(named, _)| named == way)?;
+    let of_both = |(egress, counted): &(String, Histogram)| {
+        let (_, other) = second.iter().find(|(named, _)| named == egress)?;
         let (base, other) = (counted.distribution()?, other.distribution()?);
-        Some(RoundTrips { way: way.clone(), base, other })
+        Some(RoundTrips { egress: egress.clone(), base, other })
     };
     first.iter().filter_map(of_both).collect()
 }
@@ -205,10 +206,10 @@ fn round_trips(base: &[Sample], other: &[Sample]) -> Vec<RoundTrips> {
 /// All round trips of each direction. One of another precision cannot be merged, and is left out.
 fn merged(runs: &[Sample]) -> Vec<(String, Histogram)> {
     let mut all: Vec<(String, Histogram)> = Vec::new();
-    for (way, counted) in runs.iter().flat_map(|run| &run.histograms) {
-        match all.iter_mut().find(|(named, _)| named == way) {
+    for (egress, counted) in runs.iter().flat_map(|run| &run.histograms) {
+        match all.iter_mut().find(|(named, _)| named == egress) {
             Some((_, sum)) => drop(sum.merge(counted)),
-            None => all.push((way.clone(), counted.clone())),
+            None => all.push((egress.clone(), counted.clone())),
         }
     }
     all
@@ -266,7 +267,7 @@ impl Compared {
             ["runs".into(), base.clone(), other.clone(), "shift".into(), "at 95 %".into()].map(Column::right);
         let columns =
             std::iter::once(Column::left("median of")).chain(right).chain([Column::left("verdict")]);
-        Table::of(columns.collect(), self.figures.iter().map(row).collect())
+        Table::new(columns.collect(), self.figures.iter().map(row).collect())
     }
 
     /// Every figure in the same unit: the medians of one set as shares of the other's. Those that have grown far are apart,
@@ -306,16 +307,15 @@ impl Compared {
     fn round_trip_table(&self) -> Table {
         let columns = ["round trips", "set"].map(Column::left).into_iter();
         let right = ["count", "median", "99 %", "99.9 %", "longest"].map(Column::right);
-        let row = |way: &str, set: &SetOfRuns, all: &Distribution| {
+        let row = |egress: &str, set: &SetOfRuns, all: &Distribution| {
             let time = |time: model::units::Nanos| time.to_string();
             let figures = [time(all.p50), time(all.p99), time(all.p999), time(all.max)];
-            [vec![way.to_owned(), set.name.clone(), all.count.to_string()], figures.into()].concat()
+            [vec![egress.to_owned(), set.name.clone(), all.count.to_string()], figures.into()].concat()
         };
-        let rows = self
-            .round_trips
-            .iter()
-            .flat_map(|one| [row(&one.way, &self.base, &one.base), row(&one.way, &self.other, &one.other)]);
-        Table::of(columns.chain(right).collect(), rows.collect())
+        let rows = self.round_trips.iter().flat_map(|one| {
+            [row(&one.egress, &self.base, &one.base), row(&one.egress, &self.other, &one.other)]
+        });
+        Table::new(columns.chain(right).collect(), rows.collect())
     }
 }
 
@@ -337,7 +337,7 @@ impl Document for Compared {
             let row = |one: &Difference| vec![one.what.clone(), list(&one.base), list(&one.other)];
             let columns =
                 ["not the same", self.base.name.as_str(), self.other.name.as_str()].map(Column::left);
-            blocks.push(Block::Table(Table::of(columns.into(), self.differences.iter().map(row).collect())));
+            blocks.push(Block::Table(Table::new(columns.into(), self.differences.iter().map(row).collect())));
         }
         blocks.push(Block::Table(self.table()));
         blocks.extend(self.charts().into_iter().map(Block::Chart));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     fn compared(base: (&str, &[Sample]), other: (&str, &[Sample])) -> Compared {
-        Compared::of(base, other, Rules::new(true))
+        Compared::of_samples(base, other, Rules::new(true))
     }
 
     fn row<'a>(compared: &'a Compared, name: &str) -> &'a Comparison {
@@ -455,7 +455,7 @@ mod tests {
         assert!(!back.is_worse());
         // Which difference counts is asked for.
         let coarse = Rules { noise_floor_percent: 50.0, ..Rules::new(true) };
-        let coarse = Compared::of(("before", &short), ("after", &long), coarse);
+        let coarse = Compared::of_samples(("before", &short), ("after", &long), coarse);
         assert_eq!(row(&coarse, "rtt.p50").judgement, Judgement::Same);
     }
 

@@ -22,14 +22,14 @@ impl Document for Checks<'_> {
         vec![
             Block::Conclusion(conclusion(checks)),
             Block::Findings(sorted(checks).into_iter().filter_map(finding).collect()),
-            Block::Table(Table::of(columns.into(), checks.iter().map(row).collect())),
+            Block::Table(Table::new(columns.into(), checks.iter().map(row).collect())),
         ]
     }
 
     /// One row for each check.
     fn csv(&self) -> Csv {
         let row = |c: &Check| {
-            [c.name.into(), c.status.word().into(), c.found.clone(), c.mend.clone().unwrap_or_default()]
+            [c.name.into(), c.status.word().into(), c.found.clone(), c.fix.clone().unwrap_or_default()]
         };
         Csv::new(["name", "status", "found", "fix"], self.0.iter().map(row))
     }
@@ -77,15 +77,15 @@ fn finding(check: &Check) -> Option<Finding> {
         Status::Warn => Severity::Warning,
         Status::Fail => Severity::Problem,
     };
-    let mend = check.mend.as_ref().map(|mend| format!(" `{mend}`")).unwrap_or_default();
+    let fix = check.fix.as_ref().map(|fix| format!(" `{fix}`")).unwrap_or_default();
     Some(Finding {
         id: check.name.into(),
         severity,
         direction: None,
-        way: None,
+        egress: None,
         title: check.found.clone(),
         evidence: [].into(),
-        advice: format!("{}{mend}", check.why_it_matters),
+        advice: format!("{}{fix}", check.why_it_matters),
     })
 }
 
@@ -111,8 +111,8 @@ fn text(checks: &[Check], style: &Style) -> String {
         for line in style.wrap(check.why_it_matters, INDENT.len()) {
             text.push_str(&format!("{INDENT}{line}\n"));
         }
-        if let Some(mend) = &check.mend {
-            text.push_str(&format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("$ {mend}"))));
+        if let Some(fix) = &check.fix {
+            text.push_str(&format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("$ {fix}"))));
         }
     }
     text
@@ -122,8 +122,8 @@ fn text(checks: &[Check], style: &Style) -> String {
 fn markdown(checks: &[Check]) -> String {
     let cell = |text: &str| text.replace('|', "\\|");
     let row = |c: &Check| {
-        let mend = c.mend.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();
-        format!("| {} | {} | {} | {mend} |\n", c.name, c.status.word(), cell(&c.found))
+        let fix = c.fix.as_ref().map(|m| format!("`{}`", cell(m))).unwrap_or_default();
+        format!("| {} | {} | {} | {fix} |\n", c.name, c.status.word(), cell(&c.found))
     };
     checks
         .iter()
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn what_ails_a_host_is_a_finding_with_its_fix() {
-        let check = |name, status, mend: Option<&str>| Check {
+        let check = |name, status, fix: Option<&str>| Check {
             name,
             status,
             found: format!("found by {name}"),
             why_it_matters: "it matters",
-            mend: mend.map(Into::into),
+            fix: fix.map(Into::into),
         };
         let fix = "sudo sysctl -w net.core.rmem_max=268435456";
         let checks = [

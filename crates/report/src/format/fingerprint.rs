@@ -13,7 +13,7 @@ pub(super) fn table(run: &Run) -> Option<Table> {
         let [here, there] = cells;
         (!here.is_empty() || !there.is_empty()).then(|| vec![(*name).to_owned(), here, there])
     };
-    known.then(|| Table::of(columns.into(), FACTS.iter().filter_map(row).collect()))
+    known.then(|| Table::new(columns.into(), FACTS.iter().filter_map(row).collect()))
 }
 
 type Fact = fn(&Host) -> Option<String>;

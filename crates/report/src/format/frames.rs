@@ -90,8 +90,8 @@ fn protocols(rows: &[FrameRow]) -> Vec<Transport> {
 pub(super) fn title(run: &Run) -> String {
     let host = run.tests.iter().find_map(|test| test.plan.as_ref());
     let host = host.map(|plan| format!(" to {}", plan.target.host)).unwrap_or_default();
-    let way = run.summary.rows.first().map(|row| format!(", {}", row.direction)).unwrap_or_default();
-    format!("Frame sizes{host}{way}")
+    let one_way = run.summary.rows.first().map(|row| format!(", {}", row.direction)).unwrap_or_default();
+    format!("Frame sizes{host}{one_way}")
 }
 
 /// The link and the encapsulation.
@@ -113,10 +113,10 @@ pub(super) fn text(run: &Run, style: &Style) -> String {
         let legend = style.wrap(LEGEND, 2);
         text.extend(legend.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
     }
-    let told = notes(run);
-    if !told.is_empty() {
+    let reply = notes(run);
+    if !reply.is_empty() {
         text.push('\n');
-        let lines = told.iter().flat_map(|note| style.wrap(note, 4));
+        let lines = reply.iter().flat_map(|note| style.wrap(note, 4));
         text.extend(lines.map(|line| format!("  {line}\n")));
     }
     // The table has these figures, too.
@@ -186,10 +186,10 @@ pub(super) fn notes(run: &Run) -> Vec<String> {
 
 /// What a reader must know of rows; those with the same to say are named together.
 pub(super) fn notes_of_rows(rows: &[FrameRow]) -> Vec<String> {
-    let told = |row: &FrameRow| row.skipped.iter().chain(&row.notes).cloned().collect::<Vec<_>>();
+    let reply = |row: &FrameRow| row.skipped.iter().chain(&row.notes).cloned().collect::<Vec<_>>();
     let mut groups: Vec<(String, Transport, Vec<String>)> = Vec::new();
     for row in rows {
-        for note in told(row) {
+        for note in reply(row) {
             match groups.iter_mut().find(|group| group.0 == note && group.1 == row.protocol) {
                 Some((.., frames)) => frames.push(row.frame.to_string()),
                 None => groups.push((note, row.protocol, vec![row.frame.to_string()])),

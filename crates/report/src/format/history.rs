@@ -20,7 +20,7 @@ impl Document for History {
     fn blocks(&self) -> Vec<Block> {
         let columns = ["run", "began", "what", "target", "label", "verdict", "figures"].map(Column::left);
         let rows = self.entries.iter().map(|entry| row(entry, &short_ids(&self.entries))).collect();
-        vec![Block::Table(Table::of(columns.into(), rows)), Block::Sentences(self.notes.clone())]
+        vec![Block::Table(Table::new(columns.into(), rows)), Block::Sentences(self.notes.clone())]
     }
 
     fn csv(&self) -> Csv {

@@ -6,30 +6,30 @@ use crate::import::Imported;
 
 impl Document for Imported {
     fn head(&self) -> Head {
-        RunDocument::of(&self.run).head()
+        RunDocument::from_run(&self.run).head()
     }
 
     fn blocks(&self) -> Vec<Block> {
-        RunDocument::of(&self.run).blocks()
+        RunDocument::from_run(&self.run).blocks()
     }
 
     fn csv(&self) -> Csv {
-        RunDocument::of(&self.run).csv()
+        RunDocument::from_run(&self.run).csv()
     }
 
     fn json(&self) -> String {
-        RunDocument::of(&self.run).json()
+        RunDocument::from_run(&self.run).json()
     }
 
     fn ndjson(&self) -> String {
-        RunDocument::of(&self.run).ndjson()
+        RunDocument::from_run(&self.run).ndjson()
     }
 
     /// Whose output it was stands above it: a file may hold many.
     fn own_text(&self, style: &Style) -> Option<String> {
         let tool = self.tool.to_string();
         let tool = self.version.iter().fold(tool, |tool, version| format!("{tool} {version}"));
-        let text = RunDocument::of(&self.run).own_text(style)?;
+        let text = RunDocument::from_run(&self.run).own_text(style)?;
         Some(format!("--- {}: {tool}\n{text}\n", self.run.id))
     }
 }

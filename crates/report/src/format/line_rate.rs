@@ -87,7 +87,7 @@ fn forward_table(answer: &LineRate, rows: &[Carried]) -> Table {
         cells.extend([or_none(row.goodput_bps, bits), or_none(row.share, percent)]);
         cells
     };
-    Table::of(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
+    Table::new(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
 }
 
 fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
@@ -98,7 +98,7 @@ fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
         ["On the wire".into(), bits(row.wire_bps), format!("{link:.2}")],
         ["Share".into(), percent(row.line_rate_share), "100.0 %".into()],
     ];
-    Table::of(columns, rows.map(Vec::from).into())
+    Table::new(columns, rows.map(Vec::from).into())
 }
 
 /// What the tables cannot say, sentence by sentence.

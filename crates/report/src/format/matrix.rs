@@ -23,7 +23,7 @@ pub(super) fn table(title: String, cells: &[MatrixCell<'_>]) -> Table {
     };
     let columns =
         std::iter::once(Column::left("from \\ to")).chain(targets.iter().copied().map(Column::right));
-    Table { title, ..Table::of(columns.collect(), sources.iter().map(line).collect()) }
+    Table { title, ..Table::new(columns.collect(), sources.iter().map(line).collect()) }
 }
 
 fn sites<'a>(cells: &[MatrixCell<'a>], of: fn(&MatrixCell<'a>) -> &'a str) -> Vec<&'a str> {

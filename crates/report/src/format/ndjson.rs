@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// One event as one line, as it happens.
 pub fn line(event: &Event) -> String {
-    json_line(&PublishedEvent::of(event))
+    json_line(&PublishedEvent::from_event(event))
 }
 
 /// One document after the other.
@@ -38,8 +38,8 @@ pub(super) fn stored(run: &Run) -> String {
 /// The intervals of one test, under the names that their events have.
 fn samples(test: Option<usize>, run: &Run) -> impl Iterator<Item = String> {
     let streams = run.intervals.iter().map(move |body| json_line(&Tagged { event: "sample", test, body }));
-    let ways = run.latency_intervals.iter();
-    streams.chain(ways.map(move |body| json_line(&Tagged { event: "latency_sample", test, body })))
+    let egress_paths = run.latency_intervals.iter();
+    streams.chain(egress_paths.map(move |body| json_line(&Tagged { event: "latency_sample", test, body })))
 }
 
 #[derive(Serialize)]

@@ -38,7 +38,7 @@ pub struct DeviceDocument<'a> {
 impl DeviceDocument<'_> {
     /// This report.
     #[must_use]
-    pub fn of(report: &DutReport) -> DeviceDocument<'_> {
+    pub fn from_report(report: &DutReport) -> DeviceDocument<'_> {
         DeviceDocument { report }
     }
 }
@@ -110,7 +110,7 @@ fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
     blocks.push(Block::list(sentences::remarks(device)));
     blocks.push(Block::Findings(device.findings.clone()));
     let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };
-    blocks.push(Block::Conclusion(Conclusion { of, ..Conclusion::of(&device.verdict) }));
+    blocks.push(Block::Conclusion(Conclusion { of, ..Conclusion::from_verdict(&device.verdict) }));
     blocks
 }
 

@@ -14,7 +14,7 @@ pub struct Rolling {
     up: Flow,
     down: Flow,
     labels: Vec<String>,
-    ways: Vec<Trips>,
+    egress_paths: Vec<Trips>,
 }
 
 impl Rolling {
@@ -23,7 +23,7 @@ impl Rolling {
         match event {
             Event::Sample(sample) if !sample.omitted => self.streams(sample),
             Event::LatencyStarted(begun) => {
-                self.labels = begun.plan.ways.iter().map(|way| way.label.clone()).collect();
+                self.labels = begun.plan.egress_paths.iter().map(|egress| egress.label.clone()).collect();
             }
             Event::LatencySample(sample) => self.trips(sample),
             _ => {}
@@ -53,8 +53,8 @@ impl Rolling {
 
     fn trips(&mut self, sample: &LatencySample) {
         self.end = self.end.max(sample.end);
-        self.ways.resize_with(self.ways.len().max(sample.ways.len()), Trips::default);
-        self.ways.iter_mut().zip(&sample.ways).for_each(|(trips, way)| trips.add(way));
+        self.egress_paths.resize_with(self.egress_paths.len().max(sample.egress_paths.len()), Trips::default);
+        self.egress_paths.iter_mut().zip(&sample.egress_paths).for_each(|(trips, egress)| trips.add(egress));
     }
 
     /// A line for each direction or way; empty before the first interval.
@@ -63,11 +63,11 @@ impl Rolling {
         let flows = [("up", &self.up), ("down", &self.down)];
         let flows = flows.into_iter().filter_map(|(name, flow)| Some(format!("{name} {}", flow.line()?)));
         let label = |index: usize| self.labels.get(index).filter(|label| !label.is_empty());
-        let ways = self.ways.iter().enumerate().map(|(index, trips)| match label(index) {
+        let egress_paths = self.egress_paths.iter().enumerate().map(|(index, trips)| match label(index) {
             Some(label) => format!("{label}: {}", trips.line()),
             None => trips.line(),
         });
-        flows.chain(ways).map(|line| format!("so far, {}: {line}", self.end)).collect()
+        flows.chain(egress_paths).map(|line| format!("so far, {}: {line}", self.end)).collect()
     }
 }
 
@@ -136,9 +136,9 @@ struct Trips {
 }
 
 impl Trips {
-    fn add(&mut self, way: &EgressSample) {
-        self.lost += way.lost;
-        let Some(rtt) = way.rtt.filter(|rtt| rtt.count > 0) else { return };
+    fn add(&mut self, egress: &EgressSample) {
+        self.lost += egress.lost;
+        let Some(rtt) = egress.rtt.filter(|rtt| rtt.count > 0) else { return };
         self.count += rtt.count;
         self.sum += u128::from(rtt.mean.0) * u128::from(rtt.count);
         self.least = Some(self.least.map_or(rtt.min, |least| least.min(rtt.min)));
@@ -217,13 +217,13 @@ mod tests {
                 max: time,
                 ..Distribution::default()
             };
-            let way = EgressSample { sent: count, rtt: Some(rtt), lost: 1 };
+            let egress = EgressSample { sent: count, rtt: Some(rtt), lost: 1 };
             let end = Nanos::from_secs(1);
             rolling.event(&Event::LatencySample(LatencySample {
                 start: Nanos::ZERO,
                 end,
                 load: None,
-                ways: vec![way],
+                egress_paths: vec![egress],
             }));
         }
         let line = &rolling.lines()[0];

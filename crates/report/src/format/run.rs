@@ -30,7 +30,7 @@ pub struct RunDocument<'a> {
 impl RunDocument<'_> {
     /// A run that was not shown while it ran.
     #[must_use]
-    pub fn of(run: &Run) -> RunDocument<'_> {
+    pub fn from_run(run: &Run) -> RunDocument<'_> {
         RunDocument { run, shown: false }
     }
 }

@@ -54,7 +54,7 @@ impl SideBySide<'_> {
             rows.push([vec![name.clone()], cells].concat());
         }
         rows.push(about("Findings", &|run| words::count(run.findings.len() as u64, "finding")));
-        Table::of(heads.collect(), rows)
+        Table::new(heads.collect(), rows)
     }
 
     /// What is known of all runs beside their figures, and not the same in all.
@@ -70,7 +70,7 @@ impl SideBySide<'_> {
             differ.then(|| [vec![name.clone()], values].concat())
         };
         let names = all.first().into_iter().flatten().map(|fact| &fact.name);
-        Table::of(heads.collect(), names.filter_map(row).collect())
+        Table::new(heads.collect(), names.filter_map(row).collect())
     }
 
     /// The figures of a unit as bars, a row for each run; none where fewer than two runs have one.

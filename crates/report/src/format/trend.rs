@@ -87,7 +87,12 @@ pub struct Turn {
 impl Trends {
     /// The trends of a path. `samples`: its runs, in any order; `marks`: known changes, in order.
     #[must_use]
-    pub fn of(target: &str, samples: &[Sample], marks: &[(WallTime, String)], rules: Rules) -> Trends {
+    pub fn from_samples(
+        target: &str,
+        samples: &[Sample],
+        marks: &[(WallTime, String)],
+        rules: Rules,
+    ) -> Trends {
         let since = marks.last().map_or(WallTime(0), |(at, _)| *at);
         let counts =
             |sample: &&Sample| sample.status.is_some() && !sample.is_void() && sample.started >= since;
@@ -95,7 +100,7 @@ impl Trends {
         runs.sort_by_key(|sample| (sample.started, sample.id.clone()));
         let mut series: Vec<Series> = Vec::new();
         for (kind, figure) in names(&runs) {
-            series.extend(Series::of(&kind, &figure, &runs, rules));
+            series.extend(Series::from_runs(&kind, &figure, &runs, rules));
         }
         let known = |(at, note): &(WallTime, String)| KnownChange { at: at.to_string(), note: note.clone() };
         let mut trends = Trends {
@@ -133,7 +138,7 @@ impl Trends {
 }
 
 impl Series {
-    fn of(kind: &str, figure: &str, runs: &[&Sample], rules: Rules) -> Option<Series> {
+    fn from_runs(kind: &str, figure: &str, runs: &[&Sample], rules: Rules) -> Option<Series> {
         let rules = Rules { higher_is_better: higher_is_better(figure)?, ..rules };
         let having: Vec<(&Sample, f64)> = runs
             .iter()
@@ -141,7 +146,7 @@ impl Series {
             .filter_map(|sample| Some((*sample, sample.figure(figure)?)))
             .collect();
         let values: Vec<f64> = having.iter().map(|(_, value)| *value).collect();
-        let trend = Trend::of(&values, &rules);
+        let trend = Trend::from_values(&values, &rules);
         let point = |(sample, value): &(&Sample, f64)| Point {
             run: sample.id.clone(),
             at: sample.started.to_string(),
@@ -241,11 +246,11 @@ impl Trends {
                 last.map(|turn| day(&turn.at).to_owned()).unwrap_or_default(),
             ]
         };
-        Table::of(columns.collect(), self.series.iter().map(row).collect())
+        Table::new(columns.collect(), self.series.iter().map(row).collect())
     }
 
     fn changes(&self) -> Vec<String> {
-        let told = |series: &Series, turn: &Turn| {
+        let reported = |series: &Series, turn: &Turn| {
             let value = |value| printed(&series.figure, value);
             let with = if turn.with.is_empty() {
                 String::new()
@@ -260,7 +265,10 @@ impl Trends {
                 turn.run
             )
         };
-        self.series.iter().flat_map(|series| series.changes.iter().map(|turn| told(series, turn))).collect()
+        self.series
+            .iter()
+            .flat_map(|series| series.changes.iter().map(|turn| reported(series, turn)))
+            .collect()
     }
 
     fn chart(&self) -> Option<Chart> {
@@ -363,7 +371,7 @@ mod tests {
 
     #[test]
     fn a_drop_is_told_with_the_runs_and_what_else_changed() {
-        let trends = Trends::of("far", &dropped(), &[], Rules::new(true));
+        let trends = Trends::from_samples("far", &dropped(), &[], Rules::new(true));
         let series = &trends.series[0];
         let turn = &series.changes[0];
         assert_eq!((turn.run.as_str(), turn.confirmed_by.as_str()), ("run-12", "run-14"));
@@ -379,7 +387,7 @@ mod tests {
     #[test]
     fn a_known_change_begins_anew() {
         let mark = [(WallTime(12 * 900_000_000_000), "new line".to_owned())];
-        let trends = Trends::of("far", &dropped(), &mark, Rules::new(true));
+        let trends = Trends::from_samples("far", &dropped(), &mark, Rules::new(true));
         assert_eq!((trends.series[0].points.len(), trends.is_worse()), (4, false));
         assert!(trends.conclusion.contains("4 runs: from 11 on"), "{}", trends.conclusion);
     }
@@ -389,7 +397,10 @@ mod tests {
         let mut samples = dropped();
         samples.iter_mut().take(2).for_each(|sample| sample.status = Some("void".into()));
         samples[2].status = None;
-        assert_eq!(Trends::of("far", &samples, &[], Rules::new(true)).series[0].points.len(), 13);
-        assert_eq!(Trends::of("far", &[], &[], Rules::new(true)).conclusion, "No run to far is kept.");
+        assert_eq!(Trends::from_samples("far", &samples, &[], Rules::new(true)).series[0].points.len(), 13);
+        assert_eq!(
+            Trends::from_samples("far", &[], &[], Rules::new(true)).conclusion,
+            "No run to far is kept."
+        );
     }
 }

@@ -10,12 +10,12 @@ pub(super) struct Block {
     pub(super) line: usize,
     pub(super) lines: Vec<String>,
     /// How far the output has come, as its tool's `mark` needs to know.
-    pub(super) stage: Stage,
+    pub(super) reading: Reading,
 }
 
 /// How far an output has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stage {
+pub(super) struct Reading {
     /// A row with figures was there.
     pub(super) rows: bool,
     /// The far end's output has begun.
@@ -37,15 +37,15 @@ pub(super) enum Mark {
 
 impl Block {
     pub(super) fn new(tool: Tool, line: usize, first: String) -> Block {
-        let mut block = Block { tool, line, lines: Vec::new(), stage: Stage::default() };
+        let mut block = Block { tool, line, lines: Vec::new(), reading: Reading::default() };
         block.push(first);
         block
     }
 
     pub(super) fn push(&mut self, line: String) {
-        self.stage.rows |= line.starts_with('[') && line.contains(" sec ");
-        self.stage.nested |= line.starts_with("Server output");
-        self.stage.ended |= line.starts_with("iperf Done");
+        self.reading.rows |= line.starts_with('[') && line.contains(" sec ");
+        self.reading.nested |= line.starts_with("Server output");
+        self.reading.ended |= line.starts_with("iperf Done");
         self.lines.push(line);
     }
 }

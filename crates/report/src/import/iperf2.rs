@@ -15,7 +15,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
         return of_csv(line, block);
     }
     let begins = lines::begins(line);
-    let row = Row::of(line).is_some_and(|row| !row.padded);
+    let row = Row::from_line(line).is_some_and(|row| !row.padded);
     let Some(block) = block else {
         return if begins || row || lines::stream(line).is_some() { Mark::First } else { Mark::No };
     };
@@ -23,7 +23,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let serves = || !block.lines.iter().any(|line| line.starts_with("Client connecting to "));
     let next_guest = || lines::stream(line).is_some() && serves();
     match () {
-        () if block.stage.rows && (begins || next_guest()) => Mark::First,
+        () if block.reading.rows && (begins || next_guest()) => Mark::First,
         () if is_csv(block) && (begins || row) => Mark::First,
         () if begins || row || lines::is_part(line) => Mark::Part,
         () => Mark::No,
@@ -42,12 +42,12 @@ fn is_csv(block: &Block) -> bool {
 
 /// The run of a block.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
-    if let Some(told) = csv::parse_rows(block, known) {
-        return Some(told.imported(name));
+    if let Some(parsed) = csv::parse_rows(block, known) {
+        return Some(parsed.imported(name));
     }
-    let output = lines::Output::of(&block.lines);
-    if let Some(told) = bounceback::parse_bounceback(&output, block) {
-        return Some(told.imported(name));
+    let output = lines::Output::from_lines(&block.lines);
+    if let Some(parsed) = bounceback::parse_bounceback(&output, block) {
+        return Some(parsed.imported(name));
     }
-    ends::parse_ends(&output, block, known).map(|told| told.imported(name))
+    ends::parse_ends(&output, block, known).map(|parsed| parsed.imported(name))
 }

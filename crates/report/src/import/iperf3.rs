@@ -14,24 +14,24 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let line = lines::untitled(line);
     let begins = lines::begins(line);
     let Some(block) = block else {
-        let row = line.starts_with('[') && Row::of(line).is_some_and(|row| row.padded);
+        let row = line.starts_with('[') && Row::from_line(line).is_some_and(|row| row.padded);
         let own = begins || row || lines::is_header(line) || line.starts_with("iperf3: error");
         return if own { Mark::First } else { Mark::No };
     };
-    let stage = block.stage;
-    let client_again = line.starts_with("Connecting to host") && (stage.rows || stage.ended);
-    let server_again = begins && stage.rows && (!stage.nested || stage.ended);
+    let reading = block.reading;
+    let client_again = line.starts_with("Connecting to host") && (reading.rows || reading.ended);
+    let server_again = begins && reading.rows && (!reading.nested || reading.ended);
     match () {
         () if client_again || server_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
         // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
-        () if Row::of(line).is_some() && !stage.ended => Mark::Part,
+        () if Row::from_line(line).is_some() && !reading.ended => Mark::Part,
         () => Mark::No,
     }
 }
 
 /// The run of a block.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
-    let output = lines::Output::of(&block.lines);
-    ends::parse_ends(&output, block, known).map(|told| told.imported(name))
+    let output = lines::Output::from_lines(&block.lines);
+    ends::parse_ends(&output, block, known).map(|parsed| parsed.imported(name))
 }

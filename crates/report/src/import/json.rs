@@ -46,7 +46,7 @@ fn first_object(text: &str, line: usize) -> Option<(Document, usize)> {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     match values.next()? {
         Ok(value) => Some((Document { line, value, mended: false }, values.byte_offset())),
-        Err(error) if error.is_eof() => mend(text, text.len(), line),
+        Err(error) if error.is_eof() => fix(text, text.len(), line),
         Err(_) => {
             // Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
             let length = object_length(text)?;
@@ -57,7 +57,7 @@ fn first_object(text: &str, line: usize) -> Option<(Document, usize)> {
 }
 
 /// Closes what is open behind the last whole element of a list.
-fn mend(text: &str, length: usize, line: usize) -> Option<(Document, usize)> {
+fn fix(text: &str, length: usize, line: usize) -> Option<(Document, usize)> {
     let mut open = Vec::new();
     let mut last: Option<(usize, Vec<u8>)> = None;
     scan(text, |at, byte| {

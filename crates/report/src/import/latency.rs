@@ -5,8 +5,8 @@ use insight::run_of_events;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::host::Host;
 use model::latency::{
-    Cause, Counted, EgressEnds, EgressResult, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol,
-    LatencyResult, LatencyStarted, Outlier, SocketSetup, WaitMode, Way,
+    Cause, Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyPlan,
+    LatencyProtocol, LatencyResult, LatencyStarted, Outlier, SocketSetup, WaitMode,
 };
 use model::path::PathResult;
 use model::plan::{End, Target, Transport};
@@ -103,7 +103,7 @@ impl ParsedRun {
             means.record(trip.rtt.0 as f64);
         }
         self.rtt = histogram.distribution();
-        let dispersion = Dispersion::of(&histogram);
+        let dispersion = Dispersion::from_histogram(&histogram);
         (self.mad, self.iqr) = (dispersion.map(|d| d.mad), dispersion.map(|d| d.iqr));
         let mut farthest: Vec<&Trip> = trips.iter().collect();
         farthest.sort_by_key(|trip| std::cmp::Reverse(trip.rtt));
@@ -162,7 +162,7 @@ impl ParsedRun {
         }
         if self.counted.sent > 0 || self.rtt.is_some() {
             let result = LatencyResult {
-                ways: vec![self.egress_result(ends)],
+                egress_paths: vec![self.egress_result(ends)],
                 floor: None,
                 noise: HostNoise::default(),
                 cpu_share: 0.0,
@@ -208,7 +208,13 @@ impl ParsedRun {
     fn plan(&self, protocol: LatencyProtocol, remote: SocketAddr) -> LatencyPlan {
         let target = Target { host: self.host.clone(), address: remote };
         LatencyPlan {
-            ways: vec![Way { label: self.label.clone(), target, bind: None, port: None, device: None }],
+            egress_paths: vec![EgressPath {
+                label: self.label.clone(),
+                target,
+                bind: None,
+                port: None,
+                device: None,
+            }],
             protocol,
             mode: self.mode,
             transport: self.transport,

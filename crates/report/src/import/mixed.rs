@@ -68,15 +68,15 @@ fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, us
 /// A run without figures, and the way out.
 fn refused(name: &str, block: &Block, headings: &[&String], known: Known) -> Imported {
     let protocol = if block.tool == Tool::Iperf3 { ProtocolName::Iperf3 } else { ProtocolName::Foreign };
-    let mut told = ParsedRun::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
+    let mut parsed = ParsedRun::new(block.tool, block.line, protocol, TestSpec::new(Transport::Tcp), known);
     let why = format!(
         "The outputs of {} clients are mixed here line by line, and what tells them apart is the same: no figure can be \
          said to be of one of them. Write each output into a file of its own.",
         headings.len()
     );
-    told.warn("mixed-outputs", why.clone());
-    told.outcome = Outcome::Failed { reason: why.trim_end_matches('.').to_owned() };
-    told.imported(name)
+    parsed.warn("mixed-outputs", why.clone());
+    parsed.outcome = Outcome::Failed { reason: why.trim_end_matches('.').to_owned() };
+    parsed.imported(name)
 }
 
 /// The host that a client's heading names, as an address.

@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 /// What a line is to netperf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
-        _ if Heading::of(line).is_some() => Mark::First,
+        _ if Heading::from_line(line).is_some() => Mark::First,
         Some(_) if numbers(line).len() >= FEWEST => Mark::Part,
         _ => Mark::No,
     }
@@ -21,16 +21,18 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 
 /// The run of a block; `None` of a heading without figures.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
-    let heading = Heading::of(block.lines.first()?)?;
+    let heading = Heading::from_line(block.lines.first()?)?;
     let rows: Vec<Vec<&str>> =
         block.lines.iter().map(|line| numbers(line)).filter(|row| row.len() >= FEWEST).collect();
     let unit = block.lines.iter().find_map(|line| unit(line));
     match heading.kind {
         Kind::Stream | Kind::Maerts => {
-            stream(&heading, block, &rows, unit?, known).map(|told| told.imported(name))
+            stream(&heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name))
         }
-        Kind::Datagrams => datagrams(&heading, block, &rows, unit?, known).map(|told| told.imported(name)),
-        Kind::Request | Kind::Connect => request(&heading, block, &rows).map(|told| told.imported(name)),
+        Kind::Datagrams => {
+            datagrams(&heading, block, &rows, unit?, known).map(|parsed| parsed.imported(name))
+        }
+        Kind::Request | Kind::Connect => request(&heading, block, &rows).map(|parsed| parsed.imported(name)),
     }
 }
 
@@ -55,7 +57,7 @@ enum Kind {
 }
 
 impl Heading {
-    fn of(line: &str) -> Option<Heading> {
+    fn from_line(line: &str) -> Option<Heading> {
         let (test, ends) = line.trim().trim_start_matches("MIGRATED ").split_once(" TEST from ")?;
         let (transport, what) = test.split_once(' ')?;
         let transport = match transport {
@@ -87,17 +89,17 @@ impl Heading {
     ) -> build::ParsedRun {
         let mut test = TestSpec::new(self.transport);
         (test.directions, test.end, test.streams) = (direction, End::Time(elapsed), 1);
-        let mut told = build::ParsedRun::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
-        told.host = Some(self.host.clone());
-        told.server = self.address.map(|address| SocketAddr::new(address, 0));
-        told
+        let mut parsed = build::ParsedRun::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
+        parsed.host = Some(self.host.clone());
+        parsed.server = self.address.map(|address| SocketAddr::new(address, 0));
+        parsed
     }
 }
 
 /// The figures of a row of nothing else; none of any other line.
 fn numbers(line: &str) -> Vec<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    if words.iter().all(|word| Printed::of(word).is_some()) { words } else { Vec::new() }
+    if words.iter().all(|word| Printed::from_text(word).is_some()) { words } else { Vec::new() }
 }
 
 /// Bits per second of one unit of the throughput's column.
@@ -125,14 +127,14 @@ fn stream(
 ) -> Option<build::ParsedRun> {
     let row = rows.iter().find(|row| row.len() >= 5)?;
     let elapsed = seconds(row[3])?;
-    let rate = Printed::of(row[4])?.value * unit;
+    let rate = Printed::from_text(row[4])?.value * unit;
     let down = heading.kind == Kind::Maerts;
-    let mut told =
+    let mut parsed =
         heading.parse_block(block, if down { Directions::Down } else { Directions::Up }, elapsed, known);
     let (direction, role) =
         if down { (Direction::Down, Role::Receiver) } else { (Direction::Up, Role::Sender) };
-    told.at_client.streams.push(result(direction, role, elapsed, rate));
-    Some(told)
+    parsed.at_client.streams.push(result(direction, role, elapsed, rate));
+    Some(parsed)
 }
 
 /// `212992    1024   5.00       344561      0     564.42` of the sender, `212992           5.00       344533            564.38`
@@ -147,19 +149,19 @@ fn datagrams(
     let at = rows.iter().position(|row| row.len() >= 6)?;
     let sent = &rows[at];
     let (length, printed, count) = (sent[1].parse::<u32>().ok()?, seconds(sent[2])?, sent[3].parse().ok()?);
-    let rate = |figure: &str| Printed::of(figure).map(|printed| printed.value * unit);
+    let rate = |figure: &str| Printed::from_text(figure).map(|printed| printed.value * unit);
     let elapsed = exact_time(count, length, rate(sent[5])?, printed);
-    let mut told = heading.parse_block(block, Directions::Up, elapsed, known);
-    told.test.length = length;
-    told.assume_mtu();
+    let mut parsed = heading.parse_block(block, Directions::Up, elapsed, known);
+    parsed.test.length = length;
+    parsed.assume_mtu();
     let udp = |datagrams, lost| UdpCounters { datagrams, lost, ..UdpCounters::default() };
-    told.at_client.streams.push(counted(Role::Sender, elapsed, length, udp(count, 0)));
-    let Some(row) = rows.get(at + 1).filter(|row| row.len() >= 4) else { return Some(told) };
+    parsed.at_client.streams.push(counted(Role::Sender, elapsed, length, udp(count, 0)));
+    let Some(row) = rows.get(at + 1).filter(|row| row.len() >= 4) else { return Some(parsed) };
     let (printed, received) = (seconds(row[1])?, row[2].parse::<u64>().ok()?);
     let elapsed = exact_time(received, length, rate(row[3])?, printed);
     let lost = count.saturating_sub(received);
-    told.at_server.streams.push(counted(Role::Receiver, elapsed, length, udp(received, lost)));
-    Some(told)
+    parsed.at_server.streams.push(counted(Role::Receiver, elapsed, length, udp(received, lost)));
+    Some(parsed)
 }
 
 /// The time in which so many datagrams have the printed rate, where it rounds to the printed time, which has two places.
@@ -188,24 +190,24 @@ fn counted(role: Role, elapsed: Nanos, length: u32, counters: UdpCounters) -> St
 fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<latency::ParsedRun> {
     let row = rows.iter().find(|row| row.len() >= 6)?;
     let elapsed = seconds(row[4])?;
-    let rate = Printed::of(row[5]).map(|printed| printed.value).filter(|rate| *rate > 0.0)?;
-    let mut told = latency::ParsedRun::new(Tool::Netperf, block.line, Some(&heading.host));
-    told.remote = heading.address.map(|address| SocketAddr::new(address, 0));
-    (told.transport, told.elapsed) = (heading.transport, elapsed);
-    told.size = row[2].parse().unwrap_or_default();
+    let rate = Printed::from_text(row[5]).map(|printed| printed.value).filter(|rate| *rate > 0.0)?;
+    let mut parsed = latency::ParsedRun::new(Tool::Netperf, block.line, Some(&heading.host));
+    parsed.remote = heading.address.map(|address| SocketAddr::new(address, 0));
+    (parsed.transport, parsed.elapsed) = (heading.transport, elapsed);
+    parsed.size = row[2].parse().unwrap_or_default();
     let first = block.lines.first().and_then(|line| line.split_once("first burst ")).map(|(_, count)| count);
     let burst =
         first.and_then(|count| count.split_whitespace().next()?.parse::<u32>().ok()).unwrap_or_default();
     // Those of a burst are on their way together.
     let each = f64::from(burst.saturating_add(1)) / rate;
-    told.of_mean(Nanos((each * 1e9) as u64), (rate * elapsed.as_secs_f64()).round() as u64);
+    parsed.of_mean(Nanos((each * 1e9) as u64), (rate * elapsed.as_secs_f64()).round() as u64);
     if heading.kind == Kind::Connect {
-        told.warn(
+        parsed.warn(
             "connects-too",
             "Each transaction opened a connection of its own: its time is that of two round trips at least.",
         );
     }
-    Some(told)
+    Some(parsed)
 }
 
 fn result(direction: Direction, role: Role, elapsed: Nanos, rate: f64) -> StreamResult {

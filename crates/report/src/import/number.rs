@@ -12,7 +12,7 @@ pub(super) struct Printed {
 
 impl Printed {
     /// Reads `1.02`, `1,02` (a locale's comma) or `-3`; nothing else, so neither `nan` nor `1e9`.
-    pub(super) fn of(text: &str) -> Option<Printed> {
+    pub(super) fn from_text(text: &str) -> Option<Printed> {
         let text = text.replace(',', ".");
         let digits = text.strip_prefix('-').unwrap_or(&text);
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -31,7 +31,7 @@ impl Printed {
             Some(prefix) => power(prefix, 1024.0)?,
             None => power(unit.trim_end_matches('s').strip_suffix("bit")?, 1000.0)? / 8.0,
         };
-        Printed::of(number).map(|printed| printed.times(factor)).filter(|printed| printed.value >= 0.0)
+        Printed::from_text(number).map(|printed| printed.times(factor)).filter(|printed| printed.value >= 0.0)
     }
 
     /// A rate in bits per second: `8.70 Gbits/sec` by powers of 1000, `1.02 GBytes/sec` by powers of 1024.
@@ -65,7 +65,7 @@ pub(super) fn refined(bytes: Printed, rate: Option<Printed>, elapsed: Nanos) -> 
 
 /// A time of `10.17` seconds.
 pub(super) fn seconds(text: &str) -> Option<Nanos> {
-    let printed = Printed::of(text).filter(|printed| (0.0..MOST_SECONDS).contains(&printed.value))?;
+    let printed = Printed::from_text(text).filter(|printed| (0.0..MOST_SECONDS).contains(&printed.value))?;
     Some(Nanos((printed.value * 1e9).round() as u64))
 }
 
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(rate("1.00", "MBytes/sec"), Some(8.0 * 1_048_576.0));
         assert_eq!(rate("1.00", "MBytes"), None);
         for text in ["nan", "-nan", "inf", "", ".", "-", "1e9", "1.2.3", "99999999999999999999"] {
-            assert_eq!(Printed::of(text), None, "{text}");
+            assert_eq!(Printed::from_text(text), None, "{text}");
         }
     }
 

@@ -24,28 +24,29 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 
 /// The run of a block; `None` of a heading alone.
 pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
-    let output = Output::of(&block.lines);
+    let output = Output::from_lines(&block.lines);
     if output.trips.is_empty() && output.transmitted.is_none() && output.refused.is_empty() {
         return None;
     }
-    let mut told = ParsedRun::new(Tool::Ping, block.line, output.host.as_deref());
-    told.kind = "ping";
-    told.remote = output.address.map(|address| (address, 0).into());
-    told.local = output.from.map(|address| (address, 0).into());
-    told.elapsed = output.elapsed.unwrap_or_else(|| output.trips.last().map_or(Nanos::ZERO, |trip| trip.at));
-    told.counted = counted(&output);
-    told.of_round_trips(&output.trips);
+    let mut parsed = ParsedRun::new(Tool::Ping, block.line, output.host.as_deref());
+    parsed.kind = "ping";
+    parsed.remote = output.address.map(|address| (address, 0).into());
+    parsed.local = output.from.map(|address| (address, 0).into());
+    parsed.elapsed =
+        output.elapsed.unwrap_or_else(|| output.trips.last().map_or(Nanos::ZERO, |trip| trip.at));
+    parsed.counted = counted(&output);
+    parsed.of_round_trips(&output.trips);
     if output.trips.is_empty() {
-        of_extremes(&mut told, &output);
+        of_extremes(&mut parsed, &output);
     }
     if output.transmitted.is_none() {
-        told.warn(
+        parsed.warn(
             "no-summary",
             "The output ends before its summary: what was sent is taken from the sequence numbers.",
         );
     }
-    path(&mut told, &output);
-    Some(told.imported(name))
+    path(&mut parsed, &output);
+    Some(parsed.imported(name))
 }
 
 /// Packets that this host refused to send were not sent, though ping counts them as transmitted.
@@ -59,10 +60,10 @@ fn counted(output: &Output) -> Counted {
 }
 
 /// With `-q` or `-f` there are the least, the mean and the longest alone.
-fn of_extremes(told: &mut ParsedRun, output: &Output) {
+fn of_extremes(parsed: &mut ParsedRun, output: &Output) {
     let Some([min, mean, max, stddev]) = output.extremes else { return };
-    let count = told.counted.received;
-    told.rtt = Some(Distribution {
+    let count = parsed.counted.received;
+    parsed.rtt = Some(Distribution {
         count,
         min,
         mean,
@@ -74,65 +75,67 @@ fn of_extremes(told: &mut ParsedRun, output: &Output) {
         p9999: max,
         max,
     });
-    told.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+    parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
 }
 
 /// What sizes say of the path.
-fn path(told: &mut ParsedRun, output: &Output) {
+fn path(parsed: &mut ParsedRun, output: &Output) {
     let Some(size) = output.packet else { return };
-    let mut way = PathDirection {
+    let mut direction = PathDirection {
         ipv6: output.address.is_some_and(|address| address.is_ipv6()),
         ..PathDirection::default()
     };
-    let counted = told.counted;
+    let counted = parsed.counted;
     if let Some(refused) = output.refused.first() {
-        refused_size(&mut way, output, *refused, size);
-        told.warn("too-large", sentence(refused, size, &way));
+        refused_size(&mut direction, output, *refused, size);
+        parsed.warn("too-large", sentence(refused, size, &direction));
         if counted.sent == 0 {
-            told.failed = Some(format!("this host refused to send packets of {size} bytes"));
+            parsed.failed = Some(format!("this host refused to send packets of {size} bytes"));
         }
     } else if counted.received > 0 && size > BARE {
-        (way.path_mtu, way.bound) = (Some(size), Bound::AtLeast);
-        told.warn("crossed", format!("Packets of {size} bytes crossed. The output does not tell whether fragments were forbidden (`-M do`): if so, the path MTU is at least {size}."));
+        (direction.path_mtu, direction.bound) = (Some(size), Bound::AtLeast);
+        parsed.warn("crossed", format!("Packets of {size} bytes crossed. The output does not tell whether fragments were forbidden (`-M do`): if so, the path MTU is at least {size}."));
     } else {
         return;
     }
-    way.max_udp_payload = way.path_mtu.and_then(|mtu| mtu.checked_sub(way.headers()));
+    direction.max_udp_payload = direction.path_mtu.and_then(|mtu| mtu.checked_sub(direction.headers()));
     if counted.sent > 0 {
         let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        way.sizes = vec![SizeProbe { size, sent: count(counted.sent), received: count(counted.received) }];
+        direction.sizes =
+            vec![SizeProbe { size, sent: count(counted.sent), received: count(counted.received) }];
     }
     let packets = counted.sent;
-    told.path = Some(PathResult {
+    parsed.path = Some(PathResult {
         method: PathMethod::Icmp,
-        up: Some(way),
-        elapsed: told.elapsed,
+        up: Some(direction),
+        elapsed: parsed.elapsed,
         packets,
         ..PathResult::default()
     });
 }
 
-fn refused_size(way: &mut PathDirection, output: &Output, refused: Refused, size: u32) {
+fn refused_size(direction: &mut PathDirection, output: &Output, refused: Refused, size: u32) {
     let below = size.saturating_sub(1);
     let mtu = refused.mtu.filter(|mtu| (1..size).contains(mtu));
-    (way.path_mtu, way.bound) = (Some(mtu.unwrap_or(below)), Bound::AtMost);
+    (direction.path_mtu, direction.bound) = (Some(mtu.unwrap_or(below)), Bound::AtMost);
     let found_by = if refused.from.is_some() { HopSource::TooBig } else { HopSource::Sender };
     let ttl = refused.from.is_none().then_some(0);
-    way.limiting_hop = Some(LimitingHop { address: refused.from, ttl, found_by });
+    direction.limiting_hop = Some(LimitingHop { address: refused.from, ttl, found_by });
     let routers: Vec<&Refused> = output.refused.iter().filter(|one| one.from.is_some()).collect();
     if let Some(first) = routers.first() {
-        way.discovery = Discovery::Works;
+        direction.discovery = Discovery::Works;
         let count = u32::try_from(routers.len()).unwrap_or(u32::MAX);
-        way.too_big = vec![TooBig { size, mtu: first.mtu.unwrap_or_default(), from: first.from, count }];
+        direction.too_big =
+            vec![TooBig { size, mtu: first.mtu.unwrap_or_default(), from: first.from, count }];
     }
 }
 
-fn sentence(refused: &Refused, size: u32, way: &PathDirection) -> String {
+fn sentence(refused: &Refused, size: u32, direction: &PathDirection) -> String {
     let by = match refused.from {
         Some(router) => format!("The router {router} refused"),
         None => "This host refused to send".into(),
     };
-    let most = way.path_mtu.unwrap_or_default();
+    let most = direction.path_mtu.unwrap_or_default();
     format!("{by} packets of {size} bytes, fragments being forbidden: the path MTU is at most {most}.")
 }
 

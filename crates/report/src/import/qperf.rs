@@ -23,8 +23,8 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
     let (transport, what) = test(block.lines.first()?)?;
     let figures = Figures(block.lines.iter().skip(1).map_while(|line| figure(line)).collect());
     match what {
-        What::Bandwidth => bandwidth(transport, block, &figures, known).map(|told| told.imported(name)),
-        What::Latency => round_trip(transport, block, &figures).map(|told| told.imported(name)),
+        What::Bandwidth => bandwidth(transport, block, &figures, known).map(|parsed| parsed.imported(name)),
+        What::Latency => round_trip(transport, block, &figures).map(|parsed| parsed.imported(name)),
     }
 }
 
@@ -49,7 +49,7 @@ fn test(line: &str) -> Option<(Transport, What)> {
 fn figure(line: &str) -> Option<(String, String, String)> {
     let (name, value) = line.strip_prefix("  ")?.split_once(" = ")?;
     let mut words = value.split_whitespace();
-    let number = words.next().filter(|word| Printed::of(word).is_some() || whole(word).is_some())?;
+    let number = words.next().filter(|word| Printed::from_text(word).is_some() || whole(word).is_some())?;
     Some((name.trim().to_owned(), number.to_owned(), words.next().unwrap_or_default().to_owned()))
 }
 
@@ -62,9 +62,9 @@ fn whole(number: &str) -> Option<u64> {
 struct Figures(Vec<(String, String, String)>);
 
 impl Figures {
-    fn of(&self, name: &str) -> Option<(f64, &str)> {
+    fn value(&self, name: &str) -> Option<(f64, &str)> {
         let found = self.0.iter().find(|(of, ..)| of == name)?;
-        Some((Printed::of(&found.1)?.value, found.2.as_str()))
+        Some((Printed::from_text(&found.1)?.value, found.2.as_str()))
     }
 
     /// `41,130`, with `-vv`.
@@ -74,7 +74,7 @@ impl Figures {
 
     /// Bits per second: `1.96 GB/sec`, and `15.7 Gb/sec` with `-ub`; prefixes are powers of 1000.
     fn rate(&self, name: &str) -> Option<f64> {
-        let (value, unit) = self.of(name)?;
+        let (value, unit) = self.value(name)?;
         let unit = unit.strip_suffix("/sec")?;
         let (prefix, bits) = match unit {
             "bytes" => ("", 8.0),
@@ -86,7 +86,7 @@ impl Figures {
 
     /// `14 us`.
     fn time(&self, name: &str) -> Option<Nanos> {
-        let (value, unit) = self.of(name)?;
+        let (value, unit) = self.value(name)?;
         let nanos = match unit {
             "ns" => 1.0,
             "us" => 1e3,
@@ -100,7 +100,7 @@ impl Figures {
 
     /// `64 KiB`, `1 bytes`, `64 KB`.
     fn size(&self) -> Option<u32> {
-        let (value, unit) = self.of("msg_size")?;
+        let (value, unit) = self.value("msg_size")?;
         let factor = match unit.strip_suffix("iB") {
             Some(prefix) => power(prefix, 1024.0)?,
             None => {
@@ -129,9 +129,9 @@ fn bandwidth(
     if transport == Transport::Udp {
         test.length = figures.size().filter(|size| *size > 0).unwrap_or(DEFAULT_DATAGRAM);
     }
-    let mut told = build::ParsedRun::new(Tool::Qperf, block.line, ProtocolName::Foreign, test, known);
+    let mut parsed = build::ParsedRun::new(Tool::Qperf, block.line, ProtocolName::Foreign, test, known);
     if elapsed.is_none() {
-        told.warn(
+        parsed.warn(
             "assumed-time",
             "The output does not tell how long it ran: qperf's default of 2 seconds is assumed.",
         );
@@ -149,39 +149,39 @@ fn bandwidth(
         udp,
     };
     if transport == Transport::Tcp {
-        told.at_client.streams.push(row(Role::Sender, bytes(sent), None));
-        return Some(told);
+        parsed.at_client.streams.push(row(Role::Sender, bytes(sent), None));
+        return Some(parsed);
     }
     if figures.size().is_none() {
-        told.warn("assumed-size", "The output does not tell the size of datagrams: qperf's default of 32 KiB is assumed, and their numbers follow from it.");
+        parsed.warn("assumed-size", "The output does not tell the size of datagrams: qperf's default of 32 KiB is assumed, and their numbers follow from it.");
     }
-    told.assume_mtu();
+    parsed.assume_mtu();
     let received = figures.rate("recv_bw")?;
-    let count = |rate: f64| bytes(rate).0 / u64::from(told.test.length);
+    let count = |rate: f64| bytes(rate).0 / u64::from(parsed.test.length);
     let sent_count = figures.count("send_msgs").unwrap_or_else(|| count(sent));
     let count = figures.count("recv_msgs").unwrap_or_else(|| count(received));
     let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });
-    told.at_client.streams.push(row(Role::Sender, bytes(sent), udp(sent_count, 0)));
+    parsed.at_client.streams.push(row(Role::Sender, bytes(sent), udp(sent_count, 0)));
     let lost = sent_count.saturating_sub(count);
-    told.at_server.streams.push(row(Role::Receiver, bytes(received), udp(count, lost)));
-    Some(told)
+    parsed.at_server.streams.push(row(Role::Receiver, bytes(received), udp(count, lost)));
+    Some(parsed)
 }
 
 /// qperf's latency is half of a round trip.
 fn round_trip(transport: Transport, block: &Block, figures: &Figures) -> Option<latency::ParsedRun> {
     let half = figures.time("latency")?;
-    let mut told = latency::ParsedRun::new(Tool::Qperf, block.line, None);
-    told.transport = transport;
-    told.size = figures.size().unwrap_or(1);
-    told.elapsed = figures.time("time").unwrap_or(DEFAULT_TIME);
+    let mut parsed = latency::ParsedRun::new(Tool::Qperf, block.line, None);
+    parsed.transport = transport;
+    parsed.size = figures.size().unwrap_or(1);
+    parsed.elapsed = figures.time("time").unwrap_or(DEFAULT_TIME);
     let rtt = half.saturating_mul(2);
-    let reckoned = told.elapsed.0.checked_div(rtt.0).unwrap_or_default();
-    told.of_mean(rtt, figures.count("loc_recv_msgs").unwrap_or(reckoned));
-    told.warn(
+    let reckoned = parsed.elapsed.0.checked_div(rtt.0).unwrap_or_default();
+    parsed.of_mean(rtt, figures.count("loc_recv_msgs").unwrap_or(reckoned));
+    parsed.warn(
         "halved",
         "The tool printed half of each round trip; here it is doubled, to the round trip that it measured.",
     );
-    Some(told)
+    Some(parsed)
 }
 
 /// `-t` where none is given.

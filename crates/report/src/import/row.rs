@@ -42,7 +42,7 @@ pub(super) struct Losses {
 
 impl Row {
     /// Reads a line that is one; `None` of any other.
-    pub(super) fn of(line: &str) -> Option<Row> {
+    pub(super) fn from_line(line: &str) -> Option<Row> {
         let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
         let starred = id.contains('*');
         let id = match id.trim() {
@@ -80,7 +80,8 @@ impl Row {
     /// The jitter and losses in it.
     pub(super) fn losses(&self) -> Option<Losses> {
         let at = self.rest.iter().position(|word| word == "ms")?;
-        let jitter = Printed::of(self.rest.get(at.checked_sub(1)?)?).filter(|jitter| jitter.value >= 0.0);
+        let jitter =
+            Printed::from_text(self.rest.get(at.checked_sub(1)?)?).filter(|jitter| jitter.value >= 0.0);
         let behind: String = self.rest[at + 1..].concat();
         let (lost, behind) = behind.split_once('/')?;
         let total: String = behind
@@ -111,20 +112,23 @@ mod tests {
 
     #[test]
     fn rows_of_both() {
-        let row =
-            Row::of("[  5][TX-C]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    3   1.37 MBytes       ")
-                .unwrap();
+        let row = Row::from_line(
+            "[  5][TX-C]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    3   1.37 MBytes       ",
+        )
+        .unwrap();
         assert_eq!((row.id, row.role.as_deref(), row.padded), (Id::Stream(5), Some("TX-C"), true));
         assert_eq!((row.end, row.count()), (Nanos(1_000_000_000), Some(3)));
         let row =
-            Row::of("[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)").unwrap();
+            Row::from_line("[SUM]  0.0- 1.0 sec  1,02 GBytes  8,79 Gbits/sec   0.019 ms    0/ 1704 (0%)")
+                .unwrap();
         assert_eq!((row.id, row.padded), (Id::Sum, false));
         assert_eq!(row.losses(), Some(Losses { jitter: Nanos(19_000), lost: 0, total: 1704 }));
-        let row =
-            Row::of("[  4]   0.00-10.00  sec  10.1 GBytes  8.70 Gbits/sec  0.000 ms  18658/-90785 (0%)")
-                .unwrap();
+        let row = Row::from_line(
+            "[  4]   0.00-10.00  sec  10.1 GBytes  8.70 Gbits/sec  0.000 ms  18658/-90785 (0%)",
+        )
+        .unwrap();
         assert_eq!(row.losses().unwrap().total, -90_785);
-        let row = Row::of(
+        let row = Row::from_line(
             "[  5]   0.00-1.00   sec  25.8 MBytes   216 Mbits/sec  0.098 ms  18658/21955 (85%)  (omitted)",
         )
         .unwrap();
@@ -142,7 +146,7 @@ mod tests {
             "[  5] 0-1 sec 5",
             "[x] 0-1 sec 1 Bytes 1 bits/sec",
         ] {
-            assert_eq!(Row::of(line), None, "{line}");
+            assert_eq!(Row::from_line(line), None, "{line}");
         }
     }
 }

@@ -13,42 +13,42 @@ use model::units::Nanos;
 
 /// What a line is to SockPerf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
-    let told =
+    let parsed =
         line.starts_with("sockperf: ") || line.starts_with("sockperf[CLIENT]") || line.starts_with(LOG);
     let version = line.starts_with("sockperf: == version #");
     let summary = line.starts_with("sockperf: [Valid Duration]");
     let Some(block) = block else {
-        return if told { Mark::First } else { Mark::No };
+        return if parsed { Mark::First } else { Mark::No };
     };
     let has = |start: &str| block.lines.iter().any(|line| line.starts_with(start));
     let again =
         version || line.starts_with(LOG) && has("sockperf: ") || summary && has("sockperf: [Valid Duration]");
     match () {
         () if again => Mark::First,
-        () if told || line.starts_with(HEADER) || observations::is_row(line) => Mark::Part,
+        () if parsed || line.starts_with(HEADER) || observations::is_row(line) => Mark::Part,
         () => Mark::No,
     }
 }
 
 /// The run of a block; `None` of a server's output, which has no round trips.
 pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
-    let figures = Figures::of(&block.lines);
+    let figures = Figures::from_lines(&block.lines);
     let failed = figures.failure.clone();
     if figures.sent.is_none() && figures.average.is_none() && failed.is_none() {
         return None;
     }
-    let mut told = ParsedRun::new(Tool::Sockperf, block.line, figures.host.as_deref());
-    told.version.clone_from(&figures.version);
+    let mut parsed = ParsedRun::new(Tool::Sockperf, block.line, figures.host.as_deref());
+    parsed.version.clone_from(&figures.version);
     if let Some(transport) = figures.transport {
-        (told.protocol, told.transport) = (Some(LatencyProtocol::Sockperf), transport);
+        (parsed.protocol, parsed.transport) = (Some(LatencyProtocol::Sockperf), transport);
     }
-    told.remote = figures.remote;
-    told.mode = if figures.rated { LatencyMode::UnderLoad } else { LatencyMode::PingPong };
-    told.size = figures.size.unwrap_or(DEFAULT_SIZE);
-    told.elapsed = figures.elapsed.unwrap_or_default();
-    told.failed = failed;
+    parsed.remote = figures.remote;
+    parsed.mode = if figures.rated { LatencyMode::UnderLoad } else { LatencyMode::PingPong };
+    parsed.size = figures.size.unwrap_or(DEFAULT_SIZE);
+    parsed.elapsed = figures.elapsed.unwrap_or_default();
+    parsed.failed = failed;
     let sent = figures.sent.unwrap_or_default();
-    told.counted = Counted {
+    parsed.counted = Counted {
         sent,
         asked: figures.received.map_or(sent, |received| received.saturating_add(figures.dropped)),
         received: figures.received.unwrap_or_default(),
@@ -59,28 +59,28 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
     };
     let trips = observations::round_trips(&block.lines);
     match trips.is_empty() {
-        false => told.of_round_trips(&trips),
-        true => of_summary(&mut told, &figures),
+        false => parsed.of_round_trips(&trips),
+        true => of_summary(&mut parsed, &figures),
     }
-    Some(told.imported(name))
+    Some(parsed.imported(name))
 }
 
-fn of_summary(told: &mut ParsedRun, figures: &Figures) {
+fn of_summary(parsed: &mut ParsedRun, figures: &Figures) {
     if figures.halved {
-        told.warn("halved", "SockPerf printed halves of round trips as latency: they are doubled here, to the round trips that it measured.");
+        parsed.warn("halved", "SockPerf printed halves of round trips as latency: they are doubled here, to the round trips that it measured.");
     }
     let trip = |half: Nanos| if figures.halved { half.saturating_mul(2) } else { half };
-    told.rtt = figures.distribution().map(|printed| printed.map(trip));
+    parsed.rtt = figures.distribution().map(|printed| printed.map(trip));
     // SockPerf's is scaled to the standard deviation of a normal distribution.
-    told.mad = figures.median_ad.map(|mad| Nanos((trip(mad).0 as f64 / 1.4826).round() as u64));
-    told.iqr = figures.siqr.map(|siqr| trip(siqr).saturating_mul(2));
+    parsed.mad = figures.median_ad.map(|mad| Nanos((trip(mad).0 as f64 / 1.4826).round() as u64));
+    parsed.iqr = figures.siqr.map(|siqr| trip(siqr).saturating_mul(2));
     if figures.transport.is_none() {
-        told.warn("no-heading", NO_HEADING);
+        parsed.warn("no-heading", NO_HEADING);
     } else if figures.size.is_none() {
         let text = format!(
             "The output does not tell the size of messages: SockPerf's default of {DEFAULT_SIZE} bytes is assumed."
         );
-        told.warn("assumed-size", text);
+        parsed.warn("assumed-size", text);
     }
 }
 

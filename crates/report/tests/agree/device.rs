@@ -10,8 +10,8 @@ pub(super) fn check(found: &mut Found, report: &Value) {
             rates(found, &at, row);
             steps(found, &at, row);
             bursts(found, &at, row);
-            for way in items(row, "flood") {
-                trial(found, &format!("{at} flood"), &way["result"]);
+            for direction in items(row, "flood") {
+                trial(found, &format!("{at} flood"), &direction["result"]);
             }
         }
         hops(found, device);
@@ -25,8 +25,8 @@ fn rates(found: &mut Found, at: &str, row: &Value) {
         found.at_most(at, "lower and upper bound", number(rate, "lower_pps"), number(rate, "upper_pps"));
         found.at_most(at, "lower bound and the most load", number(rate, "lower_pps"), most);
     }
-    let ways = items(row, "flood").len().max(1) as f64;
-    let offered = number(row, "mrr.offered_pps").map(|load| load * ways);
+    let directions = items(row, "flood").len().max(1) as f64;
+    let offered = number(row, "mrr.offered_pps").map(|load| load * directions);
     let lost = number(row, "mrr.forwarded.mean_pps").zip(offered).map(|(mean, offered)| 1.0 - mean / offered);
     found.same(at, "lost at the most load", number(row, "mrr.loss_ratio"), lost, 0.001);
     for latency in items(row, "latency") {

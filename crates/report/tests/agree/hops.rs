@@ -5,14 +5,14 @@ use serde_json::Value;
 
 pub(super) fn check(found: &mut Found, run: &Value) {
     let hops = get(run, "summary.hops");
-    way(found, hops);
+    agree_direction(found, hops);
     if hops["back"].is_object() {
-        way(found, &hops["back"]);
+        agree_direction(found, &hops["back"]);
     }
 }
 
 /// One direction.
-fn way(found: &mut Found, hops: &Value) {
+fn agree_direction(found: &mut Found, hops: &Value) {
     let arrivals = hops["counted_on_arrival"] == true;
     let mut before = 0.0;
     for hop in items(hops, "hops") {

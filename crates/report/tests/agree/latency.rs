@@ -4,86 +4,107 @@ use super::{Found, get, items, number, sum};
 use serde_json::Value;
 
 pub(super) fn check(found: &mut Found, run: &Value) {
-    let ways = items(run, "summary.ways");
-    for way in ways {
-        let at = format!("way {}", way["label"]);
-        counts(found, &at, way);
-        rates(found, &at, way);
-        delays(found, &at, way);
-        percentiles(found, &at, way);
+    let egress_paths = items(run, "summary.ways");
+    for egress in egress_paths {
+        let at = format!("way {}", egress["label"]);
+        counts(found, &at, egress);
+        rates(found, &at, egress);
+        delays(found, &at, egress);
+        percentiles(found, &at, egress);
     }
-    if let [way] = ways {
-        let same = run["summary"]["rtt_ns"] == way["rtt_ns"];
+    if let [egress] = egress_paths {
+        let same = run["summary"]["rtt_ns"] == egress["rtt_ns"];
         found.that("the only way", same, || "its round trips are not the run's".into());
     }
-    intervals(found, run, ways);
-    loaded(found, run, ways);
+    intervals(found, run, egress_paths);
+    loaded(found, run, egress_paths);
 }
 
-fn counts(found: &mut Found, at: &str, way: &Value) {
-    let counted = &way["counted"];
+fn counts(found: &mut Found, at: &str, egress: &Value) {
+    let counted = &egress["counted"];
     let of = |name: &str| number(counted, name);
     if let (Some(asked), Some(received), Some(lost)) = (of("asked"), of("received"), of("lost")) {
         found.same(at, "received and lost of those asked", Some(received + lost), Some(asked), 0.0);
     }
     found.at_most(at, "asked and sent", of("asked"), of("sent"));
     // Those of the warm-up came too, and are in no figure.
-    let warm_up = number(way, "warm_up_count");
-    let all = number(way, "rtt_ns.count").zip(warm_up).map(|(count, warm_up)| count + warm_up);
+    let warm_up = number(egress, "warm_up_count");
+    let all = number(egress, "rtt_ns.count").zip(warm_up).map(|(count, warm_up)| count + warm_up);
     found.same(at, "round trips and replies", all, of("received"), 0.0);
-    let ways = of("lost_up").zip(of("lost_down")).map(|(up, down)| up + down);
-    found.same(at, "lost up and down", of("lost").filter(|_| of("far_received").is_none()), ways, 0.0);
+    let egress_paths = of("lost_up").zip(of("lost_down")).map(|(up, down)| up + down);
+    found.same(
+        at,
+        "lost up and down",
+        of("lost").filter(|_| of("far_received").is_none()),
+        egress_paths,
+        0.0,
+    );
     found.at_most(at, "late and lost", of("late"), of("lost"));
     found.at_most(at, "reordered and received", of("reordered"), of("received"));
     found.at_most(at, "received by the far end and sent", of("far_received"), of("sent"));
 }
 
-fn rates(found: &mut Found, at: &str, way: &Value) {
-    let seconds = number(way, "elapsed_ns").map(|time| time / 1e9).filter(|time| *time > 0.0);
-    let reckoned = number(way, "counted.sent").zip(seconds).map(|(sent, time)| sent / time);
-    found.same(at, "messages sent per second", number(way, "sent_pps"), reckoned, 1.0);
-    let received = number(way, "counted.far_received").zip(seconds).map(|(count, time)| count / time);
+fn rates(found: &mut Found, at: &str, egress: &Value) {
+    let seconds = number(egress, "elapsed_ns").map(|time| time / 1e9).filter(|time| *time > 0.0);
+    let reckoned = number(egress, "counted.sent").zip(seconds).map(|(sent, time)| sent / time);
+    found.same(at, "messages sent per second", number(egress, "sent_pps"), reckoned, 1.0);
+    let received = number(egress, "counted.far_received").zip(seconds).map(|(count, time)| count / time);
     // Its time runs from the first to the last that came.
-    if let (Some(found_rate), Some(received)) = (number(way, "received_pps"), received) {
+    if let (Some(found_rate), Some(received)) = (number(egress, "received_pps"), received) {
         found.at_most(at, "received per second", Some(received * 0.99), Some(found_rate));
     }
 }
 
-fn delays(found: &mut Found, at: &str, way: &Value) {
-    let error = number(way, "one_way.error_ns").unwrap_or_default();
-    let both = number(way, "one_way.up_ns.min").zip(number(way, "one_way.down_ns.min"));
+fn delays(found: &mut Found, at: &str, egress: &Value) {
+    let error = number(egress, "one_way.error_ns").unwrap_or_default();
+    let both = number(egress, "one_way.up_ns.min").zip(number(egress, "one_way.down_ns.min"));
     let least = both.map(|(up, down)| up + down - 2.0 * error);
-    found.at_most(at, "one-way delays and round trip", least, number(way, "rtt_ns.min"));
-    found.at_most(at, "on the wire and in all", number(way, "wire.rtt_ns.mean"), number(way, "rtt_ns.mean"));
-    found.at_most(at, "service and response", number(way, "service_ns.mean"), number(way, "rtt_ns.mean"));
-    let deviation = number(way, "mad_ns");
-    let range = number(way, "rtt_ns.max").zip(number(way, "rtt_ns.min")).map(|(max, min)| max - min);
+    found.at_most(at, "one-way delays and round trip", least, number(egress, "rtt_ns.min"));
+    found.at_most(
+        at,
+        "on the wire and in all",
+        number(egress, "wire.rtt_ns.mean"),
+        number(egress, "rtt_ns.mean"),
+    );
+    found.at_most(
+        at,
+        "service and response",
+        number(egress, "service_ns.mean"),
+        number(egress, "rtt_ns.mean"),
+    );
+    let deviation = number(egress, "mad_ns");
+    let range = number(egress, "rtt_ns.max").zip(number(egress, "rtt_ns.min")).map(|(max, min)| max - min);
     found.at_most(at, "median deviation and range", deviation, range);
-    found.at_most(at, "quartiles' distance and range", number(way, "iqr_ns"), range);
-    for outlier in items(way, "outliers") {
+    found.at_most(at, "quartiles' distance and range", number(egress, "iqr_ns"), range);
+    for outlier in items(egress, "outliers") {
         found.at_most(
             at,
             "held by the host and round trip",
             number(outlier, "host_ns"),
             number(outlier, "rtt_ns"),
         );
-        found.at_most(at, "an outlier and the largest", number(outlier, "rtt_ns"), number(way, "rtt_ns.max"));
+        found.at_most(
+            at,
+            "an outlier and the largest",
+            number(outlier, "rtt_ns"),
+            number(egress, "rtt_ns.max"),
+        );
         found.at_most(
             at,
             "an outlier's time and the run's",
             number(outlier, "at_ns"),
-            number(way, "elapsed_ns"),
+            number(egress, "elapsed_ns"),
         );
     }
     // Batches leave a remainder out.
-    let half = number(way, "mean.half_width").unwrap_or_default();
-    found.same(at, "mean and its interval", number(way, "rtt_ns.mean"), number(way, "mean.mean"), half);
-    let counted = number(way, "mean.count");
-    found.at_most(at, "round trips of the interval and all", counted, number(way, "rtt_ns.count"));
+    let half = number(egress, "mean.half_width").unwrap_or_default();
+    found.same(at, "mean and its interval", number(egress, "rtt_ns.mean"), number(egress, "mean.mean"), half);
+    let counted = number(egress, "mean.count");
+    found.at_most(at, "round trips of the interval and all", counted, number(egress, "rtt_ns.count"));
 }
 
-fn percentiles(found: &mut Found, at: &str, way: &Value) {
-    let rows: Vec<(f64, f64)> = items(way, "percentiles")
+fn percentiles(found: &mut Found, at: &str, egress: &Value) {
+    let rows: Vec<(f64, f64)> = items(egress, "percentiles")
         .iter()
         .filter_map(|row| Some((number(row, "percent")?, number(row, "value_ns")?)))
         .collect();
@@ -92,21 +113,21 @@ fn percentiles(found: &mut Found, at: &str, way: &Value) {
     }
 }
 
-fn intervals(found: &mut Found, run: &Value, ways: &[Value]) {
+fn intervals(found: &mut Found, run: &Value, egress_paths: &[Value]) {
     let samples = items(run, "latency_intervals").iter().filter(|sample| sample["load"].is_null());
     let samples: Vec<&Value> = samples.collect();
-    for (index, way) in ways.iter().enumerate() {
+    for (index, egress) in egress_paths.iter().enumerate() {
         let rows: Vec<Value> = samples.iter().map(|sample| sample["ways"][index].clone()).collect();
-        let at = format!("intervals of way {}", way["label"]);
-        found.at_most(&at, "sent and in all", sum(&rows, "sent"), number(way, "counted.sent"));
-        found.at_most(&at, "lost and in all", sum(&rows, "lost"), number(way, "counted.lost"));
+        let at = format!("intervals of way {}", egress["label"]);
+        found.at_most(&at, "sent and in all", sum(&rows, "sent"), number(egress, "counted.sent"));
+        found.at_most(&at, "lost and in all", sum(&rows, "lost"), number(egress, "counted.lost"));
         for row in &rows {
             found.at_most(&at, "round trips and sent", number(row, "rtt_ns.count"), number(row, "sent"));
         }
     }
 }
 
-fn loaded(found: &mut Found, run: &Value, ways: &[Value]) {
+fn loaded(found: &mut Found, run: &Value, egress_paths: &[Value]) {
     let phases = items(run, "summary.loaded.phases");
     for phase in phases {
         let at = format!("load {}", phase["load"]);
@@ -116,12 +137,12 @@ fn loaded(found: &mut Found, run: &Value, ways: &[Value]) {
         responsiveness(found, &at, &phase["responsiveness"]);
     }
     let idle = phases.iter().find(|phase| phase["load"].is_null());
-    if let (Some(idle), [way]) = (idle, ways) {
-        let all = get(way, "rtt_ns");
+    if let (Some(idle), [egress]) = (idle, egress_paths) {
+        let all = get(egress, "rtt_ns");
         if idle["rtt_ns"]["count"] == all["count"] {
             found.that("idle phase", idle["rtt_ns"] == *all, || "differs from the way's round trips".into());
         }
-        found.at_most("idle phase", "sent and in all", number(idle, "sent"), number(way, "counted.sent"));
+        found.at_most("idle phase", "sent and in all", number(idle, "sent"), number(egress, "counted.sent"));
     }
 }
 

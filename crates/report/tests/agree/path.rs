@@ -7,16 +7,16 @@ pub(super) fn check(found: &mut Found, run: &Value) {
     let path = get(run, "summary.path");
     let mut probes = 0.0;
     for (direction, back) in [("up", "down"), ("down", "up")] {
-        let way = &path[direction];
-        if way.is_object() {
+        let one_way = &path[direction];
+        if one_way.is_object() {
             let at = format!("path {direction}");
-            sizes(found, &at, way);
-            black_hole(found, &at, way);
-            fragments(found, &at, way);
+            sizes(found, &at, one_way);
+            black_hole(found, &at, one_way);
+            fragments(found, &at, one_way);
             // A SYN that is changed on its way limits the segments that go the other way.
-            segments(found, &at, way, &path[back]);
-            probes += sum(items(way, "sizes"), "sent").unwrap_or_default();
-            probes += sum(items(way, "fragments.tests"), "sent").unwrap_or_default();
+            segments(found, &at, one_way, &path[back]);
+            probes += sum(items(one_way, "sizes"), "sent").unwrap_or_default();
+            probes += sum(items(one_way, "fragments.tests"), "sent").unwrap_or_default();
         }
     }
     let service = &path["service"];
@@ -25,41 +25,41 @@ pub(super) fn check(found: &mut Found, run: &Value) {
     answers(found, service);
 }
 
-fn headers(way: &Value) -> f64 {
-    if way["ipv6"] == true { 48.0 } else { 28.0 }
+fn headers(direction: &Value) -> f64 {
+    if direction["ipv6"] == true { 48.0 } else { 28.0 }
 }
 
-fn sizes(found: &mut Found, at: &str, way: &Value) {
-    let exact = number(way, "path_mtu").filter(|_| way["bound"] == "exact");
-    let payload = exact.map(|mtu| mtu - headers(way));
-    found.same(at, "UDP payload of the path MTU", number(way, "max_udp_payload"), payload, 0.0);
-    found.at_most(at, "path and interface MTU", exact, number(way, "interface_mtu"));
-    for probe in items(way, "sizes") {
+fn sizes(found: &mut Found, at: &str, direction: &Value) {
+    let exact = number(direction, "path_mtu").filter(|_| direction["bound"] == "exact");
+    let payload = exact.map(|mtu| mtu - headers(direction));
+    found.same(at, "UDP payload of the path MTU", number(direction, "max_udp_payload"), payload, 0.0);
+    found.at_most(at, "path and interface MTU", exact, number(direction, "interface_mtu"));
+    for probe in items(direction, "sizes") {
         found.at_most(at, "probes received and sent", number(probe, "received"), number(probe, "sent"));
         if number(probe, "received") > Some(0.0) {
             found.at_most(at, "a size that crossed and the path MTU", number(probe, "size"), exact);
         }
     }
-    let crossed = items(way, "sizes")
+    let crossed = items(direction, "sizes")
         .iter()
         .any(|probe| number(probe, "size") == exact && number(probe, "received") > Some(0.0));
-    let known = exact.is_some() && !items(way, "sizes").is_empty();
+    let known = exact.is_some() && !items(direction, "sizes").is_empty();
     found.that(at, crossed || !known, || "no probe of the path MTU's size crossed".into());
 }
 
-fn black_hole(found: &mut Found, at: &str, way: &Value) {
-    let first = number(way, "black_hole.first");
+fn black_hole(found: &mut Found, at: &str, direction: &Value) {
+    let first = number(direction, "black_hole.first");
     found.at_most(
         at,
         "path MTU and the first that vanishes",
-        number(way, "path_mtu").map(|mtu| mtu + 1.0),
+        number(direction, "path_mtu").map(|mtu| mtu + 1.0),
         first,
     );
-    found.at_most(at, "first and last that vanish", first, number(way, "black_hole.last"));
+    found.at_most(at, "first and last that vanish", first, number(direction, "black_hole.last"));
 }
 
-fn fragments(found: &mut Found, at: &str, way: &Value) {
-    for test in items(way, "fragments.tests") {
+fn fragments(found: &mut Found, at: &str, direction: &Value) {
+    for test in items(direction, "fragments.tests") {
         found.at_most(at, "datagrams received and sent", number(test, "received"), number(test, "sent"));
         let pieces = number(test, "sent").zip(number(test, "pieces")).map(|(sent, pieces)| sent * pieces);
         let cut_on_the_way = test["shape"] == "may_be_cut";
@@ -73,27 +73,27 @@ fn fragments(found: &mut Found, at: &str, way: &Value) {
             at,
             "largest piece and path MTU",
             number(test, "largest_piece"),
-            number(way, "path_mtu"),
+            number(direction, "path_mtu"),
         );
     }
 }
 
-fn segments(found: &mut Found, at: &str, way: &Value, back: &Value) {
-    let tcp = &way["tcp"];
+fn segments(found: &mut Found, at: &str, direction: &Value, back: &Value) {
+    let tcp = &direction["tcp"];
     // Headers of TCP without options, and of IP.
-    let packet = number(back, "tcp.mss_received").map(|mss| mss + headers(way) + 12.0);
-    if tcp["stalled"] == true && number(way, "path_mtu").is_some() {
-        let fits = packet.zip(number(way, "path_mtu")).is_some_and(|(packet, mtu)| packet <= mtu);
+    let packet = number(back, "tcp.mss_received").map(|mss| mss + headers(direction) + 12.0);
+    if tcp["stalled"] == true && number(direction, "path_mtu").is_some() {
+        let fits = packet.zip(number(direction, "path_mtu")).is_some_and(|(packet, mtu)| packet <= mtu);
         found.that(at, !fits, || format!("TCP stalled with packets of {packet:?} bytes, all of which cross"));
     }
-    let exact = number(way, "path_mtu").filter(|_| way["bound"] == "exact");
+    let exact = number(direction, "path_mtu").filter(|_| direction["bound"] == "exact");
     found.at_most(
         at,
         "largest segment and the peer's MSS",
         number(tcp, "largest_segment"),
         number(back, "tcp.mss_received"),
     );
-    let largest = number(tcp, "largest_segment").map(|segment| segment + headers(way) + 12.0);
+    let largest = number(tcp, "largest_segment").map(|segment| segment + headers(direction) + 12.0);
     found.at_most(at, "largest segment and path MTU", largest, exact);
     found.at_most(at, "retransmits and segments", number(tcp, "retransmits"), number(tcp, "segments"));
 }

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 pub(super) fn check(found: &mut Found, run: &Value) {
     for direction in ["up", "down"] {
-        let way = get(run, &format!("summary.{direction}"));
-        if way.is_object() {
+        let one_way = get(run, &format!("summary.{direction}"));
+        if one_way.is_object() {
             let at = format!("{} {direction}", run["kind"].as_str().unwrap_or_default());
-            rates(found, &at, run, way);
-            amounts(found, &at, run, way, direction);
-            losses(found, &at, way);
-            processors(found, &at, way);
+            rates(found, &at, run, one_way);
+            amounts(found, &at, run, one_way, direction);
+            losses(found, &at, one_way);
+            processors(found, &at, one_way);
         }
     }
     for side in ["local", "peer"] {
@@ -23,35 +23,35 @@ pub(super) fn check(found: &mut Found, run: &Value) {
 }
 
 /// Bytes over time, packets of their payload, and the share of the link.
-fn rates(found: &mut Found, at: &str, run: &Value, way: &Value) {
-    let goodput = number(way, "goodput_bps");
-    let bits = number(way, "received.bytes").zip(number(way, "seconds"));
+fn rates(found: &mut Found, at: &str, run: &Value, direction: &Value) {
+    let goodput = number(direction, "goodput_bps");
+    let bits = number(direction, "received.bytes").zip(number(direction, "seconds"));
     let reckoned = bits.filter(|(_, time)| *time > 0.0).map(|(bytes, time)| bytes * 8.0 / time);
     found.same(at, "goodput of bytes and time", goodput, reckoned, 1.0);
-    let frames = number(way, "frames_per_packet");
-    let payload = number(way, "mss").zip(frames).zip(goodput);
+    let frames = number(direction, "frames_per_packet");
+    let payload = number(direction, "mss").zip(frames).zip(goodput);
     let packets = payload.map(|((payload, frames), goodput)| goodput / payload / 8.0 * frames);
-    found.same(at, "packets of goodput and payload", number(way, "packets_per_second"), packets, 1.0);
-    if let (Some(1.0), Some(frame), Some(packets)) = (frames, number(way, "frame"), packets) {
+    found.same(at, "packets of goodput and payload", number(direction, "packets_per_second"), packets, 1.0);
+    if let (Some(1.0), Some(frame), Some(packets)) = (frames, number(direction, "frame"), packets) {
         let wire = packets * (frame + 20.0) * 8.0;
-        found.same(at, "wire rate of its frames", number(way, "wire_bps"), Some(wire), 1.0);
+        found.same(at, "wire rate of its frames", number(direction, "wire_bps"), Some(wire), 1.0);
     }
     let link = number(run, "summary.link.rate_bps").filter(|link| *link > 0.0);
-    let share = number(way, "wire_bps").zip(link).map(|(wire, link)| wire / link);
-    found.same(at, "share of the link", number(way, "line_rate_share"), share, 1e-9);
-    found.at_most(at, "goodput and wire rate", goodput, number(way, "wire_bps"));
+    let share = number(direction, "wire_bps").zip(link).map(|(wire, link)| wire / link);
+    found.same(at, "share of the link", number(direction, "line_rate_share"), share, 1e-9);
+    found.at_most(at, "goodput and wire rate", goodput, number(direction, "wire_bps"));
 }
 
 /// The sums over streams and rows, and nothing received that was not sent.
-fn amounts(found: &mut Found, at: &str, run: &Value, way: &Value, direction: &str) {
-    let streams = items(way, "streams");
-    let unknown = way["receiver_unknown"] == true;
+fn amounts(found: &mut Found, at: &str, run: &Value, one_way: &Value, direction: &str) {
+    let streams = items(one_way, "streams");
+    let unknown = one_way["receiver_unknown"] == true;
     let counted = if unknown { "sent.bytes" } else { "received.bytes" };
-    found.same(at, "bytes of all streams", number(way, counted), sum(streams, "bytes"), 0.0);
+    found.same(at, "bytes of all streams", number(one_way, counted), sum(streams, "bytes"), 0.0);
     found.same(
         at,
         "retransmits of all streams",
-        number(way, "retransmits"),
+        number(one_way, "retransmits"),
         sum(streams, "retransmits"),
         0.0,
     );
@@ -61,48 +61,70 @@ fn amounts(found: &mut Found, at: &str, run: &Value, way: &Value, direction: &st
             .iter()
             .filter(|row| row["direction"] == direction && row["role"] == role)
             .collect();
-        let bytes = number(way, &format!("{amount}.bytes")).filter(|_| !unknown);
+        let bytes = number(one_way, &format!("{amount}.bytes")).filter(|_| !unknown);
         found.same(at, &format!("{amount} bytes of the {end} end's rows"), bytes, sum(rows, "bytes"), 0.0);
     }
     let whole = number(run, "plan.test.omit").is_none_or(|omit| omit == 0.0);
-    if whole && number(way, "sent.bytes") > Some(0.0) {
-        found.at_most(at, "received and sent", number(way, "received.bytes"), number(way, "sent.bytes"));
+    if whole && number(one_way, "sent.bytes") > Some(0.0) {
+        found.at_most(
+            at,
+            "received and sent",
+            number(one_way, "received.bytes"),
+            number(one_way, "sent.bytes"),
+        );
     }
     found.at_most(
         at,
         "segments received and sent",
-        number(way, "segments.received"),
-        number(way, "segments.sent"),
+        number(one_way, "segments.received"),
+        number(one_way, "segments.sent"),
     );
-    found.at_most(at, "mean payload and MSS", number(way, "segments.mean_payload"), number(way, "mss"));
-    found.at_most(at, "retransmits and segments", number(way, "retransmits"), number(way, "segments.sent"));
-    let datagrams = number(way, "received.datagrams").filter(|_| way["transport"] == "udp");
-    let bytes = datagrams.zip(number(way, "mss")).map(|(count, payload)| count * payload);
-    found.same(at, "bytes of the datagrams", number(way, "received.bytes").filter(|_| !unknown), bytes, 0.0);
+    found.at_most(
+        at,
+        "mean payload and MSS",
+        number(one_way, "segments.mean_payload"),
+        number(one_way, "mss"),
+    );
+    found.at_most(
+        at,
+        "retransmits and segments",
+        number(one_way, "retransmits"),
+        number(one_way, "segments.sent"),
+    );
+    let datagrams = number(one_way, "received.datagrams").filter(|_| one_way["transport"] == "udp");
+    let bytes = datagrams.zip(number(one_way, "mss")).map(|(count, payload)| count * payload);
+    found.same(
+        at,
+        "bytes of the datagrams",
+        number(one_way, "received.bytes").filter(|_| !unknown),
+        bytes,
+        0.0,
+    );
 }
 
-fn losses(found: &mut Found, at: &str, way: &Value) {
-    if !way["loss"].is_object() {
+fn losses(found: &mut Found, at: &str, direction: &Value) {
+    if !direction["loss"].is_object() {
         return;
     }
-    let places = ["path", "receiver", "sender"].map(|place| number(&way["loss"], place).unwrap_or_default());
+    let places =
+        ["path", "receiver", "sender"].map(|place| number(&direction["loss"], place).unwrap_or_default());
     let lost = places.iter().sum::<f64>();
-    found.same(at, "loss by place and by stream", Some(lost), sum(items(way, "streams"), "lost"), 0.0);
-    let known = lost + number(way, "received.datagrams").unwrap_or_default();
-    let sent = number(way, "sent.datagrams").unwrap_or_default().max(known);
+    found.same(at, "loss by place and by stream", Some(lost), sum(items(direction, "streams"), "lost"), 0.0);
+    let known = lost + number(direction, "received.datagrams").unwrap_or_default();
+    let sent = number(direction, "sent.datagrams").unwrap_or_default().max(known);
     let share = if sent > 0.0 { lost / sent } else { 0.0 };
-    found.same(at, "share lost", number(way, "loss.share"), Some(share), 1e-9);
+    found.same(at, "share lost", number(direction, "loss.share"), Some(share), 1e-9);
     found.at_most(
         at,
         "clock's error and delay",
-        number(way, "one_way.error_ns"),
-        number(way, "one_way.min_ns"),
+        number(direction, "one_way.error_ns"),
+        number(direction, "one_way.min_ns"),
     );
 }
 
-fn processors(found: &mut Found, at: &str, way: &Value) {
+fn processors(found: &mut Found, at: &str, direction: &Value) {
     for end in ["sender", "receiver"] {
-        let cpu = get(way, &format!("cpu.{end}"));
+        let cpu = get(direction, &format!("cpu.{end}"));
         let at = format!("{at} cpu.{end}");
         let cpus = number(cpu, "cpus").filter(|cpus| *cpus > 0.0);
         found.at_most(&at, "CPUs and those there are", number(cpu, "process"), cpus);

@@ -64,12 +64,17 @@ fn one(found: &mut Found, transfer: &Value) {
 /// Packets of all flows, none of which has more than there are.
 fn capture(found: &mut Found, packets: &Value) {
     for direction in ["up", "down"] {
-        let (at, way) = (format!("captured {direction}"), &packets[direction]);
-        found.at_most(&at, "payload and bytes", number(way, "payload"), number(way, "bytes"));
-        found.at_most(&at, "with payload and all", number(way, "with_payload"), number(way, "packets"));
-        found.at_most(&at, "fragments and all", number(way, "fragments"), number(way, "packets"));
+        let (at, one_way) = (format!("captured {direction}"), &packets[direction]);
+        found.at_most(&at, "payload and bytes", number(one_way, "payload"), number(one_way, "bytes"));
+        found.at_most(
+            &at,
+            "with payload and all",
+            number(one_way, "with_payload"),
+            number(one_way, "packets"),
+        );
+        found.at_most(&at, "fragments and all", number(one_way, "fragments"), number(one_way, "packets"));
         let flows = items(packets, "flows").iter().map(|flow| &flow[direction]);
-        found.at_most(&at, "packets of flows and all", sum(flows, "packets"), number(way, "packets"));
+        found.at_most(&at, "packets of flows and all", sum(flows, "packets"), number(one_way, "packets"));
     }
     let written = number(packets, "pcap.packets");
     let seen = number(packets, "up.packets").zip(number(packets, "down.packets")).map(|(up, down)| up + down);

@@ -23,7 +23,7 @@ impl Document for Everything {
     fn blocks(&self) -> Vec<Block> {
         let columns = vec![Column::left("what"), Column::right("how|many")];
         let rows = vec![vec!["a".into(), "1".into()], vec!["<b>".into(), "1 000".into()]];
-        let table = Table::of(columns, rows).with_notes(vec!["Below * it.".into()]);
+        let table = Table::new(columns, rows).with_notes(vec!["Below * it.".into()]);
         let finding = Finding::new("some-id", Severity::Warning, Direction::Up, "It is slow".into())
             .with("share", 0.123_456)
             .advise("Use `-w 8M`.");

@@ -54,7 +54,7 @@ fn in_frame(name: &str, xml: &Xml<'_>) {
 #[test]
 fn every_run_with_figures_has_a_picture() {
     let all = super::all();
-    let documents: Vec<_> = all.iter().map(|(name, run)| (*name, RunDocument::of(run))).collect();
+    let documents: Vec<_> = all.iter().map(|(name, run)| (*name, RunDocument::from_run(run))).collect();
     let without = drawn(documents.iter().map(|(name, document)| (*name, document as &dyn Document)));
     insta::assert_snapshot!(without.join("\n"));
 }
@@ -62,7 +62,8 @@ fn every_run_with_figures_has_a_picture() {
 #[test]
 fn every_device_and_lab_has_a_picture() {
     let devices = rfc2544::all();
-    let devices: Vec<_> = devices.iter().map(|(name, report)| (*name, DeviceDocument::of(report))).collect();
+    let devices: Vec<_> =
+        devices.iter().map(|(name, report)| (*name, DeviceDocument::from_report(report))).collect();
     assert_eq!(drawn(devices.iter().map(|(name, one)| (*name, one as &dyn Document))), [""; 0]);
     let labs = labs::all();
     assert_eq!(drawn(labs.iter().map(|(name, one)| (*name, one as &dyn Document))), [""; 0]);
@@ -72,18 +73,18 @@ fn every_device_and_lab_has_a_picture() {
 fn a_void_result_is_marked_across_the_picture() {
     let (_, mut run) = runs::all().swap_remove(0);
     let marked =
-        |run: &model::run::Run| picture(&[&RunDocument::of(run)], "").unwrap().svg().contains(">VOID<");
+        |run: &model::run::Run| picture(&[&RunDocument::from_run(run)], "").unwrap().svg().contains(">VOID<");
     assert!(!marked(&run));
     run.verdict.status = model::finding::Status::Void;
     assert!(marked(&run));
-    let document = RunDocument::of(&run);
+    let document = RunDocument::from_run(&run);
     drawn([("void", &document as &dyn Document)]);
 }
 
 #[test]
 fn what_is_no_screen_shows_the_light_colours() {
     let (_, run) = runs::all().swap_remove(0);
-    let svg = picture(&[&RunDocument::of(&run)], "").unwrap().svg();
+    let svg = picture(&[&RunDocument::from_run(&run)], "").unwrap().svg();
     let light = svg.replace("<style>", "<desc>").replace("</style>", "</desc>");
     assert_ne!(svg, light);
     assert_eq!(png(&light, 0.5).unwrap(), png(&svg, 0.5).unwrap());
@@ -92,7 +93,7 @@ fn what_is_no_screen_shows_the_light_colours() {
 #[test]
 fn a_footer_says_once_what_was_done() {
     for (name, run) in super::all() {
-        let text = RunDocument::of(&run).provenance();
+        let text = RunDocument::from_run(&run).provenance();
         let done = text.split_once(": ").map_or(text.as_str(), |(_, done)| done);
         let beginning: String = done.chars().take(20).collect();
         assert_eq!(text.matches(&beginning).count(), 1, "{name}: {text}");

@@ -119,7 +119,7 @@ fn values(row: &Row) -> Vec<f64> {
 
 fn with_figures(row: Row) -> Row {
     let name = row.runs[0].figures[0].name.clone();
-    let runs = Group::of(&values(&row));
+    let runs = Group::from_args(&values(&row));
     let text = printed(&name, runs.median.expect("there are runs"));
     Row { figures: vec![RowFigure { name, runs, text, comparison: None }], ..row }
 }
@@ -211,9 +211,13 @@ fn outline() -> Outline {
 
 #[test]
 fn every_format_of_every_plan() {
-    let (ways, mtus, sites, outline) = (five_ways(), two_mtus(), sites(), outline());
-    let all: [(&str, &dyn Document); 4] =
-        [("plan-ways", &ways), ("plan-sites", &sites), ("plan-mtus", &mtus), ("plan-outline", &outline)];
+    let (directions, mtus, sites, outline) = (five_ways(), two_mtus(), sites(), outline());
+    let all: [(&str, &dyn Document); 4] = [
+        ("plan-ways", &directions),
+        ("plan-sites", &sites),
+        ("plan-mtus", &mtus),
+        ("plan-outline", &outline),
+    ];
     for (name, document) in all {
         for format in FORMATS {
             let text = written(document, format.name);
@@ -227,11 +231,11 @@ fn every_format_of_every_plan() {
             }
         }
     }
-    assert_eq!((ways.charts().len(), mtus.charts().len()), (1, 1));
+    assert_eq!((directions.charts().len(), mtus.charts().len()), (1, 1));
 }
 
 #[test]
 fn a_document_comes_back() {
-    let ways = five_ways();
-    assert_eq!(serde_json::from_str::<Experiment>(&ways.json()).expect("its own JSON"), ways);
+    let directions = five_ways();
+    assert_eq!(serde_json::from_str::<Experiment>(&directions.json()).expect("its own JSON"), directions);
 }

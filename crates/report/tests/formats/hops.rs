@@ -64,7 +64,7 @@ fn both_ways() -> Run {
 fn hops_that_are_traced_fill_a_table_and_a_row() {
     let run = busy();
     let found = run.summary.hops.as_deref().unwrap();
-    let sample = HopsSample::of(found, Nanos::from_millis(1_500));
+    let sample = HopsSample::from_result(found, Nanos::from_millis(1_500));
     let table = text::hops_live_table(&sample);
     assert_eq!(table.len(), 1 + found.hops.len(), "{table:#?}");
     assert!(table[1].contains("192.0.2.10") && table[1].contains("40/40"), "{table:#?}");

@@ -68,7 +68,7 @@ fn judged() -> LabReport {
             id: "path-loss".into(),
             severity: Severity::Warning,
             direction: Some(Direction::Up),
-            way: None,
+            egress: None,
             title: "1.25 % of the datagrams were lost on the path".into(),
             evidence: [].into(),
             advice: String::new(),
@@ -129,14 +129,14 @@ impl Topology {
         let mut series = Vec::new();
         for family in [Network::V4, Network::V6] {
             for test in [LabTest::Tcp, LabTest::Udp] {
-                for way in [Direction::Up, Direction::Down] {
-                    series.push(self.throughput(family, test, way));
+                for egress in [Direction::Up, Direction::Down] {
+                    series.push(self.throughput(family, test, egress));
                 }
             }
             series.push(self.trips(family));
         }
-        for way in [Direction::Up, Direction::Down] {
-            let mut sizes = Series::new("pathmeter", Network::V4, LabTest::Mtu, Some(way));
+        for egress in [Direction::Up, Direction::Down] {
+            let mut sizes = Series::new("pathmeter", Network::V4, LabTest::Mtu, Some(egress));
             let path_mtu = Some(self.path_mtu);
             sizes.runs.push(Repetition { number: 1, path_mtu, ..Repetition::default() });
             series.push(sizes);
@@ -145,8 +145,8 @@ impl Topology {
     }
 
     /// Full packets; IPv6 goes as it is, 20 bytes of header dearer.
-    fn throughput(&self, family: Network, test: LabTest, way: Direction) -> Series {
-        let mut series = Series::new("pathmeter", family, test, Some(way));
+    fn throughput(&self, family: Network, test: LabTest, egress: Direction) -> Series {
+        let mut series = Series::new("pathmeter", family, test, Some(egress));
         let (mtu, encaps, slower) = match family {
             Network::V4 => (self.path_mtu, self.encaps.clone(), 1.0),
             Network::V6 => (1500, Encaps::NONE, 0.97),
@@ -155,19 +155,19 @@ impl Topology {
             LabTest::Udp => (Transport::Udp, 8, 0.25),
             _ => (Transport::TCP_TIMESTAMPS, 32, 1.0),
         };
-        let back = if way == Direction::Down { 0.99 } else { 1.0 };
+        let back = if egress == Direction::Down { 0.99 } else { 1.0 };
         let payload = mtu - family.header() as u32 - headers;
         series.packet = Packet::new(family, transport, encaps, payload);
         let rate = self.mbits * 1e6 * share * slower * back;
         let one =
-            |(index, factor): (usize, &f64)| self.repetition((test, way), index, rate * factor, payload);
+            |(index, factor): (usize, &f64)| self.repetition((test, egress), index, rate * factor, payload);
         series.runs = [0.98, 1.0, 1.02, 0.99, 1.01].iter().enumerate().map(one).collect();
         series
     }
 
     fn repetition(
         &self,
-        (test, way): (LabTest, Direction),
+        (test, egress): (LabTest, Direction),
         index: usize,
         rate: f64,
         payload: u32,
@@ -176,7 +176,7 @@ impl Topology {
         // What arrived in three seconds is all but 1.25 % of what was sent.
         let received = (rate * 3.0 / 8.0 / f64::from(payload)) as u64;
         let sent = received * 80 / 79;
-        let device = if way == Direction::Up { "to-server" } else { "to-client" };
+        let device = if egress == Direction::Up { "to-server" } else { "to-client" };
         let drops = Drops { node: "router".into(), device: device.into(), received: 0, sent: sent / 400 };
         Repetition {
             number: index as u32 + 1,

@@ -5,9 +5,9 @@ use insight::run_of_events;
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, ClockNote, Counted, EgressEnds, EgressResult, EgressSample, Floor, HostNoise, LatencyMode,
-    LatencyPlan, LatencyProtocol, LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase, LoadPoint,
-    LoadResult, OneWayDelays, Outlier, SocketSetup, WaitMode, Way, WireTimes,
+    Cause, ClockNote, Counted, EgressEnds, EgressPath, EgressResult, EgressSample, Floor, HostNoise,
+    LatencyMode, LatencyPlan, LatencyProtocol, LatencyResult, LatencySample, LatencyStarted, Load, LoadPhase,
+    LoadPoint, LoadResult, OneWayDelays, Outlier, SocketSetup, WaitMode, WireTimes,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -35,7 +35,7 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 /// 20 000 round trips of some 20 µs, with everything that a run between two of our own can tell.
 fn lan() -> Run {
     let histogram = body(20_000, &[(400_000, 3), (5_200_000, 1)]);
-    let mut far = way("far.example", &histogram);
+    let mut far = egress_result("far.example", &histogram);
     far.mad = Some(Nanos(600));
     far.iqr = Some(Nanos(1_300));
     far.percentiles = percentiles(&histogram, &[50.0, 90.0, 99.0, 99.9, 99.99]);
@@ -83,22 +83,27 @@ fn lan() -> Run {
     let seconds = [(body(10_000, &[(400_000, 3)]), 0), (body(10_000, &[(5_200_000, 1)]), 1)];
     let rows = seconds.map(|(values, lost)| [(values.count() + lost, values.distribution(), lost)]);
     let samples = (0..).zip(&rows).map(|(second, row)| sample(second, row)).collect();
-    run(plan, samples, LatencyResult { ways: vec![far], floor: Some(floor), noise, cpu_share: 1.0 }, None)
+    run(
+        plan,
+        samples,
+        LatencyResult { egress_paths: vec![far], floor: Some(floor), noise, cpu_share: 1.0 },
+        None,
+    )
 }
 
 /// The fixtures' five ways: what SockPerf printed, `sockperf-tcp-350-*.txt`.
 fn five_ways() -> Run {
-    let ways: Vec<EgressResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
-    let plan = plan(&ways.iter().collect::<Vec<_>>(), Transport::Tcp, 350, 101);
-    let rows: Vec<_> = ways.iter().map(|way| (3, way.rtt.and_then(first_three), 0)).collect();
-    let result = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.01 };
+    let egress_paths: Vec<EgressResult> = FIXTURES.iter().map(|row| fixture(row)).collect();
+    let plan = plan(&egress_paths.iter().collect::<Vec<_>>(), Transport::Tcp, 350, 101);
+    let rows: Vec<_> = egress_paths.iter().map(|egress| (3, egress.rtt.and_then(first_three), 0)).collect();
+    let result = LatencyResult { egress_paths, floor: None, noise: HostNoise::default(), cpu_share: 0.01 };
     run(plan, vec![sample(0, &rows)], result, None)
 }
 
 /// A fixed rate that the sender did not always keep, with losses and disorder; few round trips.
 fn fixed_rate() -> Run {
     let histogram = body(300, &[]);
-    let mut far = way("far.example", &histogram);
+    let mut far = egress_result("far.example", &histogram);
     far.service = Some(times(18, 24, 60));
     far.histogram = Some(histogram.to_v2_base64());
     far.counted = Counted {
@@ -121,24 +126,28 @@ fn fixed_rate() -> Run {
     (plan.mode, plan.rate, plan.wait) = (LatencyMode::UnderLoad, Some(PacketRate(33)), WaitMode::Hybrid);
     plan.wait_reason = "fewer than two idle CPUs".into();
     let noise = HostNoise { involuntary_switches: 2_000, steal_share: 0.08, ..HostNoise::default() };
-    run(plan, Vec::new(), LatencyResult { ways: vec![far], floor: None, noise, cpu_share: 0.4 }, None)
+    run(plan, Vec::new(), LatencyResult { egress_paths: vec![far], floor: None, noise, cpu_share: 0.4 }, None)
 }
 
 /// Two ways, one of which never answers.
 fn silent_way() -> Run {
-    let good = way("direct", &body(2_000, &[]));
-    let mut dead = way("vpn", &Histogram::default());
+    let good = egress_result("direct", &body(2_000, &[]));
+    let mut dead = egress_result("vpn", &Histogram::default());
     dead.counted = Counted { sent: 10, asked: 10, lost: 10, ..Counted::default() };
     let plan = plan(&[&good, &dead], Transport::Udp, 64, 10);
     let samples = vec![sample(0, &[(200, body(200, &[]).distribution(), 0), (1, None, 1)])];
-    let result =
-        LatencyResult { ways: vec![good, dead], floor: None, noise: HostNoise::default(), cpu_share: 1.0 };
+    let result = LatencyResult {
+        egress_paths: vec![good, dead],
+        floor: None,
+        noise: HostNoise::default(),
+        cpu_share: 1.0,
+    };
     run(plan, samples, result, None)
 }
 
 /// Messages one way, counted by the receiver.
 fn one_way() -> Run {
-    let mut far = way("far.example", &Histogram::default());
+    let mut far = egress_result("far.example", &Histogram::default());
     far.counted = Counted { sent: 12_000_000, far_received: Some(11_400_000), ..Counted::default() };
     (far.sent_rate, far.received_rate) = (PacketRate(1_200_000), Some(PacketRate(1_140_000)));
     let mut plan = plan(&[&far], Transport::Udp, 64, 10);
@@ -146,14 +155,14 @@ fn one_way() -> Run {
     run(
         plan,
         Vec::new(),
-        LatencyResult { ways: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 1.0 },
+        LatencyResult { egress_paths: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 1.0 },
         None,
     )
 }
 
 /// Idle, then a full uplink with 110 ms of queue, a full downlink with little, and both.
 fn loaded() -> Run {
-    let mut far = way("far.example", &Histogram::default());
+    let mut far = egress_result("far.example", &Histogram::default());
     far.rtt = Some(idle());
     far.counted = Counted { sent: 1_000, asked: 1_000, received: 1_000, ..Counted::default() };
     far.sent_rate = PacketRate(100);
@@ -175,14 +184,16 @@ fn loaded() -> Run {
         streams: 4,
         congestion: None,
     });
-    let result = LatencyResult { ways: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 0.1 };
+    let result =
+        LatencyResult { egress_paths: vec![far], floor: None, noise: HostNoise::default(), cpu_share: 0.1 };
     run(plan, Vec::new(), result, Some(LoadResult { phases, series }))
 }
 
 /// Broken off before anything came back.
 fn failed() -> Run {
-    let plan = plan(&[&way("far.example", &Histogram::default())], Transport::Tcp, 64, 10);
-    let result = LatencyResult { ways: Vec::new(), floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
+    let plan = plan(&[&egress_result("far.example", &Histogram::default())], Transport::Tcp, 64, 10);
+    let result =
+        LatencyResult { egress_paths: Vec::new(), floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
     let mut run = run(plan, Vec::new(), result, None);
     let reason = "192.0.2.20:5210 closed the connection".to_owned();
     run.summary.outcome = Some(Outcome::Failed { reason });
@@ -199,7 +210,7 @@ fn run(
     let begun = LatencyStarted {
         wall: WallTime(1_785_587_400_000_000_000),
         plan,
-        ends: result.ways.iter().map(|way| way.ends.clone()).collect(),
+        ends: result.egress_paths.iter().map(|egress| egress.ends.clone()).collect(),
         host: Host { name: "near".into(), version: "pathmeter 0.1.0".into(), cpus: 8, ..Host::default() },
     };
     let mut events = vec![Event::LatencyStarted(Box::new(begun))];
@@ -229,11 +240,11 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
         p9999: time,
         max: time,
     };
-    for way in &mut run.summary.ways {
-        way.rtt = Some(same);
-        (way.mad, way.iqr, way.elapsed) = (Some(time), Some(time), time);
+    for egress in &mut run.summary.egress_paths {
+        egress.rtt = Some(same);
+        (egress.mad, egress.iqr, egress.elapsed) = (Some(time), Some(time), time);
         let lost = Some(number);
-        way.counted = Counted {
+        egress.counted = Counted {
             sent: number,
             asked: number,
             received: number,
@@ -247,7 +258,7 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
             far_received: lost,
             behind: number,
         };
-        way.outliers = vec![Outlier { at: time, rtt: time, host: time, cause: Cause::Host }];
+        egress.outliers = vec![Outlier { at: time, rtt: time, host: time, cause: Cause::Host }];
     }
     for phase in run.summary.loaded.iter_mut().flat_map(|loaded| &mut loaded.phases) {
         (phase.rtt, phase.sent, phase.lost, phase.up) = (Some(same), number, number, Some(BitRate(number)));
@@ -259,16 +270,16 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
     run
 }
 
-fn plan(ways: &[&EgressResult], transport: Transport, size: u32, seconds: u64) -> LatencyPlan {
-    let way = |way: &&EgressResult| Way {
-        label: way.label.clone(),
-        target: Target { host: way.host.clone(), address: way.ends.remote },
+fn plan(egress_paths: &[&EgressResult], transport: Transport, size: u32, seconds: u64) -> LatencyPlan {
+    let egress = |egress: &&EgressResult| EgressPath {
+        label: egress.label.clone(),
+        target: Target { host: egress.host.clone(), address: egress.ends.remote },
         bind: None,
         port: None,
         device: None,
     };
     LatencyPlan {
-        ways: ways.iter().map(way).collect(),
+        egress_paths: egress_paths.iter().map(egress).collect(),
         protocol: LatencyProtocol::Native,
         mode: LatencyMode::PingPong,
         transport,
@@ -295,7 +306,7 @@ fn plan(ways: &[&EgressResult], transport: Transport, size: u32, seconds: u64) -
     }
 }
 
-fn way(label: &str, histogram: &Histogram) -> EgressResult {
+fn egress_result(label: &str, histogram: &Histogram) -> EgressResult {
     let count = histogram.count();
     EgressResult {
         label: label.into(),
@@ -334,14 +345,14 @@ fn fixture(row: &str) -> EgressResult {
     let figures: Vec<u64> = words.map(|word| word.parse().expect("a number")).collect();
     let [count, min, p50, p90, p99, max, mean, stddev, mad, iqr] = figures.try_into().expect("ten figures");
     let [min, p50, p90, p99, max, mean, stddev] = [min, p50, p90, p99, max, mean, stddev].map(Nanos);
-    let mut way = way(label, &Histogram::default());
-    way.rtt = Some(Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max });
-    (way.mad, way.iqr) = (Some(Nanos(mad)), Some(Nanos(iqr)));
-    way.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-    way.elapsed = Nanos::from_secs(101);
-    way.sent_rate = PacketRate::from_count(count, way.elapsed);
-    way.ends.seen_as = Some(socket(seen));
-    way
+    let mut egress = egress_result(label, &Histogram::default());
+    egress.rtt = Some(Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max });
+    (egress.mad, egress.iqr) = (Some(Nanos(mad)), Some(Nanos(iqr)));
+    egress.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    egress.elapsed = Nanos::from_secs(101);
+    egress.sent_rate = PacketRate::from_count(count, egress.elapsed);
+    egress.ends.seen_as = Some(socket(seen));
+    egress
 }
 
 /// Three round trips of a second, of all that came.
@@ -379,8 +390,8 @@ fn outlier(at_ms: u64, rtt_us: u64, host_us: u64, cause: Cause) -> Outlier {
     }
 }
 
-fn sample(second: u64, ways: &[(u64, Option<Distribution>, u64)]) -> LatencySample {
-    let way = |(sent, rtt, lost): &(u64, Option<Distribution>, u64)| EgressSample {
+fn sample(second: u64, egress_paths: &[(u64, Option<Distribution>, u64)]) -> LatencySample {
+    let egress = |(sent, rtt, lost): &(u64, Option<Distribution>, u64)| EgressSample {
         sent: *sent,
         rtt: *rtt,
         lost: *lost,
@@ -389,7 +400,7 @@ fn sample(second: u64, ways: &[(u64, Option<Distribution>, u64)]) -> LatencySamp
         start: Nanos::from_secs(second),
         end: Nanos::from_secs(second + 1),
         load: None,
-        ways: ways.iter().map(way).collect(),
+        egress_paths: egress_paths.iter().map(egress).collect(),
     }
 }
 
@@ -423,7 +434,7 @@ fn responsiveness(millis: u64) -> Responsiveness {
     let rpm = f64::midpoint(foreign, loaded);
     Responsiveness {
         rpm,
-        band: Band::of(rpm),
+        band: Band::for_rpm(rpm),
         confidence: Confidence::High,
         foreign,
         loaded,

@@ -48,7 +48,7 @@ fn written(document: &dyn Document, format: &str) -> String {
 fn every_format_of_every_run() {
     for (name, run) in all() {
         for format in FORMATS {
-            let document = written(&RunDocument::of(&run), format.name);
+            let document = written(&RunDocument::from_run(&run), format.name);
             assert!(document.ends_with('\n'), "{} of {name} ends in a line feed", format.name);
             assert!(!document.contains('\x1b'), "{} of {name} has no control codes", format.name);
             if pages::is_kept(format, name) {
@@ -79,7 +79,7 @@ fn text_fits_the_screen_and_colour_changes_no_letter() {
             assert_ne!(colour, plain, "{name} has some colour");
             let widest = plain.lines().map(|line| line.chars().count()).max().unwrap();
             // Tables of several ways, frames, files and packets are as wide as their columns.
-            let is_wide = run.summary.ways.len() > 1
+            let is_wide = run.summary.egress_paths.len() > 1
                 || run.summary.loaded.is_some()
                 || run.is_frames()
                 || run.transfer.is_some()
@@ -99,10 +99,10 @@ fn a_clean_measure_fits_one_screen_with_the_verdict_first() {
     run.verdict.status = model::finding::Status::Ok;
     for summary in run.tests.iter_mut().map(|test| &mut test.summary) {
         summary.warnings.clear();
-        for way in [&mut summary.up, &mut summary.down].into_iter().flatten() {
-            way.streams.truncate(1);
-            (way.reordered, way.duplicates, way.one_way, way.loss) =
-                (0, 0, None, way.loss.map(|_| Loss::default()));
+        for direction in [&mut summary.up, &mut summary.down].into_iter().flatten() {
+            direction.streams.truncate(1);
+            (direction.reordered, direction.duplicates, direction.one_way, direction.loss) =
+                (0, 0, None, direction.loss.map(|_| Loss::default()));
         }
     }
     run.summary.warnings.clear();
@@ -121,7 +121,7 @@ fn without_codes(text: &str) -> String {
 #[test]
 fn json_is_the_document_itself() {
     for (name, run) in all() {
-        let json = written(&RunDocument::of(&run), "json");
+        let json = written(&RunDocument::from_run(&run), "json");
         let read: Run = serde_json::from_str(&json).unwrap();
         // What the fold remembers of the plan is not written.
         assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(&run).unwrap(), "{name}");
@@ -131,7 +131,7 @@ fn json_is_the_document_itself() {
 #[test]
 fn ndjson_has_one_object_per_line_and_ends_with_the_run() {
     for (name, run) in all() {
-        let lines = written(&RunDocument::of(&run), "ndjson");
+        let lines = written(&RunDocument::from_run(&run), "ndjson");
         let objects: Vec<serde_json::Value> =
             lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let (last, samples) = objects.split_last().unwrap();
@@ -159,7 +159,7 @@ fn csv_has_the_columns_of_its_kind() {
     let shared = ["run", "started", "host", "target", "kind", "status", "test", "row", "direction"];
     let mut widest = 0;
     for (name, run) in all() {
-        let csv = RunDocument::of(&run).csv();
+        let csv = RunDocument::from_run(&run).csv();
         assert_eq!(csv.columns[..shared.len()], shared, "{name}");
         assert!(csv.rows.iter().all(|row| row.len() == csv.columns.len()), "{name}");
         let column = |name: &str| csv.columns.iter().position(|column| column == name);
@@ -187,7 +187,7 @@ fn csv_of_hostile_names_runs_no_formula() {
     let mut run = all().swap_remove(0).1;
     for hostile in ["=HYPERLINK(\"http://x\")", "+1+cmd", "-2+3", "@SUM(A1)"] {
         run.host.as_mut().unwrap().name = hostile.into();
-        let csv = written(&RunDocument::of(&run), "csv");
+        let csv = written(&RunDocument::from_run(&run), "csv");
         let guarded = format!("'{hostile}").replace('"', "\"\"");
         assert!(csv.contains(&guarded) && !csv.contains(&format!(",{hostile}")), "{csv}");
     }
@@ -196,7 +196,7 @@ fn csv_of_hostile_names_runs_no_formula() {
 #[test]
 fn csv_of_several_runs_is_one_table() {
     let runs = all();
-    let documents: Vec<RunDocument<'_>> = runs.iter().map(|(_, run)| RunDocument::of(run)).collect();
+    let documents: Vec<RunDocument<'_>> = runs.iter().map(|(_, run)| RunDocument::from_run(run)).collect();
     let documents: Vec<&dyn Document> = documents.iter().map(|document| document as &dyn Document).collect();
     let csv = by_name("csv").unwrap().write(&documents, &Style::default());
     assert_eq!(csv.lines().filter(|line| line.starts_with("run,started,")).count(), 1);
@@ -251,7 +251,7 @@ fn live_rows_of_ways_are_the_documents_rows() {
 #[test]
 fn live_header_of_ways_says_how_each_goes() {
     for (name, run) in latency::all() {
-        let ends = run.summary.ways.iter().map(|way| way.ends.clone()).collect();
+        let ends = run.summary.egress_paths.iter().map(|egress| egress.ends.clone()).collect();
         let plan = run.latency.clone().unwrap();
         let begun = LatencyStarted { wall: WallTime(0), plan, ends, host: run.host.clone().unwrap() };
         let text = text::latency_live_header(&begun, &Style::default());
@@ -265,7 +265,8 @@ fn live_header_of_ways_says_how_each_goes() {
 /// The ways of several runs, kept in a file, are shown without a plan.
 #[test]
 fn ways_without_a_plan_are_a_table() {
-    for (name, mut run) in latency::all().into_iter().filter(|(_, run)| !run.summary.ways.is_empty()) {
+    for (name, mut run) in latency::all().into_iter().filter(|(_, run)| !run.summary.egress_paths.is_empty())
+    {
         let table = |run: &Run| {
             let text = text::result(run, &Style::default());
             text.split("\n\n").skip(1).map(str::to_owned).take(2).collect::<Vec<_>>()
@@ -292,7 +293,7 @@ fn figures_of_any_size_are_shown() {
         for (name, run) in latency::all() {
             let run = latency::of_size(run, number);
             for format in FORMATS {
-                let document = written(&RunDocument::of(&run), format.name);
+                let document = written(&RunDocument::from_run(&run), format.name);
                 assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
             }
         }
@@ -305,7 +306,7 @@ fn packet_sizes_of_any_size_are_shown() {
         for (name, run) in paths::all() {
             let run = paths::of_size(run, number);
             for format in FORMATS {
-                let document = written(&RunDocument::of(&run), format.name);
+                let document = written(&RunDocument::from_run(&run), format.name);
                 assert!(!document.contains("NaN"), "{} of {name} with {number}: {document}", format.name);
             }
         }
@@ -328,10 +329,10 @@ fn live_header_of_a_run_about_packet_sizes_is_the_documents() {
 fn long_labels_leave_room_for_the_figures() {
     let (_, mut run) = latency::all().swap_remove(1);
     run.summary
-        .ways
+        .egress_paths
         .iter_mut()
-        .for_each(|way| way.label = format!("{}-of-a-very-long-name-indeed", way.label));
-    run.summary.ways[0].counted.lost = 9;
+        .for_each(|egress| egress.label = format!("{}-of-a-very-long-name-indeed", egress.label));
+    run.summary.egress_paths[0].counted.lost = 9;
     for width in [60, 80, 132] {
         let text = text::result(&run, &Style { colour: false, width, detail: false });
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();

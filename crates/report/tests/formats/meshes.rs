@@ -166,7 +166,7 @@ fn what_is_void_or_missed_says_nothing_of_a_path() {
         let report = report_of_cells(cells);
         assert_eq!(report.findings.len(), found, "{state:?}: {:?}", report.findings);
     }
-    // A round trip is slow at both of its ends: the site is told once.
+    // A round trip is slow at both of its ends: the site is reported once.
     let sites = ["ams", "fra", "par", "waw"];
     let mut cells = Vec::new();
     for (at, from) in sites.iter().enumerate() {

@@ -61,7 +61,7 @@ fn pages_of_reports() {
         insta::assert_snapshot!(format!("{name}.junit"), written(&report, "junit"));
     }
     for (name, report) in rfc2544::all() {
-        let document = DeviceDocument::of(&report);
+        let document = DeviceDocument::from_report(&report);
         insta::assert_snapshot!(format!("{name}.html"), without_style(&written(&document, "html")));
         insta::assert_snapshot!(format!("{name}.junit"), written(&document, "junit"));
     }
@@ -70,7 +70,7 @@ fn pages_of_reports() {
 #[test]
 fn every_page_is_well_formed_and_has_the_verdict_first() {
     for (name, run) in super::all() {
-        let page = written(&RunDocument::of(&run), "html");
+        let page = written(&RunDocument::from_run(&run), "html");
         // What stands between backticks is code, in the page without them.
         let bare = |text: &str| text.replace('`', "");
         parsed(&page, |tree| {
@@ -86,7 +86,7 @@ fn every_page_is_well_formed_and_has_the_verdict_first() {
             }
         });
         assert!(!page.contains("http://") || page.matches("http://").count() == namespaces(&page), "{name}");
-        parsed(&written(&RunDocument::of(&run), "junit"), |tree| check_counts(tree, name));
+        parsed(&written(&RunDocument::from_run(&run), "junit"), |tree| check_counts(tree, name));
     }
 }
 
@@ -119,7 +119,7 @@ fn check_counts(tree: &Tree<'_>, name: &str) {
 fn charts_are_drawn_in_the_page() {
     let mut drawn: Vec<(&str, bool)> = Vec::new();
     for (name, run) in super::all() {
-        drawn.push((name, written(&RunDocument::of(&run), "html").contains("<figure><svg ")));
+        drawn.push((name, written(&RunDocument::from_run(&run), "html").contains("<figure><svg ")));
     }
     let is_drawn = |name| drawn.iter().find(|(of, _)| *of == name).unwrap().1;
     for name in
@@ -129,7 +129,7 @@ fn charts_are_drawn_in_the_page() {
     }
     assert!(!is_drawn("failed"), "there is nothing to draw");
     assert!(written(&labs::all()[0].1, "html").contains("<figure><svg "));
-    assert!(written(&DeviceDocument::of(&rfc2544::all()[0].1), "html").contains("<figure><svg "));
+    assert!(written(&DeviceDocument::from_report(&rfc2544::all()[0].1), "html").contains("<figure><svg "));
 }
 
 /// Words of peers, of files and of users stay words.
@@ -139,7 +139,7 @@ fn nobody_writes_into_the_page() {
         let mut run: Run = spoiled(&run);
         run.verdict.text.push_str(HOSTILE);
         (run.kind, run.id) = (HOSTILE.into(), HOSTILE.into());
-        hold_harmless(&RunDocument::of(&run), name);
+        hold_harmless(&RunDocument::from_run(&run), name);
     }
     for (name, report) in labs::all() {
         let report: LabReport = spoiled(&report);
@@ -149,7 +149,7 @@ fn nobody_writes_into_the_page() {
         let mut report: DutReport = spoiled(&report);
         let said = Checked { expectation: HOSTILE.into(), measured: Some(HOSTILE.into()), held: false };
         report.expectations = vec![said];
-        hold_harmless(&DeviceDocument::of(&report), name);
+        hold_harmless(&DeviceDocument::from_report(&report), name);
     }
 }
 
@@ -199,7 +199,7 @@ fn expectations_are_test_cases() {
     let mut run = runs::tcp_up();
     let expected = ["up.goodput>=1Gbit/s", "up.goodput>=99Gbit/s", "down.goodput>=1bit/s"];
     run.expectations = expected.map(|text| text.parse::<Expectation>().expect(text).check(&run)).into();
-    let document = RunDocument::of(&run);
+    let document = RunDocument::from_run(&run);
     insta::assert_snapshot!("expected.markdown", written(&document, "markdown"));
     let text = written(&document, "text");
     insta::assert_snapshot!("expected.text", text);
@@ -215,7 +215,7 @@ fn expectations_are_test_cases() {
     let (_, mut report) = rfc2544::all().swap_remove(1);
     let expectation: DeviceExpectation = "throughput>=99Gpps".parse().unwrap();
     report.expectations = vec![expectation.check(&report)];
-    let suite = written(&DeviceDocument::of(&report), "junit");
+    let suite = written(&DeviceDocument::from_report(&report), "junit");
     parsed(&suite, |tree| {
         assert_eq!(tree.root_element().attribute("failures"), Some("1"), "{suite}");
         check_counts(tree, "rfc2544");
@@ -226,7 +226,7 @@ fn expectations_are_test_cases() {
 fn a_void_result_is_an_error_and_a_broken_expectation_of_a_lab_a_failure() {
     let mut run = runs::tcp_up();
     run.verdict.status = Status::Void;
-    let suite = written(&RunDocument::of(&run), "junit");
+    let suite = written(&RunDocument::from_run(&run), "junit");
     parsed(&suite, |tree| assert_eq!(tree.root_element().attribute("errors"), Some("1"), "{suite}"));
     let (_, report) = labs::all().swap_remove(1);
     let suite = written(&report, "junit");
@@ -243,7 +243,7 @@ fn a_void_result_is_an_error_and_a_broken_expectation_of_a_lab_a_failure() {
 #[test]
 fn several_documents_are_one_page_and_one_file_of_suites() {
     let (one, other) = (runs::tcp_up(), latency::all().swap_remove(0).1);
-    let (one, other) = (RunDocument::of(&one), RunDocument::of(&other));
+    let (one, other) = (RunDocument::from_run(&one), RunDocument::from_run(&other));
     let documents: [&dyn Document; 2] = [&one, &other];
     let of = |format: &str| (by_name(format).unwrap().render)(&documents, &Style::default());
     parsed(&of("html"), |tree| assert_eq!(texts(tree, "article").len(), 2));

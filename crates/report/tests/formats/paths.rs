@@ -4,7 +4,7 @@ use insight::run_of_events;
 use model::event::{Event, Finished, Outcome};
 use model::host::{Host, Nic};
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, FragmentFate, FragmentShape, FragmentTest, Fragments,
+    BlackHole, BlackHoleCause, Bound, Discovery, FragmentDelivery, FragmentShape, FragmentTest, Fragments,
     HopSource, LimitingHop, PathDirection, PathMethod, PathPlan, PathResult, PathStarted, ServiceLimit,
     ServicePlan, SizeLoss, SizeProbe, Syn, TcpDirection, TooBig, Unknown, headers,
 };
@@ -28,7 +28,11 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 
 /// 1500 in each direction, and nothing to tell.
 fn clean() -> Run {
-    let found = PathResult { up: Some(way(false, 1500)), down: Some(way(false, 1500)), ..native() };
+    let found = PathResult {
+        up: Some(path_direction(false, 1500)),
+        down: Some(path_direction(false, 1500)),
+        ..native()
+    };
     run(plan(), found, Outcome::Completed)
 }
 
@@ -40,12 +44,12 @@ fn black_hole() -> Run {
         black_hole: Some(BlackHole { first: 1401, last: 1500, cause: BlackHoleCause::IcmpFiltered }),
         limiting_hop: hop("10.71.1.1", 1, HopSource::Trace),
         sizes: probes(&sizes),
-        ..way(false, 1400)
+        ..path_direction(false, 1400)
     };
     up.fragments.tests.push(test(FragmentShape::MayBeCut, 1472, 2, 10, Some(1396)));
     up.tcp =
         Some(TcpDirection { stalled: true, retransmits: Some(7), mss_received: Some(1338), ..tcp(1460) });
-    let found = PathResult { up: Some(up), down: Some(way(false, 1500)), ..native() };
+    let found = PathResult { up: Some(up), down: Some(path_direction(false, 1500)), ..native() };
     run(plan(), found, Outcome::Completed)
 }
 
@@ -64,34 +68,38 @@ fn fragments() -> Run {
         test(FragmentShape::InOrder, 1000, 2, 10, Some(524)),
         FragmentTest { pieces_received: Some(10), ..none(FragmentShape::Reversed, 1000, 2) },
     ];
-    let mut found = PathResult { up: Some(way(false, 1500)), down: Some(way(false, 1500)), ..native() };
-    let set = |way: &mut Option<PathDirection>, fate, tests| {
-        way.get_or_insert_default().fragments = Fragments { fate, tests };
+    let mut found = PathResult {
+        up: Some(path_direction(false, 1500)),
+        down: Some(path_direction(false, 1500)),
+        ..native()
     };
-    set(&mut found.up, FragmentFate::AllDropped, up);
-    set(&mut found.down, FragmentFate::OutOfOrderDropped, down);
+    let set = |direction: &mut Option<PathDirection>, delivery, tests| {
+        direction.get_or_insert_default().fragments = Fragments { delivery, tests };
+    };
+    set(&mut found.up, FragmentDelivery::AllDropped, up);
+    set(&mut found.down, FragmentDelivery::OutOfOrderDropped, down);
     run(plan(), found, Outcome::Completed)
 }
 
 /// IPv6 through a tunnel up and another down; an old path MTU is remembered, large packets are lost oftener.
 fn asymmetric() -> Run {
-    let told =
+    let reported =
         |mtu| TooBig { size: 1500, mtu, from: "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1".parse().ok(), count: 3 };
     let up = PathDirection {
         limiting_hop: hop("2001:db8:aaaa:bbbb:cccc:dddd:eeee:1", 3, HopSource::TooBig),
         discovery: Discovery::Works,
-        too_big: vec![told(1420)],
+        too_big: vec![reported(1420)],
         sizes: probes(&[(1280, 3), (1420, 3), (1421, 0), (1500, 0)]),
         cached_mtu: Some(1280),
-        ..way(true, 1420)
+        ..path_direction(true, 1420)
     };
     let down = PathDirection {
         limiting_hop: hop("2001:db8:aaaa:bbbb:cccc:dddd:eeee:2", 7, HopSource::TooBig),
         discovery: Discovery::Lies,
-        too_big: vec![told(1400)],
+        too_big: vec![reported(1400)],
         sizes: probes(&[(1280, 3), (1399, 2), (1400, 0), (1480, 0), (1500, 0)]),
         size_dependent_loss: Some(SizeLoss { small: 0.002, large: 0.11, size: 1399 }),
-        ..way(true, 1399)
+        ..path_direction(true, 1399)
     };
     let found = PathResult { up: Some(up), down: Some(down), ..native() };
     let plan = PathPlan { encap: Some("wireguard6".into()), ..plan() };
@@ -112,7 +120,7 @@ fn foreign() -> Run {
         fragments: Fragments::default(),
         sizes: probes(&[(576, 3), (1492, 3), (1493, 0), (1500, 0)]),
         tcp: Some(TcpDirection { mss_sent: Some(1460), ..TcpDirection::default() }),
-        ..way(false, 1492)
+        ..path_direction(false, 1492)
     };
     let unknown = |what: &str, why: &str| Unknown {
         direction: Some(Direction::Down),
@@ -168,27 +176,30 @@ fn void() -> Run {
 
 /// What `measure` found before its tests: fragments do not cross up.
 pub(crate) fn measured() -> PathResult {
-    let mut up = way(false, 1500);
+    let mut up = path_direction(false, 1500);
     let tests = vec![test(FragmentShape::ByKernel, 4000, 3, 0, None)];
-    up.fragments = Fragments { fate: FragmentFate::AllDropped, tests };
-    PathResult { up: Some(up), down: Some(way(false, 1500)), ..native() }
+    up.fragments = Fragments { delivery: FragmentDelivery::AllDropped, tests };
+    PathResult { up: Some(up), down: Some(path_direction(false, 1500)), ..native() }
 }
 
 /// The same run with this number in every place.
 pub(crate) fn of_size(mut run: Run, number: u32) -> Run {
     let Some(found) = &mut run.summary.path else { return run };
     found.packets = u64::from(number);
-    for way in [&mut found.up, &mut found.down].into_iter().flatten() {
-        (way.path_mtu, way.interface_mtu, way.cached_mtu) = (Some(number), Some(number), Some(number));
-        way.black_hole = Some(BlackHole { first: number, last: number, cause: BlackHoleCause::Unknown });
-        way.sizes
+    for direction in [&mut found.up, &mut found.down].into_iter().flatten() {
+        (direction.path_mtu, direction.interface_mtu, direction.cached_mtu) =
+            (Some(number), Some(number), Some(number));
+        direction.black_hole =
+            Some(BlackHole { first: number, last: number, cause: BlackHoleCause::Unknown });
+        direction
+            .sizes
             .iter_mut()
             .for_each(|probe| (probe.size, probe.sent, probe.received) = (number, number, number));
-        way.size_dependent_loss = Some(SizeLoss { small: f64::MAX, large: f64::MAX, size: number });
-        for test in &mut way.fragments.tests {
+        direction.size_dependent_loss = Some(SizeLoss { small: f64::MAX, large: f64::MAX, size: number });
+        for test in &mut direction.fragments.tests {
             (test.payload, test.pieces, test.sent, test.received) = (number, number, number, number);
         }
-        let tcp = way.tcp.get_or_insert_default();
+        let tcp = direction.tcp.get_or_insert_default();
         (tcp.mss_sent, tcp.mss_received, tcp.largest_segment) = (Some(number), Some(0), Some(number));
     }
     if let Some(service) = &mut found.service {
@@ -236,7 +247,7 @@ fn host(name: &str) -> Host {
 }
 
 /// Packets of up to this size cross, fragments too.
-fn way(ipv6: bool, mtu: u32) -> PathDirection {
+fn path_direction(ipv6: bool, mtu: u32) -> PathDirection {
     let payload = mtu - headers(ipv6);
     PathDirection {
         ipv6,
@@ -247,7 +258,7 @@ fn way(ipv6: bool, mtu: u32) -> PathDirection {
         max_udp_payload: Some(payload),
         discovery: Discovery::NotNeeded,
         fragments: Fragments {
-            fate: FragmentFate::Pass,
+            delivery: FragmentDelivery::Pass,
             tests: vec![test(FragmentShape::ByKernel, 2944, 3, 10, Some(mtu))],
         },
         tcp: Some(tcp(if ipv6 { 1440 } else { 1460 })),

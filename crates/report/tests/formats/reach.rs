@@ -15,7 +15,7 @@ fn one_family() -> Run {
     let hop = |address: &str, change| {
         let place = (address.parse::<IpAddr>().expect("a plain address"), "eth0".to_owned(), false);
         let changes = [NeighbourChange { at: Nanos::from_secs(3), state: change }];
-        NextHop::of(place, (NeighbourState::Unknown, change), &changes, Nanos::from_secs(30))
+        NextHop::judge(place, (NeighbourState::Unknown, change), &changes, Nanos::from_secs(30))
     };
     let family = |address: &str, source, contact, times: [Option<u64>; 2]| {
         let [first, again] = times.map(|time| time.map(Nanos));

@@ -20,7 +20,7 @@ fn analysed(files: &[&str], asked: Asked, mss: Option<u32>) -> Analysis {
     let names = names(&places);
     let subjects: Vec<Subject<'_>> =
         runs.iter().zip(&names).map(|((_, _, run), name)| Subject { name, group: None, run }).collect();
-    Analysis::of(&subjects, asked)
+    Analysis::from_subjects(&subjects, asked)
 }
 
 fn plain(files: &[&str]) -> Analysis {
@@ -207,7 +207,7 @@ fn groups_are_compared_with_the_first() {
         .collect();
     let subjects: Vec<Subject<'_>> =
         runs.iter().map(|(name, run)| Subject { name, group: Some(group(name)), run }).collect();
-    let analysis = Analysis::of(&subjects, Asked::default());
+    let analysis = Analysis::from_subjects(&subjects, Asked::default());
     assert_eq!(analysis.comparisons.len(), 1);
     let said = analysis.conclusions.join("\n");
     assert!(

@@ -220,12 +220,12 @@ TCP window size: 16.0 KByte (default)
 #[test]
 fn bounceback_is_latency() {
     let imported = only(BOUNCEBACK);
-    let (way, rtt) = (&imported.run.summary.ways[0], imported.run.summary.rtt.unwrap());
+    let (egress, rtt) = (&imported.run.summary.egress_paths[0], imported.run.summary.rtt.unwrap());
     assert_eq!((imported.tool, rtt.count, imported.run.kind.as_str()), (Tool::Iperf2, 20, "latency"));
     assert_eq!([rtt.min, rtt.mean, rtt.max, rtt.stddev], [14_000, 40_000, 402_000, 88_000].map(Nanos));
     // To the width of a bin, 100 µs, and within the extremes.
     assert_eq!([rtt.p50, rtt.p90, rtt.p99], [100_000, 100_000, 402_000].map(Nanos));
-    assert_eq!(way.ends.remote.to_string(), "127.0.0.1:5001");
+    assert_eq!(egress.ends.remote.to_string(), "127.0.0.1:5001");
     assert!(imported.run.summary.up.is_none() && !warned(&imported, "extremes-alone"));
     let cut: String = BOUNCEBACK.lines().take(11).map(|line| format!("{line}\n")).collect();
     let imported = only(&cut);

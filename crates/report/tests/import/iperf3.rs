@@ -79,12 +79,13 @@ fn what_iperf3_3_12_printed() {
         let text = std::fs::read_to_string(&path).unwrap();
         let imported = only(&text);
         let summary = &imported.run.summary;
-        for (way, roles) in [(&summary.up, ["[TX-C]", "[RX-S]"]), (&summary.down, ["[RX-C]", "[TX-S]"])] {
-            let Some(way) = way else { continue };
+        for (direction, roles) in [(&summary.up, ["[TX-C]", "[RX-S]"]), (&summary.down, ["[RX-C]", "[TX-S]"])]
+        {
+            let Some(direction) = direction else { continue };
             let (sent, received) = (printed(&text, "sender", &roles), printed(&text, "receiver", &roles));
-            let goodput = way.goodput.0 as f64;
-            let handed_over = BitRate::from_bytes(way.sent.bytes, way.elapsed).0 as f64;
-            match (way.receiver_unknown, way.transport) {
+            let goodput = direction.goodput.0 as f64;
+            let handed_over = BitRate::from_bytes(direction.sent.bytes, direction.elapsed).0 as f64;
+            match (direction.receiver_unknown, direction.transport) {
                 (false, _) => near(goodput, received, 0.01),
                 // What TCP has sent has arrived but for a window; of UDP nothing is known but what was sent.
                 (true, Transport::Tcp) => near(goodput, sent, 0.01),

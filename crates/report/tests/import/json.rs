@@ -40,14 +40,14 @@ fn every_document_of_iperf3() {
         // In a document of both directions the client's own comes first; a server's has the other order.
         let second = summary.down.as_ref().filter(|_| !down);
         let pairs = [(first.as_ref(), figures("")), (second, figures("_bidir_reverse"))];
-        for (way, (sent, received)) in pairs {
-            let (Some(way), Some(sent), Some(received)) = (way, sent, received) else { continue };
+        for (direction, (sent, received)) in pairs {
+            let (Some(direction), Some(sent), Some(received)) = (direction, sent, received) else { continue };
             // A server that sent does not know what arrived.
             if received > 0.0 {
-                near(way.received.bytes.0 as f64, received, 1e-9);
+                near(direction.received.bytes.0 as f64, received, 1e-9);
             }
             if sent > 0.0 {
-                near(way.sent.bytes.0 as f64, sent, 1e-9);
+                near(direction.sent.bytes.0 as f64, sent, 1e-9);
             }
             seen += 1;
         }
@@ -119,11 +119,11 @@ fn our_own_documents_come_back() {
     for name in ["iperf3-udp-1472.txt", "sockperf-tcp-350-nat-gateway.txt", "iperf2-tcp-p10-final.txt"] {
         let run = only(&fixture(name)).run;
         for format in ["json", "ndjson"] {
-            let text = render(&RunDocument::of(&run), by_name(format).unwrap(), &Style::default());
+            let text = render(&RunDocument::from_run(&run), by_name(format).unwrap(), &Style::default());
             let again = only(&text);
             assert_eq!(again.tool, Tool::Pathmeter);
             assert_eq!(again.run.summary.up, run.summary.up, "{name} {format}");
-            assert_eq!(again.run.summary.ways, run.summary.ways, "{name} {format}");
+            assert_eq!(again.run.summary.egress_paths, run.summary.egress_paths, "{name} {format}");
             assert_eq!(again.run.intervals, run.intervals, "{name} {format}");
         }
     }
@@ -133,7 +133,7 @@ fn our_own_documents_come_back() {
 fn a_document_of_another_schema_is_not_ours() {
     let run = only(&fixture("iperf3-udp-1472.txt")).run;
     for format in ["json", "ndjson"] {
-        let text = render(&RunDocument::of(&run), by_name(format).unwrap(), &Style::default());
+        let text = render(&RunDocument::from_run(&run), by_name(format).unwrap(), &Style::default());
         let other = text.replace("pathmeter/result/1", "pathmeter/result/0");
         assert_ne!(text, other, "{format}");
         assert!(read("other", &other, Known::default()).is_err(), "{format}: {other}");

@@ -164,10 +164,10 @@ fn iperf2_in_text_and_csv() {
         let factor = if unit.starts_with('G') { f64::from(1 << 30) } else { f64::from(1 << 20) };
         near(received(&imported), amount * factor, 0.006);
         let summary = &imported.run.summary;
-        let way = summary.up.as_ref().or(summary.down.as_ref()).expect("a direction");
-        assert_eq!(way.streams.len(), if options.contains("-P 3") { 3 } else { 1 }, "{text}");
-        let sum: u64 = way.streams.iter().map(|stream| stream.bytes.0).sum();
-        assert_eq!(sum, way.received.bytes.0, "{text}");
+        let direction = summary.up.as_ref().or(summary.down.as_ref()).expect("a direction");
+        assert_eq!(direction.streams.len(), if options.contains("-P 3") { 3 } else { 1 }, "{text}");
+        let sum: u64 = direction.streams.iter().map(|stream| stream.bytes.0).sum();
+        assert_eq!(sum, direction.received.bytes.0, "{text}");
         if !options.contains("-P") {
             let (rate, unit) = figure();
             near(goodput(&imported), rate * if unit.starts_with('G') { 1e9 } else { 1e6 }, 0.01);
@@ -196,7 +196,7 @@ fn sockperf_and_its_log() {
     let (one, two) = (printed.run.summary.rtt.expect("rtt"), logged.run.summary.rtt.expect("rtt"));
     assert_eq!(one.count, two.count);
     near(one.mean.0 as f64, two.mean.0 as f64, 1e-3);
-    assert_eq!(printed.run.summary.ways[0].ends.remote.port(), port);
+    assert_eq!(printed.run.summary.egress_paths[0].ends.remote.port(), port);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn text(name: &str) -> String {
 }
 
 /// The only direction of a run.
-fn way(run: &Run) -> (Direction, &DirectionSummary) {
+fn only_direction(run: &Run) -> (Direction, &DirectionSummary) {
     match (&run.summary.up, &run.summary.down) {
         (Some(up), None) => (Direction::Up, up),
         (None, Some(down)) => (Direction::Down, down),
@@ -37,14 +37,14 @@ fn way(run: &Run) -> (Direction, &DirectionSummary) {
 fn every_stream_with_its_rate_and_time() {
     for (name, direction, seconds, rate) in STREAMS {
         let one = exact(&text(name));
-        let (found, way) = way(&one.run);
+        let (found, one_way) = only_direction(&one.run);
         assert_eq!((one.tool, found), (Tool::Netperf, direction), "{name}");
-        near(way.goodput.0 as f64, rate, 1e-6);
+        near(one_way.goodput.0 as f64, rate, 1e-6);
         // Times are printed with two places.
-        near(way.elapsed.as_secs_f64(), seconds, 0.0051);
+        near(one_way.elapsed.as_secs_f64(), seconds, 0.0051);
         assert_eq!(
-            way.receiver_unknown,
-            way.transport == Transport::Tcp && direction == Direction::Up,
+            one_way.receiver_unknown,
+            one_way.transport == Transport::Tcp && direction == Direction::Up,
             "{name}"
         );
         let named = name.ends_with("name") || name.ends_with("conf");
@@ -90,11 +90,11 @@ fn transactions_are_round_trips() {
         ("netperf-tcp-crr", 10_830.73, 1.0, "127.0.0.1"),
     ] {
         let one = exact(&text(name));
-        let way = &one.run.summary.ways[0];
-        let rtt = way.rtt.unwrap();
+        let egress = &one.run.summary.egress_paths[0];
+        let rtt = egress.rtt.unwrap();
         assert_eq!(rtt.mean, Nanos((at_once / per_second * 1e9) as u64), "{name}");
         near(rtt.count as f64, per_second, 0.0101);
-        assert_eq!((one.tool, way.host.as_str()), (Tool::Netperf, host), "{name}");
+        assert_eq!((one.tool, egress.host.as_str()), (Tool::Netperf, host), "{name}");
         assert!(warned(&one, "mean-alone"), "{name}");
         assert_eq!(warned(&one, "connects-too"), name.ends_with("crr"), "{name}");
     }

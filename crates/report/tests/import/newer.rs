@@ -5,8 +5,8 @@ use pathmeter_report::import::Imported;
 use serde_json::Value;
 
 /// Bytes that one end of one direction counted, of so many streams.
-fn bytes(imported: &Imported, way: &str, end: &str) -> f64 {
-    document(imported)["summary"][way][end]["bytes"].as_f64().unwrap_or(-1.0)
+fn bytes(imported: &Imported, direction: &str, end: &str) -> f64 {
+    document(imported)["summary"][direction][end]["bytes"].as_f64().unwrap_or(-1.0)
 }
 
 fn document(imported: &Imported) -> Value {
@@ -19,7 +19,7 @@ const KIB: f64 = 1024.0;
 #[test]
 fn bytes_of_both_ends() {
     // File, direction, bytes sent, bytes received, 0: that end is not told.
-    for (name, way, sent, received) in [
+    for (name, direction, sent, received) in [
         ("iperf3-3.21-tcp.client.txt", "up", 4.88 * MIB, 4.88 * MIB),
         ("iperf3-3.21-tcp.server.txt", "up", 0.0, 4.88 * MIB),
         ("iperf3-3.21-bidir-p2.client.txt", "up", 9.75 * MIB, 9.75 * MIB),
@@ -47,16 +47,16 @@ fn bytes_of_both_ends() {
         ("iperf2-2.2.1-isochronous.server.txt", "up", 574.0 * KIB, 574.0 * KIB),
     ] {
         let imported = only(&fixture(name));
-        let found = (bytes(&imported, way, "sent"), bytes(&imported, way, "received"));
+        let found = (bytes(&imported, direction, "sent"), bytes(&imported, direction, "received"));
         // Printed in three digits.
         let agrees = |found: f64, printed: f64| (found - printed).abs() <= printed * 0.004;
-        assert!(agrees(found.0, sent) && agrees(found.1, received), "{name} {way}: {found:?}");
+        assert!(agrees(found.0, sent) && agrees(found.1, received), "{name} {direction}: {found:?}");
     }
 }
 
 #[test]
 fn datagrams_and_intervals() {
-    for (name, way, datagrams, intervals) in [
+    for (name, direction, datagrams, intervals) in [
         ("iperf3-3.21-udp-gsro.client.txt", "up", 1794, 2),
         ("iperf3-3.21-udp-r.client.txt", "down", 77, 2),
         ("iperf3-3.21-udp-bidir.json", "up", 39, 2),
@@ -65,7 +65,7 @@ fn datagrams_and_intervals() {
         ("iperf2-2.2.1-isochronous.client.txt", "up", 423, 0),
     ] {
         let imported = only(&fixture(name));
-        let received = document(&imported)["summary"][way]["received"]["datagrams"].as_u64();
+        let received = document(&imported)["summary"][direction]["received"]["datagrams"].as_u64();
         assert_eq!((received, imported.run.intervals.len()), (Some(datagrams), intervals), "{name}");
     }
 }
@@ -80,9 +80,9 @@ fn round_trips() {
         ("sockperf-3.10-ul.txt", 4, 2.0 * 0.008_129, -1.0),
     ] {
         let imported = only(&fixture(name));
-        let way = &document(&imported)["summary"]["ways"][0];
-        assert_eq!(way["counted"]["received"].as_u64(), Some(count), "{name}: {way}");
-        let millis = |key: &str| way["rtt_ns"][key].as_f64().unwrap_or(-1.0) / 1e6;
+        let direction = &document(&imported)["summary"]["ways"][0];
+        assert_eq!(direction["counted"]["received"].as_u64(), Some(count), "{name}: {direction}");
+        let millis = |key: &str| direction["rtt_ns"][key].as_f64().unwrap_or(-1.0) / 1e6;
         near(millis("mean"), mean, 0.001);
         if max > 0.0 {
             near(millis("max"), max, 0.001);

@@ -6,7 +6,7 @@ use model::units::Nanos;
 use pathmeter_report::format::{RunDocument, Style, by_name, render};
 use pathmeter_report::import::Imported;
 
-fn way(imported: &Imported) -> &PathDirection {
+fn only_direction(imported: &Imported) -> &PathDirection {
     imported.run.summary.path.as_ref().and_then(|path| path.up.as_ref()).expect("a path")
 }
 
@@ -14,8 +14,11 @@ fn way(imported: &Imported) -> &PathDirection {
 fn sizes_that_cross_an_lte_line() {
     for (name, mtu) in [("ping-do-1402-mtu1430.txt", 1430), ("ping-do-1472-mtu1500.txt", 1500)] {
         let imported = exact(&fixture(name));
-        assert_eq!((way(&imported).path_mtu, way(&imported).bound), (Some(mtu), Bound::AtLeast));
-        let counted = imported.run.summary.ways[0].counted;
+        assert_eq!(
+            (only_direction(&imported).path_mtu, only_direction(&imported).bound),
+            (Some(mtu), Bound::AtLeast)
+        );
+        let counted = imported.run.summary.egress_paths[0].counted;
         assert_eq!((counted.sent, counted.received, counted.lost), (4, 4, 0));
         assert!(warned(&imported, "crossed"));
     }
@@ -28,13 +31,13 @@ fn sizes_that_cross_an_lte_line() {
 fn sizes_that_do_not() {
     for (name, mtu) in [("ping-do-1403-mtu1430.txt", 1430), ("ping-do-1473-mtu1500.txt", 1500)] {
         let imported = exact(&fixture(name));
-        let way = way(&imported);
-        assert_eq!((way.path_mtu, way.bound), (Some(mtu), Bound::AtMost));
+        let direction = only_direction(&imported);
+        assert_eq!((direction.path_mtu, direction.bound), (Some(mtu), Bound::AtMost));
         assert_eq!(
-            way.limiting_hop.as_ref().map(|hop| (hop.ttl, hop.found_by)),
+            direction.limiting_hop.as_ref().map(|hop| (hop.ttl, hop.found_by)),
             Some((Some(0), HopSource::Sender))
         );
-        let text = render(&RunDocument::of(&imported.run), by_name("text").unwrap(), &Style::default());
+        let text = render(&RunDocument::from_run(&imported.run), by_name("text").unwrap(), &Style::default());
         let words: Vec<&str> = text.split_whitespace().collect();
         assert!(words.join(" ").contains(&format!("the path MTU is at most {mtu}.")), "{text}");
         // Nothing was sent, so nothing was lost.
@@ -50,11 +53,14 @@ fn a_router_that_tells_its_mtu() {
         \n--- 10.9.0.2 ping statistics ---\n\
         2 packets transmitted, 0 received, +2 errors, 100% packet loss, time 1001ms\n";
     let imported = exact(text);
-    let way = way(&imported);
-    assert_eq!((way.path_mtu, way.bound), (Some(1400), Bound::AtMost));
-    assert_eq!((way.too_big[0].mtu, way.too_big[0].from.unwrap().to_string()), (1400, "10.1.0.254".into()));
+    let direction = only_direction(&imported);
+    assert_eq!((direction.path_mtu, direction.bound), (Some(1400), Bound::AtMost));
+    assert_eq!(
+        (direction.too_big[0].mtu, direction.too_big[0].from.unwrap().to_string()),
+        (1400, "10.1.0.254".into())
+    );
     let v6 = "PING fd00::2(fd00::2) 1452 data bytes\nFrom fd00::1 icmp_seq=1 Packet too big: mtu=1280\n";
-    assert_eq!(self::way(&only(v6)).path_mtu, Some(1280));
+    assert_eq!(self::only_direction(&only(v6)).path_mtu, Some(1280));
 }
 
 #[test]
@@ -64,10 +70,10 @@ fn other_forms() {
         [1795245247.258463] 64 bytes from 127.0.0.1: icmp_seq=2 ttl=64 time=0,051 ms\n\
         [1795245247.258470] 64 bytes from 127.0.0.1: icmp_seq=2 ttl=64 time=0,058 ms (DUP!)\n";
     let imported = exact(stamped);
-    let counted = imported.run.summary.ways[0].counted;
+    let counted = imported.run.summary.egress_paths[0].counted;
     assert_eq!((counted.sent, counted.received, counted.duplicates), (2, 2, 1));
     assert!(warned(&imported, "no-summary"));
-    let outlier = imported.run.summary.ways[0].outliers[0];
+    let outlier = imported.run.summary.egress_paths[0].outliers[0];
     assert_eq!((outlier.at, outlier.rtt), (Nanos(201_808_000), Nanos(51_000)));
 
     let quiet = "PING localhost (127.0.0.1) 56(84) bytes of data.\n\n--- localhost ping statistics ---\n\
@@ -98,12 +104,12 @@ fn what_the_installed_ping_prints() {
     let rtt = imported.run.summary.rtt.unwrap();
     assert_eq!(rtt.count, 3);
     // As far apart as the whole time tells, whatever the interval that was asked for.
-    let way = &imported.run.summary.ways[0];
+    let egress = &imported.run.summary.egress_paths[0];
     let time = text.rsplit_once(" time ").unwrap().1.split_once("ms").unwrap().0.parse::<u64>().unwrap();
-    let mut at: Vec<Nanos> = way.outliers.iter().map(|outlier| outlier.at).collect();
+    let mut at: Vec<Nanos> = egress.outliers.iter().map(|outlier| outlier.at).collect();
     at.sort_unstable();
     assert_eq!(
-        (way.elapsed, at),
+        (egress.elapsed, at),
         (Nanos::from_millis(time), [0, 1, 2].map(|n| Nanos(n * time * 500_000)).into())
     );
     let average = text.rsplit_once("= ").unwrap().1.split('/').nth(1).unwrap().parse::<f64>().unwrap();

@@ -53,12 +53,12 @@ fn halves_are_doubled() {
     assert_eq!(imported.version.as_deref(), Some("3.10"));
     assert_eq!([rtt.mean, rtt.p50, rtt.max], [426_730, 53_048, 6_288_932].map(Nanos));
     assert!(warned(&imported, "halved"));
-    let way = &imported.run.summary.ways[0];
-    assert_eq!(way.ends.remote.to_string(), "127.0.0.1:22111");
+    let egress = &imported.run.summary.egress_paths[0];
+    assert_eq!(egress.ends.remote.to_string(), "127.0.0.1:22111");
     let plan = imported.run.latency.as_ref().unwrap();
     assert_eq!((plan.transport, plan.size), (Transport::Udp, 14));
     assert!(warned(&imported, "assumed-size"));
-    near(imported.run.summary.ways[0].mad.unwrap().0 as f64, 2.0 * 9546.0 / 1.4826, 1e-4);
+    near(imported.run.summary.egress_paths[0].mad.unwrap().0 as f64, 2.0 * 9546.0 / 1.4826, 1e-4);
 }
 
 #[test]
@@ -75,9 +75,9 @@ fn the_full_log_gives_every_round_trip() {
         {
             assert!(one.0.abs_diff(two.0) <= 4, "{name}: {one} {two}");
         }
-        let way = &logged.run.summary.ways[0];
-        assert!(way.histogram.is_some() && way.counted.received == two.count, "{name}");
-        assert_eq!(way.counted, printed.run.summary.ways[0].counted, "{name}");
+        let egress = &logged.run.summary.egress_paths[0];
+        assert!(egress.histogram.is_some() && egress.counted.received == two.count, "{name}");
+        assert_eq!(egress.counted, printed.run.summary.egress_paths[0].counted, "{name}");
     }
 }
 

@@ -236,11 +236,12 @@ fn the_window_of_a_log_is_what_was_printed() {
 /// The five runs from the field: what their own figures give of the others.
 #[test]
 fn figures_from_the_field_agree_with_each_other() {
-    let ways = ["azure-firewall-snat", "default-snat", "load-balancer-outbound", "nat-gateway", "public-ip"];
-    for way in ways {
-        let text = file(&format!("sockperf-tcp-350-{way}.txt"));
+    let directions =
+        ["azure-firewall-snat", "default-snat", "load-balancer-outbound", "nat-gateway", "public-ip"];
+    for direction in directions {
+        let text = file(&format!("sockperf-tcp-350-{direction}.txt"));
         let nanos = |before: &str| {
-            let micros: f64 = number(&text, before).unwrap_or_else(|| panic!("{before} of {way}"));
+            let micros: f64 = number(&text, before).unwrap_or_else(|| panic!("{before} of {direction}"));
             model::units::Nanos((micros * 1000.0).round() as u64)
         };
         let count: usize = number(&text, "Total ").unwrap();
@@ -275,10 +276,10 @@ fn figures_from_the_field_agree_with_each_other() {
             interval.high
         );
         let printed = &text[text.find("cv=").unwrap()..];
-        fields::agree(&line, printed.lines().next().unwrap(), way);
+        fields::agree(&line, printed.lines().next().unwrap(), direction);
         let quartiles = [0.75, 0.25].map(|share| figures.percentile(share).unwrap().0);
         // Those were cut from finer ticks.
-        assert!(((quartiles[0] - quartiles[1]) / 2).abs_diff(figures.siqr.0) <= 1, "{way}");
-        assert_eq!(figures.percentile(0.999), figures.sorted.last().copied(), "{way}");
+        assert!(((quartiles[0] - quartiles[1]) / 2).abs_diff(figures.siqr.0) <= 1, "{direction}");
+        assert_eq!(figures.percentile(0.999), figures.sorted.last().copied(), "{direction}");
     }
 }

@@ -8,7 +8,7 @@ use super::normal::{Z_975, upper_tail};
 /// Statistical Methods, 4.1), so that ties need no approximation. Neither side may be empty.
 pub(super) fn test(base: &[f64], other: &[f64]) -> (Method, f64) {
     let (small, large) = if base.len() <= other.len() { (base, other) } else { (other, base) };
-    let ranks = Ranks::of(small, large);
+    let ranks = Ranks::between(small, large);
     if small.len() + large.len() <= EXACT_UP_TO {
         (Method::MannWhitneyExact, ranks.exact())
     } else {
@@ -21,11 +21,11 @@ pub(super) fn test(base: &[f64], other: &[f64]) -> (Method, f64) {
 pub(super) fn bounding_rank(n: usize, m: usize) -> Option<u64> {
     let rank = if n + m <= EXACT_UP_TO {
         let ranks: Vec<usize> = (1..=n + m).collect();
-        let ways = counts_by_sum(&ranks, n.min(m));
-        let all: f64 = ways.iter().sum();
+        let directions = counts_by_sum(&ranks, n.min(m));
+        let all: f64 = directions.iter().sum();
         let least = n.min(m) * (n.min(m) + 1) / 2;
         let mut sum = 0.0;
-        ways[least..]
+        directions[least..]
             .iter()
             .take_while(|count| {
                 sum += **count;
@@ -50,7 +50,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn of(first: &[f64], second: &[f64]) -> Ranks {
+    fn between(first: &[f64], second: &[f64]) -> Ranks {
         let mut values: Vec<(f64, bool)> = first.iter().map(|value| (*value, true)).collect();
         values.extend(second.iter().map(|value| (*value, false)));
         values.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -67,10 +67,10 @@ impl Ranks {
     }
 
     fn exact(&self) -> f64 {
-        let ways = counts_by_sum(&self.doubled, self.first);
-        let all: f64 = ways.iter().sum();
-        let below: f64 = ways[..=self.sum].iter().sum();
-        let above: f64 = ways[self.sum..].iter().sum();
+        let directions = counts_by_sum(&self.doubled, self.first);
+        let all: f64 = directions.iter().sum();
+        let below: f64 = directions[..=self.sum].iter().sum();
+        let above: f64 = directions[self.sum..].iter().sum();
         (2.0 * below.min(above) / all).min(1.0)
     }
 
@@ -92,16 +92,16 @@ fn counts_by_sum(numbers: &[usize], size: usize) -> Vec<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
     let largest: usize = sorted.iter().rev().take(size).sum();
-    let mut ways = vec![vec![0.0; largest + 1]; size + 1];
-    ways[0][0] = 1.0;
+    let mut directions = vec![vec![0.0; largest + 1]; size + 1];
+    directions[0][0] = 1.0;
     for number in sorted {
         for taken in (1..=size).rev() {
-            let (fewer, more) = ways.split_at_mut(taken);
+            let (fewer, more) = directions.split_at_mut(taken);
             let from = &fewer[taken - 1];
             more[0].iter_mut().skip(number).zip(from).for_each(|(to, from)| *to += from);
         }
     }
-    ways.swap_remove(size)
+    directions.swap_remove(size)
 }
 
 /// Runs of both groups together up to which the exact distribution is used: it takes some million steps then.
@@ -158,7 +158,7 @@ mod tests {
     fn the_normal_approximation_takes_over_without_a_step() {
         let a: Vec<f64> = (0..30).map(f64::from).collect();
         let b: Vec<f64> = (0..30).map(|index| f64::from(index) + 5.5).collect();
-        let ranks = Ranks::of(&a, &b);
+        let ranks = Ranks::between(&a, &b);
         assert!((ranks.exact() / ranks.normal() - 1.0).abs() < 0.04, "{} {}", ranks.exact(), ranks.normal());
         let (exact, normal) = (bounding_rank(30, 30).unwrap(), bounding_rank(30, 31).unwrap());
         assert!(normal.abs_diff(exact) <= 15, "{exact} {normal}");

@@ -7,7 +7,7 @@ use super::mann_whitney::bounding_rank;
 /// On the logarithms of the values it is the estimate of Hodges and Lehmann (1963), and its interval holds those shifts
 /// that the rank-sum test would not reject. `None` when the median ratio is without limit, as of a base of zeros.
 pub(super) fn hodges_lehmann(base: &[f64], other: &[f64]) -> Option<Shift> {
-    let ratios = Ratios::of(base, other);
+    let ratios = Ratios::between(base, other);
     let count = ratios.count();
     // Of an even number the geometric middle, so that exchanging the groups inverts the ratio.
     let middle = ratios.at(count.div_ceil(2)).sqrt() * ratios.at(count / 2 + 1).sqrt();
@@ -30,7 +30,7 @@ struct Ratios {
 }
 
 impl Ratios {
-    fn of(base: &[f64], other: &[f64]) -> Ratios {
+    fn between(base: &[f64], other: &[f64]) -> Ratios {
         let sorted = |values: &[f64]| {
             let mut values = values.to_vec();
             values.sort_by(f64::total_cmp);
@@ -108,7 +108,7 @@ mod tests {
             let (base, other) = (floats(&base), floats(&other));
             let mut list: Vec<f64> = base.iter().flat_map(|a| other.iter().map(|b| ratio(*b, *a))).collect();
             list.sort_by(f64::total_cmp);
-            let ratios = Ratios::of(&base, &other);
+            let ratios = Ratios::between(&base, &other);
             for (index, expected) in list.iter().enumerate() {
                 prop_assert_eq!(ratios.at(index as u64 + 1), *expected);
             }

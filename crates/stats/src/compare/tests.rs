@@ -64,10 +64,10 @@ fn what_is_no_figure_is_named() {
 
 #[test]
 fn medians_have_their_interval() {
-    let group = Group::of(&A);
+    let group = Group::from_values(&A);
     assert_eq!((group.runs, group.median_bounds), (8, Some([9.35, 9.42])));
     assert!((group.median.unwrap() - 9.385).abs() < 1e-12);
-    assert_eq!(Group::of(&[]), Group::default());
+    assert_eq!(Group::from_values(&[]), Group::default());
 }
 
 /// Seconds for 10 MB over an LTE line (`fixtures/README.md`): S3 down and up, Harvest down and up.

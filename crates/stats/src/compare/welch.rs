@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_2;
 
 /// The probability, two-sided, of means so far apart; `None` with less than two runs on a side.
 pub(super) fn probability(base: &[f64], other: &[f64]) -> Option<f64> {
-    let means = Means::of(base, other)?;
+    let means = Means::between(base, other)?;
     if means.error > 0.0 {
         return Some(Student { degrees: means.degrees }.beyond(means.distance.abs() / means.error));
     }
@@ -15,10 +15,10 @@ pub(super) fn probability(base: &[f64], other: &[f64]) -> Option<f64> {
 
 /// The difference of the means in percent of the base's, with its 95 % interval.
 pub(super) fn shift(case: &Case<'_>) -> Option<Shift> {
-    let mean = |values: &[f64]| Moments::of(values).mean();
+    let mean = |values: &[f64]| Moments::from_values(values).mean();
     let (base, other) = (mean(case.base).filter(|base| *base > 0.0)?, mean(case.other)?);
     let percent = (other / base - 1.0) * 100.0;
-    let Some(means) = Means::of(case.base, case.other) else {
+    let Some(means) = Means::between(case.base, case.other) else {
         return Some(Shift { percent, low: None, high: None });
     };
     let width = Student { degrees: means.degrees }.two_sided(MISS) * means.error / base * 100.0;
@@ -33,8 +33,8 @@ struct Means {
 }
 
 impl Means {
-    fn of(base: &[f64], other: &[f64]) -> Option<Means> {
-        let (base, other) = (Moments::of(base), Moments::of(other));
+    fn between(base: &[f64], other: &[f64]) -> Option<Means> {
+        let (base, other) = (Moments::from_values(base), Moments::from_values(other));
         let (few, many) = (base.count() as f64, other.count() as f64);
         let (one, two) = (base.variance()? / few, other.variance()? / many);
         let degrees = (one + two).powi(2) / (one * one / (few - 1.0) + two * two / (many - 1.0));

@@ -20,7 +20,7 @@ pub struct Parameters {
 #[derive(Clone, Debug)]
 pub struct ResponsivenessMeter {
     parameters: Parameters,
-    stage: Stage,
+    stage: Phase,
     /// Goodput of the last intervals.
     goodputs: VecDeque<f64>,
     /// Probes of the last intervals.
@@ -31,7 +31,7 @@ pub struct ResponsivenessMeter {
 
 /// What the test is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum Phase {
     /// Load is added until goodput stands; probes do not count.
     Saturation,
     /// Probes count until their figure stands.
@@ -70,7 +70,7 @@ impl ResponsivenessMeter {
     pub fn new(parameters: Parameters) -> ResponsivenessMeter {
         ResponsivenessMeter {
             parameters: Parameters { distance: parameters.distance.max(2), ..parameters },
-            stage: Stage::Saturation,
+            stage: Phase::Saturation,
             goodputs: VecDeque::new(),
             probes: VecDeque::new(),
             saturation: Steps::default(),
@@ -80,7 +80,7 @@ impl ResponsivenessMeter {
 
     /// What the test is doing.
     #[must_use]
-    pub fn stage(&self) -> Stage {
+    pub fn stage(&self) -> Phase {
         self.stage
     }
 
@@ -88,9 +88,9 @@ impl ResponsivenessMeter {
     /// that ended in it.
     pub fn interval(&mut self, goodput: BitRate, foreign: &[ForeignProbe], loaded: &[Nanos]) -> Next {
         match self.stage {
-            Stage::Saturation => self.saturate(goodput),
-            Stage::Stability => self.stabilise(foreign, loaded),
-            Stage::Done => Next::Stop,
+            Phase::Saturation => self.saturate(goodput),
+            Phase::Stability => self.stabilise(foreign, loaded),
+            Phase::Done => Next::Stop,
         }
     }
 
@@ -106,7 +106,7 @@ impl ResponsivenessMeter {
         let confidence = |steps: &Steps| steps.confidence(&self.parameters);
         Some(Responsiveness {
             rpm: scores.rpm,
-            band: Band::of(scores.rpm),
+            band: Band::for_rpm(scores.rpm),
             confidence: confidence(&self.saturation).min(confidence(&self.stability)),
             foreign: scores.foreign,
             loaded: scores.loaded,
@@ -129,7 +129,7 @@ impl ResponsivenessMeter {
         if !self.saturation.is_over(&self.parameters) {
             return Next::AddLoad;
         }
-        self.stage = Stage::Stability;
+        self.stage = Phase::Stability;
         Next::Hold
     }
 
@@ -140,14 +140,14 @@ impl ResponsivenessMeter {
         if !self.stability.is_over(&self.parameters) {
             return Next::Hold;
         }
-        self.stage = Stage::Done;
+        self.stage = Phase::Done;
         Next::Stop
     }
 
     fn scores(&self) -> Option<Scores> {
         let foreign: Vec<ForeignProbe> = self.probes.iter().flat_map(|probes| &probes.0).copied().collect();
         let loaded: Vec<Nanos> = self.probes.iter().flat_map(|probes| &probes.1).copied().collect();
-        Scores::of(&foreign, &loaded)
+        Scores::from_probes(&foreign, &loaded)
     }
 }
 
@@ -167,7 +167,7 @@ impl Steps {
             Some(value) => push(&mut self.values, value, parameters.distance),
             None => self.values.clear(),
         }
-        let spread = Moments::of(self.values.make_contiguous()).stddev();
+        let spread = Moments::from_values(self.values.make_contiguous()).stddev();
         let limit = parameters.tolerance * self.last();
         self.stable = self.values.len() >= parameters.distance && spread.is_some_and(|spread| spread < limit);
     }

@@ -20,23 +20,23 @@ fn saturated() -> ResponsivenessMeter {
         assert_eq!(meter.interval(FAST, &[], &[]), Next::AddLoad);
     }
     assert_eq!(meter.interval(FAST, &[], &[]), Next::Hold);
-    assert_eq!(meter.stage(), Stage::Stability);
+    assert_eq!(meter.stage(), Phase::Stability);
     meter
 }
 
 #[test]
 fn the_drafts_formula() {
     // 60000 / ((20 + 30 + 40) / 3) = 2000 and 60000 / 100 = 600.
-    let with_tls = Scores::of(&[millis(20, Some(30), 40)], &[Nanos::from_millis(100)]).unwrap();
+    let with_tls = Scores::from_probes(&[millis(20, Some(30), 40)], &[Nanos::from_millis(100)]).unwrap();
     assert_eq!((with_tls.foreign, with_tls.loaded, with_tls.rpm), (2000.0, 600.0, 1300.0));
     // 60000 / ((20 + 40) / 2) = 2000.
-    let plain = Scores::of(&[millis(20, None, 40)], &[Nanos::from_millis(100)]).unwrap();
+    let plain = Scores::from_probes(&[millis(20, None, 40)], &[Nanos::from_millis(100)]).unwrap();
     assert_eq!((plain.foreign, plain.rpm, plain.tls), (2000.0, 1300.0, None));
     // One probe without TLS among others: none counts.
-    let mixed = Scores::of(&[millis(20, Some(30), 40), millis(20, None, 40)], &[Nanos(1)]).unwrap();
+    let mixed = Scores::from_probes(&[millis(20, Some(30), 40), millis(20, None, 40)], &[Nanos(1)]).unwrap();
     assert_eq!(mixed.tls, None);
-    assert_eq!(Scores::of(&[], &[Nanos(1)]), None);
-    assert_eq!(Scores::of(&[millis(1, None, 1)], &[]), None);
+    assert_eq!(Scores::from_probes(&[], &[Nanos(1)]), None);
+    assert_eq!(Scores::from_probes(&[millis(1, None, 1)], &[]), None);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_bands() {
         (6000.0, Band::Good),
         (6000.1, Band::Excellent),
     ] {
-        assert_eq!(Band::of(rpm), band, "{rpm}");
+        assert_eq!(Band::for_rpm(rpm), band, "{rpm}");
     }
 }
 
@@ -94,7 +94,7 @@ fn growing_goodput_takes_load_until_it_stands() {
         goodput = if steps < 5 { goodput * 2 } else { goodput };
     }
     // It stands from the sixth on; the averages of four stand within 5 % four later.
-    assert_eq!((meter.stage(), steps), (Stage::Stability, 9));
+    assert_eq!((meter.stage(), steps), (Phase::Stability, 9));
     assert_eq!(meter.result(), None);
 }
 

@@ -61,7 +61,7 @@ impl BackToBackOutcome {
     /// burst ever fills a buffer.
     #[must_use]
     pub fn buffer(&self, rate: Load, throughput: Load) -> Option<BufferTime> {
-        self.mean.and_then(|frames| BufferTime::of(frames, rate, throughput))
+        self.mean.and_then(|frames| BufferTime::from_burst(frames, rate, throughput))
     }
 }
 
@@ -77,7 +77,7 @@ pub struct BufferTime {
 impl BufferTime {
     /// Of a mean burst; `None` when the throughput is that of the link, or no number makes sense.
     #[must_use]
-    pub fn of(mean_burst: f64, rate: Load, throughput: Load) -> Option<BufferTime> {
+    pub fn from_burst(mean_burst: f64, rate: Load, throughput: Load) -> Option<BufferTime> {
         let share = throughput.0 / rate.0;
         let implied = mean_burst / rate.0;
         ((0.0..1.0).contains(&share) && implied >= 0.0)
@@ -117,7 +117,8 @@ impl BackToBack {
     /// What has been found; also while the searches run.
     #[must_use]
     pub fn outcome(&self) -> BackToBackOutcome {
-        let moments = Moments::of(&self.bursts.iter().map(|burst| *burst as f64).collect::<Vec<_>>());
+        let moments =
+            Moments::from_values(&self.bursts.iter().map(|burst| *burst as f64).collect::<Vec<_>>());
         let mut irregular = self.irregular.clone();
         if self.trial().is_some() {
             irregular.push(Irregular::Unfinished);
@@ -248,9 +249,9 @@ mod tests {
     /// 30,000 frames at 1 Mpps with 0.4 Mpps forwarded meanwhile: 30 ms, of which 18 ms waited.
     #[test]
     fn the_buffer_is_what_was_not_forwarded_meanwhile() {
-        let time = BufferTime::of(30_000.0, Load(1e6), Load(4e5)).unwrap();
+        let time = BufferTime::from_burst(30_000.0, Load(1e6), Load(4e5)).unwrap();
         assert!((time.implied - 0.030).abs() < 1e-12 && (time.corrected - 0.018).abs() < 1e-12);
-        assert_eq!(BufferTime::of(30_000.0, Load(1e6), Load(1e6)), None);
-        assert_eq!(BufferTime::of(f64::NAN, Load(1e6), Load(1e5)), None);
+        assert_eq!(BufferTime::from_burst(30_000.0, Load(1e6), Load(1e6)), None);
+        assert_eq!(BufferTime::from_burst(f64::NAN, Load(1e6), Load(1e5)), None);
     }
 }

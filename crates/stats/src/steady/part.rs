@@ -32,7 +32,7 @@ impl Part {
 
     /// The spread, from whichever of the two knows it better: the reference can have been far off.
     pub(super) fn dispersion(&self) -> Option<Dispersion> {
-        let found = [self.centered.dispersion(), Dispersion::of(&self.histogram)];
+        let found = [self.centered.dispersion(), Dispersion::from_histogram(&self.histogram)];
         found.into_iter().flatten().min_by_key(|dispersion| dispersion.precision)
     }
 }

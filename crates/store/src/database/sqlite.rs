@@ -7,16 +7,16 @@ use rusqlite::{Connection, Error, ErrorCode, OpenFlags, params_from_iter};
 use std::path::Path;
 
 pub(super) fn open(file: &Path, access: Access) -> Result<Connection> {
-    let told = |error: Error| store_error(&Location::from(file), &error);
+    let reported = |error: Error| store_error(&Location::from(file), &error);
     if access == Access::Read {
-        return read_only(file).map_err(told);
+        return read_only(file).map_err(reported);
     }
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|source| StoreError::Folder { folder: folder.to_owned(), source })?;
     }
-    let db = Connection::open(file).map_err(told)?;
-    db.busy_timeout(TIMEOUT).map_err(told)?;
+    let db = Connection::open(file).map_err(reported)?;
+    db.busy_timeout(TIMEOUT).map_err(reported)?;
     Ok(db)
 }
 

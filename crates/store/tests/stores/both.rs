@@ -202,14 +202,14 @@ fn marks_are_kept_by_time_and_alerts_told_once() {
         assert_eq!(store.marks("far").unwrap(), [mark(2, "moved"), mark(5, "new switch")]);
         assert!(store.marks("near").unwrap().is_empty());
         insert(&store, &begun("a", 1), Status::Ok);
-        let told = |change, at, receivers: &[&str]| {
+        let reported = |change, at, receivers: &[&str]| {
             let receivers: Vec<String> = receivers.iter().map(|one| (*one).to_owned()).collect();
             let change = Change { run: "a", figure: "rtt.p50", change };
             store.alert(change, &format!("{{\"{at}\":1}}"), WallTime(at), &receivers).unwrap()
         };
-        assert!(told("worse", 1, &["hook", "mail"]));
-        assert!(!told("worse", 2, &["hook", "late"]), "it was told");
-        assert!(told("recovered", 3, &["hook"]));
+        assert!(reported("worse", 1, &["hook", "mail"]));
+        assert!(!reported("worse", 2, &["hook", "late"]), "it was told");
+        assert!(reported("recovered", 3, &["hook"]));
         // Each receiver has its own, in order, until it has them; another program finds them.
         let another = Store::open(location).unwrap();
         let left = |receiver: &str| -> Vec<u64> {

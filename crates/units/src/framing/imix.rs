@@ -188,7 +188,7 @@ mod tests {
         let other = Imix::genome("7(a)4(M)g", None, &[('M', Bytes(594))]).unwrap();
         assert_eq!(format!("{:.2}", other.mean_size()), "361.83");
         let csit = [vec![Bytes(64); 28], vec![Bytes(570); 16], vec![Bytes(1518); 4]].concat();
-        assert_eq!(Ratio::of(csit.iter().map(|size| size.0).sum(), 48), Some(four.mean_size()));
+        assert_eq!(Ratio::reduced(csit.iter().map(|size| size.0).sum(), 48), Some(four.mean_size()));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         let tunnel = Framing { encaps: "ipip6".parse().unwrap(), ..plain(Network::V4) };
         let mix = Imix::simple(Network::V4);
         // 40 bytes more for each of twelve frames.
-        let expected = Ratio::of(12 * 10_000_000_000, 8 * (7 * 84 + 4 * 590 + 1538 + 12 * 40)).unwrap();
+        let expected = Ratio::reduced(12 * 10_000_000_000, 8 * (7 * 84 + 4 * 590 + 1538 + 12 * 40)).unwrap();
         assert_eq!(mix.at_line_rate(&tunnel, BitRate(10_000_000_000)).unwrap(), expected);
     }
 

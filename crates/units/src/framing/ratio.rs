@@ -17,7 +17,7 @@ pub struct Ratio {
 impl Ratio {
     /// `numerator / denominator`; `None` for a denominator of zero.
     #[must_use]
-    pub fn of(numerator: u64, denominator: u64) -> Option<Ratio> {
+    pub fn reduced(numerator: u64, denominator: u64) -> Option<Ratio> {
         (denominator > 0).then(|| Ratio::new(numerator.into(), denominator.into()))
     }
 
@@ -138,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn ratio(numerator: u64, denominator: u64) -> Ratio {
-        Ratio::of(numerator, denominator).unwrap()
+        Ratio::reduced(numerator, denominator).unwrap()
     }
 
     #[test]
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(format!("{:.2}", ratio(1199, 100)), "11.99");
         assert_eq!(format!("{:.1}", ratio(956, 1000).percent()), "95.6");
         assert_eq!(ratio(4, 6), third);
-        assert_eq!(Ratio::of(1, 0), None);
+        assert_eq!(Ratio::reduced(1, 0), None);
         assert_eq!(serde_json::to_string(&ratio(1, 4)).unwrap(), "0.25");
     }
 

@@ -60,7 +60,7 @@ fn tcp_segments_of_frames_at_25_gigabits() {
         (64, "37.202381", "37.20", 46, 6, "-6"),
     ] {
         let rate = line_rate("25", frame);
-        let megapackets = Ratio::of(rate.rounded(), 1_000_000).unwrap();
+        let megapackets = Ratio::reduced(rate.rounded(), 1_000_000).unwrap();
         assert_eq!(format!("{megapackets:.6}"), exact);
         assert_eq!(format!("{megapackets:.2}"), short);
         let segment = TcpSegment::of_frame(Network::V4, Bytes(frame)).unwrap();
@@ -191,7 +191,7 @@ fn line_rate_through_a_tunnel() {
         let layout = tunnel.of_frame(Bytes(inner)).unwrap();
         assert_eq!((layout.inner_frame, layout.outer_frame), (Bytes(inner), Bytes(inner + 40)));
         let rate = layout.at_line_rate(gigabits("10")).packets_per_second.rounded();
-        assert_eq!(format!("{:.3}", Ratio::of(rate, 1_000_000).unwrap()), megapackets);
+        assert_eq!(format!("{:.3}", Ratio::reduced(rate, 1_000_000).unwrap()), megapackets);
     }
     let least = tunnel.of_frame(Bytes(64)).unwrap();
     assert_eq!(format!("{:.1}", least.share_of_inner_line_rate().percent()), "67.7");
@@ -399,7 +399,7 @@ fn what_has_no_answer_is_an_error() {
 fn the_extremes_do_not_overflow() {
     let most = plain(Network::V6, Transport::Raw).of_payload(Bytes(65_535)).unwrap();
     let rates = most.at_goodput(BitRate(u64::MAX), Some(BitRate(u64::MAX))).unwrap();
-    assert!(rates.share.unwrap() > Ratio::of(1, 1).unwrap());
+    assert!(rates.share.unwrap() > Ratio::reduced(1, 1).unwrap());
     assert!(most.at_line_rate(BitRate(u64::MAX)).goodput < rates.goodput);
     assert!(most.at_packet_rate(u64::MAX, Some(BitRate(1))).share.unwrap().percent().floor() == u64::MAX);
 }
@@ -435,7 +435,7 @@ proptest! {
         let link = BitRate(link);
         let forward = layout.at_line_rate(link);
         let backward = layout.at_goodput(BitRate(forward.goodput.floor()), Some(link)).unwrap();
-        let one = Ratio::of(1, 1).unwrap();
+        let one = Ratio::reduced(1, 1).unwrap();
         prop_assert!(backward.share.unwrap() <= one);
         let above = layout.at_goodput(BitRate(forward.goodput.floor() + 1), Some(link)).unwrap();
         prop_assert!(above.share.unwrap() > one);

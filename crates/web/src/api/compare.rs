@@ -26,7 +26,7 @@ pub(super) async fn compare(State(app): State<App>, uri: Uri) -> Result<Response
     let value = ask(&app, move |store, _| {
         let (first, second) = (set(store, &base)?, set(store, &other)?);
         // Which direction is better depends on the figure.
-        let compared = Compared::of((&base, &first), (&other, &second), Rules::new(true));
+        let compared = Compared::of_samples((&base, &first), (&other, &second), Rules::new(true));
         Ok(json!({ "comparison": compared, "document": blocks::document(&compared) }))
     });
     Ok(json(StatusCode::OK, &value.await?))

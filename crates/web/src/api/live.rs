@@ -59,7 +59,7 @@ pub(super) async fn stop(State(app): State<App>) -> Response {
 
 /// The story of the test that runs, or of the last one, from its begin, as server-sent events.
 pub(super) async fn events(State(app): State<App>) -> Response {
-    let told = unfold(Place::default(), move |mut place| {
+    let reported = unfold(Place::default(), move |mut place| {
         let live = app.live.clone();
         async move {
             let text = match live.next(&mut place).await {
@@ -70,7 +70,7 @@ pub(super) async fn events(State(app): State<App>) -> Response {
             Some((Ok::<_, Infallible>(text), place))
         }
     });
-    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(told)).into_response()
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(reported)).into_response()
 }
 
 const LONGEST: usize = 255;

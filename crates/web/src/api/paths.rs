@@ -27,7 +27,7 @@ struct PathRow<'a> {
     conclusion: String,
     /// A figure is worse than it was, and not back.
     is_worse: bool,
-    figures: Vec<Course<'a>>,
+    figures: Vec<FigureSeries<'a>>,
 }
 
 #[derive(Serialize)]
@@ -39,7 +39,7 @@ struct Verdict<'a> {
 
 /// The values of a figure, the oldest first.
 #[derive(Serialize)]
-struct Course<'a> {
+struct FigureSeries<'a> {
     name: &'a str,
     /// The latest value with its unit.
     text: &'a str,
@@ -91,7 +91,7 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
 fn trends(store: &Store, target: &str) -> Result<Trends, Failed> {
     let filter = Filter { target: Some(target.into()), limit: Some(TREND), ..Filter::default() };
     let marks: Vec<_> = store.marks(target)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
-    Ok(Trends::of(target, &store.series(&filter)?, &marks, Rules::new(true)))
+    Ok(Trends::from_samples(target, &store.series(&filter)?, &marks, Rules::new(true)))
 }
 
 /// The runs to each far end, in the order of their latest runs. `entries`: the latest first.
@@ -123,7 +123,7 @@ fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathR
             names.push(&figure.name);
         }
     }
-    let course = |name: &&'a str| {
+    let figure_series = |name: &&'a str| {
         let mut points: Vec<Point<'a>> = Vec::new();
         for run in shown() {
             points.extend(run.figures.iter().find(|figure| figure.name == *name).map(|figure| Point {
@@ -136,7 +136,7 @@ fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathR
         }
         let text = points.last()?.text;
         let series = series_of(trends, name);
-        Some(Course {
+        Some(FigureSeries {
             name,
             text,
             points,
@@ -151,7 +151,7 @@ fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathR
         verdicts: shown().map(verdict).collect(),
         conclusion: trends.conclusion.clone(),
         is_worse: trends.is_worse(),
-        figures: names.iter().filter_map(course).collect(),
+        figures: names.iter().filter_map(figure_series).collect(),
     })
 }
 

@@ -60,7 +60,7 @@ pub enum FlowOutput {
     /// ([`TcpClient::back`](super::TcpClient::back), [`UdpClient::back`](super::UdpClient::back)).
     ConnectBack(Box<Request>),
     /// Tell the world.
-    Told(Told),
+    FlowEvent(FlowEvent),
     /// End this end's direction of the connection (TCP).
     Shutdown,
     /// Nothing more to do before this time, unless an input comes.
@@ -71,7 +71,7 @@ pub enum FlowOutput {
 
 /// What a flow has learnt of its peer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum FlowEvent {
     /// A server's client asks for this.
     Request(Box<Request>),
     /// A server's client says nothing of itself: it is old, or `-C` was given.
@@ -97,8 +97,8 @@ impl Steps {
         self.outputs.push_back(output);
     }
 
-    pub(super) fn tell(&mut self, told: Told) {
-        self.push(FlowOutput::Told(told));
+    pub(super) fn tell(&mut self, reported: FlowEvent) {
+        self.push(FlowOutput::FlowEvent(reported));
     }
 
     pub(super) fn wait(&mut self, now: MonoTime, span: Nanos) {
@@ -169,7 +169,7 @@ impl Request {
     }
 
     /// How long a client's flow may run before it must be dead; it is told that something comes until then.
-    pub(super) fn patience(&self) -> Nanos {
+    pub(super) fn timeout(&self) -> Nanos {
         match self.amount {
             Amount::Time(time) if self.starts_then => time.saturating_add(CLIENT_STARTS_LATEST),
             Amount::Time(time) => time.saturating_add(SLOP),
@@ -259,7 +259,7 @@ const MAX_WRITE: u32 = 16 << 20;
 /// Bytes of a burst that has room for its record.
 const SMALLEST_BURST: u64 = 128;
 /// A first message, or the peer's part of the end.
-pub(super) const PATIENCE: Nanos = Nanos::from_secs(10);
+pub(super) const TIMEOUT: Nanos = Nanos::from_secs(10);
 /// The other end's clock and last bytes.
 const SLOP: Nanos = Nanos::from_secs(10);
 /// What a test may last longer than a server's policy allows before the server ends it.

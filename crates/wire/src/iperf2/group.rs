@@ -1,7 +1,7 @@
 //! The flows of one client at one end: a session without control bytes. Each flow is a test by itself with a machine of its
 //! own ([`Flow`]); what they have in common is when it is over, and what of it has failed.
 
-use super::flow::{Flow, FlowInput, FlowOutput, Told};
+use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput};
 use super::{Request, TcpClient, TcpServer, Traffic, UdpClient, UdpServer};
 use crate::stamp::Clock;
 use crate::work::WorkReply;
@@ -27,7 +27,7 @@ pub struct Group {
     later: Vec<Request>,
     outputs: VecDeque<Output>,
     /// The first flow must have come by then, or the last have been given up.
-    patience: Option<MonoTime>,
+    timeout: Option<MonoTime>,
     leaving: bool,
     failure: Option<ProtocolError>,
     interrupted: bool,
@@ -74,8 +74,8 @@ impl Group {
         clock: Clock,
         now: MonoTime,
     ) -> Group {
-        let patience = Some(now + FIRST_FLOW);
-        Group { policy, key, patience, ..Group::new(transport, clock) }
+        let timeout = Some(now + FIRST_FLOW);
+        Group { policy, key, timeout, ..Group::new(transport, clock) }
     }
 
     /// A client that waits for the flows which its server opens once the client's own are over (`-r`).
@@ -96,7 +96,7 @@ impl Group {
             asked: VecDeque::new(),
             later: Vec::new(),
             outputs: VecDeque::new(),
-            patience: None,
+            timeout: None,
             leaving: false,
             failure: None,
             interrupted: false,
@@ -111,7 +111,7 @@ impl Group {
     }
 
     fn add(&mut self, machine: Box<dyn Flow>, now: MonoTime) {
-        (self.patience, self.leaving) = (None, false);
+        (self.timeout, self.leaving) = (None, false);
         self.flows.push(Member { machine, deadline: None, over: false });
         self.drain(self.flows.len() - 1, now);
     }
@@ -172,7 +172,7 @@ impl Group {
                     Some(order) => order,
                     None => continue,
                 },
-                FlowOutput::Told(told) => match self.told(told) {
+                FlowOutput::FlowEvent(reported) => match self.report_of(reported) {
                     Some(order) => order,
                     None => continue,
                 },
@@ -191,13 +191,13 @@ impl Group {
         Some(order)
     }
 
-    fn told(&mut self, told: Told) -> Option<Order> {
-        Some(match told {
+    fn report_of(&mut self, reported: FlowEvent) -> Option<Order> {
+        Some(match reported {
             // Told by whoever found out what this flow is.
-            Told::Request(_) | Told::Plain => return None,
-            Told::Ack(ack) => Order::Tell(Seen::Ack(ack)),
-            Told::Report(report) => Order::Tell(Seen::Report(report)),
-            Told::NoReport => {
+            FlowEvent::Request(_) | FlowEvent::Plain => return None,
+            FlowEvent::Ack(ack) => Order::Tell(Seen::Ack(ack)),
+            FlowEvent::Report(report) => Order::Tell(Seen::Report(report)),
+            FlowEvent::NoReport => {
                 let text = "the server's report never came: what arrived is not known";
                 self.outputs.push_back(Output::Event(Event::Warning(Warning::new("no-report", text))));
                 self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
@@ -268,7 +268,7 @@ impl Group {
                 self.give(index, now, FlowInput::Timer);
             }
         }
-        if is_due(self.patience) {
+        if is_due(self.timeout) {
             self.failure.get_or_insert(ProtocolError::Timeout("with a flow".into()));
             return self.end();
         }
@@ -277,17 +277,17 @@ impl Group {
 
     /// All flows are over: may more come?
     fn look(&mut self, now: MonoTime) {
-        let waits_for_first = self.flows.is_empty() && self.patience.is_some() && !self.interrupted;
+        let waits_for_first = self.flows.is_empty() && self.timeout.is_some() && !self.interrupted;
         if self.over || self.leaving || waits_for_first || self.flows.iter().any(|flow| !flow.over) {
             return;
         }
-        (self.leaving, self.patience) = (true, Some(now + LAST_FLOW));
+        (self.leaving, self.timeout) = (true, Some(now + LAST_FLOW));
         let hurry = self.interrupted || self.failure.is_some();
         self.outputs.push_back(Want::Leave { hurry }.into());
     }
 
     fn end(&mut self) -> Result<(), ProtocolError> {
-        (self.over, self.patience) = (true, None);
+        (self.over, self.timeout) = (true, None);
         self.outputs.push_back(Output::Close);
         self.failure.take().map_or(Ok(()), Err)
     }
@@ -310,7 +310,7 @@ impl Session for Group {
     }
 
     fn output(&mut self, _now: MonoTime) -> Output {
-        let next = || self.flows.iter().filter_map(|flow| flow.deadline).chain(self.patience).min();
+        let next = || self.flows.iter().filter_map(|flow| flow.deadline).chain(self.timeout).min();
         let wait = || Output::WaitUntil(if self.over { None } else { next() });
         self.outputs.pop_front().unwrap_or_else(wait)
     }

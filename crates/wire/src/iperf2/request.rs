@@ -173,7 +173,7 @@ impl Request {
 }
 
 impl Places {
-    fn of(transport: Transport) -> Places {
+    fn for_transport(transport: Transport) -> Places {
         match transport {
             Transport::Tcp => Places { base: 0, tail: TCP_TAIL },
             Transport::Udp => Places { base: super::DATAGRAM_LEN, tail: UDP_TAIL },

@@ -1,7 +1,7 @@
 //! The client's end of a TCP flow: the header goes first, then data moves; a server's acknowledgement may lie in wait
 //! and is read, since closing with bytes unread would reset the connection.
 
-use super::flow::{Flow, FlowInput, FlowOutput, PATIENCE, Steps, Told, Watch};
+use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, Steps, TIMEOUT, Watch};
 use super::{Ack, AckRead, Request, Run};
 use crate::ProtocolError;
 use model::time::MonoTime;
@@ -48,7 +48,7 @@ impl TcpClient {
             steps.push(FlowOutput::Send(header));
         }
         steps.push(FlowOutput::Start(run));
-        steps.wait(now, request.patience());
+        steps.wait(now, request.timeout());
         let heard = (!receiving).then(Vec::new);
         TcpClient { request, steps, watch: Watch::default(), heard, sending, receiving, interrupted: false }
     }
@@ -58,7 +58,7 @@ impl TcpClient {
         heard.extend_from_slice(bytes);
         match Ack::read(heard) {
             AckRead::More => return,
-            AckRead::Ack(ack, _) => self.steps.tell(Told::Ack(ack)),
+            AckRead::Ack(ack, _) => self.steps.tell(FlowEvent::Ack(ack)),
             AckRead::None => {}
         }
         self.heard = None;
@@ -67,7 +67,7 @@ impl TcpClient {
     fn sender_done(&mut self, now: MonoTime) {
         if std::mem::replace(&mut self.sending, false) {
             self.steps.push(FlowOutput::Shutdown);
-            self.steps.wait(now, PATIENCE);
+            self.steps.wait(now, TIMEOUT);
         }
     }
 
@@ -89,7 +89,7 @@ impl TcpClient {
         }
         if self.sending && !self.request.is_timed() {
             // Its own sender knows when it is stuck.
-            self.steps.wait(now, self.request.patience());
+            self.steps.wait(now, self.request.timeout());
             return Ok(());
         }
         if !self.sending && (!self.request.server_sends() || self.watch.has_seen()) {
@@ -129,7 +129,7 @@ impl Flow for TcpClient {
             FlowInput::Timer => self.timer(now),
             FlowInput::Progress(received) => {
                 if self.watch.progress(received) && !self.request.is_timed() {
-                    self.steps.wait(now, self.request.patience());
+                    self.steps.wait(now, self.request.timeout());
                 }
                 Ok(())
             }

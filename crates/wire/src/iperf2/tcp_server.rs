@@ -1,7 +1,7 @@
 //! The server's end of a TCP flow: the first bytes say what it is. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
-use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, SILENCE, STALL, Steps, Told, Watch};
+use super::flow::{A_DAY, Flow, FlowEvent, FlowInput, FlowOutput, SILENCE, STALL, Steps, TIMEOUT, Watch};
 use super::{Ack, AckTimes, Header, Request, Run, Traffic, Version, is_bounceback};
 use crate::stamp::Clock;
 use crate::{Policy, ProtocolError};
@@ -40,7 +40,7 @@ impl TcpServer {
     #[must_use]
     pub fn new(policy: Policy, clock: Clock, now: MonoTime) -> TcpServer {
         let mut steps = Steps::default();
-        steps.wait(now, PATIENCE);
+        steps.wait(now, TIMEOUT);
         TcpServer {
             policy,
             clock,
@@ -80,7 +80,7 @@ impl TcpServer {
             Header::Request(request, _) => self.admit(now, *request, received),
             Header::Plain if self.key.is_none() => {
                 self.limit = now + self.policy.max_time.unwrap_or(A_DAY);
-                self.steps.tell(Told::Plain);
+                self.steps.tell(FlowEvent::Plain);
                 self.start(now, None, received);
                 Ok(())
             }
@@ -112,7 +112,7 @@ impl TcpServer {
         if request.wants_ack() {
             self.steps.push(FlowOutput::Send(self.ack(&request, now).bytes()));
         }
-        self.steps.tell(Told::Request(Box::new(request.clone())));
+        self.steps.tell(FlowEvent::Request(Box::new(request.clone())));
         if request.traffic == Traffic::Dual {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }
@@ -172,7 +172,7 @@ impl TcpServer {
     fn sender_done(&mut self, now: MonoTime) {
         if std::mem::replace(&mut self.sending, false) {
             self.steps.push(FlowOutput::Shutdown);
-            self.steps.wait(now, PATIENCE);
+            self.steps.wait(now, TIMEOUT);
         }
     }
 
@@ -180,7 +180,7 @@ impl TcpServer {
     fn finish(&mut self, now: MonoTime) {
         if self.sending {
             self.steps.push(FlowOutput::StopSender);
-            self.steps.wait(now, PATIENCE);
+            self.steps.wait(now, TIMEOUT);
             return;
         }
         if let Phase::Running(Some(request)) = &self.phase
@@ -210,7 +210,7 @@ impl TcpServer {
             Phase::Running(_) if self.sending && now >= self.limit && !self.stopping => {
                 self.stopping = true;
                 self.steps.push(FlowOutput::StopSender);
-                self.steps.wait(now, PATIENCE);
+                self.steps.wait(now, TIMEOUT);
                 Ok(())
             }
             Phase::Running(_) if now >= self.limit => {
@@ -239,7 +239,7 @@ impl TcpServer {
     fn interrupt(&mut self, now: MonoTime, why: &str) -> Result<(), ProtocolError> {
         if self.sending {
             self.steps.push(FlowOutput::StopSender);
-            self.steps.wait(now, PATIENCE);
+            self.steps.wait(now, TIMEOUT);
             return Ok(());
         }
         Err(ProtocolError::Stopped(why.into()))

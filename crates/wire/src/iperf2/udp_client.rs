@@ -1,7 +1,7 @@
 //! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's
 //! report comes; where the server sends, the first datagram is repeated until data come.
 
-use super::flow::{Flow, FlowInput, FlowOutput, Steps, Told, Watch, bare_head};
+use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, Steps, Watch, bare_head};
 use super::{Number, Request, Run, Sending, ServerReport, Traffic, number, put_fin};
 use crate::ProtocolError;
 use crate::stamp::Clock;
@@ -84,7 +84,7 @@ impl UdpClient {
         self.phase = Phase::Running { sends, receives };
         let sends = sends.then(|| self.sending.clone());
         self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0, receive_rate: None }));
-        self.steps.wait(now, self.request.patience());
+        self.steps.wait(now, self.request.timeout());
     }
 
     /// A datagram of the test's size, header and all.
@@ -108,7 +108,7 @@ impl UdpClient {
             Phase::Running { .. } => {}
             Phase::Ending { .. } => {
                 if let Some(report) = ServerReport::read(datagram) {
-                    self.steps.tell(Told::Report(report));
+                    self.steps.tell(FlowEvent::Report(report));
                     self.steps.close();
                 }
             }
@@ -135,7 +135,7 @@ impl UdpClient {
     fn try_fin(&mut self, now: MonoTime) {
         let Phase::Ending { tries, number } = self.phase else { return };
         if tries == FIN_TRIES {
-            self.steps.tell(Told::NoReport);
+            self.steps.tell(FlowEvent::NoReport);
             self.steps.close();
             return;
         }
@@ -162,7 +162,7 @@ impl UdpClient {
             Phase::Asking { .. } => self.ask(now),
             Phase::Ending { .. } => self.try_fin(now),
             // The sender knows when it is done.
-            Phase::Running { sends: true, .. } => self.steps.wait(now, self.request.patience()),
+            Phase::Running { sends: true, .. } => self.steps.wait(now, self.request.timeout()),
             // The one end that a server sends may be lost.
             Phase::Running { .. } if self.watch.has_seen() => self.steps.close(),
             Phase::Running { .. } => {
@@ -188,7 +188,7 @@ impl UdpClient {
     fn refused(&mut self) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Ending { .. } => {
-                self.steps.tell(Told::NoReport);
+                self.steps.tell(FlowEvent::NoReport);
                 self.steps.close();
                 Ok(())
             }
@@ -213,7 +213,7 @@ impl Flow for UdpClient {
             FlowInput::Progress(received) => {
                 let grows = self.watch.progress(received) && !self.request.is_timed();
                 if grows && matches!(self.phase, Phase::Running { sends: false, .. }) {
-                    self.steps.wait(now, self.request.patience());
+                    self.steps.wait(now, self.request.timeout());
                 }
                 Ok(())
             }

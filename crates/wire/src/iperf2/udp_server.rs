@@ -5,7 +5,7 @@
 //! nothing has come for ten seconds, and its reports are never more than three times what came (RFC 9000 section 8.1).
 //! Whether this end may send data to an address is for the driver to know ([`Request::sends_to_source`]).
 
-use super::flow::{A_DAY, Flow, FlowInput, FlowOutput, PATIENCE, SILENCE, Steps, Told, Watch, bare_head};
+use super::flow::{A_DAY, Flow, FlowEvent, FlowInput, FlowOutput, SILENCE, Steps, TIMEOUT, Watch, bare_head};
 use super::{Header, Number, Request, Run, ServerReport, Traffic, is_wide, number, put_fin};
 use crate::rate_watch::RateWatch;
 use crate::stamp::Clock;
@@ -94,7 +94,8 @@ impl UdpServer {
 
     fn start(&mut self, now: MonoTime) {
         let request = self.request.as_ref();
-        self.steps.tell(request.map_or(Told::Plain, |request| Told::Request(Box::new(request.clone()))));
+        self.steps
+            .tell(request.map_or(FlowEvent::Plain, |request| FlowEvent::Request(Box::new(request.clone()))));
         if let Some(request) = request.filter(|request| request.traffic == Traffic::Dual) {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }
@@ -133,13 +134,13 @@ impl UdpServer {
         let traffic = self.request.as_ref().map_or(Traffic::Forward, |request| request.traffic);
         if traffic == Traffic::FullDuplex {
             self.phase = Phase::Running { sends, receives: false };
-            if sends { self.steps.wait(now, PATIENCE) } else { self.steps.close() }
+            if sends { self.steps.wait(now, TIMEOUT) } else { self.steps.close() }
         } else if self.request.as_ref().is_some_and(|request| request.no_fin) {
             self.finish();
         } else {
             self.phase = Phase::Measuring;
             self.steps.push(FlowOutput::Measure);
-            self.steps.wait(now, PATIENCE);
+            self.steps.wait(now, TIMEOUT);
         }
     }
 
@@ -204,7 +205,7 @@ impl UdpServer {
             Phase::Running { sends: true, .. } if !self.stopping => {
                 self.stopping = true;
                 self.steps.push(FlowOutput::StopSender);
-                self.steps.wait(now, PATIENCE);
+                self.steps.wait(now, TIMEOUT);
             }
             Phase::Running { sends: true, .. } => {
                 return Err(ProtocolError::Flows("this end does not stop sending".into()));

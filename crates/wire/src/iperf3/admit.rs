@@ -12,12 +12,15 @@ pub(super) fn admit(policy: &Policy, params: &mut Params) -> Result<(), Refusal>
     let test = &mut params.test;
     let streams = policy.max_streams.unwrap_or(MAX_STREAMS);
     if test.streams > streams {
-        return Err(Refusal::of(ErrorCode::STREAMS, format!("{} streams; {streams} allowed", test.streams)));
+        return Err(Refusal::with_code(
+            ErrorCode::STREAMS,
+            format!("{} streams; {streams} allowed", test.streams),
+        ));
     }
     if let (Some(max), End::Time(time)) = (policy.max_time, test.end)
         && time + test.omit > max
     {
-        return Err(Refusal::of(ErrorCode::MAX_DURATION, format!("a longer test than {max}")));
+        return Err(Refusal::with_code(ErrorCode::MAX_DURATION, format!("a longer test than {max}")));
     }
     if let Some(max) = policy.max_rate {
         admit_rate(max, test)?;
@@ -29,7 +32,7 @@ fn admit_rate(max: BitRate, test: &mut TestSpec) -> Result<(), Refusal> {
     let total = |rate: BitRate| BitRate(rate.0.saturating_mul(u64::from(test.streams)));
     let asked = [test.bitrate, test.fq_rate].into_iter().flatten().map(total).max();
     if asked.is_some_and(|asked| asked > max) {
-        return Err(Refusal::of(ErrorCode::TOTAL_RATE, format!("a higher rate than {max}")));
+        return Err(Refusal::with_code(ErrorCode::TOTAL_RATE, format!("a higher rate than {max}")));
     }
     // What goes out back to back is little beside what goes out in a second.
     let most = (max.0 / 8 / 100).max(SMALLEST_BURST) / u64::from(test.length.max(1));

@@ -1,7 +1,7 @@
 //! The client: it asks for the test, says when it is over, and has the last word.
 
 use crate::iperf3::cookie::Cookie;
-use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
+use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, STALL, TIMEOUT, unexpected};
 use crate::iperf3::params::{Params, block_length, in_whole_buffers};
 use crate::iperf3::results::Results;
 use crate::iperf3::state::{ErrorCode, State};
@@ -76,7 +76,7 @@ impl Client {
     pub fn new(config: ClientConfig, now: MonoTime) -> Client {
         let mut talk = Dialogue::default();
         talk.push(Output::Send(config.cookie.to_wire().to_vec()));
-        talk.wait(now, PATIENCE);
+        talk.wait(now, TIMEOUT);
         Client {
             config,
             talk,
@@ -172,7 +172,7 @@ impl Client {
     fn send_params(&mut self, now: MonoTime) {
         let params = Params { test: self.config.test.clone(), extras: self.config.extras.clone() };
         self.talk.send_message(&params.encode());
-        self.enter(now, Phase::Agreeing, PATIENCE);
+        self.enter(now, Phase::Agreeing, TIMEOUT);
     }
 
     fn open_flows(&mut self, now: MonoTime) {
@@ -182,7 +182,7 @@ impl Client {
             senders_wait_for_stop: false,
         };
         self.talk.work(FlowsOrder::new(plan, WorkKind::Throughput));
-        self.enter(now, Phase::Opening, PATIENCE + PATIENCE);
+        self.enter(now, Phase::Opening, TIMEOUT + TIMEOUT);
     }
 
     fn start_when_ready(&mut self, now: MonoTime) {
@@ -253,7 +253,7 @@ impl Client {
 
     fn end(&mut self, now: MonoTime) {
         self.talk.send_state(State::TestEnd);
-        self.enter(now, Phase::Ending, self.patience());
+        self.enter(now, Phase::Ending, self.timeout());
     }
 
     /// A sender has nothing to drain: what it sent arrives while it waits for the results.
@@ -267,7 +267,7 @@ impl Client {
     fn measured(&mut self, now: MonoTime, result: &SideResult) {
         if self.phase == Phase::Draining {
             self.talk.send_message(&Results::of_side(result, None).encode());
-            self.enter(now, Phase::Exchanging, self.patience());
+            self.enter(now, Phase::Exchanging, self.timeout());
         }
     }
 
@@ -359,9 +359,9 @@ impl Client {
 
     /// The last word to the server, where it is still there and does not know.
     fn say_why(&mut self, error: &ProtocolError) {
-        let told =
+        let reported =
             matches!(error, ProtocolError::Closed(_) | ProtocolError::Refused(_) | ProtocolError::Busy);
-        if !told && !matches!(error, ProtocolError::PeerStopped(_)) {
+        if !reported && !matches!(error, ProtocolError::PeerStopped(_)) {
             self.talk.send_state(State::ClientTerminate);
         }
     }
@@ -377,8 +377,8 @@ impl Client {
     }
 
     /// A user who interrupts waits for little.
-    fn patience(&self) -> Nanos {
-        if self.interrupted { HURRY } else { PATIENCE }
+    fn timeout(&self) -> Nanos {
+        if self.interrupted { HURRY } else { TIMEOUT }
     }
 
     fn results_limit(&self) -> usize {

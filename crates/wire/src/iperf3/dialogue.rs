@@ -138,7 +138,7 @@ pub(super) const DRAIN_QUIET: Nanos = Nanos::from_millis(500);
 /// The driver's own work: stopping senders, measuring.
 pub(super) const LOCAL_WORK: Nanos = Nanos::from_secs(10);
 /// A message or a state of the peer that is due.
-pub(super) const PATIENCE: Nanos = Nanos::from_secs(30);
+pub(super) const TIMEOUT: Nanos = Nanos::from_secs(30);
 /// A receiver that gets nothing for this long gives up.
 pub(super) const STALL: Nanos = Nanos::from_secs(120);
 

@@ -78,8 +78,8 @@ impl Params {
     pub fn decode(bytes: &[u8]) -> Result<Params, Refusal> {
         let fields = match serde_json::from_slice(bytes) {
             Ok(Value::Object(map)) => Fields(map),
-            Ok(_) => return Err(Refusal::of(ErrorCode::PARAMS, "they are no JSON object")),
-            Err(error) => return Err(Refusal::of(ErrorCode::PARAMS, error)),
+            Ok(_) => return Err(Refusal::with_code(ErrorCode::PARAMS, "they are no JSON object")),
+            Err(error) => return Err(Refusal::with_code(ErrorCode::PARAMS, error)),
         };
         let mut test = TestSpec::new(read_transport(&fields)?);
         read_shape(&fields, &mut test)?;
@@ -164,8 +164,8 @@ fn whole_seconds(time: Nanos) -> u64 {
 
 fn read_transport(fields: &Fields) -> Result<Transport, Refusal> {
     match (fields.flag("tcp")?, fields.flag("udp")?, fields.flag("sctp")?) {
-        (_, _, true) => Err(Refusal::of(ErrorCode::NO_SCTP, "SCTP")),
-        (true, true, _) => Err(Refusal::of(ErrorCode::PARAMS, "both TCP and UDP")),
+        (_, _, true) => Err(Refusal::with_code(ErrorCode::NO_SCTP, "SCTP")),
+        (true, true, _) => Err(Refusal::with_code(ErrorCode::PARAMS, "both TCP and UDP")),
         (_, true, _) => Ok(Transport::Udp),
         _ => Ok(Transport::Tcp),
     }
@@ -173,7 +173,9 @@ fn read_transport(fields: &Fields) -> Result<Transport, Refusal> {
 
 fn read_shape(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
     test.directions = match (fields.flag("reverse")?, fields.flag("bidirectional")?) {
-        (true, true) => return Err(Refusal::of(ErrorCode::REVERSE_BIDIR, "reverse and bidirectional")),
+        (true, true) => {
+            return Err(Refusal::with_code(ErrorCode::REVERSE_BIDIR, "reverse and bidirectional"));
+        }
         (true, false) => Directions::Down,
         (false, true) => Directions::Both,
         (false, false) => Directions::Up,
@@ -199,8 +201,8 @@ fn read_pace(fields: &Fields, test: &mut TestSpec) -> Result<(), Refusal> {
     test.bitrate = rate("bandwidth")?;
     test.fq_rate = rate("fqrate")?;
     test.burst = fields.whole("burst", 1..=MAX_BURST, ErrorCode::BURST)?.unwrap_or(0) as u32;
-    let told = fields.0.contains_key("gso") || fields.0.contains_key("gro");
-    test.offload = !told || fields.flag("gso")? || fields.flag("gro")?;
+    let reported = fields.0.contains_key("gso") || fields.0.contains_key("gro");
+    test.offload = !reported || fields.flag("gso")? || fields.flag("gro")?;
     Ok(())
 }
 
@@ -243,7 +245,7 @@ fn check_length(test: &TestSpec) -> Result<(), Refusal> {
         Transport::Udp => (MIN_UDP_LENGTH..=LARGEST_UDP_PAYLOAD, ErrorCode::UDP_BLOCK_SIZE),
     };
     let fits = range.contains(&test.length);
-    if fits { Ok(()) } else { Err(Refusal::of(code, format!("blocks of {} bytes", test.length))) }
+    if fits { Ok(()) } else { Err(Refusal::with_code(code, format!("blocks of {} bytes", test.length))) }
 }
 
 /// The members of the JSON object, by kind.
@@ -266,7 +268,7 @@ impl Fields {
         let Some(value) = self.get(key) else { return Ok(None) };
         let value = number::whole(value).ok_or_else(|| wrong_type(key, "a number"))?;
         let fits = range.contains(&value);
-        if fits { Ok(Some(value)) } else { Err(Refusal::of(code, format!("`{key}` is {value}"))) }
+        if fits { Ok(Some(value)) } else { Err(Refusal::with_code(code, format!("`{key}` is {value}"))) }
     }
 
     /// A number of things; none when absent.
@@ -281,12 +283,12 @@ impl Fields {
 }
 
 fn wrong_type(key: &str, expected: &str) -> Refusal {
-    Refusal::of(ErrorCode::PARAMS, format!("`{key}` is not {expected}"))
+    Refusal::with_code(ErrorCode::PARAMS, format!("`{key}` is not {expected}"))
 }
 
 impl Refusal {
     /// A refusal with this code.
-    pub(super) fn of(code: ErrorCode, what: impl Display) -> Refusal {
+    pub(super) fn with_code(code: ErrorCode, what: impl Display) -> Refusal {
         Refusal { code, what: what.to_string() }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::iperf3::admit::{admit, time_limit};
 use crate::iperf3::cookie::Cookie;
-use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, PATIENCE, STALL, unexpected};
+use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, STALL, TIMEOUT, unexpected};
 use crate::iperf3::params::{MAX_PARAMS, Params, Refusal};
 use crate::iperf3::results::{Results, StreamRow, stream_id};
 use crate::iperf3::state::{ErrorCode, State};
@@ -84,7 +84,7 @@ impl Server {
             draining: false,
             client_results: None,
             measured: None,
-            limit: now + PATIENCE,
+            limit: now + TIMEOUT,
             progress: None,
             rate: RateWatch::default(),
         }
@@ -206,7 +206,7 @@ impl Server {
         if let Some(verify) = &self.config.verifier
             && !params.extras.auth_token.as_deref().is_some_and(verify)
         {
-            return Err(Refusal::of(ErrorCode::AUTHORIZATION, "no valid user and password"));
+            return Err(Refusal::with_code(ErrorCode::AUTHORIZATION, "no valid user and password"));
         }
         // All an iPerf3 client tells of itself is its version.
         let version = params.extras.client_version.as_ref();
@@ -220,7 +220,7 @@ impl Server {
         self.talk.work(FlowsOrder { peer, extras, ..FlowsOrder::new(plan, WorkKind::Throughput) });
         self.talk.send_state(State::CreateStreams);
         self.params = Some(params);
-        self.enter(now, Phase::Opening, PATIENCE);
+        self.enter(now, Phase::Opening, TIMEOUT);
         Ok(())
     }
 
@@ -270,8 +270,8 @@ impl Server {
         if self.sends() && !self.senders_done {
             self.talk.work(Request::StopSenders);
         }
-        self.limit = now + PATIENCE;
-        self.enter(now, Phase::Ending, PATIENCE);
+        self.limit = now + TIMEOUT;
+        self.enter(now, Phase::Ending, TIMEOUT);
         self.drain_when_ready(now);
     }
 
@@ -291,11 +291,11 @@ impl Server {
     /// Where it receives, the client's results say how much is still to come.
     fn drain_when_ready(&mut self, now: MonoTime) {
         let stopped = self.senders_done || !self.sends();
-        let told = self.client_results.is_some() || !self.receives();
-        if self.phase == Phase::Ending && stopped && told && !self.draining {
+        let reported = self.client_results.is_some() || !self.receives();
+        if self.phase == Phase::Ending && stopped && reported && !self.draining {
             self.draining = true;
             self.talk.work(Request::Drain { expect: self.expected(), limit: DRAIN_LIMIT });
-            self.talk.wait(now, DRAIN_LIMIT + PATIENCE);
+            self.talk.wait(now, DRAIN_LIMIT + TIMEOUT);
         }
     }
 

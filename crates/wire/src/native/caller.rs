@@ -21,7 +21,7 @@ use model::units::Nanos;
 #[derive(Debug)]
 pub struct Caller<K> {
     pub(super) talk: Talk,
-    stage: Stage,
+    phase: Phase,
     entry: Entry,
     pub(super) kind: K,
 }
@@ -35,7 +35,7 @@ pub struct Talk {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum Phase {
     /// Until the server has accepted.
     Entering,
     /// What comes now is of the kind.
@@ -128,7 +128,7 @@ impl<K: Kind> Caller<K> {
         let mut link = Link::new(now);
         let entry = Entry::new(config, ask, &mut link, now);
         let talk = Talk { link, pinger: Pinger::new(now), granted: None };
-        Caller { talk, stage: Stage::Entering, entry, kind }
+        Caller { talk, phase: Phase::Entering, entry, kind }
     }
 
     /// Name of the session, once granted: from the opening of the flows on.
@@ -163,13 +163,13 @@ impl<K: Kind> Caller<K> {
 
     /// What comes is of the kind.
     pub(super) fn is_granted(&self) -> bool {
-        matches!(self.stage, Stage::Granted)
+        matches!(self.phase, Phase::Granted)
     }
 
     /// Says `bye`.
     pub(super) fn say_bye(&mut self, now: MonoTime, verdict: Result<(), ProtocolError>) {
         self.talk.link.send(&Message::Bye {});
-        self.stage = Stage::Leaving { deadline: now + LEAVING, verdict };
+        self.phase = Phase::Leaving { deadline: now + LEAVING, verdict };
     }
 
     fn receive(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -188,32 +188,32 @@ impl<K: Kind> Caller<K> {
 
     /// Nothing the peer says matters any more.
     fn is_deaf(&self) -> bool {
-        match self.stage {
-            Stage::Granted => self.kind.is_alone(),
-            Stage::Over => true,
-            Stage::Entering | Stage::Leaving { .. } => false,
+        match self.phase {
+            Phase::Granted => self.kind.is_alone(),
+            Phase::Over => true,
+            Phase::Entering | Phase::Leaving { .. } => false,
         }
     }
 
     fn message(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
-        match (&self.stage, message) {
-            (Stage::Entering, message) => {
+        match (&self.phase, message) {
+            (Phase::Entering, message) => {
                 if let Some(granted) = self.entry.message(&mut self.talk.link, now, message)? {
                     self.talk.granted = Some(granted);
-                    self.stage = Stage::Granted;
+                    self.phase = Phase::Granted;
                     self.kind.granted(&mut self.talk, now, self.entry.test());
                 }
                 Ok(())
             }
-            (Stage::Leaving { .. }, Message::Bye {}) => self.leave(),
-            (Stage::Leaving { .. } | Stage::Over, _) => Ok(()),
-            (Stage::Granted, Message::Refuse(refusal)) => Err(super::link::refused(&refusal)),
-            (Stage::Granted, Message::Pong { id, t2, t3, .. }) => {
+            (Phase::Leaving { .. }, Message::Bye {}) => self.leave(),
+            (Phase::Leaving { .. } | Phase::Over, _) => Ok(()),
+            (Phase::Granted, Message::Refuse(refusal)) => Err(super::link::refused(&refusal)),
+            (Phase::Granted, Message::Pong { id, t2, t3, .. }) => {
                 self.talk.pinger.pong(now, id, t2, t3);
                 self.kind.pinged(&mut self.talk, now);
                 Ok(())
             }
-            (Stage::Granted, message) => self.kind.message(&mut self.talk, now, message),
+            (Phase::Granted, message) => self.kind.message(&mut self.talk, now, message),
         }
     }
 
@@ -229,16 +229,16 @@ impl<K: Kind> Caller<K> {
     /// Closes, with the verdict on the session.
     fn leave(&mut self) -> Result<(), ProtocolError> {
         match self.close() {
-            Stage::Leaving { verdict, .. } => verdict,
+            Phase::Leaving { verdict, .. } => verdict,
             _ => Ok(()),
         }
     }
 
-    fn close(&mut self) -> Stage {
-        if !matches!(self.stage, Stage::Over) {
+    fn close(&mut self) -> Phase {
+        if !matches!(self.phase, Phase::Over) {
             self.talk.link.push(Output::Close);
         }
-        std::mem::replace(&mut self.stage, Stage::Over)
+        std::mem::replace(&mut self.phase, Phase::Over)
     }
 
     /// The peer cannot be spoken to any more: an error at once, or after this end's own result has been told.
@@ -250,20 +250,20 @@ impl<K: Kind> Caller<K> {
     }
 
     fn closed(&mut self) -> Result<(), ProtocolError> {
-        let when = match self.stage {
-            Stage::Leaving { .. } | Stage::Over => return self.leave(),
-            Stage::Entering => "before it accepted the test",
-            Stage::Granted => self.kind.moment(),
+        let when = match self.phase {
+            Phase::Leaving { .. } | Phase::Over => return self.leave(),
+            Phase::Entering => "before it accepted the test",
+            Phase::Granted => self.kind.moment(),
         };
         self.fail(ProtocolError::Closed(when.into()))
     }
 
     fn deadline(&self) -> Option<MonoTime> {
-        match &self.stage {
-            Stage::Entering => Some(self.entry.deadline()),
-            Stage::Granted => self.kind.deadline(&self.talk.link),
-            Stage::Leaving { deadline, .. } => Some(*deadline),
-            Stage::Over => None,
+        match &self.phase {
+            Phase::Entering => Some(self.entry.deadline()),
+            Phase::Granted => self.kind.deadline(&self.talk.link),
+            Phase::Leaving { deadline, .. } => Some(*deadline),
+            Phase::Over => None,
         }
     }
 
@@ -271,18 +271,18 @@ impl<K: Kind> Caller<K> {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return Ok(());
         }
-        match &self.stage {
-            Stage::Entering => self.fail(self.entry.timeout()),
-            Stage::Granted => self.fail(self.kind.timeout(&self.talk.link, now)),
-            Stage::Leaving { .. } | Stage::Over => self.leave(),
+        match &self.phase {
+            Phase::Entering => self.fail(self.entry.timeout()),
+            Phase::Granted => self.fail(self.kind.timeout(&self.talk.link, now)),
+            Phase::Leaving { .. } | Phase::Over => self.leave(),
         }
     }
 
     fn interrupt(&mut self, now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
-        match self.stage {
-            Stage::Granted => self.kind.interrupt(&mut self.talk, now, reason),
-            Stage::Leaving { .. } | Stage::Over => self.leave(),
-            Stage::Entering => {
+        match self.phase {
+            Phase::Granted => self.kind.interrupt(&mut self.talk, now, reason),
+            Phase::Leaving { .. } | Phase::Over => self.leave(),
+            Phase::Entering => {
                 self.talk.link.send(&Message::Stop { reason: reason.into() });
                 Err(ProtocolError::Stopped(reason.into()))
             }
@@ -303,7 +303,7 @@ impl<K: Kind> Caller<K> {
 
 impl<K: Kind> Session for Caller<K> {
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
-        if matches!(self.stage, Stage::Over) {
+        if matches!(self.phase, Phase::Over) {
             return Ok(());
         }
         let result = self.take(now, input);

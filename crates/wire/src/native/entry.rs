@@ -40,14 +40,14 @@ pub(super) struct Granted {
 pub(super) struct Entry {
     config: ClientConfig,
     ask: Ask,
-    stage: Stage,
+    phase: Phase,
     deadline: MonoTime,
     limits: Limits,
     software: String,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum Phase {
     Hello,
     Proof(Mac),
     Accept,
@@ -61,7 +61,7 @@ impl Entry {
         let hello = Hello { software: config.software.clone(), features, ..Hello::default() };
         link.send(&Message::Hello(hello));
         let (limits, software) = (Limits::default(), String::new());
-        Entry { config, ask, stage: Stage::Hello, deadline: now + ANSWER, limits, software }
+        Entry { config, ask, phase: Phase::Hello, deadline: now + ANSWER, limits, software }
     }
 
     pub(super) fn deadline(&self) -> MonoTime {
@@ -80,10 +80,10 @@ impl Entry {
 
     /// What a wait that is over was for.
     pub(super) fn timeout(&self) -> ProtocolError {
-        let what = match self.stage {
-            Stage::Hello => "to the greeting",
-            Stage::Proof(_) => "to the proof of the token",
-            Stage::Accept => "when asked for a test",
+        let what = match self.phase {
+            Phase::Hello => "to the greeting",
+            Phase::Proof(_) => "to the proof of the token",
+            Phase::Accept => "when asked for a test",
         };
         ProtocolError::Timeout(format!("{what} within {ANSWER}"))
     }
@@ -96,17 +96,17 @@ impl Entry {
         message: Message,
     ) -> Result<Option<Granted>, ProtocolError> {
         self.deadline = now + ANSWER;
-        match (&self.stage, message) {
+        match (&self.phase, message) {
             (_, Message::Refuse(refusal)) => return Err(refused(&refusal)),
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
-            (Stage::Hello, Message::Hello(hello)) => self.hello(link, hello)?,
-            (Stage::Proof(expected), Message::Proof { mac }) => {
+            (Phase::Hello, Message::Hello(hello)) => self.hello(link, hello)?,
+            (Phase::Proof(expected), Message::Proof { mac }) => {
                 if !mac.proves(expected) {
                     return Err(violation("it does not know the token".into()));
                 }
                 self.ask(link);
             }
-            (Stage::Accept, Message::Accept { session, key, host }) => {
+            (Phase::Accept, Message::Accept { session, key, host }) => {
                 return Ok(Some(Granted { session, key, host }));
             }
             _ => return Err(violation("a message that is not due before a test is accepted".into())),
@@ -128,7 +128,7 @@ impl Entry {
                 let client = Nonce::new(derive(&self.config.entropy, "client nonce"));
                 let proof = Proof { token, server, client, binding: &self.config.binding };
                 link.send(&Message::Auth { nonce: client, mac: proof.of_client() });
-                self.stage = Stage::Proof(proof.of_server());
+                self.phase = Phase::Proof(proof.of_server());
                 return Ok(());
             }
             (Some(_), None) => {
@@ -164,7 +164,7 @@ impl Entry {
         self.keep_to_the_limit(link);
         link.decoder.set_limit(MAX_FRAME);
         link.send(&Message::Test { ask: self.ask.clone(), host: self.config.host.clone() });
-        self.stage = Stage::Accept;
+        self.phase = Phase::Accept;
     }
 }
 

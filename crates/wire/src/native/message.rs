@@ -154,7 +154,8 @@ pub enum Message {
         /// Of the question.
         id: u32,
         /// What came of it.
-        told: FramesReply,
+        #[serde(rename = "told")]
+        reply: FramesReply,
     },
     /// C, then S: the end.
     Bye {},

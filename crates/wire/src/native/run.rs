@@ -16,7 +16,7 @@ use std::ops::Range;
 pub(super) struct Run {
     spec: TestSpec,
     /// The direction in which this end sends.
-    way: Direction,
+    direction: Direction,
     phase: Phase,
     started: MonoTime,
     deadline: Option<MonoTime>,
@@ -51,14 +51,14 @@ enum Phase {
 
 impl Run {
     /// Time zero. `way` is the direction in which this end sends.
-    pub(super) fn new(spec: TestSpec, way: Direction, now: MonoTime) -> Run {
+    pub(super) fn new(spec: TestSpec, direction: Direction, now: MonoTime) -> Run {
         let deadline = match spec.end {
             End::Time(time) => Some(now + spec.omit + time + OVERTIME),
             End::Bytes(_) | End::Blocks(_) => None,
         };
         Run {
             spec,
-            way,
+            direction,
             phase: Phase::Flowing,
             started: now,
             deadline,
@@ -229,7 +229,7 @@ impl Run {
     }
 
     fn peer_sent(&mut self, link: &mut Link, now: MonoTime, rows: Vec<Sent>) -> Result<(), ProtocolError> {
-        let allowed = self.spec.stream_numbers(self.way.reversed());
+        let allowed = self.spec.stream_numbers(self.direction.reversed());
         if self.theirs.is_some() || !are_distinct(rows.iter().map(|row| row.stream), &allowed) {
             return Err(violation("a list of what it sent that does not fit the test".into()));
         }
@@ -258,7 +258,7 @@ impl Run {
     ) -> Result<(), ProtocolError> {
         let streams = self.spec.streams * self.spec.directions.each().count() as u32;
         let fits = rows.clone().all(|(stream, direction, role)| {
-            let sends = direction != self.way;
+            let sends = direction != self.direction;
             direction == self.spec.direction_of(stream) && (role == Role::Sender) == sends
         });
         if fits && are_distinct(rows.map(|row| row.0), &(0..streams)) {
@@ -268,11 +268,11 @@ impl Run {
     }
 
     fn i_send(&self) -> bool {
-        !self.spec.stream_numbers(self.way).is_empty()
+        !self.spec.stream_numbers(self.direction).is_empty()
     }
 
     fn peer_sends(&self) -> bool {
-        !self.spec.stream_numbers(self.way.reversed()).is_empty()
+        !self.spec.stream_numbers(self.direction.reversed()).is_empty()
     }
 
     /// Ends the test before its time.
@@ -346,7 +346,7 @@ impl Run {
 
     /// Nobody says what was sent, so what comes until all is quiet counts.
     fn drain_alone(&mut self, link: &mut Link) {
-        let streams: Range<u32> = self.spec.stream_numbers(self.way.reversed());
+        let streams: Range<u32> = self.spec.stream_numbers(self.direction.reversed());
         let quiet = |stream| Expect { stream, until: Until::Quiet(SHORTEST_QUIET) };
         self.drain(link, streams.map(quiet).collect(), SHORTEST_DRAIN);
     }

@@ -71,7 +71,7 @@ pub struct ReflectorPacket {
 
 impl Mode {
     /// The mode of an end that has this key.
-    pub const fn of(key: Option<&Key>) -> Mode {
+    pub const fn for_key(key: Option<&Key>) -> Mode {
         if key.is_some() { Mode::Authenticated } else { Mode::Open }
     }
 

@@ -2,8 +2,8 @@
 
 use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
+use super::observed::Seen;
 use super::packet::{Mode, ReflectorPacket, SenderPacket, is_reflected};
-use super::seen::Seen;
 use super::sessions::Sessions;
 use super::tlv;
 use crate::echo::{Arrival, Reflect, Stray};
@@ -60,7 +60,7 @@ impl Reflector {
     /// A reflector without sessions.
     pub fn new(options: ReflectorOptions) -> Reflector {
         Reflector {
-            mode: Mode::of(options.key.as_ref()),
+            mode: Mode::for_key(options.key.as_ref()),
             twamp: None,
             error: ErrorEstimate::new(options.format, options.synced, options.error),
             sessions: Sessions::new(MOST_SESSIONS),
@@ -263,8 +263,8 @@ mod tests {
         let asked = [request(Mode::Open, 7, 0x3132), padding.to_vec()].concat();
         let reply = answer(&mut reflector, &asked).unwrap();
         assert_eq!((&reply[44..], reflector.class()), (&padding[..], 46 << 2));
-        let told = ReflectorPacket::read(Mode::Open, &reply);
-        assert_eq!((told.sequence, told.sender_sequence, told.ssid), (0, 7, 0));
+        let reported = ReflectorPacket::read(Mode::Open, &reply);
+        assert_eq!((reported.sequence, reported.sender_sequence, reported.ssid), (0, 7, 0));
         for (length, replied) in [(14, 41), (41, 41), (43, 43)] {
             assert_eq!(answer(&mut reflector, &asked[..length]).unwrap().len(), replied);
         }
@@ -357,7 +357,7 @@ mod tests {
             let options = if authenticated { keyed } else { options() };
             let reply = answer(&mut Reflector::new(ReflectorOptions { stateful, ..options }), &bytes);
             let due = if authenticated { genuine && bytes.len() >= 112 } else { bytes.len() >= 14 };
-            let looped = is_reflected(Mode::of(authenticated.then_some(&key)), &bytes);
+            let looped = is_reflected(Mode::for_key(authenticated.then_some(&key)), &bytes);
             let expected = (due && !looped).then_some(bytes.len().max(44));
             prop_assert_eq!(reply.as_ref().map(Vec::len), expected);
             if let (Some(reply), true) = (reply, authenticated) {

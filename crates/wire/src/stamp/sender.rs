@@ -68,7 +68,7 @@ impl Sender {
         let mut sent = VecDeque::from(vec![Sent { sequence: 0, timestamp: Timestamp(1) }; REMEMBERED]);
         sent.clear();
         Sender {
-            mode: Mode::of(options.key.as_ref()),
+            mode: Mode::for_key(options.key.as_ref()),
             error: ErrorEstimate::new(options.format, options.synced, options.error),
             sent,
             oldest: 0,

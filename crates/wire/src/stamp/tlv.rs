@@ -4,7 +4,7 @@
 //! [`Seen`] answers; every other one is returned with the flag U.
 
 use super::auth::{Key, MAC_LEN};
-use super::seen::Seen;
+use super::observed::Seen;
 
 /// One extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

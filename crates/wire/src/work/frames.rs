@@ -31,11 +31,11 @@ pub enum PortAnswer {
     /// It is not: the session ends.
     Refused(Refusal),
     /// What came of a question.
-    Told {
+    FlowEvent {
         /// Of the question.
         id: u32,
         /// What came of it.
-        told: FramesReply,
+        reply: FramesReply,
     },
 }
 
@@ -192,7 +192,7 @@ pub struct FramePace {
     pub interval_ps: u64,
 }
 
-/// What came to the interface. One-way delays are not told: sender and receiver have two clocks.
+/// What came to the interface. One-way delays are not reported: sender and receiver have two clocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FramesCounted {

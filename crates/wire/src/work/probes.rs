@@ -73,14 +73,14 @@ impl PathSeen {
             *size = size.map(|size| size.min(LARGEST_PACKET));
         }
         self.too_big.truncate(MOST_NOTES);
-        for told in &mut self.too_big {
-            told.mtu = told.mtu.min(LARGEST_PACKET);
-            told.size = told.size.min(LARGEST_PACKET);
+        for reported in &mut self.too_big {
+            reported.mtu = reported.mtu.min(LARGEST_PACKET);
+            reported.size = reported.size.min(LARGEST_PACKET);
         }
         self.expired.truncate(MOST_NOTES);
-        for told in &mut self.expired {
-            told.labels.truncate(MOST_LABELS);
-            told.rtt = told.rtt.filter(|rtt| *rtt <= LONGEST_RTT);
+        for reported in &mut self.expired {
+            reported.labels.truncate(MOST_LABELS);
+            reported.rtt = reported.rtt.filter(|rtt| *rtt <= LONGEST_RTT);
         }
         self
     }

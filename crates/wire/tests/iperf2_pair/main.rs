@@ -6,14 +6,14 @@ use model::plan::Transport;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::iperf2::{
-    Ack, Amount, BurstRecord, Flow, FlowInput, FlowOutput, Group, Header, Number, Rate, Request, Sending,
-    ServerReport, Shape, TcpClient, TcpServer, Told, Traffic, UdpClient, UdpServer, Version, number,
+    Ack, Amount, BurstRecord, Flow, FlowEvent, FlowInput, FlowOutput, Group, Header, Number, Rate, Request,
+    Sending, ServerReport, Shape, TcpClient, TcpServer, Traffic, UdpClient, UdpServer, Version, number,
 };
 use pathmeter_wire::stamp::Clock;
 use pathmeter_wire::work::in_band::Seen;
 use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
-use world::{BEGIN, Fate, InBand, Nature, Trouble, Who};
+use world::{BEGIN, Delivery, InBand, Nature, Trouble, Who};
 
 type World<'a> = world::World<'a, Group, Group, InBand<'a>>;
 
@@ -25,7 +25,7 @@ fn clock() -> Clock {
 /// How the world treats the two ends.
 struct Setting<'a> {
     nature: Nature<'a>,
-    lose: Fate<'a>,
+    lose: Delivery<'a>,
     policy: Policy,
 }
 
@@ -387,7 +387,7 @@ fn first_bytes_of_every_kind() {
     let (result, outputs) = server_hears(b"01234567");
     assert_eq!(result, Ok(()));
     assert!(
-        matches!(&outputs[..], [FlowOutput::Told(Told::Plain), FlowOutput::Start(run)] if run.received == 8)
+        matches!(&outputs[..], [FlowOutput::FlowEvent(FlowEvent::Plain), FlowOutput::Start(run)] if run.received == 8)
     );
     assert!(server_hears(b"SSH-2.0-OpenSSH_9.6\r\n").0.is_err());
     assert_eq!(server_hears(b"012").1, []);

@@ -5,8 +5,8 @@ use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::iperf2::{
-    Amount, Fixed, Flow, FlowInput, FlowOutput, Frames, Numbered, Request, ServerReport, Shape, TcpServer,
-    Told, Traffic, UdpServer, put_fin,
+    Amount, Fixed, Flow, FlowEvent, FlowInput, FlowOutput, Frames, Numbered, Request, ServerReport, Shape,
+    TcpServer, Traffic, UdpServer, put_fin,
 };
 use pathmeter_wire::{Datagram, Policy, ProtocolError, Sent, Stamp};
 use world::BEGIN;
@@ -163,10 +163,10 @@ fn a_client_above_the_rate_is_turned_off() {
 }
 
 /// What a server would send for this request.
-fn told(request: &Request, policy: &Policy) -> Request {
+fn report_of(request: &Request, policy: &Policy) -> Request {
     let mut flow = server(request, policy).expect("a flow");
     match flow.output(BEGIN) {
-        FlowOutput::Told(Told::Request(request)) => *request,
+        FlowOutput::FlowEvent(FlowEvent::Request(request)) => *request,
         other => panic!("{other:?}"),
     }
 }
@@ -182,7 +182,8 @@ fn bursts_and_frames_are_no_way_around_the_rate() {
         ..asks(Traffic::Reverse, A_DAY)
     };
     let frames = Frames { rate: whole(100), mean: whole(u32::MAX), variance: whole(9), gap: whole(0) };
-    let Shape::Isochronous(Some(cut)) = told(&shaped(Shape::Isochronous(Some(frames))), &policy).shape else {
+    let Shape::Isochronous(Some(cut)) = report_of(&shaped(Shape::Isochronous(Some(frames))), &policy).shape
+    else {
         panic!("frames");
     };
     assert_eq!((cut.mean, cut.variance, cut.rate), (whole(1_000_000), whole(0), whole(100)));

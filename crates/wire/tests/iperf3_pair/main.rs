@@ -312,7 +312,7 @@ proptest! {
     #[test]
     fn portions_delays_and_losses_change_no_result(
         udp: bool,
-        way in 0..3_usize,
+        direction in 0..3_usize,
         streams in 1_u32..6,
         omit in 0_u64..2,
         delay_ms in 1_u64..150,
@@ -321,7 +321,7 @@ proptest! {
         seed in 1_u64..,
     ) {
         let transport = if udp { Transport::Udp } else { Transport::Tcp };
-        let mut test = test(transport, [Directions::Up, Directions::Down, Directions::Both][way]);
+        let mut test = test(transport, [Directions::Up, Directions::Down, Directions::Both][direction]);
         (test.streams, test.omit) = (streams, Nanos::from_secs(omit));
         let delay = Nanos::from_millis(delay_ms);
         let world = run(test, Nature { delay, portion, lose_every, seed, ..nature() });
@@ -333,14 +333,14 @@ proptest! {
 
     #[test]
     fn an_end_at_any_moment_is_an_end(
-        way in 0..3_usize,
+        direction in 0..3_usize,
         client_gone in prop::option::of(0_u64..1200),
         server_gone in prop::option::of(0_u64..1200),
         interrupts in prop::collection::vec(0_u64..1200, 0..3),
         shutdown in prop::option::of(0_u64..1200),
         seed in 1_u64..,
     ) {
-        let test = test(Transport::Udp, [Directions::Up, Directions::Down, Directions::Both][way]);
+        let test = test(Transport::Udp, [Directions::Up, Directions::Down, Directions::Both][direction]);
         let gone = client_gone.map(|ms| at(ms, Trouble::Vanish(Who::Client)));
         let troubles = gone.into_iter()
             .chain(server_gone.map(|ms| at(ms, Trouble::Vanish(Who::Server))))

@@ -267,12 +267,12 @@ proptest! {
         if stopped && pair.work.client.started.is_some() {
             prop_assert!(pair.work.client.measured.is_some() && pair.work.server.measured.is_some());
         }
-        let told = matches!(other, Some(ProtocolError::PeerStopped(_)));
-        if told && pair.work.client.started.is_some() {
+        let reported = matches!(other, Some(ProtocolError::PeerStopped(_)));
+        if reported && pair.work.client.started.is_some() {
             assert_results_exchanged(&pair);
         }
         let exchanged = pair.client.result_of_peer().is_some() && pair.server.result_of_peer().is_some();
-        prop_assert!(told || !stopped || !exchanged, "{other:?}: the other end learns who stopped the test");
+        prop_assert!(reported || !stopped || !exchanged, "{other:?}: the other end learns who stopped the test");
         prop_assert!(pair.now - pair.work.client.started.unwrap_or(pair.now) < Nanos::from_secs(5));
     }
 }

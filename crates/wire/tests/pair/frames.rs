@@ -75,9 +75,9 @@ fn ready() -> World {
 trait Steps {
     fn ask(&mut self, ask: FramesAsk);
     /// The driver's answer to the last question, after this time.
-    fn tells(&mut self, after: Nanos, told: FramesReply);
-    fn answered(&mut self, ask: FramesAsk, told: FramesReply) -> FramesReply;
-    fn told(&mut self) -> FramesReply;
+    fn tells(&mut self, after: Nanos, reply: FramesReply);
+    fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply;
+    fn report_of(&mut self) -> FramesReply;
     /// The server says this to the client.
     fn server_says(&mut self, json: &str);
     fn client_says(&mut self, json: &str);
@@ -89,25 +89,25 @@ impl Steps for World {
         self.take_outputs(Who::Client);
     }
 
-    fn tells(&mut self, after: Nanos, told: FramesReply) {
+    fn tells(&mut self, after: Nanos, reply: FramesReply) {
         let orders = self.work.orders.len();
         self.run_until(|world| world.work.orders.len() > orders);
         let Some(PortOrder::Ask { id, .. }) = self.work.orders.last() else {
             panic!("{:?}", self.work.orders)
         };
-        self.work.answers.push_back((self.now + after, PortAnswer::Told { id: *id, told }));
+        self.work.answers.push_back((self.now + after, PortAnswer::FlowEvent { id: *id, reply }));
     }
 
-    fn answered(&mut self, ask: FramesAsk, told: FramesReply) -> FramesReply {
+    fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply {
         self.ask(ask);
-        self.tells(Nanos::from_millis(1), told);
-        self.told()
+        self.tells(Nanos::from_millis(1), reply);
+        self.report_of()
     }
 
-    fn told(&mut self) -> FramesReply {
+    fn report_of(&mut self) -> FramesReply {
         for _ in 0..1000 {
-            if let Some(told) = self.client.session.take_told() {
-                return told;
+            if let Some(reply) = self.client.session.take_told() {
+                return reply;
             }
             self.run_for(Nanos::from_millis(100));
         }
@@ -203,8 +203,8 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
         variation: Some(FramesVariation { shorter: vec![(5, 1), (7000, 2)], longer: vec![(0, 59_986)] }),
         silence: Some(FramesSilence { time: Nanos::from_secs(2), ago: Nanos::from_secs(9) }),
     };
-    let told = FramesReply::Counted(Box::new(all));
-    assert_eq!(world.answered(FramesAsk::Counted {}, told.clone()), told);
+    let reply = FramesReply::Counted(Box::new(all));
+    assert_eq!(world.answered(FramesAsk::Counted {}, reply.clone()), reply);
     let asked = &world.work.orders[2];
     assert_eq!(*asked, PortOrder::Ask { id: 2, ask: count() });
 }
@@ -215,7 +215,7 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
     assert_eq!(world.answered(send(), FramesReply::Begun {}), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(61), sent(60_000));
-    assert_eq!(world.told(), sent(60_000));
+    assert_eq!(world.report_of(), sent(60_000));
     world.client.session.finish(world.now);
     world.take_outputs(Who::Client);
     world.run();
@@ -229,7 +229,7 @@ fn sending_is_stopped_and_what_was_sent_is_told() {
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(5), sent(5000));
     world.ask(FramesAsk::Stop {});
-    assert_eq!(world.told(), sent(5000));
+    assert_eq!(world.report_of(), sent(5000));
     assert!(matches!(world.work.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
     assert_eq!(world.errors(), [None, None]);
 }
@@ -316,7 +316,7 @@ fn the_servers_limits_hold() {
     let mut world = world(client_config(), ServerConfig { policy, ..server_config() }, Interface::default());
     world.run_until(|world| world.client.session.port().is_some());
     world.ask(send());
-    let FramesReply::Refused(refusal) = world.told() else { panic!("it is too long") };
+    let FramesReply::Refused(refusal) = world.report_of() else { panic!("it is too long") };
     assert!(refusal.reason.contains("--max-time"), "{refusal:?}");
 }
 
@@ -417,8 +417,8 @@ fn a_client_that_does_not_name_the_feature_is_refused() {
     let host = serde_json::to_string(&crate::ends::host("older")).unwrap();
     world.client_says(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
     assert_eq!(world.work.orders, []);
-    let told = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
-    assert!(told.contains("unsupported") && told.contains("upgrade the client"), "{told}");
+    let reply = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
+    assert!(reply.contains("unsupported") && reply.contains("upgrade the client"), "{reply}");
 }
 
 #[test]
@@ -437,10 +437,10 @@ fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
     world.work.opens = None;
     world.run_until(|world| !world.work.orders.is_empty());
     world.run_for(Nanos::from_millis(20));
-    let mut told = serde_json::to_value(port()).unwrap();
-    told["type"] = "frames_port".into();
-    told["sources"] = serde_json::json!(["warp-drive", "packet"]);
-    world.server_says(&told.to_string());
+    let mut reply = serde_json::to_value(port()).unwrap();
+    reply["type"] = "frames_port".into();
+    reply["sources"] = serde_json::json!(["warp-drive", "packet"]);
+    world.server_says(&reply.to_string());
     assert_eq!(world.client.session.port().unwrap().sources, [SourceKind::Packet]);
 }
 

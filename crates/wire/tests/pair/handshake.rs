@@ -12,10 +12,10 @@ const SESSION: SessionId = SessionId::new([7; 16]);
 const KEY: FlowKey = FlowKey::new([8; 32]);
 
 /// What happens to one datagram: the delays of its copies, in milliseconds; none: lost.
-type Fate = Vec<u64>;
+type Delivery = Vec<u64>;
 
 struct Link {
-    fates: Vec<Fate>,
+    deliveries: Vec<Delivery>,
     next: usize,
     /// Arrival, to the server?, bytes.
     flying: Vec<(MonoTime, bool, Vec<u8>)>,
@@ -23,9 +23,10 @@ struct Link {
 
 impl Link {
     fn send(&mut self, now: MonoTime, to_server: bool, bytes: &[u8]) {
-        let fate = self.fates[self.next % self.fates.len()].clone();
+        let delivery = self.deliveries[self.next % self.deliveries.len()].clone();
         self.next += 1;
-        self.flying.extend(fate.iter().map(|ms| (now + Nanos::from_millis(*ms), to_server, bytes.to_vec())));
+        self.flying
+            .extend(delivery.iter().map(|ms| (now + Nanos::from_millis(*ms), to_server, bytes.to_vec())));
     }
 
     fn next_arrival(&self) -> Option<MonoTime> {
@@ -62,10 +63,10 @@ impl Server {
 }
 
 /// Runs a handshake; tells how it ended and when.
-fn run(fates: Vec<Fate>) -> (UdpStep, Nanos, bool) {
+fn run(deliveries: Vec<Delivery>) -> (UdpStep, Nanos, bool) {
     let begin = MonoTime(77_000_000_000);
     let mut now = begin;
-    let mut link = Link { fates, next: 0, flying: Vec::new() };
+    let mut link = Link { deliveries, next: 0, flying: Vec::new() };
     let mut server = Server { gate: UdpGate::new([9; 32]), open: None };
     let mut client = UdpOpen::new(SESSION, 5, &KEY, now);
     let from = "[2001:db8::1]:40000".parse().unwrap();
@@ -100,8 +101,8 @@ fn a_dead_link_is_given_up_after_five_seconds() {
 #[test]
 fn any_two_losses_are_made_good() {
     for (one, two) in (0..10).flat_map(|one| (0..10).map(move |two| (one, two))) {
-        let fates = (0..20).map(|n| if n == one || n == two { vec![] } else { vec![10] }).collect();
-        let (end, took, _) = run(fates);
+        let deliveries = (0..20).map(|n| if n == one || n == two { vec![] } else { vec![10] }).collect();
+        let (end, took, _) = run(deliveries);
         assert_eq!(end, UdpStep::Open, "datagrams {one} and {two}");
         assert!(took < Nanos::from_secs(1), "{took}");
     }
@@ -110,9 +111,9 @@ fn any_two_losses_are_made_good() {
 proptest! {
     #[test]
     fn whatever_the_link_does_an_open_flow_is_open_at_both_ends(
-        fates in prop::collection::vec(prop::collection::vec(0..2500_u64, 0..3), 1..30),
+        deliveries in prop::collection::vec(prop::collection::vec(0..2500_u64, 0..3), 1..30),
     ) {
-        let (end, took, server) = run(fates);
+        let (end, took, server) = run(deliveries);
         match end {
             UdpStep::Open => prop_assert!(server && took <= Nanos::from_secs(5)),
             _ => prop_assert_eq!((end, took), (UdpStep::NoAnswer, Nanos::from_secs(5))),

@@ -42,8 +42,8 @@ fn assert_caught(liar: Who, kind: &'static str, change: impl FnMut(&mut Value) +
     assert!(matches!(caught, ProtocolError::Violation { .. }), "{kind}: {caught:?}");
     // A liar that has got all it wanted closes without listening.
     if kind != "results" {
-        let told = error(&pair, liar).to_string();
-        assert!(told.contains("broke the native protocol"), "{kind}: {told}");
+        let reported = error(&pair, liar).to_string();
+        assert!(reported.contains("broke the native protocol"), "{kind}: {reported}");
     }
     assert!(pair.work.client.measured.is_some() && pair.work.server.measured.is_some(), "{kind}");
 }

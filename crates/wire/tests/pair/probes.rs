@@ -136,8 +136,8 @@ fn path_seen(since: u32) -> PathSeen {
 fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
     let mut world = ready();
     world.client.session.report_path(world.now, 3).unwrap();
-    let told = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
-    let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: told, ..PathSeen::default() };
+    let reported = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
+    let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: reported, ..PathSeen::default() };
     world.give(Who::Server, Input::Work(Reply::PathSeen(Box::new(liar)).into()));
     let ProbeReply::Path(seen) = world.reply() else { panic!("another reply") };
     assert_eq!((seen.interface_mtu, seen.too_big.len()), (Some(65_575), 256));
@@ -321,11 +321,11 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
         (LatencySpec { time: Nanos::from_secs(1), ..spec() }, "--rate 1000"),
         (LatencySpec { time: Nanos::from_secs(1), rate: rate(1001), ..spec() }, "--rate 1000"),
     ];
-    for (spec, told) in cases {
+    for (spec, reported) in cases {
         let mut world = latency(ServerConfig { policy: policy.clone(), ..server_config() }, spec);
         world.run_until(|world| world.closed() == [true, true]);
         let text = world.client.error.as_ref().unwrap().to_string();
-        assert!(text.contains(told), "{told}: {text}");
+        assert!(text.contains(reported), "{reported}: {text}");
     }
     let allowed = LatencySpec { time: Nanos::from_secs(1), rate: rate(1000), ..spec() };
     let mut world = latency(ServerConfig { policy, ..server_config() }, allowed);

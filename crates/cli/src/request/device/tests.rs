@@ -44,8 +44,8 @@ fn the_standards_have_their_tests_frames_and_ways() {
     assert_eq!(six.streams.len(), 12);
     let tunnel = setup("eth1 eth2 --standard rfc8219");
     assert!(tunnel.tests.contains(&Test::DelayVariation));
-    assert!(tunnel.streams.iter().all(|stream| stream.ways == Directions::Both));
-    assert_eq!(setup("eth1 eth2 --standard rfc2889 -R").streams[0].ways, Directions::Down);
+    assert!(tunnel.streams.iter().all(|stream| stream.directions == Directions::Both));
+    assert_eq!(setup("eth1 eth2 --standard rfc2889 -R").streams[0].directions, Directions::Down);
     let service = setup("eth1 eth2 --standard y1564 --cir 200M --eir 50M --max-delay 5ms");
     assert_eq!((service.tests.as_slice(), sizes(&service).as_slice()), (&[Test::Service][..], &[512][..]));
     assert!(service.goals.is_empty(), "no rate is searched for");

@@ -11,7 +11,7 @@ fn ask(line: &str) -> Result<LineRate, String> {
     match cli.command {
         Command::Linerate(args) => {
             let question = args.question().map_err(|refused| refused.to_string())?;
-            LineRate::of(&question).map_err(|wrong| wrong.to_string())
+            LineRate::from_question(&question).map_err(|wrong| wrong.to_string())
         }
         other => panic!("another command: {other:?}"),
     }

@@ -86,8 +86,8 @@ fn conflicts_name_both_options_and_the_way_out() {
     ] {
         let failure = plan(line).expect_err(line);
         assert_eq!(failure.kind, Kind::Usage, "{line}");
-        let told = format!("{}\n{}", failure.message, failure.advice.expect("the way out"));
-        assert!(told.contains(one) && told.contains(other), "{line}: {told}");
+        let reported = format!("{}\n{}", failure.message, failure.advice.expect("the way out"));
+        assert!(reported.contains(one) && reported.contains(other), "{line}: {reported}");
     }
 }
 

@@ -85,14 +85,16 @@ pub(in crate::iperf2) const CLIENT: &[Row] = &[
         "dualtest",
         Value::None,
         "both directions at once, the return path on connections that the server opens",
-        |line, _| way(line, "-d", Directions::Both),
+        |line, _| set_directions(line, "-d", Directions::Both),
     ),
     row(Some('r'), "tradeoff", Value::None, "one way after the other, likewise", |line, _| {
-        way(line, "-r", Directions::Both)
+        set_directions(line, "-r", Directions::Both)
     }),
-    row(Some('R'), "reverse", Value::None, "the server sends", |line, _| way(line, "-R", Directions::Down)),
+    row(Some('R'), "reverse", Value::None, "the server sends", |line, _| {
+        set_directions(line, "-R", Directions::Down)
+    }),
     row(None, "full-duplex", Value::None, "both directions at once on one connection", |line, _| {
-        way(line, "--full-duplex", Directions::Both)
+        set_directions(line, "--full-duplex", Directions::Both)
     }),
     row(Some('L'), "listenport", Value::Needed("N"), "port of the return path of -d and -r", |line, text| {
         line.client.extras.back_port = Some(port(text)?);
@@ -303,8 +305,8 @@ fn only(line: &mut CommandLine, option: &'static str) -> Taken {
 
 /// `down,4`, either part of which may be left out.
 fn working_load(line: &mut CommandLine, text: &str) -> Taken {
-    let (way, streams) = text.split_once(',').unwrap_or((text, "1"));
-    let directions = match way {
+    let (direction, streams) = text.split_once(',').unwrap_or((text, "1"));
+    let directions = match direction {
         "up" => Directions::Up,
         "down" => Directions::Down,
         "bidir" | "" => Directions::Both,
@@ -324,9 +326,9 @@ fn standard_input(line: &mut CommandLine, _: &str) -> Taken {
     only(line, "-I")
 }
 
-fn way(line: &mut CommandLine, option: &'static str, directions: Directions) -> Taken {
-    if !line.client.ways.contains(&option) {
-        line.client.ways.push(option);
+fn set_directions(line: &mut CommandLine, option: &'static str, directions: Directions) -> Taken {
+    if !line.client.directions.contains(&option) {
+        line.client.directions.push(option);
     }
     line.client.test.directions = directions;
     only(line, option)

@@ -35,7 +35,7 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
         "longest wait for what a connection begins with, up to 10",
         |line, text| {
             let seconds = real("--test-exchange-timeout", text, 0.0, 86_400.0)?;
-            line.server.patience = Some(nanos(seconds)).filter(|patience| patience.0 > 0);
+            line.server.timeout = Some(nanos(seconds)).filter(|timeout| timeout.0 > 0);
             if seconds > MOST_PATIENCE || seconds == 0.0 {
                 line.warnings.push(
                     "WARNING: --test-exchange-timeout: nobody is waited for longer than 10 seconds".into(),

@@ -144,13 +144,13 @@ fn connect(
         ..TcpOptions::default()
     };
     let before = mono_now();
-    let timeout = plan.local.connect_timeout.unwrap_or(PATIENCE);
+    let timeout = plan.local.connect_timeout.unwrap_or(TIMEOUT);
     let socket = tcp_connect(plan.target.address, &asked, timeout)
         .map_err(|error| format!("connect failed: {error}: is `iperf -s` running there?"))?;
     let took = mono_now() - before;
     let failed = |error: std::io::Error| format!("ERROR: bounceback: {error}");
-    socket.set_read_timeout(Some(PATIENCE.to_duration())).map_err(failed)?;
-    socket.set_write_timeout(Some(PATIENCE.to_duration())).map_err(failed)?;
+    socket.set_read_timeout(Some(TIMEOUT.to_duration())).map_err(failed)?;
+    socket.set_write_timeout(Some(TIMEOUT.to_duration())).map_err(failed)?;
     let Bounceback { quick_ack, reply, trip_times, .. } = bounceback;
     let request = BounceRequest { size, reply, hold: 0, tos: None, quick_ack, trip_times };
     let connection = Iperf2Connection {
@@ -158,7 +158,7 @@ fn connect(
         words: facts::bouncing(&request),
         tos: test.tos,
         took: Some(took),
-        ..facts::requested(0, None, TcpStart::of(&socket))
+        ..facts::requested(0, None, TcpStart::from_socket(&socket))
     };
     let text = Iperf2Text::new(options.clone(), id).connected(&connection, wall_now());
     let silent = options.csv || options.exclude.connections;
@@ -317,6 +317,6 @@ fn histogram() -> Histogram {
 }
 
 /// A request, a reply or a connection that takes longer is lost.
-const PATIENCE: Nanos = Nanos::from_secs(10);
+const TIMEOUT: Nanos = Nanos::from_secs(10);
 const LONGEST: Nanos = Nanos::from_secs(10);
 const STEP: Nanos = Nanos::from_millis(50);

@@ -100,7 +100,7 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
         max_tests: if line.server.one_at_a_time { 1 } else { MAX_TESTS },
         // Who gives iPerf2's own command line wants what that tool does.
         unverified: true,
-        patience: line.server.patience,
+        timeout: line.server.timeout,
         tests: line.server.clients,
         time: line.both.time.filter(|time| time.0 > 0),
         key: line.both.key.as_ref().map(|key| key.clone().into_bytes()),

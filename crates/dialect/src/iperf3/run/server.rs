@@ -72,14 +72,14 @@ fn config(
     sessions: Sessions,
     verifier: Option<Verifier>,
 ) -> Config {
-    let told = sessions.clone();
+    let reported = sessions.clone();
     let check = move |gate: &Verifier, token: &str| {
         let admitted = gate.admit(token, unix_seconds());
         let sentence = match &admitted {
             Ok(user) => format!("Authentication succeeded for user '{user}'"),
             Err(error) => format!("Authentication failed: {error}"),
         };
-        told.console().note(&sentence);
+        reported.console().note(&sentence);
         admitted.is_ok()
     };
     Config {
@@ -107,15 +107,15 @@ fn verifier(line: &CommandLine) -> Result<Option<Verifier>, String> {
 }
 
 fn listen(line: &CommandLine) -> Result<TcpListener, String> {
-    let told = |error: String| format!("error - unable to start listener for connections: {error}");
-    let address = line.listen_address().map_err(|e| told(e.message))?;
+    let reported = |error: String| format!("error - unable to start listener for connections: {error}");
+    let address = line.listen_address().map_err(|e| reported(e.message))?;
     let options = TcpOptions {
         device: line.both.bind_device.clone(),
         v6_only: line.both.ipv6 && line.both.bind.is_none(),
         mptcp: has_mptcp(),
         ..TcpOptions::default()
     };
-    tcp_listen(address, &options, BACKLOG).map_err(|e| told(e.to_string()))
+    tcp_listen(address, &options, BACKLOG).map_err(|e| reported(e.to_string()))
 }
 
 /// `--idle-timeout` with `-1`: ends when no client has come for so long. (Without `-1` iPerf3 starts anew, which

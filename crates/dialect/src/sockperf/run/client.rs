@@ -1,6 +1,6 @@
 //! A client of SockPerf's: runs the test on the engine and prints sockperf's text.
 
-use super::end::{End, Told};
+use super::end::{End, Stepped};
 use super::records::of_all;
 use super::{note, plan, say};
 use crate::Interrupts;
@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::echo::Stray;
 
 /// Runs the test.
-pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrupts) -> Told<()> {
+pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrupts) -> Stepped<()> {
     let items = match &client.playback {
         Some(file) => items(file)?,
         None => Vec::new(),
@@ -34,7 +34,7 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
     let security = Security::default();
     let keeps = client.asked.mode != Mode::Throughput;
     let trips = Arc::<Mutex<Vec<_>>>::default();
-    let labels: Vec<String> = plan.ways.iter().map(|way| way.label.clone()).collect();
+    let labels: Vec<String> = plan.egress_paths.iter().map(|egress| egress.label.clone()).collect();
     let job = Job {
         plan: &plan,
         security: &security,
@@ -43,16 +43,16 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
         raw: keeps.then(|| RawFile::Kept(trips.clone(), labels.clone().into())),
         interrupt: &interrupt,
     };
-    let (mut ways, mut how, mut broken) = (Vec::new(), Ended::Timer, None);
+    let (mut egress_paths, mut how, mut broken) = (Vec::new(), Ended::Timer, None);
     let ran = latency::run(&job, &mut |event| match event {
         Event::LatencyStarted(started) => say(&heading(both, client, started)),
-        Event::Latency(result) => ways.clone_from(&result.ways),
+        Event::Latency(result) => egress_paths.clone_from(&result.egress_paths),
         Event::Finished(finished) => how = ended(&client.asked, &finished.outcome),
         Event::Warning(warning) if warning.id == WAY_ENDED => broken = Some(warning.text.clone()),
         Event::Warning(warning) => note(&warning.text),
         _ => {}
     });
-    let Some(sum) = Sum::of(&ways) else {
+    let Some(sum) = Sum::over(&egress_paths) else {
         return Err(ran
             .err()
             .map_or_else(|| End::fatal("the test gave no result"), |e| End::from_engine(&e)));
@@ -63,8 +63,9 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
     let end = if broken.is_some() { String::new() } else { banner::ended(how) };
     say(&(end + banner::TEST_ENDED));
     let trips = std::mem::take(&mut *trips.lock().unwrap_or_else(PoisonError::into_inner));
-    let asked =
-        |label: &String| ways.iter().find(|way| way.label == *label).map_or(0, |way| way.counted.asked);
+    let asked = |label: &String| {
+        egress_paths.iter().find(|egress| egress.label == *label).map_or(0, |egress| egress.counted.asked)
+    };
     let asked: Vec<u64> = labels.iter().map(asked).collect();
     let records = of_all(trips, &asked, client.asked.reply_every.into());
     result(client, &sum, &records, how, log.as_mut())?;
@@ -73,13 +74,13 @@ pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrup
         (Err(error), _) if sum.counted.received == 0 => Err(End::silent(error.to_string())),
         (Err(error), _) => Err(End::from_engine(&error)),
         (Ok(()), Some(reason)) => Err(End::socket(reason)),
-        (Ok(()), None) => vanished(&ways).map_or(Ok(()), |told| Err(End::silent(told))),
+        (Ok(()), None) => vanished(&egress_paths).map_or(Ok(()), |reported| Err(End::silent(reported))),
     }
 }
 
 /// The server, or the path to it, that was there and is gone: sockperf's own text counts no message after the last reply.
-fn vanished(ways: &[EgressResult]) -> Option<String> {
-    let silence = ways.iter().filter_map(|way| way.silence).find(|silence| !silence.ended)?;
+fn vanished(egress_paths: &[EgressResult]) -> Option<String> {
+    let silence = egress_paths.iter().filter_map(|egress| egress.silence).find(|silence| !silence.ended)?;
     let lost = silence.missing.filter(|_| silence.length >= VANISHED)?;
     Some(format!(
         "no reply came any more from {} into the test on, for {} to its end: {lost} messages in a row were lost",
@@ -98,29 +99,31 @@ struct Sum {
 }
 
 impl Sum {
-    fn of(ways: &[EgressResult]) -> Option<Sum> {
-        let elapsed = ways.iter().map(|way| way.elapsed).max()?;
+    fn over(egress_paths: &[EgressResult]) -> Option<Sum> {
+        let elapsed = egress_paths.iter().map(|egress| egress.elapsed).max()?;
         let counted =
-            ways.iter().fold(Counted::default(), |sum, EgressResult { counted: way, .. }| Counted {
-                sent: sum.sent + way.sent,
-                received: sum.received + way.received,
-                late: sum.late + way.late,
-                duplicates: sum.duplicates + way.duplicates,
-                strays: sum.strays + way.strays,
-                behind: sum.behind + way.behind,
-                ..sum
+            egress_paths.iter().fold(Counted::default(), |sum, EgressResult { counted: egress, .. }| {
+                Counted {
+                    sent: sum.sent + egress.sent,
+                    received: sum.received + egress.received,
+                    late: sum.late + egress.late,
+                    duplicates: sum.duplicates + egress.duplicates,
+                    strays: sum.strays + egress.strays,
+                    behind: sum.behind + egress.behind,
+                    ..sum
+                }
             });
-        Some(Sum { sockets: u32::try_from(ways.len()).unwrap_or(u32::MAX), elapsed, counted })
+        Some(Sum { sockets: u32::try_from(egress_paths.len()).unwrap_or(u32::MAX), elapsed, counted })
     }
 }
 
-fn items(file: &std::path::Path) -> Told<Vec<Item>> {
+fn items(file: &std::path::Path) -> Stepped<Vec<Item>> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| End::missing(format!("Can't open file: {}: {error}", file.display())))?;
     playback::parse(&text).map_err(|error| End::incorrect(format!("{}: {error}", file.display())))
 }
 
-fn create(file: &std::path::Path) -> Told<File> {
+fn create(file: &std::path::Path) -> Stepped<File> {
     File::create(file).map_err(|error| {
         End::bad(format!("'--full-log' Can't open file {} for writing: {error}", file.display()))
     })
@@ -143,40 +146,46 @@ fn ended(asked: &Asked, outcome: &Outcome) -> Ended {
     }
 }
 
-fn result(client: &Client, way: &Sum, records: &[Record], how: Ended, log: Option<&mut File>) -> Told<()> {
+fn result(
+    client: &Client,
+    direction: &Sum,
+    records: &[Record],
+    how: Ended,
+    log: Option<&mut File>,
+) -> Stepped<()> {
     let asked = &client.asked;
     let totals = Totals {
-        run_time: run_time(asked, way, how),
-        warm_up_millis: banner::warm_up_millis(way.sockets),
-        sent: way.counted.sent,
-        received: way.counted.received,
+        run_time: run_time(asked, direction, how),
+        warm_up_millis: banner::warm_up_millis(direction.sockets),
+        sent: direction.counted.sent,
+        received: direction.counted.received,
         skipped: 0,
     };
     if asked.mode == Mode::Throughput {
         say(&stream::report(asked, &totals));
         return Ok(());
     }
-    let report = latency_text::report(asked, &totals, &[counted(asked, way, records)], width());
+    let report = latency_text::report(asked, &totals, &[counted(asked, direction, records)], width());
     say(&report.screen);
     let written = log.map_or(Ok(()), |file| file.write_all(report.file.as_bytes()));
     written.map_err(|error| End::fatal(format!("'--full-log' can't be written: {error}")))
 }
 
 /// The time in which messages were sent: what follows until the last reply is none of it.
-fn run_time(asked: &Asked, way: &Sum, how: Ended) -> Nanos {
+fn run_time(asked: &Asked, direction: &Sum, how: Ended) -> Nanos {
     match (asked.end, how) {
-        (AskedEnd::Seconds(seconds), Ended::Timer) => way.elapsed.min(Nanos::from_secs(seconds.into())),
-        _ => way.elapsed,
+        (AskedEnd::Seconds(seconds), Ended::Timer) => direction.elapsed.min(Nanos::from_secs(seconds.into())),
+        _ => direction.elapsed,
     }
 }
 
-fn counted(asked: &Asked, way: &Sum, records: &[Record]) -> Result<Window, NoWindow> {
+fn counted(asked: &Asked, direction: &Sum, records: &[Record]) -> Result<Window, NoWindow> {
     let cut = match (asked.mode, asked.end) {
         (Mode::Playback, _) => Cut::Nothing,
         (_, AskedEnd::Observations(count)) => Cut::Number(count),
         (_, AskedEnd::Seconds(_)) => Cut::Time,
     };
-    window(records, way.counted.duplicates, cut)
+    window(records, direction.counted.duplicates, cut)
 }
 
 /// What sockperf's text has no place for.

@@ -5,7 +5,7 @@ use crate::DONE;
 use engine::error::{Error, sentence};
 
 /// What a step gives, or why there is nothing more to do.
-pub(super) type Told<T> = Result<T, End>;
+pub(super) type Stepped<T> = Result<T, End>;
 
 /// A fault with its number, which is the exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,38 +15,38 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn of(code: u8, what: impl Into<String>) -> End {
+    pub(super) fn with_code(code: u8, what: impl Into<String>) -> End {
         End { code, what: what.into() }
     }
 
     /// A value or combination that cannot be: 1.
     pub(super) fn bad(what: impl Into<String>) -> End {
-        End::of(1, what)
+        End::with_code(1, what)
     }
 
     /// A file's content is wrong: 2.
     pub(super) fn incorrect(what: impl Into<String>) -> End {
-        End::of(2, what)
+        End::with_code(2, what)
     }
 
     /// A file is not there: 4.
     pub(super) fn missing(what: impl Into<String>) -> End {
-        End::of(4, what)
+        End::with_code(4, what)
     }
 
     /// A fault of this host or of ours: 6.
     pub(super) fn fatal(what: impl Into<String>) -> End {
-        End::of(6, what)
+        End::with_code(6, what)
     }
 
     /// A socket, or the far end: 7.
     pub(super) fn socket(what: impl Into<String>) -> End {
-        End::of(7, what)
+        End::with_code(7, what)
     }
 
     /// Nothing ever came back: 8. (Sockperf ends with 0 here.)
     pub(super) fn silent(what: impl Into<String>) -> End {
-        End::of(8, what)
+        End::with_code(8, what)
     }
 
     /// What the engine could not do.
@@ -57,7 +57,7 @@ impl End {
 }
 
 /// Tells why on standard error, and with which code the program ends.
-pub(super) fn exit(ended: Told<()>) -> u8 {
+pub(super) fn exit(ended: Stepped<()>) -> u8 {
     match ended {
         Ok(()) => DONE,
         Err(end) => {

@@ -1,26 +1,28 @@
 //! From a sockperf job to a plan of the engine.
 
-use super::end::{End, Told};
+use super::end::{End, Stepped};
 use super::note;
 use crate::sockperf::{Both, Client, Place};
 use engine::host::address::{Family, lookup};
-use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode, Way};
+use model::latency::{
+    EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, SizeRange, SocketSetup, WaitMode,
+};
 use model::plan::{End as Ending, Target, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use report::format::sockperf::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
 use report::format::sockperf::{Asked, End as AskedEnd, Mode};
 
 /// The plan of a client; a playback has so many messages.
-pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize) -> Told<LatencyPlan> {
+pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize) -> Stepped<LatencyPlan> {
     check(both, client, places)?;
     let place = places.first().ok_or_else(|| End::bad("there is no socket"))?;
-    let ways = places
+    let egress_paths = places
         .iter()
         .enumerate()
-        .map(|(number, place)| way(client, place, number))
-        .collect::<Told<Vec<_>>>()?;
+        .map(|(number, place)| egress_path(client, place, number))
+        .collect::<Stepped<Vec<_>>>()?;
     // All sockets together keep the rate.
-    let share = |rate: u32| PacketRate((u64::from(rate) / ways.len() as u64).max(1));
+    let share = |rate: u32| PacketRate((u64::from(rate) / egress_paths.len() as u64).max(1));
     let asked = &client.asked;
     let transport = if place.tcp { Transport::Tcp } else { Transport::Udp };
     Ok(LatencyPlan {
@@ -38,10 +40,10 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
         compare: client.integrity,
         rate: asked.rate.map(share),
         reply_every: asked.reply_every,
-        end: ending(asked, played, ways.len() as u64),
-        ways,
+        end: ending(asked, played, egress_paths.len() as u64),
+        egress_paths,
         warm_up: Some(Nanos::ZERO),
-        timeout: Some(PATIENCE),
+        timeout: Some(TIMEOUT),
         interval: Nanos::ZERO,
         wait: if both.spin { WaitMode::Spin } else { WaitMode::Block },
         wait_reason: String::new(),
@@ -65,7 +67,7 @@ fn sizes(client: &Client) -> Option<SizeRange> {
 }
 
 /// What the options ask of each socket. By default, as with sockperf, the own host hears no message to a group.
-fn socket(both: &Both) -> Told<SocketSetup> {
+fn socket(both: &Both) -> Stepped<SocketSetup> {
     let send = both.multicast.send.as_deref().map(str::parse).transpose();
     let interface = send
         .map_err(|_| End::bad("'--mc-tx-if' takes the IPv4 address of an interface here, not its number"))?;
@@ -79,26 +81,26 @@ fn socket(both: &Both) -> Told<SocketSetup> {
 }
 
 /// When the test is over. Several sockets send their share of a number of messages each.
-fn ending(asked: &Asked, played: usize, ways: u64) -> Ending {
+fn ending(asked: &Asked, played: usize, directions: u64) -> Ending {
     match asked.end {
         _ if asked.mode == Mode::Playback => Ending::Blocks(played as u64),
         AskedEnd::Seconds(seconds) => Ending::Time(Nanos::from_secs(seconds.into())),
         AskedEnd::Observations(count) => {
             let all =
                 (WARM_UP_MESSAGES as u64).saturating_add(count).saturating_add(COOL_DOWN_MESSAGES as u64);
-            Ending::Blocks(all.div_ceil(ways))
+            Ending::Blocks(all.div_ceil(directions))
         }
     }
 }
 
-fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
+fn egress_path(client: &Client, place: &Place, number: usize) -> Stepped<EgressPath> {
     let (bind, port) = &client.bind;
     let bind = bind.as_deref().map(|host| address(host, 0)).transpose()?.map(|address| address.ip());
     let host = place.host.clone().unwrap_or_else(|| "localhost".into());
-    let family = Family::of(false, false, bind);
+    let family = Family::chosen(false, false, bind);
     let resolved = lookup(&host, place.port, family)
         .map_err(|e| End::bad(format!("'-i/-p': invalid host:port value: {e}")))?;
-    Ok(Way {
+    Ok(EgressPath {
         label: format!("[{number}] {resolved}"),
         target: Target { host, address: resolved },
         bind,
@@ -108,12 +110,12 @@ fn way(client: &Client, place: &Place, number: usize) -> Told<Way> {
 }
 
 /// The first address of a name.
-pub(super) fn address(host: &str, port: u16) -> Told<std::net::SocketAddr> {
+pub(super) fn address(host: &str, port: u16) -> Stepped<std::net::SocketAddr> {
     lookup(host, port, Family::Any).map_err(|e| End::bad(e.to_string()))
 }
 
 /// What the engine has no part in: refused where it would change the figures, else told.
-fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
+fn check(both: &Both, client: &Client, places: &[Place]) -> Stepped<()> {
     let asked = &client.asked;
     let several = places.len() > 1;
     let mixed = places.windows(2).any(|pair| pair[0].tcp != pair[1].tcp);
@@ -143,4 +145,4 @@ fn check(both: &Both, client: &Client, places: &[Place]) -> Told<()> {
 /// Of a message, bytes.
 const SHORTEST: u32 = 14;
 /// A reply that takes longer is lost: the test goes on. Sockperf waits for ever.
-const PATIENCE: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos(1_000_000_000);

@@ -9,8 +9,8 @@ use report::format::sockperf::Record;
 pub(super) fn of_all(trips: Vec<RoundTrip>, asked: &[u64], every: u64) -> Vec<Record> {
     let mut apart: Vec<Vec<RoundTrip>> = asked.iter().map(|_| Vec::new()).collect();
     for trip in trips {
-        if let Some(way) = apart.get_mut(trip.way) {
-            way.push(trip);
+        if let Some(egress) = apart.get_mut(trip.egress) {
+            egress.push(trip);
         }
     }
     let one = |(socket, (trips, asked)): (usize, (Vec<RoundTrip>, &u64))| {
@@ -50,10 +50,10 @@ mod tests {
     use super::*;
 
     fn trip(message: u64, sent: u64, received: u64) -> RoundTrip {
-        RoundTrip { way: 0, message, sent: Nanos(sent), received: Nanos(received) }
+        RoundTrip { egress: 0, message, sent: Nanos(sent), received: Nanos(received) }
     }
 
-    fn told(records: &[Record]) -> Vec<(u64, u64, Option<u64>)> {
+    fn report_of(records: &[Record]) -> Vec<(u64, u64, Option<u64>)> {
         records
             .iter()
             .map(|record| (record.sequence, record.sent.0, record.received.map(|at| at.0)))
@@ -64,7 +64,7 @@ mod tests {
     fn the_lost_ones_stand_where_they_were_sent() {
         let trips = vec![trip(4, 40, 49), trip(2, 20, 25), trip(7, 70, 71)];
         assert_eq!(
-            told(&records(trips, 8, 1)),
+            report_of(&records(trips, 8, 1)),
             [
                 (1, 20, None),
                 (2, 20, Some(25)),
@@ -82,19 +82,19 @@ mod tests {
     fn one_message_in_ten() {
         let trips = vec![trip(10, 1, 2), trip(30, 3, 4)];
         assert_eq!(
-            told(&records(trips, 4, 10)),
+            report_of(&records(trips, 4, 10)),
             [(10, 1, Some(2)), (20, 1, None), (30, 3, Some(4)), (40, 3, None)]
         );
-        assert_eq!(told(&records(Vec::new(), 2, 5)), [(5, 0, None), (10, 0, None)]);
+        assert_eq!(report_of(&records(Vec::new(), 2, 5)), [(5, 0, None), (10, 0, None)]);
     }
 
     #[test]
     fn several_sockets_take_turns() {
-        let second = |trip: RoundTrip| RoundTrip { way: 1, ..trip };
+        let second = |trip: RoundTrip| RoundTrip { egress: 1, ..trip };
         let trips = vec![trip(1, 10, 12), second(trip(1, 20, 22)), trip(2, 30, 32), second(trip(3, 60, 62))];
         let all = of_all(trips, &[3, 3], 1);
         assert_eq!(
-            told(&all),
+            report_of(&all),
             [
                 (1, 10, Some(12)),
                 (2, 20, Some(22)),

@@ -1,6 +1,6 @@
 //! A server for SockPerf's clients: answers on all its sockets until it is interrupted, then tells how many came.
 
-use super::end::{End, Told};
+use super::end::{End, Stepped};
 use super::plan::address;
 use super::{note, say};
 use crate::Interrupts;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::sockperf::{Responder, Seen};
 
 /// Serves until the interrupt.
-pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrupts) -> Told<()> {
+pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrupts) -> Stepped<()> {
     check(both, server, places)?;
     let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
     say(&banner::version(&version_name(both.version)));
@@ -37,11 +37,11 @@ pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrup
     let watching = watched.clone();
     let see = move |seen| watching.lock().unwrap_or_else(PoisonError::into_inner).see(seen);
     let responder = responder.watched(Arc::new(see));
-    let told: Note = Arc::new(|line: &str| note(line));
+    let reported: Note = Arc::new(|line: &str| note(line));
     let mut servers = Servers::default();
     let mut listed = Vec::new();
     for place in places {
-        listed.push(open(&mut servers, both, place, &responder, &told)?);
+        listed.push(open(&mut servers, both, place, &responder, &reported)?);
     }
     let warm_up = if both.warm_up { banner::WARM_UP } else { "" };
     let waits = banner::server_waits(std::process::id().into(), both.call);
@@ -60,8 +60,8 @@ fn open(
     both: &Both,
     place: &Place,
     responder: &Responder,
-    told: &Note,
-) -> Told<banner::Place> {
+    reported: &Note,
+) -> Stepped<banner::Place> {
     let address = match &place.host {
         Some(host) => address(host, place.port)?,
         None => SocketAddr::new(anywhere(both.version), place.port),
@@ -74,11 +74,11 @@ fn open(
         let options = TcpOptions { tos: tos(both), ..TcpOptions::default() };
         let listener = tcp_listen(address, &options, BACKLOG).map_err(|e| failed(&e))?;
         shape(&listener, both);
-        servers.sockperf_streams(listener, responder.clone(), wait, told).map_err(|e| failed(&e))?;
+        servers.sockperf_streams(listener, responder.clone(), wait, reported).map_err(|e| failed(&e))?;
     } else {
         let socket = datagram_socket(both, address).map_err(|e| failed(&e))?;
         shape(&socket, both);
-        servers.sockperf_datagrams(socket, responder.clone(), wait, told).map_err(|e| failed(&e))?;
+        servers.sockperf_datagrams(socket, responder.clone(), wait, reported).map_err(|e| failed(&e))?;
     }
     Ok(banner::Place { address, tcp: place.tcp })
 }
@@ -134,14 +134,14 @@ fn tos(both: &Both) -> Option<u8> {
 }
 
 /// All threads are started by this one, and stay where it is.
-fn pin(server: &Server) -> Told<()> {
+fn pin(server: &Server) -> Stepped<()> {
     let Some(cpu) = server.cpus.as_ref().and_then(|cpus| cpus.0.first()) else { return Ok(()) };
     linux::cpu::pin_current_thread(*cpu as usize)
         .map_err(|error| End::fatal(format!("Set thread affinity failed: {error}")))
 }
 
 /// What a server has no part in: refused where it would change what clients see, else told.
-fn check(both: &Both, server: &Server, places: &[Place]) -> Told<()> {
+fn check(both: &Both, server: &Server, places: &[Place]) -> Stepped<()> {
     if both.multicast.source.is_some() || places.iter().any(|place| place.source.is_some()) {
         return Err(End::bad("a multicast source filter is not served by pathmeter"));
     }

@@ -98,7 +98,7 @@ impl Seen {
         let length = frame.length.saturating_sub(frame.network as u32);
         let offload = frame.offload;
         let captured = Captured::read(packet, length, offload.segmentation, offload.segment);
-        match captured.and_then(|captured| model::packets::Seen::of(&captured, direction)) {
+        match captured.and_then(|captured| model::packets::Seen::from_capture(&captured, direction)) {
             Some(seen) => self.tally.add(&seen),
             None => self.unread += 1,
         }

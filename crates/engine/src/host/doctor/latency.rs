@@ -18,7 +18,7 @@ pub(super) fn coalescing(facts: &Facts) -> Check {
             (Some(nic), Some(wait)) => format!("{} waits up to {wait} with a received packet", nic.link.name),
         },
         why_it_matters: "the interface gathers packets before it interrupts, and every round trip waits with them",
-        mend: nic.filter(|_| is_long).map(|nic| {
+        fix: nic.filter(|_| is_long).map(|nic| {
             format!(
                 "sudo ethtool -C {} adaptive-rx off rx-usecs 0 (while round trips are measured)",
                 quoted(&nic.link.name)
@@ -44,7 +44,7 @@ pub(super) fn packet_times(facts: &Facts) -> Check {
         },
         why_it_matters: "round trips on the wire, without this host's own part, are timed by the interface, or a little \
                          less exactly by the kernel",
-        mend: nic
+        fix: nic
             .filter(|nic| nic.packet_clock == PacketClock::InterfaceOff)
             .map(|nic| format!("sudo hwstamp_ctl -i {} -t 1 -r 1", quoted(&nic.link.name))),
     }
@@ -61,7 +61,7 @@ pub(super) fn sleep_states(facts: &Facts) -> Check {
         },
         why_it_matters: "a CPU that sleeps deeply between two packets adds the time of its waking to every round trip, \
                          unless the tool spins (`--wait spin`)",
-        mend: is_deep.then(|| {
+        fix: is_deep.then(|| {
             format!(
                 "sudo cpupower idle-set --disable-by-latency {} (while round trips are measured)",
                 DEEP_SLEEP.0 / 1000

@@ -79,7 +79,7 @@ fn named<'a>(checks: &'a [Check], name: &str) -> &'a Check {
 #[test]
 fn a_healthy_host_needs_no_mending() {
     for check in judge(&healthy()) {
-        assert_eq!((check.status, &check.mend), (Status::Ok, &None), "{check:?}");
+        assert_eq!((check.status, &check.fix), (Status::Ok, &None), "{check:?}");
     }
 }
 
@@ -87,17 +87,17 @@ fn a_healthy_host_needs_no_mending() {
 fn an_ailing_host_is_told_what_and_how() {
     let checks = judge(&ailing());
     assert!(checks.iter().all(|check| check.status != Status::Ok), "{checks:#?}");
-    let mend = |name| named(&checks, name).mend.clone().expect("there is a remedy");
+    let fix = |name| named(&checks, name).fix.clone().expect("there is a remedy");
     assert_eq!(
-        mend("privileges"),
+        fix("privileges"),
         "sudo install -m 750 -g $(id -gn) '/home/a user/pathmeter' /usr/local/bin/pathmeter-privileged && \
          sudo setcap cap_net_admin,cap_net_raw,cap_sys_nice,cap_bpf,cap_perfmon+ep /usr/local/bin/pathmeter-privileged && \
          pathmeter-privileged doctor"
     );
-    assert_eq!(mend("receive-buffer"), "sudo sysctl -w net.core.rmem_max=268435456");
-    assert_eq!(mend("interface"), "sudo ethtool -K eth0 tso on gro on");
-    assert!(mend("clock-source").starts_with("echo tsc |"));
-    assert_eq!(named(&checks, "cpus").mend, None);
+    assert_eq!(fix("receive-buffer"), "sudo sysctl -w net.core.rmem_max=268435456");
+    assert_eq!(fix("interface"), "sudo ethtool -K eth0 tso on gro on");
+    assert!(fix("clock-source").starts_with("echo tsc |"));
+    assert_eq!(named(&checks, "cpus").fix, None);
     assert_eq!(named(&checks, "user-namespaces").status, Status::Fail);
 }
 

@@ -1,6 +1,6 @@
 //! The far host over the other IP family: its addresses, and whether they answer.
 
-use super::{HopToward, of_another, way};
+use super::{HopToward, next_hop_toward, of_another};
 use linux::clock::mono_now;
 use linux::error::OsError;
 use linux::netlink::Network;
@@ -37,7 +37,7 @@ impl Others<'_> {
                 .extend(self.announced_addresses().into_iter().map(|address| (address, AddressSource::Peer)));
         }
         found.truncate(MOST_ADDRESSES);
-        found.into_iter().map(|(address, source)| contact(address, source, self.local, PATIENCE)).collect()
+        found.into_iter().map(|(address, source)| contact(address, source, self.local, TIMEOUT)).collect()
     }
 
     /// Addresses that the far end tells, where it can be the same host that this one would reach by them: there is no
@@ -53,7 +53,8 @@ impl Others<'_> {
             addresses.iter().filter(|address| address.is_ipv4() != used.ip().to_canonical().is_ipv4());
         let Ok(mut network) = Network::open() else { return Vec::new() };
         let mut may = |address: &IpAddr| {
-            !is_private(*address) || way(&mut network, *address).is_some_and(|way| way.is_far_host)
+            !is_private(*address)
+                || next_hop_toward(&mut network, *address).is_some_and(|direction| direction.is_far_host)
         };
         other.filter(|address| may(address)).map(|address| SocketAddr::new(*address, used.port())).collect()
     }
@@ -74,12 +75,12 @@ pub(crate) fn contact(
     address: SocketAddr,
     source: AddressSource,
     local: &LocalOptions,
-    patience: Nanos,
+    timeout: Nanos,
 ) -> FamilyReach {
     let options = TcpOptions { device: local.device.clone(), ..TcpOptions::default() };
     let open = || {
         let began = mono_now();
-        tcp_connect(address, &options, patience).map(|_| mono_now().saturating_since(began))
+        tcp_connect(address, &options, timeout).map(|_| mono_now().saturating_since(began))
     };
     let found = |contact, first, again| FamilyReach { address, source, contact, first, again };
     if !has_address(address.ip()) {
@@ -108,10 +109,10 @@ fn refusal(address: IpAddr, error: &OsError) -> Contact {
 /// The next hop toward an address, and what the kernel knows of it now.
 pub(super) fn neighbour(address: IpAddr) -> Option<(HopToward, NeighbourState)> {
     let mut network = Network::open().ok()?;
-    let way = way(&mut network, address)?;
+    let direction = next_hop_toward(&mut network, address)?;
     let all = network.neighbours().ok()?;
-    let known = all.iter().find(|known| (known.link, known.address) == way.place);
-    Some((way, known.map_or(NeighbourState::Unknown, |known| known.state)))
+    let known = all.iter().find(|known| (known.link, known.address) == direction.place);
+    Some((direction, known.map_or(NeighbourState::Unknown, |known| known.state)))
 }
 
 /// The next hop toward an address was asked for its hardware address in vain, as far as it is known after a failure.
@@ -139,7 +140,7 @@ fn is_private(address: IpAddr) -> bool {
 
 const MOST_ADDRESSES: usize = 2;
 /// The kernel gives up a neighbour after three seconds, and says so then.
-const PATIENCE: Nanos = Nanos(4_000_000_000);
+const TIMEOUT: Nanos = Nanos(4_000_000_000);
 
 #[cfg(test)]
 mod tests {

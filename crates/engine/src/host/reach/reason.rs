@@ -115,20 +115,20 @@ fn no_route(address: IpAddr) -> Option<Reason> {
 }
 
 fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
-    let (way, state) = neighbour(address)?;
-    let (hop, interface) = (way.place.1, &way.interface);
+    let (direction, state) = neighbour(address)?;
+    let (hop, interface) = (direction.place.1, &direction.interface);
     let question = question(hop);
     let beyond = |what: String| Some(Reason { what, advice: None });
     match (state, kind) {
-        _ if is_unanswered(state) => Some(unanswered(hop, way.is_far_host, interface, state)),
+        _ if is_unanswered(state) => Some(unanswered(hop, direction.is_far_host, interface, state)),
         (NeighbourState::Unknown, _) => None,
-        (_, ErrorKind::HostUnreachable) if way.is_far_host => beyond(format!(
+        (_, ErrorKind::HostUnreachable) if direction.is_far_host => beyond(format!(
             "the host is on the link ({question} for it on {interface} is answered), and rejects this by ICMP"
         )),
         (_, ErrorKind::HostUnreachable) => {
             beyond(format!("the router {hop} on {interface}, or one beyond it, says so (ICMP)"))
         }
-        _ if way.is_far_host => beyond(format!(
+        _ if direction.is_far_host => beyond(format!(
             "the host is on the link ({question} for it on {interface} is answered), and silently drops this or its \
              answer"
         )),

@@ -28,8 +28,8 @@ pub(super) fn streams(asked: &Device, tests: &[Test]) -> Result<(Vec<Stream>, Ve
         let mut raised: Vec<Bytes> = sizes.iter().map(|size| (*size).max(least)).collect();
         raised.dedup();
         let mixes = asked.traffic.imix.as_deref().map(|text| mix(text, network, least)).transpose()?;
-        let frames = raised.into_iter().map(Frames::of).chain(mixes);
-        streams.extend(frames.map(|frames| Stream { network, frames, ways: directions(asked) }));
+        let frames = raised.into_iter().map(Frames::for_payload).chain(mixes);
+        streams.extend(frames.map(|frames| Stream { network, frames, directions: directions(asked) }));
     }
     Ok((streams, notes))
 }

@@ -48,7 +48,7 @@ impl Journal {
     /// # Errors
     /// `Kind::Usage`: there is one already, of a run that was cut off, or none can be written.
     pub fn begin(path: &Path, plan: &DevicePlan) -> Result<Journal> {
-        journal::Journal::begin(path, &Head::of(plan)).map(Journal)
+        journal::Journal::begin(path, &Head::from_plan(plan)).map(Journal)
     }
 
     /// Goes on with that of a run of the same plan.
@@ -56,7 +56,7 @@ impl Journal {
     /// # Errors
     /// `Kind::Usage`: there is none, or it is of another benchmark.
     pub fn resume(path: &Path, plan: &DevicePlan) -> Result<Journal> {
-        journal::Journal::resume(path, &Head::of(plan), "benchmark").map(Journal)
+        journal::Journal::resume(path, &Head::from_plan(plan), "benchmark").map(Journal)
     }
 
     /// How many orders were carried out before.
@@ -101,7 +101,7 @@ impl Journal {
 }
 
 impl Head {
-    fn of(plan: &DevicePlan) -> Head {
+    fn from_plan(plan: &DevicePlan) -> Head {
         let devices = plan.benches.iter().map(|bench| bench.device.name()).collect();
         Head { schema: SCHEMA.into(), setup: plan.setup.clone(), devices }
     }

@@ -19,7 +19,7 @@ pub(crate) fn choose(
     from: &mut dyn Port,
     to: &mut dyn Port,
     traffic: &Traffic,
-    way: Direction,
+    direction: Direction,
 ) -> Result<Tools> {
     words::check_size(from, &traffic.sent)?;
     words::check_size(to, &traffic.arriving())?;
@@ -31,7 +31,7 @@ pub(crate) fn choose(
     };
     let source = trial.fastest(&sources, sink);
     words::explain(&mut trial.tried, &trial.from.facts().name, sink);
-    Ok(Tools { way, source, sink, tried: trial.tried })
+    Ok(Tools { direction, source, sink, tried: trial.tried })
 }
 
 /// The trying of pairs.

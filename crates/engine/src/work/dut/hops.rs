@@ -86,7 +86,10 @@ impl Hops {
 
 /// What was sent per second: in a flood one way after the other, else all at once.
 fn offered(order: &Order, observation: &Observation) -> f64 {
-    let rates = observation.ways.iter().map(|way| way.result.sent as f64 / way.time.as_secs_f64().max(1e-9));
+    let rates = observation
+        .directions
+        .iter()
+        .map(|direction| direction.result.sent as f64 / direction.time.as_secs_f64().max(1e-9));
     match order.action {
         Action::Flood(_) => rates.fold(0.0, f64::max),
         _ => rates.sum(),

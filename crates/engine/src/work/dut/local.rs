@@ -81,8 +81,8 @@ impl LocalPort {
             let mut interface = Interface::open(interface, &name)?;
             let left = left_behind(&interface)?;
             interface.nic.addresses.retain(|address| !left.contains(address));
-            let kinds = Kinds::of(&interface)?;
-            let exposure = Exposure::of(&interface.nic, &name, options.is_lab)?;
+            let kinds = Kinds::from_interface(&interface)?;
+            let exposure = Exposure::from_nic(&interface.nic, &name, options.is_lab)?;
             // Nothing is added unasked to what others use.
             let none = Addressing::default();
             let fallback = if exposure.is_live() { &none } else { &options.fallback };

@@ -91,20 +91,20 @@ impl RemotePort {
 
     /// Asks, and waits for the answer: the machine of the dialogue has a deadline for each.
     fn ask(&self, ask: FramesAsk) -> Result<FramesReply> {
-        let (answer, told) = sync_channel(1);
+        let (answer, reply) = sync_channel(1);
         let asked = self.questions.as_ref().is_some_and(|asked| asked.send(Question { ask, answer }).is_ok());
         if !asked {
             return Err(self.lost());
         }
         self.waker.wake();
-        match told.recv() {
+        match reply.recv() {
             Ok(Ok(FramesReply::Refused(refusal))) => Err(Failure {
                 kind: if refusal.code == "limit" { Kind::Usage } else { Kind::Unreachable },
                 message: format!("{}: {}", self.name, refusal.reason),
                 advice: Some(refusal.advice).filter(|advice| !advice.is_empty()),
             }
             .into()),
-            Ok(Ok(told)) => Ok(told),
+            Ok(Ok(reply)) => Ok(reply),
             Ok(Err(error)) => Err(error.context(self.name.clone())),
             Err(_) => Err(self.lost()),
         }
@@ -116,8 +116,8 @@ impl RemotePort {
         Failure::unreachable(what, "look at the log of `pathmeter serve` there, and begin again").into()
     }
 
-    fn other(&self, told: &FramesReply) -> Error {
-        fault(format!("{}: {told:?} is no answer to what was asked", self.name))
+    fn other(&self, reply: &FramesReply) -> Error {
+        fault(format!("{}: {reply:?} is no answer to what was asked", self.name))
     }
 }
 
@@ -137,7 +137,7 @@ impl Port for RemotePort {
     fn next_hop(&mut self, to: IpAddr) -> Result<[u8; 6]> {
         match self.ask(FramesAsk::NextHop { to })? {
             FramesReply::NextHop { mac } => Ok(EthernetAddress::bytes(&mac)),
-            told => Err(self.other(&told)),
+            reply => Err(self.other(&reply)),
         }
     }
 
@@ -154,14 +154,14 @@ impl Port for RemotePort {
         let ask = FramesAsk::Count { sink: kind, spec: words::spec_out(spec), frames, times };
         match self.ask(ask)? {
             FramesReply::Begun {} => Ok(()),
-            told => Err(self.other(&told)),
+            reply => Err(self.other(&reply)),
         }
     }
 
     fn counted(&mut self) -> Result<Counted> {
         match self.ask(FramesAsk::Counted {})? {
             FramesReply::Counted(counted) => Ok(words::counted_in(&counted, mono_now())),
-            told => Err(self.other(&told)),
+            reply => Err(self.other(&reply)),
         }
     }
 
@@ -170,14 +170,14 @@ impl Port for RemotePort {
             FramesAsk::Send { source: kind, spec: words::spec_out(spec), burst: words::burst_out(burst) };
         match self.ask(ask)? {
             FramesReply::Begun {} => Ok(()),
-            told => Err(self.other(&told)),
+            reply => Err(self.other(&reply)),
         }
     }
 
     fn sent(&mut self) -> Result<Sent> {
         match self.ask(FramesAsk::Sent {})? {
             FramesReply::Sent(sent) => Ok(words::sent_in(&sent)),
-            told => Err(self.other(&told)),
+            reply => Err(self.other(&reply)),
         }
     }
 

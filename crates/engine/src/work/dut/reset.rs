@@ -53,9 +53,9 @@ impl Reset {
     ///
     /// # Errors
     /// When the kernel refuses what goes before it. That there is no way is none: [`Reset::act`] says so.
-    pub(crate) fn new(way: &ResetMethod, site: Option<&Site>) -> Result<Reset> {
+    pub(crate) fn new(direction: &ResetMethod, site: Option<&Site>) -> Result<Reset> {
         let none = |why: &str| Reset { act: Act::None(why.to_owned()), words: String::new() };
-        match (way, site) {
+        match (direction, site) {
             (ResetMethod::None, _) => Ok(none("nothing was said of how the device is reset")),
             (ResetMethod::Command(command), _) => {
                 let words = format!("`{command}` was run");
@@ -101,7 +101,7 @@ impl Reset {
                     .into())
             }
             Act::Link(link) => link.act(),
-            Act::Command(command) => command::run(command, PATIENCE),
+            Act::Command(command) => command::run(command, TIMEOUT),
         }
     }
 }
@@ -148,4 +148,4 @@ impl LinkReset {
 
 /// Long enough that every queue behind the interface has run empty.
 const DOWN: Duration = Duration::from_millis(100);
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);

@@ -28,12 +28,12 @@ impl Exposure {
     ///
     /// # Errors
     /// The kernel does not answer.
-    pub(super) fn of(nic: &Nic, name: &PortSpec, is_lab: bool) -> linux::Result<Exposure> {
+    pub(super) fn from_nic(nic: &Nic, name: &PortSpec, is_lab: bool) -> linux::Result<Exposure> {
         let exposure = Exposure { name: name.to_string(), is_lab, ..Exposure::default() };
         if is_lab {
             return Ok(exposure);
         }
-        let mut around = in_use::Around::of(nic, name.namespace.is_none())?;
+        let mut around = in_use::Around::from_nic(nic, name.namespace.is_none())?;
         Ok(Exposure {
             default_route: around.has_default_route(),
             connections: around.connections(),
@@ -131,11 +131,11 @@ mod tests {
         let destinations: Vec<IpAddr> = destinations.iter().map(|text| text.parse().unwrap()).collect();
         let error = check(ports, &destinations, false).unwrap_err();
         assert_eq!(error.kind(), crate::error::Kind::Usage);
-        let told = crate::error::tests::words(&error);
-        assert!(told.contains("RFC 6815") && told.contains("--allow-live-network"), "{told}");
+        let reply = crate::error::tests::words(&error);
+        assert!(reply.contains("RFC 6815") && reply.contains("--allow-live-network"), "{reply}");
         let notes = check(ports, &destinations, true).unwrap();
         assert!(!notes.is_empty() && notes.iter().all(|note| note.ends_with('.')), "{notes:?}");
-        told
+        reply
     }
 
     #[test]
@@ -149,19 +149,22 @@ mod tests {
     #[test]
     fn what_others_use_is_refused_without_the_flag() {
         let first = Exposure { default_route: true, ..port("eth0") };
-        let told = refused(&[&first, &port("eth1")], &[]);
-        assert!(told.contains("the default route of this host leaves by eth0"), "{told}");
+        let reply = refused(&[&first, &port("eth1")], &[]);
+        assert!(reply.contains("the default route of this host leaves by eth0"), "{reply}");
         assert!(first.is_live() && !port("eth1").is_live());
 
         let peers = ["10.0.0.9:5555", "10.0.0.8:22"].map(|text| text.parse().unwrap());
         let used = Exposure { connections: peers.to_vec(), ..port("eth2") };
-        let told = refused(&[&used], &[]);
-        assert!(told.contains("a TCP connection with 10.0.0.9:5555 and 1 more runs through eth2"), "{told}");
+        let reply = refused(&[&used], &[]);
+        assert!(
+            reply.contains("a TCP connection with 10.0.0.9:5555 and 1 more runs through eth2"),
+            "{reply}"
+        );
 
         let public = Exposure { addresses: vec!["8.8.4.4".parse().unwrap()], ..port("eth3") };
         assert!(refused(&[&public], &[]).contains("eth3 has the public address 8.8.4.4"));
-        let told = refused(&[&port("eth1")], &["198.19.0.2", "2600::1"]);
-        assert!(told.contains("public address 2600::1") && !told.contains("198.19"), "{told}");
+        let reply = refused(&[&port("eth1")], &["198.19.0.2", "2600::1"]);
+        assert!(reply.contains("public address 2600::1") && !reply.contains("198.19"), "{reply}");
     }
 
     #[test]

@@ -175,10 +175,10 @@ mod tests {
         let port: PortSpec = "no-such-netns/eth0".parse().unwrap();
         let error = port.open_namespace().unwrap_err();
         assert_eq!(error.kind(), crate::error::Kind::Usage);
-        let told = crate::error::tests::words(&error);
+        let reply = crate::error::tests::words(&error);
         assert!(
-            told.contains("no network namespace no-such-netns") && told.contains("ip netns list"),
-            "{told}"
+            reply.contains("no network namespace no-such-netns") && reply.contains("ip netns list"),
+            "{reply}"
         );
     }
 

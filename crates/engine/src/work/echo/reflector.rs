@@ -77,8 +77,8 @@ impl Reflecting {
 
     /// What has come so far. A client that has its reply finds its message counted, although it is answered first.
     pub(crate) fn seen(&self) -> LatencySeen {
-        let patience = mono_now() + BUSY_LIMIT;
-        while self.busy.load(Ordering::Acquire) && mono_now() < patience {
+        let timeout = mono_now() + BUSY_LIMIT;
+        while self.busy.load(Ordering::Acquire) && mono_now() < timeout {
             std::thread::yield_now();
         }
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);

@@ -123,13 +123,13 @@ struct Life<'a> {
     /// The last one that was known when somebody asked: while messages come the clock need not be read.
     known: Cell<MonoTime>,
     /// The last one of which the budget knows.
-    told: Cell<MonoTime>,
+    reported: Cell<MonoTime>,
 }
 
 impl Life<'_> {
     fn new(held: &Held) -> Life<'_> {
         let now = Cell::new(mono_now());
-        Life { held, last: now.clone(), known: now.clone(), told: now }
+        Life { held, last: now.clone(), known: now.clone(), reported: now }
     }
 
     fn is_over(&self) -> bool {
@@ -137,8 +137,8 @@ impl Life<'_> {
         if self.known.replace(last) == last {
             return self.held.must_leave() || mono_now().saturating_since(last) > SILENCE;
         }
-        if last.saturating_since(self.told.get()) > TELL_STEP {
-            self.told.set(last);
+        if last.saturating_since(self.reported.get()) > TELL_STEP {
+            self.reported.set(last);
             self.held.touch(last, true);
         }
         false

@@ -105,10 +105,14 @@ impl Rounds {
         while self.kept.len() > most as usize {
             self.kept.pop_front();
         }
-        for told in expired {
-            let of = self.kept.iter_mut().rev().find(|round| round.id == told.id && told.hops <= round.hops);
+        for reported in expired {
+            let of = self
+                .kept
+                .iter_mut()
+                .rev()
+                .find(|round| round.id == reported.id && reported.hops <= round.hops);
             if let Some(round) = of {
-                round.expired.entry(told.hops).or_insert(told);
+                round.expired.entry(reported.hops).or_insert(reported);
             }
         }
     }
@@ -142,25 +146,25 @@ impl Round {
     fn probed(&self, ttl: u8, here: IpAddr) -> Probed {
         let arrived = self.arrived & (1 << (ttl - 1)) != 0;
         let answer = if arrived { Some((here, AnswerKind::Arrived, Nanos::ZERO)) } else { self.router(ttl) };
-        let told = self.expired.get(&ttl).filter(|_| !arrived);
+        let reported = self.expired.get(&ttl).filter(|_| !arrived);
         let answer = answer.map(|(from, kind, rtt)| Answer {
             from,
             at: self.began + rtt,
             kind,
-            ttl: told.and_then(|told| told.reply_ttl),
-            labels: told.map(|told| told.labels.clone()).unwrap_or_default(),
+            ttl: reported.and_then(|reported| reported.reply_ttl),
+            labels: reported.map(|reported| reported.labels.clone()).unwrap_or_default(),
         });
         Probed { ttl, at: self.began, answer }
     }
 
     /// Hops of which the server told no time.
     fn timeless(&self) -> impl Iterator<Item = u8> {
-        self.expired.values().filter(|told| told.rtt.is_none()).map(|told| told.hops)
+        self.expired.values().filter(|reported| reported.rtt.is_none()).map(|reported| reported.hops)
     }
 
     fn router(&self, ttl: u8) -> Option<(IpAddr, AnswerKind, Nanos)> {
-        let told = self.expired.get(&ttl)?;
-        Some((told.from?.to_canonical(), AnswerKind::Expired, told.rtt.unwrap_or_default()))
+        let reported = self.expired.get(&ttl)?;
+        Some((reported.from?.to_canonical(), AnswerKind::Expired, reported.rtt.unwrap_or_default()))
     }
 }
 

@@ -27,13 +27,13 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
     let least = headers(to.is_ipv6()) + LEAST_PAYLOAD;
     let mut unanswered = 0;
     for number in 0..TRIES {
-        if job.interrupt.is_raised() || unanswered == PATIENCE {
+        if job.interrupt.is_raised() || unanswered == TIMEOUT {
             return Ok(());
         }
         let sent = socket.send(number, size)?;
         result.packets += u64::from(sent == Sent::Left);
-        let patience = if slowest > Nanos::ZERO { settled(slowest) } else { LEAST_WAIT };
-        match ask(&mut socket, number, patience)? {
+        let timeout = if slowest > Nanos::ZERO { settled(slowest) } else { LEAST_WAIT };
+        match ask(&mut socket, number, timeout)? {
             Some(Word { said: Said::TooBig(mtu), from, .. }) if (least..size).contains(&mtu) => {
                 let routers = result.hops.iter_mut().flat_map(|hop| &mut hop.routers);
                 routers
@@ -53,8 +53,8 @@ pub(super) fn look(job: &Job<'_>, result: &mut HopsResult) -> Result<()> {
 }
 
 /// The first message about this probe.
-fn ask(socket: &mut Numbered, number: u32, patience: Nanos) -> Result<Option<Word>> {
-    let deadline = mono_now() + patience;
+fn ask(socket: &mut Numbered, number: u32, timeout: Nanos) -> Result<Option<Word>> {
+    let deadline = mono_now() + timeout;
     loop {
         let about = socket.hear()?.into_iter().find(|word| word.number.is_none_or(|known| known == number));
         if about.is_some() || mono_now() >= deadline {
@@ -66,5 +66,5 @@ fn ask(socket: &mut Numbered, number: u32, patience: Nanos) -> Result<Option<Wor
 
 const TRIES: u32 = 8;
 /// Packets without a useful answer after which the size stays unknown.
-const PATIENCE: u32 = 2;
+const TIMEOUT: u32 = 2;
 const LEAST_PAYLOAD: u32 = 12;

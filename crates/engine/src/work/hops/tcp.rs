@@ -61,7 +61,7 @@ impl Syns {
     }
 
     /// The kernel repeats a SYN after a second: until then only.
-    fn patience(&self) -> Nanos {
+    fn timeout(&self) -> Nanos {
         self.longest.map_or(LONGEST_WAIT, |time| time.saturating_mul(4).clamp(LEAST_WAIT, LONGEST_WAIT))
     }
 
@@ -94,7 +94,7 @@ impl Syns {
 
     /// Takes the answers, and gives up attempts that are too old.
     fn end(&mut self) -> Result<()> {
-        let (patience, to) = (self.patience(), self.to);
+        let (timeout, to) = (self.timeout(), self.to);
         for flow in &mut self.flows {
             let Some(attempt) = &flow.open else { continue };
             if let Some(answer) = attempt.answer(to)? {
@@ -102,7 +102,7 @@ impl Syns {
                 self.longest = Some(self.longest.map_or(time, |longest| longest.max(time)));
                 self.heard.push(Heard::Answer(attempt.number, answer));
                 flow.open = None;
-            } else if mono_now().saturating_since(attempt.at) >= patience {
+            } else if mono_now().saturating_since(attempt.at) >= timeout {
                 flow.open = None;
             }
         }
@@ -131,7 +131,7 @@ impl Channel for Syns {
 
     fn deadline(&self) -> Option<MonoTime> {
         let open = self.flows.iter().filter_map(|flow| flow.open.as_ref());
-        open.map(|attempt| attempt.at + self.patience()).min()
+        open.map(|attempt| attempt.at + self.timeout()).min()
     }
 
     fn flows(&self) -> Vec<Option<Flow>> {

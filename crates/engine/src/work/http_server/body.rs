@@ -147,7 +147,7 @@ impl<'a> Meter<'a> {
     /// Nothing moved for a step: goes on, or has waited long enough.
     fn pause(&self, error: io::Error) -> io::Result<()> {
         match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::Interrupted if mono_now() - self.moved < PATIENCE => Ok(()),
+            ErrorKind::WouldBlock | ErrorKind::Interrupted if mono_now() - self.moved < TIMEOUT => Ok(()),
             ErrorKind::WouldBlock => Err(io::Error::new(ErrorKind::TimedOut, "no byte moved for 30 seconds")),
             _ => Err(error),
         }
@@ -165,7 +165,7 @@ const READ: usize = 128 << 10;
 const SPAN: Nanos = Nanos(30_000_000_000);
 const LEAST: u64 = 30 << 10;
 /// Longest time without a byte.
-const PATIENCE: Nanos = Nanos(30_000_000_000);
+const TIMEOUT: Nanos = Nanos(30_000_000_000);
 
 #[cfg(test)]
 mod tests {

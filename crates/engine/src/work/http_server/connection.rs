@@ -119,9 +119,9 @@ impl<'a> Connection<'a> {
         let head = request.method == Method::Head;
         match request.method {
             Method::Upload => {
-                let told = format!("received {} bytes\n", meter.bytes);
+                let reported = format!("received {} bytes\n", meter.bytes);
                 self.log("up", &meter);
-                self.answer(Answer::text(200, told), request.keep_alive, false)?;
+                self.answer(Answer::text(200, reported), request.keep_alive, false)?;
             }
             Method::Get | Method::Head => return self.get(request, head),
             Method::Other => {
@@ -259,10 +259,10 @@ impl<'a> Connection<'a> {
 
     /// Writes a head: the socket's buffer has room for it, unless the client reads nothing.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let patience = self.socket.write_timeout()?;
+        let timeout = self.socket.write_timeout()?;
         self.socket.set_write_timeout(Some(SLOW_HEAD.to_duration()))?;
         let written = self.socket.write_all(bytes);
-        self.socket.set_write_timeout(patience)?;
+        self.socket.set_write_timeout(timeout)?;
         written
     }
 
@@ -283,10 +283,10 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    fn log(&self, way: &str, meter: &Meter<'_>) {
+    fn log(&self, direction: &str, meter: &Meter<'_>) {
         let (bytes, elapsed) = (Bytes(meter.bytes), meter.elapsed());
         let rate = BitRate::from_bytes(bytes, elapsed);
-        self.service.notes.note(&format!("{} (http) {way} {bytes} in {elapsed}, {rate}", self.peer));
+        self.service.notes.note(&format!("{} (http) {direction} {bytes} in {elapsed}, {rate}", self.peer));
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn serve(server: &Server, socket: &TcpStream, (clock, deadline): (Clo
     }
     let watcher = server.config.observer.session(ends.1, ProtocolName::Iperf2);
     let log = RefCell::new(Log::new(watcher, server.config.local.interval));
-    log.borrow_mut().begin(server, ends, request, TcpStart::of(socket));
+    log.borrow_mut().begin(server, ends, request, TcpStart::from_socket(socket));
     let answered = reflect_on(
         socket,
         Bounce::new(clock),
@@ -67,7 +67,7 @@ struct Log {
     began: MonoTime,
     interval: Nanos,
     /// The end of the last interval told.
-    told: Nanos,
+    reported: Nanos,
     /// Requests answered, and how many of them have been told.
     trips: u64,
     trips_told: u64,
@@ -75,7 +75,7 @@ struct Log {
 
 impl Log {
     fn new(watcher: Box<dyn Watcher>, interval: Nanos) -> Log {
-        Log { watcher, began: mono_now(), interval, told: Nanos::ZERO, trips: 0, trips_told: 0 }
+        Log { watcher, began: mono_now(), interval, reported: Nanos::ZERO, trips: 0, trips_told: 0 }
     }
 
     fn begin(
@@ -107,11 +107,11 @@ impl Log {
     /// Tells of the intervals that are over.
     fn look(&mut self, now: MonoTime) {
         let elapsed = now.saturating_since(self.began);
-        while self.interval.0 > 0 && elapsed >= self.told.saturating_add(self.interval) {
-            let end = self.told.saturating_add(self.interval);
+        while self.interval.0 > 0 && elapsed >= self.reported.saturating_add(self.interval) {
+            let end = self.reported.saturating_add(self.interval);
             let trips = self.trips - self.trips_told;
-            self.tell((self.told, end), trips, false);
-            (self.told, self.trips_told) = (end, self.trips);
+            self.tell((self.reported, end), trips, false);
+            (self.reported, self.trips_told) = (end, self.trips);
         }
     }
 

@@ -22,16 +22,16 @@ impl Details {
     /// Of the interval that has just ended.
     pub(super) fn interval(&mut self, running: &Running, clock: Clock) -> Vec<Detail> {
         let of = |now: StreamDetails| {
-            let told = self.0.entry(now.stream).or_default();
+            let reported = self.0.entry(now.stream).or_default();
             let detail = Detail {
                 stream: now.stream,
-                calls: now.calls.saturating_sub(told.calls),
-                reads: std::array::from_fn(|bin| now.reads[bin].saturating_sub(told.reads[bin])),
+                calls: now.calls.saturating_sub(reported.calls),
+                reads: std::array::from_fn(|bin| now.reads[bin].saturating_sub(reported.reads[bin])),
                 delay: now.delays.and_then(|delays| spread(delays, clock)),
                 ..Detail::default()
             };
-            let delays = told.delays.with(now.delays.unwrap_or_default());
-            *told = Sum { calls: now.calls, reads: now.reads, delays };
+            let delays = reported.delays.with(now.delays.unwrap_or_default());
+            *reported = Sum { calls: now.calls, reads: now.reads, delays };
             detail
         };
         running.take_details().into_iter().map(of).collect()

@@ -24,7 +24,7 @@ pub(super) struct Member {
     /// Its number among those of its direction.
     pub(super) index: u32,
     /// The direction in which this end sends.
-    pub(super) way: Direction,
+    pub(super) direction: Direction,
     /// Datagrams have numbers of 64 bits.
     pub(super) wide: bool,
     /// How the data is cut.
@@ -71,13 +71,13 @@ pub(super) enum Known {
 
 impl Member {
     /// A flow that has just been opened or found.
-    pub(super) fn new(socket: FlowSocket, way: Direction, known: Known) -> Member {
+    pub(super) fn new(socket: FlowSocket, direction: Direction, known: Known) -> Member {
         let (wide, shape) = match &known {
             Known::Asked(Some(request)) => (request.wide, request.shape),
             _ => (true, Shape::Stream),
         };
         let tcp = match &socket {
-            FlowSocket::Tcp(socket) => TcpStart::of(socket),
+            FlowSocket::Tcp(socket) => TcpStart::from_socket(socket),
             FlowSocket::Udp(_) => None,
         };
         Member {
@@ -85,7 +85,7 @@ impl Member {
             first: None,
             socket,
             index: 0,
-            way,
+            direction,
             wide,
             shape,
             known,
@@ -164,7 +164,7 @@ impl Member {
 
     /// Is it a connection of the client's, and none that its server has opened?
     fn way_is_first(&self) -> bool {
-        matches!(self.known, Known::Asked(_)) || self.way == Direction::Up
+        matches!(self.known, Known::Asked(_)) || self.direction == Direction::Up
     }
 
     /// What is told of it when its session learns of it.

@@ -16,7 +16,7 @@ use model::units::{Bytes, Nanos};
 use std::net::TcpStream;
 use std::sync::Arc;
 use wire::ProtocolError;
-use wire::iperf2::{Flow, FlowInput, FlowOutput, Request, TcpServer, Told, is_bounceback};
+use wire::iperf2::{Flow, FlowEvent, FlowInput, FlowOutput, Request, TcpServer, is_bounceback};
 use wire::stamp::Clock;
 
 /// Reads a connection until it is known what it is; `None`: it was served already, or has gone.
@@ -29,10 +29,10 @@ pub(super) fn open(
     (clock, held): (Clock, &Held),
 ) -> Result<Option<(Member, Option<Request>)>> {
     socket.set_nonblocking(false)?;
-    let tcp = TcpStart::of(&socket);
+    let tcp = TcpStart::from_socket(&socket);
     socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
-    let patience = server.config.patience.unwrap_or(FIRST_BYTES_LIMIT).min(FIRST_BYTES_LIMIT);
-    let deadline = mono_now() + patience;
+    let timeout = server.config.timeout.unwrap_or(FIRST_BYTES_LIMIT).min(FIRST_BYTES_LIMIT);
+    let deadline = mono_now() + timeout;
     if server.config.key.is_none() && begins_with_a_record(server, &socket, (deadline, held))? {
         return bounce::serve(server, &socket, (clock, deadline)).map(|()| None);
     }
@@ -74,8 +74,10 @@ fn first_word(
             match machine.output(mono_now()) {
                 // The session's machine says it.
                 FlowOutput::Send(_) => {}
-                FlowOutput::Told(Told::Request(request)) => return Ok(Some((Some(request), first))),
-                FlowOutput::Told(_) => return Ok(Some((None, first))),
+                FlowOutput::FlowEvent(FlowEvent::Request(request)) => {
+                    return Ok(Some((Some(request), first)));
+                }
+                FlowOutput::FlowEvent(_) => return Ok(Some((None, first))),
                 FlowOutput::WaitUntil(_) => break,
                 FlowOutput::Close => return Ok(None),
                 _ => return Err(ProtocolError::Flows("it wants to begin before it has asked".into()).into()),

@@ -140,17 +140,17 @@ impl Server {
     /// says that its client is there.
     fn admit_flow(&self, from: SocketAddr, request: Option<&Request>) -> Option<Held> {
         if request.is_some_and(Request::sends_to_source) && !self.is_there(from.ip()) {
-            self.notes.of(from, UNPROVED);
+            self.notes.note_from(from, UNPROVED);
             return None;
         }
         let held = self.flows.enter(from.ip(), mono_now());
-        held.inspect_err(|_| self.notes.of(from, "turned away: too many UDP flows")).ok()
+        held.inspect_err(|_| self.notes.note_from(from, "turned away: too many UDP flows")).ok()
     }
 
     /// Is it known that whoever says to be at this address is?
     fn is_there(&self, address: IpAddr) -> bool {
         let connected = address.is_loopback() || self.connections.is_held_by(address);
-        Protocol::of(Name::Iperf2).proof.may_send_data(connected, self.config.unverified)
+        Protocol::named(Name::Iperf2).proof.may_send_data(connected, self.config.unverified)
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.

@@ -107,9 +107,9 @@ impl ReturnListener {
 
 impl NewFlow {
     /// The member it becomes.
-    pub(super) fn member(self, test: &TestSpec, way: Direction, known: Known) -> Member {
+    pub(super) fn member(self, test: &TestSpec, direction: Direction, known: Known) -> Member {
         flows::configure_udp(&self.socket, test, flows::Wish::Peers).ok();
-        let member = Member::new(FlowSocket::Udp(self.socket), way, known);
+        let member = Member::new(FlowSocket::Udp(self.socket), direction, known);
         Member { first: self.early.first().cloned(), wide: self.wide, early: self.early, ..member }
     }
 }
@@ -131,7 +131,7 @@ impl Source {
             Source::Server(slot) => slot.leave(),
             Source::ReturnListener(listener) => {
                 let now = mono_now();
-                let until = *listener.until.get_or_insert(now + PATIENCE);
+                let until = *listener.until.get_or_insert(now + TIMEOUT);
                 hurry || listener.taken == listener.expected || now >= until
             }
         }
@@ -161,4 +161,4 @@ impl Source {
 }
 
 /// How long a client waits for the return path once the forward path is over.
-const PATIENCE: Nanos = Nanos(5_000_000_000);
+const TIMEOUT: Nanos = Nanos(5_000_000_000);

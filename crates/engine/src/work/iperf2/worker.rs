@@ -271,7 +271,7 @@ impl<'a> Flows<'a> {
         let (up, down) = (numbers(Direction::Up), numbers(Direction::Down));
         let test = &self.plan.test;
         let member = &mut self.members[index];
-        let (sends, receives) = if member.way == Direction::Up { (up, down) } else { (down, up) };
+        let (sends, receives) = if member.direction == Direction::Up { (up, down) } else { (down, up) };
         let numbered = Numbered { clock: self.clock, wide: member.wide };
         let (sent, received, receive_rate) = (run.sent, run.received, run.receive_rate);
         let mut flows = Vec::new();
@@ -284,7 +284,7 @@ impl<'a> Flows<'a> {
                 early: std::mem::take(&mut member.early),
                 receive_rate,
             };
-            let flow = flows::describe(test, receives, member.socket.clone(), member.way);
+            let flow = flows::describe(test, receives, member.socket.clone(), member.direction);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
             member.receives = Some(receives);
         }
@@ -300,7 +300,7 @@ impl<'a> Flows<'a> {
                 early: Vec::new(),
                 receive_rate: None,
             };
-            let flow = flows::describe(test, sends, member.socket.clone(), member.way);
+            let flow = flows::describe(test, sends, member.socket.clone(), member.direction);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
             member.sends = Some(sends);
         }

@@ -1,6 +1,6 @@
 //! The tool's own floor: round trips against itself over loopback, waiting as the test will.
 
-use super::lane::Lane;
+use super::flow::EgressFlow;
 use super::tally::{Gather, Tally};
 use crate::error::{Context, Result};
 use crate::work::echo::reflector::{self, Hooks};
@@ -44,12 +44,12 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
     let started = mono_now();
     let gather =
         Gather { started, room: 0, last_number: 0, warm_up: Some(WARM_UP), scheduled: false, raw: None };
-    let mut lane = Lane::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
+    let mut flow = EgressFlow::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
     let mut waiter = Waiter::new(wait);
     while mono_now() < started + TIME {
-        lane.ping(1, size, TIMEOUT, &mut waiter);
+        flow.ping(1, size, TIMEOUT, &mut waiter);
     }
-    let rtt = lane.tally.finish(waiter.watch(), false, Nanos::ZERO)?.rtt;
+    let rtt = flow.tally.finish(waiter.watch(), false, Nanos::ZERO)?.rtt;
     Ok(rtt.map(|rtt| Floor { rtt, wait: waiter.mode() }))
 }
 

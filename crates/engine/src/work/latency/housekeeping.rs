@@ -1,7 +1,7 @@
 //! What is done between two round trips and never during one: reports, keep-alives, patience, the end.
 
 use super::control::Control;
-use super::lane::Lane;
+use super::flow::EgressFlow;
 use crate::error::sentence;
 use crate::host::interrupt::Interrupt;
 use model::event::{Event, Warning};
@@ -29,7 +29,7 @@ pub(crate) struct Housekeeping<'a> {
     next_sample: MonoTime,
     sampled: MonoTime,
     /// Longest wait for a reply, for each path.
-    patience: Vec<Nanos>,
+    reply_timeout: Vec<Nanos>,
 }
 
 impl<'a> Housekeeping<'a> {
@@ -40,7 +40,7 @@ impl<'a> Housekeeping<'a> {
         sessions: &'a mut [Option<Control>],
         sink: &'a mut dyn FnMut(&Event),
     ) -> Housekeeping<'a> {
-        let patience = vec![plan.timeout.unwrap_or(FIRST_PATIENCE); plan.ways.len()];
+        let reply_timeout = vec![plan.timeout.unwrap_or(FIRST_TIMEOUT); plan.egress_paths.len()];
         let next_sample =
             if plan.interval > Nanos::ZERO { started + plan.interval } else { MonoTime(u64::MAX) };
         let due = started + STEP;
@@ -55,13 +55,13 @@ impl<'a> Housekeeping<'a> {
             due,
             next_sample,
             sampled: started,
-            patience,
+            reply_timeout,
         }
     }
 
     /// Longest wait for a reply on this way.
-    pub(crate) fn patience(&self, way: usize) -> Nanos {
-        self.patience[way]
+    pub(crate) fn reply_timeout(&self, egress: usize) -> Nanos {
+        self.reply_timeout[egress]
     }
 
     /// When a chore is due.
@@ -81,65 +81,68 @@ impl<'a> Housekeeping<'a> {
     }
 
     /// Does what is due.
-    pub(crate) fn keep<E: Exchange>(&mut self, now: MonoTime, lanes: &mut [Lane<E>]) {
+    pub(crate) fn keep<E: Exchange>(&mut self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
         if now < self.due() {
             return;
         }
         self.due = now + STEP;
-        for (index, lane) in lanes.iter_mut().enumerate() {
+        for (index, flow) in flows.iter_mut().enumerate() {
             if self.plan.timeout.is_none()
-                && let Some(patience) = lane.tally.patience()
+                && let Some(reply_timeout) = flow.tally.reply_timeout()
             {
-                self.patience[index] = patience.max(LEAST_PATIENCE);
+                self.reply_timeout[index] = reply_timeout.max(LEAST_TIMEOUT);
             }
-            if !lane.tally.heard()
-                && lane.dead.is_none()
-                && now >= self.started + SILENCE.max(self.patience[index])
+            if !flow.tally.heard()
+                && flow.dead.is_none()
+                && now >= self.started + SILENCE.max(self.reply_timeout[index])
             {
-                lane.dead = Some(format!("no reply came within {}", now.saturating_since(self.started)));
+                flow.dead = Some(format!("no reply came within {}", now.saturating_since(self.started)));
             }
             let session = self.sessions.get_mut(index).and_then(Option::as_mut);
             if let Some(Err(e)) = session.map(Control::keep_alive)
-                && lane.dead.is_none()
+                && flow.dead.is_none()
             {
-                lane.dead = Some(sentence(&e));
+                flow.dead = Some(sentence(&e));
             }
         }
         if now >= self.next_sample {
-            self.sample(now, lanes);
+            self.sample(now, flows);
             self.next_sample = now.max(self.next_sample + self.plan.interval);
         }
     }
 
     /// Closes the last interval, unless it is a mere moment.
-    pub(crate) fn last_sample<E: Exchange>(&mut self, now: MonoTime, lanes: &mut [Lane<E>]) {
+    pub(crate) fn last_sample<E: Exchange>(&mut self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
         if self.plan.interval > Nanos::ZERO
             && now.saturating_since(self.sampled).0 > self.plan.interval.0 / 20
         {
-            self.sample(now, lanes);
+            self.sample(now, flows);
         }
     }
 
     /// Tells of ways that ended early.
-    pub(crate) fn warn_of_dead<E>(&mut self, lanes: &[Lane<E>]) {
-        for (lane, way) in lanes.iter().zip(&self.plan.ways) {
-            if let Some(reason) = &lane.dead {
-                (self.sink)(&Event::Warning(Warning::new("way-ended", format!("{}: {reason}", way.label))));
+    pub(crate) fn warn_of_dead<E>(&mut self, flows: &[EgressFlow<E>]) {
+        for (flow, egress) in flows.iter().zip(&self.plan.egress_paths) {
+            if let Some(reason) = &flow.dead {
+                (self.sink)(&Event::Warning(Warning::new(
+                    "way-ended",
+                    format!("{}: {reason}", egress.label),
+                )));
             }
         }
     }
 
-    fn sample<E: Exchange>(&mut self, now: MonoTime, lanes: &mut [Lane<E>]) {
+    fn sample<E: Exchange>(&mut self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
         let (start, end) = (self.sampled - self.started, now - self.started);
         let middle = Nanos(start.0.midpoint(end.0));
-        let phase = lanes.first().and_then(|lane| lane.tally.loaded(middle));
+        let phase = flows.first().and_then(|flow| flow.tally.loaded(middle));
         let load =
             self.plan.load.as_ref().zip(phase).and_then(|(load, phase)| load.phases.get(phase - 1).copied());
         let sample = LatencySample {
             start,
             end,
             load,
-            ways: lanes.iter_mut().map(|lane| lane.tally.sample()).collect(),
+            egress_paths: flows.iter_mut().map(|flow| flow.tally.sample()).collect(),
         };
         self.sampled = now;
         (self.sink)(&Event::LatencySample(sample));
@@ -149,7 +152,7 @@ impl<'a> Housekeeping<'a> {
 /// Time between two chores.
 const STEP: Nanos = Nanos(250_000_000);
 /// Wait for a reply before any round trip is known.
-const FIRST_PATIENCE: Nanos = Nanos(1_000_000_000);
-const LEAST_PATIENCE: Nanos = Nanos(10_000_000);
+const FIRST_TIMEOUT: Nanos = Nanos(1_000_000_000);
+const LEAST_TIMEOUT: Nanos = Nanos(10_000_000);
 /// A way on which nothing has ever come back is given up after this.
 const SILENCE: Nanos = Nanos(5_000_000_000);

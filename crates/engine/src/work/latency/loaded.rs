@@ -6,25 +6,26 @@
 //! | `conductor`, `phase` | the load: its phases, their sessions and probes |
 //! | `flowing` | what a session of the load carried when |
 //! | `foreign`, `rpm` | probes over connections of their own; the figure of a phase |
-//! | `stage`, `course` | which phase runs; the round trips moment by moment |
+//! | `current_phase`, `phase_series` | which phase runs; the round trips moment by moment |
 
 mod conductor;
-mod course;
+mod current_phase;
 mod flowing;
 mod foreign;
 mod phase;
+mod phase_series;
 mod rpm;
-mod stage;
 
-pub(crate) use course::Course;
+pub(crate) use phase_series::PhaseSeries;
 
 use super::Job;
+use super::flow::EgressFlow;
 use super::housekeeping::Housekeeping;
-use super::lane::Lane;
 use super::schedule;
 use crate::work::echo::wait::Waiter;
-use conductor::{Played, Score};
-use course::{Counts, Moment};
+use conductor::{LoadPlan, Played};
+pub(crate) use current_phase::CurrentPhase;
+use current_phase::Now;
 use flowing::goodput;
 use linux::clock::mono_now;
 use linux::cpu::unpin_current_thread;
@@ -33,8 +34,7 @@ use model::latency::{LatencyPlan, LoadPhase, LoadPoint, LoadResult};
 use model::plan::{Direction, Directions, End};
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
-use stage::Now;
-pub(crate) use stage::Stage;
+use phase_series::{Counts, Moment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::echo::Exchange;
@@ -52,58 +52,66 @@ pub(crate) fn idle(plan: &LatencyPlan) -> Option<Nanos> {
 /// load.
 pub(crate) fn follow<E: Exchange>(
     plan: &LatencyPlan,
-    lanes: &mut [Lane<E>],
+    flows: &mut [EgressFlow<E>],
     housekeeping: &Housekeeping<'_>,
-) -> Option<Stage> {
-    let (load, [lane]) = (plan.load.as_ref()?, lanes) else { return None };
-    let stage = Stage::default();
-    stage.set(Now::Phase { index: 0, counted: true });
+) -> Option<CurrentPhase> {
+    let (load, [flow]) = (plan.load.as_ref()?, flows) else { return None };
+    let current_phase = CurrentPhase::default();
+    current_phase.set(Now::Phase { index: 0, counted: true });
     let width = width(idle(plan)? + load.time.saturating_mul(load.phases.len() as u64));
-    lane.tally.follow(Course::new(stage.clone(), width, housekeeping.patience(0)));
-    Some(stage)
+    flow.tally.follow(PhaseSeries::new(current_phase.clone(), width, housekeeping.reply_timeout(0)));
+    Some(current_phase)
 }
 
 /// Runs the phases after the idle one; tells [`Event::Load`], with what was measured until something broke.
 pub(crate) fn run<E: Exchange>(
     job: &Job<'_>,
-    stage: Stage,
-    lanes: &mut [Lane<E>],
+    current_phase: CurrentPhase,
+    flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
     housekeeping: &mut Housekeeping<'_>,
 ) {
-    stage.set(Now::Between);
-    let alive = lanes.iter().any(|lane| lane.dead.is_none() && lane.tally.heard());
-    let played = if alive { beside_load(job, &stage, lanes, waiter, housekeeping) } else { Vec::new() };
-    housekeeping.last_sample(mono_now(), lanes);
-    if let Some(course) = lanes.iter_mut().find_map(|lane| lane.tally.take_course()) {
-        (housekeeping.sink)(&Event::Load(Box::new(result(course, &played, housekeeping.started))));
+    current_phase.set(Now::Between);
+    let alive = flows.iter().any(|flow| flow.dead.is_none() && flow.tally.heard());
+    let played =
+        if alive { beside_load(job, &current_phase, flows, waiter, housekeeping) } else { Vec::new() };
+    housekeeping.last_sample(mono_now(), flows);
+    if let Some(phase_series) = flows.iter_mut().find_map(|flow| flow.tally.take_course()) {
+        (housekeeping.sink)(&Event::Load(Box::new(result(phase_series, &played, housekeeping.started))));
     }
 }
 
 fn beside_load<E: Exchange>(
     job: &Job<'_>,
-    stage: &Stage,
-    lanes: &mut [Lane<E>],
+    current_phase: &CurrentPhase,
+    flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
     housekeeping: &mut Housekeeping<'_>,
 ) -> Vec<Played> {
     let plan = job.plan;
-    let (Some(load), Some(way)) = (&plan.load, plan.ways.first()) else { return Vec::new() };
+    let (Some(load), Some(egress)) = (&plan.load, plan.egress_paths.first()) else { return Vec::new() };
     let (stop, over) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     housekeeping.over = Some(over.clone());
     housekeeping.paced_from = mono_now();
-    let score =
-        Score { plan, way, load, security: job.security, interrupt: job.interrupt, stop: &stop, stage };
+    let load_plan = LoadPlan {
+        plan,
+        egress,
+        load,
+        security: job.security,
+        interrupt: job.interrupt,
+        stop: &stop,
+        current_phase,
+    };
     let (played, warnings) = std::thread::scope(|scope| {
-        let (score, over) = (&score, Over(over));
+        let (load_plan, over) = (&load_plan, Over(over));
         let play = move || {
             let _over = over;
             // It was born where the measuring thread may be pinned.
             unpin_current_thread().ok();
-            conductor::play(score)
+            conductor::play(load_plan)
         };
         let conductor = std::thread::Builder::new().name("conductor".into()).spawn_scoped(scope, play);
-        schedule::run(lanes, &[], waiter, housekeeping);
+        schedule::run(flows, &[], waiter, housekeeping);
         stop.store(true, Ordering::Release);
         conductor.ok().and_then(|conductor| conductor.join().ok()).unwrap_or_else(without_load)
     });
@@ -130,8 +138,8 @@ fn width(total: Nanos) -> Nanos {
     LEAST_WIDTH.saturating_mul(total.0.div_ceil(LEAST_WIDTH.0 * MOMENTS).max(1))
 }
 
-fn result(course: Course, played: &[Played], started: MonoTime) -> LoadResult {
-    let (moments, counts) = course.finish();
+fn result(phase_series: PhaseSeries, played: &[Played], started: MonoTime) -> LoadResult {
+    let (moments, counts) = phase_series.finish();
     let idle = counts.first().map(|counts| phase(None, counts));
     let loaded = played.iter().map(|played| LoadPhase {
         up: carried(played, Direction::Up),
@@ -159,19 +167,19 @@ fn phase(load: Option<Directions>, counts: &Counts) -> LoadPhase {
 
 /// While the load stood.
 fn carried(played: &Played, direction: Direction) -> Option<BitRate> {
-    let (from, until) = played.counted.filter(|_| played.load.each().any(|way| way == direction))?;
+    let (from, until) = played.counted.filter(|_| played.load.each().any(|egress| egress == direction))?;
     Some(goodput(&played.sessions, direction, from, until))
 }
 
 fn point(moment: &Moment, played: &[Played], started: MonoTime) -> LoadPoint {
     let (from, until) = (started + moment.begin, started + moment.end);
     let carried = |played: &Played, direction| goodput(&played.sessions, direction, from, until);
-    let carries = |played: &&Played| played.load.each().any(|way| carried(played, way) > BitRate(0));
+    let carries = |played: &&Played| played.load.each().any(|one_way| carried(played, one_way) > BitRate(0));
     let runs = |played: &&Played| matches!(moment.now, Now::Phase { index, .. } if index == played.index);
     // Between two phases: the one whose last data still arrives, or whose first does already.
     let load = played.iter().find(runs).or_else(|| played.iter().rev().find(carries));
     let rate = |direction| {
-        let played = load.filter(|played| played.load.each().any(|way| way == direction))?;
+        let played = load.filter(|played| played.load.each().any(|one_way| one_way == direction))?;
         Some(carried(played, direction))
     };
     LoadPoint {

@@ -16,7 +16,7 @@ use linux::sockaddr::plain;
 use linux::socket::{TcpOptions, UdpOptions, tcp_connect, udp_bind, udp_connect};
 use model::event::Warning;
 use model::latency::{
-    EgressEnds, LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode, Way,
+    EgressEnds, EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode,
 };
 use model::plan::{End, LocalOptions, Transport};
 use model::units::{Bytes, Nanos};
@@ -33,12 +33,12 @@ pub(crate) struct Opened {
 }
 
 /// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
-pub(crate) fn open(job: &Job<'_>, way: &Way, far_wait: WaitMode) -> Result<Opened> {
+pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Result<Opened> {
     let (socket, mut session) = match job.plan.protocol {
-        LatencyProtocol::Native => native(job, way, far_wait)?,
-        LatencyProtocol::Twamp => twamp(job, way)?,
+        LatencyProtocol::Native => native(job, egress, far_wait)?,
+        LatencyProtocol::Twamp => twamp(job, egress)?,
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
-            (foreign(job.plan, way)?, None)
+            (foreign(job.plan, egress)?, None)
         }
     };
     let peer = session.as_ref().and_then(|session| session.peer().cloned());
@@ -71,7 +71,7 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     warnings
 }
 
-fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<Control>)> {
+fn native(job: &Job<'_>, egress: &EgressPath, wait: WaitMode) -> Result<(Socket, Option<Control>)> {
     let plan = job.plan;
     let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
@@ -87,7 +87,7 @@ fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<Co
         time,
         rate: plan.rate,
     };
-    let session = LatencySession::open(way, spec, plan.connect_timeout, job.security, job.interrupt)?;
+    let session = LatencySession::open(egress, spec, plan.connect_timeout, job.security, job.interrupt)?;
     let socket = match session.flow()? {
         FlowSocket::Tcp(socket) => Socket::Tcp(socket),
         FlowSocket::Udp(socket) => Socket::Udp(socket),
@@ -96,23 +96,23 @@ fn native(job: &Job<'_>, way: &Way, wait: WaitMode) -> Result<(Socket, Option<Co
 }
 
 /// Agrees with a TWAMP server on a test, whose packets go from the control connection's address.
-fn twamp(job: &Job<'_>, way: &Way) -> Result<(Socket, Option<Control>)> {
+fn twamp(job: &Job<'_>, egress: &EgressPath) -> Result<(Socket, Option<Control>)> {
     let plan = job.plan;
     let local = LocalOptions {
-        bind: way.bind,
-        device: way.device.clone(),
+        bind: egress.bind,
+        device: egress.device.clone(),
         connect_timeout: Some(plan.connect_timeout),
         ..LocalOptions::default()
     };
-    let why = |e: &OsError| unreachable(plan.protocol, way, &e.source);
-    let link = connect_or(&way.target, &local, &Security::default(), job.interrupt, why)?;
+    let why = |e: &OsError| unreachable(plan.protocol, egress, &e.source);
+    let link = connect_or(&egress.target, &local, &Security::default(), job.interrupt, why)?;
     let mut here = plain(link.socket().local_addr()?);
-    here.set_port(way.port.unwrap_or(0));
-    let socket = datagrams(plan, way, here)?;
+    here.set_port(egress.port.unwrap_or(0));
+    let socket = datagrams(plan, egress, here)?;
     // RFC 5357 section 4.1.2: so the far end sees how many hops there are.
     options::set_hops(&socket, u8::MAX)?;
     let here = plain(socket.local_addr()?);
-    let mut far = way.target.address;
+    let mut far = egress.target.address;
     let request = twamp::Request {
         sender: Some(here.ip()),
         sender_port: here.port(),
@@ -123,19 +123,19 @@ fn twamp(job: &Job<'_>, way: &Way) -> Result<(Socket, Option<Control>)> {
         timeout: TWAMP_TAIL,
         type_p: twamp::Request::of_dscp(plan.tos >> 2),
     };
-    let session = TwampSession::open(link, way, request, job.interrupt)?;
+    let session = TwampSession::open(link, egress, request, job.interrupt)?;
     far.set_port(session.port);
-    udp_connect(&socket, far, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
+    udp_connect(&socket, far, None).map_err(|e| unreachable(plan.protocol, egress, &e.source))?;
     Ok((Socket::Udp(Arc::new(socket)), Some(Control::Twamp(Box::new(session)))))
 }
 
-fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {
-    let remote = way.target.address;
+fn foreign(plan: &LatencyPlan, egress: &EgressPath) -> Result<Socket> {
+    let remote = egress.target.address;
     if plan.transport == Transport::Tcp {
         let options = TcpOptions {
-            local_address: way.bind,
-            local_port: way.port,
-            device: way.device.clone(),
+            local_address: egress.bind,
+            local_port: egress.port,
+            device: egress.device.clone(),
             nodelay: plan.socket.nodelay.unwrap_or(plan.mode != LatencyMode::Throughput),
             recv_buffer: plan.socket.buffer,
             send_buffer: plan.socket.buffer,
@@ -143,24 +143,25 @@ fn foreign(plan: &LatencyPlan, way: &Way) -> Result<Socket> {
             ..TcpOptions::default()
         };
         let socket = tcp_connect(remote, &options, plan.connect_timeout)
-            .map_err(|e| unreachable(plan.protocol, way, &e.source))?;
+            .map_err(|e| unreachable(plan.protocol, egress, &e.source))?;
         socket.set_nonblocking(true)?;
         return Ok(Socket::Tcp(Arc::new(socket)));
     }
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = datagrams(plan, way, SocketAddr::new(way.bind.unwrap_or(any), way.port.unwrap_or(0)))?;
+    let socket =
+        datagrams(plan, egress, SocketAddr::new(egress.bind.unwrap_or(any), egress.port.unwrap_or(0)))?;
     if remote.ip().is_multicast() {
-        let interface = plan.socket.multicast_interface.map(IpAddr::V4).or(way.bind);
+        let interface = plan.socket.multicast_interface.map(IpAddr::V4).or(egress.bind);
         return group(socket, remote, interface, plan);
     }
-    udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, way, &e.source))?;
+    udp_connect(&socket, remote, None).map_err(|e| unreachable(plan.protocol, egress, &e.source))?;
     Ok(Socket::Udp(Arc::new(socket)))
 }
 
-fn datagrams(plan: &LatencyPlan, way: &Way, here: SocketAddr) -> Result<UdpSocket> {
+fn datagrams(plan: &LatencyPlan, egress: &EgressPath, here: SocketAddr) -> Result<UdpSocket> {
     let options = UdpOptions {
-        device: way.device.clone(),
+        device: egress.device.clone(),
         recv_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
         send_buffer: plan.socket.buffer.or(Some(UDP_BUFFER)),
         ..UdpOptions::default()
@@ -209,8 +210,8 @@ pub(crate) fn addresses(socket: &Socket) -> Result<(SocketAddr, SocketAddr)> {
 }
 
 /// Why a foreign server could not be reached, and what to try.
-fn unreachable(protocol: LatencyProtocol, way: &Way, error: &std::io::Error) -> Failure {
-    let address = way.target.address;
+fn unreachable(protocol: LatencyProtocol, egress: &EgressPath, error: &std::io::Error) -> Failure {
+    let address = egress.target.address;
     let server = server_command(protocol);
     match error.kind() {
         ErrorKind::ConnectionRefused => Failure::unreachable(

@@ -1,7 +1,7 @@
 //! Ping-pong: the next message, or burst, goes when the replies to the last have come; several ways take turns.
 
+use super::flow::{EgressFlow, Ping};
 use super::housekeeping::Housekeeping;
-use super::lane::{Lane, Ping};
 use super::sizes::Sizes;
 use crate::work::echo::wait::{SPIN, Waiter};
 use linux::clock::{mono_now, sleep_until};
@@ -12,38 +12,38 @@ use wire::echo::Exchange;
 
 /// Runs until the plan's end, or until every way is dead.
 pub(crate) fn run<E: Exchange>(
-    lanes: &mut [Lane<E>],
+    flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
     housekeeping: &mut Housekeeping<'_>,
 ) {
-    let mut sizes = Sizes::of(housekeeping.plan, housekeeping.started.0);
+    let mut sizes = Sizes::from_plan(housekeeping.plan, housekeeping.started.0);
     let burst = housekeeping.plan.burst.max(1);
     let nanos = u64::from(burst) * 1_000_000_000;
     let step = housekeeping.plan.rate.and_then(|rate| nanos.checked_div(rate.0)).map(Nanos);
     let (mut due, mut rounds) = (housekeeping.started, 0);
     loop {
         let now = mono_now();
-        housekeeping.keep(now, lanes);
+        housekeeping.keep(now, flows);
         if housekeeping.is_over(now, rounds * u64::from(burst))
-            || lanes.iter().all(|lane| lane.dead.is_some())
+            || flows.iter().all(|flow| flow.dead.is_some())
         {
             return;
         }
         let size = sizes.next_burst();
-        for turn in 0..lanes.len() as u64 {
+        for turn in 0..flows.len() as u64 {
             // Another way begins each round, so that none is always the one after a pause.
-            let index = ((rounds + turn) % lanes.len() as u64) as usize;
-            if lanes[index].dead.is_none()
-                && lanes[index].ping(burst, size, housekeeping.patience(index), waiter) != Ping::Answered
+            let index = ((rounds + turn) % flows.len() as u64) as usize;
+            if flows[index].dead.is_none()
+                && flows[index].ping(burst, size, housekeeping.reply_timeout(index), waiter) != Ping::Answered
             {
                 // Waiting was long: chores may be due.
-                housekeeping.keep(mono_now(), lanes);
+                housekeeping.keep(mono_now(), flows);
             }
         }
         rounds += 1;
         if let Some(step) = step {
             due = (due + step).max(mono_now() - step);
-            pause(due, rounds * u64::from(burst), housekeeping, lanes, waiter);
+            pause(due, rounds * u64::from(burst), housekeeping, flows, waiter);
         }
     }
 }
@@ -53,7 +53,7 @@ fn pause<E: Exchange>(
     due: MonoTime,
     sent: u64,
     housekeeping: &mut Housekeeping<'_>,
-    lanes: &mut [Lane<E>],
+    flows: &mut [EgressFlow<E>],
     waiter: &mut Waiter,
 ) {
     loop {
@@ -61,7 +61,7 @@ fn pause<E: Exchange>(
         if now >= due || housekeeping.is_over(now, sent) {
             return;
         }
-        housekeeping.keep(now, lanes);
+        housekeeping.keep(now, flows);
         let early = if housekeeping.plan.wait == WaitMode::Block { Nanos::ZERO } else { SPIN };
         let until = (due - early).min(housekeeping.due()).min(now + LONGEST_NAP);
         if until > now {

@@ -20,7 +20,7 @@ pub enum RawFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// Its way: the place of the label among those given.
-    pub way: usize,
+    pub egress: usize,
     /// The number of its message.
     pub message: u64,
     /// When the message was sent, since the start.
@@ -41,7 +41,7 @@ pub struct Written {
 pub(crate) struct RawLog {
     file: RawFile,
     label: String,
-    way: usize,
+    egress: usize,
 }
 
 impl RawFile {
@@ -56,13 +56,13 @@ impl RawFile {
 
     /// The lines of the way with this label.
     pub(crate) fn log(&self, label: &str) -> RawLog {
-        let way = match self {
+        let egress = match self {
             RawFile::Written(..) => 0,
             RawFile::Kept(_, labels) => labels.iter().position(|other| other == label).unwrap_or(0),
         };
         let quoted = label.contains([',', '"', '\n']);
         let label = if quoted { format!("\"{}\"", label.replace('"', "\"\"")) } else { label.into() };
-        RawLog { file: self.clone(), label, way }
+        RawLog { file: self.clone(), label, egress }
     }
 }
 
@@ -80,7 +80,7 @@ impl RawLog {
             RawFile::Kept(trips, _) => {
                 let (sent, received) = (at.saturating_add(late), at.saturating_add(rtt));
                 let mut trips = trips.lock().unwrap_or_else(PoisonError::into_inner);
-                trips.push(RoundTrip { way: self.way, message, sent, received });
+                trips.push(RoundTrip { egress: self.egress, message, sent, received });
             }
         }
     }

@@ -1,11 +1,11 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
-use super::lane::{FarCount, Lane};
+use super::flow::{EgressFlow, FarCount};
 use crate::error::Result;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
 use model::latency::disturbance::HostWatch;
-use model::latency::{EgressEnds, EgressResult, HostNoise, LatencyMode, LatencyResult, Way};
+use model::latency::{EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult};
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
@@ -56,23 +56,23 @@ impl HostBefore {
 }
 
 /// The document of all ways.
-pub(crate) fn whole_result(ways: Vec<EgressResult>, host: HostFigures) -> LatencyResult {
-    LatencyResult { ways, floor: None, noise: host.noise, cpu_share: host.cpu_share }
+pub(crate) fn whole_result(egress_paths: Vec<EgressResult>, host: HostFigures) -> LatencyResult {
+    LatencyResult { egress_paths, floor: None, noise: host.noise, cpu_share: host.cpu_share }
 }
 
 /// One way's figures. `host`: what this host did meanwhile.
 pub(crate) fn egress_result<E: Exchange>(
-    way: &Way,
+    egress: &EgressPath,
     mode: LatencyMode,
-    lane: Lane<E>,
+    flow: EgressFlow<E>,
     ends: EgressEnds,
     elapsed: Nanos,
     seen: Option<LatencySeen>,
     host: &HostFigures,
 ) -> Result<EgressResult> {
-    let one_way = lane.clock.delays();
-    let far_counted = lane.far_counted();
-    let totals = lane.tally.finish(&host.watch, host.watched, elapsed)?;
+    let one_way = flow.clock.delays();
+    let far_counted = flow.far_counted();
+    let totals = flow.tally.finish(&host.watch, host.watched, elapsed)?;
     let mut counted = totals.counted;
     if let Some(FarCount { answered, of }) = far_counted {
         // Of what was lost after the last reply nobody knows where.
@@ -89,8 +89,8 @@ pub(crate) fn egress_result<E: Exchange>(
     let one_way_rate =
         |seen: LatencySeen| PacketRate::from_count(seen.received.saturating_sub(1), seen.elapsed);
     Ok(EgressResult {
-        label: way.label.clone(),
-        host: way.target.host.clone(),
+        label: egress.label.clone(),
+        host: egress.target.host.clone(),
         ends,
         elapsed,
         counted,

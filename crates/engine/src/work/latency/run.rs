@@ -1,8 +1,8 @@
 //! A whole latency run: opens the ways, measures the floor, runs the mode, tells the result.
 
 use super::control::Control;
+use super::flow::EgressFlow;
 use super::housekeeping::Housekeeping;
-use super::lane::Lane;
 use super::open::{Opened, addresses, configure, open, server_command};
 use super::raw::RawFile;
 use super::schedule;
@@ -18,8 +18,8 @@ use linux::cpu::pin_current_thread;
 use model::event::{Event, Finished, Outcome, Warning};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{
-    EgressEnds, EgressResult, LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted, WaitMode, Way,
-    WireTimes,
+    EgressEnds, EgressPath, EgressResult, LatencyMode, LatencyPlan, LatencyProtocol, LatencyStarted,
+    WaitMode, WireTimes,
 };
 use model::playback::Item;
 use model::time::MonoTime;
@@ -79,7 +79,7 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         LatencyProtocol::Sockperf => measure(job, opened, |_| sockperf::Client::new(largest), sink),
         LatencyProtocol::Stamp | LatencyProtocol::Twamp => {
             let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
-            measure(job, opened, |way| stamp::Sender::new(stamp_options(job, clock, way)), sink)
+            measure(job, opened, |egress| stamp::Sender::new(stamp_options(job, clock, egress)), sink)
         }
         LatencyProtocol::Iperf2 => {
             let clock = stamp::Clock { mono: mono_now(), wall: wall_now() };
@@ -90,13 +90,13 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
 
 fn open_all(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<(LatencyPlan, Vec<Opened>)> {
     let (plan, opened) = open_waiting(job, job.plan.wait, sink)?;
-    let mut waits = opened.iter().map(|way| way.ends.far_wait);
+    let mut waits = opened.iter().map(|egress| egress.ends.far_wait);
     let first = waits.next();
     if waits.all(|wait| Some(wait) == first) {
         return Ok((plan, opened));
     }
     // Ways are compared: a far end that spins for one and sleeps for another would make a difference of its own.
-    opened.into_iter().filter_map(|way| way.session).for_each(Control::close);
+    opened.into_iter().filter_map(|egress| egress.session).for_each(Control::close);
     open_waiting(job, WaitMode::Hybrid, sink)
 }
 
@@ -106,16 +106,16 @@ fn open_waiting(
     sink: &mut dyn FnMut(&Event),
 ) -> Result<(LatencyPlan, Vec<Opened>)> {
     let mut plan = job.plan.clone();
-    let several = plan.ways.len() > 1;
+    let several = plan.egress_paths.len() > 1;
     let (mut opened, mut failed) = (Vec::new(), None);
-    plan.ways.retain(|way| match open(job, way, far_wait) {
-        Ok(way) => {
-            opened.push(way);
+    plan.egress_paths.retain(|egress| match open(job, egress, far_wait) {
+        Ok(egress) => {
+            opened.push(egress);
             true
         }
         Err(e) => {
             if several {
-                let text = format!("{}: {}; measured without this way", way.label, sentence(&e));
+                let text = format!("{}: {}; measured without this way", egress.label, sentence(&e));
                 sink(&Event::Warning(Warning::new("way-unreachable", text)));
             }
             failed.get_or_insert(e);
@@ -136,10 +136,10 @@ fn measure<E: Exchange>(
 ) -> Result<()> {
     let plan = job.plan;
     let (mut sockets, mut ends, mut sessions) = (Vec::new(), Vec::new(), Vec::new());
-    for way in opened {
-        sockets.push(way.socket);
-        ends.push(way.ends);
-        sessions.push(way.session);
+    for egress in opened {
+        sockets.push(egress.socket);
+        ends.push(egress.ends);
+        sessions.push(egress.session);
     }
     let warnings = sockets.iter().flat_map(|socket| configure(socket, plan)).take(2);
     warnings.for_each(|warning| sink(&Event::Warning(warning)));
@@ -152,42 +152,42 @@ fn measure<E: Exchange>(
         host,
     })));
     let mut waiter = Waiter::new(plan.wait);
-    let (mut lanes, mut wire_times) = (Vec::new(), Vec::new());
-    for (way, socket) in sockets.into_iter().enumerate() {
-        let tally = Tally::new(gather(job, way, mono_now()));
-        let mut lane = Lane::new(socket, exchange(way), job.largest() as usize, tally);
-        wire_times.push(wire(plan, &mut lane, &mut waiter));
-        lanes.push(lane);
+    let (mut flows, mut wire_times) = (Vec::new(), Vec::new());
+    for (egress, socket) in sockets.into_iter().enumerate() {
+        let tally = Tally::new(gather(job, egress, mono_now()));
+        let mut flow = EgressFlow::new(socket, exchange(egress), job.largest() as usize, tally);
+        wire_times.push(wire(plan, &mut flow, &mut waiter));
+        flows.push(flow);
     }
     let seen_before: Vec<u64> = sessions.iter_mut().map(received_before).collect();
     let started = mono_now();
-    lanes.iter_mut().enumerate().for_each(|(way, lane)| lane.begin(gather(job, way, started)));
+    flows.iter_mut().enumerate().for_each(|(egress, flow)| flow.begin(gather(job, egress, started)));
     let before = result::HostBefore::now();
     let mut waiter = Waiter::since(plan.wait, started);
     let mut housekeeping = Housekeeping::new(plan, started, job.interrupt, &mut sessions, sink);
-    let follows = loaded::follow(plan, &mut lanes, &housekeeping);
+    let follows = loaded::follow(plan, &mut flows, &housekeeping);
     match plan.mode {
-        LatencyMode::PingPong => ping_pong::run(&mut lanes, &mut waiter, &mut housekeeping),
+        LatencyMode::PingPong => ping_pong::run(&mut flows, &mut waiter, &mut housekeeping),
         LatencyMode::UnderLoad | LatencyMode::Throughput | LatencyMode::Playback => {
-            schedule::run(&mut lanes, job.playback, &mut waiter, &mut housekeeping);
+            schedule::run(&mut flows, job.playback, &mut waiter, &mut housekeeping);
         }
     }
     let noise = before.since(waiter.watch(), plan.wait == WaitMode::Spin);
-    if let Some(stage) = follows {
-        loaded::run(job, stage, &mut lanes, &mut waiter, &mut housekeeping);
+    if let Some(current_phase) = follows {
+        loaded::run(job, current_phase, &mut flows, &mut waiter, &mut housekeeping);
     }
     let ended = mono_now();
-    housekeeping.last_sample(ended, &mut lanes);
-    housekeeping.warn_of_dead(&lanes);
-    let silent = lanes.iter().all(|lane| !lane.tally.heard()) && plan.mode != LatencyMode::Throughput;
-    let broken = broken_off(plan, &lanes).filter(|_| !silent && !job.interrupt.is_raised());
-    let blame = silent.then(|| silence(job, &lanes)).or_else(|| broken.clone());
-    let told = lanes.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
+    housekeeping.last_sample(ended, &mut flows);
+    housekeeping.warn_of_dead(&flows);
+    let silent = flows.iter().all(|flow| !flow.tally.heard()) && plan.mode != LatencyMode::Throughput;
+    let broken = broken_off(plan, &flows).filter(|_| !silent && !job.interrupt.is_raised());
+    let attribute = silent.then(|| silence(job, &flows)).or_else(|| broken.clone());
+    let reported = flows.into_iter().zip(ends).zip(sessions).zip(wire_times).zip(seen_before);
     let done =
-        |((((lane, ends), session), wire), seen_before)| Done { lane, ends, session, wire, seen_before };
-    let told = told.map(done).collect();
-    conclude(job, told, ended.saturating_since(started), noise, broken, sink)?;
-    match blame {
+        |((((flow, ends), session), wire), seen_before)| Done { flow, ends, session, wire, seen_before };
+    let reported = reported.map(done).collect();
+    conclude(job, reported, ended.saturating_since(started), noise, broken, sink)?;
+    match attribute {
         Some(failure) if !job.interrupt.is_raised() => Err(failure.into()),
         _ => Ok(()),
     }
@@ -204,28 +204,28 @@ fn conclude<E: Exchange>(
     // Beside a load, the figures of the way are those of the idle phase.
     let idle = loaded::idle(job.plan);
     let counted = idle.map_or(elapsed, |idle| idle.min(elapsed));
-    let mut ways = Vec::new();
-    for (index, Done { mut lane, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
-        if lane.dead.is_some() && idle.is_none() {
+    let mut egress_paths = Vec::new();
+    for (index, Done { mut flow, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
+        if flow.dead.is_some() && idle.is_none() {
             // Nobody waits any more for what was on its way.
-            lane.tally.expire(MonoTime(u64::MAX));
+            flow.tally.expire(MonoTime(u64::MAX));
         }
-        let sent = lane.tally.sent_so_far() + seen_before;
+        let sent = flow.tally.sent_so_far() + seen_before;
         let seen = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not told.
-            let seen = if lane.dead.is_none() { session.seen_of(sent).ok().flatten() } else { None };
+            let seen = if flow.dead.is_none() { session.seen_of(sent).ok().flatten() } else { None };
             session.close();
             seen
         });
-        let way = &job.plan.ways[index];
+        let egress = &job.plan.egress_paths[index];
         let since =
             |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
         let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
-        let seen = believed(seen, lane.tally.sent_so_far(), way, sink);
-        let result = result::egress_result(way, job.plan.mode, lane, ends, counted, seen, &noise)?;
-        ways.push(EgressResult { wire, ..result });
+        let seen = believed(seen, flow.tally.sent_so_far(), egress, sink);
+        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, seen, &noise)?;
+        egress_paths.push(EgressResult { wire, ..result });
     }
-    sink(&Event::Latency(Box::new(result::whole_result(ways, noise))));
+    sink(&Event::Latency(Box::new(result::whole_result(egress_paths, noise))));
     let outcome = match broken {
         Some(failure) => Outcome::Failed { reason: failure.message },
         None if job.interrupt.is_raised() => Outcome::Interrupted,
@@ -239,7 +239,7 @@ fn conclude<E: Exchange>(
 fn believed(
     seen: Option<LatencySeen>,
     sent: u64,
-    way: &Way,
+    egress: &EgressPath,
     sink: &mut dyn FnMut(&Event),
 ) -> Option<LatencySeen> {
     let seen = seen?;
@@ -248,28 +248,28 @@ fn believed(
     }
     let text = format!(
         "{}: the far end reports that {} messages came, of {sent}; its counts are left out",
-        way.label, seen.received
+        egress.label, seen.received
     );
     sink(&Event::Warning(Warning::new("far-counts-impossible", text)));
     None
 }
 
 /// Sees to the kernel's times of packets.
-fn wire<E: Exchange>(plan: &LatencyPlan, lane: &mut Lane<E>, waiter: &mut Waiter) -> Option<WireTimes> {
+fn wire<E: Exchange>(plan: &LatencyPlan, flow: &mut EgressFlow<E>, waiter: &mut Waiter) -> Option<WireTimes> {
     let replies = matches!(plan.mode, LatencyMode::PingPong | LatencyMode::UnderLoad);
     if !plan.wire_times || !replies {
         return None;
     }
-    let times = wire_times::measure(lane, plan.size as usize, waiter);
+    let times = wire_times::measure(flow, plan.size as usize, waiter);
     if plan.wait != WaitMode::Spin {
-        lane.take_times();
+        flow.take_times();
     }
     times
 }
 
 /// A way that is done.
 struct Done<E> {
-    lane: Lane<E>,
+    flow: EgressFlow<E>,
     ends: EgressEnds,
     session: Option<Control>,
     wire: Option<WireTimes>,
@@ -281,25 +281,26 @@ fn received_before(session: &mut Option<Control>) -> u64 {
     session.as_mut().and_then(|session| session.seen().ok()?).map_or(0, |seen| seen.received)
 }
 
-fn gather(job: &Job<'_>, way: usize, started: MonoTime) -> Gather {
+fn gather(job: &Job<'_>, egress: usize, started: MonoTime) -> Gather {
     let plan = job.plan;
     let rate = match (plan.rate, plan.mode) {
         (Some(rate), _) => rate.0,
         (None, LatencyMode::UnderLoad) => UNPACED,
         (None, _) => 0,
     };
-    let patience = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
+    let reply_timeout = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
     Gather {
         started,
         last_number: 0,
-        room: usize::try_from(rate.saturating_mul(patience).max(plan.burst.into())).unwrap_or(usize::MAX),
+        room: usize::try_from(rate.saturating_mul(reply_timeout).max(plan.burst.into()))
+            .unwrap_or(usize::MAX),
         warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
         scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback) && plan.load.is_none(),
-        raw: job.raw.as_ref().map(|raw| raw.log(&plan.ways[way].label)),
+        raw: job.raw.as_ref().map(|raw| raw.log(&plan.egress_paths[egress].label)),
     }
 }
 
-fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::SenderOptions {
+fn stamp_options(job: &Job<'_>, clock: stamp::Clock, egress: usize) -> stamp::SenderOptions {
     let twamp = job.plan.protocol == LatencyProtocol::Twamp;
     stamp::SenderOptions {
         clock,
@@ -307,7 +308,7 @@ fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::Sende
         synced: false,
         error: Nanos(1_000_000),
         // Any name that tells the ways apart; 0 is none, as in TWAMP.
-        ssid: if twamp { 0 } else { u16::try_from(way + 1).unwrap_or(u16::MAX) },
+        ssid: if twamp { 0 } else { u16::try_from(egress + 1).unwrap_or(u16::MAX) },
         key: job.key.cloned(),
         // RFC 5357 section 4.2: numbers of replies are the reflector's own.
         far_counts: twamp,
@@ -315,11 +316,11 @@ fn stamp_options(job: &Job<'_>, clock: stamp::Clock, way: usize) -> stamp::Sende
 }
 
 /// Every way ended before its time: what was measured until then stands, and is not all that was asked for.
-fn broken_off<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Option<Failure> {
-    let told = |(lane, way): (&Lane<E>, &Way)| {
-        lane.dead.as_ref().map(|reason| format!("{}: {reason}", way.target.address))
+fn broken_off<E>(plan: &LatencyPlan, flows: &[EgressFlow<E>]) -> Option<Failure> {
+    let reported = |(flow, egress): (&EgressFlow<E>, &EgressPath)| {
+        flow.dead.as_ref().map(|reason| format!("{}: {reason}", egress.target.address))
     };
-    let reasons: Vec<String> = lanes.iter().zip(&plan.ways).map(told).collect::<Option<_>>()?;
+    let reasons: Vec<String> = flows.iter().zip(&plan.egress_paths).map(reported).collect::<Option<_>>()?;
     Some(Failure::unreachable(
         reasons.join("; "),
         "it, its host or the path broke down, or its limits were reached; what was measured until then is shown, and \
@@ -328,14 +329,15 @@ fn broken_off<E>(plan: &LatencyPlan, lanes: &[Lane<E>]) -> Option<Failure> {
 }
 
 /// Nothing came back at all: never a zero, always a reason to look for.
-fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
+fn silence<E>(job: &Job<'_>, flows: &[EgressFlow<E>]) -> Failure {
     let plan = job.plan;
-    let names: Vec<String> = plan.ways.iter().map(|way| way.target.address.to_string()).collect();
+    let names: Vec<String> =
+        plan.egress_paths.iter().map(|egress| egress.target.address.to_string()).collect();
     let (names, server) = (names.join(", "), server_command(plan.protocol));
-    let remote = lanes.first().and_then(|lane| addresses(&lane.socket).ok()).map(|(_, remote)| remote);
+    let remote = flows.first().and_then(|flow| addresses(&flow.socket).ok()).map(|(_, remote)| remote);
     let port = remote.map_or(0, |remote| remote.port());
     if let Some(reason) =
-        lanes.iter().find_map(|lane| lane.dead.clone()).filter(|r| !r.starts_with("no reply"))
+        flows.iter().find_map(|flow| flow.dead.clone()).filter(|r| !r.starts_with("no reply"))
     {
         let large =
             plan.protocol == LatencyProtocol::Sockperf && plan.size as usize > LARGEST_UDP_PAYLOAD as usize;
@@ -346,7 +348,7 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
             format!("check that {server} runs there{large}"),
         );
     }
-    if lanes.iter().any(|lane| lane.refused) {
+    if flows.iter().any(|flow| flow.refused) {
         return Failure::unreachable(
             format!(
                 "{names}: the host is there and nothing listens on UDP port {port} (ICMP port unreachable)"
@@ -365,7 +367,7 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
         _ => "",
     };
     Failure::unreachable(
-        format!("{names}: no reply came to any message{}", stray(lanes)),
+        format!("{names}: no reply came to any message{}", stray(flows)),
         format!(
             "check that {server} runs there, that firewalls allow UDP port {port}, and that messages of {} bytes \
              are not too large for the path or the server{keys}",
@@ -375,8 +377,8 @@ fn silence<E>(job: &Job<'_>, lanes: &[Lane<E>]) -> Failure {
 }
 
 /// What came instead of replies.
-fn stray<E>(lanes: &[Lane<E>]) -> String {
-    match lanes.iter().map(|lane| lane.tally.strays()).sum::<u64>() {
+fn stray<E>(flows: &[EgressFlow<E>]) -> String {
+    match flows.iter().map(|flow| flow.tally.strays()).sum::<u64>() {
         0 => String::new(),
         strays => format!("; {strays} messages came that were none"),
     }

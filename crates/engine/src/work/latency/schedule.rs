@@ -1,7 +1,7 @@
 //! Messages at their due times, whether replies come or not: under-load, throughput, playback.
 
+use super::flow::EgressFlow;
 use super::housekeeping::Housekeeping;
-use super::lane::Lane;
 use super::sizes::Sizes;
 use crate::work::echo::wait::{SPIN, Waiter};
 use linux::clock::mono_now;
@@ -15,7 +15,7 @@ use wire::echo::Exchange;
 
 /// Sends until the plan's end, then waits for the replies on their way.
 pub(crate) fn run<E: Exchange>(
-    lanes: &mut [Lane<E>],
+    flows: &mut [EgressFlow<E>],
     playback: &[Item],
     waiter: &mut Waiter,
     housekeeping: &mut Housekeeping<'_>,
@@ -25,29 +25,29 @@ pub(crate) fn run<E: Exchange>(
     loop {
         let now = mono_now();
         waiter.look(now);
-        housekeeping.keep(now, lanes);
+        housekeeping.keep(now, flows);
         if now >= expiry {
             expiry = now + EXPIRY_STEP;
-            let give_up = |(index, lane): (usize, &mut Lane<E>)| {
-                let patience = housekeeping.patience(index);
-                lane.tally.expire(now - patience);
+            let give_up = |(index, flow): (usize, &mut EgressFlow<E>)| {
+                let reply_timeout = housekeeping.reply_timeout(index);
+                flow.tally.expire(now - reply_timeout);
             };
-            lanes.iter_mut().enumerate().for_each(give_up);
+            flows.iter_mut().enumerate().for_each(give_up);
         }
         let due = clockwork.due().filter(|_| !housekeeping.is_over(now, clockwork.sent));
         let sends = due.is_some_and(|due| now >= due);
         if sends {
-            clockwork.send(now, lanes);
+            clockwork.send(now, flows);
         }
-        let heard = clockwork.listens() && poll_all(lanes, waiter);
-        if due.is_none() && lanes.iter_mut().all(|lane| lane.dead.is_some() || lane.tally.oldest().is_none())
+        let heard = clockwork.listens() && poll_all(flows, waiter);
+        if due.is_none() && flows.iter_mut().all(|flow| flow.dead.is_some() || flow.tally.oldest().is_none())
         {
             return;
         }
         if !sends && !heard {
-            rest(now, due.unwrap_or(expiry).min(expiry), lanes, waiter, housekeeping);
+            rest(now, due.unwrap_or(expiry).min(expiry), flows, waiter, housekeeping);
         }
-        if lanes.iter().all(|lane| lane.dead.is_some())
+        if flows.iter().all(|flow| flow.dead.is_some())
             || (housekeeping.interrupt.is_raised() && due.is_some())
         {
             return;
@@ -55,10 +55,10 @@ pub(crate) fn run<E: Exchange>(
     }
 }
 
-fn poll_all<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter) -> bool {
+fn poll_all<E: Exchange>(flows: &mut [EgressFlow<E>], waiter: &mut Waiter) -> bool {
     let mut heard = false;
-    for lane in lanes.iter_mut().filter(|lane| lane.dead.is_none()) {
-        heard |= lane.poll(waiter);
+    for flow in flows.iter_mut().filter(|flow| flow.dead.is_none()) {
+        heard |= flow.poll(waiter);
     }
     heard
 }
@@ -67,7 +67,7 @@ fn poll_all<E: Exchange>(lanes: &mut [Lane<E>], waiter: &mut Waiter) -> bool {
 fn rest<E: Exchange>(
     now: MonoTime,
     due: MonoTime,
-    lanes: &[Lane<E>],
+    flows: &[EgressFlow<E>],
     waiter: &mut Waiter,
     housekeeping: &Housekeeping<'_>,
 ) {
@@ -76,8 +76,8 @@ fn rest<E: Exchange>(
     if housekeeping.plan.wait == WaitMode::Spin || until <= now {
         return;
     }
-    let alive = lanes.iter().filter(|lane| lane.dead.is_none());
-    let sockets: Vec<_> = alive.map(|lane| lane.socket.as_fd()).collect();
+    let alive = flows.iter().filter(|flow| flow.dead.is_none());
+    let sockets: Vec<_> = alive.map(|flow| flow.socket.as_fd()).collect();
     let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
     // An error of poll(2) shows again at the next receive, where it is told.
     waiter.sleep(&mut interests, until).ok();
@@ -108,7 +108,7 @@ struct Clockwork<'a> {
 impl<'a> Clockwork<'a> {
     fn new(housekeeping: &Housekeeping<'_>, playback: &'a [Item]) -> Clockwork<'a> {
         let plan = housekeeping.plan;
-        let mut sizes = Sizes::of(plan, housekeeping.started.0);
+        let mut sizes = Sizes::from_plan(plan, housekeeping.started.0);
         Clockwork {
             mode: plan.mode,
             size: sizes.next_burst(),
@@ -139,7 +139,7 @@ impl<'a> Clockwork<'a> {
         }
     }
 
-    fn send<E: Exchange>(&mut self, now: MonoTime, lanes: &mut [Lane<E>]) {
+    fn send<E: Exchange>(&mut self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
         let Some(due) = self.due() else { return };
         let size = match self.playback.get(usize::try_from(self.sent).unwrap_or(usize::MAX)) {
             Some(item) if self.mode == LatencyMode::Playback => item.size as usize,
@@ -152,10 +152,10 @@ impl<'a> Clockwork<'a> {
         if self.sent == self.sent_before {
             self.behind = !unpaced && now.saturating_since(due) > BEHIND;
         }
-        for lane in lanes.iter_mut().filter(|lane| lane.dead.is_none()) {
-            lane.send(size, due, mono_now(), wants_reply, now + SEND_LIMIT);
+        for flow in flows.iter_mut().filter(|flow| flow.dead.is_none()) {
+            flow.send(size, due, mono_now(), wants_reply, now + SEND_LIMIT);
             if self.behind {
-                lane.tally.behind();
+                flow.tally.behind();
             }
         }
         self.sent += 1;

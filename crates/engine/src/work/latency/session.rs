@@ -7,7 +7,7 @@ use crate::work::dialogue::{Dialogue, Words};
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::host::Host;
-use model::latency::{LatencySpec, Way};
+use model::latency::{EgressPath, LatencySpec};
 use model::plan::LocalOptions;
 use model::units::Nanos;
 use wire::native::LatencySeen;
@@ -21,20 +21,20 @@ pub(crate) struct LatencySession {
 impl LatencySession {
     /// Opens it, with its one flow.
     pub(crate) fn open(
-        way: &Way,
+        egress: &EgressPath,
         spec: LatencySpec,
         connect_timeout: Nanos,
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<LatencySession> {
         let local = LocalOptions {
-            bind: way.bind,
-            device: way.device.clone(),
+            bind: egress.bind,
+            device: egress.device.clone(),
             connect_timeout: Some(connect_timeout),
             ..LocalOptions::default()
         };
         let machine = |config, now| ProbeClient::latency(config, spec, now);
-        let dialogue = Dialogue::open(&way.target, &local, security, interrupt, WORDS, machine)?;
+        let dialogue = Dialogue::open(&egress.target, &local, security, interrupt, WORDS, machine)?;
         let mut session = LatencySession { dialogue };
         session.dialogue.run_until(mono_now() + OPEN_LIMIT, |machine| machine.is_ready())?;
         Ok(session)

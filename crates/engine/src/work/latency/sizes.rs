@@ -12,7 +12,7 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Those of a plan. `seed` chooses among them.
-    pub(crate) fn of(plan: &LatencyPlan, seed: u64) -> Sizes {
+    pub(crate) fn from_plan(plan: &LatencyPlan, seed: u64) -> Sizes {
         let SizeRange { least, most } = plan.sizes.unwrap_or(SizeRange { least: plan.size, most: plan.size });
         Sizes { least: least.into(), choices: u64::from(most.saturating_sub(least)) + 1, seed, bursts: 0 }
     }

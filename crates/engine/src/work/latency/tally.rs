@@ -1,7 +1,7 @@
 //! The figures of one way while they are gathered, in memory that does not grow.
 
-use super::flights::{Answer, Flights};
-use super::loaded::Course;
+use super::in_flight::{Answer, InFlight};
+use super::loaded::PhaseSeries;
 use super::raw::RawLog;
 use crate::error::Result;
 use crate::work::throughput::sampler::WORTH_A_WORD;
@@ -20,7 +20,7 @@ use model::units::Nanos;
 /// What one way has given so far.
 pub(crate) struct Tally {
     started: MonoTime,
-    flights: Flights,
+    in_flight: InFlight,
     counted: Counted,
     last_number: u64,
     /// Leading time that is not counted, where the user said so.
@@ -43,7 +43,7 @@ pub(crate) struct Tally {
     silence: Option<Silence>,
     raw: Option<RawLog>,
     /// Beside a load: the figures above are then those of the idle phase.
-    course: Option<Course>,
+    phase_series: Option<PhaseSeries>,
 }
 
 /// The figures at the end.
@@ -82,7 +82,7 @@ impl Tally {
     pub(crate) fn new(gather: Gather) -> Tally {
         Tally {
             started: gather.started,
-            flights: Flights::new(gather.room, gather.last_number),
+            in_flight: InFlight::new(gather.room, gather.last_number),
             counted: Counted::default(),
             last_number: gather.last_number,
             fixed_warm_up: gather.warm_up,
@@ -99,25 +99,25 @@ impl Tally {
             heard: None,
             silence: None,
             raw: gather.raw,
-            course: None,
+            phase_series: None,
         }
     }
 
     /// Follows the course of a run beside a load from now on.
-    pub(crate) fn follow(&mut self, course: Course) {
-        self.course = Some(course);
+    pub(crate) fn follow(&mut self, phase_series: PhaseSeries) {
+        self.phase_series = Some(phase_series);
     }
 
     /// The number of the phase under load at that time, since the start.
     pub(crate) fn loaded(&self, at: Nanos) -> Option<usize> {
-        self.course.as_ref()?.loaded(at)
+        self.phase_series.as_ref()?.loaded(at)
     }
 
     /// The course of the run, which is over. What is counted from now on is not told.
-    pub(crate) fn take_course(&mut self) -> Option<Course> {
-        let course = self.course.take()?;
-        self.counted = course.idle(self.counted);
-        Some(course)
+    pub(crate) fn take_course(&mut self) -> Option<PhaseSeries> {
+        let phase_series = self.phase_series.take()?;
+        self.counted = phase_series.idle(self.counted);
+        Some(phase_series)
     }
 
     /// Messages sent.
@@ -138,20 +138,20 @@ impl Tally {
     /// The next message is sent.
     pub(crate) fn sent(&mut self, due: MonoTime, sent: MonoTime, wants_reply: bool) {
         self.last_number += 1;
-        let lost = self.flights.send(self.last_number, due, sent, wants_reply);
+        let lost = self.in_flight.send(self.last_number, due, sent, wants_reply);
         self.lose(lost);
         self.counted.sent += 1;
         self.counted.asked += u64::from(wants_reply);
         self.recent_sent += 1;
-        if let Some(course) = &mut self.course {
-            course.sent(due.saturating_since(self.started));
+        if let Some(phase_series) = &mut self.phase_series {
+            phase_series.sent(due.saturating_since(self.started));
         }
     }
 
     /// A reply came; when its message was sent, if it is the first, in time and counted. `held`: for how long this
     /// host kept the reply, where the kernel told.
     pub(crate) fn reply(&mut self, number: u64, came: MonoTime, held: Option<Nanos>) -> Option<MonoTime> {
-        match self.flights.answer(number) {
+        match self.in_flight.answer(number) {
             Answer::InTime { due, sent, reordered } => {
                 self.counted.received += 1;
                 self.counted.reordered += u64::from(reordered);
@@ -217,13 +217,13 @@ impl Tally {
 
     /// Gives up what was sent before this time.
     pub(crate) fn expire(&mut self, sent_before: MonoTime) {
-        let lost = self.flights.expire(sent_before);
+        let lost = self.in_flight.expire(sent_before);
         self.lose(lost);
     }
 
     /// When the oldest message that waits for a reply was sent.
     pub(crate) fn oldest(&mut self) -> Option<MonoTime> {
-        self.flights.oldest()
+        self.in_flight.oldest()
     }
 
     /// Any reply so far?
@@ -239,7 +239,7 @@ impl Tally {
     }
 
     /// Longest wait for a reply that is worth it: ten times the 99th percentile of the last interval.
-    pub(crate) fn patience(&self) -> Option<Nanos> {
+    pub(crate) fn reply_timeout(&self) -> Option<Nanos> {
         self.recent.value_at_quantile(0.99).map(|p99| Nanos(p99.saturating_mul(10)))
     }
 
@@ -270,7 +270,7 @@ impl Tally {
             level,
             outliers,
             silence,
-            spread: spread.or_else(|| Dispersion::of(&histogram)),
+            spread: spread.or_else(|| Dispersion::from_histogram(&histogram)),
             percentiles: match exact {
                 Some(exact) => exact.percentiles(&PERCENTS),
                 None => percentiles(&histogram, &PERCENTS),
@@ -301,9 +301,9 @@ impl Tally {
         if let Some(raw) = &mut self.raw {
             raw.round_trip(number, at, sent.saturating_since(due), rtt);
         }
-        if let Some(course) = &mut self.course {
-            course.answered(at, rtt);
-            if !course.was_idle(at) {
+        if let Some(phase_series) = &mut self.phase_series {
+            phase_series.answered(at, rtt);
+            if !phase_series.was_idle(at) {
                 return false;
             }
         }

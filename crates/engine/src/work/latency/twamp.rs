@@ -5,7 +5,7 @@ use crate::host::interrupt::Interrupt;
 use crate::session::link::Link;
 use crate::work::dialogue::{Dialogue, Words};
 use linux::clock::mono_now;
-use model::latency::Way;
+use model::latency::EgressPath;
 use model::plan::LocalOptions;
 use model::units::Nanos;
 use wire::ProtocolError;
@@ -25,19 +25,19 @@ impl TwampSession {
     /// The server refuses, is silent, or is none.
     pub(crate) fn open(
         link: Link,
-        way: &Way,
+        egress: &EgressPath,
         request: Request,
         interrupt: &Interrupt,
     ) -> Result<TwampSession> {
         let machine = Client::new(request, mono_now());
         let local = LocalOptions::default();
-        let mut dialogue = Dialogue::over(link, machine, &way.target, &local, interrupt, WORDS);
+        let mut dialogue = Dialogue::over(link, machine, &egress.target, &local, interrupt, WORDS);
         let mut port = None;
         let opened = dialogue.run_until(mono_now() + OPEN_LIMIT, |client| {
             port = client.port();
             port.is_some()
         });
-        opened.map_err(|error| explained(way, error))?;
+        opened.map_err(|error| explained(egress, error))?;
         let port = port.ok_or_else(|| crate::error::fault("a TWAMP test has begun without a port"))?;
         Ok(TwampSession { dialogue, port })
     }
@@ -58,7 +58,7 @@ impl TwampSession {
 }
 
 /// What answers there may not be TWAMP at all.
-fn explained(way: &Way, error: Error) -> Error {
+fn explained(egress: &EgressPath, error: Error) -> Error {
     let Error::Protocol(
         ProtocolError::Timeout(_) | ProtocolError::Violation { .. } | ProtocolError::Closed(_),
     ) = &error
@@ -66,7 +66,7 @@ fn explained(way: &Way, error: Error) -> Error {
         return error;
     };
     Failure::unreachable(
-        format!("{}: {}", way.target.address, sentence(&error)),
+        format!("{}: {}", egress.target.address, sentence(&error)),
         "check that a TWAMP server listens there, and not another service; a reflector without a control connection \
          (STAMP, TWAMP-Light) is measured with --protocol stamp",
     )

@@ -1,6 +1,6 @@
 //! Round trips on the wire: a few hundred before the test, timed by the kernel and, where it can, the network card.
 
-use super::lane::{Lane, TimedPing};
+use super::flow::{EgressFlow, TimedPing};
 use super::tally::Gather;
 use crate::work::echo::wait::Waiter;
 use linux::clock::mono_now;
@@ -12,15 +12,15 @@ use wire::echo::Exchange;
 
 /// Measures them on one way. `None`: this kernel or the far end gives no times.
 pub(crate) fn measure<E: Exchange>(
-    lane: &mut Lane<E>,
+    flow: &mut EgressFlow<E>,
     size: usize,
     waiter: &mut Waiter,
 ) -> Option<WireTimes> {
-    set_timestamping(&lane.socket, Timestamping { receive: true, transmit: true }).ok()?;
+    set_timestamping(&flow.socket, Timestamping { receive: true, transmit: true }).ok()?;
     // What comes before the kernel has begun to take times carries the time it was read at.
     std::thread::sleep(SETTLE);
     let started = mono_now();
-    lane.begin(Gather {
+    flow.begin(Gather {
         started,
         room: 0,
         last_number: 0,
@@ -31,15 +31,15 @@ pub(crate) fn measure<E: Exchange>(
     let mut times = Times::default();
     let mut silent = 0;
     for _ in 0..MOST {
-        if mono_now() >= started + LONGEST || silent == PATIENCE || lane.dead.is_some() {
+        if mono_now() >= started + LONGEST || silent == PATIENCE || flow.dead.is_some() {
             break;
         }
-        match lane.timed_ping(size, TIMEOUT, waiter) {
+        match flow.timed_ping(size, TIMEOUT, waiter) {
             Some(ping) => times.take(&ping),
             None => silent += 1,
         }
     }
-    set_timestamping(&lane.socket, Timestamping::default()).ok();
+    set_timestamping(&flow.socket, Timestamping::default()).ok();
     times.result()
 }
 

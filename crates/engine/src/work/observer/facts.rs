@@ -17,7 +17,7 @@ pub struct TcpStart {
 
 impl TcpStart {
     /// Of this connection; `None`: the kernel does not say.
-    pub fn of(socket: &TcpStream) -> Option<TcpStart> {
+    pub fn from_socket(socket: &TcpStream) -> Option<TcpStart> {
         let info = linux::tcp_info::tcp_info(socket).ok()?;
         let mss = u32::try_from(linux::options::mss(socket).ok()?.0).ok()?;
         Some(TcpStart { window: info.cwnd_bytes, mss, rtt: info.rtt })

@@ -3,11 +3,11 @@
 mod back;
 pub(super) mod bisect;
 mod closed;
+mod directions;
 mod echo;
 pub(super) mod facts;
 mod forward;
 mod tcp;
-mod ways;
 mod words;
 
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub(crate) fn run(
     sink: &mut dyn FnMut(&Event),
 ) -> Result<PathResult> {
     let began = mono_now();
-    let facts = Facts::of(plan)?;
+    let facts = Facts::from_plan(plan)?;
     let host = &plan.target.host;
     let wants =
         |method| plan.method == method || matches!(plan.method, PathMethod::Auto | PathMethod::Native);
@@ -160,7 +160,7 @@ fn open_echo(plan: &PathPlan, interrupt: &Interrupt) -> Result<EchoState> {
 }
 
 fn is_answered(echo: &mut Echo, interrupt: &Interrupt) -> Result<bool> {
-    let rows = echo.volley(&[closed::CONTROL], 1, MtuDiscovery::Probe, interrupt)?;
+    let rows = echo.probe_train(&[closed::CONTROL], 1, MtuDiscovery::Probe, interrupt)?;
     Ok(rows.iter().any(|row| row.received > 0))
 }
 

@@ -18,8 +18,8 @@ pub(super) fn look(job: &Job<'_>, result: &mut PathResult) {
     for leg in legs.into_iter().flatten() {
         result.packets += leg.packets;
         for (direction, size) in leg.sizes {
-            if let Some(way) = result.way_mut(direction) {
-                way.other_flows.push(size);
+            if let Some(one_way) = result.way_mut(direction) {
+                one_way.other_flows.push(size);
             }
         }
     }
@@ -45,8 +45,8 @@ fn leg(job: &Job<'_>, known: &PathResult) -> Result<Leg> {
     let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
     let mut sizes = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
-        let Some(way) = known.way(direction) else { continue };
-        let size = WayFinder::size(&mut prober as &mut dyn Probes, direction, way)?;
+        let Some(one_way) = known.in_direction(direction) else { continue };
+        let size = WayFinder::size(&mut prober as &mut dyn Probes, direction, one_way)?;
         sizes.extend(size.map(|size| (direction, size)));
     }
     let packets = prober.datagrams();

@@ -4,9 +4,9 @@ mod trace;
 
 use super::pieces::{pieces, room};
 use crate::error::Result;
-use crate::work::probe::{Probes, Volley};
+use crate::work::probe::{ProbeTrain, Probes};
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentFate, FragmentShape, FragmentTest,
+    BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentDelivery, FragmentShape, FragmentTest,
     Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown, least_mtu,
 };
 use model::plan::Direction;
@@ -20,7 +20,7 @@ pub(crate) struct WayFinder<'a> {
     direction: Direction,
     /// What the sender knew before anything was sent.
     sender: PathSeen,
-    way: PathDirection,
+    one_way: PathDirection,
 }
 
 impl WayFinder<'_> {
@@ -33,13 +33,13 @@ impl WayFinder<'_> {
     ) -> Result<(PathDirection, Vec<Unknown>)> {
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
-        if finder.way.path_mtu.is_some() {
+        if finder.one_way.path_mtu.is_some() {
             finder.fragments()?;
             finder.explain()?;
             finder.confirm()?;
         }
         let unknown = finder.unknown();
-        Ok((finder.way, unknown))
+        Ok((finder.one_way, unknown))
     }
 
     /// The path MTU of a further flow beside one of which it is `known`; `None`: not found out.
@@ -55,19 +55,21 @@ impl WayFinder<'_> {
         }
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(None)?;
-        let found = finder.way.path_mtu;
-        Ok(found.map(|path_mtu| FlowSize { flow, path_mtu, bound: finder.way.bound }))
+        let found = finder.one_way.path_mtu;
+        Ok(found.map(|path_mtu| FlowSize { flow, path_mtu, bound: finder.one_way.bound }))
     }
 
     /// Asks once more what crosses: a path that changed meanwhile has given answers that belong to no path.
     fn confirm(&mut self) -> Result<()> {
-        let Some(mtu) = self.way.path_mtu.filter(|_| self.way.bound == Bound::Exact) else { return Ok(()) };
-        let now = match crosses_around(self.prober, self.direction, &self.way, mtu, SURE_COPIES)? {
+        let Some(mtu) = self.one_way.path_mtu.filter(|_| self.one_way.bound == Bound::Exact) else {
+            return Ok(());
+        };
+        let now = match crosses_around(self.prober, self.direction, &self.one_way, mtu, SURE_COPIES)? {
             (true, false) => return Ok(()),
             (_, true) => Bound::AtLeast,
             (false, false) => Bound::AtMost,
         };
-        (self.way.changed, self.way.bound) = (true, now);
+        (self.one_way.changed, self.one_way.bound) = (true, now);
         Ok(())
     }
 
@@ -75,19 +77,19 @@ impl WayFinder<'_> {
         let mut sender = prober.sender(direction)?;
         let ipv6 = prober.is_ipv6();
         sender.interface_mtu = sender.interface_mtu.map(|mtu| mtu.max(least_mtu(ipv6)));
-        let way = PathDirection {
+        let one_way = PathDirection {
             ipv6,
             flow: Some(prober.flow(direction)),
             interface_mtu: sender.interface_mtu,
             cached_mtu: sender.cached_mtu,
             ..PathDirection::default()
         };
-        Ok(WayFinder { prober, direction, sender, way })
+        Ok(WayFinder { prober, direction, sender, one_way })
     }
 
     /// The path MTU, to the byte.
     fn search(&mut self, largest: Option<u32>) -> Result<()> {
-        let (ipv6, headers) = (self.way.ipv6, self.way.headers());
+        let (ipv6, headers) = (self.one_way.ipv6, self.one_way.headers());
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
         let most = largest.unwrap_or(interface).min(interface).clamp(MIN_SIZE + headers, MAX_SIZE + headers);
         let mut search = Search::new(ipv6, MIN_SIZE + headers, most);
@@ -112,30 +114,30 @@ impl WayFinder<'_> {
             }
         }
         let outcome = search.outcome();
-        self.way.path_mtu = outcome.path_mtu;
-        self.way.max_udp_payload = outcome.path_mtu.map(|mtu| mtu - headers);
-        self.way.bound = outcome.bound;
+        self.one_way.path_mtu = outcome.path_mtu;
+        self.one_way.max_udp_payload = outcome.path_mtu.map(|mtu| mtu - headers);
+        self.one_way.bound = outcome.bound;
         // More may cross than was tried.
         if outcome.path_mtu == Some(most) && most < interface {
-            self.way.bound = Bound::AtLeast;
+            self.one_way.bound = Bound::AtLeast;
         }
-        self.way.changed = outcome.changed;
-        self.way.sizes = outcome.probes;
-        self.way.size_dependent_loss = outcome.size_loss;
+        self.one_way.changed = outcome.changed;
+        self.one_way.sizes = outcome.probes;
+        self.one_way.size_dependent_loss = outcome.size_loss;
         Ok(())
     }
 
     /// What routers say of large packets, and in which pieces one arrives that they may cut.
     fn hint(&mut self, search: &mut Search, most: u32) -> Result<()> {
-        self.way.too_big = self.prober.sender(self.direction)?.too_big;
-        self.way.too_big.iter().for_each(|told| search.hint_mtu(told.mtu));
-        if !self.way.ipv6 {
-            let payload = most - self.way.headers();
+        self.one_way.too_big = self.prober.sender(self.direction)?.too_big;
+        self.one_way.too_big.iter().for_each(|reported| search.hint_mtu(reported.mtu));
+        if !self.one_way.ipv6 {
+            let payload = most - self.one_way.headers();
             let test = self.fragment_test(FragmentShape::MayBeCut, payload, 1, 3)?;
             if let Some(piece) = test.largest_piece {
                 search.hint_fragment(piece);
             }
-            self.way.fragments.tests.push(test);
+            self.one_way.fragments.tests.push(test);
         }
         Ok(())
     }
@@ -144,7 +146,7 @@ impl WayFinder<'_> {
     fn fragments(&mut self) -> Result<()> {
         if let Some((payload, pieces)) = self.kernel_pieces() {
             let test = self.fragment_test(FragmentShape::ByKernel, payload, pieces, DATAGRAMS)?;
-            self.way.fragments.tests.push(test);
+            self.one_way.fragments.tests.push(test);
         }
         if self.sender.makes_packets {
             let payload = self.by_hand();
@@ -155,19 +157,19 @@ impl WayFinder<'_> {
                 (FragmentShape::RestAlone, 1),
             ] {
                 let test = self.fragment_test(shape, payload, pieces, DATAGRAMS)?;
-                self.way.fragments.tests.push(test);
+                self.one_way.fragments.tests.push(test);
             }
         }
-        let Fragments { fate, tests } = &mut self.way.fragments;
-        *fate = FragmentFate::of(tests);
+        let Fragments { delivery, tests } = &mut self.one_way.fragments;
+        *delivery = FragmentDelivery::from_tests(tests);
         Ok(())
     }
 
     /// A payload that is cut by hand into two pieces, which the path carries.
     fn by_hand(&self) -> u32 {
-        let ipv6 = self.way.ipv6;
+        let ipv6 = self.one_way.ipv6;
         let usual = crate::work::probe::flow::piece(ipv6);
-        match self.way.path_mtu {
+        match self.one_way.path_mtu {
             // What fits one piece of the usual size is cut in halves.
             Some(mtu) if mtu < usual => (2 * room(ipv6, mtu) - 8).min(room(ipv6, usual)) - 8,
             _ if ipv6 => BY_HAND_V6,
@@ -179,16 +181,16 @@ impl WayFinder<'_> {
     /// its interface carries every datagram whole, or the kernel makes no pieces as small as the path wants.
     fn kernel_pieces(&self) -> Option<(u32, u32)> {
         let interface = self.sender.interface_mtu?;
-        let ipv6 = self.way.ipv6;
+        let ipv6 = self.one_way.ipv6;
         let own = if ipv6 { crate::work::probe::flow::piece(ipv6) } else { interface };
-        if ipv6 && self.way.path_mtu < Some(own) {
+        if ipv6 && self.one_way.path_mtu < Some(own) {
             return None;
         }
         let least = interface.saturating_sub(header::ip(ipv6) as u32);
         // Three pieces, the last of a hundred bytes; and more than the interface carries. 8 bytes are UDP's header.
         let datagram = (2 * room(ipv6, own) + 100).max(least + 8);
         let payload = Some(datagram - 8).filter(|payload| *payload <= MAX_SIZE)?;
-        Some((payload, pieces(ipv6, datagram, own, self.way.path_mtu.unwrap_or(own))))
+        Some((payload, pieces(ipv6, datagram, own, self.one_way.path_mtu.unwrap_or(own))))
     }
 
     fn fragment_test(
@@ -216,32 +218,32 @@ impl WayFinder<'_> {
 
     /// Why larger packets do not cross, and where they end.
     fn explain(&mut self) -> Result<()> {
-        let Some(mtu) = self.way.path_mtu else { return Ok(()) };
+        let Some(mtu) = self.one_way.path_mtu else { return Ok(()) };
         let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
-        self.way.too_big = self.prober.sender(self.direction)?.too_big;
+        self.one_way.too_big = self.prober.sender(self.direction)?.too_big;
         if mtu >= interface {
-            self.way.discovery = needless(&self.way, mtu);
+            self.one_way.discovery = needless(&self.one_way, mtu);
             return Ok(());
         }
-        if self.way.bound != Bound::Exact {
+        if self.one_way.bound != Bound::Exact {
             return Ok(());
         }
-        if self.prober.is_refused(self.direction, mtu + 1 - self.way.headers()) {
-            self.way.discovery = Discovery::NotNeeded;
-            self.way.limiting_hop =
+        if self.prober.is_refused(self.direction, mtu + 1 - self.one_way.headers()) {
+            self.one_way.discovery = Discovery::NotNeeded;
+            self.one_way.limiting_hop =
                 Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
             return Ok(());
         }
-        if let Some(told) = self.way.too_big.iter().find(|told| told.mtu == mtu) {
-            let address = told.from;
-            self.way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
+        if let Some(reported) = self.one_way.too_big.iter().find(|reported| reported.mtu == mtu) {
+            let address = reported.from;
+            self.one_way.limiting_hop = Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
         } else {
-            (self.way.limiting_hop, self.way.hops) = self.trace(mtu)?;
+            (self.one_way.limiting_hop, self.one_way.hops) = self.trace(mtu)?;
         }
-        let (limit, hops) = (self.way.limiting_hop.as_ref(), &self.way.hops);
-        let (discovery, silent) = Discovery::of(&self.way.too_big, mtu, interface, limit, hops);
-        self.way.discovery = discovery;
-        self.way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause: self.cause() });
+        let (limit, hops) = (self.one_way.limiting_hop.as_ref(), &self.one_way.hops);
+        let (discovery, silent) = Discovery::judge(&self.one_way.too_big, mtu, interface, limit, hops);
+        self.one_way.discovery = discovery;
+        self.one_way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause: self.cause() });
         Ok(())
     }
 
@@ -249,20 +251,22 @@ impl WayFinder<'_> {
     pub(crate) fn late_messages(
         prober: &mut dyn Probes,
         direction: Direction,
-        way: &mut PathDirection,
+        one_way: &mut PathDirection,
     ) -> Result<()> {
-        let Some(mtu) = way.path_mtu.filter(|_| way.discovery == Discovery::NotNeeded) else { return Ok(()) };
-        way.too_big = prober.sender(direction)?.too_big;
-        way.discovery = needless(way, mtu);
+        let Some(mtu) = one_way.path_mtu.filter(|_| one_way.discovery == Discovery::NotNeeded) else {
+            return Ok(());
+        };
+        one_way.too_big = prober.sender(direction)?.too_big;
+        one_way.discovery = needless(one_way, mtu);
         Ok(())
     }
 
     /// Why packets above the path MTU vanish: with leave to be cut they cross, or they do not either.
     fn cause(&self) -> BlackHoleCause {
-        let cut = self.way.fragments.tests.iter().find(|test| test.shape == FragmentShape::MayBeCut);
+        let cut = self.one_way.fragments.tests.iter().find(|test| test.shape == FragmentShape::MayBeCut);
         match cut {
             Some(cut) if cut.received > 0 => BlackHoleCause::IcmpFiltered,
-            Some(_) if !self.way.fragments.fate.is_lossy() => BlackHoleCause::LinkMismatch,
+            Some(_) if !self.one_way.fragments.delivery.is_lossy() => BlackHoleCause::LinkMismatch,
             // What routers cut may have been dropped for being cut; IPv6's cut nothing.
             _ => BlackHoleCause::Unknown,
         }
@@ -270,10 +274,10 @@ impl WayFinder<'_> {
 
     /// Where packets one byte larger than the path MTU end: larger ones may end before, at hops that limit less.
     fn trace(&mut self, mtu: u32) -> Result<(Option<LimitingHop>, Vec<TracedHop>)> {
-        let headers = self.way.headers();
+        let headers = self.one_way.headers();
         let sizes = [mtu + 1 - headers, mtu - headers];
-        let volley = Volley { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true };
-        let rows = self.prober.volley(self.direction, volley)?;
+        let probe_train = ProbeTrain { sizes: &sizes, count: MOST_HOPS, cut: None, trace: true };
+        let rows = self.prober.probe_train(self.direction, probe_train)?;
         let expired = self.prober.sender(self.direction)?.expired;
         let distance = trace::distance(count(&rows, sizes[1]), MOST_HOPS);
         let hops = trace::hops(&expired, sizes, distance);
@@ -283,7 +287,7 @@ impl WayFinder<'_> {
     fn unknown(&self) -> Vec<Unknown> {
         let direction = Some(self.direction);
         let mut unknown = Vec::new();
-        if !self.sender.makes_packets && self.way.path_mtu.is_some() {
+        if !self.sender.makes_packets && self.one_way.path_mtu.is_some() {
             let place = if self.direction == Direction::Up { "this host" } else { "the server" };
             unknown.push(Unknown {
                 direction,
@@ -293,9 +297,10 @@ impl WayFinder<'_> {
                 ),
             });
         }
-        if self.way.fragments.fate == FragmentFate::Unknown && self.way.path_mtu.is_some() {
-            let tested = self.way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
-            let too_small = self.way.ipv6 && self.way.path_mtu < Some(least_mtu(true));
+        if self.one_way.fragments.delivery == FragmentDelivery::Unknown && self.one_way.path_mtu.is_some() {
+            let tested =
+                self.one_way.fragments.tests.iter().any(|test| test.shape == FragmentShape::ByKernel);
+            let too_small = self.one_way.ipv6 && self.one_way.path_mtu < Some(least_mtu(true));
             let why = match tested {
                 true => {
                     "those that the sender's kernel makes are as large as its interface, and such do not cross"
@@ -311,15 +316,15 @@ impl WayFinder<'_> {
     }
 
     fn send(&mut self, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Result<Vec<SizeCount>> {
-        self.prober.volley(self.direction, Volley { sizes, count, cut, trace: false })
+        self.prober.probe_train(self.direction, ProbeTrain { sizes, count, cut, trace: false })
     }
 }
 
 /// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path changed
 /// meanwhile.
-fn needless(way: &PathDirection, mtu: u32) -> Discovery {
-    let wrong = way.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
-    if wrong && !way.changed { Discovery::Lies } else { Discovery::NotNeeded }
+fn needless(one_way: &PathDirection, mtu: u32) -> Discovery {
+    let wrong = one_way.too_big.iter().any(|reported| reported.mtu < mtu && reported.size <= mtu);
+    if wrong && !one_way.changed { Discovery::Lies } else { Discovery::NotNeeded }
 }
 
 /// Whether packets of this size cross a way, and whether those of one byte more do. Of one that is not known to the byte, or is
@@ -327,14 +332,15 @@ fn needless(way: &PathDirection, mtu: u32) -> Discovery {
 fn crosses_around(
     prober: &mut dyn Probes,
     direction: Direction,
-    way: &PathDirection,
+    one_way: &PathDirection,
     mtu: u32,
     copies: u32,
 ) -> Result<(bool, bool)> {
-    let more = way.bound == Bound::Exact && Some(mtu) < way.interface_mtu;
-    let sizes = [mtu, mtu + 1].map(|size| size - way.headers());
+    let more = one_way.bound == Bound::Exact && Some(mtu) < one_way.interface_mtu;
+    let sizes = [mtu, mtu + 1].map(|size| size - one_way.headers());
     let tried = if more { &sizes[..] } else { &sizes[..1] };
-    let rows = prober.volley(direction, Volley { sizes: tried, count: copies, cut: None, trace: false })?;
+    let rows =
+        prober.probe_train(direction, ProbeTrain { sizes: tried, count: copies, cut: None, trace: false })?;
     Ok((count(&rows, sizes[0]) > 0, more && count(&rows, sizes[1]) > 0))
 }
 

@@ -9,8 +9,8 @@ pub(super) fn pieces(ipv6: bool, datagram: u32, own: u32, mtu: u32) -> u32 {
     if ipv6 {
         return datagram.div_ceil(own);
     }
-    let way = room(ipv6, mtu).min(own);
-    (datagram / own) * own.div_ceil(way) + (datagram % own).div_ceil(way)
+    let direction = room(ipv6, mtu).min(own);
+    (datagram / own) * own.div_ceil(direction) + (datagram % own).div_ceil(direction)
 }
 
 /// What a fragment of at most `mtu` bytes holds of the datagram: a multiple of eight (RFC 791 section 3.2, RFC 8200

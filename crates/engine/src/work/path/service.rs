@@ -25,7 +25,7 @@ pub(crate) fn service(
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(&Event),
 ) -> Result<ServiceLimit> {
-    let facts = Facts::of(plan)?;
+    let facts = Facts::from_plan(plan)?;
     let headers = headers(facts.ipv6);
     let whole = facts.interface.saturating_sub(headers);
     let most = service.largest.min(LARGEST_PACKET - if facts.ipv6 { 8 } else { headers });
@@ -59,7 +59,7 @@ fn first(asker: &mut Asker<'_>, service: &ServicePlan, whole: u32, most: u32) ->
     sizes.extend(USUAL.into_iter().chain([whole]).filter(|size| (least..=most).contains(size)));
     sizes.dedup();
     for _ in 0..TURNS {
-        let answered = asker.volley(&sizes)?;
+        let answered = asker.probe_train(&sizes)?;
         let found = sizes.iter().zip(answered).find(|(_, answered)| *answered).map(|(size, _)| *size);
         if found.is_some() || asker.is_closed() {
             return Ok(found);

@@ -24,18 +24,18 @@ pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     let there = prober.sender(Direction::Down)?;
     let control = prober.control();
     let ipv6 = prober.is_ipv6();
-    if let Some(way) = &mut result.up {
+    if let Some(direction) = &mut result.up {
         let seen = there.syn;
-        way.tcp = Some(TcpDirection {
+        direction.tcp = Some(TcpDirection {
             mss_sent: here.announced_mss,
             mss_received: seen.and_then(|syn| syn.mss),
             syn: seen,
             ..way_of(&here, control.as_ref())
         });
     }
-    if let Some(way) = &mut result.down {
+    if let Some(direction) = &mut result.down {
         let mss_sent = there.announced_mss;
-        way.tcp = Some(TcpDirection {
+        direction.tcp = Some(TcpDirection {
             mss_sent,
             mss_received: control.as_ref().and_then(|tcp| heard(tcp, mss_sent, ipv6)),
             ..way_of(&there, control.as_ref())
@@ -67,8 +67,8 @@ pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResu
     for (direction, exchanged) in found {
         let Some(exchanged) = exchanged else { continue };
         result.packets += exchanged.sent().map_or(0, |tcp| tcp.data_segments);
-        if let Some(way) = result.way_mut(direction) {
-            take(way, &exchanged);
+        if let Some(one_way) = result.way_mut(direction) {
+            take(one_way, &exchanged);
         }
     }
     for direction in wanted {
@@ -81,14 +81,17 @@ pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResu
 
 /// The directions in which TCP teaches no kernel; says why not of the others.
 fn ways_to_try(result: &mut PathResult) -> Vec<Direction> {
-    let ways = [result.up.as_ref(), result.down.as_ref()];
-    let talk = |way: &PathDirection| way.crosses() >= Some(way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT);
-    let can_talk = ways.iter().flatten().all(|way| talk(way));
+    let directions = [result.up.as_ref(), result.down.as_ref()];
+    let talk = |one_way: &PathDirection| {
+        one_way.crosses() >= Some(one_way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT)
+    };
+    let can_talk = directions.iter().flatten().all(|one_way| talk(one_way));
     let mut wanted = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
-        let mss = result.way(direction.reversed()).and_then(|way| way.tcp.as_ref()?.mss_received);
-        let Some(way) = result.way(direction) else { continue };
-        let why = match would_learn(way, mss) {
+        let mss =
+            result.in_direction(direction.reversed()).and_then(|one_way| one_way.tcp.as_ref()?.mss_received);
+        let Some(one_way) = result.in_direction(direction) else { continue };
+        let why = match would_learn(one_way, mss) {
             true => {
                 "the routers report the path MTU, as TCP would learn at once, and what it learns stays in the kernel for ten \
                  minutes"
@@ -141,27 +144,28 @@ fn at_once(job: &Job<'_>, wanted: &[Direction]) -> Vec<(Direction, Option<Exchan
 /// Where TCP does worse than the probes did before it, the path may have changed meanwhile: the first flow is looked at
 /// again. If it is as it was, smaller segments show whether it is their size.
 fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut PathResult) -> Result<()> {
-    let Some(way) = result.way(direction) else { return Ok(()) };
-    let (mtu, Some(tcp)) = (way.crosses(), &way.tcp) else { return Ok(()) };
-    let stalled = tcp.stalled && way.black_hole.is_none();
+    let Some(one_way) = result.in_direction(direction) else { return Ok(()) };
+    let (mtu, Some(tcp)) = (one_way.crosses(), &one_way.tcp) else { return Ok(()) };
+    let stalled = tcp.stalled && one_way.black_hole.is_none();
     if mtu.is_none() || !(stalled || tcp.path_mtu < mtu) {
         return Ok(());
     }
     let before = prober.datagrams();
-    let again = WayFinder::size(prober as &mut dyn Probes, direction, way)?;
+    let again = WayFinder::size(prober as &mut dyn Probes, direction, one_way)?;
     if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
         let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest)?;
         let earlier = result.way_mut(direction).replace(later);
-        if let (Some(way), Some(earlier)) = (result.way_mut(direction), earlier) {
+        if let (Some(one_way), Some(earlier)) = (result.way_mut(direction), earlier) {
             let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);
-            *way = PathDirection { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(way) };
+            *one_way =
+                PathDirection { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(one_way) };
         }
         result.unknown.retain(|known| known.direction != Some(direction) || known.what == SEGMENT);
         result.unknown.extend(unknown);
     } else if stalled
-        && let Some(way) = result.way_mut(direction)
+        && let Some(one_way) = result.way_mut(direction)
         && exchange(job, direction, Some(SMALL_MSS)).is_ok_and(|exchanged| exchanged.arrived() >= AMOUNT)
-        && let Some(tcp) = &mut way.tcp
+        && let Some(tcp) = &mut one_way.tcp
     {
         tcp.smaller_mss = Some(SMALL_MSS);
     }
@@ -169,11 +173,11 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
     Ok(())
 }
 
-fn would_learn(way: &PathDirection, mss: Option<u32>) -> bool {
-    let headers = header::of_tcp(way.ipv6);
+fn would_learn(direction: &PathDirection, mss: Option<u32>) -> bool {
+    let headers = header::of_tcp(direction.ipv6);
     let largest = mss.map(|mss| mss.saturating_add(headers));
-    matches!(way.discovery, Discovery::Works | Discovery::Lies | Discovery::Partial)
-        && way.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))
+    matches!(direction.discovery, Discovery::Works | Discovery::Lies | Discovery::Partial)
+        && direction.path_mtu.is_some_and(|mtu| largest.is_none_or(|largest| largest > mtu))
 }
 
 /// Sends [`AMOUNT`] one way, in segments of this size at most.
@@ -214,7 +218,7 @@ fn exchange(job: &Job<'_>, direction: Direction, mss: Option<u32>) -> Result<Exc
         let cause = outcome.as_ref().err().and_then(|error| error.protocol());
         is_busy = matches!(cause, Some(ProtocolError::Busy));
     });
-    let summary = Summary::of(&events);
+    let summary = Summary::from_events(&events);
     let stream = events.iter().find_map(|event| match event {
         Event::Started(started) => started.streams.first().cloned(),
         _ => None,
@@ -267,10 +271,10 @@ impl Exchanged {
     }
 }
 
-fn take(way: &mut PathDirection, exchanged: &Exchanged) {
+fn take(direction: &mut PathDirection, exchanged: &Exchanged) {
     let (arrived, sent) = (exchanged.arrived(), exchanged.sent());
     let received = exchanged.row(Role::Receiver).and_then(|row| row.tcp.as_ref());
-    let tcp = way.tcp.get_or_insert_default();
+    let tcp = direction.tcp.get_or_insert_default();
     tcp.flow = exchanged.flow();
     tcp.retransmits = sent.map(|tcp| tcp.retransmits);
     tcp.segments = sent.map(|tcp| tcp.data_segments);

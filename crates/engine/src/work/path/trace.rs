@@ -52,7 +52,7 @@ pub(crate) fn trace(
     }
     let mut hops = Vec::new();
     // A router may take longer to answer than to pass on.
-    let mut patience = round_trip.map_or(LONGEST_WAIT, |time| answer_time(time).max(UNHEARD_WAIT));
+    let mut timeout = round_trip.map_or(LONGEST_WAIT, |time| answer_time(time).max(UNHEARD_WAIT));
     while hops.len() < HOPS {
         let mut batch = Batch::open(remote, local, hops.len())?;
         for round in 0..ROUNDS {
@@ -61,8 +61,8 @@ pub(crate) fn trace(
                 break;
             }
             *packets += sent;
-            batch.listen(&mut patience)?;
-            batch.hops.iter_mut().for_each(Hop::blame);
+            batch.listen(&mut timeout)?;
+            batch.hops.iter_mut().for_each(Hop::attribute);
         }
         hops.append(&mut batch.hops);
         if interrupt.is_raised() || is_over(&hops) {
@@ -174,14 +174,14 @@ impl Batch {
         Ok(self.asked().count() as u64)
     }
 
-    /// Waits for the answers of a round: as long as `patience`, which shrinks once the far end is heard.
-    fn listen(&mut self, patience: &mut Nanos) -> Result<()> {
+    /// Waits for the answers of a round: as long as `timeout`, which shrinks once the far end is heard.
+    fn listen(&mut self, timeout: &mut Nanos) -> Result<()> {
         let start = mono_now();
         loop {
             if let Some(round_trip) = self.take()? {
-                *patience = answer_time(round_trip);
+                *timeout = answer_time(round_trip);
             }
-            let deadline = start + *patience;
+            let deadline = start + *timeout;
             if self.asked().all(|asked| asked.answered) || mono_now() >= deadline {
                 return Ok(());
             }
@@ -217,7 +217,7 @@ impl Hop {
         Seen { large: self.large.answer, small: self.small.answer, blamed: self.blamed }
     }
 
-    fn blame(&mut self) {
+    fn attribute(&mut self) {
         self.blamed += u32::from(self.small.answered && self.large.answer == Answer::Silence);
     }
 }
@@ -250,11 +250,12 @@ impl Asked {
 
 /// Whether more hops can tell more: not once the far end was reached, or nothing answered for long.
 fn is_over(hops: &[Hop]) -> bool {
-    let told = |hop: &Hop| matches!(hop.small.answer, Answer::Router(_));
+    let reported = |hop: &Hop| matches!(hop.small.answer, Answer::Router(_));
     let ended = |hop: &Hop| {
         matches!(hop.small.answer, Answer::Arrived | Answer::Refused) || hop.large.answer == Answer::Arrived
     };
-    hops.iter().any(ended) || (hops.len() >= SILENT_HOPS && !hops.iter().rev().take(SILENT_HOPS).any(told))
+    hops.iter().any(ended)
+        || (hops.len() >= SILENT_HOPS && !hops.iter().rev().take(SILENT_HOPS).any(reported))
 }
 
 /// The hop that limits, from the answers of all hops in order.
@@ -357,8 +358,11 @@ mod tests {
     #[test]
     fn a_router_that_complains_is_one_hop_nearer_than_its_probe() {
         let (one, two) = (Router(ip(1)), Router(ip(2)));
-        let told = Some((Some(ip(1)), 1, HopSource::TooBig));
-        assert_eq!(found(&[(one, one), (TooBig(Some(ip(1))), two), (TooBig(Some(ip(1))), Arrived)]), told);
+        let reported = Some((Some(ip(1)), 1, HopSource::TooBig));
+        assert_eq!(
+            found(&[(one, one), (TooBig(Some(ip(1))), two), (TooBig(Some(ip(1))), Arrived)]),
+            reported
+        );
         assert_eq!(found(&[(Silence, Silence), (TooBig(Some(ip(9))), two)]).unwrap().1, 1);
         assert_eq!(found(&[(NotSent, one)]), Some((None, 0, HopSource::Sender)));
     }

@@ -152,8 +152,8 @@ impl ProbeFlow {
             let Some(Ok((length, from))) = self.listener.as_ref().map(|l| l.receive(&mut message)) else {
                 break;
             };
-            if let Some(told) = packet_too_big(&message[..length], self.local, self.remote) {
-                self.note_too_big(told.size + headers(true), told.mtu, from);
+            if let Some(reported) = packet_too_big(&message[..length], self.local, self.remote) {
+                self.note_too_big(reported.size + headers(true), reported.mtu, from);
             }
         }
     }
@@ -180,7 +180,7 @@ impl ProbeFlow {
             fragments_received: counters
                 .and_then(|counters| counters.of_version(Counter::ReasmReqds, self.remote.is_ipv6())),
             too_big: self.too_big.clone(),
-            expired: self.expired.iter().filter(|told| told.id >= since).cloned().collect(),
+            expired: self.expired.iter().filter(|reported| reported.id >= since).cloned().collect(),
         }
     }
 
@@ -221,7 +221,7 @@ impl ProbeFlow {
         let packets = match cut {
             None => made.whole().map(|packet| vec![packet]),
             Some(shape) => {
-                made.fragments(piece_of(self.remote.is_ipv6(), bytes.len())).map(|all| shape.of(all))
+                made.fragments(piece_of(self.remote.is_ipv6(), bytes.len())).map(|all| shape.arrange(all))
             }
         };
         let packets = packets.ok_or_else(|| io::Error::from_raw_os_error(EMSGSIZE))?;
@@ -256,11 +256,11 @@ impl ProbeFlow {
         );
         match (error.path_mtu(), probe) {
             (_, Some((id, index, size))) if expired => {
-                let told = self.expired((id, index, size), error, quote);
+                let reported = self.expired((id, index, size), error, quote);
                 if self.expired.len() == MOST_NOTES {
                     self.expired.pop_front();
                 }
-                self.expired.push_back(told);
+                self.expired.push_back(reported);
             }
             (_, probe) if error.errno == EMSGSIZE => {
                 let size = probe.map_or(0, |(_, _, size)| size.saturating_add(headers));

@@ -161,9 +161,14 @@ pub(crate) fn receive_to(
     counters: &Counters,
     orders: &Orders,
 ) -> Result<(), String> {
-    let told = |e: io::Error| of_file(path, &e).to_string();
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(told)?;
+    let reported = |e: io::Error| of_file(path, &e).to_string();
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(reported)?;
     note(counters, "recv");
     stream.set_read_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
     let mut buffer = vec![0; 128 << 10];

@@ -75,7 +75,7 @@ impl Running {
             (End::Time(time), false) => Some(now + plan.test.omit + time),
             _ => None,
         };
-        let protocol = Tests::of(plan.hello.protocol());
+        let protocol = Tests::for_protocol(plan.hello.protocol());
         let usage = HostUsage::start();
         // Before the threads start: what they do from their first moment on counts.
         let readings: Vec<Reading> =
@@ -109,7 +109,7 @@ impl Running {
 
     /// When this wants to be ticked next.
     pub(crate) fn next_tick(&self) -> Option<MonoTime> {
-        let Some(epoch) = self.epoch else { return Some(self.started + self.patience()) };
+        let Some(epoch) = self.epoch else { return Some(self.started + self.timeout()) };
         let report = self.reports().then(|| self.interval_end(epoch));
         let report = report.filter(|end| !self.is_last(*end));
         let drain = self.drain.as_ref().map(|d| d.limit.min(self.quiet_end()));
@@ -402,7 +402,7 @@ impl Running {
         if self.epoch.is_none() {
             let firsts = self.streams.iter().map(|s| s.counters.first.load(Ordering::Relaxed));
             let first = firsts.filter(|f| *f > 0).min().map(|f| MonoTime(f).max(self.started));
-            self.epoch = first.or_else(|| (now >= self.started + self.patience()).then_some(self.started));
+            self.epoch = first.or_else(|| (now >= self.started + self.timeout()).then_some(self.started));
             if let Some(epoch) = self.epoch {
                 self.previous.0 = epoch;
                 if let Some(base) = &mut self.base {
@@ -413,7 +413,7 @@ impl Running {
         self.epoch
     }
 
-    fn patience(&self) -> Nanos {
+    fn timeout(&self) -> Nanos {
         if self.interval > Nanos(0) { self.interval.min(FIRST_DATA_PATIENCE) } else { FIRST_DATA_PATIENCE }
     }
 

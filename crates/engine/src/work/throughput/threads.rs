@@ -285,7 +285,7 @@ fn client_ends(plan: &FlowPlan, direction: Direction) -> bool {
 }
 
 fn protocol(plan: &FlowPlan) -> &'static Tests {
-    Tests::of(plan.hello.protocol())
+    Tests::for_protocol(plan.hello.protocol())
 }
 
 /// Bytes of one write or datagram.

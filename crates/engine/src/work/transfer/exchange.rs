@@ -69,8 +69,11 @@ impl Courier<'_> {
             })?;
             transfer.redirects.push(shown(&next));
             if transfer.redirects.len() > self.plan.redirects as usize {
-                let way = transfer.redirects.iter().rev().take(3).rev().cloned().collect::<Vec<_>>();
-                return Err(Trouble::Redirects { most: self.plan.redirects, way: way.join(", ") });
+                let redirects = transfer.redirects.iter().rev().take(3).rev().cloned().collect::<Vec<_>>();
+                return Err(Trouble::Redirects {
+                    most: self.plan.redirects,
+                    redirects: redirects.join(", "),
+                });
             }
             // RFC 9110 section 15.4: what a form's answer is, is fetched; an upload goes where it is sent.
             if answer.status == 303 || (method == TransferMethod::Post && answer.status < 303) {

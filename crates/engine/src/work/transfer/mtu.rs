@@ -98,7 +98,7 @@ impl Sweep {
         let old = match of {
             MtuOf::Interface { name, mtu } => OldState::Interface { name: name.clone(), mtu: *mtu },
             MtuOf::Route { to } => {
-                let route = |to: &IpAddr| Ok(HostRoute { destination: *to, way: network.route_to(*to)? });
+                let route = |to: &IpAddr| Ok(HostRoute { destination: *to, route: network.route_to(*to)? });
                 OldState::Routes(to.iter().map(route).collect::<Result<_>>()?)
             }
         };

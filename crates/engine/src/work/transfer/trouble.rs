@@ -52,12 +52,12 @@ pub(super) enum Trouble {
         body: String,
     },
     /// Redirects without end.
-    #[error("more than {most} redirects: {way}")]
+    #[error("more than {most} redirects: {redirects}")]
     Redirects {
         /// As many were allowed.
         most: u32,
         /// Where they led.
-        way: String,
+        redirects: String,
     },
     /// A redirect that leads nowhere.
     #[error("HTTP {status} from {url} redirects to `{location}`, which is no http or https URL")]

@@ -17,7 +17,7 @@ use wire::{FlowsOrder, WorkRequest};
 /// Flows on their way to being open.
 pub(super) struct Opening {
     order: FlowsOrder,
-    way: Progress,
+    progress: Progress,
 }
 
 enum Progress {
@@ -58,7 +58,7 @@ impl Opening {
             Opener::Worker => Err(fault("flows are asked for that nobody opens")),
         };
         match opened {
-            Ok(way) => Some(Opening { order, way }),
+            Ok(progress) => Some(Opening { order, progress }),
             Err(error) => {
                 site.fail(sentence(&error));
                 None
@@ -68,7 +68,7 @@ impl Opening {
 
     /// Repeated openings of UDP flows.
     pub(super) fn interests(&self) -> impl Iterator<Item = Interest<'_>> {
-        let arrived = match &self.way {
+        let arrived = match &self.progress {
             Progress::Arriving { flows, .. } => flows.as_slice(),
             Progress::Connected(_) => &[],
         };
@@ -80,7 +80,7 @@ impl Opening {
 
     /// Takes what has arrived, and answers what came again.
     pub(super) fn tick(&mut self) {
-        if let Progress::Arriving { slot, flows, .. } = &mut self.way {
+        if let Progress::Arriving { slot, flows, .. } = &mut self.progress {
             flows.extend(slot.take());
             flows.iter().for_each(Arrival::greet_again);
         }
@@ -88,7 +88,7 @@ impl Opening {
 
     /// The flows once all are there, only once.
     pub(super) fn take(&mut self, site: &mut Site<'_>) -> Option<(Vec<Flow>, FlowsOrder)> {
-        let flows = match &mut self.way {
+        let flows = match &mut self.progress {
             Progress::Connected(flows) => flows.take()?,
             Progress::Arriving { flows, complete, .. } => {
                 let all = self.order.plan.test.all_streams() as usize;
@@ -105,7 +105,7 @@ impl Opening {
 
     /// The flows are open at both ends: from now on they are the worker's alone.
     pub(super) fn finish(self) {
-        let Progress::Arriving { flows, .. } = self.way else { return };
+        let Progress::Arriving { flows, .. } = self.progress else { return };
         for flow in flows {
             if let FlowSocket::Udp(socket) = &flow.socket {
                 socket.set_nonblocking(false).ok();

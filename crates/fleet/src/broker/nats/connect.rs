@@ -155,7 +155,7 @@ pub(super) struct Refused(broadcast::Receiver<String>);
 
 impl Refused {
     /// Returns when one of these subjects is refused, and never otherwise.
-    pub(super) async fn of(&mut self, subjects: &[String]) -> String {
+    pub(super) async fn among(&mut self, subjects: &[String]) -> String {
         loop {
             match self.0.recv().await {
                 Ok(subject) if subjects.contains(&subject) => return subject,

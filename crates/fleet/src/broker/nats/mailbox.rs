@@ -58,7 +58,7 @@ impl Mailbox for NatsMailbox {
                 tokio::select! {
                     biased;
                     message = subscription.next() => Ok(message),
-                    subject = refused.of(&attempt.subjects) => {
+                    subject = refused.among(&attempt.subjects) => {
                         Err(FleetError::NotPermitted { operation: attempt.operation, subject })
                     }
                 }

@@ -39,7 +39,7 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
     };
     let rates = [("up", phase.up), ("down", phase.down)];
     let rates: Vec<String> =
-        rates.iter().filter_map(|(way, rate)| rate.map(|rate| format!("{rate} {way}"))).collect();
+        rates.iter().filter_map(|(one_way, rate)| rate.map(|rate| format!("{rate} {one_way}"))).collect();
     let carried = if rates.is_empty() { String::new() } else { format!(" ({})", rates.join(", ")) };
     let rpm = phase
         .responsiveness

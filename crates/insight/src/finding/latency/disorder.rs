@@ -17,15 +17,15 @@ pub(in super::super) fn duplicates(run: &Run) -> Vec<Finding> {
     each_way(run, doubled)
 }
 
-fn overtaken(run: &Run, way: &EgressResult) -> Option<Finding> {
-    let counted = &way.counted;
+fn overtaken(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let counted = &egress.counted;
     let part = share(counted.reordered, counted.received);
     if counted.reordered < A_FEW || part < REORDERED {
         return None;
     }
     let title = format!(
         "The path changes the order of packets {}: {} of {} ({}) came after those to later messages",
-        name(run, way),
+        name(run, egress),
         counted.reordered,
         count(counted.received, "round trip"),
         percent(part)
@@ -40,15 +40,15 @@ fn overtaken(run: &Run, way: &EgressResult) -> Option<Finding> {
     ))
 }
 
-fn doubled(run: &Run, way: &EgressResult) -> Option<Finding> {
-    let counted = &way.counted;
+fn doubled(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let counted = &egress.counted;
     let part = share(counted.duplicates, counted.received);
     if counted.duplicates < A_FEW || part < DUPLICATED {
         return None;
     }
     let title = format!(
         "Replies come more than once {}: {} again, of {} ({})",
-        name(run, way),
+        name(run, egress),
         counted.duplicates,
         count(counted.received, "round trip"),
         percent(part)

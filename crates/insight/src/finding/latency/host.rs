@@ -10,7 +10,11 @@ use model::run::Run;
 
 /// At most one finding: there is one measuring thread.
 pub(in super::super) fn noise(run: &Run) -> Vec<Finding> {
-    Disturbance::of(run).filter(Disturbance::worth_telling).map(|one| one.finding(run)).into_iter().collect()
+    Disturbance::from_run(run)
+        .filter(Disturbance::worth_telling)
+        .map(|one| one.finding(run))
+        .into_iter()
+        .collect()
 }
 
 struct Disturbance {
@@ -31,16 +35,19 @@ struct Disturbance {
 }
 
 impl Disturbance {
-    fn of(run: &Run) -> Option<Disturbance> {
+    fn from_run(run: &Run) -> Option<Disturbance> {
         let noise = run.summary.noise?;
-        let ways = &run.summary.ways;
-        let elapsed = ways.iter().map(|way| way.elapsed).max()?.as_secs_f64();
-        let round_trips = ways.iter().fold(0, |sum: u64, way| sum.saturating_add(way.counted.received));
-        let median = ways.iter().filter_map(|way| way.rtt).map(|rtt| rtt.p50).min()?;
+        let egress_paths = &run.summary.egress_paths;
+        let elapsed = egress_paths.iter().map(|egress| egress.elapsed).max()?.as_secs_f64();
+        let round_trips =
+            egress_paths.iter().fold(0, |sum: u64, egress| sum.saturating_add(egress.counted.received));
+        let median = egress_paths.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.p50).min()?;
         let each = |total: f64| if elapsed > 0.0 { total / elapsed } else { 0.0 };
         let under_way = each(noise.hiccup_total.as_secs_f64() + noise.hiccups as f64 * median.as_secs_f64());
         let mean = noise.hiccup_total.0 / noise.hiccups.max(1);
-        let outliers = || ways.iter().flat_map(|way| &way.outliers).filter(|one| one.rtt.0 / 2 >= median.0);
+        let outliers = || {
+            egress_paths.iter().flat_map(|egress| &egress.outliers).filter(|one| one.rtt.0 / 2 >= median.0)
+        };
         Some(Disturbance {
             noise,
             hit: share(noise.hiccups, round_trips).min(under_way).min(1.0),

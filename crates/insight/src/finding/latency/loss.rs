@@ -9,7 +9,7 @@ use model::run::Run;
 
 /// Round trips lost on the path, or one-way messages that the far end did not receive.
 pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, way| if one_way(run) { messages(run, way) } else { round_trips(run, way) })
+    each_way(run, |run, egress| if one_way(run) { messages(run, egress) } else { round_trips(run, egress) })
 }
 
 /// This host could not keep the times at which messages were due.
@@ -17,10 +17,10 @@ pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
     each_way(run, late)
 }
 
-fn round_trips(run: &Run, way: &EgressResult) -> Option<Finding> {
-    let counted = &way.counted;
+fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let counted = &egress.counted;
     let part = share(counted.lost, counted.asked);
-    if !worth_telling(counted.lost, part) || silence::silent(run, way) {
+    if !worth_telling(counted.lost, part) || silence::silent(run, egress) {
         return None;
     }
     let place = match (counted.lost_up, counted.lost_down) {
@@ -30,7 +30,7 @@ fn round_trips(run: &Run, way: &EgressResult) -> Option<Finding> {
     let title = format!(
         "{} {} never came back ({} of {}){place}",
         count(counted.lost, "round trip"),
-        name(run, way),
+        name(run, egress),
         percent(part),
         counted.asked
     );
@@ -44,11 +44,11 @@ fn round_trips(run: &Run, way: &EgressResult) -> Option<Finding> {
     ))
 }
 
-fn messages(run: &Run, way: &EgressResult) -> Option<Finding> {
-    let (sent, arrived) = (way.counted.sent, way.counted.far_received?);
+fn messages(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let (sent, arrived) = (egress.counted.sent, egress.counted.far_received?);
     let lost = sent.saturating_sub(arrived);
     let part = share(lost, sent);
-    if !worth_telling(lost, part) || silence::silent(run, way) {
+    if !worth_telling(lost, part) || silence::silent(run, egress) {
         return None;
     }
     let paced = run.latency.as_ref().is_some_and(|plan| plan.rate.is_some());
@@ -56,23 +56,23 @@ fn messages(run: &Run, way: &EgressResult) -> Option<Finding> {
     let title = format!(
         "{} {} did not arrive ({} of {sent}) at {}",
         count(lost, "message"),
-        name(run, way),
+        name(run, egress),
         percent(part),
-        way.sent_rate
+        egress.sent_rate
     );
     let finding = Finding::new("path-loss", severity, Direction::Up, title)
         .with("lost_count", lost)
         .with("lost_share", part)
         .with("sent_count", sent)
-        .with("sent_per_second", way.sent_rate.0);
+        .with("sent_per_second", egress.sent_rate.0);
     Some(finding.advise(match paced {
         true => "Measure at half the rate (`--rate`): loss that stays has its cause on the line, loss that goes is a limit of rate.",
         false => "Expected above the capacity of the path or of the far end. Send less than arrived: `--rate`.",
     }))
 }
 
-fn late(run: &Run, way: &EgressResult) -> Option<Finding> {
-    let counted = &way.counted;
+fn late(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let counted = &egress.counted;
     let part = share(counted.behind, counted.sent);
     if part < BEHIND {
         return None;
@@ -80,13 +80,13 @@ fn late(run: &Run, way: &EgressResult) -> Option<Finding> {
     let title = format!(
         "This host sent {} {} later than they were due ({})",
         count(counted.behind, "message"),
-        name(run, way),
+        name(run, egress),
         percent(part)
     );
     let finding = Finding::new("sender-limited", Severity::Warning, Direction::Up, title)
         .with("behind_count", counted.behind)
         .with("behind_share", part)
-        .with("sent_per_second", way.sent_rate.0);
+        .with("sent_per_second", egress.sent_rate.0);
     Some(finding.advise(
         "Ask for a lower rate (--rate), or let the thread spin: `pathmeter latency HOST --wait spin`.",
     ))

@@ -13,10 +13,10 @@ pub(in super::super) fn outage(run: &Run) -> Vec<Finding> {
     each_way(run, finding)
 }
 
-fn finding(run: &Run, way: &EgressResult) -> Option<Finding> {
-    let silence = way.silence.filter(|silence| silence.length >= LEAST)?;
+fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let silence = egress.silence.filter(|silence| silence.length >= LEAST)?;
     let missing = silence.missing?;
-    let counted = &way.counted;
+    let counted = &egress.counted;
     // Of the other messages, one at least: of none nothing is known.
     let (sent, lost) = (counted.asked.saturating_sub(missing), counted.lost.saturating_sub(missing));
     let usual = lost.max(1) as f64 / sent.max(1) as f64;
@@ -25,7 +25,7 @@ fn finding(run: &Run, way: &EgressResult) -> Option<Finding> {
         return None;
     }
     let (at, length) = (silence.at, silence.length);
-    let name = name(run, way);
+    let name = name(run, egress);
     let lost = count(missing, "message");
     let title = match silence.ended {
         true => format!(

@@ -12,7 +12,7 @@ use model::units::Nanos;
 
 /// Round trips far beyond the median, of each path.
 pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, way| Some(finding(run, way, &Tail::of(way)?)))
+    each_way(run, |run, egress| Some(finding(run, egress, &Tail::from_egress(egress)?)))
 }
 
 /// What lies far from the body.
@@ -30,22 +30,22 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(way: &EgressResult) -> Option<Tail> {
-        let rtt = way.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
+    fn from_egress(egress: &EgressResult) -> Option<Tail> {
+        let rtt = egress.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
         let limit = rtt.p50.saturating_mul(FAR).max(rtt.p50.saturating_add(NOTICEABLE));
         let lone = rtt.max >= limit;
         let heavy = heavy(&rtt);
-        if !lone && !heavy && way.counted.late == 0 {
+        if !lone && !heavy && egress.counted.late == 0 {
             return None;
         }
         let limit = if lone { limit } else { rtt.p50.saturating_mul(HEAVY) };
-        let seen = way.outliers.iter().filter(|outlier| outlier.rtt >= limit);
+        let seen = egress.outliers.iter().filter(|outlier| outlier.rtt >= limit);
         let causes = [Cause::Host, Cause::Path, Cause::Unknown]
             .map(|cause| seen.clone().filter(|o| o.cause == cause).count() as u64);
-        let counted = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+        let counted = egress.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
         let counted = counted.map(|histogram| beyond(&histogram, limit));
         let known = counted.unwrap_or_else(|| causes.iter().sum::<u64>()).max(u64::from(rtt.max >= limit));
-        let far = known.saturating_add(way.counted.late);
+        let far = known.saturating_add(egress.counted.late);
         let others =
             seen.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
         let farthest = others.unwrap_or(if seen.count() == 0 { rtt.max } else { rtt.p50 });
@@ -104,12 +104,13 @@ fn beyond(histogram: &Histogram, limit: Nanos) -> u64 {
     histogram.buckets().filter(|(values, _)| *values.end() >= limit.0).map(|(_, count)| count).sum()
 }
 
-fn finding(run: &Run, way: &EgressResult, tail: &Tail) -> Finding {
-    let (rtt, late) = (&tail.rtt, way.counted.late);
+fn finding(run: &Run, egress: &EgressResult, tail: &Tail) -> Finding {
+    let (rtt, late) = (&tail.rtt, egress.counted.late);
     let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
     let [host, path, unknown] = tail.causes;
     let severity = tail.severity(late);
-    let finding = Finding::new("rtt-outliers", severity, Direction::Up, title(run, way, tail)).everywhere();
+    let finding =
+        Finding::new("rtt-outliers", severity, Direction::Up, title(run, egress, tail)).everywhere();
     let finding = finding
         .with("rtt_max_ns", rtt.max.0)
         .with("rtt_p50_ns", rtt.p50.0)
@@ -125,17 +126,17 @@ fn finding(run: &Run, way: &EgressResult, tail: &Tail) -> Finding {
     finding.advise(advice(tail))
 }
 
-fn title(run: &Run, way: &EgressResult, tail: &Tail) -> String {
-    let (rtt, name) = (&tail.rtt, name(run, way));
-    let all = count(rtt.count.saturating_add(way.counted.late), "round trip");
-    if way.counted.late > 0 && way.counted.late == tail.far {
+fn title(run: &Run, egress: &EgressResult, tail: &Tail) -> String {
+    let (rtt, name) = (&tail.rtt, name(run, egress));
+    let all = count(rtt.count.saturating_add(egress.counted.late), "round trip");
+    if egress.counted.late > 0 && egress.counted.late == tail.far {
         return format!(
             "{} of {all} {name} came only after the timeout; the others took up to {}, with a median of {}",
             tail.far, rtt.max, rtt.p50
         );
     }
     let least = if tail.at_least { "at least " } else { "" };
-    let late = match way.counted.late {
+    let late = match egress.counted.late {
         0 => String::new(),
         1 => "1 came after the timeout, ".into(),
         late => format!("{late} came after the timeout, "),
@@ -146,13 +147,13 @@ fn title(run: &Run, way: &EgressResult, tail: &Tail) -> String {
         rtt.max,
         ratio(rtt.max.0 as f64 / rtt.p50.0 as f64),
         rtt.p50,
-        blame(tail)
+        attribute(tail)
     );
     capital(&title)
 }
 
 /// Whose fault, in words.
-fn blame(tail: &Tail) -> String {
+fn attribute(tail: &Tail) -> String {
     let [host, path, unknown] = tail.causes;
     let looked = host + path + unknown;
     match tail.cause() {

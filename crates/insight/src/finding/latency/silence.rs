@@ -9,21 +9,21 @@ use model::run::Run;
 
 /// Messages that asked for a reply got none; of one-way messages the far end received none.
 pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, way| silent(run, way).then(|| finding(run, way)))
+    each_way(run, |run, egress| silent(run, egress).then(|| finding(run, egress)))
 }
 
 /// Nothing is known to have crossed.
-pub(super) fn silent(run: &Run, way: &EgressResult) -> bool {
-    let counted = &way.counted;
+pub(super) fn silent(run: &Run, egress: &EgressResult) -> bool {
+    let counted = &egress.counted;
     match one_way(run) {
         true => counted.sent > 0 && counted.far_received == Some(0),
         false => counted.asked > 0 && counted.received == 0 && counted.late == 0,
     }
 }
 
-fn finding(run: &Run, way: &EgressResult) -> Finding {
-    let counted = &way.counted;
-    let name = name(run, way);
+fn finding(run: &Run, egress: &EgressResult) -> Finding {
+    let counted = &egress.counted;
+    let name = name(run, egress);
     let title = match one_way(run) {
         true => format!("The far end received none of {} {name}", count(counted.sent, "message")),
         false => {
@@ -36,7 +36,7 @@ fn finding(run: &Run, way: &EgressResult) -> Finding {
         .with("asked_count", counted.asked)
         .with("received_count", counted.received)
         .with("strays_count", counted.strays);
-    let port = way.ends.remote.port();
+    let port = egress.ends.remote.port();
     let half = match (counted.lost_up, counted.lost_down) {
         (_, Some(down)) if down > 0 => {
             " Messages reach the far end, its replies do not come back: look at the way down."
@@ -45,6 +45,6 @@ fn finding(run: &Run, way: &EgressResult) -> Finding {
     };
     finding.advise(format!(
         "Check that the server runs at {}, that firewalls on this path let port {port} through in both directions, and that the message is not too large for the path.{half}",
-        way.ends.remote
+        egress.ends.remote
     ))
 }

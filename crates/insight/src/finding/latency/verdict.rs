@@ -12,22 +12,25 @@ use model::stats::percentile::carries;
 
 /// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
 pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
-    let ways = &run.summary.ways;
-    let measured = ways.iter().any(|way| crossed(run, way)) || phases(run).next().is_some();
+    let egress_paths = &run.summary.egress_paths;
+    let measured = egress_paths.iter().any(|egress| crossed(run, egress)) || phases(run).next().is_some();
     if !measured && let Some(text) = void(run) {
         return Verdict { status: Status::Void, text };
     }
-    let silent = |way: &&EgressResult| silence::silent(run, way);
-    let mut sentences: Vec<String> = match ways.as_slice() {
+    let silent = |egress: &&EgressResult| silence::silent(run, egress);
+    let mut sentences: Vec<String> = match egress_paths.as_slice() {
         [] => Vec::new(),
-        [way] => vec![format!("The {} to {} {}.", subject(run), way.host, takes(run, way))],
-        several => {
-            several.iter().filter(|way| !silent(way)).take(MOST).map(|way| of_several(run, way)).collect()
-        }
+        [egress] => vec![format!("The {} to {} {}.", subject(run), egress.host, takes(run, egress))],
+        several => several
+            .iter()
+            .filter(|egress| !silent(egress))
+            .take(MOST)
+            .map(|egress| of_several(run, egress))
+            .collect(),
     };
     sentences.extend(phases(run).filter_map(|phase| loaded(run, phase)));
-    let told = run.findings.iter().filter(|finding| finding.severity == worst(run));
-    sentences.extend(told.take(TOLD).map(|finding| format!("{}.", finding.title)));
+    let reported = run.findings.iter().filter(|finding| finding.severity == worst(run));
+    sentences.extend(reported.take(TOLD).map(|finding| format!("{}.", finding.title)));
     let (ended, least) = ending(run);
     if let Some(ended) = ended.strip_prefix("; ") {
         sentences.push(format!("{}.", super::super::text::capital(ended)));
@@ -63,29 +66,29 @@ fn void(run: &Run) -> Option<String> {
 }
 
 /// Something came back, or arrived at the far end.
-fn crossed(run: &Run, way: &EgressResult) -> bool {
-    way.rtt.is_some_and(|rtt| rtt.count > 0)
-        || (one_way(run) && way.counted.far_received.is_some_and(|n| n > 0))
+fn crossed(run: &Run, egress: &EgressResult) -> bool {
+    egress.rtt.is_some_and(|rtt| rtt.count > 0)
+        || (one_way(run) && egress.counted.far_received.is_some_and(|n| n > 0))
 }
 
 fn subject(run: &Run) -> &'static str {
     if one_way(run) { "way" } else { "round trip" }
 }
 
-fn of_several(run: &Run, way: &EgressResult) -> String {
-    format!("{} {}.", way.label, takes(run, way))
+fn of_several(run: &Run, egress: &EgressResult) -> String {
+    format!("{} {}.", egress.label, takes(run, egress))
 }
 
-fn takes(run: &Run, way: &EgressResult) -> String {
-    let counted = &way.counted;
-    if let (true, Some(rate)) = (one_way(run), way.received_rate) {
+fn takes(run: &Run, egress: &EgressResult) -> String {
+    let counted = &egress.counted;
+    if let (true, Some(rate)) = (one_way(run), egress.received_rate) {
         return format!(
             "transferred {rate} ({} of {} messages arrived)",
             counted.far_received.unwrap_or_default(),
             counted.sent
         );
     }
-    let Some(rtt) = way.rtt else { return "gave no round trip".into() };
+    let Some(rtt) = egress.rtt else { return "gave no round trip".into() };
     let lost = match counted.lost {
         0 => String::new(),
         lost => format!("; {} lost", percent(share(lost, counted.asked))),
@@ -107,7 +110,7 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
         Directions::Down => Some(model::plan::Direction::Down),
         Directions::Both => None,
     };
-    let told = |id: &str| {
+    let reported = |id: &str| {
         run.findings.iter().any(|f| f.id == id && f.direction == direction && f.severity == worst(run))
     };
     let name = match load {
@@ -117,7 +120,7 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
     };
     let rpm = phase.responsiveness.map(|figure| format!(", {:.0} round trips per minute", figure.rpm));
     let rpm = rpm.unwrap_or_default();
-    (!told("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
+    (!reported("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
 }
 
 /// Of the findings that are more than a remark, the worst severity there is.

@@ -3,21 +3,25 @@
 use super::super::text::capital;
 use super::super::{Finding, Severity};
 use super::{Side, each_way, with_hop, without_ipv6};
-use model::path::{BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentFate, TooBig, least_mtu};
+use model::path::{
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, TooBig, least_mtu,
+};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Packets above a size are lost and their sender is not told.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
-    let ways = each_way(run, |side| Some(finding(side, side.way.black_hole.or_else(|| not_believed(side))?)));
-    ways.into_iter().chain(echo).collect()
+    let directions =
+        each_way(run, |side| Some(finding(side, side.one_way.black_hole.or_else(|| not_believed(side))?)));
+    directions.into_iter().chain(echo).collect()
 }
 
 /// Routers report a size that IPv6's hosts do not believe: one below its least MTU (RFC 8201 section 4).
 fn not_believed(side: Side<'_>) -> Option<BlackHole> {
-    let (mtu, interface) = (side.way.path_mtu?, side.way.interface_mtu?);
-    let below = side.way.ipv6 && mtu < least_mtu(true) && mtu < interface && side.way.bound == Bound::Exact;
+    let (mtu, interface) = (side.one_way.path_mtu?, side.one_way.interface_mtu?);
+    let below =
+        side.one_way.ipv6 && mtu < least_mtu(true) && mtu < interface && side.one_way.bound == Bound::Exact;
     below.then_some(BlackHole { first: mtu + 1, last: interface, cause: BlackHoleCause::Unknown })
 }
 
@@ -44,7 +48,7 @@ fn by_echo(hole: EchoHole) -> Finding {
 }
 
 fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
-    let headers = side.way.headers();
+    let headers = side.one_way.headers();
     let payload = |size: u32| size.saturating_sub(headers);
     let title = format!(
         "Packets of {} to {} bytes (UDP payloads of {} to {}) vanish {} without a word: {}",
@@ -61,9 +65,9 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
         .with("first_lost_payload_bytes", payload(hole.first))
         .with("last_lost_payload_bytes", payload(hole.last))
         .with("black_hole_cause", name(hole.cause))
-        .with_known("path_mtu_bytes", side.way.path_mtu);
-    let probing = side.way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
-    let finding = with_hop(finding, side.way).with_known("tcp_mtu_probing_mode", probing.map(u32::from));
+        .with_known("path_mtu_bytes", side.one_way.path_mtu);
+    let probing = side.one_way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
+    let finding = with_hop(finding, side.one_way).with_known("tcp_mtu_probing_mode", probing.map(u32::from));
     let cure = too_small_for_ipv6(side, hole).unwrap_or_else(|| cure(side, hole));
     let sentences = [Some(cure), nearer(side), slack(hole), larger(side, hole), Some(tcp(side, hole))];
     finding.advise(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
@@ -91,14 +95,15 @@ fn reason(side: Side<'_>, hole: BlackHole) -> String {
 }
 
 fn is_below_ipv6(side: Side<'_>, hole: BlackHole) -> bool {
-    side.way.ipv6 && hole.first <= least_mtu(true)
+    side.one_way.ipv6 && hole.first <= least_mtu(true)
 }
 
 /// What mends a path that is too small for IPv6, whose hosts send packets of 1280 bytes whatever they are told.
 fn too_small_for_ipv6(side: Side<'_>, hole: BlackHole) -> Option<String> {
     let fits = hole.first.saturating_sub(1);
     let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
-    let (payload, mss) = (fits.saturating_sub(side.way.headers()), fits.saturating_sub(side.tcp_headers()));
+    let (payload, mss) =
+        (fits.saturating_sub(side.one_way.headers()), fits.saturating_sub(side.tcp_headers()));
     is_below_ipv6(side, hole).then(|| {
         format!(
             "Give the link{behind} an MTU of {} at least, or have it cut and join packets itself, as RFC 8200 section 5 \
@@ -112,8 +117,8 @@ fn too_small_for_ipv6(side: Side<'_>, hole: BlackHole) -> Option<String> {
 
 /// A hop before the one that limits reports its own, larger limit.
 fn nearer(side: Side<'_>) -> Option<String> {
-    let reported: Option<&TooBig> = side.way.too_big.iter().min_by_key(|told| told.mtu);
-    let reported = reported.filter(|_| side.way.discovery == Discovery::Partial)?;
+    let reported: Option<&TooBig> = side.one_way.too_big.iter().min_by_key(|reply| reply.mtu);
+    let reported = reported.filter(|_| side.one_way.discovery == Discovery::Partial)?;
     let from = reported.from.map_or_else(|| "A hop before it".into(), |from| from.to_string());
     Some(format!(
         "{from} limits too, to {} bytes, and reports it: the smaller limit behind it is the one that nobody reports.",
@@ -124,7 +129,7 @@ fn nearer(side: Side<'_>) -> Option<String> {
 /// What mends it, and the number that works until then.
 fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fits = hole.first.saturating_sub(1);
-    let message = match side.way.ipv6 {
+    let message = match side.one_way.ipv6 {
         true => "ICMPv6 type 2 (packet too big)",
         false => "ICMP type 3 code 4 (fragmentation needed)",
     };
@@ -132,15 +137,15 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
         format!("let {message} through at the firewalls on the path, so that it reaches {}", side.sender());
     let behind = side.hop().map(|hop| format!(" behind {hop}")).unwrap_or_default();
     let same = format!("set the same MTU at both ends of the link{behind}");
-    let mend = match hole.cause {
+    let fix = match hole.cause {
         BlackHoleCause::IcmpFiltered => let_through,
         BlackHoleCause::LinkMismatch => same,
         BlackHoleCause::Unknown => format!("{let_through}, or {same}"),
     };
-    let payload = fits.saturating_sub(side.way.headers());
+    let payload = fits.saturating_sub(side.one_way.headers());
     format!(
         "{}; until then keep to packets of {fits} bytes: `ip link set dev {} mtu {fits}` at {}{}, UDP payloads of {payload} (`-l {payload}`).",
-        capital(&mend),
+        capital(&fix),
         side.interface(),
         side.sender(),
         without_ipv6(fits),
@@ -161,17 +166,17 @@ fn slack(hole: BlackHole) -> Option<String> {
 /// Larger datagrams hide the fault: their fragments may be cut again.
 fn larger(side: Side<'_>, hole: BlackHole) -> Option<String> {
     let lost = matches!(
-        side.way.fragments.fate,
-        FragmentFate::AllDropped
-            | FragmentFate::NonFirstDropped
-            | FragmentFate::FirstDropped
-            | FragmentFate::Dropped
+        side.one_way.fragments.delivery,
+        FragmentDelivery::AllDropped
+            | FragmentDelivery::NonFirstDropped
+            | FragmentDelivery::FirstDropped
+            | FragmentDelivery::Dropped
     );
-    let whole = side.way.discovery != Discovery::Partial;
-    (hole.cause == BlackHoleCause::IcmpFiltered && !side.way.ipv6 && !lost && whole).then(|| {
+    let whole = side.one_way.discovery != Discovery::Partial;
+    (hole.cause == BlackHoleCause::IcmpFiltered && !side.one_way.ipv6 && !lost && whole).then(|| {
         format!(
             "Datagrams of more than {} bytes cross nevertheless, as {}'s kernel cuts them itself and lets routers cut them further: a test with large datagrams does not show this fault.",
-            hole.last.saturating_sub(side.way.headers()),
+            hole.last.saturating_sub(side.one_way.headers()),
             side.sender(),
         )
     })
@@ -181,14 +186,14 @@ fn larger(side: Side<'_>, hole: BlackHole) -> Option<String> {
 fn tcp(side: Side<'_>, hole: BlackHole) -> String {
     let mss = side.other.and_then(|other| other.tcp.as_ref()).and_then(|tcp| tcp.mss_received);
     let headers = side.tcp_headers();
-    let stalled = side.way.tcp.as_ref().is_some_and(|tcp| tcp.stalled);
+    let stalled = side.one_way.tcp.as_ref().is_some_and(|tcp| tcp.stalled);
     if let Some(mss) = mss.filter(|mss| !stalled && mss.saturating_add(headers) < hole.first) {
         return format!(
             "TCP is not hit: its MSS of {mss} keeps its packets to {} bytes.",
             mss.saturating_add(headers)
         );
     }
-    let tcp = side.way.tcp.as_ref();
+    let tcp = side.one_way.tcp.as_ref();
     let largest = tcp.and_then(|tcp| tcp.largest_segment).filter(|_| !stalled);
     if let Some(largest) = largest.filter(|largest| largest.saturating_add(headers) >= hole.first) {
         return format!(

@@ -8,18 +8,18 @@ use model::run::Run;
 /// ICMP packet-too-big messages tell another size than the one that crosses.
 pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let (mtu, told) = (side.way.path_mtu?, worst(&side)?);
-        (side.way.discovery == Discovery::Lies).then(|| lie(side, mtu, told))
+        let (mtu, reported) = (side.one_way.path_mtu?, worst(&side)?);
+        (side.one_way.discovery == Discovery::Lies).then(|| lie(side, mtu, reported))
     })
 }
 
 /// The kernel of the sender remembers a path MTU below what crosses.
 pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let (cached, crosses) = (side.way.cached_mtu?, side.way.crosses()?);
+        let (cached, crosses) = (side.one_way.cached_mtu?, side.one_way.crosses()?);
         // What the messages of this very test claim may have been learnt from it.
-        let claimed =
-            side.way.discovery == Discovery::Lies && side.way.too_big.iter().any(|told| told.mtu == cached);
+        let claimed = side.one_way.discovery == Discovery::Lies
+            && side.one_way.too_big.iter().any(|reported| reported.mtu == cached);
         (cached < crosses && !claimed).then(|| remembered(side, cached, crosses))
     })
 }
@@ -27,19 +27,20 @@ pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
 /// Of the messages that cannot be right, the one with the largest size that does not cross; else one without a size, or the
 /// smallest. A hop that reports its own limit is not to be blamed for another that does not.
 fn worst(side: &Side<'_>) -> Option<TooBig> {
-    let (way, mtu) = (side.way, side.way.path_mtu?);
-    let others = || way.too_big.iter().filter(move |told| told.mtu != mtu);
-    let provable: Vec<&TooBig> =
-        others().filter(|told| told.is_wrong(mtu, way.limiting_hop.as_ref(), &way.hops)).collect();
+    let (one_way, mtu) = (side.one_way, side.one_way.path_mtu?);
+    let others = || one_way.too_big.iter().filter(move |reported| reported.mtu != mtu);
+    let provable: Vec<&TooBig> = others()
+        .filter(|reported| reported.is_wrong(mtu, one_way.limiting_hop.as_ref(), &one_way.hops))
+        .collect();
     let wrong = if provable.is_empty() { others().collect() } else { provable };
-    let above = wrong.iter().filter(|told| told.mtu > mtu).max_by_key(|told| told.mtu);
-    above.or_else(|| wrong.iter().min_by_key(|told| told.mtu)).map(|told| **told)
+    let above = wrong.iter().filter(|reported| reported.mtu > mtu).max_by_key(|reported| reported.mtu);
+    above.or_else(|| wrong.iter().min_by_key(|reported| reported.mtu)).map(|reported| **reported)
 }
 
-fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
+fn lie(side: Side<'_>, mtu: u32, reported: TooBig) -> Finding {
     let direction = side.direction;
-    let from = told.from.map_or_else(|| "A router on the path".into(), |from| from.to_string());
-    let (severity, title) = match told.mtu {
+    let from = reported.from.map_or_else(|| "A router on the path".into(), |from| from.to_string());
+    let (severity, title) = match reported.mtu {
         0 => (
             Severity::Warning,
             format!(
@@ -60,14 +61,14 @@ fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
         ),
     };
     let finding = Finding::new("mtu-discovery-wrong", severity, direction, title)
-        .with("told_mtu_bytes", told.mtu)
+        .with("told_mtu_bytes", reported.mtu)
         .with("path_mtu_bytes", mtu)
-        .with("messages_count", told.count);
-    let finding = match told.from {
+        .with("messages_count", reported.count);
+    let finding = match reported.from {
         Some(from) => finding.with("told_by_address", from.to_string()),
         None => finding,
     };
-    if side.way.interface_mtu.is_some_and(|own| mtu >= own) {
+    if side.one_way.interface_mtu.is_some_and(|own| mtu >= own) {
         return finding.advise(whole(side));
     }
     finding.advise(format!(
@@ -75,13 +76,13 @@ fn lie(side: Side<'_>, mtu: u32, told: TooBig) -> Finding {
         side.interface(),
         side.sender(),
         without_ipv6(mtu),
-        mtu.saturating_sub(side.way.headers()),
+        mtu.saturating_sub(side.one_way.headers()),
     ))
 }
 
 /// The path carries all that the interface sends: the messages do nothing but harm.
 fn whole(side: Side<'_>) -> String {
-    let (sender, family) = (side.sender(), if side.way.ipv6 { "-6 " } else { "" });
+    let (sender, family) = (side.sender(), if side.one_way.ipv6 { "-6 " } else { "" });
     format!(
         "Find out who sends them: a router with a wrong MTU on an interface, route or tunnel, or somebody who forges its \
          address (a capture shows their TTL and link address). TCP and most programs of {sender} keep to the smaller size \
@@ -95,7 +96,7 @@ fn remembered(side: Side<'_>, cached: u32, crosses: u32) -> Finding {
         "The kernel of {sender} still believes that packets of at most {cached} bytes cross {}, and {crosses} bytes do",
         side.direction
     );
-    let flush = if side.way.ipv6 { "ip -6 route flush cache" } else { "ip route flush cache" };
+    let flush = if side.one_way.ipv6 { "ip -6 route flush cache" } else { "ip route flush cache" };
     Finding::new("stale-path-mtu", Severity::Warning, side.direction, title)
         .with("cached_mtu_bytes", cached)
         .with("path_mtu_bytes", crosses)

@@ -21,9 +21,11 @@ struct Leg {
 
 /// The sizes found, largest first; those that are not known to the byte are left out.
 fn legs(side: &Side<'_>) -> Vec<Leg> {
-    let Some(own) = side.way.path_mtu.filter(|_| side.way.bound == Bound::Exact) else { return Vec::new() };
-    let first = side.way.flow.map(|flow| (flow, own));
-    let exact = side.way.other_flows.iter().filter(|other| other.bound == Bound::Exact);
+    let Some(own) = side.one_way.path_mtu.filter(|_| side.one_way.bound == Bound::Exact) else {
+        return Vec::new();
+    };
+    let first = side.one_way.flow.map(|flow| (flow, own));
+    let exact = side.one_way.other_flows.iter().filter(|other| other.bound == Bound::Exact);
     let others = exact.map(|other| (other.flow, other.path_mtu));
     let mut legs: Vec<Leg> = Vec::new();
     for (flow, mtu) in first.into_iter().chain(others).chain(of_tcp(side, own)) {
@@ -39,11 +41,11 @@ fn legs(side: &Side<'_>) -> Vec<Leg> {
 /// TCP was told a smaller path MTU in this test, which its sender's kernel had not believed before and did not learn from a
 /// message about the probes, which cross.
 fn of_tcp(side: &Side<'_>, own: u32) -> Option<(Flow, u32)> {
-    let tcp = side.way.tcp.as_ref()?;
-    let believed = side.way.cached_mtu.is_some_and(|cached| cached < own);
-    let learnt = |mtu: u32| side.way.too_big.iter().any(|told| told.mtu == mtu);
-    let told = |mtu: &u32| *mtu < own && !believed && !learnt(*mtu) && tcp.mtu_probing != Some(2);
-    Some((tcp.flow?, tcp.path_mtu.filter(told)?))
+    let tcp = side.one_way.tcp.as_ref()?;
+    let believed = side.one_way.cached_mtu.is_some_and(|cached| cached < own);
+    let learnt = |mtu: u32| side.one_way.too_big.iter().any(|reported| reported.mtu == mtu);
+    let reported = |mtu: &u32| *mtu < own && !believed && !learnt(*mtu) && tcp.mtu_probing != Some(2);
+    Some((tcp.flow?, tcp.path_mtu.filter(reported)?))
 }
 
 fn finding(side: Side<'_>, legs: &[Leg]) -> Finding {
@@ -68,6 +70,6 @@ fn finding(side: Side<'_>, legs: &[Leg]) -> Finding {
             "Keep to packets of {least} bytes, UDP payloads of {} (`-l {0}`), which cross in every flow that was looked at; \
              give every one of the equal-cost paths (ECMP, bonds, two uplinks) the same MTU. Other flows may take further \
              paths.",
-            least.saturating_sub(side.way.headers())
+            least.saturating_sub(side.one_way.headers())
         ))
 }

@@ -11,7 +11,7 @@ use model::run::Run;
 /// The direction is that of the SYN, or that of the segments.
 pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let tcp = side.way.tcp.as_ref()?;
+        let tcp = side.one_way.tcp.as_ref()?;
         match (tcp.mss_sent, tcp.mss_received) {
             // Without the SYN itself the MSS is known from the segments, which a window may hold smaller.
             (Some(sent), Some(received))
@@ -30,7 +30,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
     let limited = side.direction.reversed();
     let headers = side.tcp_headers();
     let packet = received.saturating_add(headers);
-    let path = side.other.and_then(|way| way.crosses()).or_else(|| side.way.crosses());
+    let path = side.other.and_then(|one_way| one_way.crosses()).or_else(|| side.one_way.crosses());
     let (severity, fits) = match path {
         None => (Severity::Info, String::new()),
         Some(mtu) if packet == mtu => (Severity::Info, format!(", which fits the path's {mtu} exactly")),
@@ -44,7 +44,7 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
         "A box on the path {} changes the MSS of TCP's SYN from {sent} to {received}: packets {limited} have at most {packet} bytes{fits}",
         side.direction
     );
-    let largest = side.other.and_then(|way| way.tcp.as_ref()).and_then(|tcp| tcp.largest_segment);
+    let largest = side.other.and_then(|one_way| one_way.tcp.as_ref()).and_then(|tcp| tcp.largest_segment);
     let finding = Finding::new("mss-clamped", severity, side.direction, title)
         .with("mss_sent_bytes", sent)
         .with("mss_received_bytes", received)
@@ -73,13 +73,14 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
 fn small(side: Side<'_>, tcp: &TcpDirection) -> Option<Finding> {
     let (largest, segments) = (tcp.largest_segment?, tcp.segments?);
     let mss = side.other?.tcp.as_ref()?.mss_received?;
-    let mtu = side.way.crosses()?;
+    let mtu = side.one_way.crosses()?;
     let options = if tcp.timestamps { TIMESTAMPS } else { 0 };
     let allowed = mss.min(mtu.checked_sub(side.tcp_headers())?).checked_sub(options)?;
-    let believed = side.way.cached_mtu.is_some_and(|cached| cached < mtu);
+    let believed = side.one_way.cached_mtu.is_some_and(|cached| cached < mtu);
     // Routers told the connection of a smaller path: no box cut it short.
-    let told = tcp.path_mtu.is_some_and(|own| own < mtu);
-    let explained = believed || told || tcp.stalled || tcp.mtu_probing == Some(2) || allowed > HALF_A_WINDOW;
+    let reported = tcp.path_mtu.is_some_and(|own| own < mtu);
+    let explained =
+        believed || reported || tcp.stalled || tcp.mtu_probing == Some(2) || allowed > HALF_A_WINDOW;
     if explained || largest >= allowed || segments < ENOUGH {
         return None;
     }

@@ -10,8 +10,8 @@ use model::run::Run;
 /// Less than the interface's MTU crosses, and senders can learn it: normal with tunnels, and good to know.
 pub(in super::super) fn reduced(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let (mtu, interface) = (side.way.path_mtu?, side.way.interface_mtu?);
-        let known = side.way.bound == Bound::Exact && mtu < interface && !side.way.untold();
+        let (mtu, interface) = (side.one_way.path_mtu?, side.one_way.interface_mtu?);
+        let known = side.one_way.bound == Bound::Exact && mtu < interface && !side.one_way.untold();
         known.then(|| less(side, mtu, interface))
     })
 }
@@ -19,14 +19,14 @@ pub(in super::super) fn reduced(run: &Run) -> Vec<Finding> {
 /// The two directions carry different sizes for certain.
 pub(in super::super) fn asymmetric(run: &Run) -> Vec<Finding> {
     let path = run.summary.path.as_ref();
-    let ways = path.and_then(|path| Some((path.up.as_ref()?, path.down.as_ref()?)));
-    ways.and_then(|(up, down)| differ(up, down)).into_iter().collect()
+    let directions = path.and_then(|path| Some((path.up.as_ref()?, path.down.as_ref()?)));
+    directions.and_then(|(up, down)| differ(up, down)).into_iter().collect()
 }
 
 /// The path changed while it was looked at.
 pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let mtu = side.way.path_mtu.filter(|_| side.way.changed)?;
+        let mtu = side.one_way.path_mtu.filter(|_| side.one_way.changed)?;
         let title = format!(
             "The path {} changed while it was looked at: what crossed no longer did, or the other way round; {mtu} bytes is the last answer",
             side.direction
@@ -41,7 +41,7 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
 /// Large packets are lost oftener than small ones, without being all lost.
 pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let loss = side.way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
+        let loss = side.one_way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
         let title = format!(
             "Large packets are lost oftener than small ones {}: {} of those of {} bytes, {} of the small",
             side.direction,
@@ -60,27 +60,27 @@ pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
 }
 
 fn less(side: Side<'_>, mtu: u32, interface: u32) -> Finding {
-    let own = side.way.limiting_hop.as_ref().is_some_and(|hop| hop.found_by == HopSource::Sender);
+    let own = side.one_way.limiting_hop.as_ref().is_some_and(|hop| hop.found_by == HopSource::Sender);
     let limit = match (side.hop(), own) {
         (_, true) => format!("the route of {} limits it", side.sender()),
         (Some(hop), _) => format!("{hop} limits it"),
         (None, false) => "something on the path limits it".into(),
     };
-    let told = match side.way.discovery {
+    let reported = match side.one_way.discovery {
         Discovery::Works => " and notifies senders",
         _ => "",
     };
-    let told = if own { "" } else { told };
-    let looks = explanation(mtu, side.way.ipv6).map(|text| format!(" ({text})")).unwrap_or_default();
+    let reported = if own { "" } else { reported };
+    let looks = explanation(mtu, side.one_way.ipv6).map(|text| format!(" ({text})")).unwrap_or_default();
     let title = format!(
-        "The path {} takes packets of up to {mtu} bytes, less than the interface's {interface}: {limit}{told}{looks}",
+        "The path {} takes packets of up to {mtu} bytes, less than the interface's {interface}: {limit}{reported}{looks}",
         side.direction
     );
     let finding = Finding::new("mtu-reduced", Severity::Info, side.direction, title)
         .with("path_mtu_bytes", mtu)
         .with("interface_mtu_bytes", interface);
-    let payload = mtu.saturating_sub(side.way.headers());
-    with_hop(finding, side.way).advise(format!(
+    let payload = mtu.saturating_sub(side.one_way.headers());
+    with_hop(finding, side.one_way).advise(format!(
         "Nothing is broken: TCP learns the size by itself. Programs that send datagrams do best with payloads of at most {payload} bytes (`-l {payload}`)."
     ))
 }
@@ -91,7 +91,7 @@ fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
     if up_range.1 >= down_range.0 && down_range.1 >= up_range.0 {
         return None;
     }
-    let known = [up, down].iter().all(|way| !way.untold());
+    let known = [up, down].iter().all(|one_way| !one_way.untold());
     let severity = if known { Severity::Info } else { Severity::Warning };
     let title =
         format!("The two directions carry different sizes: packets of {up_mtu} bytes up, of {down_mtu} down");
@@ -108,9 +108,9 @@ fn differ(up: &PathDirection, down: &PathDirection) -> Option<Finding> {
 }
 
 /// What the path MTU is between.
-fn range(way: &PathDirection) -> Option<(u32, u32)> {
-    let mtu = way.path_mtu?;
-    match way.bound {
+fn range(one_way: &PathDirection) -> Option<(u32, u32)> {
+    let mtu = one_way.path_mtu?;
+    match one_way.bound {
         Bound::Exact => Some((mtu, mtu)),
         Bound::AtLeast => Some((mtu, u32::MAX)),
         Bound::AtMost => Some((0, mtu)),

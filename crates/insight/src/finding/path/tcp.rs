@@ -9,8 +9,8 @@ use model::run::Run;
 /// A connection stalled with segments that are no larger than what crosses.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
-        let tcp = side.way.tcp.as_ref().filter(|tcp| tcp.stalled)?;
-        let (packet, crosses) = (side.full_segment()?, side.way.crosses()?);
+        let tcp = side.one_way.tcp.as_ref().filter(|tcp| tcp.stalled)?;
+        let (packet, crosses) = (side.full_segment()?, side.one_way.crosses()?);
         (packet <= crosses).then(|| finding(side, tcp, packet, crosses))
     })
 }
@@ -35,7 +35,7 @@ fn finding(side: Side<'_>, tcp: &TcpDirection, packet: u32, crosses: u32) -> Fin
         Some(retransmits) => finding.with("retransmits_count", retransmits),
         None => finding,
     };
-    let finding = match (&tcp.flow, &side.way.flow) {
+    let finding = match (&tcp.flow, &side.one_way.flow) {
         (Some(tcp), Some(udp)) => {
             finding.with("stalled_flow", tcp.to_string()).with("working_flow", udp.to_string())
         }
@@ -52,8 +52,8 @@ fn advice(side: Side<'_>, tcp: &TcpDirection) -> String {
         ),
         None => "; `pathmeter throughput HOST -M 1200`, and smaller, shows what crosses".into(),
     };
-    let legs = match side.way.other_flows.iter().map(|other| other.path_mtu).min() {
-        Some(least) if side.way.crosses() > Some(least) => format!(
+    let legs = match side.one_way.other_flows.iter().map(|other| other.path_mtu).min() {
+        Some(least) if side.one_way.crosses() > Some(least) => format!(
             " Other flows of UDP cross with {least} bytes alone (`paths-differ`): the connection most likely takes their path."
         ),
         _ => " It may also take another path than the UDP packets did (equal-cost routes): run again, which takes other \

@@ -4,7 +4,7 @@ use super::super::text::{capital, lower};
 use super::super::verdict::{ending, first_sentence, status};
 use super::super::{Finding, Severity, Status, Verdict};
 use model::event::Outcome;
-use model::path::{Bound, FragmentFate, PathDirection, PathResult, ServiceLimit};
+use model::path::{Bound, FragmentDelivery, PathDirection, PathResult, ServiceLimit};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -107,15 +107,18 @@ struct Size {
     payload: u32,
 }
 
-fn size(way: &PathDirection) -> Option<Size> {
-    let mtu = way.path_mtu?;
-    let packet = match way.bound {
+fn size(one_way: &PathDirection) -> Option<Size> {
+    let mtu = one_way.path_mtu?;
+    let packet = match one_way.bound {
         Bound::Unknown => return None,
         Bound::Exact => format!("up to {mtu} bytes"),
         Bound::AtLeast => format!("{mtu} bytes and perhaps more"),
         Bound::AtMost => format!("{mtu} bytes at most"),
     };
-    Some(Size { packet, payload: way.max_udp_payload.unwrap_or_else(|| mtu.saturating_sub(way.headers())) })
+    Some(Size {
+        packet,
+        payload: one_way.max_udp_payload.unwrap_or_else(|| mtu.saturating_sub(one_way.headers())),
+    })
 }
 
 /// Nothing was found: the path carries what the interfaces send.
@@ -123,18 +126,21 @@ fn clean(path: &PathResult) -> Option<String> {
     if path.service.is_some() {
         return None;
     }
-    let ways: Vec<&PathDirection> = [&path.up, &path.down].into_iter().flatten().collect();
-    let full = |way: &&PathDirection| way.bound == Bound::Exact && way.path_mtu == way.interface_mtu;
-    let pass = |way: &&PathDirection| way.fragments.fate == FragmentFate::Pass;
-    let fragments = if ways.iter().all(pass) { "; larger datagrams cross in fragments" } else { "" };
-    ways.iter()
+    let directions: Vec<&PathDirection> = [&path.up, &path.down].into_iter().flatten().collect();
+    let full =
+        |one_way: &&PathDirection| one_way.bound == Bound::Exact && one_way.path_mtu == one_way.interface_mtu;
+    let pass = |one_way: &&PathDirection| one_way.fragments.delivery == FragmentDelivery::Pass;
+    let fragments = if directions.iter().all(pass) { "; larger datagrams cross in fragments" } else { "" };
+    directions
+        .iter()
         .all(full)
         .then(|| format!("Nothing on the path takes less than the interfaces send{fragments}."))
 }
 
 /// The payload to keep to, where it is less than the interfaces suggest.
 fn payload(path: &PathResult) -> Option<String> {
-    let reduced = [&path.up, &path.down].into_iter().flatten().any(|way| way.crosses() < way.interface_mtu);
+    let reduced =
+        [&path.up, &path.down].into_iter().flatten().any(|one_way| one_way.crosses() < one_way.interface_mtu);
     let least = least_payload(path).filter(|_| reduced)?;
     Some(format!("Keep datagrams to {least} bytes of payload (`-l {least}`); TCP adapts by itself."))
 }
@@ -145,8 +151,8 @@ fn keep_to(least: u32) -> String {
 
 /// The largest payload that is known to cross every way that was looked at.
 fn least_payload(path: &PathResult) -> Option<u32> {
-    let ways = [&path.up, &path.down].into_iter().flatten();
-    ways.filter_map(|way| way.crosses_in_every_flow()?.checked_sub(way.headers())).min()
+    let directions = [&path.up, &path.down].into_iter().flatten();
+    directions.filter_map(|one_way| one_way.crosses_in_every_flow()?.checked_sub(one_way.headers())).min()
 }
 
 /// Why nothing is known.

@@ -25,8 +25,8 @@ pub(super) fn check(topology: &Topology, segments: &Segments, checker: &mut Chec
         if !topology.expect.reachable[family] {
             continue;
         }
-        let ways = if translates(topology) { &[(from, to)][..] } else { &[(from, to), (to, from)] };
-        for (from, to) in ways {
+        let directions = if translates(topology) { &[(from, to)][..] } else { &[(from, to), (to, from)] };
+        for (from, to) in directions {
             let Some(goal) = address_of(to, family) else { continue };
             if let Err((at, why)) = follow(topology, &all, from, goal) {
                 let text = format!("`{}` cannot reach {goal} of `{}` over {name}: {why}", from.name, to.name);

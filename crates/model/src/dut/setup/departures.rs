@@ -36,7 +36,7 @@ impl Setup {
                 ));
             }
         }
-        if self.streams.iter().any(|stream| stream.ways != Directions::Both) {
+        if self.streams.iter().any(|stream| stream.directions != Directions::Both) {
             found.push("frames go one way, RFC 2544 section 14 asks for both at once".to_owned());
         }
         if self.link.is_none() {

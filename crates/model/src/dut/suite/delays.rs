@@ -30,53 +30,53 @@ impl Job for DelayVariation {
     }
 
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
-        if observation.ways.iter().all(|way| way.delays.is_none()) {
+        if observation.directions.iter().all(|direction| direction.delays.is_none()) {
             return Err(NO_DELAYS.to_owned());
         }
         self.left = self.left.saturating_sub(1);
-        self.runs.push(observation.ways.clone());
+        self.runs.push(observation.directions.clone());
         Ok(())
     }
 
     fn report(&self, row: &mut StreamReport, _: &mut Option<ServiceReport>) {
-        let ways = ways_of(self.runs.iter().map(Vec::as_slice));
-        let ways: Vec<DelayVariationDirection> =
-            ways.iter().filter_map(|runs| direction_variation(runs)).collect();
+        let directions = ways_of(self.runs.iter().map(Vec::as_slice));
+        let directions: Vec<DelayVariationDirection> =
+            directions.iter().filter_map(|runs| direction_variation(runs)).collect();
         row.delay_variation =
-            (!ways.is_empty()).then_some(DelayVariationReport { load: self.trial.load, ways });
+            (!directions.is_empty()).then_some(DelayVariationReport { load: self.trial.load, directions });
     }
 }
 
 fn direction_variation(runs: &[&DirectionObservation]) -> Option<DelayVariationDirection> {
     Some(DelayVariationDirection {
-        way: runs.first()?.way,
+        direction: runs.first()?.direction,
         packet: over_runs(runs.iter().filter_map(|run| variation(run)))?,
         inter_packet: runs.iter().rev().find_map(|run| run.variation),
     })
 }
 
 /// Packet delay variation of one run: the 99.9th percentile of its delays less the least.
-pub(super) fn variation(way: &DirectionObservation) -> Option<Nanos> {
-    way.delays.filter(|delays| delays.count > 0).map(|delays| delays.p999 - delays.min)
+pub(super) fn variation(direction: &DirectionObservation) -> Option<Nanos> {
+    direction.delays.filter(|delays| delays.count > 0).map(|delays| delays.p999 - delays.min)
 }
 
 /// The directions, each with its runs in order.
 pub(super) fn ways_of<'a>(
     runs: impl Iterator<Item = &'a [DirectionObservation]>,
 ) -> Vec<Vec<&'a DirectionObservation>> {
-    let mut ways: Vec<Vec<&DirectionObservation>> = Vec::new();
+    let mut directions: Vec<Vec<&DirectionObservation>> = Vec::new();
     for one in runs.flatten() {
-        match ways.iter_mut().find(|way| way[0].way == one.way) {
-            Some(way) => way.push(one),
-            None => ways.push(vec![one]),
+        match directions.iter_mut().find(|direction| direction[0].direction == one.direction) {
+            Some(direction) => direction.push(one),
+            None => directions.push(vec![one]),
         }
     }
-    ways
+    directions
 }
 
 /// A time of each run in nanoseconds, over all.
 pub(super) fn over_runs(times: impl Iterator<Item = Nanos>) -> Option<OverRuns> {
-    OverRuns::of(&times.map(|time| time.0 as f64).collect::<Vec<_>>())
+    OverRuns::from_values(&times.map(|time| time.0 as f64).collect::<Vec<_>>())
 }
 
 /// A trial that has a frame at least.

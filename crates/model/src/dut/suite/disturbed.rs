@@ -24,7 +24,7 @@ pub(super) struct Recovery {
 impl Recovery {
     pub(super) fn new(setup: &Setup, throughput: Load, most: Load) -> Result<Recovery, String> {
         let overloaded = |loads: &Overload| !loads.no_overload;
-        let loads = Overload::of(throughput, most).filter(overloaded).ok_or(
+        let loads = Overload::from_throughput(throughput, most).filter(overloaded).ok_or(
             "the throughput is the most load that can be offered, so that nothing can be overloaded",
         )?;
         let [overload, relief] = [loads.overload, loads.relief].map(|load| trial(load, setup.times.trial));
@@ -47,10 +47,11 @@ impl Job for Recovery {
 
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
         self.left = self.left.saturating_sub(1);
-        if observation.ways.iter().any(|way| way.last_lost.is_none() && lost(way) > 0) {
+        if observation.directions.iter().any(|direction| direction.last_lost.is_none() && lost(direction) > 0)
+        {
             return Err("frames were lost, and it is not known which".to_owned());
         }
-        let last_lost = observation.ways.iter().filter_map(|way| way.last_lost).max();
+        let last_lost = observation.directions.iter().filter_map(|direction| direction.last_lost).max();
         self.times.push(recovery_time(&self.overload, &self.relief, last_lost));
         self.unrecovered += u32::from(self.is_lost_at_the_end(last_lost));
         Ok(())
@@ -89,10 +90,11 @@ impl Job for Reset {
     /// The direction that was interrupted for longer counts; one that never forwarded again says that of both.
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
         self.left = self.left.saturating_sub(1);
-        let silences = observation.ways.iter().map(|way| way.silence.filter(|_| way.resumed));
+        let silences =
+            observation.directions.iter().map(|direction| direction.silence.filter(|_| direction.resumed));
         let longest = silences.collect::<Option<Vec<_>>>().and_then(|silences| silences.into_iter().max());
-        let lost = observation.ways.iter().map(lost).max().unwrap_or(0);
-        let run = ResetTime::of(longest, lost, self.trial.load);
+        let lost = observation.directions.iter().map(lost).max().unwrap_or(0);
+        let run = ResetTime::from_silence(longest, lost, self.trial.load);
         let resumed = run.by_time.is_some();
         self.runs.push(run);
         if resumed { Ok(()) } else { Err("the device did not forward again after the reset".to_owned()) }

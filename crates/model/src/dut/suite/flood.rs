@@ -11,7 +11,7 @@ use crate::units::Nanos;
 /// # Errors
 /// Why no test can be done with this stream.
 pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observation) -> Result<(), String> {
-    row.flood.clone_from(&observation.ways);
+    row.flood.clone_from(&observation.directions);
     let ceiling = ceiling(setup, observation);
     if ceiling.0 <= 0.0 {
         return Err("the generator sent no frame".to_owned());
@@ -20,12 +20,12 @@ pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observat
     if observation.result.received == 0 {
         return Err("no frame came through".to_owned());
     }
-    if let Some(dead) = observation.ways.iter().find(|way| way.result.received == 0) {
-        let way = match dead.way {
+    if let Some(dead) = observation.directions.iter().find(|direction| direction.result.received == 0) {
+        let direction = match dead.direction {
             Direction::Up => "from the first port to the second",
             Direction::Down => "from the second port to the first",
         };
-        return Err(format!("no frame came through {way}"));
+        return Err(format!("no frame came through {direction}"));
     }
     let (most, limit) = most(row.line_rate, setup.max.map(Load::from), ceiling);
     (row.most, row.limit) = (Some(most), Some(limit));
@@ -33,10 +33,11 @@ pub(super) fn read(setup: &Setup, row: &mut StreamReport, observation: &Observat
 }
 
 /// What the device forwarded of a flood in the direction in which it forwarded less; nothing where that is not known.
-pub(super) fn forwarded(ways: &[DirectionObservation]) -> Load {
-    let rate =
-        |way: &DirectionObservation| way.result.distinct() as f64 / way.time.max(Nanos(1)).as_secs_f64();
-    Load(ways.iter().map(rate).reduce(f64::min).unwrap_or(0.0))
+pub(super) fn forwarded(directions: &[DirectionObservation]) -> Load {
+    let rate = |direction: &DirectionObservation| {
+        direction.result.distinct() as f64 / direction.time.max(Nanos(1)).as_secs_f64()
+    };
+    Load(directions.iter().map(rate).reduce(f64::min).unwrap_or(0.0))
 }
 
 /// What the generator reaches in the slower direction.
@@ -45,8 +46,8 @@ fn ceiling(setup: &Setup, observation: &Observation) -> Load {
         let time = if time == Nanos::ZERO { setup.times.flood } else { time };
         (result.sent as f64 / time.as_secs_f64()).min(MOST_LOAD.0)
     };
-    let of_way = |way: &DirectionObservation| rate(&way.result, way.time);
-    let slowest = observation.ways.iter().map(of_way).reduce(f64::min);
+    let of_way = |direction: &DirectionObservation| rate(&direction.result, direction.time);
+    let slowest = observation.directions.iter().map(of_way).reduce(f64::min);
     Load(slowest.unwrap_or_else(|| rate(&observation.result, setup.times.flood)))
 }
 

@@ -42,11 +42,11 @@ impl Latency {
 
     fn at(&self, percent: u32, load: Load) -> LatencyReport {
         let runs = self.runs.iter().filter(|run| run.0 == percent);
-        let ways = ways_of(runs.map(|run| run.2.as_slice()));
+        let directions = ways_of(runs.map(|run| run.2.as_slice()));
         LatencyReport {
             percent,
             load,
-            ways: ways.iter().filter_map(|runs| self.direction_latency(runs)).collect(),
+            directions: directions.iter().filter_map(|runs| self.direction_latency(runs)).collect(),
         }
     }
 
@@ -60,7 +60,7 @@ impl Latency {
             median.0.checked_sub(self.frame_time?.saturating_mul(frames).0).map(Nanos)
         };
         Some(LatencyDirection {
-            way: runs.first()?.way,
+            direction: runs.first()?.direction,
             delays: *delays.last()?,
             typical,
             worst_case: over_runs(delays.iter().map(|delays| delays.p999)),
@@ -72,8 +72,8 @@ impl Latency {
 }
 
 /// Frames lost of those sent.
-pub(super) fn lost(way: &DirectionObservation) -> u64 {
-    way.result.sent.saturating_sub(way.result.distinct())
+pub(super) fn lost(direction: &DirectionObservation) -> u64 {
+    direction.result.sent.saturating_sub(direction.result.distinct())
 }
 
 impl Job for Latency {
@@ -82,11 +82,11 @@ impl Job for Latency {
     }
 
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
-        if observation.ways.iter().all(|way| way.delays.is_none()) {
+        if observation.directions.iter().all(|direction| direction.delays.is_none()) {
             return Err(NO_DELAYS.to_owned());
         }
         let run = self.left.pop();
-        self.runs.extend(run.map(|(percent, trial)| (percent, trial, observation.ways.clone())));
+        self.runs.extend(run.map(|(percent, trial)| (percent, trial, observation.directions.clone())));
         Ok(())
     }
 

@@ -58,7 +58,8 @@ impl Job for MostLoad {
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
         self.left = self.left.saturating_sub(1);
         // A generator that took longer than the trial has not offered the load, and frames that came later count for later.
-        let longest = observation.ways.iter().map(|way| way.time).max().unwrap_or(Nanos::ZERO);
+        let longest =
+            observation.directions.iter().map(|direction| direction.time).max().unwrap_or(Nanos::ZERO);
         let time = self.trial.duration.max(longest);
         self.rates.push(observation.result.distinct() as f64 / time.as_secs_f64());
         self.loss += observation.result.frame_loss_rate();
@@ -66,7 +67,7 @@ impl Job for MostLoad {
     }
 
     fn report(&self, row: &mut StreamReport, _: &mut Option<ServiceReport>) {
-        row.mrr = Rates::of(&self.rates).map(|forwarded| MrrReport {
+        row.mrr = Rates::from_frames_per_second(&self.rates).map(|forwarded| MrrReport {
             offered: self.trial.load,
             forwarded,
             loss_ratio: self.loss / self.rates.len() as f64,

@@ -83,7 +83,7 @@ impl Rates {
             lower: middle.lower,
             upper: middle.upper,
             conditional_throughput: middle.conditional,
-            repeats: dut::Rates::of(&lowers).filter(|_| lowers.len() > 1),
+            repeats: dut::Rates::from_frames_per_second(&lowers).filter(|_| lowers.len() > 1),
             irregular,
             trials: self.trials,
         }

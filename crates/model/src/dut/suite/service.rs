@@ -62,8 +62,8 @@ impl Service {
     }
 
     /// What the worse direction showed, and every promise that either broke.
-    fn judge(&self, step: &Step, ways: &[Vec<&DirectionObservation>]) -> ServiceStep {
-        let mut judged: Vec<(Observed, Vec<Miss>)> = ways
+    fn judge(&self, step: &Step, directions: &[Vec<&DirectionObservation>]) -> ServiceStep {
+        let mut judged: Vec<(Observed, Vec<Miss>)> = directions
             .iter()
             .map(|runs| {
                 let observed = observed(step, runs);
@@ -98,17 +98,21 @@ impl Service {
 
     fn performance(&self) -> Option<ServiceStep> {
         let step = Step { kind: Kind::Committed, offered: self.profile.committed };
-        let ways = ways_of(self.runs.iter().map(Vec::as_slice));
-        (!self.runs.is_empty()).then(|| self.judge(&step, &ways))
+        let directions = ways_of(self.runs.iter().map(Vec::as_slice));
+        (!self.runs.is_empty()).then(|| self.judge(&step, &directions))
     }
 
     /// The loss of each second, taken as that of its piece in the worse direction.
     fn loss_of_seconds(&self) -> Vec<f64> {
         let seconds = (SERVICE_PIECE.0 / Nanos::from_secs(1).0) as usize;
-        let worst = |ways: &Vec<DirectionObservation>| {
-            ways.iter().map(|way| way.result.frame_loss_rate()).reduce(f64::max).unwrap_or(1.0)
+        let worst = |directions: &Vec<DirectionObservation>| {
+            directions
+                .iter()
+                .map(|direction| direction.result.frame_loss_rate())
+                .reduce(f64::max)
+                .unwrap_or(1.0)
         };
-        self.runs.iter().flat_map(|ways| std::iter::repeat_n(worst(ways), seconds)).collect()
+        self.runs.iter().flat_map(|directions| std::iter::repeat_n(worst(directions), seconds)).collect()
     }
 }
 
@@ -121,7 +125,8 @@ impl Job for Service {
     }
 
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
-        let runs: Vec<Vec<&DirectionObservation>> = ways_of(std::iter::once(observation.ways.as_slice()));
+        let runs: Vec<Vec<&DirectionObservation>> =
+            ways_of(std::iter::once(observation.directions.as_slice()));
         if runs.iter().any(|runs| is_unmeasured(runs)) {
             self.unmeasured = true;
             self.note(
@@ -135,7 +140,7 @@ impl Job for Service {
         }
         match self.steps.get(self.done.len()) {
             Some((step, _)) => self.done.push(self.judge(step, &runs)),
-            None => self.runs.push(observation.ways.clone()),
+            None => self.runs.push(observation.directions.clone()),
         }
         if self.done.len() == self.steps.len() && self.pieces > 0 && !self.passed() {
             self.note("the performance test was left out, as the configuration test failed");

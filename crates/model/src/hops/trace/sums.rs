@@ -1,6 +1,6 @@
 //! The answers of a trace, added up by hop, router and flow.
 
-use super::{AnswerKind, Course, Sent, Tracer};
+use super::{AnswerKind, FlowTrace, Sent, Tracer};
 use crate::hops::{Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, judge};
 use crate::stats::exact::Exact;
 use crate::units::Nanos;
@@ -13,10 +13,14 @@ pub(super) fn hops_result(trace: &Tracer) -> HopsResult {
     while hops.last().is_some_and(|hop| hop.counted.answered == 0) {
         hops.pop();
     }
-    let reached =
-        |course: &Course| trace.end_of(course).filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
-    let flows =
-        trace.flows.iter().map(|course| HopFlow { flow: None, reached_at: reached(course) }).collect();
+    let reached = |flow_trace: &FlowTrace| {
+        trace.end_of(flow_trace).filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0)
+    };
+    let flows = trace
+        .flows
+        .iter()
+        .map(|flow_trace| HopFlow { flow: None, reached_at: reached(flow_trace) })
+        .collect();
     HopsResult {
         protocol: trace.schedule.protocol,
         end: end(trace),
@@ -45,10 +49,15 @@ impl HopsResult {
 
 /// How the flows ended: what the best of them did.
 fn end(trace: &Tracer) -> HopsEnd {
-    let ends = || trace.flows.iter().filter_map(|course| course.end.map(|end| end.1));
+    let ends = || trace.flows.iter().filter_map(|flow_trace| flow_trace.end.map(|end| end.1));
     let order = [HopsEnd::Reached, HopsEnd::Refused, HopsEnd::Circle];
     let best = order.into_iter().find(|wanted| ends().any(|end| end == *wanted));
-    let cut = || trace.flows.iter().any(|course| course.heard > 0 && course.heard >= trace.schedule.max_hops);
+    let cut = || {
+        trace
+            .flows
+            .iter()
+            .any(|flow_trace| flow_trace.heard > 0 && flow_trace.heard >= trace.schedule.max_hops)
+    };
     best.unwrap_or_else(|| if cut() { HopsEnd::Cut } else { HopsEnd::Silent })
 }
 
@@ -163,11 +172,11 @@ fn changes(trace: &Tracer, ttl: u8) -> Vec<RouteChange> {
 
 /// The routers that come again in a flow that does not reach the far end.
 fn circle(trace: &Tracer) -> Vec<IpAddr> {
-    let circling = |course: &&Course| course.end.is_some_and(|end| end.1 == HopsEnd::Circle);
+    let circling = |flow_trace: &&FlowTrace| flow_trace.end.is_some_and(|end| end.1 == HopsEnd::Circle);
     let mut found = Vec::new();
-    for course in trace.flows.iter().filter(circling) {
-        for (_, router) in &course.routers {
-            if course.turns(*router, u8::MAX) > 1 && !found.contains(router) {
+    for flow_trace in trace.flows.iter().filter(circling) {
+        for (_, router) in &flow_trace.routers {
+            if flow_trace.turns(*router, u8::MAX) > 1 && !found.contains(router) {
                 found.push(*router);
             }
         }

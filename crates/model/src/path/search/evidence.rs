@@ -13,12 +13,12 @@ pub(super) struct Tally {
 
 impl Tally {
     /// `told`: smaller ones arrived in the same round.
-    pub(super) fn add(&mut self, result: &SizeProbe, told: bool) {
+    pub(super) fn add(&mut self, result: &SizeProbe, reported: bool) {
         self.sent += result.sent;
         self.received += result.received;
         if result.received > 0 {
             self.missed = 0;
-        } else if told {
+        } else if reported {
             self.missed += result.sent;
         }
     }

@@ -125,27 +125,28 @@ fn a_band_that_crosses_again_is_told() {
 #[test]
 fn large_packets_that_are_lost_oftener_are_told() {
     let probe = |size, received| SizeProbe { size, sent: 200, received };
-    let told =
+    let reported =
         size_loss(&[probe(576, 199), probe(1000, 198), probe(1400, 180), probe(1500, 170)]).expect("told");
-    assert_eq!((told.size, told.large), (1500, 0.125));
+    assert_eq!((reported.size, reported.large), (1500, 0.125));
     assert_eq!(size_loss(&[probe(576, 190), probe(1500, 189)]), None);
     assert_eq!(size_loss(&[]), None);
 }
 
 #[test]
 fn losses_are_weighed_by_size() {
-    let (mut told, mut alike) = (0, 0);
+    let (mut reported, mut alike) = (0, 0);
     for seed in 0..100 {
         let mut chance = Chance(seed);
         let large = |size| if size > 1000 { 0.3 } else { 0.02 };
         let (outcome, _) = run(&mut Search::new(false, 52, 1500), |_, size| !chance.below(large(size)));
         assert_eq!((outcome.path_mtu, outcome.bound), (Some(1500), Bound::Exact), "{seed}");
-        told += u32::from(outcome.size_loss.is_some_and(|loss| loss.size == 1500 && loss.large > loss.small));
+        reported +=
+            u32::from(outcome.size_loss.is_some_and(|loss| loss.size == 1500 && loss.large > loss.small));
         let (outcome, _) = run(&mut Search::new(false, 52, 1500), |_, _| !chance.below(0.3));
         alike += u32::from(outcome.size_loss.is_none());
         assert!(sent(&outcome) <= 500, "{}", sent(&outcome));
     }
-    assert!(told >= 50 && alike >= 98, "{told} {alike}");
+    assert!(reported >= 50 && alike >= 98, "{reported} {alike}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(super) fn both(args: &CompareArgs) -> Result<(Vec<Sample>, Vec<Sample>)> {
                 let what = format!("interrupted in round {round} of {}", args.runs);
                 return Err(Failure { kind: Kind::Void, message: what, advice: None }.into());
             }
-            let run = sample(Ran::of(words)?.measured()?.0.measured());
+            let run = sample(Ran::from_args(words)?.measured()?.0.measured());
             let figure =
                 run.figures.first().map(|(name, value)| format!("  {name} {}", printed(name, *value)));
             let _ =

@@ -17,7 +17,7 @@ use model::lab::LabReport;
 
 /// Measures every topology.
 pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
-    let plan = Plan::of(&request(args))?;
+    let plan = Plan::from_request(&request(args))?;
     if args.dry_run {
         return match global.format().name {
             "text" => deliver(global, plan.text().as_bytes()).map(|()| Exit::Done),

@@ -64,7 +64,7 @@ fn wait((held, mut signals): (Held, Signals), ready: &Answer, mut answer: impl W
 
 fn refuse(error: &Error, answer: &mut impl Write) -> Result<Exit> {
     let advice = error.advice().map(Into::into);
-    let exit = Exit::of(error);
+    let exit = Exit::from_error(error);
     say(&Answer::Refused { exit: exit.code(), message: format!("{error:#}"), advice }, answer)?;
     Ok(exit)
 }

@@ -14,13 +14,13 @@ use std::path::Path;
 
 /// Shows all ways of a file of runs as one table.
 pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
-    let ways = kept(file)?;
-    if ways.len() < 2 || global.format().live != Live::Rows {
+    let egress_paths = kept(file)?;
+    if egress_paths.len() < 2 || global.format().live != Live::Rows {
         return Ok(());
     }
-    let together = LatencyResult { ways, floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
+    let together = LatencyResult { egress_paths, floor: None, noise: HostNoise::default(), cpu_share: 0.0 };
     let together = run_of_events(&run_id()?, "latency", &[Event::Latency(Box::new(together))]);
-    let text = format::text::result(&together, &Screen::of(global).style());
+    let text = format::text::result(&together, &Screen::from_options(global).style());
     if global.output.is_some() {
         // The run's own result is in the file of `-o`; the comparison is for whoever reads along.
         return Ok(());
@@ -31,19 +31,19 @@ pub(crate) fn show(file: &Path, global: &Common) -> Result<()> {
 /// The ways of all runs in the file; of those with the same name the last.
 fn kept(file: &Path) -> Result<Vec<EgressResult>> {
     let source = std::fs::File::open(file).with_context(|| format!("read {}", file.display()))?;
-    let mut ways: Vec<EgressResult> = Vec::new();
+    let mut egress_paths: Vec<EgressResult> = Vec::new();
     for (number, line) in BufReader::new(source).lines().enumerate() {
         let named = || format!("read {}, line {}", file.display(), number + 1);
         let run: Run = serde_json::from_str(&line.with_context(named)?).map_err(|error| {
             let advice = "give --save another file, or take that line out of it";
             Failure::usage(format!("{}: it is no result: {error}", named()), advice)
         })?;
-        for way in run.summary.ways {
-            match ways.iter_mut().find(|other| other.label == way.label) {
-                Some(other) => *other = way,
-                None => ways.push(way),
+        for egress in run.summary.egress_paths {
+            match egress_paths.iter_mut().find(|other| other.label == egress.label) {
+                Some(other) => *other = egress,
+                None => egress_paths.push(egress),
             }
         }
     }
-    Ok(ways)
+    Ok(egress_paths)
 }

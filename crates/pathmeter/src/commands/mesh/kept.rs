@@ -42,11 +42,11 @@ impl<'a> Alerts<'a> {
     ///
     /// # Errors
     /// A receiver is none, or the store cannot be opened.
-    pub(super) fn of(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
+    pub(super) fn from_args(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
         if args.alerts.is_empty() {
             return Ok(None);
         }
-        let receivers = Receivers::of(&args.alerts, open(&args.store)?)?;
+        let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
         let known = Results::read(&args.results).map_err(super::failed)?;
         // What was missed since the last run that was measured is still to be told.
         let last = known.outcomes.values().map(|outcome| outcome.started).max();
@@ -112,14 +112,14 @@ impl<'a> Group<'a> {
     ///
     /// # Errors
     /// A receiver is none, or the store cannot be opened.
-    pub(super) fn of(args: &'a MeshRunArgs, pairs: &[(String, String)]) -> Result<Option<Group<'a>>> {
+    pub(super) fn from_args(args: &'a MeshRunArgs, pairs: &[(String, String)]) -> Result<Option<Group<'a>>> {
         if !args.save {
             return Ok(None);
         }
         let alerts = match args.alerts.is_empty() {
             true => None,
             false => {
-                let receivers = Receivers::of(&args.alerts, open(&args.store)?)?;
+                let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
                 let judge = Judge::new(open(&args.store)?, &args.label, receivers.kept_for());
                 Some((receivers, judge))
             }

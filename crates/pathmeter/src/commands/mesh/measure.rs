@@ -82,7 +82,7 @@ fn measured(
     (sink, interrupt): (&mut dyn Sink, &Interrupt),
 ) -> Result<(MeshReport, Results)> {
     #[cfg(feature = "store")]
-    let alerts = super::kept::Alerts::of(args)?;
+    let alerts = super::kept::Alerts::from_args(args)?;
     let mut runs = runs_of_plan(&plan);
     let mut carry_out = |plan: MeshPlan| {
         runs.extend(runs_of_plan(&plan));
@@ -110,21 +110,21 @@ fn carry_out(nats: &Nats, plan: MeshPlan, sink: &mut dyn Sink, interrupt: &Inter
 
 /// Has the coordinator work until all runs have ended, or until it is interrupted.
 fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<()> {
-    let mut told = None;
+    let mut reported = None;
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
-        tell(coordinator, &mut told);
+        tell(coordinator, &mut reported);
         coordinator.rest(due).map_err(failed)?;
     }
     if interrupt.is_raised() && !coordinator.is_complete() {
         coordinator.stop("it was stopped").map_err(failed)?;
-        tell(coordinator, &mut told);
+        tell(coordinator, &mut reported);
     }
     Ok(())
 }
 
 /// One line on standard error for each change.
-fn tell(coordinator: &Coordinator, told: &mut Option<String>) {
+fn tell(coordinator: &Coordinator, reported: &mut Option<String>) {
     let rows = coordinator.ledger().rows();
     let (all, ended) =
         rows.fold((0, 0), |(all, ended), (_, row)| (all + 1, ended + usize::from(row.state.is_final())));
@@ -133,9 +133,9 @@ fn tell(coordinator: &Coordinator, told: &mut Option<String>) {
         None if !coordinator.is_leading() => "waiting: another coordinator is at work".to_owned(),
         None => format!("{ended} of {all} runs that were handed out have ended"),
     };
-    if told.as_ref() != Some(&state) {
+    if reported.as_ref() != Some(&state) {
         say(&format!("{} {state}", SystemClock.wall()));
-        *told = Some(state);
+        *reported = Some(state);
     }
 }
 

@@ -96,7 +96,7 @@ impl Live {
         }
         let written = self.each.as_ref().map_or(Ok(()), |each| {
             let path = each.join(&file);
-            let json = RunDocument::of(run).json();
+            let json = RunDocument::from_run(run).json();
             cli::written::write(&path, json.as_bytes()).with_context(|| format!("write {}", path.display()))
         });
         let kept = keep.store(Measured::Run(run)).map(drop);

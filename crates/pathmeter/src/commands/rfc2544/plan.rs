@@ -41,7 +41,7 @@ pub(super) fn text(plan: &DevicePlan) -> String {
 
 /// From which port to which.
 fn directions(setup: &Setup) -> &'static str {
-    match setup.streams.first().map(|stream| stream.ways) {
+    match setup.streams.first().map(|stream| stream.directions) {
         Some(Directions::Both) => "both directions at once",
         Some(Directions::Down) => "from the second port to the first",
         _ => "from the first port to the second",

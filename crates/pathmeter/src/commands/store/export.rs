@@ -39,7 +39,7 @@ fn every(store: &Store, ids: &[String], lines: &mut Lines) -> Result<Exit> {
             Ok(shown) => lines.write(&shown)?,
             Err(error) => {
                 say(&ErrorMessage(&error).to_string());
-                exit = Exit::of(&error);
+                exit = Exit::from_error(&error);
             }
         }
     }

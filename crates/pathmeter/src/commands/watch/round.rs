@@ -32,7 +32,7 @@ pub(super) struct Round {
 impl Task {
     /// # Errors
     /// The command is none that measures a path.
-    pub(super) fn of(args: &WatchArgs) -> Result<Task> {
+    pub(super) fn from_args(args: &WatchArgs) -> Result<Task> {
         let mut words = words(&args.run, PATHS)?;
         words.insert(1, args.target.clone());
         // It is kept here.
@@ -50,9 +50,9 @@ impl Task {
     /// The command line is not understood.
     pub(super) fn measure(&self) -> Result<Round> {
         let (id, started) = (run_id()?, wall_now());
-        let (run, exit) = match Ran::of(&self.words)?.run() {
+        let (run, exit) = match Ran::from_args(&self.words)?.run() {
             Ok((run, exit)) => (Run { id: id.clone(), ..run }, exit),
-            Err(error) => match Exit::of(&error) {
+            Err(error) => match Exit::from_error(&error) {
                 exit @ (Exit::Unreachable | Exit::Void) => {
                     let times = [started, wall_now()];
                     (run_of_failure(&id, self.kind(), times, &format!("{error:#}")), exit)

@@ -163,9 +163,9 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     assert_eq!(states(&report), ["ams -> fra", "fra -> ams", "fra -> par", "par -> fra"].map(done));
     assert!(report["notes"][0].as_str().unwrap().contains("ams and par, as neither listens"), "{report}");
 
-    // A link that is down is told once, after a second attempt, and once when it is up again.
-    let told = world.file("told");
-    let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET\" >> {told}");
+    // A link that is down is reported once, after a second attempt, and once when it is up again.
+    let reported = world.file("told");
+    let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET\" >> {reported}");
     let night = ["--test", "latency", "-t", "200ms", "--agent", "ams", "--agent", "fra", "--alert", &hook];
     ip(&["-n", &ns("core"), "link", "set", "fra", "down"]);
     let report = world.run("cut.jsonl", &night).code(3).json();
@@ -174,7 +174,7 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     ip(&["-n", &ns("core"), "link", "set", "fra", "up"]);
     world.wait_for_agent("fra");
     world.run("healed.jsonl", &night).code(0);
-    assert_eq!(std::fs::read_to_string(&told).unwrap(), "unreachable ams -> fra\nreachable ams -> fra\n");
+    assert_eq!(std::fs::read_to_string(&reported).unwrap(), "unreachable ams -> fra\nreachable ams -> fra\n");
 
     // Server, coordinator and an agent at work are killed at once.
     let spool = format!("{}/ams.jsonl", world.file("spool"));

@@ -54,9 +54,13 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
     first.end();
     let listener = TcpListener::bind(address).unwrap();
     let second = start("tuesday.jsonl");
-    let told = taken(&listener);
+    let reported = taken(&listener);
     let expected = ("unreachable", "ams -> fra");
-    assert_eq!((told["alert"].as_str().unwrap(), told["target"].as_str().unwrap()), expected, "{told}");
+    assert_eq!(
+        (reported["alert"].as_str().unwrap(), reported["target"].as_str().unwrap()),
+        expected,
+        "{reported}"
+    );
     assert!(!second.end().code(3).stderr.contains("ALERT"), "it was told on Monday");
     // What was delivered is not delivered again.
     start("wednesday.jsonl").end().code(3);

@@ -89,8 +89,8 @@ pub(super) fn carried(
 
 /// Over all ways; nothing of a run without ways.
 pub(super) fn total(run: &Run, of: fn(&EgressResult) -> u64) -> Option<f64> {
-    let ways = &run.summary.ways;
-    (!ways.is_empty()).then(|| ways.iter().map(|way| of(way) as f64).sum())
+    let egress_paths = &run.summary.egress_paths;
+    (!egress_paths.is_empty()).then(|| egress_paths.iter().map(|egress| of(egress) as f64).sum())
 }
 
 fn up(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {

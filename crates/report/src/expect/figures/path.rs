@@ -34,8 +34,8 @@ pub(in super::super) static PATH: &[Figure] = &[
     run("path.elapsed", Quantity::Time, |r| path(r).map(|path| super::nanos(path.elapsed))),
 ];
 
-fn tcp(way: &PathDirection, of: fn(&TcpDirection) -> Option<u32>) -> Option<f64> {
-    way.tcp.as_ref().and_then(of).map(f64::from)
+fn tcp(direction: &PathDirection, of: fn(&TcpDirection) -> Option<u32>) -> Option<f64> {
+    direction.tcp.as_ref().and_then(of).map(f64::from)
 }
 
 fn path(run: &Run) -> Option<&PathResult> {

@@ -174,7 +174,7 @@ fn of_a_phase(at: u32) -> Vec<(&'static str, Value)> {
 /// What stands before a figure's name, and the values of each such place.
 fn places(source: Source) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
     match source {
-        Source::Way(_) | Source::Path(_) => {
+        Source::Direction(_) | Source::Path(_) => {
             vec![("up.", of_a_direction(run::UP)), ("down.", of_a_direction(run::DOWN))]
         }
         Source::Run(_) => vec![("", of_the_run())],

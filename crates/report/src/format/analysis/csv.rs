@@ -63,11 +63,12 @@ struct Times {
 }
 
 pub(super) fn rows(analysis: &Analysis) -> Csv {
-    let flows =
-        Csv::of(analysis.flows.iter().map(|flow| (of_flow(flow), rates(flow), wire(flow), fairness(flow))));
-    let trips = Csv::of(analysis.trips.iter().map(trips));
+    let flows = Csv::from_rows(
+        analysis.flows.iter().map(|flow| (of_flow(flow), rates(flow), wire(flow), fairness(flow))),
+    );
+    let trips = Csv::from_rows(analysis.trips.iter().map(trips));
     let filled = [flows, trips].into_iter().filter(|table| !table.rows.is_empty());
-    Csv::joined(filled.chain([Csv::of(Vec::<Of>::new())]))
+    Csv::joined(filled.chain([Csv::from_rows(Vec::<Of>::new())]))
 }
 
 fn of_flow(flow: &Flow) -> Of {

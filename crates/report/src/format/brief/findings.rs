@@ -44,7 +44,7 @@ pub(in crate::format) fn list(findings: &[Finding], said: String, style: &Style)
 /// The same is found in the opposite direction, with other figures at most.
 fn is_twin(finding: &Finding, other: &Finding) -> bool {
     let opposite = finding.direction.map(Direction::reversed);
-    let same = (&other.id, &other.way, other.severity) == (&finding.id, &finding.way, finding.severity);
+    let same = (&other.id, &other.egress, other.severity) == (&finding.id, &finding.egress, finding.severity);
     same && opposite.is_some()
         && other.direction == opposite
         && without_figures(&finding.title) == without_figures(&other.title)

@@ -10,41 +10,41 @@ use model::units::Nanos;
 
 /// The tables of the run.
 pub(super) fn body(run: &Run, style: &Style) -> String {
-    let ways = match run.summary.ways.as_slice() {
+    let egress_paths = match run.summary.egress_paths.as_slice() {
         [] => String::new(),
-        [way] if run.summary.loaded.is_none() => egress_line(way, style),
+        [egress] if run.summary.loaded.is_none() => egress_line(egress, style),
         [_] => String::new(),
         _ => ways_block(run, style),
     };
-    let parts = [ways, load_brief(run, style)];
+    let parts = [egress_paths, load_brief(run, style)];
     let parts: Vec<&str> =
         parts.iter().map(|part| part.trim_start_matches('\n')).filter(|part| !part.is_empty()).collect();
     parts.join("\n")
 }
 
-fn egress_line(way: &EgressResult, style: &Style) -> String {
+fn egress_line(egress: &EgressResult, style: &Style) -> String {
     let mut text = String::new();
-    match way.rtt.filter(|rtt| rtt.count > 0) {
+    match egress.rtt.filter(|rtt| rtt.count > 0) {
         Some(rtt) => {
-            let unit = Unit::of(rtt.p50);
-            text.push_str(&percentiles(way, unit, style));
-            text.push_str(&histogram(way, unit, style));
+            let unit = Unit::for_time(rtt.p50);
+            text.push_str(&percentiles(egress, unit, style));
+            text.push_str(&histogram(egress, unit, style));
         }
-        None => text.push_str(&style.list(&[counted(&way.counted)], "  ")),
+        None => text.push_str(&style.list(&[counted(&egress.counted)], "  ")),
     }
-    let counts = &way.counted;
+    let counts = &egress.counted;
     let is_odd =
         [counts.lost, counts.late, counts.duplicates, counts.reordered].iter().any(|count| *count > 0);
-    if is_odd && way.rtt.is_some() {
-        text.push_str(&style.list(&[counted(&way.counted)], "  "));
+    if is_odd && egress.rtt.is_some() {
+        text.push_str(&style.list(&[counted(&egress.counted)], "  "));
     }
     text
 }
 
 /// The row of percentiles that the count carries, across the screen or, on a narrow one, down.
-fn percentiles(way: &EgressResult, unit: Unit, style: &Style) -> String {
-    let Some(rtt) = way.rtt else { return String::new() };
-    let given = given(way);
+fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
+    let Some(rtt) = egress.rtt else { return String::new() };
+    let given = given(egress);
     let middle = given.iter().map(|(percent, value, _)| (format!("p{percent}"), *value));
     let mut figures = vec![("min".to_owned(), rtt.min)];
     figures.extend(middle);
@@ -85,9 +85,9 @@ fn digits(unit: Unit, time: Nanos) -> String {
 }
 
 /// Bars, the longest round trips in the last row.
-fn histogram(way: &EgressResult, unit: Unit, style: &Style) -> String {
+fn histogram(egress: &EgressResult, unit: Unit, style: &Style) -> String {
     let room = style.width.saturating_sub(BESIDE).clamp(10, 40);
-    let rows = brief_histogram(way, room);
+    let rows = brief_histogram(egress, room);
     let last = rows.len().saturating_sub(1);
     let label = |index: usize, low: Nanos| {
         let low = digits(unit, low);

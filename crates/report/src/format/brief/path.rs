@@ -6,7 +6,7 @@ use super::super::text::words;
 use super::plain;
 use super::table::{Row, Table};
 use model::path::advice::{Advice, Setting};
-use model::path::{Discovery, FragmentFate, PathDirection, PathResult};
+use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -15,7 +15,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     let Some(found) = &run.summary.path else { return String::new() };
     let directions: Vec<Direction> = [Direction::Up, Direction::Down]
         .into_iter()
-        .filter(|direction| found.way(*direction).is_some())
+        .filter(|direction| found.in_direction(*direction).is_some())
         .collect();
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = Table { heads, rows: Vec::new() };
@@ -41,9 +41,12 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
 /// Path MTU, payload and fragments.
 pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
     let cells = |of: fn(&PathDirection) -> Option<String>| {
-        directions.iter().map(move |direction| found.way(*direction).and_then(of)).collect::<Vec<_>>()
+        directions
+            .iter()
+            .map(move |direction| found.in_direction(*direction).and_then(of))
+            .collect::<Vec<_>>()
     };
-    let arrived = directions.iter().filter_map(|direction| found.way(*direction)).map(arrived);
+    let arrived = directions.iter().filter_map(|direction| found.in_direction(*direction)).map(arrived);
     let arrived: Vec<(u64, u64)> = arrived.filter(|(sent, _)| *sent > 0).collect();
     let note = match arrived.as_slice() {
         [] => String::new(),
@@ -57,37 +60,44 @@ pub(super) fn rows(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
         }
     };
     vec![
-        Row::new("path MTU", cells(|way| Some(bound(way)))),
-        Row::new("UDP payload", cells(|way| way.max_udp_payload.map(|payload| payload.to_string()))),
+        Row::new("path MTU", cells(|one_way| Some(bound(one_way)))),
+        Row::new("UDP payload", cells(|one_way| one_way.max_udp_payload.map(|payload| payload.to_string()))),
         Row::new(
             "black hole",
-            cells(|way| way.black_hole.map(|hole| format!("{} to {}", hole.first, hole.last))),
+            cells(|one_way| one_way.black_hole.map(|hole| format!("{} to {}", hole.first, hole.last))),
         )
         .with_note("bytes: packets that vanish".into()),
-        Row::new("fragments", cells(|way| fate(way.fragments.fate))).with_note(note),
+        Row::new("fragments", cells(|one_way| delivery(one_way.fragments.delivery))).with_note(note),
     ]
 }
 
 /// What else `mtu` finds out.
 fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
     let cells = |of: fn(&PathDirection) -> Option<String>| {
-        directions.iter().map(move |direction| found.way(*direction).and_then(of)).collect::<Vec<_>>()
+        directions
+            .iter()
+            .map(move |direction| found.in_direction(*direction).and_then(of))
+            .collect::<Vec<_>>()
     };
-    let hop = |way: &PathDirection| {
-        let hop = way.limiting_hop.as_ref()?;
+    let hop = |one_way: &PathDirection| {
+        let hop = one_way.limiting_hop.as_ref()?;
         hop.ttl.map(|ttl| format!("hop {ttl}")).or_else(|| hop.address.map(|_| "a router".into()))
     };
-    let hops =
-        directions.iter().filter_map(|direction| found.way(*direction)?.limiting_hop.as_ref()?.address);
+    let hops = directions
+        .iter()
+        .filter_map(|direction| found.in_direction(*direction)?.limiting_hop.as_ref()?.address);
     let hops: Vec<String> = hops.map(|address| address.to_string()).collect();
     vec![
-        Row::new("interface MTU", cells(|way| way.interface_mtu.map(|mtu| mtu.to_string()))),
+        Row::new("interface MTU", cells(|one_way| one_way.interface_mtu.map(|mtu| mtu.to_string()))),
         Row::new("limited by", cells(hop)).with_note(hops.join(", ")),
-        Row::new("senders are notified", cells(|way| discovery_note(way.discovery).map(String::from))),
-        Row::new("TCP MSS", cells(|way| way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
+        Row::new(
+            "senders are notified",
+            cells(|one_way| discovery_note(one_way.discovery).map(String::from)),
+        ),
+        Row::new("TCP MSS", cells(|one_way| one_way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
         Row::new(
             "loss of large",
-            cells(|way| way.size_dependent_loss.map(|loss| words::percent(loss.large))),
+            cells(|one_way| one_way.size_dependent_loss.map(|loss| words::percent(loss.large))),
         ),
     ]
 }
@@ -102,13 +112,14 @@ fn discovery_note(discovery: Discovery) -> Option<&'static str> {
     })
 }
 
-fn fate(fate: FragmentFate) -> Option<String> {
-    (fate != FragmentFate::Unknown).then(|| fate_word(fate).to_owned())
+fn delivery(delivery: FragmentDelivery) -> Option<String> {
+    (delivery != FragmentDelivery::Unknown).then(|| fate_word(delivery).to_owned())
 }
 
 /// Datagrams that were sent in fragments, and those that arrived.
-fn arrived(way: &PathDirection) -> (u64, u64) {
-    let tests = way.fragments.tests.iter().filter(|test| super::super::text::path::is_whole(test.shape));
+fn arrived(direction: &PathDirection) -> (u64, u64) {
+    let tests =
+        direction.fragments.tests.iter().filter(|test| super::super::text::path::is_whole(test.shape));
     tests.fold((0, 0), |(sent, received), test| {
         (sent + u64::from(test.sent), received + u64::from(test.received))
     })

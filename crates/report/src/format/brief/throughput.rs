@@ -29,18 +29,18 @@ pub(super) fn table(run: &Run) -> Table {
     };
     let has = |direction: &Direction| {
         summaries.iter().any(|one| one.direction(*direction).is_some())
-            || run.summary.path.as_ref().is_some_and(|path| path.way(*direction).is_some())
+            || run.summary.path.as_ref().is_some_and(|path| path.in_direction(*direction).is_some())
     };
     let directions: Vec<Direction> = [Direction::Up, Direction::Down].into_iter().filter(has).collect();
     let heads = directions.iter().map(ToString::to_string).collect();
     let mut table = Table { heads, rows: Vec::new() };
     let mut idle = run.summary.rtt.filter(|rtt| rtt.count > 0);
     for transport in [Transport::Tcp, Transport::Udp] {
-        let ways: Vec<Option<&DirectionSummary>> =
+        let both_directions: Vec<Option<&DirectionSummary>> =
             directions.iter().map(|direction| direction_stream(&summaries, transport, *direction)).collect();
-        if ways.iter().any(Option::is_some) {
-            let is_loaded = ways.iter().flatten().any(|way| way.loaded_rtt.is_some());
-            rows(&mut table, transport, &ways, idle.take_if(|_| is_loaded));
+        if both_directions.iter().any(Option::is_some) {
+            let is_loaded = both_directions.iter().flatten().any(|one_way| one_way.loaded_rtt.is_some());
+            rows(&mut table, transport, &both_directions, idle.take_if(|_| is_loaded));
         }
     }
     if !run.tests.is_empty() {
@@ -66,8 +66,8 @@ fn direction_stream<'a>(
     transport: Transport,
     direction: Direction,
 ) -> Option<&'a DirectionSummary> {
-    let ways = summaries.iter().filter_map(|one| one.direction(direction));
-    ways.filter(|way| way.transport == transport).max_by_key(|way| way.goodput)
+    let directions = summaries.iter().filter_map(|one| one.direction(direction));
+    directions.filter(|one_way| one_way.transport == transport).max_by_key(|one_way| one_way.goodput)
 }
 
 type Cell = fn(&DirectionSummary) -> Option<String>;
@@ -76,44 +76,71 @@ type Cell = fn(&DirectionSummary) -> Option<String>;
 fn rows(
     table: &mut Table,
     transport: Transport,
-    ways: &[Option<&DirectionSummary>],
+    directions: &[Option<&DirectionSummary>],
     idle: Option<Distribution>,
 ) {
-    let row = |name: &str, cell: Cell| Row::new(name, ways.iter().map(|way| way.and_then(cell)));
-    let streams = ways.iter().flatten().map(|way| way.streams.len()).max().unwrap_or(1);
+    let row =
+        |name: &str, cell: Cell| Row::new(name, directions.iter().map(|direction| direction.and_then(cell)));
+    let streams = directions.iter().flatten().map(|direction| direction.streams.len()).max().unwrap_or(1);
     let name = if streams > 1 { format!("{transport}, {streams} streams") } else { transport.to_string() };
-    let unknown = ways.iter().flatten().any(|way| way.receiver_unknown);
+    let unknown = directions.iter().flatten().any(|direction| direction.receiver_unknown);
     let note = if unknown { "acknowledged; the receiver's own figures are missing" } else { "" };
-    table.push(row(&name, |way| Some(way.goodput.to_string())).with_note(note.into()));
+    table.push(row(&name, |direction| Some(direction.goodput.to_string())).with_note(note.into()));
     if transport == Transport::Udp {
         table.push(row("offered", offered).below());
     }
-    let wire = ways.iter().flatten().find_map(|way| way.wire.frame);
+    let wire = directions.iter().flatten().find_map(|direction| direction.wire.frame);
     let frames = wire.map(|frame| format!("in frames of {frame} bytes")).unwrap_or_default();
-    table
-        .push(row("on the wire", |way| way.wire.rate.map(|rate| rate.to_string())).below().with_note(frames));
-    table.push(row("of line rate", |way| way.wire.line_rate_share.map(words::percent)).below());
-    let lost = |way: &DirectionSummary| way.loss.map(|loss| words::percent(loss.share));
-    table.push(row("lost", lost).below().with_note(places(ways)));
-    let count = |count: u64| (count > 0).then(|| grouped(count));
-    table.push(row("reordered", move |way| (way.reordered > 0).then(|| grouped(way.reordered))).below());
     table.push(
-        Row::new("duplicates", ways.iter().map(|way| way.and_then(|way| count(way.duplicates)))).below(),
+        row("on the wire", |direction| direction.wire.rate.map(|rate| rate.to_string()))
+            .below()
+            .with_note(frames),
     );
-    table.push(Row::new("too late", ways.iter().map(|way| way.and_then(|way| count(way.late)))).below());
+    table.push(row("of line rate", |direction| direction.wire.line_rate_share.map(words::percent)).below());
+    let lost = |direction: &DirectionSummary| direction.loss.map(|loss| words::percent(loss.share));
+    table.push(row("lost", lost).below().with_note(places(directions)));
+    let count = |count: u64| (count > 0).then(|| grouped(count));
+    table.push(
+        row("reordered", move |direction| (direction.reordered > 0).then(|| grouped(direction.reordered)))
+            .below(),
+    );
+    table.push(
+        Row::new(
+            "duplicates",
+            directions.iter().map(|direction| direction.and_then(|direction| count(direction.duplicates))),
+        )
+        .below(),
+    );
+    table.push(
+        Row::new(
+            "too late",
+            directions.iter().map(|direction| direction.and_then(|direction| count(direction.late))),
+        )
+        .below(),
+    );
     table.push(row("jitter", jitter).below());
-    table.push(row("retransmits", |way| way.retransmits.map(grouped)).below());
+    table.push(row("retransmits", |direction| direction.retransmits.map(grouped)).below());
     let idle = idle.map(|rtt| format!("idle {}, {}", rtt.p50, tail(&rtt))).unwrap_or_default();
-    table.push(row("RTT loaded", |way| way.loaded_rtt.map(|rtt| rtt.to_string())).below().with_note(idle));
-    table.push(row("one-way delay", |way| way.one_way.map(|delay| delay.mean.to_string())).below());
+    table.push(
+        row("RTT loaded", |direction| direction.loaded_rtt.map(|rtt| rtt.to_string()))
+            .below()
+            .with_note(idle),
+    );
+    table.push(
+        row("one-way delay", |direction| direction.one_way.map(|delay| delay.mean.to_string())).below(),
+    );
     if streams > 1 {
-        table.push(row("slowest stream", |way| each(way).min().map(|rate| rate.to_string())).below());
-        table.push(row("fastest stream", |way| each(way).max().map(|rate| rate.to_string())).below());
+        table.push(
+            row("slowest stream", |direction| each(direction).min().map(|rate| rate.to_string())).below(),
+        );
+        table.push(
+            row("fastest stream", |direction| each(direction).max().map(|rate| rate.to_string())).below(),
+        );
     }
 }
 
-fn each(way: &DirectionSummary) -> impl Iterator<Item = BitRate> {
-    way.streams.iter().map(|stream| stream.goodput)
+fn each(direction: &DirectionSummary) -> impl Iterator<Item = BitRate> {
+    direction.streams.iter().map(|stream| stream.goodput)
 }
 
 /// `p99 363 µs`, or the longest of few.
@@ -122,24 +149,28 @@ fn tail(rtt: &Distribution) -> String {
 }
 
 /// What was sent.
-fn offered(way: &DirectionSummary) -> Option<String> {
-    (way.sent.bytes.0 > 0).then(|| BitRate::from_bytes(way.sent.bytes, way.elapsed).to_string())
+fn offered(direction: &DirectionSummary) -> Option<String> {
+    (direction.sent.bytes.0 > 0)
+        .then(|| BitRate::from_bytes(direction.sent.bytes, direction.elapsed).to_string())
 }
 
 /// Below a microsecond it is the clock's and the scheduler's.
-fn jitter(way: &DirectionSummary) -> Option<String> {
-    let jitter = way.jitter?.rfc3550;
+fn jitter(direction: &DirectionSummary) -> Option<String> {
+    let jitter = direction.jitter?.rfc3550;
     Some(if jitter < Nanos::from_micros(1) { "< 1 µs".into() } else { jitter.to_string() })
 }
 
 /// Where datagrams were lost.
-fn places(ways: &[Option<&DirectionSummary>]) -> String {
-    let sum = ways.iter().flatten().filter_map(|way| way.loss).fold(Loss::default(), |sum, loss| Loss {
-        path: sum.path + loss.path,
-        receiver: sum.receiver + loss.receiver,
-        sender: sum.sender + loss.sender,
-        share: 0.0,
-    });
+fn places(directions: &[Option<&DirectionSummary>]) -> String {
+    let sum = directions.iter().flatten().filter_map(|direction| direction.loss).fold(
+        Loss::default(),
+        |sum, loss| Loss {
+            path: sum.path + loss.path,
+            receiver: sum.receiver + loss.receiver,
+            sender: sum.sender + loss.sender,
+            share: 0.0,
+        },
+    );
     let places =
         [(sum.path, "on the path"), (sum.receiver, "at the receiver"), (sum.sender, "at the sender")];
     let some: Vec<(u64, &str)> = places.into_iter().filter(|(count, _)| *count > 0).collect();

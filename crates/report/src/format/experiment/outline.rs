@@ -79,7 +79,7 @@ fn paths(paths: &[OutlinePath]) -> Table {
         vec![path.name.clone(), path.from.clone(), path.to.clone(), address, by.join(", ")]
     };
     let notes = paths.iter().filter_map(|path| Some(format!("{}: {}", path.name, path.refused.as_ref()?)));
-    Table::of(columns.into(), paths.iter().map(row).collect()).with_notes(notes.collect())
+    Table::new(columns.into(), paths.iter().map(row).collect()).with_notes(notes.collect())
 }
 
 fn rows(rows: &[OutlineRow]) -> Table {
@@ -106,7 +106,7 @@ fn rows(rows: &[OutlineRow]) -> Table {
             bytes.unwrap_or_else(|| "?".into()),
         ]
     };
-    Table::of(columns.into(), rows.iter().enumerate().map(row).collect())
+    Table::new(columns.into(), rows.iter().enumerate().map(row).collect())
 }
 
 const CSV: [&str; 8] = ["row", "path", "test", "settings", "what", "time_ns", "payload_bytes", "refused"];

@@ -61,7 +61,7 @@ pub(super) fn medians(rows: &[&Row]) -> Table {
     if let Some(first) = names.first().filter(|_| rows.iter().any(|row| row.against.is_some())) {
         notes.push(format!("Medians of runs; the shift is that of {first}, against: {}.", against(rows)));
     }
-    Table::of(columns, rows.iter().map(row).collect()).with_notes(notes)
+    Table::new(columns, rows.iter().map(row).collect()).with_notes(notes)
 }
 
 /// What rows of these are held against.
@@ -122,7 +122,7 @@ pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
         Some([vec![row.name(), all.count.to_string()], times.into()].concat())
     };
     let rows: Vec<Vec<String>> = rows.iter().filter_map(row).collect();
-    (!rows.is_empty()).then(|| Table::of(columns.collect(), rows))
+    (!rows.is_empty()).then(|| Table::new(columns.collect(), rows))
 }
 
 /// Every figure of every row, with its comparison in full.
@@ -153,7 +153,7 @@ pub(super) fn figures(rows: &[&Row]) -> Vec<Block> {
         };
         row.figures.iter().map(of).collect()
     };
-    vec![Block::Table(Table::of(columns.into(), rows.iter().flat_map(cells).collect()))]
+    vec![Block::Table(Table::new(columns.into(), rows.iter().flat_map(cells).collect()))]
 }
 
 /// A row for each figure of each run; of a run without figures one.

@@ -200,7 +200,7 @@ impl Ends {
 
     /// CPU here and there.
     pub(super) fn cpu(&self) -> (Cpu, Cpu) {
-        let of = |side: &Option<SideResult>| side.as_ref().map(Cpu::of).unwrap_or_default();
+        let of = |side: &Option<SideResult>| side.as_ref().map(Cpu::from_side).unwrap_or_default();
         (of(&self.local), of(&self.peer))
     }
 
@@ -257,7 +257,7 @@ impl Row {
 }
 
 impl Cpu {
-    fn of(side: &SideResult) -> Cpu {
+    fn from_side(side: &SideResult) -> Cpu {
         let percent = |share: f64| share * 100.0;
         Cpu {
             total: percent(side.cpu.process),

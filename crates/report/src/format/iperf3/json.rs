@@ -351,11 +351,11 @@ fn end_stream(ends: &Ends, block: &Block, row: &Row) -> Value {
     if let Some(file) = &ends.options.file {
         let share = |bytes| file.share(block.sending, row, bytes);
         let ((size, sent), (_, received)) = (share(row.sent), share(row.received));
-        let told = json!({
+        let reported = json!({
             "sent": row.sent, "received": row.received, "size": size,
             "percent_sent": sent, "percent_received": received, "filename": file.name,
         });
-        both.insert("diskfile".into(), told);
+        both.insert("diskfile".into(), reported);
     }
     both.into()
 }

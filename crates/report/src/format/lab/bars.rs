@@ -36,6 +36,7 @@ fn chart(report: &LabReport, kind: &Kind, style: &Style) -> String {
 }
 
 fn rows<'a>(variant: &'a Variant, kind: &Kind) -> Vec<(&'a str, Network, f64)> {
-    let rate = |family| Some((variant.name.as_str(), family, kind.of(variant, family)?.goodput?.median));
+    let rate =
+        |family| Some((variant.name.as_str(), family, kind.series_of(variant, family)?.goodput?.median));
     FAMILIES.into_iter().filter_map(rate).collect()
 }

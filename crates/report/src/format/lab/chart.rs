@@ -73,7 +73,7 @@ fn panel(report: &LabReport, kind: &Kind, scale: f64) -> BarPanel {
 fn row(variant: &Variant, kind: &Kind, scale: f64) -> BarRow {
     BarRow {
         name: variant.name.clone(),
-        bars: FAMILIES.into_iter().map(|family| bar(kind.of(variant, family)?, scale)).collect(),
+        bars: FAMILIES.into_iter().map(|family| bar(kind.series_of(variant, family)?, scale)).collect(),
         missing: match variant.unavailable {
             Some(_) => "not on this host".into(),
             None => "not measured".into(),

@@ -52,7 +52,7 @@ pub(super) fn rows(report: &LabReport) -> Csv {
             rows.extend(sweep.rows.iter().map(|row| (source.clone(), of_frames(variant, sweep, row))));
         }
     }
-    Csv::of(rows)
+    Csv::from_rows(rows)
 }
 
 fn row(variant: &Variant, series: &Series, run: &Repetition) -> Row {

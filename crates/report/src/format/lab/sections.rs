@@ -17,7 +17,7 @@ pub(super) fn section_tables(variant: &Variant) -> Vec<Table> {
     };
     let sweeps = variant.sweeps.iter().filter(|sweep| !sweep.rows.is_empty()).map(|sweep| Table {
         title: format!("Frames of each size, {}", sweep.family),
-        ..Table::of(frames::columns(), frames::cells(&sweep.rows))
+        ..Table::new(frames::columns(), frames::cells(&sweep.rows))
     });
     let sections = [
         Table::of_cells(
@@ -117,7 +117,7 @@ pub(super) fn compared(report: &LabReport) -> Vec<Table> {
         .iter()
         .filter_map(|kind| {
             let rows: Vec<Row> =
-                report.variants.iter().map(|variant| Row::of(report, variant, kind)).collect();
+                report.variants.iter().map(|variant| Row::from_report(report, variant, kind)).collect();
             Table::of_cells(&kind.title(), &COMPARED, &rows)
         })
         .collect()
@@ -146,13 +146,13 @@ pub(super) fn kinds(report: &LabReport) -> Vec<Kind> {
 impl Kind {
     pub(super) fn title(&self) -> String {
         let what = if self.tool == OWN { self.test.to_string() } else { self.tool.clone() };
-        let way = self.direction.map(|way| format!(" {way}")).unwrap_or_default();
+        let one_way = self.direction.map(|one_way| format!(" {one_way}")).unwrap_or_default();
         let unit = if self.test == LabTest::Latency { "ms" } else { "Mbit/s" };
-        format!("{what}{way}, {unit}")
+        format!("{what}{one_way}, {unit}")
     }
 
     /// The series of this kind.
-    pub(super) fn of<'a>(&self, variant: &'a Variant, family: Network) -> Option<&'a Series> {
+    pub(super) fn series_of<'a>(&self, variant: &'a Variant, family: Network) -> Option<&'a Series> {
         variant.series.iter().find(|one| {
             (&one.tool, one.test, one.direction, one.family)
                 == (&self.tool, self.test, self.direction, family)
@@ -175,9 +175,9 @@ struct Side {
 }
 
 impl Row {
-    fn of(report: &LabReport, variant: &Variant, kind: &Kind) -> Row {
+    fn from_report(report: &LabReport, variant: &Variant, kind: &Kind) -> Row {
         let sides = FAMILIES.map(|family| {
-            let Some(series) = kind.of(variant, family) else { return Side::default() };
+            let Some(series) = kind.series_of(variant, family) else { return Side::default() };
             let value = series.goodput.map(|of| mbits(of.median));
             let value = value.or_else(|| series.rtt.map(|of| words::significant(of.median / 1e6)));
             let found = report.comparisons.iter().find(|one| is_of(one, variant, series));

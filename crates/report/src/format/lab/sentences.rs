@@ -55,10 +55,10 @@ pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
 /// A finding in a line.
 pub(super) fn finding(one: &VariantFinding) -> String {
     let finding = &one.finding;
-    let way = finding.direction.map(|way| format!(" {way}")).unwrap_or_default();
+    let one_way = finding.direction.map(|one_way| format!(" {one_way}")).unwrap_or_default();
     let severity = words::severity(finding.severity);
     let title = finding.title.trim_end_matches('.');
-    format!("{} ({severity}, {}{way}): {title}", finding.id, one.family)
+    format!("{} ({severity}, {}{one_way}): {title}", finding.id, one.family)
 }
 
 /// Tests that gave nothing, each reason once.
@@ -78,8 +78,8 @@ fn failures(variant: &Variant) -> Vec<String> {
 /// A series in words: `TCP up, IPv4`.
 pub(super) fn name(series: &Series) -> String {
     let tool = if series.tool == OWN { series.test.to_string() } else { series.tool.clone() };
-    let way = series.direction.map(|way| format!(" {way}")).unwrap_or_default();
-    format!("{tool}{way}, {}", series.family)
+    let one_way = series.direction.map(|one_way| format!(" {one_way}")).unwrap_or_default();
+    format!("{tool}{one_way}, {}", series.family)
 }
 
 /// The conclusion.

@@ -40,7 +40,7 @@ pub(super) fn sites(group: &Group<'_>) -> Table {
         vec![site.to_owned(), out, worst_to, into, worst_from, without.count().to_string()]
     };
     let rows = group.sites().into_iter().map(row).collect();
-    let table = Table { title: title(group), ..Table::of(columns.into(), rows) };
+    let table = Table { title: title(group), ..Table::new(columns.into(), rows) };
     table.with_notes(vec!["Medians of a site's paths.".into()])
 }
 
@@ -79,7 +79,7 @@ pub(super) fn paths(group: &Group<'_>) -> Table {
             cell.reason.clone().unwrap_or_default(),
         ]
     };
-    Table::of(columns.into(), group.cells.iter().map(row).collect())
+    Table::new(columns.into(), group.cells.iter().map(row).collect())
 }
 
 fn title(group: &Group<'_>) -> String {

@@ -17,7 +17,7 @@ pub(super) fn brief_text(report: &DutReport, style: &Style) -> String {
     let several = report.devices.len() > 1;
     let verdict = |device: &DeviceReport| {
         let of = if several { device.name.clone() } else { String::new() };
-        conclusion(&Conclusion { of, ..Conclusion::of(&device.verdict) }, style)
+        conclusion(&Conclusion { of, ..Conclusion::from_verdict(&device.verdict) }, style)
     };
     let mut text: String = report.devices.iter().map(verdict).collect();
     let title = style.paint(Paint::Bold, &sentences::title(report));
@@ -90,15 +90,15 @@ impl Row<'_> {
     /// The median of these times at the throughput, of the slower direction.
     fn delay(&self, of: fn(&LatencyDirection) -> Nanos) -> Option<Nanos> {
         let report = self.row.latency.iter().max_by_key(|one| one.percent)?;
-        report.ways.iter().filter(|way| way.delays.count > 0).map(of).max()
+        report.directions.iter().filter(|direction| direction.delays.count > 0).map(of).max()
     }
 }
 
 /// What a row shows.
 fn cells<'a>() -> [Cell<Row<'a>>; 8] {
     [
-        Cell("Frame", true, |row| Head::of(row.device, row.row).frame()),
-        Cell("", false, |row| Head::of(row.device, row.row).network()),
+        Cell("Frame", true, |row| Head::from_row(row.device, row.row).frame()),
+        Cell("", false, |row| Head::from_row(row.device, row.row).network()),
         Cell("No loss", true, |row| row.rate(&NO_LOSS)),
         Cell("of line", true, Row::share),
         Cell("PDR", true, |row| row.rate(&["pdr"])),
@@ -106,14 +106,14 @@ fn cells<'a>() -> [Cell<Row<'a>>; 8] {
             let mrr = row.row.mrr.as_ref()?;
             Some(format!("{}, {} lost", rate(Load(mrr.forwarded.mean)), words::percent(mrr.loss_ratio)))
         }),
-        Cell("p50", true, |row| row.delay(|way| way.delays.p50).map(|time| time.to_string())),
-        Cell("p99", true, |row| row.delay(|way| way.delays.p99).map(|time| time.to_string())),
+        Cell("p50", true, |row| row.delay(|direction| direction.delays.p50).map(|time| time.to_string())),
+        Cell("p99", true, |row| row.delay(|direction| direction.delays.p99).map(|time| time.to_string())),
     ]
 }
 
 /// What the columns are, where that is not in their heads.
 fn notes(device: &DeviceReport) -> Vec<String> {
-    let both = device.rows.iter().any(|row| row.stream.ways == Directions::Both);
+    let both = device.rows.iter().any(|row| row.stream.directions == Directions::Both);
     let mut unfinished: Vec<String> = Vec::new();
     let mut remarks: Vec<String> = Vec::new();
     for (row, found) in device.rows.iter().flat_map(|row| row.rates.iter().map(move |rate| (row, rate))) {

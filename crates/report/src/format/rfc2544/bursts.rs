@@ -110,7 +110,7 @@ fn over(runs: &[ResetTime], of: fn(&ResetTime) -> Option<Nanos>) -> Option<Strin
 }
 
 fn stream_parts<T>(device: &DeviceReport, part: impl Fn(&StreamReport) -> Option<T>) -> Vec<(Head, T)> {
-    device.rows.iter().filter_map(|row| Some((Head::of(device, row), part(row)?))).collect()
+    device.rows.iter().filter_map(|row| Some((Head::from_row(device, row), part(row)?))).collect()
 }
 
 fn seconds(time: f64) -> String {

@@ -158,19 +158,22 @@ fn latencies(device: &DeviceReport, of: &str) -> Vec<LinePanel> {
 }
 
 fn latency(device: &DeviceReport, row: &StreamReport, of: &str) -> LinePanel {
-    let ways: Vec<Direction> = row.stream.ways.each().collect();
-    let line = |way: Direction, (name, percentile): &(&str, Percentile)| {
+    let directions: Vec<Direction> = row.stream.directions.each().collect();
+    let line = |direction: Direction, (name, percentile): &(&str, Percentile)| {
         let value = |at: &LatencyReport| {
-            let own = at.ways.iter().find(|one| one.way == way && one.delays.count > 0)?;
+            let own = at.directions.iter().find(|one| one.direction == direction && one.delays.count > 0)?;
             Some(percentile(&own.delays).0 as f64 / 1e3)
         };
-        let shown = if ways.len() > 1 { format!("{name} {way}") } else { (*name).to_owned() };
+        let shown = if directions.len() > 1 { format!("{name} {direction}") } else { (*name).to_owned() };
         Line { name: shown, values: row.latency.iter().map(value).collect(), limit: Vec::new() }
     };
     LinePanel {
         title: format!("Latency of {}{of}", frames(device, &row.stream)),
         unit: "µs".into(),
-        lines: ways.iter().flat_map(|way| PERCENTILES.iter().map(|of| line(*way, of))).collect(),
+        lines: directions
+            .iter()
+            .flat_map(|direction| PERCENTILES.iter().map(|of| line(*direction, of)))
+            .collect(),
         across: Some((
             "Load, % of the throughput".into(),
             row.latency.iter().map(|at| at.percent.to_string()).collect(),

@@ -15,7 +15,8 @@ struct Row {
     network: String,
     frame: String,
     /// Sent at once: `up`, `down` or `both`.
-    ways: String,
+    #[serde(rename = "ways")]
+    directions: String,
     /// As in the JSON, or `hops`.
     test: String,
     figure: String,
@@ -48,7 +49,7 @@ pub(super) fn rows(report: &DutReport) -> Csv {
         let hops = figures::of_hops(&device.hops).into_iter();
         rows.extend(hops.map(|figure| (start(), fields(device, None, figure))));
     }
-    Csv::of(rows)
+    Csv::from_rows(rows)
 }
 
 fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Row {
@@ -57,7 +58,7 @@ fn fields(device: &DeviceReport, stream: Option<&Stream>, figure: Figure) -> Row
         device: device.name.clone(),
         network: stream.map(|stream| stream.network.to_string()).unwrap_or_default(),
         frame: frame.unwrap_or_default(),
-        ways: stream.map(|stream| word(&stream.ways)).unwrap_or_default(),
+        directions: stream.map(|stream| word(&stream.directions)).unwrap_or_default(),
         test: figure.test,
         figure: figure.name,
         direction: figure.direction,

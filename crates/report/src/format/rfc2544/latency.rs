@@ -21,7 +21,7 @@ pub(super) fn over_load(device: &DeviceReport) -> Option<Table> {
         .rows
         .iter()
         .flat_map(|row| {
-            let head = Head::of(device, row);
+            let head = Head::from_row(device, row);
             row.latency.iter().map(move |report| AtLoad { head: head.clone(), report: report.clone() })
         })
         .collect();
@@ -33,21 +33,21 @@ const OVER_LOAD: [Cell<AtLoad>; 11] = [
     Cell("", false, |row| row.head.network()),
     Cell("Load", true, |row| Some(format!("{} %", row.report.percent))),
     Cell("rate", true, |row| Some(rate(row.report.load))),
-    Cell("Up P50", true, |row| way(row, Direction::Up, |way| way.delays.p50)),
-    Cell("P90", true, |row| way(row, Direction::Up, |way| way.delays.p90)),
-    Cell("P99", true, |row| way(row, Direction::Up, |way| way.delays.p99)),
-    Cell("Down P50", true, |row| way(row, Direction::Down, |way| way.delays.p50)),
-    Cell("P90", true, |row| way(row, Direction::Down, |way| way.delays.p90)),
-    Cell("P99", true, |row| way(row, Direction::Down, |way| way.delays.p99)),
+    Cell("Up P50", true, |row| delay_in(row, Direction::Up, |one_way| one_way.delays.p50)),
+    Cell("P90", true, |row| delay_in(row, Direction::Up, |one_way| one_way.delays.p90)),
+    Cell("P99", true, |row| delay_in(row, Direction::Up, |one_way| one_way.delays.p99)),
+    Cell("Down P50", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p50)),
+    Cell("P90", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p90)),
+    Cell("P99", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p99)),
     Cell("lost", true, |row| {
-        let lost: u64 = row.report.ways.iter().map(|way| way.lost).sum();
+        let lost: u64 = row.report.directions.iter().map(|one_way| one_way.lost).sum();
         (lost > 0).then(|| lost.to_string())
     }),
 ];
 
-fn way(row: &AtLoad, direction: Direction, of: fn(&LatencyDirection) -> Nanos) -> Option<String> {
-    let way = row.report.ways.iter().find(|way| way.way == direction)?;
-    Some(if way.delays.count > 0 { of(way).to_string() } else { "none came".into() })
+fn delay_in(row: &AtLoad, direction: Direction, of: fn(&LatencyDirection) -> Nanos) -> Option<String> {
+    let measured = row.report.directions.iter().find(|measured| measured.direction == direction)?;
+    Some(if measured.delays.count > 0 { of(measured).to_string() } else { "none came".into() })
 }
 
 /// One direction at the throughput.
@@ -55,7 +55,7 @@ struct AtThroughput {
     head: Head,
     load: Load,
     percent: u32,
-    way: LatencyDirection,
+    direction: LatencyDirection,
 }
 
 /// RFC 2544 section 26.2's table, with RFC 8219's typical and worst-case latency over the runs.
@@ -63,13 +63,15 @@ pub(super) fn at_throughput(device: &DeviceReport) -> Option<Table> {
     let rows: Vec<AtThroughput> = device
         .rows
         .iter()
-        .filter_map(|row| Some((Head::of(device, row), row.latency.iter().max_by_key(|one| one.percent)?)))
+        .filter_map(|row| {
+            Some((Head::from_row(device, row), row.latency.iter().max_by_key(|one| one.percent)?))
+        })
         .flat_map(|(head, report)| {
-            report.ways.iter().map(move |way| AtThroughput {
+            report.directions.iter().map(move |direction| AtThroughput {
                 head: head.clone(),
                 load: report.load,
                 percent: report.percent,
-                way: way.clone(),
+                direction: direction.clone(),
             })
         })
         .collect();
@@ -78,30 +80,30 @@ pub(super) fn at_throughput(device: &DeviceReport) -> Option<Table> {
         format!("Latency at {percent} % of the throughput (RFC 2544 section 26.2, RFC 8219 section 7.2)");
     let table = Table::of_cells(&title, &AT_THROUGHPUT, &rows)?;
     let mut notes = vec![LATENCY.to_owned()];
-    if rows.iter().any(|row| row.way.store_and_forward.is_some()) {
+    if rows.iter().any(|row| row.direction.store_and_forward.is_some()) {
         notes.push(RFC1242.to_owned());
     }
-    notes.extend(few(rows.iter().filter_map(|row| row.way.typical)));
+    notes.extend(few(rows.iter().filter_map(|row| row.direction.typical)));
     Some(table.with_notes(notes))
 }
 
 const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
-    Cell("Way", false, |row| Some(row.way.way.to_string())),
+    Cell("Way", false, |row| Some(row.direction.direction.to_string())),
     Cell("Rate", true, |row| Some(rate(row.load))),
-    Cell("TL (1–99 %)", true, |row| row.way.typical.map(over_runs)),
-    Cell("WCL (1–99 %)", true, |row| row.way.worst_case.map(over_runs)),
-    Cell("store-fwd", true, |row| row.way.store_and_forward.map(|time| time.to_string())),
-    Cell("bit-fwd", true, |row| row.way.bit_forwarding.map(|time| time.to_string())),
-    Cell("runs", true, |row| row.way.typical.map(|runs| runs.runs.to_string())),
+    Cell("TL (1–99 %)", true, |row| row.direction.typical.map(over_runs)),
+    Cell("WCL (1–99 %)", true, |row| row.direction.worst_case.map(over_runs)),
+    Cell("store-fwd", true, |row| row.direction.store_and_forward.map(|time| time.to_string())),
+    Cell("bit-fwd", true, |row| row.direction.bit_forwarding.map(|time| time.to_string())),
+    Cell("runs", true, |row| row.direction.typical.map(|runs| runs.runs.to_string())),
 ];
 
 /// Delay variation of one direction.
 struct Variation {
     head: Head,
     load: Load,
-    way: DelayVariationDirection,
+    direction: DelayVariationDirection,
 }
 
 /// RFC 8219's delay variation at the throughput.
@@ -109,32 +111,32 @@ pub(super) fn variation(device: &DeviceReport) -> Option<Table> {
     let rows: Vec<Variation> = device
         .rows
         .iter()
-        .filter_map(|row| Some((Head::of(device, row), row.delay_variation.as_ref()?)))
+        .filter_map(|row| Some((Head::from_row(device, row), row.delay_variation.as_ref()?)))
         .flat_map(|(head, report)| {
-            let of = move |way: &DelayVariationDirection| Variation {
+            let of = move |direction: &DelayVariationDirection| Variation {
                 head: head.clone(),
                 load: report.load,
-                way: way.clone(),
+                direction: direction.clone(),
             };
-            report.ways.iter().map(of)
+            report.directions.iter().map(of)
         })
         .collect();
     let table = Table::of_cells("Delay variation (RFC 8219 section 7.3)", &VARIATION, &rows)?;
     let mut notes = vec![DELAY_VARIATION.to_owned()];
-    notes.extend(few(rows.iter().map(|row| row.way.packet)));
+    notes.extend(few(rows.iter().map(|row| row.direction.packet)));
     Some(table.with_notes(notes))
 }
 
 const VARIATION: [Cell<Variation>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
-    Cell("Way", false, |row| Some(row.way.way.to_string())),
+    Cell("Way", false, |row| Some(row.direction.direction.to_string())),
     Cell("Rate", true, |row| Some(rate(row.load))),
-    Cell("PDV (1–99 %)", true, |row| Some(over_runs(row.way.packet))),
-    Cell("IPDV least", true, |row| Some(signed(row.way.inter_packet?.min_ns))),
-    Cell("median", true, |row| Some(signed(row.way.inter_packet?.median_ns))),
-    Cell("most", true, |row| Some(signed(row.way.inter_packet?.max_ns))),
-    Cell("runs", true, |row| Some(row.way.packet.runs.to_string())),
+    Cell("PDV (1–99 %)", true, |row| Some(over_runs(row.direction.packet))),
+    Cell("IPDV least", true, |row| Some(signed(row.direction.inter_packet?.min_ns))),
+    Cell("median", true, |row| Some(signed(row.direction.inter_packet?.median_ns))),
+    Cell("most", true, |row| Some(signed(row.direction.inter_packet?.max_ns))),
+    Cell("runs", true, |row| Some(row.direction.packet.runs.to_string())),
 ];
 
 /// `41.2 µs (40.1–43.0 µs)`: the median, first and 99th percentile of the runs; of one run that alone.

@@ -30,7 +30,7 @@ fn of_network(device: &DeviceReport, family: Network) -> Option<Table> {
         table.push([vec![name], rows.iter().map(cell).collect()].concat());
     }
     let title = format!("Frame loss rate (RFC 2544 section 26.3){shown}");
-    Some(Table { title, notes: notes(&rows), ..Table::of(columns, table) })
+    Some(Table { title, notes: notes(&rows), ..Table::new(columns, table) })
 }
 
 fn most(row: &StreamReport) -> String {

@@ -11,7 +11,7 @@ use model::search::{Irregular, Load};
 /// A rate of a stream: of each direction, or of both together.
 struct Rate {
     head: Option<Head>,
-    ways: Option<&'static str>,
+    directions: Option<&'static str>,
     line: Option<f64>,
     pps: Option<f64>,
     least: bool,
@@ -36,7 +36,7 @@ fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
     }
     let both = Rate {
         head: None,
-        ways: Some("sum"),
+        directions: Some("sum"),
         line: one.line.map(|line| line * 2.0),
         pps: one.pps.map(|pps| pps * 2.0),
         least: one.least,
@@ -44,15 +44,15 @@ fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
         bits: one.bits.map(|bits| bits.map(|bits| bits * 2.0)),
         remark: String::new(),
     };
-    vec![Rate { ways: Some("each"), ..one }, both]
+    vec![Rate { directions: Some("each"), ..one }, both]
 }
 
 fn of_rate(device: &DeviceReport, row: &StreamReport, found: &RateReport) -> Rate {
     let line = row.line_rate.map(|line| line.0);
     let pps = found.lower.map(|load| load.0);
     Rate {
-        head: Some(Head::of(device, row)),
-        ways: None,
+        head: Some(Head::from_row(device, row)),
+        directions: None,
         line,
         pps,
         least: is_least(row, found),
@@ -65,7 +65,7 @@ fn of_rate(device: &DeviceReport, row: &StreamReport, found: &RateReport) -> Rat
 const THROUGHPUT: [Cell<Rate>; 9] = [
     Cell("Frame", true, |rate| rate.head.as_ref()?.frame()),
     Cell("", false, |rate| rate.head.as_ref()?.network()),
-    Cell("Ways", false, |rate| rate.ways.map(str::to_owned)),
+    Cell("Ways", false, |rate| rate.directions.map(str::to_owned)),
     Cell("Line Mpps", true, |rate| rate.line.map(mega)),
     Cell("Mpps", true, |rate| Some(least(mega(rate.pps?), rate.least))),
     Cell("of line", true, |rate| rate.share.map(words::percent)),
@@ -104,7 +104,7 @@ pub(super) fn csit(device: &DeviceReport) -> Option<Table> {
     };
     let title =
         format!("{}: frames, and Gbit/s of layers 2 and 1, all directions together", names.join(", "));
-    let table = Table::of(columns, rows.iter().map(row).collect());
+    let table = Table::new(columns, rows.iter().map(row).collect());
     Some(Table { title, notes: remarks(device, &rows, &goals), ..table })
 }
 

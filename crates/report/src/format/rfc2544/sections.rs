@@ -43,7 +43,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub(super) fn of(device: &DeviceReport, row: &StreamReport) -> Head {
+    pub(super) fn from_row(device: &DeviceReport, row: &StreamReport) -> Head {
         Head { frame: row.stream.frames.name.clone(), network: network(device, &row.stream) }
     }
 

@@ -56,11 +56,11 @@ pub(super) fn host(report: &DutReport) -> Option<String> {
 fn frames(setup: &Setup) -> String {
     let mut names: Vec<&str> = Vec::new();
     let mut networks: Vec<String> = Vec::new();
-    let mut ways: Vec<&str> = Vec::new();
+    let mut both_directions: Vec<&str> = Vec::new();
     for stream in &setup.streams {
         names.push(&stream.frames.name);
         networks.push(stream.network.to_string());
-        ways.push(words::directions(stream.ways));
+        both_directions.push(words::directions(stream.directions));
     }
     let unique = |names: Vec<String>| {
         let mut seen: Vec<String> = Vec::new();
@@ -76,7 +76,7 @@ fn frames(setup: &Setup) -> String {
         "Ethernet frames of {} bytes with FCS, {}, {}.",
         own(names),
         unique(networks).join(" and "),
-        own(ways)
+        own(both_directions)
     )
 }
 
@@ -188,7 +188,7 @@ fn tools(tools: &Tools) -> Vec<String> {
     });
     let mut lines = vec![format!(
         "{}: sent by {}, counted by {}{}.",
-        words::direction_word(tools.way),
+        words::direction_word(tools.direction),
         tools.source,
         tools.sink,
         ceiling.unwrap_or_default()
@@ -198,7 +198,7 @@ fn tools(tools: &Tools) -> Vec<String> {
             let why = why.trim_end_matches('.');
             lines.push(format!(
                 "{}: not {} into {}: {why}.",
-                words::direction_word(tools.way),
+                words::direction_word(tools.direction),
                 tried.source,
                 tried.sink
             ));

@@ -42,7 +42,7 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     let columns = [Column::left(first), Column::right("Up"), Column::right("Down")];
     let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
     let facts = path_facts(run).into_iter().chain(pairs);
-    let mut blocks = vec![Block::facts(facts), Block::Table(Table::of(columns.into(), rows))];
+    let mut blocks = vec![Block::facts(facts), Block::Table(Table::new(columns.into(), rows))];
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(captured(run));
@@ -53,7 +53,7 @@ fn of_throughput(run: &Run) -> Vec<Block> {
 fn of_frames(run: &Run) -> Vec<Block> {
     vec![
         Block::Paragraph(format!("{}. {}", frames::subtitle(run), frames::LEGEND)),
-        Block::Table(Table::of(frames::columns(), frames::cells(&run.summary.rows))),
+        Block::Table(Table::new(frames::columns(), frames::cells(&run.summary.rows))),
         charts::frames(run),
         Block::list(frames::notes(run)),
     ]
@@ -61,26 +61,26 @@ fn of_frames(run: &Run) -> Vec<Block> {
 
 /// A latency run: the way or the table of ways, and the load.
 fn of_latency(run: &Run) -> Vec<Block> {
-    let ways = run.summary.ways.as_slice();
-    let mut blocks = match ways {
+    let egress_paths = run.summary.egress_paths.as_slice();
+    let mut blocks = match egress_paths {
         [] => Vec::new(),
-        [way] => vec![one_way(run, way)],
+        [egress] => vec![one_way(run, egress)],
         several => {
             let unit = latency::compare_unit(several);
             let rows = latency::compare_rows(several, unit, latency::More::ALL);
             let columns = latency::compare_columns(several, latency::More::ALL);
             let mut blocks = vec![
                 Block::Paragraph(format!("Round trips in {}.", unit.name)),
-                Block::Table(Table::of(columns, rows)),
+                Block::Table(Table::new(columns, rows)),
             ];
             blocks.extend(latency::compare_note(several).map(Block::Paragraph));
             blocks.push(Block::list(latency::sentences(run)));
             blocks
         }
     };
-    blocks.extend(charts::round_trips(ways));
+    blocks.extend(charts::round_trips(egress_paths));
     if let Some(loaded) = &run.summary.loaded {
-        blocks.push(Block::Table(Table::of(latency::load_columns(), latency::load_rows(loaded))));
+        blocks.push(Block::Table(Table::new(latency::load_columns(), latency::load_rows(loaded))));
         blocks.extend(charts::loaded(loaded));
         let responsiveness = latency::responsiveness(loaded).into_iter();
         let line = |(load, sentence)| Block::list([format!("Responsiveness, {load}: {sentence}")]);
@@ -99,9 +99,9 @@ fn of_transfers(run: &Run) -> Vec<Block> {
     let mut blocks = vec![Block::facts(files.map(file))];
     if let Some(result) = &run.summary.transfer {
         let rows = &result.rows;
-        blocks.push(Block::Table(Table::of(transfer::columns(rows), transfer::rows(rows))));
+        blocks.push(Block::Table(Table::new(transfer::columns(rows), transfer::rows(rows))));
         let (columns, changes) = transfer::changes(rows);
-        blocks.push(Block::Table(Table::of(columns, changes)));
+        blocks.push(Block::Table(Table::new(columns, changes)));
         blocks.extend(charts::transfers(run, rows));
     }
     let warnings = run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text));
@@ -119,7 +119,8 @@ fn of_path(run: &Run) -> Vec<Block> {
 }
 
 fn sizes(found: &PathResult) -> Vec<Block> {
-    let directions = [Direction::Up, Direction::Down].into_iter().filter(|d| found.way(*d).is_some());
+    let directions =
+        [Direction::Up, Direction::Down].into_iter().filter(|d| found.in_direction(*d).is_some());
     let headings: Vec<Column> =
         directions.map(|direction| Column::left(words::direction_word(direction))).collect();
     let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
@@ -140,14 +141,14 @@ fn captured(run: &Run) -> Vec<Block> {
         Block::Paragraph(format!("Packets on `{}`:", seen.interface)),
         Block::facts(packets::facts(seen)),
     ];
-    for (direction, way) in packets::directions(seen) {
+    for (direction, one_way) in packets::directions(seen) {
         let first = format!("Size {}", words::direction_word(direction).to_lowercase());
         let columns = packets::size_columns(first).into();
-        blocks.push(Block::Table(Table::of(columns, packets::size_rows(way))));
+        blocks.push(Block::Table(Table::new(columns, packets::size_rows(one_way))));
     }
     if seen.flows.len() > 1 {
         let columns = packets::flow_columns().into();
-        blocks.push(Block::Table(Table::of(columns, packets::flow_rows(seen))));
+        blocks.push(Block::Table(Table::new(columns, packets::flow_rows(seen))));
     }
     blocks
 }
@@ -156,7 +157,7 @@ fn captured(run: &Run) -> Vec<Block> {
 fn of_ways(columns: Vec<Column>, rows: Vec<(String, Vec<String>)>) -> Block {
     let rows = rows.into_iter().map(|(name, cells)| [vec![name], cells].concat());
     let rows = if columns.len() < 2 { Vec::new() } else { rows.collect() };
-    Block::Table(Table::of(columns, rows))
+    Block::Table(Table::new(columns, rows))
 }
 
 /// The numbers to set.
@@ -178,25 +179,26 @@ fn advice(run: &Run) -> Block {
             one.why.clone(),
         ]
     };
-    Block::Table(Table::of(columns.into(), run.advice.iter().map(row).collect()))
+    Block::Table(Table::new(columns.into(), run.advice.iter().map(row).collect()))
 }
 
 /// A row for each figure of a single way.
-fn one_way(run: &Run, way: &EgressResult) -> Block {
+fn one_way(run: &Run, egress: &EgressResult) -> Block {
     let columns = [Column::left("Figure"), Column::left("Value")];
     let bounds = |bounds: &Option<(Nanos, Nanos)>| {
         bounds.map(|(low, high)| format!(" ({low} to {high} at 95 %)")).unwrap_or_default()
     };
-    let given = latency::given(way);
+    let given = latency::given(egress);
     let percentiles = given
         .iter()
         .map(|(percent, value, sure)| vec![format!("p{percent}"), format!("{value}{}", bounds(sure))]);
-    let missing = latency::missing(way).into_iter().map(|(percent, more)| {
+    let missing = latency::missing(egress).into_iter().map(|(percent, more)| {
         vec![format!("p{percent}"), format!("not given: takes {more} more round trips")]
     });
-    let facts = latency::facts(&run.summary, way).into_iter().map(|(name, value)| vec![name.into(), value]);
-    let missing = missing.filter(|_| way.rtt.is_some());
-    Block::Table(Table::of(columns.into(), percentiles.chain(missing).chain(facts).collect()))
+    let facts =
+        latency::facts(&run.summary, egress).into_iter().map(|(name, value)| vec![name.into(), value]);
+    let missing = missing.filter(|_| egress.rtt.is_some());
+    Block::Table(Table::new(columns.into(), percentiles.chain(missing).chain(facts).collect()))
 }
 
 /// Markdown and HTML drop the spaces that indent a detail under its test.
@@ -230,9 +232,10 @@ pub(in crate::format) fn title(run: &Run) -> String {
 
 fn latency_title(run: &Run) -> String {
     let Some(plan) = &run.latency else {
-        return format!("Latency, {}", words::count(run.summary.ways.len() as u64, "path"));
+        return format!("Latency, {}", words::count(run.summary.egress_paths.len() as u64, "path"));
     };
-    let mut hosts: Vec<String> = plan.ways.iter().map(|way| format!("`{}`", way.target.host)).collect();
+    let mut hosts: Vec<String> =
+        plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host)).collect();
     hosts.dedup();
     format!("Latency to {}: {}", hosts.join(", "), latency::phrase(plan))
 }
@@ -240,26 +243,32 @@ fn latency_title(run: &Run) -> String {
 type Cell = fn(&DirectionSummary) -> Option<String>;
 
 fn figures(summary: &Summary) -> Vec<Vec<String>> {
-    let ways = [Direction::Up, Direction::Down].map(|direction| summary.direction(direction));
+    let directions = [Direction::Up, Direction::Down].map(|direction| summary.direction(direction));
     let rows: [(&str, Cell); 13] = [
-        ("Goodput", |way| Some(way.goodput.to_string())),
-        ("On the wire", |way| way.wire.rate.map(|rate| rate.to_string())),
-        ("Packets", |way| way.wire.packets_per_second.map(|rate| rate.to_string())),
-        ("Share of line rate", |way| way.wire.line_rate_share.map(words::percent)),
-        ("Received", |way| Some(format!("{} in {}", way.received.bytes, way.elapsed))),
-        ("Lost", |way| way.loss.map(|loss| words::percent(loss.share))),
-        ("Lost on the path, in the receiving socket, at the sender", |way| {
-            way.loss.map(|loss| format!("{}, {}, {}", loss.path, loss.receiver, loss.sender))
+        ("Goodput", |this_direction| Some(this_direction.goodput.to_string())),
+        ("On the wire", |this_direction| this_direction.wire.rate.map(|rate| rate.to_string())),
+        ("Packets", |this_direction| this_direction.wire.packets_per_second.map(|rate| rate.to_string())),
+        ("Share of line rate", |this_direction| this_direction.wire.line_rate_share.map(words::percent)),
+        ("Received", |this_direction| {
+            Some(format!("{} in {}", this_direction.received.bytes, this_direction.elapsed))
         }),
-        ("Jitter (RFC 3550)", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
-        ("One-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
+        ("Lost", |this_direction| this_direction.loss.map(|loss| words::percent(loss.share))),
+        ("Lost on the path, in the receiving socket, at the sender", |this_direction| {
+            this_direction.loss.map(|loss| format!("{}, {}, {}", loss.path, loss.receiver, loss.sender))
+        }),
+        ("Jitter (RFC 3550)", |this_direction| {
+            this_direction.jitter.map(|jitter| jitter.rfc3550.to_string())
+        }),
+        ("One-way delay", |this_direction| {
+            this_direction.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))
+        }),
         ("Segments", segments),
-        ("Retransmits", |way| way.retransmits.map(|count| count.to_string())),
-        ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
-        ("Congestion control", |way| way.congestion.clone()),
+        ("Retransmits", |this_direction| this_direction.retransmits.map(|count| count.to_string())),
+        ("RTT under load", |this_direction| this_direction.loaded_rtt.map(|rtt| rtt.to_string())),
+        ("Congestion control", |this_direction| this_direction.congestion.clone()),
     ];
     rows.into_iter()
-        .map(|(name, cell)| (name, ways.map(|way| way.and_then(cell))))
+        .map(|(name, cell)| (name, directions.map(|this_direction| this_direction.and_then(cell))))
         .filter(|(_, cells)| cells.iter().any(Option::is_some))
         .map(|(name, cells)| {
             let [up, down] = cells.map(|cell| cell.unwrap_or_default());

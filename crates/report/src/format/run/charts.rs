@@ -17,9 +17,13 @@ use model::transfer::TransferRow;
 
 /// The sizes that were tried in each direction, and how many packets of each crossed: where a line falls is the path MTU.
 pub(super) fn ladder(found: &PathResult) -> Option<Block> {
-    let ways = [Direction::Up, Direction::Down].into_iter().filter_map(|way| Some((way, found.way(way)?)));
-    let panels: Vec<LinePanel> =
-        ways.filter(|(_, way)| way.sizes.len() > 1).map(|(direction, way)| steps(direction, way)).collect();
+    let directions = [Direction::Up, Direction::Down]
+        .into_iter()
+        .filter_map(|one_way| Some((one_way, found.in_direction(one_way)?)));
+    let panels: Vec<LinePanel> = directions
+        .filter(|(_, one_way)| one_way.sizes.len() > 1)
+        .map(|(direction, one_way)| steps(direction, one_way))
+        .collect();
     (!panels.is_empty()).then(|| {
         Block::Chart(Chart::Lines(LineChart {
             title: "Packets that crossed, by size".into(),
@@ -30,20 +34,20 @@ pub(super) fn ladder(found: &PathResult) -> Option<Block> {
     })
 }
 
-fn steps(direction: Direction, way: &PathDirection) -> LinePanel {
+fn steps(direction: Direction, one_way: &PathDirection) -> LinePanel {
     let crossed = |probe: &SizeProbe| match probe.sent {
         0 => None,
         sent => Some(f64::from(probe.received) / f64::from(sent) * 100.0),
     };
-    let mtu = way.path_mtu.map_or_else(|| "path MTU not found".into(), |mtu| format!("path MTU {mtu}"));
-    let values = way.sizes.iter().map(crossed).collect();
+    let mtu = one_way.path_mtu.map_or_else(|| "path MTU not found".into(), |mtu| format!("path MTU {mtu}"));
+    let values = one_way.sizes.iter().map(crossed).collect();
     LinePanel {
         title: format!("Arrived {direction}"),
         unit: "%".into(),
         lines: vec![Line { name: mtu, values, limit: Vec::new() }],
         across: Some((
             "IP packet, bytes".into(),
-            way.sizes.iter().map(|probe| probe.size.to_string()).collect(),
+            one_way.sizes.iter().map(|probe| probe.size.to_string()).collect(),
         )),
         ..LinePanel::default()
     }

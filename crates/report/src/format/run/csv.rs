@@ -35,7 +35,7 @@ pub(super) fn rows(run: &Run) -> Csv {
         parts.extend(of_test(test, &Place { test: Some(number), ..whole.clone() }));
     }
     // A run that failed before it measured anything has a header all the same.
-    parts.push(Csv::of(Vec::<Start>::new()));
+    parts.push(Csv::from_rows(Vec::<Start>::new()));
     Csv::joined(parts)
 }
 
@@ -55,7 +55,7 @@ fn of_test(test: &Run, place: &Place) -> Vec<Csv> {
     if has_streams || !test.intervals.is_empty() || (test.plan.is_some() && !test.is_frames()) {
         parts.push(throughput::rows(test, place));
     }
-    if test.latency.is_some() || !test.summary.ways.is_empty() || test.summary.loaded.is_some() {
+    if test.latency.is_some() || !test.summary.egress_paths.is_empty() || test.summary.loaded.is_some() {
         parts.push(latency::rows(test, place));
     }
     parts.extend(around(test, place));

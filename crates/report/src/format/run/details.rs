@@ -32,10 +32,10 @@ pub(super) fn detail_blocks(run: &Run) -> Vec<Block> {
 /// Each direction of a single test.
 fn directions(run: &Run) -> Vec<(String, Vec<Block>)> {
     let known = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
-        let way = run.summary.direction(direction).filter(|_| run.tests.is_empty())?;
-        let mut blocks = vec![Block::facts(direction_facts(way, &run.summary))];
-        blocks.extend(stream_table(way).map(Block::Table));
-        Some((format!("{}: {}", words::direction_word(direction), way.goodput), blocks))
+        let one_way = run.summary.direction(direction).filter(|_| run.tests.is_empty())?;
+        let mut blocks = vec![Block::facts(direction_facts(one_way, &run.summary))];
+        blocks.extend(stream_table(one_way).map(Block::Table));
+        Some((format!("{}: {}", words::direction_word(direction), one_way.goodput), blocks))
     });
     known.collect()
 }

@@ -69,9 +69,9 @@ pub fn test_title(plan: &Plan) -> String {
 fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
     let at = sample.end.as_secs_f64();
     let mut points = Vec::new();
-    for way in [Direction::Up, Direction::Down] {
-        let Some((rate, received, tcp)) = interval_rate(sample, way) else { continue };
-        let line = way.to_string();
+    for direction in [Direction::Up, Direction::Down] {
+        let Some((rate, received, tcp)) = interval_rate(sample, direction) else { continue };
+        let line = direction.to_string();
         let goodput =
             LivePoint { figure: "Goodput", unit: "bit/s", line, at, value: rate.0 as f64, received };
         let rtt = tcp.filter(|tcp| tcp.rtt > Nanos::ZERO).map(|tcp| LivePoint {
@@ -86,9 +86,9 @@ fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
 }
 
 fn of_round_trips(sample: &LatencySample) -> Vec<LivePoint> {
-    let several = sample.ways.len() > 1;
-    let of_way = |(index, way): (usize, &EgressSample)| {
-        let rtt = way.rtt?;
+    let several = sample.egress_paths.len() > 1;
+    let of_way = |(index, egress): (usize, &EgressSample)| {
+        let rtt = egress.rtt?;
         let name = |part: &str| if several { format!("{part}, way {}", index + 1) } else { part.to_owned() };
         let at = sample.end.as_secs_f64();
         let point = |part: &str, value: Nanos| LivePoint {
@@ -101,7 +101,7 @@ fn of_round_trips(sample: &LatencySample) -> Vec<LivePoint> {
         };
         Some([point("median", rtt.p50), point("p99", rtt.p99)])
     };
-    sample.ways.iter().enumerate().filter_map(of_way).flatten().collect()
+    sample.egress_paths.iter().enumerate().filter_map(of_way).flatten().collect()
 }
 
 /// All of a run, of its parts where it has some; nothing of one or two points.
@@ -119,19 +119,20 @@ pub fn series(run: &Run) -> Vec<Series> {
 
 fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
     let title = words::test(&plan.test);
-    let ways = || plan.test.directions.each();
-    let goodput = ways().map(|way| {
-        let rates = interval_rates(&test.intervals, plan, way);
-        line(way, rates.into_iter().map(|(end, rate)| (end, Some(rate.0 as f64))))
+    let both_directions = || plan.test.directions.each();
+    let goodput = both_directions().map(|direction| {
+        let rates = interval_rates(&test.intervals, plan, direction);
+        line(direction, rates.into_iter().map(|(end, rate)| (end, Some(rate.0 as f64))))
     });
     let mut all =
         vec![Series { title: title.clone(), figure: "Goodput", unit: "bit/s", lines: goodput.collect() }];
     if plan.test.transport == Transport::Tcp {
-        let senders: Vec<(Direction, Vec<_>)> =
-            ways().map(|way| (way, interval_senders(&test.intervals, way))).collect();
-        let round_trips = senders.iter().map(|(way, rows)| {
+        let senders: Vec<(Direction, Vec<_>)> = both_directions()
+            .map(|direction| (direction, interval_senders(&test.intervals, direction)))
+            .collect();
+        let round_trips = senders.iter().map(|(direction, rows)| {
             let known = |rtt: Nanos| Some(rtt.as_secs_f64()).filter(|seconds| *seconds > 0.0);
-            line(*way, rows.iter().map(|(end, tcp)| (*end, known(tcp.rtt))))
+            line(*direction, rows.iter().map(|(end, tcp)| (*end, known(tcp.rtt))))
         });
         all.push(Series {
             title: title.clone(),
@@ -139,8 +140,8 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
             unit: "s",
             lines: round_trips.collect(),
         });
-        let retransmits = senders.iter().map(|(way, rows)| {
-            line(*way, rows.iter().map(|(end, tcp)| (*end, Some(tcp.retransmits as f64))))
+        let retransmits = senders.iter().map(|(direction, rows)| {
+            line(*direction, rows.iter().map(|(end, tcp)| (*end, Some(tcp.retransmits as f64))))
         });
         let retransmits = Series { title, figure: "Retransmits", unit: "", lines: retransmits.collect() };
         // A line along zero says what the table says.
@@ -150,25 +151,25 @@ fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
     all
 }
 
-fn line(way: Direction, points: impl Iterator<Item = (Nanos, Option<f64>)>) -> SeriesLine {
+fn line(direction: Direction, points: impl Iterator<Item = (Nanos, Option<f64>)>) -> SeriesLine {
     let (at, values) = points.map(|(end, value)| (end.as_secs_f64(), value)).unzip();
-    SeriesLine { name: way.to_string(), at, values }
+    SeriesLine { name: direction.to_string(), at, values }
 }
 
 fn of_latency(samples: &[LatencySample], plan: &LatencyPlan) -> Vec<Series> {
     type Figure = fn(&EgressSample) -> Option<f64>;
     let figures: [(&str, Figure); 2] = [
-        ("Median RTT", |way| Some(way.rtt?.p50.as_secs_f64())),
-        ("RTT, 99th percentile", |way| Some(way.rtt?.p99.as_secs_f64())),
+        ("Median RTT", |egress| Some(egress.rtt?.p50.as_secs_f64())),
+        ("RTT, 99th percentile", |egress| Some(egress.rtt?.p99.as_secs_f64())),
     ];
     let lines = |figure: Figure| -> Vec<SeriesLine> {
         let line = |(index, name): (usize, &String)| {
-            let value = |sample: &LatencySample| sample.ways.get(index).and_then(figure);
+            let value = |sample: &LatencySample| sample.egress_paths.get(index).and_then(figure);
             let points = samples.iter().map(|sample| (sample.end.as_secs_f64(), value(sample)));
             let (at, values) = points.unzip();
             SeriesLine { name: name.clone(), at, values }
         };
-        let names: Vec<String> = plan.ways.iter().map(|way| way.label.clone()).collect();
+        let names: Vec<String> = plan.egress_paths.iter().map(|egress| egress.label.clone()).collect();
         names.iter().enumerate().map(line).collect()
     };
     let series = |(figure, of): (&'static str, Figure)| Series {

@@ -37,7 +37,7 @@ struct Row {
 
 impl Histogram {
     /// Of values sorted upwards.
-    pub(super) fn of(bins: Bins, sorted: &[Nanos]) -> Histogram {
+    pub(super) fn from_bins(bins: Bins, sorted: &[Nanos]) -> Histogram {
         let bins = Bins { width: bins.width.max(1), high: bins.high.max(bins.low), ..bins };
         let whole = |value: Option<&Nanos>| value.map_or(0, |value| value.0 / 1000);
         let mut counts = BTreeMap::new();

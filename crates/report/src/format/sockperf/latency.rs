@@ -81,7 +81,7 @@ fn why(version: Version, none: NoWindow) -> &'static str {
 }
 
 fn one_server(report: &mut Report, asked: &Asked, window: &Window, width: Option<u16>) {
-    let Some(figures) = Figures::of(&window.observations, asked.full_rtt) else {
+    let Some(figures) = Figures::from_observations(&window.observations, asked.full_rtt) else {
         return report.say(why(asked.version, NoWindow::Empty));
     };
     let (run_time, received) = (seconds(window.run_time), window.observations.len());
@@ -97,7 +97,7 @@ fn one_server(report: &mut Report, asked: &Asked, window: &Window, width: Option
     percentiles(report, &figures);
     report.file.push_str(&log::rows(asked.full_rtt, &window.observations));
     if let Some(bins) = asked.histogram {
-        let histogram = histogram::Histogram::of(bins, &figures.sorted);
+        let histogram = histogram::Histogram::from_bins(bins, &figures.sorted);
         report.screen.push_str(&histogram.screen(width));
         report.file.push_str(&histogram.file());
     }

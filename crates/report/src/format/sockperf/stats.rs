@@ -34,7 +34,7 @@ pub struct Interval {
 impl Figures {
     /// Of round trips (`full_rtt`), or halves of them; `None` of nothing.
     #[must_use]
-    pub fn of(observations: &[Observation], full_rtt: bool) -> Option<Figures> {
+    pub fn from_observations(observations: &[Observation], full_rtt: bool) -> Option<Figures> {
         let parts = if full_rtt { 1 } else { 2 };
         let trip = |seen: &Observation| seen.received.saturating_sub(seen.sent).0;
         let mut sorted: Vec<u64> = observations.iter().map(|seen| trip(seen) / parts).collect();
@@ -149,7 +149,8 @@ mod tests {
 
     #[test]
     fn of_a_few_by_hand() {
-        let figures = Figures::of(&trips(&[20, 40, 40, 50, 50, 50, 70, 90, 100, 10]), true).unwrap();
+        let figures =
+            Figures::from_observations(&trips(&[20, 40, 40, 50, 50, 50, 70, 90, 100, 10]), true).unwrap();
         // Mean 52, distances from it 208, squared 7160 (÷ 9: 28.2²), median 50, distances from it 0 0 0 10 10 20 30 40 40 50.
         assert_eq!(figures.average, Nanos(52));
         assert_eq!((figures.std_dev, figures.mean_ad), (Nanos(28), Nanos(20)));
@@ -160,23 +161,23 @@ mod tests {
 
     #[test]
     fn halves_are_cut_one_by_one() {
-        let figures = Figures::of(&trips(&[3, 5, 8]), false).unwrap();
+        let figures = Figures::from_observations(&trips(&[3, 5, 8]), false).unwrap();
         assert_eq!(figures.sorted, [Nanos(1), Nanos(2), Nanos(4)]);
         assert_eq!(figures.average, Nanos(2), "half of 16 ÷ 3, cut");
     }
 
     #[test]
     fn one_and_none() {
-        let one = Figures::of(&trips(&[7]), true).unwrap();
+        let one = Figures::from_observations(&trips(&[7]), true).unwrap();
         let spread = [one.std_dev, one.mean_ad, one.median_ad, one.siqr];
         assert_eq!((one.average, spread), (Nanos(7), [Nanos(0); 4]));
         assert_eq!((one.percentile(0.5), one.percentile(0.25)), (Some(Nanos(7)), None));
-        assert_eq!(Figures::of(&[], true), None);
+        assert_eq!(Figures::from_observations(&[], true), None);
     }
 
     #[test]
     fn percentiles_by_the_index_rule() {
-        let figures = Figures::of(&trips(&(1..=261).collect::<Vec<_>>()), true).unwrap();
+        let figures = Figures::from_observations(&trips(&(1..=261).collect::<Vec<_>>()), true).unwrap();
         for (share, value) in [(0.999, 261), (0.99, 258), (0.9, 235), (0.75, 196), (0.5, 131), (0.25, 65)] {
             assert_eq!(figures.percentile(share), Some(Nanos(value)), "{share}");
         }

@@ -165,8 +165,9 @@ mod tests {
             received: Some(Nanos::from_millis(received)),
         };
         // The third overtakes the first one of its socket; the second is of another.
-        let told = [millis(1, 0, 10, 19), millis(2, 1, 11, 12), millis(3, 0, 13, 18), millis(4, 1, 14, 15)];
-        let window = window(&told, 0, Cut::Nothing).unwrap();
+        let reported =
+            [millis(1, 0, 10, 19), millis(2, 1, 11, 12), millis(3, 0, 13, 18), millis(4, 1, 14, 15)];
+        let window = window(&reported, 0, Cut::Nothing).unwrap();
         assert_eq!((window.sent, window.observations.len(), window.counters.out_of_order), (4, 3, 1));
         assert_eq!(window.run_time, Nanos::from_millis(9));
     }

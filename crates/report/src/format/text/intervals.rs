@@ -24,7 +24,7 @@ pub(super) fn rows(samples: &[IntervalSample], plan: &Plan, style: &Style) -> St
         let senders = of_role(samples, direction, Role::Sender);
         for sample in counted(samples, direction) {
             let sender = senders.iter().find(|sender| same_time(sender, sample));
-            let row = Row::of(sample, sender.copied(), direction, plan);
+            let row = Row::from_sample(sample, sender.copied(), direction, plan);
             lines.push((order(sample), direction, row.print(plan, sample.omitted, style)));
         }
     }
@@ -39,7 +39,7 @@ pub(in crate::format) fn rates(
     direction: Direction,
 ) -> Vec<(Nanos, BitRate)> {
     let rate = |sample: &&IntervalSample| {
-        let row = Row::of(sample, None, direction, plan);
+        let row = Row::from_sample(sample, None, direction, plan);
         (sample.end, BitRate::from_bytes(row.bytes, sample.end.saturating_sub(sample.start)))
     };
     let counted = counted(samples, direction);
@@ -55,7 +55,7 @@ pub(in crate::format) fn gauges(
     let senders = of_role(samples, direction, Role::Sender);
     let gauges = |sample: &&IntervalSample| {
         let sender = senders.iter().find(|sender| same_time(sender, sample));
-        let row = Row::of(sample, sender.copied(), direction, plan);
+        let row = Row::from_sample(sample, sender.copied(), direction, plan);
         let udp = row.udp.as_ref().filter(|_| row.received);
         let gauges = Gauges {
             rtt: row.tcp.as_ref().map(|tcp| tcp.rtt).filter(|rtt| rtt.0 > 0),
@@ -139,7 +139,7 @@ struct Row {
 }
 
 impl Row {
-    fn of(
+    fn from_sample(
         sample: &IntervalSample,
         sender: Option<&IntervalSample>,
         direction: Direction,
@@ -230,8 +230,8 @@ fn time((start, end): (Nanos, Nanos), length: Nanos) -> String {
 }
 
 fn line(cells: &[String; 6]) -> String {
-    let [time, way, rate, first, second, third] = cells;
-    format!("  {time:<16}{way:<5}{rate:>12}{first:>12}{second:>11}{third:>10}")
+    let [time, direction, rate, first, second, third] = cells;
+    format!("  {time:<16}{direction:<5}{rate:>12}{first:>12}{second:>11}{third:>10}")
 }
 
 /// Longer than any omitted time.

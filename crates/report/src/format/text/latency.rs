@@ -3,13 +3,13 @@
 mod chart;
 mod compare;
 mod counts;
+mod egress;
 mod heading;
 mod intervals;
 mod loaded;
 mod percentiles;
 mod tables;
 mod times;
-mod way;
 
 pub(in crate::format) use chart::{bar, line as bars_over_time};
 pub(in crate::format) use compare::{
@@ -17,6 +17,7 @@ pub(in crate::format) use compare::{
     sentences, unit as compare_unit,
 };
 pub(in crate::format) use counts::counted;
+pub(in crate::format) use egress::facts;
 pub(in crate::format) use heading::phrase;
 pub(super) use heading::{of_run, started};
 pub(super) use intervals::{header, row};
@@ -26,7 +27,6 @@ pub(in crate::format) use loaded::{
 pub(in crate::format) use percentiles::{given, missing};
 pub(in crate::format) use tables::{brief_histogram, histogram_rows};
 pub(in crate::format) use times::Unit;
-pub(in crate::format) use way::facts;
 
 use super::super::{Paint, Style};
 use super::result::outcome;
@@ -34,14 +34,14 @@ use model::run::Run;
 
 /// The run has round trips as its subject.
 pub(in crate::format) fn is_latency(run: &Run) -> bool {
-    run.latency.is_some() || !run.summary.ways.is_empty()
+    run.latency.is_some() || !run.summary.egress_paths.is_empty()
 }
 
 /// Everything between the intervals and the findings.
 pub(super) fn latency_text(run: &Run, style: &Style) -> String {
-    let mut text = match run.summary.ways.as_slice() {
+    let mut text = match run.summary.egress_paths.as_slice() {
         [] => String::new(),
-        [one] => way::block(run, one, style),
+        [one] => egress::block(run, one, style),
         _ => compare::block(run, style),
     };
     text.push_str(&loaded::block(run, style));

@@ -49,21 +49,23 @@ pub(in crate::format) fn test_rows(run: &Run) -> Vec<Vec<String>> {
     let mut groups: Vec<(String, [Option<&DirectionSummary>; 2])> = Vec::new();
     for test in &run.tests {
         let label = label(test);
-        let position = groups.iter().position(|(name, ways)| *name == label && !overlaps(ways, test));
+        let position =
+            groups.iter().position(|(name, directions)| *name == label && !overlaps(directions, test));
         let index = position.unwrap_or_else(|| {
             groups.push((label, [None, None]));
             groups.len() - 1
         });
-        let ways = &mut groups[index].1;
-        ways[0] = ways[0].or(test.summary.up.as_ref());
-        ways[1] = ways[1].or(test.summary.down.as_ref());
+        let directions = &mut groups[index].1;
+        directions[0] = directions[0].or(test.summary.up.as_ref());
+        directions[1] = directions[1].or(test.summary.down.as_ref());
     }
-    groups.into_iter().flat_map(|(label, ways)| group_rows(label, ways)).collect()
+    groups.into_iter().flat_map(|(label, directions)| group_rows(label, directions)).collect()
 }
 
 /// A second test of the same kind and way has a row of its own.
-fn overlaps(ways: &[Option<&DirectionSummary>; 2], test: &Run) -> bool {
-    (ways[0].is_some() && test.summary.up.is_some()) || (ways[1].is_some() && test.summary.down.is_some())
+fn overlaps(directions: &[Option<&DirectionSummary>; 2], test: &Run) -> bool {
+    (directions[0].is_some() && test.summary.up.is_some())
+        || (directions[1].is_some() && test.summary.down.is_some())
 }
 
 fn label(test: &Run) -> String {
@@ -75,19 +77,24 @@ fn label(test: &Run) -> String {
     format!("{}{streams}{both}{rate}", spec.transport)
 }
 
-fn group_rows(label: String, ways: [Option<&DirectionSummary>; 2]) -> Vec<Vec<String>> {
+fn group_rows(label: String, directions: [Option<&DirectionSummary>; 2]) -> Vec<Vec<String>> {
     type Cell = fn(&DirectionSummary) -> Option<String>;
     let details: [(&str, Cell); 6] = [
-        ("share of line rate", |way| way.wire.line_rate_share.map(words::percent)),
-        ("lost", |way| way.loss.map(|loss| words::percent(loss.share))),
-        ("retransmits", |way| way.retransmits.map(|count| count.to_string())),
-        ("jitter", |way| way.jitter.map(|jitter| jitter.rfc3550.to_string())),
-        ("RTT under load", |way| way.loaded_rtt.map(|rtt| rtt.to_string())),
-        ("one-way delay", |way| way.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))),
+        ("share of line rate", |direction| direction.wire.line_rate_share.map(words::percent)),
+        ("lost", |direction| direction.loss.map(|loss| words::percent(loss.share))),
+        ("retransmits", |direction| direction.retransmits.map(|count| count.to_string())),
+        ("jitter", |direction| direction.jitter.map(|jitter| jitter.rfc3550.to_string())),
+        ("RTT under load", |direction| direction.loaded_rtt.map(|rtt| rtt.to_string())),
+        ("one-way delay", |direction| {
+            direction.one_way.map(|delay| format!("{} ± {}", delay.mean, delay.error))
+        }),
     ];
-    let mut rows = vec![row(label, ways.map(|way| way.map(|way| way.goodput.to_string())))];
+    let mut rows = vec![row(
+        label,
+        directions.map(|direction| direction.map(|direction| direction.goodput.to_string())),
+    )];
     for (name, cell) in details {
-        let cells = ways.map(|way| way.and_then(cell));
+        let cells = directions.map(|direction| direction.and_then(cell));
         if cells.iter().any(Option::is_some) {
             rows.push(row(format!("  {name}"), cells));
         }

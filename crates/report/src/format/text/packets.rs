@@ -15,10 +15,10 @@ pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> 
     for (name, value) in facts(packets) {
         text.push_str(&fact(&name, &value, style));
     }
-    for (direction, way) in directions(packets) {
+    for (direction, one_way) in directions(packets) {
         text.push('\n');
         let first = format!("Size {}", words::direction_word(direction).to_lowercase());
-        text.push_str(&plain(&size_columns(first), &size_rows(way), style));
+        text.push_str(&plain(&size_columns(first), &size_rows(one_way), style));
     }
     if packets.flows.len() > 1 {
         text.push('\n');
@@ -31,14 +31,14 @@ pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> 
 pub(in crate::format) fn directions(
     packets: &PacketResult,
 ) -> impl Iterator<Item = (Direction, &PacketDirection)> {
-    let ways = [(Direction::Up, &packets.up), (Direction::Down, &packets.down)];
-    ways.into_iter().filter(|(_, way)| way.packets > 0)
+    let both_directions = [(Direction::Up, &packets.up), (Direction::Down, &packets.down)];
+    both_directions.into_iter().filter(|(_, direction)| direction.packets > 0)
 }
 
 /// Totals, whether they are all, and the file, by name.
 pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> {
     let mut facts: Vec<_> = directions(packets)
-        .map(|(direction, way)| (words::direction_word(direction).to_lowercase(), total(way)))
+        .map(|(direction, one_way)| (words::direction_word(direction).to_lowercase(), total(one_way)))
         .collect();
     if facts.is_empty() {
         facts.push(("seen".into(), format!("nothing from or to {}", packets.peer)));
@@ -55,20 +55,20 @@ pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> 
     facts
 }
 
-fn total(way: &PacketDirection) -> String {
-    let mean = way.mean_size().unwrap_or_default();
+fn total(direction: &PacketDirection) -> String {
+    let mean = direction.mean_size().unwrap_or_default();
     let mut parts = vec![
-        words::count(way.packets, "packet"),
-        way.bytes.to_string(),
+        words::count(direction.packets, "packet"),
+        direction.bytes.to_string(),
         format!("{mean:.1} bytes each on average"),
     ];
-    if way.fragments > 0 {
-        parts.push(format!("{} in fragments", way.fragments));
+    if direction.fragments > 0 {
+        parts.push(format!("{} in fragments", direction.fragments));
     }
-    if way.super_packets > 0 {
+    if direction.super_packets > 0 {
         parts.push(format!(
             "seen as {} that offloads handle at once",
-            words::count(way.super_packets, "super-packet")
+            words::count(direction.super_packets, "super-packet")
         ));
     }
     parts.join(", ")
@@ -101,12 +101,12 @@ pub(in crate::format) fn size_columns(first: impl Into<String>) -> [Column; 5] {
 }
 
 /// The sizes with the most packets, smallest first, and the others together.
-pub(in crate::format) fn size_rows(way: &PacketDirection) -> Vec<Vec<String>> {
-    let rows = way.sizes.rows();
+pub(in crate::format) fn size_rows(direction: &PacketDirection) -> Vec<Vec<String>> {
+    let rows = direction.sizes.rows();
     let mut by_count: Vec<u64> = rows.iter().map(|row| row.packets).collect();
     by_count.sort_unstable_by(|a, b| b.cmp(a));
     let least = by_count.get(MOST_SIZES - 1).copied().unwrap_or(0);
-    let largest = way.sizes.largest();
+    let largest = direction.sizes.largest();
     // Of several with as many packets as the last shown, the smallest sizes are.
     let (mut shown, mut hidden) = (Vec::new(), Vec::new());
     for row in rows {
@@ -114,10 +114,11 @@ pub(in crate::format) fn size_rows(way: &PacketDirection) -> Vec<Vec<String>> {
         if wanted || Some(row.to) == largest { shown.push(row) } else { hidden.push(row) }
     }
     let most = by_count.first().copied().unwrap_or(0);
-    let mut cells: Vec<Vec<String>> = shown.into_iter().map(|row| size_row(row, way.packets, most)).collect();
+    let mut cells: Vec<Vec<String>> =
+        shown.into_iter().map(|row| size_row(row, direction.packets, most)).collect();
     if !hidden.is_empty() {
         let packets = hidden.iter().map(|row| row.packets).sum::<u64>();
-        let share = share(packets, way.packets);
+        let share = share(packets, direction.packets);
         cells.push(vec![
             "others".into(),
             packets.to_string(),
@@ -200,7 +201,8 @@ pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
 }
 
 fn row(name: String, up: &PacketDirection, down: &PacketDirection) -> Vec<String> {
-    let mean = |way: &PacketDirection| way.mean_size().map_or("-".into(), |mean| format!("{mean:.0}"));
+    let mean =
+        |direction: &PacketDirection| direction.mean_size().map_or("-".into(), |mean| format!("{mean:.0}"));
     let fragments = up.fragments + down.fragments;
     vec![name, up.packets.to_string(), mean(up), down.packets.to_string(), mean(down), fragments.to_string()]
 }
@@ -226,7 +228,7 @@ mod tests {
     use super::*;
     use model::packets::Sizes;
 
-    fn way(sizes: &[(u32, u64)]) -> PacketDirection {
+    fn packet_direction(sizes: &[(u32, u64)]) -> PacketDirection {
         let mut counted = Sizes::default();
         sizes.iter().for_each(|(size, packets)| counted.add(*size, *packets));
         PacketDirection { packets: counted.packets(), sizes: counted, ..PacketDirection::default() }
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn the_sizes_with_most_packets_are_shown_and_the_others_summed() {
         let sizes: Vec<(u32, u64)> = (1..=20).map(|n| (n * 50, if n == 7 { 1000 } else { 1 })).collect();
-        let rows = size_rows(&way(&sizes));
+        let rows = size_rows(&packet_direction(&sizes));
         assert_eq!(rows.len(), MOST_SIZES + 2);
         let shown: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!((shown[0], shown[MOST_SIZES], shown[MOST_SIZES + 1]), ("50", "1000", "others"));
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_common_size_is_named() {
-        let rows = size_rows(&way(&[(52, 3), (1500, 9)]));
+        let rows = size_rows(&packet_direction(&[(52, 3), (1500, 9)]));
         assert_eq!(rows[1], ["1500", "9", "75 %", "█".repeat(BAR).as_str(), "MTU of Ethernet"]);
     }
 }

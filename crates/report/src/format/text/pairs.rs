@@ -5,7 +5,7 @@ use super::super::{Paint, Style};
 use super::result::fact;
 use super::words;
 use crate::document::{Column, Table};
-use model::pairs::{Pairs, Way};
+use model::pairs::{Pairs, PairsDirection};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -28,15 +28,17 @@ pub(in crate::format) fn table(run: &Run) -> Table {
         Column::right("Began"),
         Column::right("Ran"),
     ];
-    Table::of(columns.into(), rows(run))
+    Table::new(columns.into(), rows(run))
 }
 
 /// The sum by name: over which time, how much, and what was tried.
 pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(sum) = &pairs.together {
-        let ways = [("up", sum.up), ("down", sum.down)];
-        facts.extend(ways.into_iter().filter_map(|(name, way)| Some((name, carried(&way?)))));
+        let directions = [("up", sum.up), ("down", sum.down)];
+        facts.extend(
+            directions.into_iter().filter_map(|(name, direction)| Some((name, carried(&direction?)))),
+        );
         facts.push((
             "all ran",
             format!("{}, {} of {}", sum.overlap, words::percent(pairs.overlap_share), sum.whole),
@@ -53,11 +55,11 @@ pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn carried(way: &Way) -> String {
-    let mut parts = vec![way.goodput.to_string()];
-    parts.extend(way.wire.map(|wire| format!("{wire} on the wire")));
-    parts.extend(way.packets_per_second.map(|rate| rate.to_string()));
-    parts.extend(way.line_rate_share.map(|share| format!("{} of line rate", words::percent(share))));
+fn carried(direction: &PairsDirection) -> String {
+    let mut parts = vec![direction.goodput.to_string()];
+    parts.extend(direction.wire.map(|wire| format!("{wire} on the wire")));
+    parts.extend(direction.packets_per_second.map(|rate| rate.to_string()));
+    parts.extend(direction.line_rate_share.map(|share| format!("{} of line rate", words::percent(share))));
     parts.join(", ")
 }
 
@@ -72,10 +74,13 @@ fn rows(run: &Run) -> Vec<Vec<String>> {
     let first = run.tests.iter().filter_map(|test| test.started).min();
     let row = |(index, test): (usize, &Run)| {
         let goodput = |direction: Direction| {
-            test.summary.direction(direction).map_or_else(|| "-".into(), |way| way.goodput.to_string())
+            test.summary
+                .direction(direction)
+                .map_or_else(|| "-".into(), |one_way| one_way.goodput.to_string())
         };
-        let ways = [test.summary.up.as_ref(), test.summary.down.as_ref()];
-        let elapsed = ways.into_iter().flatten().map(|way| way.elapsed).max().unwrap_or_default();
+        let directions = [test.summary.up.as_ref(), test.summary.down.as_ref()];
+        let elapsed =
+            directions.into_iter().flatten().map(|one_way| one_way.elapsed).max().unwrap_or_default();
         let began = test.started.zip(first).map(|(began, first)| began - first).unwrap_or_default();
         vec![
             (index + 1).to_string(),

@@ -1,17 +1,17 @@
 //! Runs about packet sizes as text: what crosses in each direction, the sizes tried, fragments, what is not known, what to set.
 
 mod advice;
+mod directions;
 mod fragments;
 mod heading;
 mod sizes;
-mod ways;
 mod wide;
 
 pub(in crate::format) use advice::name as setting;
+pub(in crate::format) use directions::{bound, facts, fate_word, rows, service};
 pub(in crate::format) use fragments::{is_whole, rows as fragment_rows};
 pub(super) use heading::{of_run, started};
 pub(in crate::format) use heading::{subject, unknown};
-pub(in crate::format) use ways::{bound, facts, fate_word, rows, service};
 
 use super::super::{Paint, Style};
 use super::result::outcome;
@@ -23,7 +23,7 @@ use model::run::Run;
 pub(super) fn path_text(run: &Run, style: &Style) -> String {
     let mut text = String::new();
     if let Some(path) = &run.summary.path {
-        text.push_str(&ways::table(path, style));
+        text.push_str(&directions::table(path, style));
         text.push_str(&of_service(path, style));
         text.push_str(&sizes::strips(path, style));
         text.push_str(&fragments::table(path, style));
@@ -38,7 +38,7 @@ pub(super) fn path_text(run: &Run, style: &Style) -> String {
 /// What a UDP service answers.
 fn of_service(path: &PathResult, style: &Style) -> String {
     let Some(service) = &path.service else { return String::new() };
-    let facts = ways::service(service).into_iter();
+    let facts = directions::service(service).into_iter();
     facts.fold(title("The service", style), |text, (name, value)| {
         text + &super::result::fact(name, &value, style)
     })

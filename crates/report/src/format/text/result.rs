@@ -182,7 +182,7 @@ pub(in crate::format) fn stream_table(summary: &DirectionSummary) -> Option<Tabl
         let last = row.retransmits.or(row.lost).map_or("-".into(), |count| count.to_string());
         vec![row.stream.to_string(), row.goodput.to_string(), words::percent(share), last]
     });
-    Some(Table::of(columns.into(), cells.collect()))
+    Some(Table::new(columns.into(), cells.collect()))
 }
 
 /// Jain's fairness index: (Σx)² ÷ (n·Σx²), 1 for equal shares; 1 of nothing.

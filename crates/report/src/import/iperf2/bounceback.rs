@@ -25,23 +25,23 @@ struct Trips {
 /// The run of a block; `None` when it is no bounceback of a client.
 pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedRun> {
     let (row, trips) = whole(output)?;
-    let mut told = ParsedRun::new(Tool::Iperf2, block.line, output.host.as_deref());
+    let mut parsed = ParsedRun::new(Tool::Iperf2, block.line, output.host.as_deref());
     if let Some(stream) = output.streams.first() {
-        (told.local, told.remote) = (Some(stream.local), Some(stream.remote));
+        (parsed.local, parsed.remote) = (Some(stream.local), Some(stream.remote));
     }
-    (told.transport, told.elapsed) = (Transport::Tcp, row.elapsed());
-    told.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
+    (parsed.transport, parsed.elapsed) = (Transport::Tcp, row.elapsed());
+    parsed.size = block.lines.iter().find_map(|line| size(line)).unwrap_or_default();
     let count = trips.count;
-    told.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
+    parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     let bins = merged(block.lines.iter().filter_map(|line| bins(line)).flatten());
     if bins.is_empty() {
-        told.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
+        parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
     }
     let at = |share: f64, otherwise: Nanos| {
         let value = percentile(&bins, share).unwrap_or(otherwise);
         value.max(trips.min).min(trips.max)
     };
-    told.rtt = Some(Distribution {
+    parsed.rtt = Some(Distribution {
         count,
         min: trips.min,
         mean: trips.mean,
@@ -53,7 +53,7 @@ pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedR
         p9999: at(0.9999, trips.max),
         max: trips.max,
     });
-    Some(told)
+    Some(parsed)
 }
 
 /// The last row of the whole time of each connection (`-P`), as one; of a cut output its last row.
@@ -120,7 +120,8 @@ fn trips(row: &Row) -> Option<Trips> {
 }
 
 fn millis(text: &str) -> Option<Nanos> {
-    let value = Printed::of(text).map(|printed| printed.value).filter(|value| (0.0..1e9).contains(value))?;
+    let value =
+        Printed::from_text(text).map(|printed| printed.value).filter(|value| (0.0..1e9).contains(value))?;
     Some(Nanos((value * 1e6).round() as u64))
 }
 

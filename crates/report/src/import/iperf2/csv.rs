@@ -56,29 +56,29 @@ pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
     let lines: Vec<&Line> = all.iter().filter(|line| sums || line.id >= 0).collect();
     let first = *lines.first()?;
     let transport = if lines.iter().any(|line| line.udp.is_some()) { Transport::Udp } else { Transport::Tcp };
-    let mut told =
+    let mut parsed =
         ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
     // Versions differ in which end comes first: the one with the port that servers use is the server.
     let [one, two] = first.ends;
     let low = |end: Option<SocketAddr>| end.map_or(u16::MAX, |end| end.port());
-    (told.client, told.server) = if low(one) < low(two) { (two, one) } else { (one, two) };
+    (parsed.client, parsed.server) = if low(one) < low(two) { (two, one) } else { (one, two) };
     let ids = ids(&lines);
-    told.test.streams = ids.len() as u32;
-    told.test.end = End::Time(lines.iter().map(|line| line.span.1).max().unwrap_or_default());
-    told.test.length = length(&lines);
+    parsed.test.streams = ids.len() as u32;
+    parsed.test.end = End::Time(lines.iter().map(|line| line.span.1).max().unwrap_or_default());
+    parsed.test.length = length(&lines);
     let role = role(&lines);
     if lines.iter().any(|line| line.date.starts_with("1970")) {
-        told.warn("no-date", "The tool wrote 1970 for the date: when it was is not known.");
+        parsed.warn("no-date", "The tool wrote 1970 for the date: when it was is not known.");
     }
     if transport == Transport::Tcp {
-        told.warn(
+        parsed.warn(
             "which-end",
             "CSV does not tell which end printed it: what was sent stands for what arrived.",
         );
     }
-    take(&mut told, &lines, &ids, role);
-    told.senders_unseen();
-    Some(told)
+    take(&mut parsed, &lines, &ids, role);
+    parsed.senders_unseen();
+    Some(parsed)
 }
 
 fn ids(lines: &[&Line]) -> Vec<i64> {
@@ -108,30 +108,30 @@ fn length(lines: &[&Line]) -> u32 {
     lines.iter().find_map(whole).unwrap_or_default()
 }
 
-fn take(told: &mut ParsedRun, lines: &[&Line], ids: &[i64], role: Role) {
+fn take(parsed: &mut ParsedRun, lines: &[&Line], ids: &[i64], role: Role) {
     let side = if role == Role::Sender { Side::Local } else { Side::Peer };
     for (stream, id) in (0_u32..).zip(ids) {
         let own: Vec<&&Line> = lines.iter().filter(|line| line.id == *id).collect();
         let mut whole = None;
         for (index, line) in own.iter().enumerate() {
-            let result = result(line, stream, role, told.test.length);
+            let result = result(line, stream, role, parsed.test.length);
             if line.span.0 == Nanos::ZERO && (own.len() == 1 || index > 0) {
                 whole = Some(result);
             } else {
                 let StreamResult { direction, bytes, udp, .. } = result;
                 let sample = StreamSample { stream, direction, role, bytes, tcp: None, udp };
-                add_sample(&mut told.samples, side, line.span, false, sample);
+                add_sample(&mut parsed.samples, side, line.span, false, sample);
             }
         }
         if whole.is_none() {
-            told.warn(
+            parsed.warn(
                 "no-summary",
                 "The output ends before its summary: the totals are sums of its intervals.",
             );
-            told.outcome = Outcome::Interrupted;
-            whole = total(&told.samples, side, stream, Direction::Up);
+            parsed.outcome = Outcome::Interrupted;
+            whole = total(&parsed.samples, side, stream, Direction::Up);
         }
-        let end = if side == Side::Local { &mut told.at_client } else { &mut told.at_server };
+        let end = if side == Side::Local { &mut parsed.at_client } else { &mut parsed.at_server };
         end.streams.extend(whole);
     }
 }
@@ -180,7 +180,7 @@ fn row(line: &str) -> Option<Line> {
     let udp = match udp {
         [jitter, lost, total, _, disorder, ..] => Some(Datagrams {
             // `-nan` where nothing was received.
-            jitter: Printed::of(jitter)
+            jitter: Printed::from_text(jitter)
                 .map_or(Nanos::ZERO, |jitter| Nanos((jitter.value.clamp(0.0, 1e9) * 1e6) as u64)),
             lost: lost.parse().unwrap_or_default(),
             total: total.parse().unwrap_or(-1),

@@ -19,22 +19,22 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
     let side = side(output);
     let losses = output.rows.iter().chain(&output.reports).any(|row| row.losses().is_some());
     let transport = output.transport.unwrap_or(if losses { Transport::Udp } else { Transport::Tcp });
-    let mut told =
+    let mut parsed =
         ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
-    told.host.clone_from(&output.host);
-    (told.mss, told.resent_known, told.started) = (output.mss, output.resent, output.started);
+    parsed.host.clone_from(&output.host);
+    (parsed.mss, parsed.resent_known, parsed.started) = (output.mss, output.resent, output.started);
     if let Some(stream) = output.streams.first() {
         let (client, server) =
             if side == Side::Local { (stream.local, stream.remote) } else { (stream.remote, stream.local) };
-        (told.client, told.server) = (Some(client), Some(server));
+        (parsed.client, parsed.server) = (Some(client), Some(server));
     } else {
-        told.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+        parsed.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
     }
-    let mut speaker = Speaker { told: &mut told, output, side, up: Vec::new(), down: Vec::new() };
+    let mut speaker = Speaker { parsed: &mut parsed, output, side, up: Vec::new(), down: Vec::new() };
     speaker.spec();
     speaker.take();
-    complete(&mut told, output);
-    Some(told)
+    complete(&mut parsed, output);
+    Some(parsed)
 }
 
 /// The end that printed it. Without a heading a low port is the server's.
@@ -58,7 +58,7 @@ fn single(output: &Output) -> impl Iterator<Item = &Row> {
 
 /// The rows of one end on their way into what is told.
 struct Speaker<'a> {
-    told: &'a mut ParsedRun,
+    parsed: &'a mut ParsedRun,
     output: &'a Output,
     side: Side,
     up: Vec<Id>,
@@ -78,7 +78,7 @@ impl Speaker<'_> {
         };
         let (up, down) = (ids(Direction::Up), ids(Direction::Down));
         let output = self.output;
-        let test = &mut self.told.test;
+        let test = &mut self.parsed.test;
         test.directions = match (up.is_empty(), down.is_empty()) {
             (false, false) => Directions::Both,
             (true, false) => Directions::Down,
@@ -97,9 +97,9 @@ impl Speaker<'_> {
         }
         (self.up, self.down) = (up, down);
         // Each stream has its last row, and several have a sum: more rows are intervals.
-        let intervals = output.rows.len() > self.told.test.streams as usize + 1;
+        let intervals = output.rows.len() > self.parsed.test.streams as usize + 1;
         let first = single(output).map(Row::elapsed).next().filter(|_| intervals);
-        self.told.interval = first.unwrap_or_default();
+        self.parsed.interval = first.unwrap_or_default();
     }
 
     /// A star marks the return path of a connection that carries both; in old versions a second connection carries it.
@@ -131,7 +131,7 @@ impl Speaker<'_> {
             } else {
                 let StreamResult { bytes, tcp, udp, .. } = result;
                 let sample = StreamSample { stream, direction, role, bytes, tcp, udp };
-                add_sample(&mut self.told.samples, self.side, (row.start, row.end), false, sample);
+                add_sample(&mut self.parsed.samples, self.side, (row.start, row.end), false, sample);
             }
         }
         self.unfinished();
@@ -141,14 +141,15 @@ impl Speaker<'_> {
 
     /// The tool's sum of TCP streams is its own total: ten rounded rates do not add up to it, and are brought to it.
     fn summed(&mut self) {
-        let test = &self.told.test;
+        let test = &self.parsed.test;
         if test.transport != Transport::Tcp || test.directions == Directions::Both || test.streams < 2 {
             return;
         }
         let sums = self.output.rows.iter().filter(|row| row.id == Id::Sum && row.start == Nanos::ZERO);
         let Some(sum) = sums.max_by_key(|row| row.end) else { return };
         let total = refined(sum.bytes, sum.rate, sum.elapsed()).0 as f64;
-        let end = if self.side == Side::Local { &mut self.told.at_client } else { &mut self.told.at_server };
+        let end =
+            if self.side == Side::Local { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
         let printed: f64 = end.streams.iter().map(|row| row.bytes.0 as f64).sum();
         let factor = total / printed;
         if end.streams.iter().all(|row| row.elapsed.0.abs_diff(sum.elapsed().0) <= sum.elapsed().0 / 100)
@@ -164,7 +165,7 @@ impl Speaker<'_> {
     fn number(&self, id: Id, direction: Direction) -> u32 {
         let ids = if direction == Direction::Up { &self.up } else { &self.down };
         let place = ids.iter().position(|one| *one == id).unwrap_or_default();
-        self.told.test.stream_numbers(direction).start + place as u32
+        self.parsed.test.stream_numbers(direction).start + place as u32
     }
 
     fn role(&self, direction: Direction) -> Role {
@@ -174,8 +175,8 @@ impl Speaker<'_> {
     fn result(&self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamResult {
         let elapsed = row.elapsed();
         let printed = refined(row.bytes, row.rate, elapsed);
-        let udp = (self.told.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
-        let size = u64::from(self.told.test.length);
+        let udp = (self.parsed.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
+        let size = u64::from(self.parsed.test.length);
         let bytes = match &udp {
             Some(udp) if size > 0 && udp.datagrams > 0 => Bytes(udp.datagrams.saturating_mul(size)),
             _ => printed,
@@ -185,7 +186,7 @@ impl Speaker<'_> {
     }
 
     fn datagrams(&self, row: &Row, printed: Bytes, role: Role) -> UdpCounters {
-        let size = u64::from(self.told.test.length);
+        let size = u64::from(self.parsed.test.length);
         let estimate = printed.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
         let Some(losses) = row.losses().filter(|_| role == Role::Receiver) else {
             return UdpCounters { datagrams: estimate, ..UdpCounters::default() };
@@ -208,12 +209,12 @@ impl Speaker<'_> {
 
     /// `Sent N datagrams` is exact, but for the last one of 2.1, which ends the test and carries nothing.
     fn sent(&mut self, id: Id, stream: u32, total: Option<u64>) {
-        let told = self.output.sent.iter().find(|(of, _)| Id::Stream(*of) == id).map(|(_, count)| *count);
-        let Some(count) = told else { return };
+        let parsed = self.output.sent.iter().find(|(of, _)| Id::Stream(*of) == id).map(|(_, count)| *count);
+        let Some(count) = parsed else { return };
         let count =
             if total.is_some_and(|total| total.saturating_add(1) == count) { count - 1 } else { count };
-        let size = u64::from(self.told.test.length);
-        let row = self.told.at_client.streams.iter_mut().find(|row| row.stream == stream);
+        let size = u64::from(self.parsed.test.length);
+        let row = self.parsed.at_client.streams.iter_mut().find(|row| row.stream == stream);
         if let Some((row, udp)) = row.and_then(|row| row.udp.clone().map(|udp| (row, udp))) {
             row.udp = Some(UdpCounters { datagrams: count, ..udp });
             (row.bytes, row.total_bytes) = (Bytes(count * size), Bytes(count * size));
@@ -221,7 +222,7 @@ impl Speaker<'_> {
     }
 
     fn put(&mut self, side: Side, result: StreamResult) {
-        let end = if side == Side::Local { &mut self.told.at_client } else { &mut self.told.at_server };
+        let end = if side == Side::Local { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
         end.streams.push(result);
     }
 
@@ -230,32 +231,33 @@ impl Speaker<'_> {
         let mut missing = Vec::new();
         for direction in [Direction::Up, Direction::Down] {
             let ids = if direction == Direction::Up { self.up.len() } else { self.down.len() } as u32;
-            let start = self.told.test.stream_numbers(direction).start;
-            let end = if self.side == Side::Local { &self.told.at_client } else { &self.told.at_server };
+            let start = self.parsed.test.stream_numbers(direction).start;
+            let end = if self.side == Side::Local { &self.parsed.at_client } else { &self.parsed.at_server };
             let there =
                 |stream| end.streams.iter().any(|row| row.stream == stream && row.direction == direction);
             let absent = (start..start + ids).filter(|stream| !there(*stream));
-            missing
-                .extend(absent.filter_map(|stream| total(&self.told.samples, self.side, stream, direction)));
+            missing.extend(
+                absent.filter_map(|stream| total(&self.parsed.samples, self.side, stream, direction)),
+            );
         }
         if missing.is_empty() {
             return;
         }
-        self.told
+        self.parsed
             .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
-        self.told.outcome = Outcome::Interrupted;
+        self.parsed.outcome = Outcome::Interrupted;
         missing.into_iter().for_each(|result| self.put(self.side, result));
     }
 }
 
 /// What holds for the output as a whole.
-fn complete(told: &mut ParsedRun, output: &Output) {
+fn complete(parsed: &mut ParsedRun, output: &Output) {
     if let Some(reason) = &output.failed {
-        told.outcome = Outcome::Failed { reason: reason.clone() };
+        parsed.outcome = Outcome::Failed { reason: reason.clone() };
     }
     if let Some(times) = output.connects {
         let failed = if times.errors > 0 { format!(", {} failed", times.errors) } else { String::new() };
-        told.warn(
+        parsed.warn(
             "connect-times",
             format!(
                 "Connecting took {} to {} ms, {} ms on average, of {} connections{failed}.",
@@ -264,13 +266,13 @@ fn complete(told: &mut ParsedRun, output: &Output) {
         );
     }
     if output.unacknowledged {
-        told.warn("no-report", "The server sent no report: what arrived is not known.");
+        parsed.warn("no-report", "The server sent no report: what arrived is not known.");
     }
-    let rows = told.at_client.streams.iter().chain(&told.at_server.streams);
+    let rows = parsed.at_client.streams.iter().chain(&parsed.at_server.streams);
     let rates = rows.filter(|row| row.udp.is_some()).map(|row| BitRate::from_bytes(row.bytes, row.elapsed));
     // UDP has a rate that was asked for: 1 Mbit/s where nothing was said.
-    told.test.bitrate = rates.max().filter(|rate| rate.0 > 0);
-    told.senders_unseen();
+    parsed.test.bitrate = rates.max().filter(|rate| rate.0 > 0);
+    parsed.senders_unseen();
 }
 
 /// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.
@@ -278,7 +280,7 @@ fn tcp(row: &Row) -> TcpCounters {
     let retransmits = row.rest.get(1).and_then(|word| word.parse().ok()).unwrap_or_default();
     let mut fields = row.rest.get(2).map(|word| word.split('/').rev()).into_iter().flatten();
     let plain = |word: &str| word.split('(').next().unwrap_or_default().to_owned();
-    let rtt = fields.next().and_then(|word| Printed::of(&plain(word)));
+    let rtt = fields.next().and_then(|word| Printed::from_text(&plain(word)));
     let cwnd = fields.next().and_then(|word| Printed::bytes(plain(word).strip_suffix('K')?, "KBytes"));
     let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
     let rtt = Nanos(rtt.filter(|rtt| rtt.value >= 0.0).map_or(0, |rtt| (rtt.value * 1000.0) as u64));

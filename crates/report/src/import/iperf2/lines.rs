@@ -81,7 +81,7 @@ pub(super) fn is_part(line: &str) -> bool {
 }
 
 impl Output {
-    pub(super) fn of(lines: &[String]) -> Output {
+    pub(super) fn from_lines(lines: &[String]) -> Output {
         let mut output = Output::default();
         let mut reported = Vec::new();
         lines.iter().for_each(|line| output.take(line, &mut reported));
@@ -89,7 +89,7 @@ impl Output {
     }
 
     fn take(&mut self, line: &str, reported: &mut Vec<Id>) {
-        if let Some(row) = Row::of(line) {
+        if let Some(row) = Row::from_line(line) {
             match reported.iter().position(|id| *id == row.id) {
                 Some(at) => {
                     reported.swap_remove(at);
@@ -183,7 +183,7 @@ fn connects(line: &str) -> Option<Connects> {
         .split(' ')
         .next()?
         .split('/')
-        .filter_map(|time| Some(Printed::of(time)?.value))
+        .filter_map(|time| Some(Printed::from_text(time)?.value))
         .collect();
     let [min, mean, max, ..] = times.as_slice() else { return None };
     let (count, errors) = figures.next()?.split_once('/')?;

@@ -18,32 +18,32 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
         return None;
     }
     let transport = output.transport.unwrap_or(Transport::Tcp);
-    let mut told =
+    let mut parsed =
         ParsedRun::new(Tool::Iperf3, block.line, ProtocolName::Iperf3, TestSpec::new(transport), known);
-    told.version.clone_from(&output.version);
-    told.host.clone_from(&output.host);
-    told.mss = output.mss;
-    told.resent_known = output.resent;
-    addresses(&mut told, output);
-    told.test = spec(output, transport);
-    told.interval = first_interval(output);
+    parsed.version.clone_from(&output.version);
+    parsed.host.clone_from(&output.host);
+    parsed.mss = output.mss;
+    parsed.resent_known = output.resent;
+    addresses(&mut parsed, output);
+    parsed.test = spec(output, transport);
+    parsed.interval = first_interval(output);
     for (side, part) in [(Side::Local, &output.client), (Side::Peer, &output.server)] {
-        Speaker { told: &mut told, output, side, part }.take();
+        Speaker { parsed: &mut parsed, output, side, part }.take();
     }
-    complete::complete(&mut told, output);
-    Some(told)
+    complete::complete(&mut parsed, output);
+    Some(parsed)
 }
 
 /// Adds the intervals that a server printed, of a test that is known already.
-pub(super) fn samples(told: &mut ParsedRun, output: &Output) {
-    Speaker { told, output, side: Side::Peer, part: &output.server }.intervals();
+pub(super) fn samples(parsed: &mut ParsedRun, output: &Output) {
+    Speaker { parsed, output, side: Side::Peer, part: &output.server }.intervals();
 }
 
-fn addresses(told: &mut ParsedRun, output: &Output) {
+fn addresses(parsed: &mut ParsedRun, output: &Output) {
     if let Some((_, local, remote)) = output.client.streams.first() {
-        (told.client, told.server) = (Some(*local), Some(*remote));
+        (parsed.client, parsed.server) = (Some(*local), Some(*remote));
     } else if let Some((_, local, remote)) = output.server.streams.first() {
-        (told.client, told.server) = (Some(*remote), Some(*local));
+        (parsed.client, parsed.server) = (Some(*remote), Some(*local));
     }
 }
 
@@ -60,8 +60,8 @@ fn spec(output: &Output, transport: Transport) -> TestSpec {
             true
         }
     });
-    let ways = if spec.directions == Directions::Both { 2 } else { 1 };
-    spec.streams = (ids.len() as u32 / ways).max(1);
+    let both_directions = if spec.directions == Directions::Both { 2 } else { 1 };
+    spec.streams = (ids.len() as u32 / both_directions).max(1);
     let client =
         if output.client.finals.is_empty() { &output.client.intervals } else { &output.client.finals };
     let longest = client.iter().chain(&output.server.finals).map(|row| row.end).max().unwrap_or_default();
@@ -128,7 +128,7 @@ fn first_interval(output: &Output) -> Nanos {
 
 /// One end's rows on their way into what is told.
 struct Speaker<'a> {
-    told: &'a mut ParsedRun,
+    parsed: &'a mut ParsedRun,
     output: &'a Output,
     side: Side,
     part: &'a Part,
@@ -145,9 +145,9 @@ impl Speaker<'_> {
         let mut ids = Ids::default();
         for row in Part::single(&self.part.intervals) {
             let (direction, role) = self.direction_and_role(row);
-            let stream = ids.number(row, direction, &self.told.test);
+            let stream = ids.number(row, direction, &self.parsed.test);
             let sample = self.sample(row, stream, direction, role);
-            add_sample(&mut self.told.samples, self.side, (row.start, row.end), row.omitted, sample);
+            add_sample(&mut self.parsed.samples, self.side, (row.start, row.end), row.omitted, sample);
         }
         ids
     }
@@ -155,7 +155,7 @@ impl Speaker<'_> {
     fn finals(&mut self, ids: &mut Ids) {
         for row in Part::single(&self.part.finals) {
             let (direction, role) = self.final_way(row);
-            let stream = ids.number(row, direction, &self.told.test);
+            let stream = ids.number(row, direction, &self.parsed.test);
             self.finish(row, stream, direction, role);
         }
     }
@@ -165,7 +165,7 @@ impl Speaker<'_> {
         let direction = match row.role.as_deref() {
             Some("TX-C" | "RX-S") => Direction::Up,
             Some("RX-C" | "TX-S") => Direction::Down,
-            _ => self.told.test.directions.each().next().unwrap_or(Direction::Up),
+            _ => self.parsed.test.directions.each().next().unwrap_or(Direction::Up),
         };
         (direction, self.role_in(direction))
     }
@@ -191,10 +191,10 @@ impl Speaker<'_> {
     /// Bytes, and the counts of a UDP row: where datagrams are counted and their size is known, bytes are exact.
     fn figures(&self, row: &Row, role: Role) -> (Bytes, Option<UdpCounters>) {
         let printed = refined(row.bytes, row.rate, row.elapsed());
-        if self.told.test.transport != Transport::Udp {
+        if self.parsed.test.transport != Transport::Udp {
             return (printed, None);
         }
-        let size = u64::from(self.told.test.length);
+        let size = u64::from(self.parsed.test.length);
         let losses = row.losses();
         let (lost, jitter) = losses.map_or((0, Nanos::ZERO), |losses| (losses.lost.max(0), losses.jitter));
         let total = losses.map(|losses| losses.total).or(row.count());
@@ -211,7 +211,7 @@ impl Speaker<'_> {
 
     fn finish(&mut self, row: &Row, stream: u32, direction: Direction, role: Role) {
         let by_intervals = (role == self.role_in(direction))
-            .then(|| total(&self.told.samples, self.side, stream, direction))
+            .then(|| total(&self.parsed.samples, self.side, stream, direction))
             .flatten();
         let (bytes, mut udp) = self.figures(row, role);
         let mut result = StreamResult {
@@ -230,7 +230,7 @@ impl Speaker<'_> {
             self.rebuilt(negative, row);
             (result.bytes, result.total_bytes, result.udp) = (sum.bytes, sum.bytes, sum.udp);
         } else if row.bytes.value == 0.0 && result.bytes.0 > 0 {
-            self.told.warn("rebuilt-total", ZERO_TOTAL);
+            self.parsed.warn("rebuilt-total", ZERO_TOTAL);
         }
         // What an end does not know of the other it prints as 0.00 Bytes: a server of its client, a client that was
         // interrupted of its server.
@@ -249,12 +249,12 @@ impl Speaker<'_> {
     fn rebuilt(&mut self, negative: bool, row: &Row) {
         let total = row.losses().map_or(0, |losses| losses.total);
         if negative {
-            self.told.warn(
+            self.parsed.warn(
                 "rebuilt-count",
                 format!("The tool's own count of {total} datagrams is a fault of its 32-bit arithmetic: the count is rebuilt from its intervals."),
             );
         } else {
-            self.told.warn("rebuilt-total", ZERO_TOTAL);
+            self.parsed.warn("rebuilt-total", ZERO_TOTAL);
         }
     }
 
@@ -264,7 +264,7 @@ impl Speaker<'_> {
         let Some(losses) = row.losses().filter(|_| !server_tells && self.side == Side::Local) else { return };
         let (lost, total) = (losses.lost.unsigned_abs(), losses.total.unsigned_abs());
         let datagrams = total.saturating_sub(lost);
-        let bytes = Bytes(datagrams.saturating_mul(self.told.test.length.into()));
+        let bytes = Bytes(datagrams.saturating_mul(self.parsed.test.length.into()));
         let udp = UdpCounters { datagrams, lost, jitter: losses.jitter, ..UdpCounters::default() };
         let result = StreamResult {
             stream,
@@ -282,7 +282,8 @@ impl Speaker<'_> {
     /// Puts a result at the end that plays the role, once.
     fn put(&mut self, result: StreamResult, role: Role) {
         let client = (result.direction == Direction::Up) == (role == Role::Sender);
-        let side: &mut SideResult = if client { &mut self.told.at_client } else { &mut self.told.at_server };
+        let side: &mut SideResult =
+            if client { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
         let same = |row: &&mut StreamResult| row.stream == result.stream && row.direction == result.direction;
         match side.streams.iter_mut().find(same) {
             // What an end says of itself holds against what the other end says of it.
@@ -297,21 +298,21 @@ impl Speaker<'_> {
         if !self.part.finals.is_empty() || self.part.intervals.is_empty() {
             return;
         }
-        self.told
+        self.parsed
             .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
-        let rows = self.told.samples.iter().filter(|sample| sample.side == self.side);
+        let rows = self.parsed.samples.iter().filter(|sample| sample.side == self.side);
         let mut streams: Vec<(u32, Direction)> =
             rows.flat_map(|sample| &sample.streams).map(|row| (row.stream, row.direction)).collect();
         streams.sort_unstable();
         streams.dedup();
         for (stream, direction) in streams {
-            if let Some(result) = total(&self.told.samples, self.side, stream, direction) {
+            if let Some(result) = total(&self.parsed.samples, self.side, stream, direction) {
                 let role = result.role;
                 self.put(result, role);
             }
         }
         if self.side == Side::Local && self.output.failed.is_none() {
-            self.told.outcome = Outcome::Interrupted;
+            self.parsed.outcome = Outcome::Interrupted;
         }
     }
 }

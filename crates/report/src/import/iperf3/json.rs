@@ -55,33 +55,34 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
     let value = &document.value;
     let start = &value["start"];
     let transport = if start["test_start"]["protocol"] == "UDP" { Transport::Udp } else { Transport::Tcp };
-    let mut told =
+    let mut parsed =
         ParsedRun::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
     if both_ways(value) {
-        told.test.directions = Directions::Both;
+        parsed.test.directions = Directions::Both;
     }
-    told.version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
-    told.host = start["connecting_to"]["host"].as_str().map(str::to_owned);
-    told.mss = ["tcp_mss", "tcp_mss_default"]
+    parsed.version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
+    parsed.host = start["connecting_to"]["host"].as_str().map(str::to_owned);
+    parsed.mss = ["tcp_mss", "tcp_mss_default"]
         .into_iter()
         .find_map(|key| number(&start[key]))
         .and_then(|mss| u32::try_from(mss).ok());
-    told.started = started(&start["timestamp"]);
-    told.resent_known = transport == Transport::Tcp;
+    parsed.started = started(&start["timestamp"]);
+    parsed.resent_known = transport == Transport::Tcp;
     let side = if start.get("accepted_connection").is_some() { Side::Peer } else { Side::Local };
-    addresses(&mut told, start, side);
+    addresses(&mut parsed, start, side);
     if let Some(error) = value["error"].as_str() {
-        told.outcome = Outcome::Failed { reason: error.trim_start_matches("error - ").to_owned() };
+        parsed.outcome = Outcome::Failed { reason: error.trim_start_matches("error - ").to_owned() };
     } else if document.mended {
-        told.outcome = Outcome::Interrupted;
+        parsed.outcome = Outcome::Interrupted;
     }
-    Speaker { told: &mut told, side, sockets: sockets(start) }.take(value);
-    other_end(&mut told, value);
+    Speaker { parsed: &mut parsed, side, sockets: sockets(start) }.take(value);
+    other_end(&mut parsed, value);
     if document.mended {
-        told.warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
+        parsed
+            .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
     }
-    complete::gaps(&mut told);
-    told
+    complete::gaps(&mut parsed);
+    parsed
 }
 
 fn spec(start: &Value, transport: Transport) -> TestSpec {
@@ -125,22 +126,22 @@ fn sockets(start: &Value) -> Vec<u64> {
     list(&start["connected"]).filter_map(|stream| number(&stream["socket"])).collect()
 }
 
-fn addresses(told: &mut ParsedRun, start: &Value, side: Side) {
+fn addresses(parsed: &mut ParsedRun, start: &Value, side: Side) {
     let stream = &start["connected"][0];
     let address = |host: &str, port: &str| {
         let port = u16::try_from(number(&stream[port])?).ok()?;
         Some(SocketAddr::new(stream[host].as_str()?.parse().ok()?, port))
     };
     let (local, remote) = (address("local_host", "local_port"), address("remote_host", "remote_port"));
-    (told.client, told.server) = if side == Side::Local { (local, remote) } else { (remote, local) };
-    if told.server.is_none() {
-        told.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+    (parsed.client, parsed.server) = if side == Side::Local { (local, remote) } else { (remote, local) };
+    if parsed.server.is_none() {
+        parsed.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
     }
 }
 
 /// One end's document on its way into what is told.
 struct Speaker<'a> {
-    told: &'a mut ParsedRun,
+    parsed: &'a mut ParsedRun,
     side: Side,
     sockets: Vec<u64>,
 }
@@ -168,7 +169,7 @@ impl Speaker<'_> {
         match row["sender"].as_bool() {
             Some(sender) if sender == (self.side == Side::Local) => Direction::Up,
             Some(_) => Direction::Down,
-            None => self.told.test.directions.each().next().unwrap_or(Direction::Up),
+            None => self.parsed.test.directions.each().next().unwrap_or(Direction::Up),
         }
     }
 
@@ -181,19 +182,19 @@ impl Speaker<'_> {
         let place =
             number(&row["socket"]).and_then(|socket| self.sockets.iter().position(|one| *one == socket));
         let place = place.unwrap_or_default() as u32;
-        let streams = self.told.test.streams;
-        self.told.test.stream_numbers(direction).start + place % streams.max(1)
+        let streams = self.parsed.test.streams;
+        self.parsed.test.stream_numbers(direction).start + place % streams.max(1)
     }
 
     fn interval(&mut self, row: &Value) {
         let direction = self.direction(row);
         let (stream, role) = (self.stream(row, direction), self.role(direction));
-        let udp = (self.told.test.transport == Transport::Udp).then(|| udp(row, role));
+        let udp = (self.parsed.test.transport == Transport::Udp).then(|| udp(row, role));
         let tcp = (udp.is_none() && role == Role::Sender).then(|| tcp(row));
         let sample = StreamSample { stream, direction, role, bytes: bytes(row), tcp, udp };
         let omitted = row["omitted"].as_bool().unwrap_or_default();
         let span = (time(&row["start"]), time(&row["end"]));
-        add_sample(&mut self.told.samples, self.side, span, omitted, sample);
+        add_sample(&mut self.parsed.samples, self.side, span, omitted, sample);
     }
 
     fn tcp(&mut self, stream: &Value) {
@@ -214,7 +215,7 @@ impl Speaker<'_> {
     fn udp(&mut self, row: &Value) {
         let direction = self.direction(row);
         let (stream, own) = (self.stream(row, direction), self.role(direction));
-        let size = u64::from(self.told.test.length);
+        let size = u64::from(self.parsed.test.length);
         for role in [Role::Sender, Role::Receiver] {
             // A server that sent knows nothing of what arrived; a receiver knows what was sent by the numbers.
             if self.side == Side::Peer && role != own {
@@ -240,7 +241,7 @@ impl Speaker<'_> {
     ) {
         let elapsed = time(&row["end"]).saturating_sub(time(&row["start"]));
         let client = (direction == Direction::Up) == (role == Role::Sender);
-        let end = if client { &mut self.told.at_client } else { &mut self.told.at_server };
+        let end = if client { &mut self.parsed.at_client } else { &mut self.parsed.at_server };
         end.streams.push(StreamResult {
             stream,
             direction,
@@ -254,15 +255,15 @@ impl Speaker<'_> {
     }
 
     fn of_intervals(&mut self) {
-        let directions: Vec<Direction> = self.told.test.directions.each().collect();
+        let directions: Vec<Direction> = self.parsed.test.directions.each().collect();
         for direction in directions {
-            for stream in self.told.test.stream_numbers(direction) {
+            for stream in self.parsed.test.stream_numbers(direction) {
                 let end = if self.side == Side::Local {
-                    &mut self.told.at_client
+                    &mut self.parsed.at_client
                 } else {
-                    &mut self.told.at_server
+                    &mut self.parsed.at_server
                 };
-                end.streams.extend(total(&self.told.samples, self.side, stream, direction));
+                end.streams.extend(total(&self.parsed.samples, self.side, stream, direction));
             }
         }
     }
@@ -281,13 +282,13 @@ impl Speaker<'_> {
             }
         };
         let (own, other) = match self.side {
-            Side::Local => (&mut self.told.at_client, &mut self.told.at_server),
-            Side::Peer => (&mut self.told.at_server, &mut self.told.at_client),
+            Side::Local => (&mut self.parsed.at_client, &mut self.parsed.at_server),
+            Side::Peer => (&mut self.parsed.at_server, &mut self.parsed.at_client),
         };
         (own.cpu, other.cpu) = (cpu("host"), cpu("remote"));
-        let up = self.told.test.directions.up();
+        let up = self.parsed.test.directions.up();
         let ends: [(&mut SideResult, bool); 2] =
-            [(&mut self.told.at_client, up), (&mut self.told.at_server, !up)];
+            [(&mut self.parsed.at_client, up), (&mut self.parsed.at_server, !up)];
         for (side, sends) in ends {
             let key = if sends { "sender_tcp_congestion" } else { "receiver_tcp_congestion" };
             side.datapath.congestion = end[key].as_str().map(str::to_owned);
@@ -296,18 +297,18 @@ impl Speaker<'_> {
 }
 
 /// The server's output in a client's document.
-fn other_end(told: &mut ParsedRun, value: &Value) {
+fn other_end(parsed: &mut ParsedRun, value: &Value) {
     let server = &value["server_output_json"];
     if server.is_object() {
-        let streams = std::mem::take(&mut told.at_server.streams);
+        let streams = std::mem::take(&mut parsed.at_server.streams);
         let sockets = sockets(&server["start"]);
-        Speaker { told, side: Side::Peer, sockets }.intervals_of(server);
-        told.at_server.streams = streams;
+        Speaker { parsed, side: Side::Peer, sockets }.intervals_of(server);
+        parsed.at_server.streams = streams;
     } else if let Some(text) = value["server_output_text"].as_str() {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let server = Output::of(&lines).server;
+        let server = Output::from_lines(&lines).server;
         super::ends::samples(
-            told,
+            parsed,
             &Output { server: Part { finals: Vec::new(), ..server }, ..Output::default() },
         );
     }

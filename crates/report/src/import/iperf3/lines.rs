@@ -77,13 +77,13 @@ impl Extra {
 /// `3.0% (2.8%u/0.2%s), …`
 fn cpu(figures: &str) -> Option<CpuUse> {
     let mut shares = figures.split('%').map(|part| part.trim_start_matches(['u', 's', ' ', '(', '/', ')']));
-    let mut share = || Printed::of(shares.next()?).map(|printed| printed.value / 100.0);
+    let mut share = || Printed::from_text(shares.next()?).map(|printed| printed.value / 100.0);
     let (process, user, system) = (share()?, share()?, share()?);
     Some(CpuUse { process, user, system, ..CpuUse::default() })
 }
 
 impl Output {
-    pub(super) fn of(lines: &[String]) -> Output {
+    pub(super) fn from_lines(lines: &[String]) -> Output {
         let mut output = Output::default();
         let mut place = Place::default();
         lines.iter().for_each(|line| output.take(untitled(line), &mut place));
@@ -92,7 +92,7 @@ impl Output {
     }
 
     fn take(&mut self, line: &str, place: &mut Place) {
-        if let Some(row) = Row::of(line) {
+        if let Some(row) = Row::from_line(line) {
             self.row(row, place);
             return;
         }

@@ -55,7 +55,7 @@ pub(super) fn is_part(line: &str) -> bool {
 }
 
 impl Output {
-    pub(super) fn of(lines: &[String]) -> Output {
+    pub(super) fn from_lines(lines: &[String]) -> Output {
         let mut output = Output::default();
         lines.iter().for_each(|line| output.take(line));
         output.pace();
@@ -103,8 +103,8 @@ impl Output {
         let size = figures.0.rsplit([' ', ':']).next().unwrap_or_default();
         let (payload, packet) = size.split_once('(').unwrap_or((size, ""));
         let headers = if self.address.is_some_and(|address| address.is_ipv6()) { 48 } else { 28 };
-        let told = packet.trim_end_matches(')').parse().ok();
-        self.packet = told.or_else(|| payload.parse::<u32>().ok()?.checked_add(headers));
+        let parsed = packet.trim_end_matches(')').parse().ok();
+        self.packet = parsed.or_else(|| payload.parse::<u32>().ok()?.checked_add(headers));
     }
 
     fn reply(&mut self, reply: &Reply, again: bool) {
@@ -167,12 +167,12 @@ fn refused(line: &str) -> Option<Refused> {
     if lower.contains("message too long") {
         return Some(Refused { from: None, mtu });
     }
-    let told = lower.contains("frag needed") || lower.contains("packet too big");
+    let parsed = lower.contains("frag needed") || lower.contains("packet too big");
     let router = line.split_once("From ").or_else(|| line.split_once(" bytes from "))?.1;
     // An IPv6 address holds colons, and one may stand behind it.
     let word = router.split([' ', '(']).next()?.trim_end_matches(':');
     let from = word.parse().ok();
-    told.then_some(Refused { from, mtu }).filter(|refused| refused.from.is_some())
+    parsed.then_some(Refused { from, mtu }).filter(|refused| refused.from.is_some())
 }
 
 /// `rtt min/avg/max/mdev = 0.030/0.034/0.037/0.003 ms`; BusyBox and others leave the last out.
@@ -187,7 +187,7 @@ fn extremes(line: &str) -> Option<[Nanos; 4]> {
 }
 
 fn milliseconds(text: &str) -> Option<Nanos> {
-    let printed = Printed::of(text).filter(|printed| (0.0..1e12).contains(&printed.value))?;
+    let printed = Printed::from_text(text).filter(|printed| (0.0..1e12).contains(&printed.value))?;
     Some(Nanos((printed.value * 1e6).round() as u64))
 }
 

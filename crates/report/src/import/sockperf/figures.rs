@@ -35,7 +35,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub(super) fn of(lines: &[String]) -> Figures {
+    pub(super) fn from_lines(lines: &[String]) -> Figures {
         let mut figures = Figures::default();
         for line in lines {
             let line = line.trim_start();
@@ -52,9 +52,9 @@ impl Figures {
             self.median_ad = after(rest, "median-ad=").and_then(micros);
             self.siqr = after(rest, "siqr=").and_then(micros);
         } else if let Some(rest) = line.strip_prefix("---> percentile ") {
-            let both = rest
-                .split_once('=')
-                .and_then(|(percent, value)| Some((Printed::of(percent.trim())?.value, micros(value)?)));
+            let both = rest.split_once('=').and_then(|(percent, value)| {
+                Some((Printed::from_text(percent.trim())?.value, micros(value)?))
+            });
             self.percentiles.extend(both);
         } else if line.starts_with("---> <MAX>") {
             self.most = after(line, "=").and_then(micros);
@@ -149,6 +149,6 @@ fn number(text: &str) -> Option<u64> {
 
 fn micros(text: &str) -> Option<Nanos> {
     let printed =
-        Printed::of(word(text.trim_start())).filter(|printed| (0.0..1e15).contains(&printed.value))?;
+        Printed::from_text(word(text.trim_start())).filter(|printed| (0.0..1e15).contains(&printed.value))?;
     Some(Nanos((printed.value * 1000.0).round() as u64))
 }

@@ -21,7 +21,7 @@ fn row(line: &str) -> Option<(Nanos, Nanos)> {
     let mut fields = line.split(", ");
     fields.next()?.trim().parse::<u64>().ok()?;
     let (sent, received) = (time(fields.next()?)?, time(fields.next()?)?);
-    Printed::of(fields.next()?.trim())?;
+    Printed::from_text(fields.next()?.trim())?;
     (received >= sent).then_some((sent, received))
 }
 

@@ -29,8 +29,9 @@ const ALL: [Test; 9] = [
 
 /// Every test of a router, both directions at once, over a link of 10 Gbit/s.
 pub(super) fn full() -> DutReport {
-    let streams: Vec<Stream> =
-        [64, 512, 1518].map(|size| stream(Network::V4, Frames::of(Bytes(size)), Directions::Both)).into();
+    let streams: Vec<Stream> = [64, 512, 1518]
+        .map(|size| stream(Network::V4, Frames::for_payload(Bytes(size)), Directions::Both))
+        .into();
     let mut setup = Setup::standard(&ALL, streams.clone());
     setup.link = Some(BitRate(10_000_000_000));
     setup.service = Some(profile());
@@ -68,9 +69,9 @@ fn reset_by_interfaces(row: &mut StreamReport) {
 pub(super) fn quick() -> DutReport {
     let simple = |network| Frames::mix("imix", &Imix::simple(network));
     let frames = [
-        (Network::V4, Frames::of(Bytes(64))),
+        (Network::V4, Frames::for_payload(Bytes(64))),
         (Network::V4, simple(Network::V4)),
-        (Network::V6, Frames::of(Bytes(78))),
+        (Network::V6, Frames::for_payload(Bytes(78))),
         (Network::V6, simple(Network::V6)),
     ];
     let streams: Vec<Stream> =
@@ -114,7 +115,7 @@ pub(super) fn quick() -> DutReport {
 /// Three devices, one of them not on this host, compared.
 pub(super) fn several() -> DutReport {
     let streams: Vec<Stream> =
-        [64, 1518].map(|size| stream(Network::V4, Frames::of(Bytes(size)), Directions::Up)).into();
+        [64, 1518].map(|size| stream(Network::V4, Frames::for_payload(Bytes(size)), Directions::Up)).into();
     let mut setup = Setup::standard(&[Test::Throughput, Test::Mrr], streams.clone());
     setup.link = Some(BitRate(10_000_000_000));
     setup.link_is_nominal = true;
@@ -182,8 +183,12 @@ fn device(name: &str) -> DeviceReport {
         ceiling_pps: Some(PacketRate(4_100_000)),
         refused: None,
     };
-    let tools =
-        |way| Tools { way, source: SourceKind::LiveFrames, sink: SinkKind::Xdp, tried: vec![tried.clone()] };
+    let tools = |direction| Tools {
+        direction,
+        source: SourceKind::LiveFrames,
+        sink: SinkKind::Xdp,
+        tried: vec![tried.clone()],
+    };
     DeviceReport {
         name: name.into(),
         ports: vec![port("a/eth0", 1), port("b/eth0", 2)],
@@ -209,8 +214,8 @@ fn goals(named: &[(&str, Goal)]) -> Vec<NamedGoal> {
     named.iter().map(|(name, goal)| NamedGoal { name: (*name).into(), goal: goal.clone() }).collect()
 }
 
-fn stream(network: Network, frames: Frames, ways: Directions) -> Stream {
-    Stream { network, frames, ways }
+fn stream(network: Network, frames: Frames, directions: Directions) -> Stream {
+    Stream { network, frames, directions }
 }
 
 fn rate(goal: &str, lower: Option<f64>, upper: Option<f64>, irregular: &[Irregular]) -> RateReport {
@@ -225,10 +230,10 @@ fn rate(goal: &str, lower: Option<f64>, upper: Option<f64>, irregular: &[Irregul
     }
 }
 
-fn flood(way: Direction, sent: u64, received: u64, reordered: u64) -> DirectionObservation {
+fn flood(direction: Direction, sent: u64, received: u64, reordered: u64) -> DirectionObservation {
     let duration = Nanos::from_millis(500);
     DirectionObservation {
-        way,
+        direction,
         result: TrialResult { intended: sent, sent, received, duplicates: 0, duration },
         time: duration,
         reordered,
@@ -264,7 +269,7 @@ fn losses(most: f64, percents: &[f64], irregular: &[Irregular]) -> LossStepsOutc
 /// Of trials that forward so many times a rate.
 fn rates(rate: f64, factors: &[f64]) -> Rates {
     let trials: Vec<f64> = factors.iter().map(|factor| rate * factor).collect();
-    Rates::of(&trials).expect("there are trials")
+    Rates::from_frames_per_second(&trials).expect("there are trials")
 }
 
 fn profile() -> Profile {
@@ -315,8 +320,10 @@ fn hops(flood: &[DirectionObservation]) -> Vec<HopDrops> {
     };
     let [up, down] = [flood[0].result, flood[1].result];
     let (softnet, queue) = (9_000, 1_000);
-    let in_ring = |way: TrialResult| way.sent - way.received - softnet - queue;
-    let ring = |way: TrialResult| [("rx_dropped", in_ring(way)), ("softnet", softnet), ("tx_dropped", queue)];
+    let in_ring = |direction: TrialResult| direction.sent - direction.received - softnet - queue;
+    let ring = |direction: TrialResult| {
+        [("rx_dropped", in_ring(direction)), ("softnet", softnet), ("tx_dropped", queue)]
+    };
     vec![
         hop("a", "eth0", down.received, up.sent, &[]),
         hop("router", "to-a", up.sent - in_ring(up), down.received, &ring(up)),

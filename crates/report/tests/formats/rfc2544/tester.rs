@@ -55,33 +55,44 @@ impl Bench {
     /// One trial of a stream, outside of every test.
     pub(super) fn flood(mut self, stream: &Stream, time: Nanos) -> Vec<DirectionObservation> {
         self.runs = 1;
-        self.ways(stream, &Action::Flood(time), false)
+        self.observe_each(stream, &Action::Flood(time), false)
     }
 
     fn observe(&self, order: &Order) -> Observation {
         let timed = matches!(order.test, Test::Latency | Test::DelayVariation);
-        let ways = self.ways(&order.stream, &order.action, timed);
-        let sum = |count: fn(&TrialResult) -> u64| ways.iter().map(|way| count(&way.result)).sum();
-        let result = TrialResult {
-            intended: sum(|way| way.intended),
-            sent: sum(|way| way.sent),
-            received: sum(|way| way.received),
-            ..ways[0].result
+        let directions = self.observe_each(&order.stream, &order.action, timed);
+        let sum = |count: fn(&TrialResult) -> u64| {
+            directions.iter().map(|direction| count(&direction.result)).sum()
         };
-        Observation { result, ways }
+        let result = TrialResult {
+            intended: sum(|direction| direction.intended),
+            sent: sum(|direction| direction.sent),
+            received: sum(|direction| direction.received),
+            ..directions[0].result
+        };
+        Observation { result, directions }
     }
 
-    fn ways(&self, stream: &Stream, action: &Action, timed: bool) -> Vec<DirectionObservation> {
-        let ways = match stream.ways {
+    fn observe_each(&self, stream: &Stream, action: &Action, timed: bool) -> Vec<DirectionObservation> {
+        let directions = match stream.directions {
             Directions::Up => vec![Direction::Up],
             Directions::Down => vec![Direction::Down],
             Directions::Both => vec![Direction::Up, Direction::Down],
         };
-        let share = self.capacity / ways.len() as f64;
-        ways.into_iter().map(|way| self.way(way, share, action, timed)).collect()
+        let share = self.capacity / directions.len() as f64;
+        directions
+            .into_iter()
+            .map(|direction| self.observe_direction(direction, share, action, timed))
+            .collect()
     }
 
-    fn way(&self, way: Direction, capacity: f64, action: &Action, timed: bool) -> DirectionObservation {
+    fn observe_direction(
+        &self,
+        direction: Direction,
+        capacity: f64,
+        action: &Action,
+        timed: bool,
+    ) -> DirectionObservation {
         let forward = |trial: &Trial| self.forward(capacity, trial);
         let (result, last_lost, silence) = match action {
             Action::Flood(time) => (forward(&Trial::new(Load(self.ceiling), *time)), None, None),
@@ -118,13 +129,23 @@ impl Bench {
         let delays = action
             .load()
             .filter(|_| timed)
-            .and_then(|load| self.delays(way, load.0 / capacity, result.received));
+            .and_then(|load| self.delays(direction, load.0 / capacity, result.received));
         let variation = delays.map(|delays| {
             let range = (delays.p99.0 - delays.min.0) as i64;
             InterPacketVariation { min_ns: -range, median_ns: 12, max_ns: range + 100 }
         });
         let (reordered, resumed) = (0, true);
-        DirectionObservation { way, result, time, reordered, delays, variation, last_lost, silence, resumed }
+        DirectionObservation {
+            direction,
+            result,
+            time,
+            reordered,
+            delays,
+            variation,
+            last_lost,
+            silence,
+            resumed,
+        }
     }
 
     fn forward(&self, capacity: f64, trial: &Trial) -> TrialResult {
@@ -140,9 +161,9 @@ impl Bench {
     }
 
     /// Longer the fuller the device is, and a little more from one run to the next.
-    fn delays(&self, way: Direction, load: f64, count: u64) -> Option<Distribution> {
+    fn delays(&self, direction: Direction, load: f64, count: u64) -> Option<Distribution> {
         let waiting = 1.0 / (1.0 - load.min(0.99));
-        let back = u64::from(way == Direction::Down);
+        let back = u64::from(direction == Direction::Down);
         let p50 = (self.delay.0 as f64 / 1_000.0 * waiting) as u64 + self.runs % 5 + back;
         let shape = Shape { min: p50 / 2, p50, p90: p50 * 2, p99: p50 * 3, max: p50 * 9 };
         (count > 0).then(|| distribution(count, shape))

@@ -15,7 +15,7 @@ impl Request {
     /// there is: [`Header::More`] means it is too short for what it says.
     #[must_use]
     pub fn read(transport: Transport, bytes: &[u8]) -> Header {
-        let places = Places::of(transport);
+        let places = Places::for_transport(transport);
         let Some(first) = word(bytes, places.base) else { return Header::More(places.base + 4) };
         if first & (flags::VERSION1 | flags::VERSION2 | flags::EXTEND) == 0 || first == DIGITS {
             return Header::Plain;
@@ -75,7 +75,7 @@ fn read_key(first: u32, bytes: &[u8], length: usize) -> Option<(Option<Vec<u8>>,
 }
 
 fn parse(transport: Transport, first: u32, bytes: &[u8]) -> Option<Request> {
-    let places = Places::of(transport);
+    let places = Places::for_transport(transport);
     let at = |index: usize| word(bytes, places.base + 4 * index);
     let (threads, port, length, amount) = (at(1)?, at(2)?, at(3)?, at(5)?);
     let transfer_id = (threads & HAS_TRANSFER_ID != 0)
@@ -143,12 +143,12 @@ fn shape_of(transport: Transport, upper: u16, settings: &[u8]) -> Shape {
     if upper & flags::ISOCHRONOUS == 0 {
         return Shape::Stream;
     }
-    let told = match transport {
+    let reported = match transport {
         Transport::Udp => upper & flags::FRAMES != 0,
         Transport::Tcp => settings.len() >= Frames::LEN,
     };
     // In 2.2 the space is there before a congestion control's name, filled or not.
-    Shape::Isochronous(told.then(|| Frames::read(settings)).filter(|frames| frames.period().is_some()))
+    Shape::Isochronous(reported.then(|| Frames::read(settings)).filter(|frames| frames.period().is_some()))
 }
 
 fn congestion(bytes: &[u8], tail: usize) -> Option<String> {

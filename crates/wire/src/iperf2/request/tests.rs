@@ -283,8 +283,8 @@ proptest! {
         prop_assert_eq!(&*read, &request);
         prop_assert!(request.transport == Transport::Udp || length == bytes.len());
         if request.transport == Transport::Tcp && cut < bytes.len() {
-            let told = Request::read(request.transport, &bytes[..cut]);
-            prop_assert!(matches!(told, Header::More(more) if more > cut), "{:?} of {}", told, cut);
+            let reported = Request::read(request.transport, &bytes[..cut]);
+            prop_assert!(matches!(reported, Header::More(more) if more > cut), "{:?} of {}", reported, cut);
         }
     }
 

@@ -15,7 +15,7 @@ impl Request {
     /// begins with, the first [`DATAGRAM_LEN`](crate::iperf2::DATAGRAM_LEN) (number and time) left empty.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        let places = Places::of(self.transport);
+        let places = Places::for_transport(self.transport);
         if self.version.is_none() {
             return self.base_bytes(&places);
         }

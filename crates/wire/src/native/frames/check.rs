@@ -112,8 +112,8 @@ pub(super) struct Asked {
 }
 
 /// Whether an answer fits its question, and can be; `Err` says what cannot.
-pub(super) fn judge(ask: &FramesAsk, told: &FramesReply, asked: &Asked) -> Result<(), String> {
-    match (ask, told) {
+pub(super) fn judge(ask: &FramesAsk, reply: &FramesReply, asked: &Asked) -> Result<(), String> {
+    match (ask, reply) {
         (_, FramesReply::Refused(_))
         | (FramesAsk::NextHop { .. }, FramesReply::NextHop { .. })
         | (FramesAsk::Count { .. } | FramesAsk::Send { .. }, FramesReply::Begun {}) => Ok(()),

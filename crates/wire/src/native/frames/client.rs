@@ -25,7 +25,7 @@ pub struct Frames {
     port: Option<Box<FramesPort>>,
     next_id: u32,
     waiting: Option<Waiting>,
-    told: Option<FramesReply>,
+    reply: Option<FramesReply>,
     asked: Asked,
     /// When the last burst is over.
     sending_ends: MonoTime,
@@ -47,7 +47,7 @@ impl FramesClient {
             port: None,
             next_id: 1,
             waiting: None,
-            told: None,
+            reply: None,
             asked: Asked::default(),
             sending_ends: now,
         };
@@ -78,7 +78,7 @@ impl FramesClient {
             self.talk.link.send(&Message::FramesAsk { id: 0, ask });
             return Ok(());
         }
-        if kind.waiting.is_some() || kind.told.is_some() {
+        if kind.waiting.is_some() || kind.reply.is_some() {
             return Err(ProtocolError::Flows("the answer to the question before has not been taken".into()));
         }
         let deadline = kind.deadline_of(now, &ask);
@@ -92,7 +92,7 @@ impl FramesClient {
 
     /// The answer to the last question, once it has come.
     pub fn take_told(&mut self) -> Option<FramesReply> {
-        self.kind.told.take()
+        self.kind.reply.take()
     }
 
     /// Ends the session.
@@ -127,12 +127,12 @@ impl Frames {
         }
     }
 
-    fn told(&mut self, id: u32, told: FramesReply) -> Result<(), ProtocolError> {
+    fn report_of(&mut self, id: u32, reply: FramesReply) -> Result<(), ProtocolError> {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.id == id) else {
             return Err(violation("an answer without a question".into()));
         };
-        judge(&waiting.ask, &told, &self.asked).map_err(violation)?;
-        self.told = Some(told);
+        judge(&waiting.ask, &reply, &self.asked).map_err(violation)?;
+        self.reply = Some(reply);
         Ok(())
     }
 }
@@ -147,7 +147,7 @@ impl Kind for Frames {
         match (&self.port, message) {
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             (None, Message::FramesPort(port)) => self.port = Some(port),
-            (Some(_), Message::FramesReply { id, told }) => return self.told(id, told),
+            (Some(_), Message::FramesReply { id, reply }) => return self.report_of(id, reply),
             _ => return Err(violation("a message that is not due in a session of frames".into())),
         }
         Ok(())

@@ -52,7 +52,7 @@ impl Framing {
         }
         self.deadline = now + IDLE;
         if let Err(refusal) = check(&ask, &self.policy) {
-            link.send(&Message::FramesReply { id, told: FramesReply::Refused(refusal) });
+            link.send(&Message::FramesReply { id, reply: FramesReply::Refused(refusal) });
             return Ok(());
         }
         if ask != (FramesAsk::Stop {}) {
@@ -78,12 +78,12 @@ impl Framing {
                 self.open = true;
                 link.send(&Message::FramesPort(port));
             }
-            PortAnswer::Told { id, told } if self.asked.contains(&id) => {
+            PortAnswer::FlowEvent { id, reply } if self.asked.contains(&id) => {
                 self.asked.retain(|asked| *asked != id);
-                link.send(&Message::FramesReply { id, told });
+                link.send(&Message::FramesReply { id, reply });
             }
             PortAnswer::Refused(refusal) => return Err(refusal),
-            PortAnswer::Open(_) | PortAnswer::Told { .. } => {}
+            PortAnswer::Open(_) | PortAnswer::FlowEvent { .. } => {}
         }
         Ok(())
     }

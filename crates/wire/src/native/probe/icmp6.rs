@@ -14,13 +14,13 @@ pub struct QuotedTooBig {
 
 /// Reads an ICMPv6 message; `None`: it is another, or it does not quote a probe that went from `local` to `remote`.
 pub fn packet_too_big(message: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<QuotedTooBig> {
-    let told = TooBig::read(message)?;
+    let reported = TooBig::read(message)?;
     let ours = [local, remote].map(|end| (end.ip(), end.port()));
-    if [told.source, told.destination].map(|end| (end.ip(), end.port())) != ours {
+    if [reported.source, reported.destination].map(|end| (end.ip(), end.port())) != ours {
         return None;
     }
-    let (_, _, size) = super::quoted(told.quote)?;
-    Some(QuotedTooBig { mtu: told.mtu, size })
+    let (_, _, size) = super::quoted(reported.quote)?;
+    Some(QuotedTooBig { mtu: reported.mtu, size })
 }
 
 #[cfg(test)]
@@ -41,8 +41,8 @@ mod tests {
     #[test]
     fn a_message_about_a_probe_is_read() {
         let (bytes, local, remote) = message();
-        let told = Some(QuotedTooBig { mtu: 1400, size: 1452 });
-        assert_eq!(packet_too_big(&bytes, local, remote), told);
+        let reported = Some(QuotedTooBig { mtu: 1400, size: 1452 });
+        assert_eq!(packet_too_big(&bytes, local, remote), reported);
         assert_eq!(packet_too_big(&bytes, remote, local), None, "another flow's");
         for (at, value) in [(0, 3), (8, 0x45), (14, 6), (30, 1), (56, 0)] {
             let mut other = bytes.clone();

@@ -14,7 +14,7 @@ use model::units::{Bytes, Nanos};
 #[derive(Clone, Debug)]
 pub(super) struct Ran {
     /// From the first port to the second, or back.
-    pub(super) way: Direction,
+    pub(super) direction: Direction,
     /// What was to be sent.
     pub(super) burst: Burst,
     /// How long that was to take.
@@ -60,7 +60,7 @@ impl Ran {
         let delays = arrived.delays.as_ref().filter(|_| self.timed);
         let variation = arrived.variation.as_ref().filter(|_| self.timed);
         DirectionObservation {
-            way: self.way,
+            direction: self.direction,
             result,
             time: self.sent.time,
             reordered: arrived.reordered,
@@ -123,16 +123,16 @@ impl Ran {
 
 /// All of it in one; `None` of nothing.
 pub(super) fn summed(ran: &[Ran]) -> Observation {
-    let ways: Vec<DirectionObservation> = ran.iter().map(Ran::observation).collect();
-    let sum = |of: fn(&TrialResult) -> u64| ways.iter().map(|way| of(&way.result)).sum();
+    let directions: Vec<DirectionObservation> = ran.iter().map(Ran::observation).collect();
+    let sum = |of: fn(&TrialResult) -> u64| directions.iter().map(|direction| of(&direction.result)).sum();
     let result = TrialResult {
         intended: sum(|one| one.intended),
         sent: sum(|one| one.sent),
         received: sum(|one| one.received),
         duplicates: sum(|one| one.duplicates),
-        duration: ways.iter().map(|way| way.result.duration).max().unwrap_or_default(),
+        duration: directions.iter().map(|direction| direction.result.duration).max().unwrap_or_default(),
     };
-    Observation { result, ways }
+    Observation { result, directions }
 }
 
 /// The least, the middle one (or of two the lower) and the most, of the steps below zero, without their sign, and of the
@@ -161,7 +161,7 @@ mod tests {
         let burst = Burst { frames: 100, interval_ps: 1_000_000, then: None, time: Nanos::from_secs(1) };
         let arrived = Arrived { frames, duplicates, bytes: frames * 60, ..Arrived::default() };
         Ran {
-            way: Direction::Up,
+            direction: Direction::Up,
             sizes: vec![Bytes(64)],
             burst,
             duration: Nanos::from_millis(100),
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn counts_are_taken_as_they_are() {
-        let way = ran(98, 97, 2).observation();
+        let direction = ran(98, 97, 2).observation();
         let result = TrialResult {
             intended: 100,
             sent: 98,
@@ -182,14 +182,17 @@ mod tests {
             duplicates: 2,
             duration: Nanos::from_millis(100),
         };
-        assert_eq!((way.result, way.time, way.last_lost, way.resumed), (result, Nanos(99_000), None, true));
+        assert_eq!(
+            (direction.result, direction.time, direction.last_lost, direction.resumed),
+            (result, Nanos(99_000), None, true)
+        );
         let mut flood = ran(98, 98, 0);
         flood.burst.interval_ps = 0;
         assert_eq!(flood.observation().result.intended, 98);
         let both = summed(&[ran(98, 97, 2), ran(100, 100, 0)]);
         assert_eq!((both.result.intended, both.result.sent), (200, 198));
         assert_eq!((both.result.received, both.result.duplicates), (197, 2));
-        assert_eq!((both.result.duration, both.ways.len()), (Nanos::from_millis(100), 2));
+        assert_eq!((both.result.duration, both.directions.len()), (Nanos::from_millis(100), 2));
     }
 
     #[test]
@@ -207,12 +210,12 @@ mod tests {
     fn counts_that_cannot_be_are_told() {
         assert_eq!(ran(98, 98, 0).impossible(), None);
         assert_eq!(ran(98, 100, 2).impossible(), None);
-        let told = |ran: Ran| ran.impossible().expect("it cannot be");
-        assert!(told(ran(98, 101, 2)).starts_with("1 more frames came than were sent"));
-        assert!(told(ran(98, 1, 2)).starts_with("2 of 1 frames"));
+        let reply = |ran: Ran| ran.impossible().expect("it cannot be");
+        assert!(reply(ran(98, 101, 2)).starts_with("1 more frames came than were sent"));
+        assert!(reply(ran(98, 1, 2)).starts_with("2 of 1 frames"));
         let mut foreign = ran(98, 98, 0);
         foreign.counted.arrived.unchecked = 3;
-        assert!(told(foreign).starts_with("3 frames came with numbers"));
+        assert!(reply(foreign).starts_with("3 frames came with numbers"));
     }
 
     #[test]
@@ -258,8 +261,8 @@ mod tests {
         assert_eq!(one.observation().delays.map(|delays| delays.max), Some(Nanos(7000)));
         assert_eq!(one.observation().variation.map(|steps| steps.max_ns), Some(7000));
         one.timed = false;
-        let way = one.observation();
-        assert_eq!((way.delays, way.variation), (None, None));
+        let direction = one.observation();
+        assert_eq!((direction.delays, direction.variation), (None, None));
     }
 
     proptest! {
@@ -274,7 +277,7 @@ mod tests {
                 }
             }
             let delays: Vec<Nanos> = delays.into_iter().map(Nanos).collect();
-            prop_assert_eq!(inter_packet(&below, &others), InterPacketVariation::of(&delays));
+            prop_assert_eq!(inter_packet(&below, &others), InterPacketVariation::from_delays(&delays));
         }
     }
 }

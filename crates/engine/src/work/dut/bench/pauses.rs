@@ -21,7 +21,7 @@ pub(super) struct Pauses {
 impl Pauses {
     /// Shares out what there is: of the standard's 11 seconds 2, 2, 2 and 5. Of less, what is under way still has 200 ms to
     /// come, or half of all.
-    pub(super) fn of(all: Nanos) -> Pauses {
+    pub(super) fn lasting(all: Nanos) -> Pauses {
         let share = |of: Nanos, part: u64, parts: u64| {
             Nanos((u128::from(of.0) * u128::from(part) / u128::from(parts)) as u64)
         };
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_standard_has_two_two_two_and_five_seconds() {
-        let pauses = Pauses::of(Times::standard().pause);
+        let pauses = Pauses::lasting(Times::standard().pause);
         let seconds = |count| Nanos::from_secs(count);
         assert_eq!(
             pauses,
@@ -78,12 +78,12 @@ mod tests {
 
     #[test]
     fn of_less_most_is_for_what_is_under_way() {
-        let quick = Pauses::of(Nanos::from_millis(500));
+        let quick = Pauses::lasting(Nanos::from_millis(500));
         assert_eq!(quick.residual, Nanos::from_millis(200));
         let all = quick.before.0 + quick.learned.0 + quick.residual.0 + quick.settle.0;
         assert!(all <= 500_000_000 && all > 499_000_000, "{all}");
-        assert_eq!(Pauses::of(Nanos::from_millis(10)).residual, Nanos::from_millis(5));
-        assert_eq!(Pauses::of(Nanos::ZERO).residual, Nanos::ZERO);
+        assert_eq!(Pauses::lasting(Nanos::from_millis(10)).residual, Nanos::from_millis(5));
+        assert_eq!(Pauses::lasting(Nanos::ZERO).residual, Nanos::ZERO);
     }
 
     #[test]

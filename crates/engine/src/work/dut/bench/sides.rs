@@ -41,11 +41,11 @@ impl Sides {
     pub(super) fn frames(
         &mut self,
         ports: &mut [Box<dyn Port>; 2],
-        way: Direction,
+        direction: Direction,
         network: Network,
         sizes: &[Bytes],
     ) -> Result<Traffic> {
-        let (from, to) = ends(way);
+        let (from, to) = ends(direction);
         let (source, destination) = (self.address(ports, from, network)?, self.address(ports, to, network)?);
         let out = self.tunnel(from, network);
         let link_network = if out.is_some() { Network::V6 } else { network };
@@ -113,8 +113,8 @@ impl Sides {
 }
 
 /// The places of the ports that send and count in this direction.
-pub(super) fn ends(way: Direction) -> (usize, usize) {
-    match way {
+pub(super) fn ends(direction: Direction) -> (usize, usize) {
+    match direction {
         Direction::Up => (0, 1),
         Direction::Down => (1, 0),
     }

@@ -34,7 +34,7 @@ pub(super) struct Tester {
 
 /// One direction of a trial that is to be run.
 struct TrialDirection {
-    way: Direction,
+    direction: Direction,
     traffic: Traffic,
     pair: Pair,
     burst: Burst,
@@ -48,7 +48,7 @@ impl Tester {
             sides: Sides::new(options),
             chosen: Chosen::default(),
             ceilings: HashMap::new(),
-            pauses: Pauses::of(options.pause),
+            pauses: Pauses::lasting(options.pause),
             stop: stop.clone(),
             voided: 0,
             kept: 0,
@@ -81,10 +81,10 @@ impl Tester {
             self.kept += 1;
             return;
         }
-        for way in &observation.ways {
-            let (frames, took) = (way.result.sent, way.time.as_secs_f64());
+        for one_way in &observation.directions {
+            let (frames, took) = (one_way.result.sent, one_way.time.as_secs_f64());
             if frames > 1 && took > 0.0 {
-                let key = (order.stream.to_string(), way.way);
+                let key = (order.stream.to_string(), one_way.direction);
                 self.ceilings.insert(key, Load(frames as f64 / took));
             }
         }
@@ -110,12 +110,13 @@ impl Tester {
         let frames = Load(MOST).frames_in(time);
         let burst = Burst { frames, interval_ps: 0, then: None, time };
         let mut all = Vec::new();
-        for way in directions(stream) {
-            let ran = self.run(order, &[way], &burst, time, None)?;
+        for direction in directions(stream) {
+            let ran = self.run(order, &[direction], &burst, time, None)?;
             for one in &ran {
                 let took = one.sent.time.as_secs_f64();
                 if one.sent.frames > 1 && took > 0.0 {
-                    self.ceilings.insert((stream.to_string(), way), Load(one.sent.frames as f64 / took));
+                    self.ceilings
+                        .insert((stream.to_string(), direction), Load(one.sent.frames as f64 / took));
                 }
             }
             all.extend(ran);
@@ -134,10 +135,10 @@ impl Tester {
         let stream = &order.stream;
         let duration = trial.duration + then.map_or(Nanos::ZERO, |then| then.duration);
         // A generator that can do no more shows so by what it has not sent; one that the host held up takes longer.
-        let is_near = |way: &Direction| is_near(trial.load, self.ceiling(stream, *way));
+        let is_near = |direction: &Direction| is_near(trial.load, self.ceiling(stream, *direction));
         let (share, least) = if directions(stream).iter().any(is_near) { TIGHT } else { AMPLE };
         let margin = Nanos(duration.0 / share) + least;
-        let burst = Burst { then: then.map(Pace::of), ..Burst::of(trial, margin) };
+        let burst = Burst { then: then.map(Pace::from_trial), ..Burst::from_trial(trial, margin) };
         let burst = Burst { time: duration + margin, ..burst };
         self.run(order, &directions(stream), &burst, duration, reset)
     }
@@ -152,8 +153,9 @@ impl Tester {
         let mut repeats = 0;
         loop {
             let ran = trial(self)?;
-            let void =
-                ran.iter().filter_map(|one| judge(order, load, one, self.ceiling(&order.stream, one.way)));
+            let void = ran
+                .iter()
+                .filter_map(|one| judge(order, load, one, self.ceiling(&order.stream, one.direction)));
             let void: Vec<String> = void.collect();
             match void.into_iter().next() {
                 Some(why) if repeats == REPEATS => {
@@ -176,17 +178,17 @@ impl Tester {
     }
 
     /// What a generator was shown to reach in a row.
-    fn ceiling(&self, stream: &Stream, way: Direction) -> Option<Load> {
-        self.ceilings.get(&(stream.to_string(), way)).copied()
+    fn ceiling(&self, stream: &Stream, direction: Direction) -> Option<Load> {
+        self.ceilings.get(&(stream.to_string(), direction)).copied()
     }
 
     fn tell_odd(&mut self, stream: &Stream, ran: &[Ran]) {
         for one in ran {
             if let Some(what) = one.impossible() {
-                self.note(format!("{stream} {}: {what}", one.way));
+                self.note(format!("{stream} {}: {what}", one.direction));
             }
             if one.is_cut() {
-                self.note(format!("{stream} {}: {CUT}", one.way));
+                self.note(format!("{stream} {}: {CUT}", one.direction));
             }
         }
     }
@@ -195,7 +197,7 @@ impl Tester {
     fn run(
         &mut self,
         order: &Order,
-        ways: &[Direction],
+        directions: &[Direction],
         burst: &Burst,
         duration: Nanos,
         reset: Option<&Reset>,
@@ -203,17 +205,17 @@ impl Tester {
         check(&self.stop)?;
         let stream = &order.stream;
         let mut ready = Vec::new();
-        for way in ways {
+        for direction in directions {
             let sizes = &stream.frames.sizes;
-            let mut traffic = self.sides.frames(&mut self.ports, *way, stream.network, sizes)?;
-            let pair = self.chosen.pair(&mut self.ports, *way, &traffic)?;
+            let mut traffic = self.sides.frames(&mut self.ports, *direction, stream.network, sizes)?;
+            let pair = self.chosen.pair(&mut self.ports, *direction, &traffic)?;
             // What was sent to choose is not of the trial.
             traffic.sent.tag = self.sides.tag()?;
-            ready.push(TrialDirection { way: *way, traffic, pair, burst: *burst, duration });
+            ready.push(TrialDirection { direction: *direction, traffic, pair, burst: *burst, duration });
         }
         wait(self.pauses.before, &self.stop)?;
-        for way in &ready {
-            self.learn(way)?;
+        for direction in &ready {
+            self.learn(direction)?;
         }
         wait(self.pauses.learned, &self.stop)?;
         let ran = self.send_and_count(&ready, watch(order.test), reset)?;
@@ -222,9 +224,9 @@ impl Tester {
     }
 
     /// A few frames back out of the port that will count, so that switches know where it is (RFC 2544 section 23 b).
-    fn learn(&mut self, way: &TrialDirection) -> Result<()> {
-        let (from, to) = ends(way.way);
-        let sent = &way.traffic.sent;
+    fn learn(&mut self, one_way: &TrialDirection) -> Result<()> {
+        let (from, to) = ends(one_way.direction);
+        let sent = &one_way.traffic.sent;
         let spec = FrameSpec {
             source_mac: self.ports[to].mac(),
             destination_mac: self.ports[from].mac(),
@@ -261,16 +263,21 @@ impl Tester {
         watch: Watch,
         reset: Option<&Reset>,
     ) -> Result<Vec<Ran>> {
-        for way in ready {
-            let to = ends(way.way).1;
-            self.ports[to].count(way.pair.sink, &way.traffic.arriving(), way.burst.all_frames(), watch)?;
+        for one_way in ready {
+            let to = ends(one_way.direction).1;
+            self.ports[to].count(
+                one_way.pair.sink,
+                &one_way.traffic.arriving(),
+                one_way.burst.all_frames(),
+                watch,
+            )?;
         }
         let mut failed = None;
         let mut sending = Vec::new();
-        for way in ready {
-            let from = ends(way.way).0;
-            match self.ports[from].send(way.pair.source, &way.traffic.sent, &way.burst) {
-                Ok(()) => sending.push(way),
+        for one_way in ready {
+            let from = ends(one_way.direction).0;
+            match self.ports[from].send(one_way.pair.source, &one_way.traffic.sent, &one_way.burst) {
+                Ok(()) => sending.push(one_way),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -282,24 +289,26 @@ impl Tester {
             }
         }
         // Whatever failed, what was begun is ended: the ports are to be used again.
-        let sent: Vec<_> = sending.iter().map(|way| self.ports[ends(way.way).0].sent()).collect();
+        let sent: Vec<_> =
+            sending.iter().map(|one_way| self.ports[ends(one_way.direction).0].sent()).collect();
         let waited = wait(self.pauses.residual, &self.stop);
-        let counted: Vec<_> = ready.iter().map(|way| self.ports[ends(way.way).1].counted()).collect();
+        let counted: Vec<_> =
+            ready.iter().map(|one_way| self.ports[ends(one_way.direction).1].counted()).collect();
         if let Some(error) = failed {
             return Err(error);
         }
         waited?;
         let timed = self.ports.iter().all(|port| port.is_here());
         let mut ran = Vec::new();
-        for ((way, sent), counted) in ready.iter().zip(sent).zip(counted) {
+        for ((one_way, sent), counted) in ready.iter().zip(sent).zip(counted) {
             ran.push(Ran {
-                way: way.way,
-                burst: way.burst,
-                duration: way.duration,
-                sizes: way.traffic.arriving().whole_sizes().collect(),
+                direction: one_way.direction,
+                burst: one_way.burst,
+                duration: one_way.duration,
+                sizes: one_way.traffic.arriving().whole_sizes().collect(),
                 sent: sent?,
                 counted: counted?,
-                timed: timed && way.traffic.sent.is_timed(),
+                timed: timed && one_way.traffic.sent.is_timed(),
                 reset: acted,
             });
         }
@@ -308,14 +317,14 @@ impl Tester {
     }
 
     fn reset_halfway(&self, reset: &Reset, ready: &[TrialDirection]) -> Result<MonoTime> {
-        let duration = ready.iter().map(|way| way.duration).max().unwrap_or_default();
+        let duration = ready.iter().map(|direction| direction.duration).max().unwrap_or_default();
         wait(Nanos(duration.0 / 2), &self.stop)?;
         let when = mono_now();
         reset.act()?;
         Ok(when)
     }
 
-    /// Each is told once.
+    /// Each is reported once.
     fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -332,7 +341,7 @@ fn watch(test: Test) -> Watch {
 }
 
 fn directions(stream: &Stream) -> Vec<Direction> {
-    match stream.ways {
+    match stream.directions {
         Directions::Up => vec![Direction::Up],
         Directions::Down => vec![Direction::Down],
         Directions::Both => vec![Direction::Up, Direction::Down],

@@ -9,7 +9,7 @@ use super::super::spec::PortSpec;
 use super::*;
 use crate::error::Kind;
 use crate::session::connect::Security;
-use fake::{Fate, Wire, ports};
+use fake::{Delivery, Wire, ports};
 use frames::Ports;
 use model::dut::{Action, Frames, Stream, Test, TunnelEnds};
 use model::framing::Network;
@@ -44,29 +44,35 @@ fn options() -> BenchOptions {
 }
 
 impl World {
-    fn new(fates: &[Fate]) -> World {
-        World::with(fates, BOTH, true, &options())
+    fn new(deliveries: &[Delivery]) -> World {
+        World::with(deliveries, BOTH, true, &options())
     }
 
-    fn with(fates: &[Fate], addresses: [&[&str]; 2], here: bool, options: &BenchOptions) -> World {
-        let wire = Arc::new(Mutex::new(Wire::new(fates)));
+    fn with(deliveries: &[Delivery], addresses: [&[&str]; 2], here: bool, options: &BenchOptions) -> World {
+        let wire = Arc::new(Mutex::new(Wire::new(deliveries)));
         let stop = Stop::default();
         let tester = Tester::new(ports(&wire, addresses, here), options, &stop);
         World { wire, tester, stop }
     }
 
-    fn execute(&mut self, test: Test, ways: Directions, action: Action) -> Result<Observation> {
-        self.send(Frames::of(Bytes(128)), test, ways, action)
+    fn execute(&mut self, test: Test, directions: Directions, action: Action) -> Result<Observation> {
+        self.send(Frames::for_payload(Bytes(128)), test, directions, action)
     }
 
-    fn send(&mut self, frames: Frames, test: Test, ways: Directions, action: Action) -> Result<Observation> {
-        let stream = Stream { network: Network::V4, frames, ways };
+    fn send(
+        &mut self,
+        frames: Frames,
+        test: Test,
+        directions: Directions,
+        action: Action,
+    ) -> Result<Observation> {
+        let stream = Stream { network: Network::V4, frames, directions };
         let reset = Reset::new(&ResetMethod::Command("true".into()), None)?;
         self.tester.execute(&Order { test, stream, action }, &reset)
     }
 
-    fn trial(&mut self, ways: Directions) -> Result<Observation> {
-        self.execute(Test::Throughput, ways, Action::Trial(trial()))
+    fn trial(&mut self, directions: Directions) -> Result<Observation> {
+        self.execute(Test::Throughput, directions, Action::Trial(trial()))
     }
 
     /// Bursts of trials, without those of learning and choosing.
@@ -97,14 +103,17 @@ fn trial() -> Trial {
 
 #[test]
 fn counts_of_both_ways_are_summed() {
-    let mut world = World::new(&[Fate { loses_each: 100, doubles_each: 50, ..Fate::default() }]);
+    let mut world = World::new(&[Delivery { loses_each: 100, doubles_each: 50, ..Delivery::default() }]);
     let both = world.trial(Directions::Both).unwrap();
     let result = both.result;
     assert_eq!((result.intended, result.sent), (2000, 2000));
     assert_eq!((result.received, result.duplicates), (2000 - 20 + 40, 40));
-    assert_eq!((both.ways.len(), result.duration), (2, Nanos::from_secs(1)));
-    assert_eq!(both.ways.iter().map(|way| way.way).collect::<Vec<_>>(), [Direction::Up, Direction::Down]);
-    assert_eq!(both.ways[1].last_lost, Some(999));
+    assert_eq!((both.directions.len(), result.duration), (2, Nanos::from_secs(1)));
+    assert_eq!(
+        both.directions.iter().map(|one_way| one_way.direction).collect::<Vec<_>>(),
+        [Direction::Up, Direction::Down]
+    );
+    assert_eq!(both.directions[1].last_lost, Some(999));
     let trials = world.log(" trial ");
     assert_eq!(
         trials,
@@ -119,7 +128,10 @@ fn counts_of_both_ways_are_summed() {
 fn one_way_is_one_way_and_the_port_that_counts_says_where_it_is() {
     let mut world = World::new(&[]);
     let down = world.trial(Directions::Down).unwrap();
-    assert_eq!((down.ways.len(), down.ways[0].way, down.result.received), (1, Direction::Down, 1000));
+    assert_eq!(
+        (down.directions.len(), down.directions[0].direction, down.result.received),
+        (1, Direction::Down, 1000)
+    );
     let sent = world.log(" of ");
     let learning = sent.iter().position(|line| line == "port0 probe of 3 from 192.0.2.1 to 198.51.100.1");
     let trial = sent.iter().position(|line| line.starts_with("port1 trial"));
@@ -148,7 +160,7 @@ fn tools_are_chosen_once_for_each_kind_of_frame() {
     }
     let report = world.report();
     assert_eq!(
-        report.tools.iter().map(|tools| tools.way).collect::<Vec<_>>(),
+        report.tools.iter().map(|tools| tools.direction).collect::<Vec<_>>(),
         [Direction::Up, Direction::Down]
     );
     assert_eq!(report.ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>(), ["port0", "port1"]);
@@ -157,23 +169,23 @@ fn tools_are_chosen_once_for_each_kind_of_frame() {
 
 #[test]
 fn frames_that_the_device_does_not_take_are_counted_as_lost() {
-    let mut world = World::new(&[Fate { mtu: Some(Bytes(1000)), ..Fate::default() }]);
-    let frames = Frames::of(Bytes(1518));
+    let mut world = World::new(&[Delivery { mtu: Some(Bytes(1000)), ..Delivery::default() }]);
+    let frames = Frames::for_payload(Bytes(1518));
     let lost = world.send(frames, Test::Throughput, Directions::Up, Action::Trial(trial())).unwrap();
     assert_eq!((lost.result.sent, lost.result.received), (1000, 0));
-    assert_eq!(lost.ways[0].last_lost, Some(999));
+    assert_eq!(lost.directions[0].last_lost, Some(999));
 }
 
 #[test]
 fn a_spoilt_trial_is_repeated() {
-    let spoilt = Fate { held: Nanos::from_millis(30), ..Fate::default() };
-    let mut world = World::new(&[spoilt.clone(), spoilt.clone(), Fate::default()]);
+    let spoilt = Delivery { held: Nanos::from_millis(30), ..Delivery::default() };
+    let mut world = World::new(&[spoilt.clone(), spoilt.clone(), Delivery::default()]);
     let third = world.trial(Directions::Up).unwrap();
     assert!(third.result.is_lossless());
     let report = world.report();
     assert_eq!((report.voided, world.log(" trial ").len(), report.notes.len()), (2, 3, 0));
 
-    let mut world = World::new(&[Fate { loses_each: 1000, ..spoilt.clone() }]);
+    let mut world = World::new(&[Delivery { loses_each: 1000, ..spoilt.clone() }]);
     assert_eq!(world.trial(Directions::Up).unwrap().result.received, 999, "lost at a lower load");
     assert_eq!(world.report().voided, 0);
 
@@ -181,17 +193,20 @@ fn a_spoilt_trial_is_repeated() {
     assert!(world.trial(Directions::Both).unwrap().result.is_lossless());
     let report = world.report();
     assert_eq!((report.voided, world.log(" trial ").len()), (5, 12));
-    let told = "IPv4 128: the host held the generator up each time, in the end for 30.0 ms in all, so that the \
+    let reply = "IPv4 128: the host held the generator up each time, in the end for 30.0 ms in all, so that the \
                 load was 2.9 % lower";
-    assert_eq!(report.notes, [told]);
+    assert_eq!(report.notes, [reply]);
 }
 
 #[test]
 fn delays_at_a_lower_load_are_told() {
-    let late = Fate { held: Nanos::from_millis(300), delay: Nanos(5000), ..Fate::default() };
+    let late = Delivery { held: Nanos::from_millis(300), delay: Nanos(5000), ..Delivery::default() };
     let mut world = World::new(&[late]);
     let latency = world.execute(Test::Latency, Directions::Up, Action::Trial(trial())).unwrap();
-    assert_eq!(latency.ways[0].delays.map(|delays| (delays.count, delays.max)), Some((1000, Nanos(5000))));
+    assert_eq!(
+        latency.directions[0].delays.map(|delays| (delays.count, delays.max)),
+        Some((1000, Nanos(5000)))
+    );
     let report = world.report();
     assert_eq!((report.voided, report.notes.len()), (5, 1));
     assert!(report.notes[0].starts_with("IPv4 128: the host held the generator up"), "{:?}", report.notes);
@@ -199,14 +214,14 @@ fn delays_at_a_lower_load_are_told() {
 
 #[test]
 fn what_the_generator_cannot_send_stands_at_once() {
-    let mut world = World::new(&[Fate { sends_percent: Some(90), ..Fate::default() }]);
+    let mut world = World::new(&[Delivery { sends_percent: Some(90), ..Delivery::default() }]);
     let flood = Action::Flood(Nanos::from_millis(100));
     let shown = world.execute(Test::Throughput, Directions::Both, flood).unwrap();
     assert_eq!(
         (shown.result.intended, shown.result.sent, shown.result.received),
         (200_000, 200_000, 200_000)
     );
-    assert_eq!(shown.ways[0].time, Nanos::from_millis(100));
+    assert_eq!(shown.directions[0].time, Nanos::from_millis(100));
     let at = |load: f64| Action::Trial(Trial::new(Load(load), Nanos::from_millis(100)));
     let near = world.execute(Test::Throughput, Directions::Up, at(950_000.0)).unwrap();
     assert_eq!((near.result.intended, near.result.sent), (95_000, 85_500));
@@ -217,7 +232,7 @@ fn what_the_generator_cannot_send_stands_at_once() {
 
 #[test]
 fn counts_that_cannot_be_are_told() {
-    let mut world = World::new(&[Fate { invents: 7, ..Fate::default() }]);
+    let mut world = World::new(&[Delivery { invents: 7, ..Delivery::default() }]);
     let odd = world.trial(Directions::Up).unwrap();
     assert_eq!((odd.result.sent, odd.result.received), (1000, 1007));
     world.trial(Directions::Up).unwrap();
@@ -231,14 +246,14 @@ fn delays_need_one_clock_and_addresses_at_both_ends() {
     let mut world = World::with(&[], BOTH, false, &options());
     let latency = |world: &mut World| {
         let action = Action::Trial(trial());
-        world.execute(Test::Latency, Directions::Up, action).unwrap().ways[0]
+        world.execute(Test::Latency, Directions::Up, action).unwrap().directions[0]
             .delays
             .map(|delays| delays.count)
     };
     assert_eq!(latency(&mut world), None);
     let mut world = World::new(&[]);
     assert_eq!(latency(&mut world), Some(1000));
-    assert_eq!(world.trial(Directions::Up).unwrap().ways[0].delays, None, "nobody asked for them");
+    assert_eq!(world.trial(Directions::Up).unwrap().directions[0].delays, None, "nobody asked for them");
 
     let mut world = World::with(&[], [&[], &[]], true, &options());
     world.trial(Directions::Up).unwrap();
@@ -296,7 +311,7 @@ fn an_overload_falls_and_a_reset_happens() {
     assert_eq!((fell.result.intended, fell.result.duration), (1500, Nanos::from_secs(2)));
     let short = Trial::new(Load(1000.0), Nanos::from_millis(100));
     let reset = world.execute(Test::Reset, Directions::Up, Action::Reset(short)).unwrap();
-    assert!(reset.ways[0].resumed);
+    assert!(reset.directions[0].resumed);
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) struct Pair {
 /// Frames that the same tools can send and count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Class {
-    way: Direction,
+    direction: Direction,
     is_ipv6: bool,
     is_timed: bool,
     /// Larger than a page of memory, in which some tools keep a frame.
@@ -42,18 +42,18 @@ impl Chosen {
     pub(super) fn pair(
         &mut self,
         ports: &mut [Box<dyn Port>; 2],
-        way: Direction,
+        direction: Direction,
         traffic: &Traffic,
     ) -> Result<Pair> {
-        let class = Class::of(way, traffic);
+        let class = Class::for_direction(direction, traffic);
         if let Some(pair) = self.pairs.get(&class) {
             return Ok(*pair);
         }
-        let tools = match try_all(ports, way, traffic) {
+        let tools = match try_all(ports, direction, traffic) {
             Err(refused) if !class.is_jumbo => {
                 let sent = FrameSpec { sizes: vec![least(&traffic.sent)], ..traffic.sent.clone() };
                 let small = Traffic { sent, ..*traffic };
-                try_all(ports, way, &small).map_err(|_| refused)?
+                try_all(ports, direction, &small).map_err(|_| refused)?
             }
             tried => tried?,
         };
@@ -70,18 +70,18 @@ impl Chosen {
 }
 
 impl Class {
-    fn of(way: Direction, traffic: &Traffic) -> Class {
+    fn for_direction(direction: Direction, traffic: &Traffic) -> Class {
         let (sent, arriving) = (&traffic.sent, traffic.arriving());
         let is_jumbo = sent.whole_sizes().chain(arriving.whole_sizes()).any(|size| size.0 > PAGE);
-        Class { way, is_ipv6: sent.is_ipv6(), is_timed: sent.is_timed(), is_jumbo }
+        Class { direction, is_ipv6: sent.is_ipv6(), is_timed: sent.is_timed(), is_jumbo }
     }
 }
 
-fn try_all(ports: &mut [Box<dyn Port>; 2], way: Direction, traffic: &Traffic) -> Result<Tools> {
+fn try_all(ports: &mut [Box<dyn Port>; 2], direction: Direction, traffic: &Traffic) -> Result<Tools> {
     let [one, other] = ports;
-    match way {
-        Direction::Up => choose(&mut **one, &mut **other, traffic, way),
-        Direction::Down => choose(&mut **other, &mut **one, traffic, way),
+    match direction {
+        Direction::Up => choose(&mut **one, &mut **other, traffic, direction),
+        Direction::Down => choose(&mut **other, &mut **one, traffic, direction),
     }
 }
 

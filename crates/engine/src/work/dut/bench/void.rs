@@ -69,16 +69,20 @@ mod tests {
         silence: Option<Nanos>,
         ceiling: Option<f64>,
     ) -> Option<String> {
-        let stream = Stream { network: Network::V4, frames: Frames::of(Bytes(64)), ways: Directions::Up };
+        let stream = Stream {
+            network: Network::V4,
+            frames: Frames::for_payload(Bytes(64)),
+            directions: Directions::Up,
+        };
         let trial = trial();
         let silence = silence.map(|time| Silence { last: MonoTime(5), first: MonoTime(5) + time });
         let then = match action {
-            Action::Overload { relief, .. } => Some(Pace::of(&relief)),
+            Action::Overload { relief, .. } => Some(Pace::from_trial(&relief)),
             _ => None,
         };
         let ran = Ran {
-            way: Direction::Up,
-            burst: Burst { then, ..Burst::of(&trial, Nanos::ZERO) },
+            direction: Direction::Up,
+            burst: Burst { then, ..Burst::from_trial(&trial, Nanos::ZERO) },
             duration: trial.duration,
             sizes: vec![Bytes(64)],
             sent,

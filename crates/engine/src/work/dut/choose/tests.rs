@@ -9,12 +9,12 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 /// What becomes of a pair's frames: how many of a thousand arrive, and how many a second can be sent; or a refusal.
-type Fate = Result<(u64, u64), &'static str>;
+type Delivery = Result<(u64, u64), &'static str>;
 
 /// A device without hardware: what it does to each pair.
 #[derive(Clone)]
 struct Device {
-    fate: fn(SourceKind, SinkKind) -> Fate,
+    delivery: fn(SourceKind, SinkKind) -> Delivery,
     /// The source that sends, the sink that counts, and what arrived.
     now: Arc<Mutex<(Option<SinkKind>, Sent, u64)>>,
     mtu: u32,
@@ -47,7 +47,7 @@ impl Port for Device {
 
     fn count(&mut self, kind: SinkKind, _: &FrameSpec, _: u64, watch: Watch) -> Result<()> {
         assert_eq!(watch, Watch::Counts);
-        let refused = self.sources().into_iter().find_map(|source| (self.fate)(source, kind).err());
+        let refused = self.sources().into_iter().find_map(|source| (self.delivery)(source, kind).err());
         match refused.filter(|why| why.starts_with("sink")) {
             Some(why) => return Err(fault(why)),
             None => self.now.lock().unwrap().0 = Some(kind),
@@ -63,8 +63,8 @@ impl Port for Device {
     fn send(&mut self, kind: SourceKind, _: &FrameSpec, burst: &Burst) -> Result<()> {
         let mut now = self.now.lock().unwrap();
         now.2 = 0;
-        let (per_mille, rate) = match (self.fate)(kind, now.0.expect("counting begins before sending")) {
-            Ok(fate) => fate,
+        let (per_mille, rate) = match (self.delivery)(kind, now.0.expect("counting begins before sending")) {
+            Ok(delivery) => delivery,
             Err(why) => return Err(fault(why)),
         };
         let interval = burst.interval_ps.max(1_000_000_000_000 / rate);
@@ -102,8 +102,8 @@ fn spec() -> FrameSpec {
     }
 }
 
-fn through(fate: fn(SourceKind, SinkKind) -> Fate) -> Result<Tools> {
-    let mut device = Device { fate, now: Arc::default(), mtu: 1500 };
+fn through(delivery: fn(SourceKind, SinkKind) -> Delivery) -> Result<Tools> {
+    let mut device = Device { delivery, now: Arc::default(), mtu: 1500 };
     choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up)
 }
 
@@ -119,7 +119,10 @@ fn the_fastest_source_whose_frames_arrive_is_taken() {
         _ => Ok((1000, 500_000)),
     });
     let tools = tools.unwrap();
-    assert_eq!((tools.source, tools.sink, tools.way), (SourceKind::XskCopy, SinkKind::Xdp, Direction::Up));
+    assert_eq!(
+        (tools.source, tools.sink, tools.direction),
+        (SourceKind::XskCopy, SinkKind::Xdp, Direction::Up)
+    );
     let ceilings: Vec<Option<PacketRate>> = tools.tried.iter().map(|row| row.ceiling_pps).collect();
     assert_eq!(ceilings, [1_000_000, 4_000_000, 500_000].map(|rate| Some(PacketRate(rate))));
     for row in &tools.tried {
@@ -172,26 +175,26 @@ fn a_device_that_loses_frames_is_no_reason_against_the_tools() {
 
 #[test]
 fn nothing_at_all_says_where_it_ended() {
-    let told = |fate| {
-        let error = through(fate).unwrap_err();
+    let reply = |delivery| {
+        let error = through(delivery).unwrap_err();
         assert_eq!(error.kind(), Kind::Unreachable);
         words(&error)
     };
-    let lost = told(|_, _| Ok((0, 1_000_000)));
+    let lost = reply(|_, _| Ok((0, 1_000_000)));
     assert!(
         lost.contains("2000 frames to 198.19.0.2 (next hop 02:00:00:00:00:07) were sent out of eth7"),
         "{lost}"
     );
     assert!(lost.contains("none came out of the device") && lost.contains("forwarding on"), "{lost}");
-    let mute = told(|_, _| Err("Operation not permitted"));
+    let mute = reply(|_, _| Err("Operation not permitted"));
     assert!(mute.contains("nothing can be sent out of eth7") && mute.contains("not permitted"), "{mute}");
-    let deaf = told(|_, _| Err("sink: not permitted"));
+    let deaf = reply(|_, _| Err("sink: not permitted"));
     assert!(deaf.contains("sink: not permitted") && deaf.contains("root"), "{deaf}");
 }
 
 #[test]
 fn frames_longer_than_the_mtu_are_refused_before_anything_is_sent() {
-    let mut device = Device { fate: |_, _| Err("never asked"), now: Arc::default(), mtu: 1499 };
+    let mut device = Device { delivery: |_, _| Err("never asked"), now: Arc::default(), mtu: 1499 };
     let error = choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage);
     assert!(

@@ -211,19 +211,19 @@ mod tests {
 
     #[test]
     fn ports_of_a_router_are_in_two_networks_and_those_of_a_bridge_in_one() {
-        let told = |addressing: Addressing| {
+        let reply = |addressing: Addressing| {
             let addresses: Vec<String> =
                 addressing.addresses.iter().map(|(address, prefix)| format!("{address}/{prefix}")).collect();
             let gateways: Vec<String> = addressing.gateways.iter().map(ToString::to_string).collect();
             (addresses.join(" "), gateways.join(" "))
         };
         assert_eq!(
-            told(Addressing::routed(0)),
+            reply(Addressing::routed(0)),
             ("198.18.0.2/24 2001:2::2/64".into(), "198.18.0.1 2001:2::1".into())
         );
         let second = ("198.19.0.2/24 2001:2:0:1::2/64".into(), "198.19.0.1 2001:2:0:1::1".into());
-        assert_eq!(told(Addressing::routed(1)), second);
-        assert_eq!(told(Addressing::bridged(0)), ("198.18.0.2/24 2001:2::2/64".into(), String::new()));
-        assert_eq!(told(Addressing::bridged(1)), ("198.18.0.3/24 2001:2::3/64".into(), String::new()));
+        assert_eq!(reply(Addressing::routed(1)), second);
+        assert_eq!(reply(Addressing::bridged(0)), ("198.18.0.2/24 2001:2::2/64".into(), String::new()));
+        assert_eq!(reply(Addressing::bridged(1)), ("198.18.0.3/24 2001:2::3/64".into(), String::new()));
     }
 }

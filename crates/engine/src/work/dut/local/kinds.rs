@@ -19,7 +19,7 @@ pub(super) struct Kinds {
 
 impl Kinds {
     /// What the calling thread may do with this interface.
-    pub(super) fn of(interface: &Interface) -> Result<Kinds> {
+    pub(super) fn from_interface(interface: &Interface) -> Result<Kinds> {
         let rights = Capabilities::of_this_thread()?;
         let bpf = rights.has(Capability::Bpf) || rights.has(Capability::SysAdmin);
         let kinds = Kinds {

@@ -56,8 +56,8 @@ fn far_port(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<
 fn on_the_link(network: &mut Network, interface: &Interface, to: IpAddr) -> Result<Option<IpAddr>> {
     let (name, link) = (&interface.name, &interface.nic.link);
     let Ok(route) = network.route_to(to) else {
-        let told = reason(to, ErrorKind::NetworkUnreachable);
-        let what = told.map_or_else(|| format!("no route leads to {to}"), |reason| reason.what);
+        let reply = reason(to, ErrorKind::NetworkUnreachable);
+        let what = reply.map_or_else(|| format!("no route leads to {to}"), |reason| reason.what);
         return Err(Failure::unreachable(format!("{name}: {what}"), ways_out(interface, to)).into());
     };
     if route.link == link.index {
@@ -84,7 +84,7 @@ fn neighbour(
     stop: &Stop,
 ) -> Result<[u8; 6]> {
     let link = &interface.nic.link;
-    let until = mono_now() + PATIENCE;
+    let until = mono_now() + TIMEOUT;
     let mut asked_at = None;
     loop {
         let all = network.neighbours()?;
@@ -134,7 +134,7 @@ fn shared_bits(one: IpAddr, other: IpAddr) -> u32 {
 
 const DISCARD: u16 = 9;
 /// The kernel asks three times, a second apart.
-const PATIENCE: Nanos = Nanos(3_500_000_000);
+const TIMEOUT: Nanos = Nanos(3_500_000_000);
 /// An entry that failed earlier says so until it is asked for anew.
 const SETTLED: Nanos = Nanos(200_000_000);
 const STEP: Nanos = Nanos(10_000_000);

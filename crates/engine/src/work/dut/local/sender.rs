@@ -91,7 +91,7 @@ impl Sender {
             }
             if interrupt.is_raised() && !self.stop.is_raised() {
                 self.stop.raise();
-                self.latest = self.latest.min(mono_now() + PATIENCE);
+                self.latest = self.latest.min(mono_now() + TIMEOUT);
             }
         }
     }
@@ -111,7 +111,7 @@ impl Drop for Sender {
     fn drop(&mut self) {
         self.stop.raise();
         // A thread that the kernel does not give back is left behind, rather than waited for without end.
-        let ended = !matches!(self.done.recv_timeout(PATIENCE.to_duration()), Err(RecvTimeoutError::Timeout));
+        let ended = !matches!(self.done.recv_timeout(TIMEOUT.to_duration()), Err(RecvTimeoutError::Timeout));
         if let Some(thread) = self.thread.take().filter(|_| ended) {
             thread.join().ok();
         }
@@ -124,6 +124,6 @@ const STEP: Duration = Duration::from_millis(20);
 /// How long after its time a burst may end.
 const GRACE: Nanos = Nanos::from_secs(30);
 /// How long a burst that was told to end may take to.
-const PATIENCE: Nanos = Nanos::from_secs(5);
+const TIMEOUT: Nanos = Nanos::from_secs(5);
 /// No burst is longer: a year.
 const FOREVER: Nanos = Nanos::from_secs(31_536_000);

@@ -89,8 +89,8 @@ fn ports_in_one_namespace_find_each_other() {
     let (_, counted) = trial(&mut one, &mut two, &spec, &paced(500));
     assert_eq!(counted.arrived.distinct(), 500);
     one.gateways.clear();
-    let told = words(&one.next_hop(two.addresses()[0]).unwrap_err());
-    assert!(told.contains("198.19.0.2 is an address of this host") && told.contains("gateway"), "{told}");
+    let reply = words(&one.next_hop(two.addresses()[0]).unwrap_err());
+    assert!(reply.contains("198.19.0.2 is an address of this host") && reply.contains("gateway"), "{reply}");
 }
 
 fn refused(scene: &Scene, interface: &str) -> (Kind, String) {
@@ -101,24 +101,26 @@ fn refused(scene: &Scene, interface: &str) -> (Kind, String) {
 #[test]
 fn an_interface_that_cannot_be_a_port_is_refused_with_the_way_out() {
     let Some(scene) = Scene::new(Between::Cable) else { return };
-    let (kind, told) = refused(&scene, "eth7");
+    let (kind, reply) = refused(&scene, "eth7");
     assert_eq!(kind, Kind::Usage);
-    assert!(told.contains("no interface eth7 here") && told.contains("lo, eth0"), "{told}");
-    let (kind, told) = refused(&scene, "lo");
-    assert!(kind == Kind::Usage && told.contains("loopback"), "{told}");
+    assert!(reply.contains("no interface eth7 here") && reply.contains("lo, eth0"), "{reply}");
+    let (kind, reply) = refused(&scene, "lo");
+    assert!(kind == Kind::Usage && reply.contains("loopback"), "{reply}");
     let mut network = open(&scene.hosts[0]).unwrap();
     network.add_bridge("br0").unwrap();
-    let (kind, told) = refused(&scene, "br0");
-    assert!(kind == Kind::Usage && told.contains("br0 is a bridge"), "{told}");
+    let (kind, reply) = refused(&scene, "br0");
+    assert!(kind == Kind::Usage && reply.contains("br0 is a bridge"), "{reply}");
     // The other end down: no carrier.
     open(&scene.hosts[1]).unwrap().set_down("eth0").unwrap();
-    let (kind, told) = refused(&scene, "eth0");
-    assert!(kind == Kind::Unreachable && told.contains("eth0 has no carrier"), "{told}");
+    let (kind, reply) = refused(&scene, "eth0");
+    assert!(kind == Kind::Unreachable && reply.contains("eth0 has no carrier"), "{reply}");
     network.set_down("eth0").unwrap();
-    let (kind, told) = refused(&scene, "eth0");
+    let (kind, reply) = refused(&scene, "eth0");
     assert!(
-        kind == Kind::Unreachable && told.contains("eth0 is down") && told.contains("`ip link set eth0 up`"),
-        "{told}"
+        kind == Kind::Unreachable
+            && reply.contains("eth0 is down")
+            && reply.contains("`ip link set eth0 up`"),
+        "{reply}"
     );
 }
 
@@ -133,13 +135,13 @@ fn a_next_hop_that_is_not_found_says_why() {
     };
     // On the link, and nobody there.
     one.gateways = vec!["198.18.0.99".parse().unwrap(), "2001:2::99".parse().unwrap()];
-    let told = failed(&mut one, "198.19.0.2");
-    assert!(told.contains("ARP for 198.18.0.99 (the router) on eth0 is not answered"), "{told}");
-    let told = failed(&mut one, "2001:2:0:1::2");
-    assert!(told.contains("neighbour solicitation for 2001:2::99"), "{told}");
+    let reply = failed(&mut one, "198.19.0.2");
+    assert!(reply.contains("ARP for 198.18.0.99 (the router) on eth0 is not answered"), "{reply}");
+    let reply = failed(&mut one, "2001:2:0:1::2");
+    assert!(reply.contains("neighbour solicitation for 2001:2::99"), "{reply}");
     one.gateways.clear();
-    let told = failed(&mut one, "198.19.0.2");
-    assert!(told.contains("no route to 198.19.0.2") && told.contains("dev eth0"), "{told}");
+    let reply = failed(&mut one, "198.19.0.2");
+    assert!(reply.contains("no route to 198.19.0.2") && reply.contains("dev eth0"), "{reply}");
     drop(two);
 }
 
@@ -161,8 +163,8 @@ fn what_is_being_sent_ends_when_it_is_told_to() {
     assert!(sent.frames > 0 && sent.frames < long.frames, "{sent:?}");
     assert!(began.elapsed() < Duration::from_secs(200));
     raise.join().unwrap();
-    let told = one.send(SourceKind::LiveFrames, &spec, &long).unwrap_err().to_string();
-    assert_eq!(told, "eth0 has been told to stop");
+    let reply = one.send(SourceKind::LiveFrames, &spec, &long).unwrap_err().to_string();
+    assert_eq!(reply, "eth0 has been told to stop");
     assert!(one.sent().is_err() && two.counted().is_ok() && two.counted().is_err());
     // Dropped in the middle of it.
     one.stop = Stop::default();
@@ -177,10 +179,10 @@ fn what_the_kernel_refuses_is_an_error_of_send_and_count() {
     let (mut one, mut two) = scene.ports();
     let spec = FrameSpec { sizes: vec![model::units::Bytes(9018)], ..frames(&mut one, &two, true, 64) };
     let error = one.send(SourceKind::LiveFrames, &spec, &paced(1)).unwrap_err();
-    let told = crate::error::sentence(&error);
-    assert!(told.starts_with("send out of eth0: ") && told.contains("above 3200 bytes"), "{told}");
+    let reply = crate::error::sentence(&error);
+    assert!(reply.starts_with("send out of eth0: ") && reply.contains("above 3200 bytes"), "{reply}");
     assert!(one.sent().is_err(), "nothing was begun");
     open(&scene.hosts[1]).unwrap().delete_link("eth0").unwrap();
-    let told = crate::error::sentence(&two.count(SinkKind::Xdp, &spec, 1, Watch::Counts).unwrap_err());
-    assert!(told.starts_with("count on eth0: "), "{told}");
+    let reply = crate::error::sentence(&two.count(SinkKind::Xdp, &spec, 1, Watch::Counts).unwrap_err());
+    assert!(reply.starts_with("count on eth0: "), "{reply}");
 }

@@ -76,9 +76,9 @@ impl Conversation {
         let outcome = self.converse(questions);
         match (outcome, self.waiting.take()) {
             (Err(error), Some(waiting)) => {
-                let told = fault(crate::error::sentence(&error));
+                let reply = fault(crate::error::sentence(&error));
                 waiting.send(Err(error)).ok();
-                Err(told)
+                Err(reply)
             }
             (outcome, _) => outcome,
         }
@@ -112,10 +112,10 @@ impl Conversation {
 
     /// Gives the answer to who asked.
     fn pass_on(&mut self) {
-        if let Some(told) = self.dialogue.machine.take_told()
+        if let Some(reply) = self.dialogue.machine.take_told()
             && let Some(waiting) = self.waiting.take()
         {
-            waiting.send(Ok(told)).ok();
+            waiting.send(Ok(reply)).ok();
         }
     }
 

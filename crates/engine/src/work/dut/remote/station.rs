@@ -57,7 +57,7 @@ impl Station {
     ) -> Result<Station, Refusal> {
         let claim = offers.claim(&wish.interface)?;
         let (orders, asked) = channel();
-        let (told, answers) = channel();
+        let (reply, answers) = channel();
         let stop = Stop::default();
         let seen =
             Arc::new(Mutex::new(FramesSeen { interface: wish.interface.clone(), ..FramesSeen::default() }));
@@ -65,7 +65,7 @@ impl Station {
         let work = move || {
             // Where nobody listens any more, the session is over.
             let tell = |answer| {
-                told.send(answer).ok();
+                reply.send(answer).ok();
                 waker.wake();
             };
             match claim.open(&wish, &watched) {
@@ -117,8 +117,8 @@ impl Work {
     fn run(mut self, asked: &Receiver<(u32, FramesAsk)>, tell: &dyn Fn(PortAnswer)) {
         tell(PortAnswer::Open(Box::new(self.describe())));
         for (id, ask) in asked {
-            let told = self.carry_out(ask).unwrap_or_else(|error| FramesReply::Refused(refused(&error)));
-            tell(PortAnswer::Told { id, told });
+            let reply = self.carry_out(ask).unwrap_or_else(|error| FramesReply::Refused(refused(&error)));
+            tell(PortAnswer::FlowEvent { id, reply });
         }
     }
 

@@ -224,7 +224,7 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     gone.wait_for_port().unwrap();
     near.count(SinkKind::Xdp, &spec, LONG, Watch::Counts).unwrap();
     let (questions, asked) = channel();
-    let (answer, told) = sync_channel(1);
+    let (answer, reply) = sync_channel(1);
     let send = FramesAsk::Send {
         source: SourceKind::LiveFrames,
         spec: words::spec_out(&spec),
@@ -233,8 +233,8 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     questions.send(Question { ask: send, answer }).unwrap();
     let begun = loop {
         gone.step(&asked).unwrap();
-        if let Ok(told) = told.try_recv() {
-            break told.unwrap();
+        if let Ok(reply) = reply.try_recv() {
+            break reply.unwrap();
         }
     };
     assert_eq!(begun, FramesReply::Begun {});
@@ -275,28 +275,31 @@ fn a_stop_is_heard_far_away() {
 #[test]
 fn what_is_not_offered_or_taken_is_refused_with_the_way_out() {
     let Some(far) = Far::new(false) else { return };
-    let (kind, told) = far.refused("eth9@192.168.99.2", &far.options());
+    let (kind, reply) = far.refused("eth9@192.168.99.2", &far.options());
     assert_eq!(kind, Kind::Unreachable);
-    assert!(told.contains("does not offer eth9, but eth0") && told.contains("--frames-port eth9"), "{told}");
+    assert!(
+        reply.contains("does not offer eth9, but eth0") && reply.contains("--frames-port eth9"),
+        "{reply}"
+    );
     let first = far.port();
-    let (kind, told) = far.refused(FAR, &far.options());
-    assert!(kind == Kind::Unreachable && told.contains("busy"), "{told}");
+    let (kind, reply) = far.refused(FAR, &far.options());
+    assert!(kind == Kind::Unreachable && reply.contains("busy"), "{reply}");
     drop(first);
     drop(far.open(FAR, &far.options()).expect("it is free as soon as the other has gone"));
     let public = Addressing { addresses: vec![([8, 8, 4, 4].into(), 24)], gateways: Vec::new() };
-    let (_, told) = far.refused(FAR, &RemoteOptions { addressing: public, ..far.options() });
-    assert!(told.contains("8.8.4.4") && told.contains("--frames-anywhere"), "{told}");
+    let (_, reply) = far.refused(FAR, &RemoteOptions { addressing: public, ..far.options() });
+    assert!(reply.contains("8.8.4.4") && reply.contains("--frames-anywhere"), "{reply}");
     for (address, prefix, why) in [
         ([198, 18, 0, 1], 1, "as short as"),
         ([10, 0, 0, 1], 24, "not an address for benchmarks"),
         ([169, 254, 169, 254], 32, "not an address for benchmarks"),
     ] {
         let wish = Addressing { addresses: vec![(address.into(), prefix)], gateways: Vec::new() };
-        let (_, told) = far.refused(FAR, &RemoteOptions { addressing: wish, ..far.options() });
-        assert!(told.contains(why), "{address:?}/{prefix}: {told}");
+        let (_, reply) = far.refused(FAR, &RemoteOptions { addressing: wish, ..far.options() });
+        assert!(reply.contains(why), "{address:?}/{prefix}: {reply}");
     }
-    let (kind, told) = far.refused("eth0@192.168.99.2:5999", &far.options());
-    assert!(kind == Kind::Unreachable && told.contains("refused the connection"), "{told}");
+    let (kind, reply) = far.refused("eth0@192.168.99.2:5999", &far.options());
+    assert!(kind == Kind::Unreachable && reply.contains("refused the connection"), "{reply}");
 }
 
 #[test]
@@ -305,12 +308,12 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     let (near, mut port) = (far.near(), far.port());
     let spec = FrameSpec { source_mac: [2, 0xba, 0xd, 0, 0, 1], ..frames(&mut port, &near, 6) };
     let tagged = FrameSpec { vlan: Some(7), ..spec.clone() };
-    let told = words(&port.send(SourceKind::LiveFrames, &tagged, &burst(5)).unwrap_err());
-    assert!(told.contains("VLAN 7") && told.contains("--frames-vlan 7"), "{told}");
+    let reply = words(&port.send(SourceKind::LiveFrames, &tagged, &burst(5)).unwrap_err());
+    assert!(reply.contains("VLAN 7") && reply.contains("--frames-vlan 7"), "{reply}");
     let public = FrameSpec { destination: [9, 9, 9, 9].into(), ..spec.clone() };
     let error = port.send(SourceKind::LiveFrames, &public, &burst(5)).unwrap_err();
-    let told = words(&error);
-    assert!(told.contains("9.9.9.9") && told.contains("--frames-anywhere"), "{told}");
+    let reply = words(&error);
+    assert!(reply.contains("9.9.9.9") && reply.contains("--frames-anywhere"), "{reply}");
     assert!(port.next_hop([9, 9, 9, 9].into()).is_err());
     assert!(port.sent().is_err() && port.counted().is_err(), "nothing was begun");
     let small = FrameSpec { sizes: vec![Bytes(63)], ..spec.clone() };
@@ -340,16 +343,16 @@ fn a_server_that_is_shut_down_says_so() {
     let mut port = far.port();
     assert!(port.next_hop([9, 9, 9, 9].into()).unwrap_err().to_string().contains("no route"));
     far.interrupt.raise();
-    let mut told = String::new();
+    let mut reply = String::new();
     for _ in 0..100 {
         if let Err(error) = port.counted() {
-            told = words(&error);
+            reply = words(&error);
         }
-        if !told.contains("nothing is being counted") {
+        if !reply.contains("nothing is being counted") {
             break;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert!(told.contains("interrupted"), "{told}");
+    assert!(reply.contains("interrupted"), "{reply}");
     assert!(words(&port.sent().unwrap_err()).contains("is over"), "and stays so");
 }

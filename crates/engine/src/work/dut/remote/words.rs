@@ -105,7 +105,10 @@ pub(super) fn counted_in(counted: &FramesCounted, now: MonoTime) -> Counted {
         unchecked: counted.unchecked,
         others: counted.others,
         delays: None,
-        variation: counted.variation.as_ref().map(|told| (histogram(&told.shorter), histogram(&told.longer))),
+        variation: counted
+            .variation
+            .as_ref()
+            .map(|reply| (histogram(&reply.shorter), histogram(&reply.longer))),
         silence,
     };
     Counted { arrived, last_missing: counted.last_missing, at: Some(now) }
@@ -198,9 +201,9 @@ mod tests {
         let silence = Some(Silence { last: MonoTime(1000), first: MonoTime(1500) });
         let arrived = Arrived { frames: 2, silence, ..Arrived::default() };
         let counted = Counted { arrived, last_missing: Some(4), at: Some(MonoTime(2000)) };
-        let told = counted_in(&counted_out(&counted, MonoTime(2100)), MonoTime(70_000));
-        assert_eq!(told.arrived.silence, Some(Silence { last: MonoTime(69_000), first: MonoTime(69_500) }));
-        assert_eq!((told.arrived.frames, told.last_missing), (2, Some(4)));
+        let reply = counted_in(&counted_out(&counted, MonoTime(2100)), MonoTime(70_000));
+        assert_eq!(reply.arrived.silence, Some(Silence { last: MonoTime(69_000), first: MonoTime(69_500) }));
+        assert_eq!((reply.arrived.frames, reply.last_missing), (2, Some(4)));
         // A liar's silence from before this host's start.
         let liar = FramesSilence { time: Nanos(1 << 59), ago: Nanos(1 << 59) };
         let counted = FramesCounted { silence: Some(liar), ..FramesCounted::default() };

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// # Errors
 /// `Kind::Void` when it ends with another code than 0, with what it said last, or does not end: then it is killed with all it has
 /// started.
-pub(super) fn run(command: &str, patience: Duration) -> Result<()> {
+pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
     let mut said = memory_file()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
@@ -23,11 +23,11 @@ pub(super) fn run(command: &str, patience: Duration) -> Result<()> {
         let advice = "try the command by itself: it must reset the device and end with 0";
         Failure { kind: Kind::Void, message, advice: Some(advice.into()) }
     };
-    if !Process::of_child(&child)?.wait(patience) {
+    if !Process::of_child(&child)?.wait(timeout) {
         // It may have ended just now.
         signal_group(child.id(), Signal::Kill).ok();
         child.wait()?;
-        let seconds = patience.as_secs();
+        let seconds = timeout.as_secs();
         return Err(failed(format!("the reset command did not end within {seconds} s: `{command}`")).into());
     }
     let status = child.wait()?;
@@ -46,20 +46,20 @@ pub(super) fn run(command: &str, patience: Duration) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn told(command: &str, patience: Duration) -> String {
-        let error = run(command, patience).expect_err("it fails");
+    fn report_of(command: &str, timeout: Duration) -> String {
+        let error = run(command, timeout).expect_err("it fails");
         assert_eq!(error.kind(), Kind::Void);
         error.to_string()
     }
 
     #[test]
     fn a_command_succeeds_fails_or_is_ended() {
-        let patience = Duration::from_secs(60);
-        assert!(run("true", patience).is_ok());
-        let failed = told("echo no such box >&2; exit 3", patience);
+        let timeout = Duration::from_secs(60);
+        assert!(run("true", timeout).is_ok());
+        let failed = report_of("echo no such box >&2; exit 3", timeout);
         assert!(failed.contains("exit status: 3") && failed.ends_with("no such box"), "{failed}");
-        assert!(told("exit 1", patience).ends_with("it said nothing"));
-        let endless = told("sleep 1000 & sleep 1000", Duration::from_millis(50));
+        assert!(report_of("exit 1", timeout).ends_with("it said nothing"));
+        let endless = report_of("sleep 1000 & sleep 1000", Duration::from_millis(50));
         assert!(endless.contains("did not end within 0 s"), "{endless}");
     }
 }

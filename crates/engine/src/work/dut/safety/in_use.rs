@@ -24,7 +24,7 @@ pub(super) struct Around {
 
 impl Around {
     /// Of an interface of the calling thread's namespace. `unnamed`: the user did not say that it is another than the host's.
-    pub(super) fn of(nic: &Nic, unnamed: bool) -> linux::Result<Around> {
+    pub(super) fn from_nic(nic: &Nic, unnamed: bool) -> linux::Result<Around> {
         let mut network = Network::open()?;
         let links = above(&nic.link, network.links()?);
         let all = network.addresses()?;
@@ -58,9 +58,9 @@ impl Around {
     }
 
     fn carries(&mut self, local: IpAddr, remote: IpAddr) -> bool {
-        let way = self.network.route_to(remote).ok();
+        let direction = self.network.route_to(remote).ok();
         self.addresses.contains(&local)
-            || way.is_some_and(|way| self.links.iter().any(|link| link.index == way.link))
+            || direction.is_some_and(|direction| self.links.iter().any(|link| link.index == direction.link))
     }
 }
 

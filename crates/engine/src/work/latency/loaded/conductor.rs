@@ -1,12 +1,12 @@
 //! Drives the load: the phases one after the other, their sessions, what is asked of the path meanwhile.
 
+use super::current_phase::CurrentPhase;
 use super::flowing::Flowing;
 use super::phase::Phase;
-use super::stage::Stage;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use model::event::Warning;
-use model::latency::{LatencyPlan, Load, Way};
+use model::latency::{EgressPath, LatencyPlan, Load};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
 use model::stats::responsiveness::Responsiveness;
 use model::time::MonoTime;
@@ -15,16 +15,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the conductor needs.
 #[derive(Debug)]
-pub(super) struct Score<'a> {
+pub(super) struct LoadPlan<'a> {
     pub(super) plan: &'a LatencyPlan,
-    pub(super) way: &'a Way,
+    pub(super) egress: &'a EgressPath,
     pub(super) load: &'a Load,
     pub(super) security: &'a Security,
     /// The user's.
     pub(super) interrupt: &'a Interrupt,
     /// The run is over, whatever is still to come.
     pub(super) stop: &'a AtomicBool,
-    pub(super) stage: &'a Stage,
+    pub(super) current_phase: &'a CurrentPhase,
 }
 
 /// A phase that was played.
@@ -40,13 +40,13 @@ pub(super) struct Played {
 }
 
 /// Plays the phases. What broke is told with what was measured.
-pub(super) fn play(score: &Score<'_>) -> (Vec<Played>, Vec<Warning>) {
+pub(super) fn play(load_plan: &LoadPlan<'_>) -> (Vec<Played>, Vec<Warning>) {
     let (mut played, mut warnings) = (Vec::new(), Vec::<Warning>::new());
-    for (number, load) in score.load.phases.iter().enumerate() {
-        if score.is_over() {
+    for (number, load) in load_plan.load.phases.iter().enumerate() {
+        if load_plan.is_over() {
             break;
         }
-        let mut phase = Phase::new(score, *load, number + 1);
+        let mut phase = Phase::new(load_plan, *load, number + 1);
         std::thread::scope(|scope| phase.run(scope));
         let (done, broke) = phase.conclude();
         played.extend(done);
@@ -59,7 +59,7 @@ pub(super) fn play(score: &Score<'_>) -> (Vec<Played>, Vec<Warning>) {
     (played, warnings)
 }
 
-impl Score<'_> {
+impl LoadPlan<'_> {
     pub(super) fn is_over(&self) -> bool {
         self.stop.load(Ordering::Acquire) || self.interrupt.is_raised()
     }
@@ -80,12 +80,12 @@ impl Score<'_> {
         };
         let local = LocalOptions {
             interval: self.step(),
-            bind: self.way.bind,
-            device: self.way.device.clone(),
+            bind: self.egress.bind,
+            device: self.egress.device.clone(),
             connect_timeout: Some(self.plan.connect_timeout),
             ..LocalOptions::default()
         };
-        Plan { target: self.way.target.clone(), protocol: ProtocolName::Native, test, local }
+        Plan { target: self.egress.target.clone(), protocol: ProtocolName::Native, test, local }
     }
 }
 

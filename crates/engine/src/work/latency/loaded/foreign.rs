@@ -8,7 +8,7 @@ use crate::session::tls;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, tcp_connect};
-use model::latency::Way;
+use model::latency::EgressPath;
 use model::stats::responsiveness::ForeignProbe;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
@@ -19,7 +19,7 @@ use wire::{Output, Session};
 /// Makes such probes.
 #[derive(Debug)]
 pub(super) struct Asker<'a> {
-    way: &'a Way,
+    egress: &'a EgressPath,
     security: &'a Security,
     /// Greeting and hello, which the server answers with its own.
     request: Vec<u8>,
@@ -30,7 +30,7 @@ impl<'a> Asker<'a> {
     ///
     /// # Errors
     /// The system gave no random bytes.
-    pub(super) fn new(way: &'a Way, security: &'a Security) -> Result<Asker<'a>> {
+    pub(super) fn new(egress: &'a EgressPath, security: &'a Security) -> Result<Asker<'a>> {
         let config = wire::native::ClientConfig {
             token: security.token.clone(),
             entropy: host::entropy()?,
@@ -43,30 +43,30 @@ impl<'a> Asker<'a> {
         while let Output::Send(bytes) = first_words.output(mono_now()) {
             request.extend(bytes);
         }
-        Ok(Asker { way, security, request })
+        Ok(Asker { egress, security, request })
     }
 
     /// One probe: a connection, TLS where it is used, one request and its answer.
     ///
     /// # Errors
-    /// A part of it took longer than [`PATIENCE`], or failed.
+    /// A part of it took longer than [`TIMEOUT`], or failed.
     pub(super) fn ask(&self) -> Result<ForeignProbe> {
         let options = TcpOptions {
-            local_address: self.way.bind,
-            device: self.way.device.clone(),
+            local_address: self.egress.bind,
+            device: self.egress.device.clone(),
             nodelay: true,
             ..TcpOptions::default()
         };
         let begun = mono_now();
-        let socket = tcp_connect(self.way.target.address, &options, PATIENCE)?;
+        let socket = tcp_connect(self.egress.target.address, &options, TIMEOUT)?;
         let connected = mono_now();
         let encrypted = self.security.fingerprint.map(tls::connect).transpose()?;
         let encrypts = encrypted.is_some();
         let mut link = Link::new(socket, Vec::new(), encrypted).context("set up a probe's connection")?;
         let hello = mono_now();
-        link.handshake(hello + PATIENCE)?;
+        link.handshake(hello + TIMEOUT)?;
         let asked = mono_now();
-        self.exchange(&mut link, asked + PATIENCE)?;
+        self.exchange(&mut link, asked + TIMEOUT)?;
         let answered = mono_now();
         Ok(ForeignProbe {
             tcp: connected - begun,
@@ -106,7 +106,7 @@ pub(super) fn pause(goodput: BitRate) -> Nanos {
 }
 
 /// Longest wait for each part of a probe.
-const PATIENCE: Nanos = Nanos::from_secs(3);
+const TIMEOUT: Nanos = Nanos::from_secs(3);
 const PTC_SHARE: u64 = 20;
 /// What the draft counts for a probe of this kind.
 const PROBE: model::units::Bytes = model::units::Bytes(5000);
@@ -136,14 +136,14 @@ mod tests {
         let print = own.fingerprint();
         for encrypted in [None, Some(&own)] {
             let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-            let way = way_to(listener.local_addr().unwrap());
+            let egress = way_to(listener.local_addr().unwrap());
             let security = Security { fingerprint: encrypted.map(|_| print), ..Security::default() };
-            let asker = Asker::new(&way, &security).unwrap();
+            let asker = Asker::new(&egress, &security).unwrap();
             let probe = std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let socket = listener.accept().unwrap().0;
                     socket.set_nonblocking(true).unwrap();
-                    let deadline = mono_now() + PATIENCE;
+                    let deadline = mono_now() + TIMEOUT;
                     // Each wait begins when the probe's part of it has come: the probe's clock runs by then.
                     wait(&mut [Interest::readable(&socket)], Some(deadline)).unwrap();
                     std::thread::sleep(if encrypted.is_some() { for_tls } else { Duration::ZERO });
@@ -175,9 +175,9 @@ mod tests {
         }
     }
 
-    fn way_to(address: std::net::SocketAddr) -> Way {
+    fn way_to(address: std::net::SocketAddr) -> EgressPath {
         let target = Target { host: "here".into(), address };
-        Way { label: "here".into(), target, bind: None, port: None, device: None }
+        EgressPath { label: "here".into(), target, bind: None, port: None, device: None }
     }
 
     #[test]
@@ -190,9 +190,9 @@ mod tests {
             // Until the probe has gone.
             std::io::Read::read_to_end(&mut socket, &mut Vec::new()).ok();
         });
-        let way = way_to(address);
+        let egress = way_to(address);
         let security = Security::default();
-        let asker = Asker::new(&way, &security).unwrap();
+        let asker = Asker::new(&egress, &security).unwrap();
         assert!(asker.request.starts_with(b"PMTRCTRL"));
         asker.ask().unwrap_err();
         service.join().unwrap();

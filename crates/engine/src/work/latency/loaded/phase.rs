@@ -1,11 +1,11 @@
 //! One phase of the load at work: its sessions in threads of their own, connections added until the path is full, and
 //! probes beside them.
 
-use super::conductor::{Played, Score};
+use super::conductor::{LoadPlan, Played};
+use super::current_phase::Now;
 use super::flowing::{Flowing, goodput};
 use super::foreign::{Asker, pause};
 use super::rpm::Rpm;
-use super::stage::Now;
 use crate::error::{Result, sentence};
 use crate::host::interrupt::Interrupt;
 use crate::work::client;
@@ -23,7 +23,7 @@ use std::thread::{Builder, Scope};
 
 /// A phase at work.
 pub(super) struct Phase<'a> {
-    score: &'a Score<'a>,
+    load_plan: &'a LoadPlan<'a>,
     load: Directions,
     index: usize,
     /// Ends its sessions.
@@ -39,7 +39,7 @@ pub(super) struct Phase<'a> {
     warnings: Vec<Warning>,
     line: Arc<Line>,
     tell: Sender<Arrived>,
-    told: Receiver<Arrived>,
+    reported: Receiver<Arrived>,
 }
 
 /// What the thread of the foreign probes is told.
@@ -61,10 +61,10 @@ enum News {
 type Arrived = (usize, MonoTime, News);
 
 impl<'a> Phase<'a> {
-    pub(super) fn new(score: &'a Score<'a>, load: Directions, index: usize) -> Phase<'a> {
-        let (tell, told) = channel();
+    pub(super) fn new(load_plan: &'a LoadPlan<'a>, load: Directions, index: usize) -> Phase<'a> {
+        let (tell, reported) = channel();
         Phase {
-            score,
+            load_plan,
             load,
             index,
             interrupt: Interrupt::default(),
@@ -76,7 +76,7 @@ impl<'a> Phase<'a> {
             warnings: Vec::new(),
             line: Arc::new(Line { goodput: AtomicU64::new(FIRST_GOODPUT.0), over: AtomicBool::new(false) }),
             tell,
-            told,
+            reported,
         }
     }
 
@@ -85,7 +85,7 @@ impl<'a> Phase<'a> {
     where
         'a: 'scope,
     {
-        self.open(scope, self.score.load.streams, self.score.load.time);
+        self.open(scope, self.load_plan.load.streams, self.load_plan.load.time);
         while !self.is_over() {
             self.hear();
             let now = mono_now();
@@ -118,7 +118,7 @@ impl<'a> Phase<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.score.is_over()
+        self.load_plan.is_over()
             || self.sessions.iter().all(|session| session.ended.is_some())
             || self.span.is_some_and(|(_, until)| mono_now() >= until)
     }
@@ -127,9 +127,9 @@ impl<'a> Phase<'a> {
     where
         'a: 'scope,
     {
-        self.span = Some((at, at + self.score.load.time));
-        self.rpm = Some(Rpm::new(at, self.score.load.time));
-        self.score.stage.set(Now::Phase { index: self.index, counted: false });
+        self.span = Some((at, at + self.load_plan.load.time));
+        self.rpm = Some(Rpm::new(at, self.load_plan.load.time));
+        self.load_plan.current_phase.set(Now::Phase { index: self.index, counted: false });
         self.probe(scope);
     }
 
@@ -142,9 +142,9 @@ impl<'a> Phase<'a> {
     ) where
         'a: 'scope,
     {
-        if self.counted.is_none() && now >= began + settling(self.score.load.time) {
+        if self.counted.is_none() && now >= began + settling(self.load_plan.load.time) {
             self.counted = Some((now, until));
-            self.score.stage.set(Now::Phase { index: self.index, counted: true });
+            self.load_plan.current_phase.set(Now::Phase { index: self.index, counted: true });
         }
         while let Some((from, to)) = self.rpm.as_ref().and_then(|rpm| rpm.over(now.min(until))) {
             let carried = self.goodput(from, to);
@@ -159,7 +159,7 @@ impl<'a> Phase<'a> {
 
     /// All directions together. The reports of the last moment are still to come: it is counted in the next interval.
     fn goodput(&self, from: MonoTime, until: MonoTime) -> BitRate {
-        let earlier = |at: MonoTime| MonoTime(at.0.saturating_sub(self.score.step().0));
+        let earlier = |at: MonoTime| MonoTime(at.0.saturating_sub(self.load_plan.step().0));
         let rate = |direction| goodput(&self.sessions, direction, earlier(from), earlier(until));
         self.load.each().map(rate).sum()
     }
@@ -167,11 +167,11 @@ impl<'a> Phase<'a> {
     /// Ends the phase for the round trips, and then its sessions.
     fn end(&mut self) {
         let now = mono_now();
-        self.score.stage.set(Now::Between);
+        self.load_plan.current_phase.set(Now::Between);
         self.counted = self.counted.map(|(from, until)| (from, until.min(now)));
         self.line.over.store(true, Ordering::Release);
         while self.sessions.iter().any(|session| session.ended.is_none()) && mono_now() < now + LAST {
-            if mono_now() >= now + GRACE || self.score.is_over() {
+            if mono_now() >= now + GRACE || self.load_plan.is_over() {
                 self.interrupt.raise();
             }
             self.hear();
@@ -185,8 +185,9 @@ impl<'a> Phase<'a> {
     {
         let number = self.sessions.len();
         self.sessions.push(Flowing::new(streams));
-        let plan = self.score.session(self.load, streams, time);
-        let (security, interrupt, tell) = (self.score.security, self.interrupt.clone(), self.tell.clone());
+        let plan = self.load_plan.session(self.load, streams, time);
+        let (security, interrupt, tell) =
+            (self.load_plan.security, self.interrupt.clone(), self.tell.clone());
         let work = move || {
             // The phase waits until its sessions have ended: it hears everything.
             let say = |news| drop(tell.send((number, mono_now(), news)));
@@ -210,12 +211,12 @@ impl<'a> Phase<'a> {
     where
         'a: 'scope,
     {
-        let (score, line, tell) = (self.score, self.line.clone(), self.tell.clone());
+        let (load_plan, line, tell) = (self.load_plan, self.line.clone(), self.tell.clone());
         let work = move || {
             let tell = |outcome: Result<ForeignProbe>| {
                 drop(tell.send((0, mono_now(), News::Foreign(outcome.map_err(|e| sentence(&e))))));
             };
-            let asker = match Asker::new(score.way, score.security) {
+            let asker = match Asker::new(load_plan.egress, load_plan.security) {
                 Ok(asker) => asker,
                 Err(e) => return tell(Err(e)),
             };
@@ -235,8 +236,8 @@ impl<'a> Phase<'a> {
 
     /// Waits a moment for news, and takes all there are.
     fn hear(&mut self) {
-        let mut told = self.told.recv_timeout(STEP.to_duration()).ok();
-        while let Some((number, at, news)) = told {
+        let mut reported = self.reported.recv_timeout(STEP.to_duration()).ok();
+        while let Some((number, at, news)) = reported {
             match news {
                 News::Started => self.sessions[number].started = Some(at),
                 News::Sample(sample) => {
@@ -254,14 +255,14 @@ impl<'a> Phase<'a> {
                 }
                 News::Foreign(Err(reason)) => self.refused = Some(reason),
             }
-            told = self.told.try_recv().ok();
+            reported = self.reported.try_recv().ok();
         }
     }
 
     fn ended(&mut self, number: usize, outcome: Result<(), String>) {
         if let Err(reason) = &outcome
             && !self.interrupt.is_raised()
-            && !self.score.is_over()
+            && !self.load_plan.is_over()
         {
             let name = name(self.load);
             let text = match self.sessions[number].started {

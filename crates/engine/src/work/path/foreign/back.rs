@@ -26,7 +26,7 @@ pub(super) struct Back {
 pub(super) fn find(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Back> {
     let mut back = Back::default();
     let (mode, reach) = leave_to_cut(forward, facts);
-    let mut rows = echo.volley(&pair(forward, reach), COPIES, mode, interrupt)?;
+    let mut rows = echo.probe_train(&pair(forward, reach), COPIES, mode, interrupt)?;
     if !facts.ipv6 {
         back.may_be_cut = rows.iter().find(|row| row.size == facts.most).copied();
     }
@@ -37,7 +37,7 @@ pub(super) fn find(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Int
     if let Some(fragment) = rows.iter().filter_map(|row| row.fragment).min() {
         let sizes: Vec<u32> = (fragment..=fragment.saturating_add(8)).filter(|size| *size <= reach).collect();
         if !sizes.is_empty() {
-            rows.extend(echo.volley(&sizes, COPIES, mode, interrupt)?);
+            rows.extend(echo.probe_train(&sizes, COPIES, mode, interrupt)?);
         }
     }
     judge(&mut back, &rows, facts.interface);
@@ -63,7 +63,7 @@ fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> 
     }
     let mut row = Row { size, ..Row::default() };
     for _ in 0..TURNS {
-        let next = echo.volley(&[size], COPIES, MtuDiscovery::Omit, interrupt)?;
+        let next = echo.probe_train(&[size], COPIES, MtuDiscovery::Omit, interrupt)?;
         for next in next {
             row.sent += next.sent;
             row.received += next.received;

@@ -4,7 +4,7 @@
 //! many such messages they send (Linux: six at once, then one a second), so silence about a large datagram counts
 //! only when a small one sent right after it is answered.
 
-use super::echo::{note, patience};
+use super::echo::{note, timeout};
 use crate::error::Result;
 use crate::host::interrupt::Interrupt;
 use crate::work::hops::CLOSED_PORT;
@@ -89,7 +89,7 @@ impl<'a> ClosedPort<'a> {
         for port in &mut ports {
             port.send(CONTROL)?;
         }
-        let deadline = start + patience(None);
+        let deadline = start + timeout(None);
         let answers = loop {
             let mut answers = None;
             for (at, port) in ports.iter_mut().enumerate() {
@@ -131,7 +131,7 @@ impl<'a> ClosedPort<'a> {
 
     /// Whether packets of `size` bytes arrive, sent with `mode`.
     pub(super) fn reaches(&mut self, size: u32, mode: MtuDiscovery) -> Result<Verdict> {
-        let first = self.volley(size, mode, 1, false)?;
+        let first = self.probe_train(size, mode, 1, false)?;
         if first.size {
             return Ok(Verdict::Arrives);
         }
@@ -139,7 +139,7 @@ impl<'a> ClosedPort<'a> {
             return Ok(Verdict::Lost);
         }
         for _ in 0..=WAITS.len() {
-            let heard = self.volley(size, mode, 2, true)?;
+            let heard = self.probe_train(size, mode, 2, true)?;
             if heard.size {
                 return Ok(Verdict::Arrives);
             }
@@ -168,7 +168,7 @@ impl<'a> ClosedPort<'a> {
     }
 
     /// Sends `copies` of a size, a small datagram after them, and waits for what is said of them.
-    fn volley(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> Result<Heard> {
+    fn probe_train(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> Result<Heard> {
         if self.quotes_little {
             self.socket = Numbered::open(self.remote, self.local, mode)?;
         }
@@ -187,7 +187,7 @@ impl<'a> ClosedPort<'a> {
         loop {
             self.listen(first, size, start, &mut heard)?;
             let over = heard.size || heard.open || heard.too_big || self.interrupt.is_raised();
-            let deadline = start + patience(self.round_trip);
+            let deadline = start + timeout(self.round_trip);
             if over || mono_now() >= deadline {
                 return Ok(heard);
             }

@@ -101,7 +101,7 @@ impl Echo {
     }
 
     /// Sends `copies` requests of each size, all sizes once and then again, and waits for the replies.
-    pub(super) fn volley(
+    pub(super) fn probe_train(
         &mut self,
         sizes: &[u32],
         copies: u32,
@@ -123,7 +123,7 @@ impl Echo {
         }
         let last = mono_now();
         while open.iter().any(|request| !request.answered) && !interrupt.is_raised() {
-            let deadline = last + self.patience();
+            let deadline = last + self.timeout();
             if mono_now() >= deadline {
                 break;
             }
@@ -234,8 +234,8 @@ impl Echo {
     }
 
     /// How long a reply may take.
-    fn patience(&self) -> Nanos {
-        patience(self.round_trip)
+    fn timeout(&self) -> Nanos {
+        timeout(self.round_trip)
     }
 }
 
@@ -246,7 +246,7 @@ impl From<&Row> for SizeProbe {
 }
 
 /// How long to wait for an answer of a host this far away.
-pub(super) fn patience(round_trip: Option<Nanos>) -> Nanos {
+pub(super) fn timeout(round_trip: Option<Nanos>) -> Nanos {
     match round_trip {
         Some(longest) => Nanos(longest.0.saturating_mul(ROUND_TRIPS)).clamp(SHORTEST_WAIT, LONGEST_WAIT),
         None => LONGEST_WAIT,
@@ -254,11 +254,11 @@ pub(super) fn patience(round_trip: Option<Nanos>) -> Nanos {
 }
 
 /// Counts a message with those that say the same.
-pub(super) fn note(told: &mut Vec<TooBig>, new: TooBig) {
+pub(super) fn note(reported: &mut Vec<TooBig>, new: TooBig) {
     let same = |known: &TooBig| (known.size, known.mtu, known.from) == (new.size, new.mtu, new.from);
-    match told.iter().position(same) {
-        Some(at) => told[at].count = told[at].count.saturating_add(new.count),
-        None if told.len() < MOST_NOTES => told.push(new),
+    match reported.iter().position(same) {
+        Some(at) => reported[at].count = reported[at].count.saturating_add(new.count),
+        None if reported.len() < MOST_NOTES => reported.push(new),
         None => {}
     }
 }

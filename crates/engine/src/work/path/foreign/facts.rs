@@ -24,7 +24,7 @@ pub(in crate::work::path) struct Facts {
 
 impl Facts {
     /// Asks the kernel, and sends nothing.
-    pub(in crate::work::path) fn of(plan: &PathPlan) -> Result<Facts> {
+    pub(in crate::work::path) fn from_plan(plan: &PathPlan) -> Result<Facts> {
         let mut remote = plan.target.address;
         let ipv6 = remote.is_ipv6();
         if remote.port() == 0 {

@@ -21,16 +21,16 @@ pub(super) struct Reach {
 /// Searches with echo requests that nobody may cut: the smaller of both directions, where the far end forbids that too.
 pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> Result<Outcome> {
     let mut search = Search::new(facts.ipv6, echo.least(), facts.most);
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(round) = search.round() {
-        let rows = echo.volley(&round.sizes, round.copies, MtuDiscovery::Probe, interrupt)?;
+        let rows = echo.probe_train(&round.sizes, round.copies, MtuDiscovery::Probe, interrupt)?;
         if interrupt.is_raised() {
             break;
         }
         let probes: Vec<SizeProbe> = rows.iter().map(SizeProbe::from).collect();
         search.take(&probes);
-        echo.too_big[told..].iter().for_each(|message| search.hint_mtu(message.mtu));
-        told = echo.too_big.len();
+        echo.too_big[reported..].iter().for_each(|message| search.hint_mtu(message.mtu));
+        reported = echo.too_big.len();
     }
     Ok(search.outcome())
 }
@@ -39,15 +39,15 @@ pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> 
 pub(super) fn by_port(port: &mut ClosedPort<'_>, facts: &Facts, hint: Option<u32>) -> Result<Reach> {
     let mut bisect = Bisect::new(CONTROL.min(facts.most), facts.most);
     hint.into_iter().for_each(|hint| bisect.hint(hint));
-    let mut told = 0;
+    let mut reported = 0;
     while let Some(size) = bisect.next() {
         let verdict = port.reaches(size, MtuDiscovery::Probe)?;
         if verdict == Verdict::Unclear {
             return Ok(Reach { path_mtu: Some(bisect.low()), bound: Bound::AtLeast });
         }
         bisect.take(size, verdict == Verdict::Arrives);
-        port.too_big[told..].iter().for_each(|message| bisect.hint(message.mtu));
-        told = port.too_big.len();
+        port.too_big[reported..].iter().for_each(|message| bisect.hint(message.mtu));
+        reported = port.too_big.len();
     }
     Ok(Reach { path_mtu: Some(bisect.low()), bound: Bound::Exact })
 }

@@ -89,7 +89,9 @@ impl Asked<'_> {
                 );
             }
         }
-        let unasked = |way: Option<&PathDirection>| way.is_some_and(|way| way.fragments.tests.is_empty());
+        let unasked = |one_way: Option<&PathDirection>| {
+            one_way.is_some_and(|one_way| one_way.fragments.tests.is_empty())
+        };
         if unasked(result.up.as_ref()) {
             let why = match self.facts.cut_size() {
                 None => "this host's interface carries every datagram whole".to_owned(),

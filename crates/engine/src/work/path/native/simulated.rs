@@ -1,7 +1,7 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
 use crate::error::Result;
-use crate::work::probe::{Probes, Volley};
+use crate::work::probe::{ProbeTrain, Probes};
 use model::path::{Flow, FragmentShape, TooBig, headers};
 use model::plan::{Direction, Transport};
 use std::collections::BTreeMap;
@@ -66,8 +66,8 @@ impl Simulated {
             let from = Some(self.address(at, hop));
             if ttl.is_some_and(|ttl| usize::from(ttl) == hop + 1) {
                 if !router.untraceable {
-                    let told = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
-                    self.seen[at].expired.push(told);
+                    let reported = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
+                    self.seen[at].expired.push(reported);
                 }
                 return Passage::Lost;
             }
@@ -124,7 +124,7 @@ impl Simulated {
             true => datagram.div_ceil(2).next_multiple_of(8),
             false => (most - headers) / 8 * 8,
         };
-        let sizes = shape.of::<u32>(
+        let sizes = shape.arrange::<u32>(
             (0..datagram.div_ceil(room)).map(|n| (datagram - n * room).min(room) + headers).collect(),
         );
         let arrived = self.pieces(at, &sizes);
@@ -149,15 +149,15 @@ impl Probes for Simulated {
         Ok(self.seen[index(direction)].clone())
     }
 
-    fn volley(&mut self, direction: Direction, volley: Volley<'_>) -> Result<Vec<SizeCount>> {
+    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
         let (at, headers) = (index(direction), headers(self.ipv6));
         let mut rows: BTreeMap<u32, SizeCount> = BTreeMap::new();
-        for number in 0..volley.count {
-            let ttl = volley.trace.then_some(number as u8 + 1);
-            for &payload in volley.sizes {
-                let (arrived, fragment) = match volley.cut {
+        for number in 0..probe_train.count {
+            let ttl = probe_train.trace.then_some(number as u8 + 1);
+            for &payload in probe_train.sizes {
+                let (arrived, fragment) = match probe_train.cut {
                     None | Some(FragmentShape::MayBeCut) => {
-                        match self.whole(at, payload + headers, volley.cut.is_some(), ttl) {
+                        match self.whole(at, payload + headers, probe_train.cut.is_some(), ttl) {
                             Passage::Arrived { largest_piece } => (true, largest_piece),
                             Passage::Lost => (false, None),
                         }

@@ -73,9 +73,9 @@ impl Faults {
         let mut path = Simulated::new(self.ipv6, self.routers);
         let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
         for (at, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
-            let (mut way, unknown) = WayFinder::find(&mut path, direction, None).unwrap();
-            way.tcp = Some(self.tcp(at));
-            *result.way_mut(direction) = Some(way);
+            let (mut one_way, unknown) = WayFinder::find(&mut path, direction, None).unwrap();
+            one_way.tcp = Some(self.tcp(at));
+            *result.way_mut(direction) = Some(one_way);
             result.unknown.extend(unknown);
         }
         insight::run_of_events("1", "mtu", &[Event::Path(Box::new(result))])
@@ -102,10 +102,10 @@ fn router(ipv6: bool) -> impl Strategy<Value = Router> {
 
 fn faults() -> impl Strategy<Value = Faults> {
     any::<bool>().prop_flat_map(|ipv6| {
-        let ways = [[router(ipv6), router(ipv6)], [router(ipv6), router(ipv6)]];
+        let directions = [[router(ipv6), router(ipv6)], [router(ipv6), router(ipv6)]];
         let tcp = || prop::option::weighted(0.3, 1300_u32..INTERFACE);
         let clamp = || prop::option::weighted(0.3, 1100_u32..1460);
-        (ways, [tcp(), tcp()], [clamp(), clamp()]).prop_map(move |(routers, tcp_limit, clamp)| Faults {
+        (directions, [tcp(), tcp()], [clamp(), clamp()]).prop_map(move |(routers, tcp_limit, clamp)| Faults {
             ipv6,
             routers,
             tcp_limit,
@@ -121,21 +121,26 @@ fn about<'a>(run: &'a Run, id: &str, direction: Direction) -> Option<&'a Finding
 /// Size, hop, band and cause of one direction.
 fn check_way(faults: &Faults, run: &Run, direction: Direction) {
     let at = usize::from(direction == Direction::Down);
-    let way = run.summary.path.as_ref().and_then(|path| path.way(direction)).unwrap();
+    let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(direction)).unwrap();
     let (mtu, limiter) = (faults.mtu(at), faults.limiter(at));
-    assert_eq!((way.path_mtu, way.bound), (Some(mtu), Bound::Exact));
+    assert_eq!((one_way.path_mtu, one_way.bound), (Some(mtu), Bound::Exact));
     let Some(limiter) = limiter else {
-        assert_eq!((way.discovery, &way.limiting_hop, way.black_hole), (Discovery::NotNeeded, &None, None));
+        assert_eq!(
+            (one_way.discovery, &one_way.limiting_hop, one_way.black_hole),
+            (Discovery::NotNeeded, &None, None)
+        );
         return;
     };
     let routers = &faults.routers[at];
     let address = Simulated::new(faults.ipv6, faults.routers).address(at, limiter);
-    match &way.limiting_hop {
+    match &one_way.limiting_hop {
         Some(hop) if hop.found_by == HopSource::Trace => {
             // Ahead of the last hop that answers large packets lies none; behind it is the link that is too small.
             assert_eq!((hop.address, hop.ttl), (Some(address), u8::try_from(limiter + 1).ok()));
         }
-        Some(hop) => assert!(way.too_big.iter().any(|told| told.from == hop.address && told.mtu == mtu)),
+        Some(hop) => {
+            assert!(one_way.too_big.iter().any(|reply| reply.from == hop.address && reply.mtu == mtu))
+        }
         None => assert!(routers.iter().any(|router| router.untraceable), "it answers a trace"),
     }
     if routers.iter().any(|router| router.lie.is_some()) {
@@ -144,9 +149,9 @@ fn check_way(faults: &Faults, run: &Run, direction: Direction) {
     let reported =
         routers[..limiter].iter().filter(|router| !router.silent).filter_map(|router| router.limit).min();
     let hole = routers[limiter].silent.then(|| (mtu + 1, reported.unwrap_or(INTERFACE)));
-    assert_eq!(way.black_hole.map(|hole| (hole.first, hole.last)), hole);
+    assert_eq!(one_way.black_hole.map(|hole| (hole.first, hole.last)), hole);
     let fragments = routers.iter().any(|router| router.drops_fragments);
-    if let Some(hole) = way.black_hole.filter(|_| !faults.ipv6 && !fragments) {
+    if let Some(hole) = one_way.black_hole.filter(|_| !faults.ipv6 && !fragments) {
         assert_eq!(hole.cause, BlackHoleCause::IcmpFiltered);
     }
 }

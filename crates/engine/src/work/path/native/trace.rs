@@ -12,17 +12,24 @@ pub(super) fn distance(arrived: u32, sent: u32) -> Option<u8> {
 /// end, whose own messages are no hop's.
 pub(super) fn hops(expired: &[Expired], sizes: [u32; 2], distance: Option<u8>) -> Vec<TracedHop> {
     let mut hops: Vec<TracedHop> = Vec::new();
-    let ours = |told: &&Expired| sizes.contains(&told.size) && distance.is_none_or(|far| told.hops < far);
-    for told in expired.iter().filter(ours) {
-        let at = match hops.iter().position(|hop| hop.ttl == told.hops) {
+    let ours = |reported: &&Expired| {
+        sizes.contains(&reported.size) && distance.is_none_or(|far| reported.hops < far)
+    };
+    for reported in expired.iter().filter(ours) {
+        let at = match hops.iter().position(|hop| hop.ttl == reported.hops) {
             Some(at) => at,
             None => {
-                hops.push(TracedHop { ttl: told.hops, address: told.from, large: false, small: false });
+                hops.push(TracedHop {
+                    ttl: reported.hops,
+                    address: reported.from,
+                    large: false,
+                    small: false,
+                });
                 hops.len() - 1
             }
         };
-        hops[at].large |= told.size == sizes[0];
-        hops[at].small |= told.size == sizes[1];
+        hops[at].large |= reported.size == sizes[0];
+        hops[at].small |= reported.size == sizes[1];
     }
     hops.sort_by_key(|hop| hop.ttl);
     hops
@@ -48,12 +55,12 @@ mod tests {
 
     const SIZES: [u32; 2] = [1373, 1372];
 
-    fn told(hops: u8, size: u32) -> Expired {
+    fn report_of(hops: u8, size: u32) -> Expired {
         Expired { size, hops, from: Some([10, 0, 0, hops].into()), ..Expired::default() }
     }
 
     fn limit_of(answers: &[(u8, u32)], arrived: u32) -> Option<u8> {
-        let expired: Vec<Expired> = answers.iter().map(|(ttl, size)| told(*ttl, *size)).collect();
+        let expired: Vec<Expired> = answers.iter().map(|(ttl, size)| report_of(*ttl, *size)).collect();
         let distance = distance(arrived, 16);
         limit(&hops(&expired, SIZES, distance), distance).and_then(|hop| hop.ttl)
     }
@@ -80,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_other_packets_met_does_not_count() {
-        let expired = [told(1, 1472), told(2, 1372), told(9, 1372)];
+        let expired = [report_of(1, 1472), report_of(2, 1372), report_of(9, 1372)];
         let hops = hops(&expired, SIZES, Some(3));
         assert_eq!(
             hops,

@@ -95,7 +95,7 @@ impl<'a> Asker<'a> {
     /// Whether a size is answered within all of the time that the user allows; so much is waited from now on.
     pub(super) fn ask_patiently(&mut self, size: u32) -> Result<bool> {
         self.patient = true;
-        Ok(self.volley(&[size, size])?.contains(&true))
+        Ok(self.probe_train(&[size, size])?.contains(&true))
     }
 
     /// Whether answers get all of that time.
@@ -104,7 +104,7 @@ impl<'a> Asker<'a> {
     }
 
     /// Sends one request of each size at once and waits; whether each was answered.
-    pub(super) fn volley(&mut self, sizes: &[u32]) -> Result<Vec<bool>> {
+    pub(super) fn probe_train(&mut self, sizes: &[u32]) -> Result<Vec<bool>> {
         self.send_all(sizes, false)
     }
 

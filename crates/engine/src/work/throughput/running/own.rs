@@ -29,17 +29,17 @@ impl Running {
 
     /// This stream's sender ends now.
     pub(crate) fn stop_sender(&self, stream: u32) {
-        self.of(stream, |stream| stream.orders.stop_senders());
+        self.stream_value(stream, |stream| stream.orders.stop_senders());
     }
 
     /// This stream receives no more.
     pub(crate) fn stop_stream(&self, stream: u32) {
-        self.of(stream, Stream::stop);
+        self.stream_value(stream, Stream::stop);
     }
 
     /// Has the stream's thread ended?
     pub(crate) fn is_over(&self, stream: u32) -> bool {
-        self.of(stream, |stream| stream.counters.finished.load(Ordering::Acquire)).unwrap_or(true)
+        self.stream_value(stream, |stream| stream.counters.finished.load(Ordering::Acquire)).unwrap_or(true)
     }
 
     /// What the stream has sent until now.
@@ -49,17 +49,18 @@ impl Running {
 
     /// Payload bytes moved until now.
     pub(crate) fn moved(&self, stream: u32) -> u64 {
-        self.of(stream, |stream| stream.counters.bytes.load(Ordering::Relaxed)).unwrap_or(0)
+        self.stream_value(stream, |stream| stream.counters.bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
     /// Has the peer's host said, since the last call, that nobody is at the port the stream sends to?
     pub(crate) fn take_refusal(&self, stream: u32) -> bool {
-        self.of(stream, |stream| stream.counters.refused.swap(false, Ordering::Relaxed)).unwrap_or(false)
+        self.stream_value(stream, |stream| stream.counters.refused.swap(false, Ordering::Relaxed))
+            .unwrap_or(false)
     }
 
     /// The datagram that ended the stream, once.
     pub(crate) fn take_end(&self, stream: u32) -> Option<Vec<u8>> {
-        self.of(stream, |stream| {
+        self.stream_value(stream, |stream| {
             let state = stream.counters.udp.as_ref()?;
             // The place stays taken: only the first end counts.
             state.lock().unwrap_or_else(PoisonError::into_inner).end.as_mut().map(std::mem::take)
@@ -94,7 +95,7 @@ impl Running {
         self.streams.iter().map(of).collect()
     }
 
-    fn of<T>(&self, stream: u32, what: impl FnOnce(&Stream) -> T) -> Option<T> {
+    fn stream_value<T>(&self, stream: u32, what: impl FnOnce(&Stream) -> T) -> Option<T> {
         self.streams.iter().find(|s| s.flow.info.stream == stream).map(what)
     }
 }

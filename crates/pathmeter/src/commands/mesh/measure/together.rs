@@ -49,7 +49,7 @@ impl Pairs<'_> {
     /// What stands out is measured again before anybody is told; the last run is the result.
     #[cfg(feature = "store")]
     fn keep(&self, run: Run) -> Result<Run> {
-        let group = crate::commands::mesh::kept::Group::of(self.args, &self.asked.pairs)?;
+        let group = crate::commands::mesh::kept::Group::from_args(self.args, &self.asked.pairs)?;
         let Some(group) = group.filter(|_| !self.interrupt.is_raised()) else { return Ok(run) };
         let (mut run, mut attempt) = (run, 1);
         while group.keep(&run, attempt)? {

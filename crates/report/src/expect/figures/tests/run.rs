@@ -8,7 +8,7 @@ use model::hops::{Counted as HopCounted, Hop, HopFlow, HopProtocol, HopsResult};
 use model::latency::{
     ClockNote, Counted, EgressEnds, EgressResult, HostNoise, LoadPhase, LoadResult, OneWayDelays,
 };
-use model::pairs::{Pairs, Together, Way};
+use model::pairs::{Pairs, PairsDirection, Together};
 use model::path::{BlackHole, BlackHoleCause, Bound, PathDirection, PathResult, ServiceLimit, TcpDirection};
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
@@ -46,7 +46,7 @@ pub(super) fn of_different_figures() -> Run {
         note: ClockNote::Trusted,
     });
     summary.noise = Some(HostNoise { steal_share: 0.252, ..HostNoise::default() });
-    summary.ways = vec![egress_result("nat.gateway", GATEWAY), egress_result("other", OTHER)];
+    summary.egress_paths = vec![egress_result("nat.gateway", GATEWAY), egress_result("other", OTHER)];
     let loads = [
         (IDLE, None),
         (LOADED_UP, Some(Directions::Up)),
@@ -109,7 +109,7 @@ fn direction(at: u32) -> DirectionSummary {
 }
 
 fn path() -> PathResult {
-    let way = |at| PathDirection {
+    let egress = |at| PathDirection {
         path_mtu: Some(at + 34),
         bound: Bound::Exact,
         max_udp_payload: Some(at + 35),
@@ -133,8 +133,8 @@ fn path() -> PathResult {
         sizes: Vec::new(),
     };
     PathResult {
-        up: Some(way(UP)),
-        down: Some(way(DOWN)),
+        up: Some(egress(UP)),
+        down: Some(egress(DOWN)),
         service: Some(service),
         packets: 254,
         elapsed: micros(255),
@@ -216,7 +216,7 @@ fn hops() -> HopsResult {
 }
 
 fn pairs() -> Pairs {
-    let way = |goodput| Some(Way { goodput: megabits(goodput), ..Way::default() });
+    let egress = |goodput| Some(PairsDirection { goodput: megabits(goodput), ..PairsDirection::default() });
     Pairs {
         asked: 4,
         together: Some(Together {
@@ -224,8 +224,8 @@ fn pairs() -> Pairs {
             overlap: micros(1_007),
             whole: micros(1_008),
             clocked: true,
-            up: way(211),
-            down: way(212),
+            up: egress(211),
+            down: egress(212),
         }),
         overlap_share: share(213),
         broken: Vec::new(),
@@ -291,7 +291,7 @@ fn finding(severity: Severity) -> Finding {
         id: "id".into(),
         severity,
         direction: None,
-        way: None,
+        egress: None,
         title: String::new(),
         evidence: [].into(),
         advice: String::new(),

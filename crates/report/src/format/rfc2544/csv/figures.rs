@@ -26,7 +26,7 @@ pub(super) struct Figure {
 }
 
 impl Figure {
-    fn of(test: Test) -> Figure {
+    fn from_test(test: Test) -> Figure {
         Figure { test: word(&test), ..Figure::default() }
     }
 
@@ -58,22 +58,23 @@ pub(super) fn of_row(row: &StreamReport) -> Vec<Figure> {
         let at = Figure {
             percent: Some(step.offered_percent),
             load: Some(step.load),
-            ..Figure::of(Test::FrameLoss)
+            ..Figure::from_test(Test::FrameLoss)
         };
         figures.push(at.with("loss", step.loss_percent, "%"));
     }
     figures.extend(row.back_to_back.iter().flat_map(bursts));
     figures.extend(interruptions(row));
     if let Some(report) = &row.delay_variation {
-        for way in &report.ways {
+        for one_way in &report.directions {
             let at = Figure {
-                direction: Some(way.way),
+                direction: Some(one_way.direction),
                 load: Some(report.load),
-                ..Figure::of(Test::DelayVariation)
+                ..Figure::from_test(Test::DelayVariation)
             };
-            figures.extend(at.over_runs("pdv", way.packet));
-            let parts =
-                way.inter_packet.map(|of| [("min", of.min_ns), ("median", of.median_ns), ("max", of.max_ns)]);
+            figures.extend(at.over_runs("pdv", one_way.packet));
+            let parts = one_way
+                .inter_packet
+                .map(|of| [("min", of.min_ns), ("median", of.median_ns), ("max", of.max_ns)]);
             let parts = parts.into_iter().flatten();
             figures.extend(parts.map(|(part, value)| at.with(format!("ipdv.{part}"), value as f64, "ns")));
         }
@@ -82,7 +83,7 @@ pub(super) fn of_row(row: &StreamReport) -> Vec<Figure> {
 }
 
 fn rate(rate: &RateReport) -> Vec<Figure> {
-    let at = Figure { remarks: rate.irregular.clone(), ..Figure::of(Test::Throughput) };
+    let at = Figure { remarks: rate.irregular.clone(), ..Figure::from_test(Test::Throughput) };
     let loads =
         [("", rate.lower), (".upper", rate.upper), (".conditional_throughput", rate.conditional_throughput)];
     let known = loads.into_iter().filter_map(|(part, load)| Some((part, load?)));
@@ -100,7 +101,7 @@ fn rate(rate: &RateReport) -> Vec<Figure> {
 }
 
 fn mrr(mrr: &MrrReport) -> Vec<Figure> {
-    let at = Figure { load: Some(mrr.offered), ..Figure::of(Test::Mrr) };
+    let at = Figure { load: Some(mrr.offered), ..Figure::from_test(Test::Mrr) };
     let spread = mrr.forwarded.stddev.map(|stddev| at.with("mrr.stddev", stddev, FRAMES));
     let mean = at.with("mrr", mrr.forwarded.mean, FRAMES);
     [Some(mean), spread, Some(at.with("mrr.loss", mrr.loss_ratio, "share"))].into_iter().flatten().collect()
@@ -110,12 +111,12 @@ fn latency(report: &LatencyReport) -> Vec<Figure> {
     let load = Figure {
         percent: Some(f64::from(report.percent)),
         load: Some(report.load),
-        ..Figure::of(Test::Latency)
+        ..Figure::from_test(Test::Latency)
     };
     let mut figures = Vec::new();
-    for way in &report.ways {
-        let at = Figure { direction: Some(way.way), ..load.clone() };
-        let delays = &way.delays;
+    for one_way in &report.directions {
+        let at = Figure { direction: Some(one_way.direction), ..load.clone() };
+        let delays = &one_way.delays;
         if delays.count > 0 {
             let times = [
                 ("min", delays.min),
@@ -129,11 +130,11 @@ fn latency(report: &LatencyReport) -> Vec<Figure> {
             ];
             figures.extend(times.map(|(name, time)| at.time(name, time)));
         }
-        figures.extend(way.typical.into_iter().flat_map(|runs| at.over_runs("typical", runs)));
-        figures.extend(way.worst_case.into_iter().flat_map(|runs| at.over_runs("worst_case", runs)));
-        figures.extend(way.store_and_forward.map(|time| at.time("store_and_forward", time)));
-        figures.extend(way.bit_forwarding.map(|time| at.time("bit_forwarding", time)));
-        figures.push(at.with("lost", way.lost as f64, "frames"));
+        figures.extend(one_way.typical.into_iter().flat_map(|runs| at.over_runs("typical", runs)));
+        figures.extend(one_way.worst_case.into_iter().flat_map(|runs| at.over_runs("worst_case", runs)));
+        figures.extend(one_way.store_and_forward.map(|time| at.time("store_and_forward", time)));
+        figures.extend(one_way.bit_forwarding.map(|time| at.time("bit_forwarding", time)));
+        figures.push(at.with("lost", one_way.lost as f64, "frames"));
     }
     figures
 }
@@ -143,7 +144,7 @@ fn bursts(report: &BackToBackReport) -> Vec<Figure> {
     let at = Figure {
         load: Some(report.rate),
         remarks: outcome.irregular.clone(),
-        ..Figure::of(Test::BackToBack)
+        ..Figure::from_test(Test::BackToBack)
     };
     let whole = |frames: Option<u64>| frames.map(|frames| frames as f64);
     let counts = [
@@ -165,13 +166,13 @@ fn bursts(report: &BackToBackReport) -> Vec<Figure> {
 fn interruptions(row: &StreamReport) -> Vec<Figure> {
     let mut figures = Vec::new();
     if let Some(report) = &row.recovery {
-        let at = Figure { load: Some(report.loads.overload), ..Figure::of(Test::Recovery) };
+        let at = Figure { load: Some(report.loads.overload), ..Figure::from_test(Test::Recovery) };
         let runs = report.times.iter().enumerate();
         figures.extend(runs.map(|(run, time)| Figure { run: Some(run + 1), ..at.time("recovery", *time) }));
     }
     if let Some(report) = &row.reset {
         for (run, reset) in report.runs.iter().enumerate() {
-            let at = Figure { run: Some(run + 1), load: Some(report.load), ..Figure::of(Test::Reset) };
+            let at = Figure { run: Some(run + 1), load: Some(report.load), ..Figure::from_test(Test::Reset) };
             figures.extend(reset.by_time.map(|time| at.time("by_time", time)));
             figures.extend(reset.by_loss.map(|time| at.time("by_loss", time)));
         }
@@ -182,7 +183,7 @@ fn interruptions(row: &StreamReport) -> Vec<Figure> {
 pub(super) fn of_service(service: &ServiceReport) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (run, step) in service.steps.iter().chain(&service.performance).enumerate() {
-        let at = Figure { run: Some(run + 1), ..Figure::of(Test::Service) };
+        let at = Figure { run: Some(run + 1), ..Figure::from_test(Test::Service) };
         let observed = &step.observed;
         figures.push(at.with("offered", step.step.offered.0 as f64, "bit/s"));
         figures.push(at.with("received", observed.received.0 as f64, "bit/s"));
@@ -191,8 +192,9 @@ pub(super) fn of_service(service: &ServiceReport) -> Vec<Figure> {
         figures.extend(observed.variation.map(|time| at.time("variation", time)));
         figures.push(at.with("broken", step.misses.len() as f64, "promises"));
     }
-    let available =
-        service.availability.map(|share| Figure::of(Test::Service).with("availability", share, "share"));
+    let available = service
+        .availability
+        .map(|share| Figure::from_test(Test::Service).with("availability", share, "share"));
     figures.extend(available);
     figures
 }

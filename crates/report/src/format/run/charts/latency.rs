@@ -8,30 +8,34 @@ use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
 /// Percentiles of every way, and the distribution of one or the medians of several.
-pub(in crate::format::run) fn round_trips(ways: &[EgressResult]) -> Vec<Block> {
-    let shape = match ways {
+pub(in crate::format::run) fn round_trips(egress_paths: &[EgressResult]) -> Vec<Block> {
+    let shape = match egress_paths {
         [] => None,
-        [way] => distribution(way),
+        [egress] => distribution(egress),
         several => medians(several),
     };
-    percentiles(ways).into_iter().chain(shape).collect()
+    percentiles(egress_paths).into_iter().chain(shape).collect()
 }
 
 /// The cumulative distribution, read at percentiles that are farther apart the rarer they are, as HdrHistogram draws it.
-fn percentiles(ways: &[EgressResult]) -> Option<Block> {
-    let drawn: Vec<(&EgressResult, Histogram)> = ways
+fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
+    let drawn: Vec<(&EgressResult, Histogram)> = egress_paths
         .iter()
-        .filter_map(|way| Some((way, Histogram::from_v2_base64(way.histogram.as_ref()?).ok()?)))
+        .filter_map(|egress| Some((egress, Histogram::from_v2_base64(egress.histogram.as_ref()?).ok()?)))
         .filter(|(_, histogram)| histogram.count() > 1)
         .collect();
     // Powers of ten are as far apart in every unit: that of the slowest reads better than thousands of the median's.
     let slowest = drawn.iter().filter_map(|(_, histogram)| histogram.max()).max()?;
-    let unit = if slowest < SLOW { latency::compare_unit(ways) } else { latency::Unit::of(Nanos(slowest)) };
+    let unit = if slowest < SLOW {
+        latency::compare_unit(egress_paths)
+    } else {
+        latency::Unit::for_time(Nanos(slowest))
+    };
     let most = drawn.iter().map(|(_, histogram)| histogram.count()).max()?;
     // A percentile that lies beyond all round trips would be the slowest of them under another name.
     let steps: Vec<f64> =
         PERCENTILES.into_iter().filter(|percent| (1.0 - percent / 100.0) * most as f64 >= 1.0).collect();
-    let line = |(way, histogram): &(&EgressResult, Histogram)| {
+    let line = |(egress, histogram): &(&EgressResult, Histogram)| {
         let carried = |percent: &f64| (1.0 - percent / 100.0) * histogram.count() as f64 >= 1.0;
         let value = |percent: &f64| {
             let found = histogram.value_at_quantile(percent / 100.0).filter(|_| carried(percent))?;
@@ -39,7 +43,7 @@ fn percentiles(ways: &[EgressResult]) -> Option<Block> {
         };
         let slowest = histogram.max().map(|most| unit.of_time(Nanos(most)));
         Line {
-            name: way.label.clone(),
+            name: egress.label.clone(),
             values: steps.iter().map(value).chain([slowest]).collect(),
             limit: Vec::new(),
         }
@@ -61,8 +65,8 @@ fn percentiles(ways: &[EgressResult]) -> Option<Block> {
     })))
 }
 
-fn distribution(way: &EgressResult) -> Option<Block> {
-    let rows = latency::histogram_rows(way, 1);
+fn distribution(egress: &EgressResult) -> Option<Block> {
+    let rows = latency::histogram_rows(egress, 1);
     let row = |(low, high, count, _): &(Nanos, Nanos, u64, String)| BarRow {
         name: format!("{low} to {high}"),
         bars: vec![Some(Bar { value: *count as f64, ..Bar::default() })],
@@ -71,7 +75,7 @@ fn distribution(way: &EgressResult) -> Option<Block> {
     (!rows.is_empty()).then(|| {
         Block::Chart(Chart::Bars(BarChart {
             title: "How long the round trips took".into(),
-            subtitle: format!("to {}", way.label),
+            subtitle: format!("to {}", egress.label),
             unit: "round trips".into(),
             series: vec!["round trips".into()],
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
@@ -81,19 +85,19 @@ fn distribution(way: &EgressResult) -> Option<Block> {
 }
 
 /// The median of each direction.
-fn medians(ways: &[EgressResult]) -> Option<Block> {
-    let unit = latency::compare_unit(ways);
-    let bar = |way: &EgressResult| {
-        let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
+fn medians(egress_paths: &[EgressResult]) -> Option<Block> {
+    let unit = latency::compare_unit(egress_paths);
+    let bar = |egress: &EgressResult| {
+        let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
         let whisker = [rtt.min, rtt.p90].map(|time| unit.of_time(time));
         Some(Bar { value: unit.of_time(rtt.p50), whisker: Some(whisker), mark: None })
     };
-    let row = |way: &EgressResult| BarRow {
-        name: way.label.clone(),
-        bars: vec![bar(way)],
+    let row = |egress: &EgressResult| BarRow {
+        name: egress.label.clone(),
+        bars: vec![bar(egress)],
         missing: "no reply".into(),
     };
-    let rows: Vec<BarRow> = ways.iter().map(row).collect();
+    let rows: Vec<BarRow> = egress_paths.iter().map(row).collect();
     rows.iter().any(|row| row.bars.iter().any(Option::is_some)).then(|| {
         Block::Chart(Chart::Bars(BarChart {
             title: "Round trips".into(),

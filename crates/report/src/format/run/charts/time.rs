@@ -27,11 +27,11 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
         }
     }
     let is_known = |index: &usize| rows.iter().any(|(_, rates)| rates[*index].is_some());
-    let ways: Vec<usize> = (0..WAYS.len()).filter(is_known).collect();
+    let directions: Vec<usize> = (0..WAYS.len()).filter(is_known).collect();
     let bar = |rate: Option<f64>| rate.map(|rate| Bar { value: rate / scale, ..Bar::default() });
     let row = |(index, (transport, rates)): (usize, &(Transport, [Option<f64>; 2]))| BarRow {
         name: if paired { format!("pair {}, {transport}", index + 1) } else { transport.to_string() },
-        bars: ways.iter().map(|way| bar(rates[*way])).collect(),
+        bars: directions.iter().map(|direction| bar(rates[*direction])).collect(),
         missing: "not measured".into(),
     };
     (!known.is_empty()).then(|| {
@@ -39,7 +39,10 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             title: "Goodput".into(),
             subtitle: subtitle(run),
             unit: unit.into(),
-            series: ways.iter().map(|way| words::direction_word(WAYS[*way]).to_owned()).collect(),
+            series: directions
+                .iter()
+                .map(|direction| words::direction_word(WAYS[*direction]).to_owned())
+                .collect(),
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().enumerate().map(row).collect() }],
             ..BarChart::default()
         }))
@@ -47,7 +50,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
 }
 
 fn goodput(test: &Run) -> [Option<f64>; 2] {
-    WAYS.map(|way| test.summary.direction(way).map(|summary| summary.goodput.0 as f64))
+    WAYS.map(|one_way| test.summary.direction(one_way).map(|summary| summary.goodput.0 as f64))
 }
 
 fn subtitle(run: &Run) -> String {
@@ -74,7 +77,8 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
     };
     let mut panels: Vec<LinePanel> = shown.iter().enumerate().map(panel).collect();
     // As in the bars: what goes down has the second colour where something goes up.
-    let goes_up = |(_, plan): &(&Run, &Plan)| plan.test.directions.each().any(|way| way == Direction::Up);
+    let goes_up =
+        |(_, plan): &(&Run, &Plan)| plan.test.directions.each().any(|direction| direction == Direction::Up);
     if shown.iter().any(goes_up) {
         for (panel, shown) in panels.iter_mut().zip(&shown) {
             panel.passed = usize::from(!goes_up(shown));
@@ -102,7 +106,7 @@ fn tests(run: &Run) -> impl Iterator<Item = (&Run, &Plan)> {
 type Rates = (Direction, Vec<(Nanos, BitRate)>);
 
 fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
-    let of = |way| (way, interval_rates(&test.intervals, plan, way));
+    let of = |direction| (direction, interval_rates(&test.intervals, plan, direction));
     plan.test.directions.each().map(of).collect()
 }
 
@@ -118,9 +122,9 @@ fn long(series: &Rates) -> bool {
 
 fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
     let grouped: Vec<Rates> =
-        series(test, plan).into_iter().map(|(way, rates)| (way, means(&rates))).collect();
-    let line = |(way, rates): &Rates| Line {
-        name: way.to_string(),
+        series(test, plan).into_iter().map(|(direction, rates)| (direction, means(&rates))).collect();
+    let line = |(direction, rates): &Rates| Line {
+        name: direction.to_string(),
         values: rates.iter().map(|(_, rate)| Some(rate.0 as f64 / scale)).collect(),
         limit: Vec::new(),
     };
@@ -173,8 +177,8 @@ fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> 
         return None;
     }
     let mut ends = Vec::new();
-    let line = |way: Direction| {
-        let all = interval_gauges(&test.intervals, plan, way);
+    let line = |direction: Direction| {
+        let all = interval_gauges(&test.intervals, plan, direction);
         let groups = all.chunks(group(all.len()));
         let known: Vec<(Nanos, Option<f64>)> = groups
             .map(|group| {
@@ -186,7 +190,7 @@ fn gauge_over_time(test: &Run, plan: &Plan, gauge: &Gauge) -> Option<LinePanel> 
             ends = known.iter().map(|(end, _)| *end).collect();
         }
         let values = known.into_iter().map(|(_, value)| value).collect();
-        Line { name: way.to_string(), values, limit: Vec::new() }
+        Line { name: direction.to_string(), values, limit: Vec::new() }
     };
     let lines: Vec<Line> = plan.test.directions.each().map(line).collect();
     let known = lines.iter().flat_map(|line| &line.values).any(Option::is_some);

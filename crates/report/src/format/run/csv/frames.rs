@@ -32,7 +32,7 @@ struct Frame {
 }
 
 pub(super) fn rows(run: &Run, place: &Place) -> Csv {
-    Csv::of(run.summary.rows.iter().map(|row| (place.start("frame", row.direction), frame(row))))
+    Csv::from_rows(run.summary.rows.iter().map(|row| (place.start("frame", row.direction), frame(row))))
 }
 
 fn frame(row: &FrameRow) -> Frame {

@@ -35,13 +35,13 @@ struct Router {
 /// Every hop, and those of the return path behind them.
 pub(super) fn rows(found: &HopsResult, place: &Place) -> Csv {
     let back = found.back.as_deref().map(|back| (back, Direction::Down));
-    let ways = std::iter::once((found, Direction::Up)).chain(back);
-    let hops = ways.flat_map(|(found, way)| found.hops.iter().map(move |hop| (way, hop)));
-    Csv::of(hops.flat_map(|(way, hop)| {
+    let directions = std::iter::once((found, Direction::Up)).chain(back);
+    let hops = directions.flat_map(|(found, direction)| found.hops.iter().map(move |hop| (direction, hop)));
+    Csv::from_rows(hops.flat_map(|(direction, hop)| {
         let routers = hop.routers.iter().map(Some).chain(hop.routers.is_empty().then_some(None));
-        let start = place.start("hop", way);
+        let start = place.start("hop", direction);
         let row = move |of: Option<&HopRouter>| {
-            (start.clone(), counts(hop, of), Times::of(hop.rtt), router(hop, of))
+            (start.clone(), counts(hop, of), Times::from_rtt(hop.rtt), router(hop, of))
         };
         routers.map(row).collect::<Vec<_>>()
     }))

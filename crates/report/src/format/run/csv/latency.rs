@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 
 #[derive(Default, Serialize)]
 struct Trips {
-    way: String,
+    #[serde(rename = "way")]
+    egress: String,
     load: Option<&'static str>,
     transport: Option<Transport>,
     start_s: Option<String>,
@@ -60,53 +61,53 @@ pub(super) fn rows(test: &Run, place: &Place) -> Csv {
         (place.start(row, None), Trips { transport, ..trips }, times, more)
     };
     let labels: Vec<&str> =
-        test.latency.iter().flat_map(|plan| &plan.ways).map(|way| way.label.as_str()).collect();
+        test.latency.iter().flat_map(|plan| &plan.egress_paths).map(|egress| egress.label.as_str()).collect();
     let mut rows = Vec::new();
     for sample in &test.latency_intervals {
         rows.extend(intervals(sample, &labels).into_iter().map(|row| line("latency_interval", row)));
     }
-    rows.extend(test.summary.ways.iter().map(|way| line("latency", total(test, way))));
+    rows.extend(test.summary.egress_paths.iter().map(|egress| line("latency", total(test, egress))));
     if let Some(loaded) = &test.summary.loaded {
         rows.extend(loaded.phases.iter().map(|each| line("load_phase", phase(each))));
         rows.extend(loaded.series.iter().map(|each| line("load_moment", moment(each))));
     }
-    Csv::of(rows)
+    Csv::from_rows(rows)
 }
 
 fn intervals(sample: &LatencySample, labels: &[&str]) -> Vec<(Trips, Times, More)> {
-    let row = |(index, way): (usize, &model::latency::EgressSample)| {
+    let row = |(index, egress): (usize, &model::latency::EgressSample)| {
         let trips = Trips {
-            way: labels.get(index).copied().unwrap_or_default().to_owned(),
+            egress: labels.get(index).copied().unwrap_or_default().to_owned(),
             start_s: Some(seconds(sample.start)),
             end_s: Some(seconds(sample.end)),
-            sent: Some(way.sent),
-            lost: way.lost,
-            round_trips: count(way.rtt),
+            sent: Some(egress.sent),
+            lost: egress.lost,
+            round_trips: count(egress.rtt),
             ..Trips::default()
         };
-        (trips, Times::of(way.rtt), More::default())
+        (trips, Times::from_rtt(egress.rtt), More::default())
     };
-    sample.ways.iter().enumerate().map(row).collect()
+    sample.egress_paths.iter().enumerate().map(row).collect()
 }
 
-fn total(test: &Run, way: &EgressResult) -> (Trips, Times, More) {
-    let counted = &way.counted;
+fn total(test: &Run, egress: &EgressResult) -> (Trips, Times, More) {
+    let counted = &egress.counted;
     let trips = Trips {
-        way: way.label.clone(),
+        egress: egress.label.clone(),
         start_s: Some(seconds(Nanos(0))),
-        end_s: Some(seconds(way.elapsed)),
+        end_s: Some(seconds(egress.elapsed)),
         sent: Some(counted.sent),
         lost: counted.lost,
         loss_share: (counted.asked > 0).then(|| counted.lost as f64 / counted.asked as f64),
         late: Some(counted.late),
         reordered: Some(counted.reordered),
         duplicates: Some(counted.duplicates),
-        round_trips: count(way.rtt),
+        round_trips: count(egress.rtt),
         ..Trips::default()
     };
-    let (wire, delays) = (way.wire.as_ref(), way.one_way.as_ref());
+    let (wire, delays) = (egress.wire.as_ref(), egress.one_way.as_ref());
     let more = More {
-        seen_as: way.ends.seen_as,
+        seen_as: egress.ends.seen_as,
         one_way_up_p50_ns: delays.and_then(|delays| delays.up).map(|up| up.p50),
         one_way_down_p50_ns: delays.and_then(|delays| delays.down).map(|down| down.p50),
         one_way_error_ns: delays.map(|delays| delays.error),
@@ -115,7 +116,7 @@ fn total(test: &Run, way: &EgressResult) -> (Trips, Times, More) {
         outcome: outcome(test),
         ..More::default()
     };
-    (trips, Times::of(way.rtt), more)
+    (trips, Times::from_rtt(egress.rtt), more)
 }
 
 fn phase(phase: &LoadPhase) -> (Trips, Times, More) {
@@ -127,7 +128,11 @@ fn phase(phase: &LoadPhase) -> (Trips, Times, More) {
         ..Trips::default()
     };
     let rpm = phase.responsiveness.as_ref().map(|found| found.rpm);
-    (trips, Times::of(phase.rtt), More { up_bps: phase.up, down_bps: phase.down, rpm, ..More::default() })
+    (
+        trips,
+        Times::from_rtt(phase.rtt),
+        More { up_bps: phase.up, down_bps: phase.down, rpm, ..More::default() },
+    )
 }
 
 fn moment(moment: &LoadPoint) -> (Trips, Times, More) {
@@ -138,7 +143,7 @@ fn moment(moment: &LoadPoint) -> (Trips, Times, More) {
         round_trips: count(moment.rtt),
         ..Trips::default()
     };
-    (trips, Times::of(moment.rtt), More { up_bps: moment.up, down_bps: moment.down, ..More::default() })
+    (trips, Times::from_rtt(moment.rtt), More { up_bps: moment.up, down_bps: moment.down, ..More::default() })
 }
 
 fn load(load: Option<Directions>) -> &'static str {
@@ -155,7 +160,7 @@ fn count(rtt: Option<Distribution>) -> u64 {
 }
 
 impl Times {
-    pub(super) fn of(rtt: Option<Distribution>) -> Times {
+    pub(super) fn from_rtt(rtt: Option<Distribution>) -> Times {
         let Some(rtt) = rtt.filter(|rtt| rtt.count > 0) else { return Times::default() };
         let from = |least, time| (rtt.count >= least).then_some(time);
         Times {

@@ -25,18 +25,18 @@ struct Counts {
 pub(super) fn rows(packets: &PacketResult, place: &Place) -> Csv {
     let complete = Some(packets.complete);
     let mut rows = Vec::new();
-    for (direction, way) in [(Direction::Up, &packets.up), (Direction::Down, &packets.down)] {
-        rows.push((place.start("packets", direction), Counts { complete, ..counts(way) }));
+    for (direction, one_way) in [(Direction::Up, &packets.up), (Direction::Down, &packets.down)] {
+        rows.push((place.start("packets", direction), Counts { complete, ..counts(one_way) }));
         let size = |row| (place.start("packets_size", direction), Counts { complete, ..size(row) });
-        rows.extend(way.sizes.rows().iter().map(size));
+        rows.extend(one_way.sizes.rows().iter().map(size));
     }
     for flow in &packets.flows {
-        for (direction, way) in [(Direction::Up, &flow.up), (Direction::Down, &flow.down)] {
-            let counts = Counts { complete, ..ends(&flow.key, counts(way)) };
+        for (direction, one_way) in [(Direction::Up, &flow.up), (Direction::Down, &flow.down)] {
+            let counts = Counts { complete, ..ends(&flow.key, counts(one_way)) };
             rows.push((place.start("packets_flow", direction), counts));
         }
     }
-    Csv::of(rows)
+    Csv::from_rows(rows)
 }
 
 fn size(row: &SizeCount) -> Counts {
@@ -48,12 +48,12 @@ fn size(row: &SizeCount) -> Counts {
     }
 }
 
-fn counts(way: &PacketDirection) -> Counts {
+fn counts(direction: &PacketDirection) -> Counts {
     Counts {
-        packets: way.packets,
-        bytes: Some(way.bytes),
-        fragment_packets: Some(way.fragments),
-        super_packets: Some(way.super_packets),
+        packets: direction.packets,
+        bytes: Some(direction.bytes),
+        fragment_packets: Some(direction.fragments),
+        super_packets: Some(direction.super_packets),
         ..Counts::default()
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn rows(path: &PathResult, place: &Place) -> Csv {
     };
     let mut rows = Vec::new();
     for direction in [Direction::Up, Direction::Down] {
-        let Some(found) = path.way(direction) else { continue };
+        let Some(found) = path.in_direction(direction) else { continue };
         rows.push(line("path", Some(direction), sizes_of(found)));
         rows.extend(found.sizes.iter().map(|probe| line("path_size", Some(direction), size(probe))));
         let tests = found.fragments.tests.iter();
@@ -50,23 +50,23 @@ pub(super) fn rows(path: &PathResult, place: &Place) -> Csv {
         rows.push(line("service", None, service(found)));
         rows.extend(found.sizes.iter().map(|probe| line("service_size", None, size(probe))));
     }
-    Csv::of(rows)
+    Csv::from_rows(rows)
 }
 
-fn sizes_of(way: &PathDirection) -> Sizes {
-    let (tcp, hop) = (way.tcp.as_ref(), way.limiting_hop.as_ref());
+fn sizes_of(direction: &PathDirection) -> Sizes {
+    let (tcp, hop) = (direction.tcp.as_ref(), direction.limiting_hop.as_ref());
     Sizes {
-        bound: Some(way.bound),
-        discovery: Some(way.discovery),
-        fragments: Some(name(&way.fragments.fate)),
-        path_mtu_bytes: way.path_mtu,
-        max_udp_payload_bytes: way.max_udp_payload,
-        interface_mtu_bytes: way.interface_mtu,
-        cached_mtu_bytes: way.cached_mtu,
+        bound: Some(direction.bound),
+        discovery: Some(direction.discovery),
+        fragments: Some(name(&direction.fragments.delivery)),
+        path_mtu_bytes: direction.path_mtu,
+        max_udp_payload_bytes: direction.max_udp_payload,
+        interface_mtu_bytes: direction.interface_mtu,
+        cached_mtu_bytes: direction.cached_mtu,
         hop: hop.and_then(|hop| hop.ttl),
         hop_address: hop.and_then(|hop| hop.address),
-        black_hole_first_bytes: way.black_hole.map(|hole| hole.first),
-        black_hole_last_bytes: way.black_hole.map(|hole| hole.last),
+        black_hole_first_bytes: direction.black_hole.map(|hole| hole.first),
+        black_hole_last_bytes: direction.black_hole.map(|hole| hole.last),
         mss_sent_bytes: tcp.and_then(|tcp| tcp.mss_sent),
         mss_received_bytes: tcp.and_then(|tcp| tcp.mss_received),
         largest_segment_bytes: tcp.and_then(|tcp| tcp.largest_segment),

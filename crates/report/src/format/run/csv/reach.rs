@@ -11,7 +11,8 @@ use serde::Serialize;
 struct Contact {
     transport: Option<Transport>,
     remote: String,
-    way: Option<String>,
+    #[serde(rename = "way")]
+    interface: Option<String>,
     /// What became of connecting, or the neighbour's state.
     outcome: String,
     lost: Option<u64>,
@@ -22,7 +23,7 @@ struct Contact {
 pub(super) fn rows(reach: &Reach, place: &Place) -> Csv {
     let families = reach.families.iter().map(|of| (place.start("reach_family", None), family(of)));
     let hops = reach.next_hops.iter().map(|of| (place.start("reach_next_hop", None), next_hop(of)));
-    Csv::of(families.chain(hops))
+    Csv::from_rows(families.chain(hops))
 }
 
 fn family(family: &FamilyReach) -> Contact {
@@ -38,7 +39,7 @@ fn family(family: &FamilyReach) -> Contact {
 fn next_hop(hop: &NextHop) -> Contact {
     Contact {
         remote: hop.address.to_string(),
-        way: Some(hop.interface.clone()),
+        interface: Some(hop.interface.clone()),
         outcome: word(&hop.after),
         lost: Some(hop.failures),
         total_ns: Some(hop.unanswered),

@@ -46,7 +46,7 @@ pub(super) fn rows(test: &Run, place: &Place) -> Csv {
         Some((place.start("summary", direction), total(test, found)))
     };
     let totals = [Direction::Up, Direction::Down].into_iter().filter_map(total);
-    Csv::of(test.intervals.iter().flat_map(of).chain(totals))
+    Csv::from_rows(test.intervals.iter().flat_map(of).chain(totals))
 }
 
 fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {

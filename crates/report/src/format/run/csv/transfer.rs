@@ -12,7 +12,8 @@ use std::net::SocketAddr;
 #[derive(Default, Serialize)]
 struct Times {
     transport: Option<Transport>,
-    way: String,
+    #[serde(rename = "way")]
+    label: String,
     mtu_bytes: Option<u32>,
     repetition: u32,
     lost: Option<u32>,
@@ -50,13 +51,13 @@ pub(super) fn rows(test: &Run, result: &TransferResult, place: &Place) -> Csv {
     };
     let each = result.transfers.iter().map(|one| line("transfer", transfer(one)));
     let table = result.rows.iter().map(|row| line("transfers", total(row)));
-    Csv::of(each.chain(table))
+    Csv::from_rows(each.chain(table))
 }
 
 fn transfer(one: &Transfer) -> Times {
     let (times, tcp) = (&one.times, one.tcp.as_ref());
     Times {
-        way: one.label.clone(),
+        label: one.label.clone(),
         mtu_bytes: one.mtu,
         repetition: one.repetition,
         start_s: Some(seconds(one.at)),
@@ -87,7 +88,7 @@ fn total(row: &TransferRow) -> Times {
     let shift = gain.and_then(|gain| gain.comparison.shift);
     let whole = |value: f64| value as u64;
     Times {
-        way: row.file.clone(),
+        label: row.file.clone(),
         mtu_bytes: row.mtu,
         repetition: row.count,
         lost: Some(row.failed),

@@ -10,11 +10,11 @@ use model::run::Run;
 /// What a terminal shows when the ways are open.
 pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String {
     let plan = &begun.plan;
-    let ends = plan.ways.iter().zip(&begun.ends);
+    let ends = plan.egress_paths.iter().zip(&begun.ends);
     let mut lines: Vec<String> = match begun.ends.as_slice() {
         [one] => vec![format!("from {}, {} protocol", ends_line(one), plan.protocol)],
         _ => {
-            let several = ends.map(|(way, ends)| format!("{}: {}", way.label, ends_line(ends)));
+            let several = ends.map(|(egress, ends)| format!("{}: {}", egress.label, ends_line(ends)));
             std::iter::once(format!("{} protocol", plan.protocol)).chain(several).collect()
         }
     };
@@ -25,12 +25,14 @@ pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String
 /// The heading of a run, stored or just finished.
 pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
     let Some(plan) = &run.latency else {
-        let title = format!("Latency, {}", words::count(run.summary.ways.len() as u64, "path"));
+        let title = format!("Latency, {}", words::count(run.summary.egress_paths.len() as u64, "path"));
         return join(&title, &[format!("run {}", run.id)], style);
     };
     let mut lines = Vec::new();
-    match (plan.ways.as_slice(), run.summary.ways.first()) {
-        ([_], Some(way)) => lines.push(format!("from {}, {} protocol", ends_line(&way.ends), plan.protocol)),
+    match (plan.egress_paths.as_slice(), run.summary.egress_paths.first()) {
+        ([_], Some(egress)) => {
+            lines.push(format!("from {}, {} protocol", ends_line(&egress.ends), plan.protocol))
+        }
         _ => lines.push(format!("{} protocol", plan.protocol)),
     }
     lines.extend(run.started.iter().map(|started| format!("started {started}")));
@@ -41,11 +43,11 @@ pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
 }
 
 fn title(plan: &LatencyPlan) -> String {
-    let mut hosts: Vec<&str> = plan.ways.iter().map(|way| way.target.host.as_str()).collect();
+    let mut hosts: Vec<&str> = plan.egress_paths.iter().map(|egress| egress.target.host.as_str()).collect();
     hosts.dedup();
-    let by = match (plan.ways.len(), hosts.as_slice()) {
+    let by = match (plan.egress_paths.len(), hosts.as_slice()) {
         (0 | 1, _) => String::new(),
-        (ways, _) => format!(" by {ways} paths"),
+        (egress_paths, _) => format!(" by {egress_paths} paths"),
     };
     let to = match hosts.as_slice() {
         [first, _, ..] => format!("{first} and {} more", words::count(hosts.len() as u64 - 1, "host")),

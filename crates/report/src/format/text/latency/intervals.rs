@@ -10,41 +10,41 @@ use model::units::Nanos;
 /// The head of the table.
 pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
     let names = ["Sent", "Round trips", "p50", "p99", "Longest", "Lost"].map(String::from);
-    let line = line("Time", Some("Way").filter(|_| plan.ways.len() > 1), &names);
+    let line = line("Time", Some("Way").filter(|_| plan.egress_paths.len() > 1), &names);
     format!("{}\n", style.paint(Paint::Bold, &line))
 }
 
 /// One line for each path.
 pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> String {
     let time = time(sample);
-    let several = plan.ways.len() > 1;
+    let several = plan.egress_paths.len() > 1;
     let load = match sample.load {
         None => "",
         Some(Directions::Up) => "  load up",
         Some(Directions::Down) => "  load down",
         Some(Directions::Both) => "  load in both directions",
     };
-    let rows = sample.ways.iter().enumerate().map(|(index, way)| {
-        let label = plan.ways.get(index).map_or("?", |way| way.label.as_str());
+    let rows = sample.egress_paths.iter().enumerate().map(|(index, egress)| {
+        let label = plan.egress_paths.get(index).map_or("?", |egress| egress.label.as_str());
         let time = if index == 0 { time.as_str() } else { "" };
-        line(time, several.then_some(label), &cells(way)) + load + "\n"
+        line(time, several.then_some(label), &cells(egress)) + load + "\n"
     });
     rows.collect()
 }
 
-fn cells(way: &EgressSample) -> [String; 6] {
-    let rtt = way.rtt.filter(|rtt| rtt.count > 0);
+fn cells(egress: &EgressSample) -> [String; 6] {
+    let rtt = egress.rtt.filter(|rtt| rtt.count > 0);
     let of = |percent: f64, time: fn(&Distribution) -> Nanos| {
         let carried = rtt.filter(|rtt| percent < 99.0 || carries(rtt.count, percent));
         carried.map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
     };
     [
-        way.sent.to_string(),
+        egress.sent.to_string(),
         rtt.map_or(0, |rtt| rtt.count).to_string(),
         of(50.0, |rtt| rtt.p50),
         of(99.0, |rtt| rtt.p99),
         of(0.0, |rtt| rtt.max),
-        way.lost.to_string(),
+        egress.lost.to_string(),
     ]
 }
 

@@ -34,8 +34,8 @@ pub(super) fn block(run: &Run, style: &Style) -> String {
 
 /// The responsiveness of each phase with its parts, under the name of the load.
 pub(in crate::format) fn responsiveness(loaded: &LoadResult) -> Vec<(&'static str, String)> {
-    let told = |phase: &LoadPhase| Some((name(phase.load), responsive(&phase.responsiveness?)));
-    loaded.phases.iter().filter_map(told).collect()
+    let reported = |phase: &LoadPhase| Some((name(phase.load), responsive(&phase.responsiveness?)));
+    loaded.phases.iter().filter_map(reported).collect()
 }
 
 /// The figure, its meaning, how sure it is, and what it is made of.

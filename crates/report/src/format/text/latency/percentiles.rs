@@ -9,9 +9,9 @@ use model::units::Nanos;
 pub(in crate::format) type Given = (f64, Nanos, Option<(Nanos, Nanos)>);
 
 /// The percentiles that can be given, with the bounds where they are known.
-pub(in crate::format) fn given(way: &EgressResult) -> Vec<Given> {
-    let Some(rtt) = &way.rtt else { return Vec::new() };
-    let known = bounded(way);
+pub(in crate::format) fn given(egress: &EgressResult) -> Vec<Given> {
+    let Some(rtt) = &egress.rtt else { return Vec::new() };
+    let known = bounded(egress);
     let value = |(percent, of): &(f64, fn(&Distribution) -> Nanos)| {
         if rtt.count < samples_needed(*percent)? {
             return None;
@@ -24,28 +24,28 @@ pub(in crate::format) fn given(way: &EgressResult) -> Vec<Given> {
 }
 
 /// The percentiles that so few round trips cannot carry, and how many more they take.
-pub(in crate::format) fn missing(way: &EgressResult) -> Vec<(f64, u64)> {
-    let count = way.rtt.map_or(0, |rtt| rtt.count);
+pub(in crate::format) fn missing(egress: &EgressResult) -> Vec<(f64, u64)> {
+    let count = egress.rtt.map_or(0, |rtt| rtt.count);
     let more = |percent: f64| samples_needed(percent).map(|needed| (percent, needed.saturating_sub(count)));
     PERCENTILES.iter().filter_map(|(percent, _)| more(*percent)).filter(|(_, more)| *more > 0).collect()
 }
 
 /// The bounds of the median, measured, or McGill's notches (1.57 quartile distances over √n) where only these are known.
-pub(super) fn median_bounds(way: &EgressResult) -> Option<(Nanos, Nanos)> {
-    let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
-    if let Some(median) = bounded(way).iter().find(|one| (one.percent - 50.0).abs() < 1e-9) {
+pub(super) fn median_bounds(egress: &EgressResult) -> Option<(Nanos, Nanos)> {
+    let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
+    if let Some(median) = bounded(egress).iter().find(|one| (one.percent - 50.0).abs() < 1e-9) {
         return Some((median.low, median.high));
     }
-    let notch = Nanos((NOTCH * way.iqr?.0 as f64 / (rtt.count as f64).sqrt()) as u64);
+    let notch = Nanos((NOTCH * egress.iqr?.0 as f64 / (rtt.count as f64).sqrt()) as u64);
     Some((rtt.p50.saturating_sub(notch), rtt.p50.saturating_add(notch)))
 }
 
 /// As the run carries them, or from its histogram.
-fn bounded(way: &EgressResult) -> Vec<Percentile> {
-    if !way.percentiles.is_empty() {
-        return way.percentiles.clone();
+fn bounded(egress: &EgressResult) -> Vec<Percentile> {
+    if !egress.percentiles.is_empty() {
+        return egress.percentiles.clone();
     }
-    let histogram = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    let histogram = egress.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
     histogram
         .map(|histogram| percentiles(&histogram, &PERCENTILES.map(|(percent, _)| percent)))
         .unwrap_or_default()

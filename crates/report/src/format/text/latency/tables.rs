@@ -11,8 +11,8 @@ use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
 /// The percentiles and their bounds.
-pub(super) fn percentiles(way: &EgressResult) -> String {
-    let given = given(way);
+pub(super) fn percentiles(egress: &EgressResult) -> String {
+    let given = given(egress);
     if given.is_empty() {
         return String::new();
     }
@@ -35,9 +35,9 @@ pub(super) fn percentiles(way: &EgressResult) -> String {
 }
 
 /// Which percentiles are missing and what they take.
-pub(super) fn not_given(way: &EgressResult, style: &Style) -> String {
-    let missing = missing(way);
-    if missing.is_empty() || way.rtt.is_none() {
+pub(super) fn not_given(egress: &EgressResult, style: &Style) -> String {
+    let missing = missing(egress);
+    if missing.is_empty() || egress.rtt.is_none() {
         return String::new();
     }
     let parts: Vec<String> =
@@ -46,8 +46,8 @@ pub(super) fn not_given(way: &EgressResult, style: &Style) -> String {
 }
 
 /// How long they took, as bars.
-pub(super) fn histogram(way: &EgressResult, style: &Style) -> String {
-    let rows = histogram_rows(way, style.width.clamp(60, 120) - BESIDE);
+pub(super) fn histogram(egress: &EgressResult, style: &Style) -> String {
+    let rows = histogram_rows(egress, style.width.clamp(60, 120) - BESIDE);
     if rows.is_empty() {
         return String::new();
     }
@@ -61,26 +61,26 @@ pub(super) fn histogram(way: &EgressResult, style: &Style) -> String {
 
 /// From and to, the count and a bar of so many columns, for each row of the histogram.
 pub(in crate::format) fn histogram_rows(
-    way: &EgressResult,
+    egress: &EgressResult,
     width: usize,
 ) -> Vec<(Nanos, Nanos, u64, String)> {
-    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    let decoded = egress.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
     decoded.map(|decoded| chart::histogram(&decoded, width)).unwrap_or_default()
 }
 
 /// The same in seven rows, the last of which is the tail beyond p99.
 pub(in crate::format) fn brief_histogram(
-    way: &EgressResult,
+    egress: &EgressResult,
     width: usize,
 ) -> Vec<(Nanos, Nanos, u64, String)> {
-    let decoded = way.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
+    let decoded = egress.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
     decoded.map(|decoded| chart::brief(&decoded, width)).unwrap_or_default()
 }
 
 /// The slowest round trips and whose fault they are.
-pub(super) fn outliers(way: &EgressResult, style: &Style) -> String {
-    let Some(rtt) = way.rtt else { return String::new() };
-    let far: Vec<&Outlier> = way.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
+pub(super) fn outliers(egress: &EgressResult, style: &Style) -> String {
+    let Some(rtt) = egress.rtt else { return String::new() };
+    let far: Vec<&Outlier> = egress.outliers.iter().filter(|one| one.rtt.0 / FAR >= rtt.p50.0).collect();
     if far.is_empty() {
         return String::new();
     }

@@ -12,7 +12,7 @@ pub(in crate::format) struct Unit {
 
 impl Unit {
     /// The one in which this time has one to three digits before the point.
-    pub(in crate::format) fn of(time: Nanos) -> Unit {
+    pub(in crate::format) fn for_time(time: Nanos) -> Unit {
         let fits = UNITS.iter().rev().find(|unit| time.0 >= unit.nanos);
         *fits.unwrap_or(&UNITS[0])
     }
@@ -44,9 +44,9 @@ mod tests {
 
     #[test]
     fn one_unit_serves_a_table() {
-        let unit = Unit::of(Nanos(383_300_799));
+        let unit = Unit::for_time(Nanos(383_300_799));
         assert_eq!((unit.name, unit.print(Nanos(975_994_156)).as_str()), ("ms", "975.99"));
-        assert_eq!(Unit::of(Nanos(999)).print(Nanos(12_345)), "12345");
-        assert_eq!((Unit::of(Nanos(0)).name, Unit::of(Nanos::MAX).name), ("ns", "s"));
+        assert_eq!(Unit::for_time(Nanos(999)).print(Nanos(12_345)), "12345");
+        assert_eq!((Unit::for_time(Nanos(0)).name, Unit::for_time(Nanos::MAX).name), ("ns", "s"));
     }
 }

@@ -20,12 +20,12 @@ pub(super) fn advice_text(advice: &[Advice], style: &Style) -> String {
         for (index, line) in commands.enumerate() {
             text.push_str(&format!("  {}{line}\n", if index == 0 { &head } else { &blank }));
         }
-        let told = match one.setting {
+        let reported = match one.setting {
             Setting::TunnelMtu(_) => many,
             Setting::MssClampIpv6 => advice.iter().any(|other| other.setting == Setting::MssClampIpv4),
             _ => false,
         };
-        if told {
+        if reported {
             continue;
         }
         let why = format!("at {}: {}", one.place, one.why);

@@ -20,17 +20,22 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
 
 /// One row for each way of cutting, the directions side by side.
 pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
-    let ways: Vec<_> = known_ways(path).into_iter().filter_map(|direction| path.way(direction)).collect();
+    let directions: Vec<_> =
+        known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction)).collect();
     let mut shapes: Vec<FragmentShape> =
-        ways.iter().flat_map(|way| &way.fragments.tests).map(|test| test.shape).collect();
+        directions.iter().flat_map(|one_way| &one_way.fragments.tests).map(|test| test.shape).collect();
     shapes.sort_unstable();
     shapes.dedup();
     let cell = |shape: FragmentShape, tests: &[FragmentTest]| {
         let cells: Vec<String> = tests.iter().filter(|test| test.shape == shape).map(outcome).collect();
         if cells.is_empty() { "-".into() } else { cells.join("; ") }
     };
-    let row =
-        |shape| (name(shape).to_owned(), ways.iter().map(|way| cell(shape, &way.fragments.tests)).collect());
+    let row = |shape| {
+        (
+            name(shape).to_owned(),
+            directions.iter().map(|one_way| cell(shape, &one_way.fragments.tests)).collect(),
+        )
+    };
     shapes.into_iter().map(row).collect()
 }
 

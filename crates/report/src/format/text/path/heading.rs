@@ -78,5 +78,8 @@ pub(in crate::format) fn unknown(unknown: &Unknown) -> String {
 
 /// The directions that were looked at.
 pub(super) fn known_ways(path: &PathResult) -> Vec<Direction> {
-    [Direction::Up, Direction::Down].into_iter().filter(|direction| path.way(*direction).is_some()).collect()
+    [Direction::Up, Direction::Down]
+        .into_iter()
+        .filter(|direction| path.in_direction(*direction).is_some())
+        .collect()
 }

@@ -6,13 +6,13 @@ use model::path::{PathResult, SizeProbe};
 
 /// A strip for each direction, and for a service.
 pub(super) fn strips(path: &PathResult, style: &Style) -> String {
-    let ways = known_ways(path).into_iter().filter_map(|direction| {
-        let way = path.way(direction).filter(|way| !way.sizes.is_empty())?;
-        Some((direction.to_string(), way.sizes.as_slice(), Words::PATH))
+    let directions = known_ways(path).into_iter().filter_map(|direction| {
+        let one_way = path.in_direction(direction).filter(|one_way| !one_way.sizes.is_empty())?;
+        Some((direction.to_string(), one_way.sizes.as_slice(), Words::PATH))
     });
     let services = path.service.iter().filter(|service| !service.sizes.is_empty());
     let services = services.map(|service| ("payload".to_owned(), service.sizes.as_slice(), Words::SERVICE));
-    let strips: Vec<(String, &[SizeProbe], Words)> = ways.chain(services).collect();
+    let strips: Vec<(String, &[SizeProbe], Words)> = directions.chain(services).collect();
     if strips.is_empty() {
         return String::new();
     }
@@ -64,34 +64,34 @@ impl Words {
 
 /// What became of one size.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum Delivery {
     Crosses,
     Partly,
     Vanishes,
     NotTried,
 }
 
-impl Fate {
-    fn of(probe: &SizeProbe) -> Fate {
+impl Delivery {
+    fn from_probe(probe: &SizeProbe) -> Delivery {
         match probe.received {
-            0 => Fate::Vanishes,
-            some if some < probe.sent => Fate::Partly,
-            _ => Fate::Crosses,
+            0 => Delivery::Vanishes,
+            some if some < probe.sent => Delivery::Partly,
+            _ => Delivery::Crosses,
         }
     }
 
     fn symbol(self) -> char {
         match self {
-            Fate::Crosses => '█',
-            Fate::Partly => '▒',
-            Fate::Vanishes => '░',
-            Fate::NotTried => '·',
+            Delivery::Crosses => '█',
+            Delivery::Partly => '▒',
+            Delivery::Vanishes => '░',
+            Delivery::NotTried => '·',
         }
     }
 }
 
 /// The fate at each place of a strip: between two sizes of the same fate it is theirs.
-fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Fate> {
+fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Delivery> {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|probe| probe.size);
     let step = f64::from(high - low) / room as f64;
@@ -104,12 +104,15 @@ fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Fate> {
                 let size = f64::from(probe.size);
                 size >= from && (size < to || last)
             };
-            let here: Vec<Fate> = sizes.iter().filter(within).map(Fate::of).collect();
-            let before = sizes.iter().rev().find(|probe| f64::from(probe.size) <= from).map(Fate::of);
-            let after = sizes.iter().find(|probe| f64::from(probe.size) >= to).map(Fate::of);
+            let here: Vec<Delivery> = sizes.iter().filter(within).map(Delivery::from_probe).collect();
+            let before =
+                sizes.iter().rev().find(|probe| f64::from(probe.size) <= from).map(Delivery::from_probe);
+            let after = sizes.iter().find(|probe| f64::from(probe.size) >= to).map(Delivery::from_probe);
             match sizes.first() {
                 // The map begins with what crosses, however soon it ends.
-                Some(least) if place == 0 && Fate::of(least) == Fate::Crosses => Fate::Crosses,
+                Some(least) if place == 0 && Delivery::from_probe(least) == Delivery::Crosses => {
+                    Delivery::Crosses
+                }
                 _ => shown(&here, before, after),
             }
         })
@@ -117,14 +120,16 @@ fn cells(sizes: &[SizeProbe], low: u32, high: u32, room: usize) -> Vec<Fate> {
 }
 
 /// What is lost is shown before what crosses, so that a single size that vanishes is seen.
-fn shown(here: &[Fate], before: Option<Fate>, after: Option<Fate>) -> Fate {
-    let worst = [Fate::Vanishes, Fate::Partly, Fate::Crosses].into_iter().find(|fate| here.contains(fate));
+fn shown(here: &[Delivery], before: Option<Delivery>, after: Option<Delivery>) -> Delivery {
+    let worst = [Delivery::Vanishes, Delivery::Partly, Delivery::Crosses]
+        .into_iter()
+        .find(|delivery| here.contains(delivery));
     match (worst, before, after) {
-        (Some(fate), ..) => fate,
+        (Some(delivery), ..) => delivery,
         (None, Some(before), Some(after)) if before == after => before,
         // Whatever is smaller than a packet that crosses crosses too.
-        (None, None, Some(Fate::Crosses)) => Fate::Crosses,
-        _ => Fate::NotTried,
+        (None, None, Some(Delivery::Crosses)) => Delivery::Crosses,
+        _ => Delivery::NotTried,
     }
 }
 
@@ -132,26 +137,27 @@ fn shown(here: &[Fate], before: Option<Fate>, after: Option<Fate>) -> Fate {
 fn ranges(sizes: &[SizeProbe], words: Words) -> String {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|probe| probe.size);
-    let mut ranges: Vec<(Fate, u32, u32)> = Vec::new();
+    let mut ranges: Vec<(Delivery, u32, u32)> = Vec::new();
     for probe in &sizes {
-        let fate = Fate::of(probe);
+        let delivery = Delivery::from_probe(probe);
         match ranges.last_mut() {
-            Some((last, _, to)) if *last == fate => *to = probe.size,
-            _ => ranges.push((fate, probe.size, probe.size)),
+            Some((last, _, to)) if *last == delivery => *to = probe.size,
+            _ => ranges.push((delivery, probe.size, probe.size)),
         }
     }
     let more = ranges.len().saturating_sub(MOST_RANGES);
-    let told = ranges.iter().take(MOST_RANGES).map(|(fate, from, to)| in_words(*fate, *from, *to, words));
-    let told = told.collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{told}, and {more} changes more") } else { told }
+    let reported =
+        ranges.iter().take(MOST_RANGES).map(|(delivery, from, to)| in_words(*delivery, *from, *to, words));
+    let reported = reported.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{reported}, and {more} changes more") } else { reported }
 }
 
-fn in_words(fate: Fate, from: u32, to: u32, words: Words) -> String {
-    let [one, several] = match fate {
-        Fate::Crosses => words.well,
-        Fate::Partly => words.partly,
-        Fate::Vanishes => words.lost,
-        Fate::NotTried => ["was not tried", "were not tried"],
+fn in_words(delivery: Delivery, from: u32, to: u32, words: Words) -> String {
+    let [one, several] = match delivery {
+        Delivery::Crosses => words.well,
+        Delivery::Partly => words.partly,
+        Delivery::Vanishes => words.lost,
+        Delivery::NotTried => ["was not tried", "were not tried"],
     };
     if from == to { format!("{from} {one}") } else { format!("{from} to {to} {several}") }
 }
@@ -211,8 +217,8 @@ mod tests {
 
     #[test]
     fn ranges_are_told_in_words() {
-        let told = ranges(&probes(&[(1500, 0), (576, 3), (1400, 3), (1401, 0)]), Words::PATH);
-        assert_eq!(told, "576 to 1400 cross, 1401 to 1500 vanish");
+        let reported = ranges(&probes(&[(1500, 0), (576, 3), (1400, 3), (1401, 0)]), Words::PATH);
+        assert_eq!(reported, "576 to 1400 cross, 1401 to 1500 vanish");
         assert_eq!(ranges(&probes(&[(1500, 3)]), Words::PATH), "1500 crosses");
         let many: Vec<(u32, u32)> = (0..8).map(|size| (size, if size % 2 == 0 { 3 } else { 0 })).collect();
         assert!(ranges(&probes(&many), Words::SERVICE).ends_with(", and 3 changes more"));

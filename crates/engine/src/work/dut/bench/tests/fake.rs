@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What the device and the host do to each burst, in the order of bursts; the last one goes on.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fate {
+pub(super) struct Delivery {
     /// Of so many frames the last one is lost; 0 for none.
     pub(super) loses_each: u64,
     /// Of so many frames the last one comes twice; 0 for none.
@@ -34,7 +34,7 @@ pub(super) struct Fate {
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     /// Of bursts with a pace and more frames than are sent to learn or to choose.
-    fates: Vec<Fate>,
+    deliveries: Vec<Delivery>,
     bursts: usize,
     /// What is counted at each port: the tag, how many, and how much a tunnel makes each longer.
     counting: [Option<(u32, u64, u64)>; 2],
@@ -69,8 +69,8 @@ pub(super) fn ports(wire: &Arc<Mutex<Wire>>, addresses: [&[&str]; 2], here: bool
 }
 
 impl Wire {
-    pub(super) fn new(fates: &[Fate]) -> Wire {
-        Wire { fates: fates.to_vec(), ..Wire::default() }
+    pub(super) fn new(deliveries: &[Delivery]) -> Wire {
+        Wire { deliveries: deliveries.to_vec(), ..Wire::default() }
     }
 }
 
@@ -143,17 +143,20 @@ impl Port for FakePort {
         let mut wire = self.wire();
         // Those of learning and choosing have these lengths.
         let is_trial = burst.interval_ps > 0 && ![3, 10, 2000].contains(&burst.all_frames());
-        let fate = match is_trial {
+        let delivery = match is_trial {
             true => {
-                let at = wire.bursts.min(wire.fates.len().saturating_sub(1));
+                let at = wire.bursts.min(wire.deliveries.len().saturating_sub(1));
                 wire.bursts += 1;
-                wire.fates.get(at).cloned().unwrap_or_default()
+                wire.deliveries.get(at).cloned().unwrap_or_default()
             }
-            false => Fate { mtu: wire.fates.first().and_then(|fate| fate.mtu), ..Fate::default() },
+            false => Delivery {
+                mtu: wire.deliveries.first().and_then(|delivery| delivery.mtu),
+                ..Delivery::default()
+            },
         };
         let flood = burst.interval_ps == 0;
         let most = if flood { burst.time.0 / 1000 } else { burst.all_frames() };
-        let frames = burst.all_frames().min(most * fate.sends_percent.unwrap_or(100) / 100);
+        let frames = burst.all_frames().min(most * delivery.sends_percent.unwrap_or(100) / 100);
         let kind = if flood {
             "flood"
         } else if is_trial {
@@ -166,15 +169,15 @@ impl Port for FakePort {
             format!("port{side} {kind} of {frames} from {} to {}{within}", spec.source, spec.destination);
         wire.log.push(what);
         wire.tags.push(spec.tag);
-        let mut came = fate.come(&spec, frames, burst.all_frames());
+        let mut came = delivery.come(&spec, frames, burst.all_frames());
         // Only what is counted already.
         if let Some((_, _, header)) = wire.counting[1 - side].filter(|(tag, ..)| *tag == spec.tag) {
             came.arrived.bytes += came.arrived.frames * header;
             wire.arrived.insert((1 - side, spec.tag), came);
         }
         let interval = if flood { 1_000_000 } else { burst.interval_ps };
-        let time = Nanos(frames * interval / 1000) + fate.held;
-        Ok(Sent { frames, time, late: fate.held, held: fate.held, gaps: 0 })
+        let time = Nanos(frames * interval / 1000) + delivery.held;
+        Ok(Sent { frames, time, late: delivery.held, held: delivery.held, gaps: 0 })
     }
 
     fn is_here(&self) -> bool {
@@ -186,7 +189,7 @@ fn words(Outer { source, destination }: &Outer) -> String {
     format!("{source} to {destination}")
 }
 
-impl Fate {
+impl Delivery {
     fn come(&self, spec: &FrameSpec, frames: u64, asked: u64) -> Came {
         let longest = spec.sizes.iter().max().copied().unwrap_or_default();
         if self.mtu.is_some_and(|mtu| longest > mtu) {

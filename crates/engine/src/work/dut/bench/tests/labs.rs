@@ -31,7 +31,7 @@ fn a_router_has_a_cpu_of_its_own_where_there_is_one() {
         assert_eq!(described(&bench).shares_cpu, Some(affinity().unwrap().len() == 1));
         // A busy host takes its time to take the link down and up.
         let reset = Action::Reset(Trial::new(Load(100.0), Nanos::from_secs(3)));
-        assert!(bench.execute(&order(Network::V4, 64, Directions::Up, reset)).unwrap().ways[0].resumed);
+        assert!(bench.execute(&order(Network::V4, 64, Directions::Up, reset)).unwrap().directions[0].resumed);
     }
 }
 
@@ -70,11 +70,11 @@ fn a_router_whose_interface_goes_down_forwards_again() {
     let trial = Trial::new(Load(2000.0), Nanos::from_secs(3));
     for network in [Network::V4, Network::V6] {
         let came = bench.execute(&order(network, 128, Directions::Up, Action::Reset(trial))).unwrap();
-        let way = &came.ways[0];
-        assert!(way.resumed, "{network}: {way:?}");
+        let direction = &came.directions[0];
+        assert!(direction.resumed, "{network}: {direction:?}");
         // It is down for a tenth of a second at the least.
         assert!(came.result.received < came.result.sent, "{came:?}");
-        assert!(way.silence.is_none_or(|silence| silence >= Nanos::from_millis(100)), "{way:?}");
+        assert!(direction.silence.is_none_or(|silence| silence >= Nanos::from_millis(100)), "{direction:?}");
     }
 }
 
@@ -87,7 +87,7 @@ fn a_flood_shows_what_comes_through() {
     let flood = Action::Flood(Nanos::from_millis(100));
     let came = bench.execute(&order(Network::V4, 64, Directions::Both, flood)).unwrap();
     assert!(came.result.received > 0 && came.result.sent >= came.result.received, "{came:?}");
-    assert_eq!((came.result.intended, came.ways.len()), (came.result.sent, 2));
+    assert_eq!((came.result.intended, came.directions.len()), (came.result.sent, 2));
     assert!(bench.no_reset().is_some());
 }
 
@@ -122,16 +122,19 @@ fn little() -> Trial {
     Trial::new(Load(5000.0), Nanos::from_millis(300))
 }
 
-fn order(network: Network, size: u64, ways: Directions, action: Action) -> Order {
+fn order(network: Network, size: u64, directions: Directions, action: Action) -> Order {
     let test = if matches!(action, Action::Reset(_)) { Test::Reset } else { Test::Throughput };
-    Order { test, stream: Stream { network, frames: Frames::of(Bytes(size)), ways }, action }
+    Order { test, stream: Stream { network, frames: Frames::for_payload(Bytes(size)), directions }, action }
 }
 
 fn whole(came: &Observation, what: &str) {
-    for way in &came.ways {
-        let result = &way.result;
-        assert!(result.is_lossless() && result.sent == 1500 && result.received == 1500, "{what}: {way:?}");
-        assert!(way.resumed && way.last_lost.is_none(), "{what}: {way:?}");
+    for direction in &came.directions {
+        let result = &direction.result;
+        assert!(
+            result.is_lossless() && result.sent == 1500 && result.received == 1500,
+            "{what}: {direction:?}"
+        );
+        assert!(direction.resumed && direction.last_lost.is_none(), "{what}: {direction:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use model::time::MonoTime;
 
 /// The messages sent last, by number. One that is pushed out of the table before its reply came counts as lost.
 #[derive(Debug)]
-pub(crate) struct Flights {
+pub(crate) struct InFlight {
     slots: Vec<Flight>,
     /// Number of the last message before the first one of this table.
     before: u64,
@@ -55,11 +55,11 @@ pub(crate) enum Answer {
     Foreign,
 }
 
-impl Flights {
+impl InFlight {
     /// Room for this many messages on their way; a power of two is made of it. Their numbers begin after `last`.
-    pub(crate) fn new(room: usize, last: u64) -> Flights {
+    pub(crate) fn new(room: usize, last: u64) -> InFlight {
         let slots = vec![Flight::default(); room.clamp(1024, MOST).next_power_of_two()];
-        Flights { slots, before: last, last, settled: last, highest: last }
+        InFlight { slots, before: last, last, settled: last, highest: last }
     }
 
     /// A message is sent. Says how many older ones are lost, having had to make room.
@@ -131,68 +131,68 @@ mod tests {
     use super::*;
     use model::units::Nanos;
 
-    fn flights() -> Flights {
-        Flights::new(0, 0)
+    fn in_flight() -> InFlight {
+        InFlight::new(0, 0)
     }
 
     #[test]
     fn first_late_and_repeated_replies_are_told_apart() {
-        let mut flights = flights();
+        let mut in_flight = in_flight();
         for number in 1..=4 {
-            assert_eq!(flights.send(number, MonoTime(number * 10), MonoTime(number * 10 + 1), true), 0);
+            assert_eq!(in_flight.send(number, MonoTime(number * 10), MonoTime(number * 10 + 1), true), 0);
         }
         let first = Answer::InTime { due: MonoTime(20), sent: MonoTime(21), reordered: false };
-        assert_eq!(flights.answer(2), first);
+        assert_eq!(in_flight.answer(2), first);
         let before = Answer::InTime { due: MonoTime(10), sent: MonoTime(11), reordered: true };
-        assert_eq!(flights.answer(1), before);
-        assert_eq!(flights.answer(1), Answer::Duplicate);
-        assert_eq!(flights.oldest(), Some(MonoTime(31)));
-        assert_eq!(flights.expire(MonoTime(41)), 1, "3 is given up, 4 is not");
-        assert_eq!(flights.answer(3), Answer::Late);
-        assert_eq!(flights.answer(3), Answer::Duplicate);
+        assert_eq!(in_flight.answer(1), before);
+        assert_eq!(in_flight.answer(1), Answer::Duplicate);
+        assert_eq!(in_flight.oldest(), Some(MonoTime(31)));
+        assert_eq!(in_flight.expire(MonoTime(41)), 1, "3 is given up, 4 is not");
+        assert_eq!(in_flight.answer(3), Answer::Late);
+        assert_eq!(in_flight.answer(3), Answer::Duplicate);
         for number in [0, 5, u64::MAX] {
-            assert_eq!(flights.answer(number), Answer::Foreign);
+            assert_eq!(in_flight.answer(number), Answer::Foreign);
         }
-        assert_eq!(flights.expire(MonoTime(100)), 1);
-        assert_eq!(flights.oldest(), None);
+        assert_eq!(in_flight.expire(MonoTime(100)), 1);
+        assert_eq!(in_flight.oldest(), None);
     }
 
     #[test]
     fn replies_to_messages_from_before_are_none_of_these() {
-        let mut flights = Flights::new(0, 500);
-        flights.send(501, MonoTime(1), MonoTime(1), true);
-        assert_eq!((flights.answer(500), flights.answer(1)), (Answer::Foreign, Answer::Foreign));
+        let mut in_flight = InFlight::new(0, 500);
+        in_flight.send(501, MonoTime(1), MonoTime(1), true);
+        assert_eq!((in_flight.answer(500), in_flight.answer(1)), (Answer::Foreign, Answer::Foreign));
         assert_eq!(
-            flights.answer(501),
+            in_flight.answer(501),
             Answer::InTime { due: MonoTime(1), sent: MonoTime(1), reordered: false }
         );
     }
 
     #[test]
     fn a_message_that_wants_no_reply_is_never_lost() {
-        let mut flights = flights();
-        flights.send(1, MonoTime(1), MonoTime(1), false);
-        flights.send(2, MonoTime(2), MonoTime(2), true);
-        assert_eq!(flights.answer(1), Answer::Duplicate);
-        assert_eq!(flights.oldest(), Some(MonoTime(2)));
-        assert_eq!(flights.expire(MonoTime(9)), 1);
+        let mut in_flight = in_flight();
+        in_flight.send(1, MonoTime(1), MonoTime(1), false);
+        in_flight.send(2, MonoTime(2), MonoTime(2), true);
+        assert_eq!(in_flight.answer(1), Answer::Duplicate);
+        assert_eq!(in_flight.oldest(), Some(MonoTime(2)));
+        assert_eq!(in_flight.expire(MonoTime(9)), 1);
     }
 
     #[test]
     fn the_table_does_not_grow_and_what_it_pushes_out_is_lost_once() {
-        let mut flights = flights();
-        let lost: u64 = (1..=3000).map(|n| flights.send(n, MonoTime(n), MonoTime(n), true)).sum();
-        assert_eq!((lost, flights.slots.len()), (3000 - 1024, 1024));
-        assert_eq!(flights.expire(MonoTime(u64::MAX)), 1024);
-        assert_eq!(flights.answer(1), Answer::Ancient);
+        let mut in_flight = in_flight();
+        let lost: u64 = (1..=3000).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
+        assert_eq!((lost, in_flight.slots.len()), (3000 - 1024, 1024));
+        assert_eq!(in_flight.expire(MonoTime(u64::MAX)), 1024);
+        assert_eq!(in_flight.answer(1), Answer::Ancient);
     }
 
     #[test]
     fn giving_up_waits_for_the_deadline_of_each() {
-        let mut flights = flights();
-        let lost: u64 = (1..=10).map(|n| flights.send(n, MonoTime(n), MonoTime(n), true)).sum();
+        let mut in_flight = in_flight();
+        let lost: u64 = (1..=10).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
         assert_eq!(lost, 0);
-        assert_eq!(flights.expire(MonoTime(0) + Nanos(6)), 5);
-        assert_eq!(flights.oldest(), Some(MonoTime(6)));
+        assert_eq!(in_flight.expire(MonoTime(0) + Nanos(6)), 5);
+        assert_eq!(in_flight.oldest(), Some(MonoTime(6)));
     }
 }

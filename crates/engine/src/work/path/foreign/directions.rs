@@ -12,7 +12,7 @@ use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
 use model::event::Event;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentFate, FragmentShape, FragmentTest,
+    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, FragmentShape, FragmentTest,
     HopSource, LimitingHop, Outcome, PathDirection, PathMethod, PathResult, TcpDirection, headers,
 };
 use std::net::SocketAddr;
@@ -63,9 +63,9 @@ impl Asked<'_> {
         }
         // Where the kernel believes in a smaller path MTU, that hides what was announced.
         let hidden = tcp.at_own_limit && tcp.path_mtu.is_some_and(|mtu| mtu < self.facts.interface);
-        let set = |way: &mut Option<PathDirection>, tcp: TcpDirection| {
-            if let Some(way) = way {
-                way.tcp = Some(tcp);
+        let set = |direction: &mut Option<PathDirection>, tcp: TcpDirection| {
+            if let Some(direction) = direction {
+                direction.tcp = Some(tcp);
             }
         };
         set(&mut result.up, tcp.up);
@@ -123,7 +123,7 @@ impl Asked<'_> {
     fn look_back(&mut self, up: &PathDirection) -> Result<Option<Back>> {
         let Some(forward) = up.path_mtu.filter(|_| self.echo().is_some()) else { return Ok(None) };
         let (facts, interrupt) =
-            (Facts { cached: Facts::of(self.plan)?.cached, ..self.facts }, self.interrupt);
+            (Facts { cached: Facts::from_plan(self.plan)?.cached, ..self.facts }, self.interrupt);
         self.echo().map(|echo| back::find(echo, forward, &facts, interrupt)).transpose()
     }
 
@@ -164,8 +164,8 @@ impl Asked<'_> {
             }
             (None, _) => {}
         }
-        for way in [up, down] {
-            way.fragments.fate = FragmentFate::of(&way.fragments.tests);
+        for direction in [up, down] {
+            direction.fragments.delivery = FragmentDelivery::from_tests(&direction.fragments.tests);
         }
         Ok(())
     }
@@ -204,7 +204,7 @@ impl Asked<'_> {
     ) -> Result<(u64, Option<EchoHole>)> {
         let Some(mtu) = up.path_mtu else { return Ok((0, None)) };
         if mtu >= self.facts.interface {
-            let wrong = up.too_big.iter().any(|told| told.mtu < mtu && told.size <= mtu);
+            let wrong = up.too_big.iter().any(|reported| reported.mtu < mtu && reported.size <= mtu);
             up.discovery = if wrong && !up.changed { Discovery::Lies } else { Discovery::NotNeeded };
             return Ok((0, None));
         }
@@ -213,17 +213,17 @@ impl Asked<'_> {
         }
         let mut packets = 0;
         let traced = self.trace(mtu, &mut packets)?;
-        let told = up.too_big.iter().find(|told| told.mtu == mtu).map(|told| told.from);
+        let reported = up.too_big.iter().find(|reported| reported.mtu == mtu).map(|reported| reported.from);
         let cut = back.and_then(|back| back.may_be_cut).is_some_and(|row| row.received > 0);
         let larger = back.is_some_and(|back| back.path_mtu > Some(mtu));
         let arrived = port.is_some_and(|port| port.bound == Bound::Exact);
         // Routers of IPv4 cut replies, as most hosts let them.
-        let sure = arrived || told.is_some() || larger || (cut && !up.ipv6) || traced.limit.is_some();
+        let sure = arrived || reported.is_some() || larger || (cut && !up.ipv6) || traced.limit.is_some();
         up.hops = traced.hops;
         if !sure && echo.is_some_and(|echo| echo.path_mtu == Some(mtu)) {
             return Ok((packets, Some(self.doubt(up, mtu, traced.arrived))));
         }
-        up.limiting_hop = match (traced.limit, told) {
+        up.limiting_hop = match (traced.limit, reported) {
             (Some(hop), Some(from)) if hop.address != from => {
                 Some(LimitingHop { address: from, ttl: None, found_by: HopSource::TooBig })
             }
@@ -231,7 +231,7 @@ impl Asked<'_> {
             (traced, _) => traced,
         };
         let (discovery, silent) =
-            Discovery::of(&up.too_big, mtu, self.facts.interface, up.limiting_hop.as_ref(), &up.hops);
+            Discovery::judge(&up.too_big, mtu, self.facts.interface, up.limiting_hop.as_ref(), &up.hops);
         up.discovery = discovery;
         if let Some(last) = silent {
             let cause = self.cause(up, back)?;
@@ -275,7 +275,7 @@ impl Asked<'_> {
         };
         Ok(match arrives {
             Some(true) => BlackHoleCause::IcmpFiltered,
-            Some(false) if up.fragments.fate == FragmentFate::Pass => BlackHoleCause::LinkMismatch,
+            Some(false) if up.fragments.delivery == FragmentDelivery::Pass => BlackHoleCause::LinkMismatch,
             _ => BlackHoleCause::Unknown,
         })
     }

@@ -3,45 +3,46 @@
 use super::super::text::count;
 use super::super::{Finding, Severity};
 use super::LET_THROUGH;
-use model::path::{FragmentFate, FragmentShape, PathDirection};
+use model::path::{FragmentDelivery, FragmentShape, PathDirection};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Fragments were tested, whatever came out.
-pub(super) fn tested(way: &PathDirection) -> bool {
-    way.fragments.fate != FragmentFate::Unknown || !way.fragments.tests.is_empty()
+pub(super) fn tested(direction: &PathDirection) -> bool {
+    direction.fragments.delivery != FragmentDelivery::Unknown || !direction.fragments.tests.is_empty()
 }
 
 /// The finding without its advice, and what it says of the cause; `None` where fragments cross.
 pub(super) fn finding(
     run: &Run,
     direction: Direction,
-    way: &PathDirection,
+    one_way: &PathDirection,
 ) -> Option<(Finding, &'static str)> {
-    let cut = Tally::of(way, &[FragmentShape::ByKernel, FragmentShape::InOrder]);
-    let (title, cause) = match way.fragments.fate {
-        FragmentFate::Unknown | FragmentFate::Pass | FragmentFate::Reassembled => return None,
-        FragmentFate::AllDropped | FragmentFate::Dropped => {
-            (format!("Fragments do not cross the path {direction}: {}", cut.lost(way)), LET_THROUGH)
+    let cut = Tally::over_shapes(one_way, &[FragmentShape::ByKernel, FragmentShape::InOrder]);
+    let (title, cause) = match one_way.fragments.delivery {
+        FragmentDelivery::Unknown | FragmentDelivery::Pass | FragmentDelivery::Reassembled => return None,
+        FragmentDelivery::AllDropped | FragmentDelivery::Dropped => {
+            (format!("Fragments do not cross the path {direction}: {}", cut.lost(one_way)), LET_THROUGH)
         }
-        FragmentFate::NonFirstDropped => (
-            format!("Only the first fragment of each datagram crosses {direction}: {}", cut.lost(way)),
+        FragmentDelivery::NonFirstDropped => (
+            format!("Only the first fragment of each datagram crosses {direction}: {}", cut.lost(one_way)),
             NO_PORTS,
         ),
-        FragmentFate::FirstDropped => {
-            (format!("The first fragment of each datagram is dropped {direction}: {}", cut.lost(way)), FIRST)
-        }
-        FragmentFate::OutOfOrderDropped => (out_of_order(direction, way, cut), IN_ORDER),
+        FragmentDelivery::FirstDropped => (
+            format!("The first fragment of each datagram is dropped {direction}: {}", cut.lost(one_way)),
+            FIRST,
+        ),
+        FragmentDelivery::OutOfOrderDropped => (out_of_order(direction, one_way, cut), IN_ORDER),
     };
-    let ordered = way.fragments.fate == FragmentFate::OutOfOrderDropped;
+    let ordered = one_way.fragments.delivery == FragmentDelivery::OutOfOrderDropped;
     // A run about packet sizes sends nothing that must arrive: fragments are not to be relied on (RFC 8900).
     let severity = if ordered || run.is_path() { Severity::Warning } else { Severity::Problem };
-    let reversed = Tally::of(way, &[FragmentShape::Reversed]);
+    let reversed = Tally::over_shapes(one_way, &[FragmentShape::Reversed]);
     let finding = Finding::new("fragments-dropped", severity, direction, title)
         .with("fragmented_payload_bytes", cut.payload)
         .with("fragmented_sent_count", cut.sent)
         .with("fragmented_received_count", cut.received)
-        .with("fragments_fate", name(way.fragments.fate));
+        .with("fragments_fate", name(one_way.fragments.delivery));
     let finding = match cut.pieces_received {
         Some(arrived) => finding.with("pieces_sent_count", cut.pieces).with("pieces_received_count", arrived),
         None => finding,
@@ -50,11 +51,11 @@ pub(super) fn finding(
         0 => finding,
         sent => finding.with("reversed_sent_count", sent).with("reversed_received_count", reversed.received),
     };
-    Some((whole(finding, way), cause))
+    Some((whole(finding, one_way), cause))
 }
 
-fn out_of_order(direction: Direction, way: &PathDirection, cut: Tally) -> String {
-    let reversed = Tally::of(way, &[FragmentShape::Reversed]);
+fn out_of_order(direction: Direction, one_way: &PathDirection, cut: Tally) -> String {
+    let reversed = Tally::over_shapes(one_way, &[FragmentShape::Reversed]);
     format!(
         "Fragments cross {direction} only in order: {} of {} cut in order arrived, {} of {} whose first fragment came last",
         cut.received,
@@ -65,11 +66,11 @@ fn out_of_order(direction: Direction, way: &PathDirection, cut: Tally) -> String
 }
 
 /// Adds what crossed in one piece.
-fn whole(finding: Finding, way: &PathDirection) -> Finding {
-    let crossed = way.sizes.iter().filter(|probe| probe.received > 0).max_by_key(|probe| probe.size);
+fn whole(finding: Finding, direction: &PathDirection) -> Finding {
+    let crossed = direction.sizes.iter().filter(|probe| probe.received > 0).max_by_key(|probe| probe.size);
     match crossed {
         Some(probe) => finding
-            .with("whole_payload_bytes", probe.size.saturating_sub(way.headers()))
+            .with("whole_payload_bytes", probe.size.saturating_sub(direction.headers()))
             .with("whole_sent_count", probe.sent)
             .with("whole_received_count", probe.received),
         None => finding,
@@ -77,8 +78,8 @@ fn whole(finding: Finding, way: &PathDirection) -> Finding {
 }
 
 /// As in documents.
-fn name(fate: FragmentFate) -> String {
-    let value = serde_json::to_value(fate).unwrap_or_default();
+fn name(delivery: FragmentDelivery) -> String {
+    let value = serde_json::to_value(delivery).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }
 
@@ -96,9 +97,9 @@ struct Tally {
 }
 
 impl Tally {
-    fn of(way: &PathDirection, shapes: &[FragmentShape]) -> Tally {
+    fn over_shapes(direction: &PathDirection, shapes: &[FragmentShape]) -> Tally {
         let start = Tally { pieces_received: Some(0), ..Tally::default() };
-        let tests = way.fragments.tests.iter().filter(|test| shapes.contains(&test.shape));
+        let tests = direction.fragments.tests.iter().filter(|test| shapes.contains(&test.shape));
         tests.fold(start, |sum, test| Tally {
             sent: sum.sent.saturating_add(u64::from(test.sent)),
             received: sum.received.saturating_add(u64::from(test.received)),
@@ -109,8 +110,8 @@ impl Tally {
     }
 
     /// What arrived, in words.
-    fn lost(&self, way: &PathDirection) -> String {
-        let whole = way
+    fn lost(&self, direction: &PathDirection) -> String {
+        let whole = direction
             .max_udp_payload
             .map(|payload| format!(", while those of up to {payload} bytes sent whole did"));
         let pieces = match self.pieces_received.filter(|_| self.pieces > 0) {

@@ -1,6 +1,6 @@
 //! Round trips and losses moment by moment and phase by phase, each at the time its message was due.
 
-use super::stage::{Now, Stage};
+use super::current_phase::{CurrentPhase, Now};
 use model::latency::Counted;
 use model::stats::histogram::{Distribution, Histogram};
 use model::units::Nanos;
@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 
 /// The course of a run. A moment is closed when no reply can come any more that was not given up before.
 #[derive(Debug)]
-pub(crate) struct Course {
-    stage: Stage,
+pub(crate) struct PhaseSeries {
+    current_phase: CurrentPhase,
     width: Nanos,
-    patience: Nanos,
+    reply_timeout: Nanos,
     /// What began when, in order.
     turns: Vec<(Nanos, Now)>,
     /// Without a gap, oldest first.
@@ -54,16 +54,16 @@ impl Counts {
     }
 }
 
-impl Course {
-    /// Moments of `width`; a reply that has not come after `patience` is lost.
-    pub(crate) fn new(stage: Stage, width: Nanos, patience: Nanos) -> Course {
+impl PhaseSeries {
+    /// Moments of `width`; a reply that has not come after `reply_timeout` is lost.
+    pub(crate) fn new(current_phase: CurrentPhase, width: Nanos, reply_timeout: Nanos) -> PhaseSeries {
         let (turns, open, moments, phases) = (Vec::new(), VecDeque::new(), Vec::new(), Vec::new());
-        Course { stage, width, patience, turns, open, next: 0, moments, phases }
+        PhaseSeries { current_phase, width, reply_timeout, turns, open, next: 0, moments, phases }
     }
 
     /// A message that was due at `at` goes.
     pub(crate) fn sent(&mut self, at: Nanos) {
-        let now = self.stage.get();
+        let now = self.current_phase.get();
         if self.turns.last().is_none_or(|turn| turn.1 != now) {
             self.turns.push((at, now));
         }
@@ -71,7 +71,7 @@ impl Course {
         while self.next + self.open.len() as u64 <= moment {
             self.open.push_back(Open::default());
         }
-        while self.open.len() > 1 && self.end(self.next) + self.patience < at {
+        while self.open.len() > 1 && self.end(self.next) + self.reply_timeout < at {
             self.close();
         }
         if let Some(open) = self.opened(at) {
@@ -171,25 +171,32 @@ mod tests {
 
     #[test]
     fn a_round_trip_belongs_to_the_moment_and_phase_in_which_it_began() {
-        let stage = Stage::default();
-        let mut course = Course::new(stage.clone(), ms(100), ms(1000));
+        let current_phase = CurrentPhase::default();
+        let mut phase_series = PhaseSeries::new(current_phase.clone(), ms(100), ms(1000));
         let stages =
             [(0, phase(0, true)), (200, Now::Between), (300, phase(1, false)), (400, phase(1, true))];
         for at in (0..600).step_by(10) {
             let now = stages.iter().rev().find(|(from, _)| *from <= at).unwrap().1;
-            stage.set(now);
-            course.sent(ms(at));
+            current_phase.set(now);
+            phase_series.sent(ms(at));
         }
-        stage.set(Now::Between);
+        current_phase.set(Now::Between);
         // Of the load's messages the first is lost; replies come after everything has ended.
-        (0..600).step_by(10).filter(|at| *at != 400).for_each(|at| course.answered(ms(at), ms(1 + at / 100)));
+        (0..600)
+            .step_by(10)
+            .filter(|at| *at != 400)
+            .for_each(|at| phase_series.answered(ms(at), ms(1 + at / 100)));
         let before = Counted { sent: 60, late: 1, ..Counted::default() };
-        let idle = course.idle(before);
+        let idle = phase_series.idle(before);
         assert_eq!((idle.sent, idle.received, idle.lost, idle.late), (20, 20, 0, 1));
-        let loaded = [199, 250, 350, 450].map(|at| course.loaded(ms(at)));
+        let loaded = [199, 250, 350, 450].map(|at| phase_series.loaded(ms(at)));
         assert_eq!(loaded, [None, None, Some(1), Some(1)]);
-        assert!(course.was_idle(ms(190)) && !course.was_idle(ms(200)) && !course.was_idle(ms(400)));
-        let (moments, phases) = course.finish();
+        assert!(
+            phase_series.was_idle(ms(190))
+                && !phase_series.was_idle(ms(200))
+                && !phase_series.was_idle(ms(400))
+        );
+        let (moments, phases) = phase_series.finish();
         let ends: Vec<u64> = moments.iter().map(|moment| moment.end.0 / MS).collect();
         assert_eq!(ends, [100, 200, 300, 400, 500, 600]);
         assert_eq!(moments[2].now, Now::Between);
@@ -202,16 +209,16 @@ mod tests {
 
     #[test]
     fn moments_close_as_time_goes_and_none_is_missing() {
-        let stage = Stage::default();
-        stage.set(phase(0, true));
-        let mut course = Course::new(stage, ms(100), ms(200));
-        course.sent(ms(0));
-        course.answered(ms(0), ms(1));
-        course.sent(ms(1050));
-        assert_eq!(course.open.len(), 3, "those whose replies may still come");
-        course.answered(ms(50), ms(999));
-        assert_eq!(course.phases[0].rtt.count(), 2, "a late one counts for its phase all the same");
-        let (moments, _) = course.finish();
+        let current_phase = CurrentPhase::default();
+        current_phase.set(phase(0, true));
+        let mut phase_series = PhaseSeries::new(current_phase, ms(100), ms(200));
+        phase_series.sent(ms(0));
+        phase_series.answered(ms(0), ms(1));
+        phase_series.sent(ms(1050));
+        assert_eq!(phase_series.open.len(), 3, "those whose replies may still come");
+        phase_series.answered(ms(50), ms(999));
+        assert_eq!(phase_series.phases[0].rtt.count(), 2, "a late one counts for its phase all the same");
+        let (moments, _) = phase_series.finish();
         assert_eq!(moments.len(), 11);
         assert_eq!(moments[0].rtt.map(|rtt| rtt.count), Some(1));
         assert!(moments[1..10].iter().all(|moment| moment.rtt.is_none() && moment.lost == 0));

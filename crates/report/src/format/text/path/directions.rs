@@ -5,7 +5,7 @@ use super::super::words;
 use super::heading::known_ways;
 use super::wide;
 use model::path::{
-    Bound, Discovery, FragmentFate, HopSource, LimitingHop, PathDirection, PathResult, ServiceLimit,
+    Bound, Discovery, FragmentDelivery, HopSource, LimitingHop, PathDirection, PathResult, ServiceLimit,
     TcpDirection,
 };
 use model::plan::Direction;
@@ -30,10 +30,11 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
 
 /// Every figure that one direction has at least.
 pub(in crate::format) fn rows(path: &PathResult) -> Vec<Row> {
-    let ways: Vec<&PathDirection> =
-        known_ways(path).into_iter().filter_map(|direction| path.way(direction)).collect();
-    let rows =
-        FIGURES.iter().map(|(name, cell)| (*name, ways.iter().map(|way| cell(way)).collect::<Vec<_>>()));
+    let directions: Vec<&PathDirection> =
+        known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction)).collect();
+    let rows = FIGURES
+        .iter()
+        .map(|(name, cell)| (*name, directions.iter().map(|one_way| cell(one_way)).collect::<Vec<_>>()));
     let known = rows.filter(|(_, cells)| cells.iter().any(Option::is_some));
     let dash = |cell: Option<String>| cell.unwrap_or_else(|| "-".into());
     known.map(|(name, cells)| Row { name, cells: cells.into_iter().map(dash).collect() }).collect()
@@ -42,21 +43,25 @@ pub(in crate::format) fn rows(path: &PathResult) -> Vec<Row> {
 type Cell = fn(&PathDirection) -> Option<String>;
 
 const FIGURES: &[(&str, Cell)] = &[
-    ("path MTU", |way| Some(path_mtu(way))),
-    ("UDP payload", |way| way.max_udp_payload.map(|payload| format!("{payload} bytes"))),
-    ("interface MTU", |way| way.interface_mtu.map(|mtu| mtu.to_string())),
-    ("kernel believes", |way| way.cached_mtu.map(|mtu| mtu.to_string())),
+    ("path MTU", |one_way| Some(path_mtu(one_way))),
+    ("UDP payload", |one_way| one_way.max_udp_payload.map(|payload| format!("{payload} bytes"))),
+    ("interface MTU", |one_way| one_way.interface_mtu.map(|mtu| mtu.to_string())),
+    ("kernel believes", |one_way| one_way.cached_mtu.map(|mtu| mtu.to_string())),
     ("other flows", other_flows),
-    ("limiting hop", |way| way.limiting_hop.as_ref().map(hop)),
+    ("limiting hop", |one_way| one_way.limiting_hop.as_ref().map(hop)),
     ("hops traced", hops),
-    ("discovery", |way| Some(discovery(way)).filter(|_| way.discovery != Discovery::Unknown)),
-    ("black hole", |way| way.black_hole.map(|hole| format!("{} to {} bytes vanish", hole.first, hole.last))),
-    ("fragments", |way| Some(fate(way.fragments.fate).to_owned()).filter(|_| fate_known(way))),
-    ("MSS of the SYN", |way| mss(way.tcp.as_ref()?)),
-    ("TCP segments", |way| segments(way.tcp.as_ref()?)),
+    ("discovery", |one_way| Some(discovery(one_way)).filter(|_| one_way.discovery != Discovery::Unknown)),
+    ("black hole", |one_way| {
+        one_way.black_hole.map(|hole| format!("{} to {} bytes vanish", hole.first, hole.last))
+    }),
+    ("fragments", |one_way| {
+        Some(delivery(one_way.fragments.delivery).to_owned()).filter(|_| fate_known(one_way))
+    }),
+    ("MSS of the SYN", |one_way| mss(one_way.tcp.as_ref()?)),
+    ("TCP segments", |one_way| segments(one_way.tcp.as_ref()?)),
     ("tcp_mtu_probing", probing),
-    ("loss by size", |way| {
-        let loss = way.size_dependent_loss?;
+    ("loss by size", |one_way| {
+        let loss = one_way.size_dependent_loss?;
         Some(format!(
             "{} of {} bytes, {} of small ones",
             words::percent(loss.large),
@@ -66,8 +71,8 @@ const FIGURES: &[(&str, Cell)] = &[
     }),
 ];
 
-fn path_mtu(way: &PathDirection) -> String {
-    match (way.path_mtu, way.bound) {
+fn path_mtu(direction: &PathDirection) -> String {
+    match (direction.path_mtu, direction.bound) {
         (None, _) | (_, Bound::Unknown) => "not known".into(),
         (Some(mtu), Bound::Exact) => format!("{mtu} bytes"),
         (Some(mtu), Bound::AtLeast) => format!("{mtu} bytes or more"),
@@ -76,8 +81,8 @@ fn path_mtu(way: &PathDirection) -> String {
 }
 
 /// The path MTU as far as it is known: `1400`, `1400 or more`.
-pub(in crate::format) fn bound(way: &PathDirection) -> String {
-    match (way.path_mtu, way.bound) {
+pub(in crate::format) fn bound(direction: &PathDirection) -> String {
+    match (direction.path_mtu, direction.bound) {
         (None, _) | (_, Bound::Unknown) => "unknown".into(),
         (Some(mtu), Bound::Exact) => mtu.to_string(),
         (Some(mtu), Bound::AtLeast) => format!("{mtu} or more"),
@@ -86,15 +91,15 @@ pub(in crate::format) fn bound(way: &PathDirection) -> String {
 }
 
 /// How fragments are handled, in a word or two.
-pub(in crate::format) fn fate_word(fate: FragmentFate) -> &'static str {
-    match fate {
-        FragmentFate::Unknown => "unknown",
-        FragmentFate::Pass => "delivered",
-        FragmentFate::AllDropped | FragmentFate::Dropped => "dropped",
-        FragmentFate::NonFirstDropped => "non-first dropped",
-        FragmentFate::FirstDropped => "first dropped",
-        FragmentFate::OutOfOrderDropped => "in order only",
-        FragmentFate::Reassembled => "reassembled",
+pub(in crate::format) fn fate_word(delivery: FragmentDelivery) -> &'static str {
+    match delivery {
+        FragmentDelivery::Unknown => "unknown",
+        FragmentDelivery::Pass => "delivered",
+        FragmentDelivery::AllDropped | FragmentDelivery::Dropped => "dropped",
+        FragmentDelivery::NonFirstDropped => "non-first dropped",
+        FragmentDelivery::FirstDropped => "first dropped",
+        FragmentDelivery::OutOfOrderDropped => "in order only",
+        FragmentDelivery::Reassembled => "reassembled",
     }
 }
 
@@ -112,41 +117,42 @@ fn hop(hop: &LimitingHop) -> String {
     }
 }
 
-fn discovery(way: &PathDirection) -> String {
-    match way.discovery {
+fn discovery(direction: &PathDirection) -> String {
+    match direction.discovery {
         Discovery::Unknown => "not known".into(),
         Discovery::NotNeeded => "not needed".into(),
         Discovery::Works => "works: the sender is notified".into(),
         Discovery::Silent => "silent: the sender is not notified".into(),
         Discovery::Partial => {
-            let told = way.too_big.iter().map(|told| told.mtu).min().unwrap_or_default();
-            format!("in part: reported to {told}, silent below")
+            let reported = direction.too_big.iter().map(|reported| reported.mtu).min().unwrap_or_default();
+            format!("in part: reported to {reported}, silent below")
         }
         Discovery::Lies => {
-            let mut told: Vec<String> = way.too_big.iter().map(|told| told.mtu.to_string()).collect();
-            told.dedup();
-            format!("wrong: the sender is notified {}", told.join(", "))
+            let mut reported: Vec<String> =
+                direction.too_big.iter().map(|reported| reported.mtu.to_string()).collect();
+            reported.dedup();
+            format!("wrong: the sender is notified {}", reported.join(", "))
         }
     }
 }
 
 /// Path MTUs of the flows beside the first, where they were looked at.
-fn other_flows(way: &PathDirection) -> Option<String> {
-    let all = way.other_flows.len();
-    let same = way.other_flows.iter().filter(|flow| Some(flow.path_mtu) == way.path_mtu).count();
+fn other_flows(direction: &PathDirection) -> Option<String> {
+    let all = direction.other_flows.len();
+    let same = direction.other_flows.iter().filter(|flow| Some(flow.path_mtu) == direction.path_mtu).count();
     match all {
         0 => None,
         _ if same == all => Some(format!("{all} more, the same")),
         _ => {
-            let least = way.other_flows.iter().map(|flow| flow.path_mtu).min().unwrap_or_default();
+            let least = direction.other_flows.iter().map(|flow| flow.path_mtu).min().unwrap_or_default();
             Some(format!("{} of {all} differ, least {least} bytes", all - same))
         }
     }
 }
 
 /// The routers that answered a trace, those that large packets reach before those that they do not.
-fn hops(way: &PathDirection) -> Option<String> {
-    let each: Vec<String> = way
+fn hops(direction: &PathDirection) -> Option<String> {
+    let each: Vec<String> = direction
         .hops
         .iter()
         .map(|hop| {
@@ -158,21 +164,21 @@ fn hops(way: &PathDirection) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-fn fate_known(way: &PathDirection) -> bool {
-    way.fragments.fate != FragmentFate::Unknown
+fn fate_known(direction: &PathDirection) -> bool {
+    direction.fragments.delivery != FragmentDelivery::Unknown
 }
 
 /// What becomes of fragments, in a few words.
-pub(super) fn fate(fate: FragmentFate) -> &'static str {
-    match fate {
-        FragmentFate::Unknown => "not known",
-        FragmentFate::Pass => "cross",
-        FragmentFate::AllDropped => "none crosses",
-        FragmentFate::NonFirstDropped => "only the first of each datagram crosses",
-        FragmentFate::FirstDropped => "the first of each datagram is dropped",
-        FragmentFate::Dropped => "do not cross",
-        FragmentFate::OutOfOrderDropped => "cross only in order",
-        FragmentFate::Reassembled => "cross, reassembled on the path",
+pub(super) fn delivery(delivery: FragmentDelivery) -> &'static str {
+    match delivery {
+        FragmentDelivery::Unknown => "not known",
+        FragmentDelivery::Pass => "cross",
+        FragmentDelivery::AllDropped => "none crosses",
+        FragmentDelivery::NonFirstDropped => "only the first of each datagram crosses",
+        FragmentDelivery::FirstDropped => "the first of each datagram is dropped",
+        FragmentDelivery::Dropped => "do not cross",
+        FragmentDelivery::OutOfOrderDropped => "cross only in order",
+        FragmentDelivery::Reassembled => "cross, reassembled on the path",
     }
 }
 
@@ -195,9 +201,9 @@ fn segments(tcp: &TcpDirection) -> Option<String> {
 }
 
 /// Where it matters: TCP has to find the size by itself, or would.
-fn probing(way: &PathDirection) -> Option<String> {
-    let mode = way.tcp.as_ref()?.mtu_probing?;
-    (mode > 0 || way.untold()).then(|| match mode {
+fn probing(direction: &PathDirection) -> Option<String> {
+    let mode = direction.tcp.as_ref()?.mtu_probing?;
+    (mode > 0 || direction.untold()).then(|| match mode {
         0 => "0: never".to_owned(),
         1 => "1: when a connection stalls".into(),
         2 => "2: always".into(),
@@ -223,31 +229,34 @@ pub(in crate::format) fn service(service: &ServiceLimit) -> Vec<(&'static str, S
 pub(in crate::format) fn facts(path: &PathResult) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     for direction in known_ways(path) {
-        let Some(way) = path.way(direction) else { continue };
+        let Some(one_way) = path.in_direction(direction) else { continue };
         let names = match direction {
             Direction::Up => ("path MTU up", "black hole up", "fragments up", "TCP's MSS up"),
             Direction::Down => ("path MTU down", "black hole down", "fragments down", "TCP's MSS down"),
         };
         let payload =
-            way.max_udp_payload.map(|payload| format!(", UDP payload {payload}")).unwrap_or_default();
-        let limit =
-            way.limiting_hop.as_ref().map(|limit| format!("; limited by {}", hop(limit))).unwrap_or_default();
-        facts.push((names.0, format!("{}{payload}{limit}", path_mtu(way))));
-        facts.extend(way.black_hole.map(|hole| {
+            one_way.max_udp_payload.map(|payload| format!(", UDP payload {payload}")).unwrap_or_default();
+        let limit = one_way
+            .limiting_hop
+            .as_ref()
+            .map(|limit| format!("; limited by {}", hop(limit)))
+            .unwrap_or_default();
+        facts.push((names.0, format!("{}{payload}{limit}", path_mtu(one_way))));
+        facts.extend(one_way.black_hole.map(|hole| {
             (names.1, format!("packets of {} to {} bytes vanish without a word", hole.first, hole.last))
         }));
-        facts.extend(fate_known(way).then(|| (names.2, fragments(way))));
-        let changed = way.tcp.as_ref().filter(|tcp| tcp.mss_sent != tcp.mss_received);
+        facts.extend(fate_known(one_way).then(|| (names.2, fragments(one_way))));
+        let changed = one_way.tcp.as_ref().filter(|tcp| tcp.mss_sent != tcp.mss_received);
         facts.extend(changed.and_then(mss).map(|mss| (names.3, mss)));
     }
     facts
 }
 
 /// What becomes of fragments, and how many datagrams say so.
-fn fragments(way: &PathDirection) -> String {
-    let tests = way.fragments.tests.iter().filter(|test| super::fragments::is_whole(test.shape));
+fn fragments(direction: &PathDirection) -> String {
+    let tests = direction.fragments.tests.iter().filter(|test| super::fragments::is_whole(test.shape));
     let (sent, received) = tests
         .fold((0_u64, 0_u64), |sum, test| (sum.0 + u64::from(test.sent), sum.1 + u64::from(test.received)));
     let of = if sent > 0 { format!(" ({received} of {sent} datagrams arrived)") } else { String::new() };
-    format!("{}{of}", fate(way.fragments.fate))
+    format!("{}{of}", delivery(direction.fragments.delivery))
 }

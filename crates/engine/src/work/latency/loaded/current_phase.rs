@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Shared between the two threads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stage(Arc<AtomicU32>);
+pub(crate) struct CurrentPhase(Arc<AtomicU32>);
 
 /// A stage of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) enum Now {
     },
 }
 
-impl Stage {
+impl CurrentPhase {
     /// Tells it.
     pub(crate) fn set(&self, now: Now) {
         let code = match now {
@@ -49,16 +49,16 @@ mod tests {
 
     #[test]
     fn what_is_told_is_heard() {
-        let stage = Stage::default();
-        assert_eq!(stage.get(), Now::Between);
+        let current_phase = CurrentPhase::default();
+        assert_eq!(current_phase.get(), Now::Between);
         for index in [0, 1, 3, 1000] {
             for counted in [false, true] {
                 let now = Now::Phase { index, counted };
-                stage.set(now);
-                assert_eq!(stage.get(), now);
+                current_phase.set(now);
+                assert_eq!(current_phase.get(), now);
             }
         }
-        stage.set(Now::Between);
-        assert_eq!(stage.get(), Now::Between);
+        current_phase.set(Now::Between);
+        assert_eq!(current_phase.get(), Now::Between);
     }
 }

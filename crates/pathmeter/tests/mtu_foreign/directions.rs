@@ -16,11 +16,11 @@ struct Path {
     /// The largest that this host sends.
     interface: u32,
     /// Fate of fragments there.
-    fate: &'static str,
+    delivery: &'static str,
 }
 
 const CLEAN: Path =
-    Path { up: 1500, down: 1500, discovery: "not_needed", hop: false, interface: 1500, fate: "pass" };
+    Path { up: 1500, down: 1500, discovery: "not_needed", hop: false, interface: 1500, delivery: "pass" };
 const LIMITED: Path = Path { up: 1400, down: 1400, discovery: "works", hop: true, ..CLEAN };
 
 #[test]
@@ -60,7 +60,7 @@ fn case_b_a_black_hole_is_found_and_so_is_its_hop() {
 fn case_c_fragments_that_are_dropped_are_told() {
     let Some(lab) = lab("foreign_case_c") else { return };
     lab.forward(Node::R1, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
-    judge(&lab, Path { fate: "dropped", ..CLEAN });
+    judge(&lab, Path { delivery: "dropped", ..CLEAN });
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn assert_up(up: &Value, family: Family, path: Path, about: &str) {
     assert_eq!(up["max_udp_payload"], path.up - family.headers(), "{about}");
     assert_eq!(up["interface_mtu"], path.interface, "{about}");
     assert_eq!(up["discovery"], path.discovery, "{about}");
-    assert_eq!(up["fragments"]["fate"], path.fate, "up, {about}");
+    assert_eq!(up["fragments"]["fate"], path.delivery, "up, {about}");
     let hop = &up["limiting_hop"];
     let router = Node::R1.address(family);
     assert_eq!(hop["address"].as_str(), path.hop.then_some(router), "{about}");

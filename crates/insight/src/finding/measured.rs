@@ -24,12 +24,19 @@ pub(super) struct MeasuredDirection<'a> {
 pub(super) fn measured_directions(run: &Run) -> impl Iterator<Item = MeasuredDirection<'_>> {
     let plan = run.plan.as_ref();
     plan.into_iter().flat_map(move |plan| {
-        plan.test.directions.each().filter_map(move |direction| MeasuredDirection::of(run, plan, direction))
+        plan.test
+            .directions
+            .each()
+            .filter_map(move |direction| MeasuredDirection::from_run(run, plan, direction))
     })
 }
 
 impl<'a> MeasuredDirection<'a> {
-    pub(super) fn of(run: &'a Run, plan: &'a Plan, direction: Direction) -> Option<MeasuredDirection<'a>> {
+    pub(super) fn from_run(
+        run: &'a Run,
+        plan: &'a Plan,
+        direction: Direction,
+    ) -> Option<MeasuredDirection<'a>> {
         let figures = run.summary.direction(direction)?;
         let ends = (run.summary.local.as_ref(), run.summary.peer.as_ref());
         let (sender, receiver) = match direction {

@@ -11,7 +11,7 @@ use crate::units::{Nanos, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The figures of one way. Counters cover the whole run; the distributions leave the warm-up out.
+/// The figures of one egress path. Counters cover the whole run; the distributions leave the warm-up out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EgressResult {
     /// Its name in tables.

@@ -12,70 +12,72 @@ use model::summary::Summary;
 use model::units::Nanos;
 
 /// Everything about one way.
-pub(super) fn block(run: &Run, way: &EgressResult, style: &Style) -> String {
-    let mut text = title(&headline(way), style);
-    for (name, value) in facts(&run.summary, way) {
+pub(super) fn block(run: &Run, egress: &EgressResult, style: &Style) -> String {
+    let mut text = title(&headline(egress), style);
+    for (name, value) in facts(&run.summary, egress) {
         text.push_str(&fact(name, &value, style));
     }
-    text.push_str(&tables::percentiles(way));
-    text.push_str(&tables::not_given(way, style));
-    text.push_str(&tables::histogram(way, style));
-    text.push_str(&tables::outliers(way, style));
-    if let Some(sentence) = meaning(way) {
+    text.push_str(&tables::percentiles(egress));
+    text.push_str(&tables::not_given(egress, style));
+    text.push_str(&tables::histogram(egress, style));
+    text.push_str(&tables::outliers(egress, style));
+    if let Some(sentence) = meaning(egress) {
         text.push('\n');
         text.extend(style.wrap(&sentence, 0).iter().map(|line| format!("{line}\n")));
     }
     text
 }
 
-fn headline(way: &EgressResult) -> String {
-    match (way.rtt.filter(|rtt| rtt.count > 0), way.received_rate) {
-        (Some(rtt), _) => format!("Round trip to {}: {} (median)", way.label, rtt.p50),
-        (None, Some(rate)) => format!("One way to {}: {rate} arrived", way.label),
-        (None, None) => format!("Round trip to {}: no reply", way.label),
+fn headline(egress: &EgressResult) -> String {
+    match (egress.rtt.filter(|rtt| rtt.count > 0), egress.received_rate) {
+        (Some(rtt), _) => format!("Round trip to {}: {} (median)", egress.label, rtt.p50),
+        (None, Some(rate)) => format!("One way to {}: {rate} arrived", egress.label),
+        (None, None) => format!("Round trip to {}: no reply", egress.label),
     }
 }
 
 /// The figures beside the percentiles, by name.
-pub(in crate::format) fn facts(summary: &Summary, way: &EgressResult) -> Vec<(&'static str, String)> {
-    let mut facts =
-        vec![("messages", format!("{}; in {}, {}", counted(&way.counted), way.elapsed, way.sent_rate))];
-    if way.warm_up_count > 0 {
+pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<(&'static str, String)> {
+    let mut facts = vec![(
+        "messages",
+        format!("{}; in {}, {}", counted(&egress.counted), egress.elapsed, egress.sent_rate),
+    )];
+    if egress.warm_up_count > 0 {
         let text = format!(
             "the first {} ({}) left out of all times below, until these were steady",
-            way.warm_up,
-            words::count(way.warm_up_count, "round trip")
+            egress.warm_up,
+            words::count(egress.warm_up_count, "round trip")
         );
         facts.push(("warm-up", text));
     }
-    if way.level == Some(Level::Unsteady) {
+    if egress.level == Some(Level::Unsteady) {
         let text = "not found: the round trips drift, and the figures with them; measure for a longer time";
         facts.push(("steady level", text.into()));
     }
-    if let Some(rtt) = way.rtt.filter(|rtt| rtt.count > 0) {
+    if let Some(rtt) = egress.rtt.filter(|rtt| rtt.count > 0) {
         facts.push((
             "range",
             format!("{} to {} of {}", rtt.min, rtt.max, words::count(rtt.count, "round trip")),
         ));
-        facts.push(("mean", mean(way, &rtt)));
-        facts.extend(spread(way).map(|text| ("spread", text)));
+        facts.push(("mean", mean(egress, &rtt)));
+        facts.extend(spread(egress).map(|text| ("spread", text)));
     }
-    facts.extend(way.service.map(|rtt| {
+    facts.extend(egress.service.map(|rtt| {
         ("from the send", format!("{}; the rest waited in this sender", words::distribution(&rtt)))
     }));
-    facts.extend(floor(summary, way).map(|text| ("tool floor", text)));
-    facts.extend(way.wire.map(|wire| ("on the wire", on_the_wire(&wire))));
-    if let Some(delays) = &way.one_way {
+    facts.extend(floor(summary, egress).map(|text| ("tool floor", text)));
+    facts.extend(egress.wire.map(|wire| ("on the wire", on_the_wire(&wire))));
+    if let Some(delays) = &egress.one_way {
         facts.extend(one_way(delays));
     }
     facts.extend(this_host(summary).map(|text| ("this host", text)));
-    facts.extend(way.ends.far_wait.map(|wait| ("far end", far_end(wait).into())));
-    facts.extend(seen_as(way).map(|text| ("seen as", text)));
+    facts.extend(egress.ends.far_wait.map(|wait| ("far end", far_end(wait).into())));
+    facts.extend(seen_as(egress).map(|text| ("seen as", text)));
     facts
 }
 
-fn mean(way: &EgressResult, rtt: &Distribution) -> String {
-    let sure = way.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
+fn mean(egress: &EgressResult, rtt: &Distribution) -> String {
+    let sure = egress.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
         let width = Nanos(mean.half_width.max(0.0).round() as u64);
         let level = words::percent(mean.level);
         let more =
@@ -86,18 +88,18 @@ fn mean(way: &EgressResult, rtt: &Distribution) -> String {
     format!("{}{}, standard deviation {}", rtt.mean, sure.unwrap_or_default(), rtt.stddev)
 }
 
-fn spread(way: &EgressResult) -> Option<String> {
+fn spread(egress: &EgressResult) -> Option<String> {
     let parts = [
-        way.mad.map(|mad| format!("median deviation from the median {mad}")),
-        way.iqr.map(|iqr| format!("quartiles {iqr} apart")),
+        egress.mad.map(|mad| format!("median deviation from the median {mad}")),
+        egress.iqr.map(|iqr| format!("quartiles {iqr} apart")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What of the result is the tool's own.
-fn floor(summary: &Summary, way: &EgressResult) -> Option<String> {
-    let (floor, rtt) = (summary.tool_floor?, way.rtt?);
+fn floor(summary: &Summary, egress: &EgressResult) -> Option<String> {
+    let (floor, rtt) = (summary.tool_floor?, egress.rtt?);
     let above = match rtt.p50.0.checked_sub(floor.p50.0) {
         Some(above) => format!("{} of the median are above it", Nanos(above)),
         None => "the median is within it: this result shows the tool, not the path".into(),
@@ -163,21 +165,21 @@ fn far_end(wait: WaitMode) -> &'static str {
     }
 }
 
-fn seen_as(way: &EgressResult) -> Option<String> {
-    let seen = way.ends.seen_as?;
-    let (there, here) = (seen.ip().to_canonical(), way.ends.local.ip().to_canonical());
-    (there != here || seen.port() != way.ends.local.port()).then(|| {
+fn seen_as(egress: &EgressResult) -> Option<String> {
+    let seen = egress.ends.seen_as?;
+    let (there, here) = (seen.ip().to_canonical(), egress.ends.local.ip().to_canonical());
+    (there != here || seen.port() != egress.ends.local.port()).then(|| {
         format!(
             "the far end sees {seen} where this end sends from {}: something in between translates",
-            way.ends.local
+            egress.ends.local
         )
     })
 }
 
 /// One sentence that needs no statistics.
-fn meaning(way: &EgressResult) -> Option<String> {
-    let rtt = way.rtt.filter(|rtt| rtt.count > 0)?;
-    let given = percentiles::given(way);
+fn meaning(egress: &EgressResult) -> Option<String> {
+    let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
+    let given = percentiles::given(egress);
     let mut far: Vec<_> = given.iter().filter(|(percent, ..)| *percent > 95.0).collect();
     // Of equal ones the rarest says most.
     far.reverse();

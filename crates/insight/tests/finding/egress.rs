@@ -3,8 +3,8 @@
 use model::event::{Event, Finished, Outcome};
 use model::host::Host;
 use model::latency::{
-    Cause, Counted, EgressEnds, EgressResult, Floor, HostNoise, LatencyMode, LatencyPlan, LatencyProtocol,
-    LatencyResult, LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode, Way,
+    Cause, Counted, EgressEnds, EgressPath, EgressResult, Floor, HostNoise, LatencyMode, LatencyPlan,
+    LatencyProtocol, LatencyResult, LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode,
 };
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 /// A latency run of ten seconds, to be bent in one place.
 pub(crate) struct Ways {
     pub(crate) plan: LatencyPlan,
-    pub(crate) ways: Vec<EgressResult>,
+    pub(crate) egress_paths: Vec<EgressResult>,
     pub(crate) noise: HostNoise,
     pub(crate) floor: Option<Floor>,
     pub(crate) loaded: Option<LoadResult>,
@@ -28,14 +28,14 @@ impl Ways {
     /// A LAN: 200 000 round trips of 20 µs, and one of 400 µs as every host makes them.
     pub(crate) fn lan() -> Ways {
         let rtt = times([18, 20, 22, 30, 60, 150, 400], 200_000);
-        Ways::of(vec![way("far", rtt)])
+        Ways::with_egress_paths(vec![egress_result("far", rtt)])
     }
 
-    pub(crate) fn of(ways: Vec<EgressResult>) -> Ways {
-        let plan = plan(&ways);
+    pub(crate) fn with_egress_paths(egress_paths: Vec<EgressResult>) -> Ways {
+        let plan = plan(&egress_paths);
         Ways {
             plan,
-            ways,
+            egress_paths,
             noise: HostNoise::default(),
             floor: None,
             loaded: None,
@@ -72,7 +72,9 @@ impl Ways {
                 [383_961_904, 384_849_965, 385_879_797, 400_546_401, 975_994_156, 387_909_824, 37_282_025],
             ),
         ];
-        Ways::of(rows.map(|(label, count, figures)| way(label, fixture(count, figures))).into())
+        Ways::with_egress_paths(
+            rows.map(|(label, count, figures)| egress_result(label, fixture(count, figures))).into(),
+        )
     }
 
     pub(crate) fn with(mut self, bend: impl FnOnce(&mut Ways)) -> Ways {
@@ -81,14 +83,14 @@ impl Ways {
     }
 
     pub(crate) fn first(&mut self) -> &mut EgressResult {
-        &mut self.ways[0]
+        &mut self.egress_paths[0]
     }
 
     /// The longest round trip of the first way, and whose fault it is.
     pub(crate) fn longest(mut self, rtt: Nanos, cause: Cause) -> Ways {
-        let way = self.first();
-        way.rtt.as_mut().expect("round trips").max = rtt;
-        way.outliers.push(Outlier { at: Nanos(0), rtt, host: Nanos(0), cause });
+        let direction = self.first();
+        direction.rtt.as_mut().expect("round trips").max = rtt;
+        direction.outliers.push(Outlier { at: Nanos(0), rtt, host: Nanos(0), cause });
         self
     }
 
@@ -106,10 +108,15 @@ impl Ways {
         let begun = LatencyStarted {
             wall: WallTime(10_000_000_000),
             plan: self.plan,
-            ends: self.ways.iter().map(|way| way.ends.clone()).collect(),
+            ends: self.egress_paths.iter().map(|egress| egress.ends.clone()).collect(),
             host: Host { name: "near".into(), ..Host::default() },
         };
-        let result = LatencyResult { ways: self.ways, floor: self.floor, noise: self.noise, cpu_share: 1.0 };
+        let result = LatencyResult {
+            egress_paths: self.egress_paths,
+            floor: self.floor,
+            noise: self.noise,
+            cpu_share: 1.0,
+        };
         let mut events = vec![Event::LatencyStarted(Box::new(begun)), Event::Latency(Box::new(result))];
         events.extend(self.loaded.map(|load| Event::Load(Box::new(load))));
         events.push(Event::Finished(Finished {
@@ -129,7 +136,7 @@ pub(crate) fn phase(load: Option<Directions>) -> LoadPhase {
     .expect("a phase")
 }
 
-pub(crate) fn way(label: &str, rtt: Distribution) -> EgressResult {
+pub(crate) fn egress_result(label: &str, rtt: Distribution) -> EgressResult {
     let counted = Counted { sent: rtt.count, asked: rtt.count, received: rtt.count, ..Counted::default() };
     let remote: SocketAddr = ([192, 0, 2, 7], 5210).into();
     EgressResult {
@@ -174,17 +181,17 @@ fn fixture(count: u64, figures: [u64; 7]) -> Distribution {
     Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max }
 }
 
-fn plan(ways: &[EgressResult]) -> LatencyPlan {
+fn plan(egress_paths: &[EgressResult]) -> LatencyPlan {
     let target = || Target { host: "far.example".into(), address: ([192, 0, 2, 7], 5210).into() };
-    let planned = |way: &EgressResult| Way {
-        label: way.label.clone(),
+    let planned = |egress: &EgressResult| EgressPath {
+        label: egress.label.clone(),
         target: target(),
         bind: None,
         port: None,
         device: None,
     };
     LatencyPlan {
-        ways: ways.iter().map(planned).collect(),
+        egress_paths: egress_paths.iter().map(planned).collect(),
         protocol: LatencyProtocol::Native,
         mode: LatencyMode::PingPong,
         transport: Transport::Udp,

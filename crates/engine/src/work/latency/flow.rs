@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind};
 use wire::echo::{Exchange, Reply, Request, Stray};
 
 /// A way, with the client's half of its protocol.
-pub(crate) struct Lane<E> {
+pub(crate) struct EgressFlow<E> {
     pub(crate) socket: Socket,
     exchange: E,
     out: Vec<u8>,
@@ -58,14 +58,14 @@ pub(crate) enum Ping {
     Dead,
 }
 
-impl<E: Exchange> Lane<E> {
+impl<E: Exchange> EgressFlow<E> {
     /// A way whose messages have at most `largest` bytes; its payload is `fill`ed once.
-    pub(crate) fn new(socket: Socket, exchange: E, largest: usize, tally: Tally) -> Lane<E> {
+    pub(crate) fn new(socket: Socket, exchange: E, largest: usize, tally: Tally) -> EgressFlow<E> {
         let inbox = Inbox::new(largest.max(1 << 16));
         // A pattern no link compresses away, the same in every message.
         let out = (0..largest).map(|at| (at.wrapping_mul(167) ^ (at >> 3)) as u8).collect();
         let clock = FarClock::default();
-        Lane {
+        EgressFlow {
             socket,
             exchange,
             out,
@@ -289,8 +289,8 @@ impl<E: Exchange> Lane<E> {
         if let (Some(sent), Some(far)) = (sent, reply.far) {
             self.clock.record(sent, far, came);
         }
-        let told = reply.far_sequence.map(|before| FarCount { answered: before + 1, of: reply.sequence });
-        self.far_count = self.far_count.max(told);
+        let reported = reply.far_sequence.map(|before| FarCount { answered: before + 1, of: reply.sequence });
+        self.far_count = self.far_count.max(reported);
         awaited == Some(reply.sequence)
     }
 
