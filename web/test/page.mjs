@@ -50,13 +50,47 @@ const VIEWS = [
   ['latency', `#/run/${of('latency')}`, '.picture svg'],
   ['compare', '#/compare?base=before&other=after', '[aria-label="Conclusion"]'],
   ['paths', '#/paths', 'section.card svg'],
+  ['mesh', '#/mesh', 'section.card td a'],
   ['lab', '#/lab/two-routers', '.drawing .node'],
   ['live', '#/live', 'form'],
   ['missing', '#/run/nothing', '[role="alert"]'],
 ]
 
+/** Three agents, one of which is slow, cannot be reached and is void in turn. */
+function meshes() {
+  const agents = ['ams', 'fra', 'par-with-a-rather-long-name']
+  const states = { 'fra ams': ['failed', 'problem'], 'ams par-with-a-rather-long-name': ['void', 'void'] }
+  const cell = (from, to) => {
+    const [state, tone] = states[`${from} ${to}`] ?? ['done', to === 'ams' ? 'degraded' : 'ok']
+    const figure = state === 'done' ? { name: 'tcp.up.goodput', value: 9.41e9, text: '9.41 Gbit/s' } : null
+    const reason = state === 'done' ? null : 'no route <script>window.hacked = 1</script>'
+    return { from, to, state, tone, figure, reason, run: `${from}-${to}`, target: `${from} -> ${to}`, started: '2026-11-23T03:00:00Z' }
+  }
+  const cells = agents.flatMap((from) => agents.filter((to) => to !== from).map((to) => cell(from, to)))
+  const matrices = [null, 6].map((family) => ({ test: 'throughput', family, figure: 'tcp.goodput', agents, cells }))
+  const findings = [{ id: 'site-slow-in', test: 'throughput', title: 'everything into ams is slow' }]
+  const mesh = (label) => ({ label, started: '2026-11-23T03:00:00Z', finished: null, findings, matrices })
+  return { meshes: [mesh('night'), mesh('another')], looked_at: 12 }
+}
+
+/** From a cell of the matrix to the runs of its path. */
+async function mesh() {
+  const page = await open(WIDE)
+  await page.route('**/api/meshes', (route) => route.fulfill({ json: meshes() }))
+  await go(page, '#/mesh', 'td a')
+  await page.getByRole('link', { name: 'another' }).click()
+  await page.waitForURL('**label=another')
+  await page.getByRole('link', { name: /^ams to fra: 9.41 Gbit.s/ }).first().click()
+  await page.waitForURL((url) => url.hash.startsWith('#/runs?'))
+  const query = new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+  assert.deepEqual(Object.fromEntries(query), { target: 'ams -> fra', kind: 'throughput', label: 'another' })
+  console.log('ok a cell leads to the history of its path')
+  await page.context().close()
+}
+
 async function views(options, suffix) {
   const page = await open(options)
+  await page.route('**/api/meshes', (route) => route.fulfill({ json: meshes() }))
   for (const [name, hash, shown] of VIEWS) {
     await go(page, hash, shown)
     // The browser reports the answer 404 itself.
@@ -150,6 +184,7 @@ try {
   await views(PHONE, '-phone')
   await comparison()
   await keyboard()
+  await mesh()
   await live()
   await forgotten()
 } finally {

@@ -3,13 +3,14 @@
 use model::stats::trend::ChangeKind;
 use report::expect::printed;
 use report::format::trend::{Series, Trends, Turn};
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A change of state that is reported, schema `pathmeter/alert/1`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alert {
     /// Always `pathmeter/alert/1`.
-    pub schema: &'static str,
+    pub schema: String,
     /// What changed.
     #[serde(rename = "alert")]
     pub word: Word,
@@ -51,6 +52,24 @@ impl Word {
     }
 }
 
+/// Every word.
+const WORDS: [Word; 6] = [
+    Word::Figure(ChangeKind::Worse),
+    Word::Figure(ChangeKind::Better),
+    Word::Figure(ChangeKind::Recovered),
+    Word::Unreachable,
+    Word::Silent,
+    Word::Reachable,
+];
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Word, D::Error> {
+        let name = String::deserialize(from)?;
+        let word = WORDS.into_iter().find(|word| word.name() == name);
+        word.ok_or_else(|| D::Error::custom(format!("`{name}` is not the word of an alert")))
+    }
+}
+
 impl Serialize for Word {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
@@ -62,7 +81,7 @@ impl Alert {
     #[must_use]
     pub fn of_path(word: Word, target: &str, kind: &str, run: &str, text: String) -> Alert {
         let (target, kind, run) = (target.to_owned(), kind.to_owned(), run.to_owned());
-        Alert { schema: SCHEMA, word, target, kind, figure: String::new(), run, text }
+        Alert { schema: SCHEMA.to_owned(), word, target, kind, figure: String::new(), run, text }
     }
 
     /// The alerts of those changes that one of these runs confirmed.
@@ -86,7 +105,7 @@ impl Alert {
             value(turn.before)
         );
         Alert {
-            schema: SCHEMA,
+            schema: SCHEMA.to_owned(),
             word: Word::Figure(turn.kind),
             target: target.to_owned(),
             kind: series.kind.clone(),

@@ -20,5 +20,5 @@ mod webhook;
 pub use alert::{Alert, Word};
 pub use command::Command;
 pub use mail::{Mail, MailError};
-pub use outbox::{Notes, Outbox, Receiver, Retry};
+pub use outbox::{Ended, Notes, Outbox, Receiver, Retry};
 pub use webhook::Webhook;

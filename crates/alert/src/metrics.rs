@@ -1,5 +1,6 @@
-//! The state of every path for Prometheus: a file for node_exporter's textfile collector.
+//! The state of every path for Prometheus, and when that was looked at: a file for node_exporter's textfile collector.
 
+use model::time::WallTime;
 use report::format::prometheus::{Sample, family};
 
 /// The state of a path.
@@ -17,9 +18,18 @@ pub struct PathState {
     pub is_active: bool,
 }
 
-/// The samples: 1 while an alert is active, 0 while it is not.
+/// Who wrote the file, and when: an old time means that nobody measures any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// What is measured again and again: the label of a mesh, or the target of a watch.
+    pub of: String,
+    /// End of the last round.
+    pub at: WallTime,
+}
+
+/// The samples: 1 while an alert is active, 0 while it is not; and the time of the last round.
 #[must_use]
-pub fn text(states: &[PathState]) -> String {
+pub fn text(states: &[PathState], heartbeat: &Heartbeat) -> String {
     let sample = |state: &PathState| -> Sample {
         let labels = [
             ("target", &state.target),
@@ -32,5 +42,10 @@ pub fn text(states: &[PathState]) -> String {
         (labels, f64::from(u8::from(state.is_active)))
     };
     let samples: Vec<Sample> = states.iter().map(sample).collect();
-    family("pathmeter_alert_active", "gauge", "1 while this is so of the path, 0 while it is not.", &samples)
+    let name = "pathmeter_alert_active";
+    let active = family(name, "gauge", "1 while this is so of the path, 0 while it is not.", &samples);
+    let labels = vec![("of".to_owned(), heartbeat.of.clone())];
+    let beat = [(labels, (heartbeat.at.0 / 1_000_000) as f64 / 1e3)];
+    let name = "pathmeter_alert_round_timestamp_seconds";
+    active + &family(name, "gauge", "When the last round ended, whatever came of it.", &beat)
 }

@@ -2,9 +2,10 @@
 
 use crate::undelivered::Undelivered;
 use crate::{Alert, Command, Mail, Webhook};
-use std::sync::mpsc::{Receiver as Queue, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver as Queue, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
 /// Who is told.
 #[derive(Clone, Debug)]
@@ -24,15 +25,27 @@ pub struct Retry {
     pub attempts: u32,
     /// Wait before the second attempt; four times as long before each further one.
     pub first_wait: Duration,
+    /// But never longer than this.
+    pub longest_wait: Duration,
     /// How long an attempt may take.
     pub limit: Duration,
 }
 
 impl Default for Retry {
-    /// Four attempts within two minutes.
+    /// For about a day: at first after a second, then every ten minutes.
     fn default() -> Retry {
-        Retry { attempts: 4, first_wait: Duration::from_secs(1), limit: Duration::from_secs(30) }
+        let (first_wait, longest_wait) = (Duration::from_secs(1), Duration::from_secs(600));
+        Retry { attempts: 150, first_wait, longest_wait, limit: Duration::from_secs(30) }
     }
+}
+
+/// A message that is no longer on its way: it was delivered, or its receiver never takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// [`Receiver::key`].
+    pub receiver: String,
+    /// The message.
+    pub alert: Alert,
 }
 
 /// Where problems of delivery go, a line each.
@@ -42,6 +55,7 @@ pub type Notes = Arc<dyn Fn(&str) + Send + Sync>;
 pub struct Outbox {
     queues: Vec<SyncSender<Alert>>,
     receivers: Vec<Receiver>,
+    ended: Queue<Ended>,
     pending: Arc<Pending>,
     notes: Notes,
 }
@@ -63,35 +77,53 @@ impl Outbox {
     pub fn start(receivers: Vec<Receiver>, retry: Retry, notes: Notes) -> std::io::Result<Outbox> {
         let pending = Arc::new(Pending::default());
         let mut queues = Vec::new();
+        let (end, ended) = channel();
         for receiver in receivers.clone() {
             let (sender, queue) = sync_channel(MOST);
-            let (pending, notes) = (pending.clone(), notes.clone());
-            let work = move || deliver_all(&receiver, &queue, retry, &pending, &notes);
+            let delivery = Delivery { receiver, retry, pending: pending.clone(), notes: notes.clone() };
+            let end = end.clone();
+            let work = move || delivery.deliver_all(&queue, &end);
             std::thread::Builder::new().name("alerts".into()).spawn(work)?;
             queues.push(sender);
         }
-        Ok(Outbox { queues, receivers, pending, notes })
+        Ok(Outbox { queues, receivers, ended, pending, notes })
+    }
+
+    /// Those who are told.
+    #[must_use]
+    pub fn receivers(&self) -> &[Receiver] {
+        &self.receivers
+    }
+
+    /// The messages that ended since this was asked last.
+    pub fn ended(&self) -> impl Iterator<Item = Ended> {
+        self.ended.try_iter()
     }
 
     /// Hands a message to every receiver's thread, and returns at once. One that has too many messages waiting gets no more, and
     /// that is noted.
     pub fn send(&self, alert: &Alert) {
-        for (queue, receiver) in self.queues.iter().zip(&self.receivers) {
-            *lock(&self.pending.count) += 1;
-            if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = queue.try_send(alert.clone())
-            {
-                self.pending.one_less();
-                (self.notes)(&format!(
-                    "warning: {}: {MOST} alerts wait already; not delivered: {}",
-                    receiver.shown(),
-                    alert.text
-                ));
-            }
+        (0..self.receivers.len()).for_each(|receiver| self.send_to(receiver, alert));
+    }
+
+    /// The same for one of [`Outbox::receivers`], by its number.
+    pub fn send_to(&self, receiver: usize, alert: &Alert) {
+        let (Some(queue), Some(receiver)) = (self.queues.get(receiver), self.receivers.get(receiver)) else {
+            return;
+        };
+        *lock(&self.pending.count) += 1;
+        if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) = queue.try_send(alert.clone()) {
+            self.pending.one_less();
+            let name = receiver.shown();
+            (self.notes)(&format!(
+                "warning: {name}: {MOST} alerts wait already; not delivered: {}",
+                alert.text
+            ));
         }
     }
 
-    /// Waits until everything is delivered or given up, at most so long; what is left then is noted.
-    pub fn finish(self, within: Duration) {
+    /// Waits until everything is delivered or given up, at most so long; what is left then is noted, and not tried any more.
+    pub fn finish(&self, within: Duration) {
         let end = Instant::now() + within;
         let mut count = lock(&self.pending.count);
         while *count > 0 {
@@ -143,29 +175,56 @@ impl Pending {
     }
 }
 
-fn deliver_all(receiver: &Receiver, queue: &Queue<Alert>, retry: Retry, pending: &Pending, notes: &Notes) {
-    while let Ok(alert) = queue.recv() {
-        if let Err(why) = deliver(receiver, &alert, retry, pending) {
-            notes(&format!("warning: {}: {why}; not delivered: {}", receiver.shown(), alert.text));
-        }
-        pending.one_less();
-    }
+/// The work of one receiver's thread: message after message, so that none overtakes another.
+struct Delivery {
+    receiver: Receiver,
+    retry: Retry,
+    pending: Arc<Pending>,
+    notes: Notes,
 }
 
-/// Tries until it is delivered, or another attempt makes no sense.
-fn deliver(receiver: &Receiver, alert: &Alert, retry: Retry, pending: &Pending) -> Result<(), String> {
-    let mut wait = retry.first_wait;
-    for attempt in 1.. {
-        let Err(Undelivered { why, is_final }) = receiver.deliver(alert, retry.limit) else { return Ok(()) };
-        if is_final {
-            return Err(why);
+impl Delivery {
+    fn deliver_all(&self, queue: &Queue<Alert>, end: &Sender<Ended>) {
+        while let Ok(alert) = queue.recv() {
+            let is_over = match self.deliver(&alert) {
+                Ok(()) => true,
+                Err(Undelivered { why, is_final }) => {
+                    let name = self.receiver.shown();
+                    (self.notes)(&format!("warning: {name}: {why}; not delivered: {}", alert.text));
+                    is_final
+                }
+            };
+            if is_over {
+                // Nobody asks for it any more when the outbox is gone.
+                let _ = end.send(Ended { receiver: self.receiver.key(), alert });
+            }
+            self.pending.one_less();
         }
-        if attempt >= retry.attempts || !pending.wait(wait) {
-            return Err(format!("{why} (attempt {attempt})"));
-        }
-        wait *= 4;
     }
-    Ok(())
+
+    /// Tries until it is delivered, or another attempt makes no sense.
+    fn deliver(&self, alert: &Alert) -> Result<(), Undelivered> {
+        let mut wait = self.retry.first_wait;
+        for attempt in 1.. {
+            let Err(undelivered) = self.receiver.deliver(alert, self.retry.limit) else { return Ok(()) };
+            if undelivered.is_final {
+                return Err(undelivered);
+            }
+            let why = format!("{} (attempt {attempt})", undelivered.why);
+            if attempt >= self.retry.attempts {
+                return Err(Undelivered::for_good(why));
+            }
+            if attempt == TOLD {
+                let name = self.receiver.shown();
+                (self.notes)(&format!("warning: {name}: {why}; it is tried again: {}", alert.text));
+            }
+            if !self.pending.wait(wait) {
+                return Err(Undelivered::for_now(why));
+            }
+            wait = (wait * 4).min(self.retry.longest_wait);
+        }
+        Ok(())
+    }
 }
 
 impl Receiver {
@@ -175,6 +234,23 @@ impl Receiver {
             Receiver::Webhook(webhook) => webhook.deliver(alert, limit),
             Receiver::Mail(mail) => mail.deliver(alert, limit),
         }
+    }
+
+    /// By which it is known again, without its secrets: a digest.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let (kind, address) = match self {
+            Receiver::Command(command) => ("command", command.0.clone()),
+            Receiver::Webhook(webhook) => ("webhook", webhook.url().to_owned()),
+            Receiver::Mail(mail) => ("mail", mail.shown()),
+        };
+        Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{kind} {address}").as_bytes()).to_string()
+    }
+
+    /// Whether a message may be given to it again when it is not known what came of it. What a command did must not be done twice.
+    #[must_use]
+    pub fn may_repeat(&self) -> bool {
+        !matches!(self, Receiver::Command(_))
     }
 
     /// What it is called in messages, without secrets.
@@ -191,5 +267,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// So many attempts are made before anybody is told that they fail.
+const TOLD: u32 = 4;
 /// Messages that wait for one receiver.
 const MOST: usize = 1_000;

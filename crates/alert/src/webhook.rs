@@ -27,6 +27,10 @@ impl Webhook {
         }
     }
 
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// The address without user, password, path and query, which may hold a secret.
     pub(crate) fn shown(&self) -> String {
         let uri = self.url.parse::<ureq::http::Uri>().unwrap_or_default();

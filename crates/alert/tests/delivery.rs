@@ -22,7 +22,8 @@ struct Sent {
 fn outbox(receiver: Receiver) -> Sent {
     let notes = Arc::new(Mutex::new(Vec::new()));
     let kept = notes.clone();
-    let retry = Retry { attempts: 3, first_wait: Duration::from_millis(1), limit: Duration::from_secs(20) };
+    let (first_wait, longest_wait) = (Duration::from_millis(1), Duration::from_millis(5));
+    let retry = Retry { attempts: 3, first_wait, longest_wait, limit: Duration::from_secs(20) };
     let note = move |line: &str| kept.lock().expect("no panic").push(line.to_owned());
     Sent { outbox: Outbox::start(vec![receiver], retry, Arc::new(note)).expect("threads"), notes }
 }

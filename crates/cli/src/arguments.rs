@@ -18,6 +18,8 @@ mod linerate;
 #[cfg(feature = "fleet")]
 mod mesh;
 mod mtu;
+#[cfg(any(feature = "fleet", feature = "plan"))]
+mod named;
 mod parts;
 #[cfg(feature = "plan")]
 mod plan;
@@ -52,15 +54,17 @@ pub use latency::{LatencyArgs, LatencyWaitArg};
 pub use linerate::LinerateArgs;
 #[cfg(feature = "fleet")]
 pub use mesh::{
-    AgentArgs, AgentCommand, AgentRunArgs, MeshArgs, MeshCommand, MeshDoctorArgs, MeshInitArgs, MeshRunArgs,
-    MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
+    AgentArgs, AgentCommand, AgentRunArgs, MeshArgs, MeshCommand, MeshDoctorArgs, MeshInitArgs, MeshIpArg,
+    MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
 };
 pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};
 pub use mtu::{MtuArgs, ServiceArgs};
+#[cfg(any(feature = "fleet", feature = "plan"))]
+pub use named::NamedTarget;
 #[cfg(feature = "plan")]
 pub use plan::{
-    NamedTarget, PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanKnownArgs, PlanRunArgs, PlanShowArgs,
+    PlanArgs, PlanCheckArgs, PlanCommand, PlanFileArgs, PlanKnownArgs, PlanRunArgs, PlanShowArgs,
 };
 #[cfg(feature = "store")]
 pub use report::ReportArgs;

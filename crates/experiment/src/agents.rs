@@ -7,6 +7,7 @@ use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::host::interrupt::Interrupt;
 use engine::request::Request;
+use engine::session::connect::Security;
 use model::run::Run;
 use model::toml_file::quoted;
 use model::units::Nanos;
@@ -50,7 +51,7 @@ impl Cell<'_> {
     pub fn as_plan(&self) -> String {
         let (path, name) = (self.path, quoted(&self.path.name));
         let mut text = format!("title = {name}\nrepetitions = 1\n[paths.{name}]\n");
-        text += &format!("to = {}\n", quoted(&typed(&path.to)));
+        text += &format!("to = {}\n", quoted(&typed(path.named.as_ref().unwrap_or(&path.to))));
         match path.origin.family {
             Family::Any => {}
             Family::V4(_) => text += "family = 4\n",
@@ -78,12 +79,17 @@ impl Cell<'_> {
     }
 }
 
-/// What a plan of one cell asks of the host that reads it. `time`: the length of a test that ends by time, in place of the plan's.
+/// What a plan of one cell asks of the host that reads it, and how the ends know each other. `time`: the length of a test that
+/// ends by time, in place of the plan's. `known`: the hosts that have names here.
 ///
 /// # Errors
 /// It is no such plan, or asks for what nobody may ask of another host: labs, further agents, an interface's MTU.
-pub fn request_of_plan(text: &str, time: Option<Nanos>) -> Result<Request, String> {
-    let plan = Plan::parse("job", text, &Known::default()).map_err(|error| error.to_string())?;
+pub fn request_of_plan(
+    text: &str,
+    time: Option<Nanos>,
+    known: &Known,
+) -> Result<(Request, Security), String> {
+    let plan = Plan::parse("job", text, known).map_err(|error| error.to_string())?;
     let plan = plan.with(time, Some(1));
     let cells = plan.cells();
     let [cell] = cells.as_slice() else {
@@ -94,7 +100,7 @@ pub fn request_of_plan(text: &str, time: Option<Nanos>) -> Result<Request, Strin
         (Place::Here, Request::Transfer(asked)) if !asked.mtus.is_empty() => {
             Err("`mtu` of a transfer sets an interface's MTU, which no agent does for another host".into())
         }
-        (Place::Here, _) => Ok(request),
+        (Place::Here, _) => Ok((request, cell.path.security.clone())),
         _ => Err("a job begins at the host of the agent that carries it out".into()),
     }
 }

@@ -74,7 +74,7 @@ fn figures(row: &Row) -> Vec<RowFigure> {
     // The one way of a latency run is the run.
     names.retain(|name| !name.starts_with("way."));
     let figure = |name: String| {
-        let runs = Group::from_values(&values_of(row, &name));
+        let runs = Group::from_args(&values_of(row, &name));
         let text = runs.median.map(|median| printed(&name, median)).unwrap_or_default();
         RowFigure { name, runs, text, comparison: None }
     };
@@ -188,7 +188,8 @@ mod tests {
         assert_eq!(rows[0].figures[0].text, "1.00 Gbit/s");
         let variants = Vec::new();
         let (name, paths, expect) = ("throughput".to_owned(), Vec::new(), Vec::new());
-        let test = Test { name, kind: "throughput", paths, against: Against::Values, expect, variants };
+        let (kind, together, against) = ("throughput", None, Against::Values);
+        let test = Test { name, kind, paths, together, against, expect, variants };
         judge(&mut rows, &[test]);
         assert_eq!(rows[3].against.as_deref(), Some("b, mtu 1280"));
     }

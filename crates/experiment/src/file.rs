@@ -5,7 +5,7 @@ mod test;
 
 pub use test::keys;
 
-use crate::plan::{Limits, Order, Plan};
+use crate::plan::{Limits, Order, Path, Place, Plan, Test};
 use engine::host::host_port::HostPort;
 use engine::session::connect::Security;
 use model::toml_file::{self, Faults, FileError, Table, Value};
@@ -103,7 +103,14 @@ fn read(
         None => Vec::new(),
     };
     let tests = table.need("tests", "[[tests]] with test = \"latency\"");
-    let tests: Vec<_> = tests.iter().flat_map(Value::list).filter_map(|value| test::read(&value)).collect();
+    let tests = tests.iter().flat_map(Value::list).filter_map(|value| {
+        let test::Read { mut test, is_together } = test::read(&value)?;
+        if is_together {
+            test.together = together(&test, &paths, &value).map(Box::new);
+        }
+        Some(test)
+    });
+    let tests: Vec<_> = tests.collect();
     let plan = Plan {
         name: FilePath::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         title: title.unwrap_or_default().to_owned(),
@@ -120,6 +127,19 @@ fn read(
     }
     table.finish();
     plan
+}
+
+/// The paths of a test as one.
+fn together(test: &Test, paths: &[Path], value: &Value<'_>) -> Option<Path> {
+    let own: Vec<Path> = paths
+        .iter()
+        .filter(|path| test.paths.is_empty() || test.paths.contains(&path.name))
+        .cloned()
+        .collect();
+    if own.len() < 2 || own.iter().any(|path| !matches!(path.place, Place::Agent { .. })) {
+        return value.wrong("`start = \"together\"` takes two paths or more, all of which begin at agents");
+    }
+    Path::together(own)
 }
 
 /// What does not fit together.

@@ -53,7 +53,7 @@ fn path(path: &Path) -> OutlinePath {
             Err(failure) => (None, Some(failure.message)),
         },
         Place::Lab { .. } => (Some(path.to.host.clone()), None),
-        Place::Agent { .. } => (None, path.refused()),
+        Place::Agent { .. } | Place::Together(_) => (None, path.refused()),
     };
     OutlinePath {
         name: path.name.clone(),

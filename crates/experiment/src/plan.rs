@@ -68,6 +68,9 @@ pub struct Path {
     pub link: Option<BitRate>,
     /// How the ends know each other, where the configuration says.
     pub security: Security,
+    /// What the file calls the far end, where that is a name of the configuration whose token or fingerprint the agent at
+    /// which the path begins must have itself.
+    pub named: Option<HostPort>,
     /// The sites that it lies between, where they are named.
     pub sites: Option<Sites>,
 }
@@ -95,6 +98,8 @@ pub enum Place {
         /// A coordinator knows them.
         are_known: bool,
     },
+    /// At several agents: these paths are measured at the same time, as one.
+    Together(Vec<Path>),
 }
 
 /// A test, with every combination of its variables.
@@ -106,6 +111,8 @@ pub struct Test {
     pub kind: &'static str,
     /// Names of the paths that it is done on; empty: all.
     pub paths: Vec<String>,
+    /// Its paths as one, where all of them start together.
+    pub together: Option<Box<Path>>,
     /// What its rows are held against.
     pub against: Against,
     /// What is expected of every run.
@@ -163,7 +170,8 @@ impl Plan {
         let mut cells = Vec::new();
         for test in &self.tests {
             for variant in &test.variants {
-                let paths = self.paths.iter().filter(|path| on(test, path));
+                let single = self.paths.iter().filter(|path| test.together.is_none() && on(test, path));
+                let paths = test.together.as_deref().into_iter().chain(single);
                 cells.extend(paths.map(|path| Cell { path, test, variant }));
             }
         }
@@ -244,6 +252,9 @@ impl Path {
     /// Why nobody can measure it without a fleet.
     #[must_use]
     pub fn refused(&self) -> Option<String> {
+        if let Place::Together(paths) = &self.place {
+            return paths.iter().find_map(Path::refused);
+        }
         let Place::Agent { from, to, are_known: false } = &self.place else { return None };
         let far = to.as_ref().map_or_else(|| format!("`{}`", self.to.host), |to| format!("agent `{to}`"));
         Some(format!(
@@ -258,7 +269,15 @@ impl Path {
             Place::Here => "this host".into(),
             Place::Lab { topology, from, .. } => format!("lab {}, {from}", topology.name),
             Place::Agent { from, .. } => format!("agent {from}"),
+            Place::Together(paths) => paths.iter().map(Path::begin).collect::<Vec<_>>().join(", "),
         }
+    }
+
+    /// Paths of agents as one, on which tests start at the same time.
+    pub(crate) fn together(paths: Vec<Path>) -> Option<Path> {
+        let first = paths.first()?.clone();
+        let name = paths.iter().map(|path| path.name.as_str()).collect::<Vec<_>>().join(" + ");
+        Some(Path { name, named: None, sites: None, place: Place::Together(paths), ..first })
     }
 
     /// The address of a lab's node, of the family that is asked for, or else IPv4 where it has one.

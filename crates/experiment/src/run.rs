@@ -174,7 +174,7 @@ impl<'a> Job<'a> {
             let all = steps.len() as u32;
             (self.watch)(Moment::Begins { number: number as u32 + 1, all, cell, round: step.round })?;
             let came = match cell.path.place {
-                Place::Agent { .. } => self.one_of_agent(&cell)?,
+                Place::Agent { .. } | Place::Together(_) => self.one_of_agent(&cell)?,
                 _ => self.run_cell(&cell)?,
             };
             if let Came::Stopped = came {

@@ -10,7 +10,7 @@ mod prepared;
 mod threads;
 mod work;
 
-pub use command::{Answer, Command};
+pub use command::{Answer, Command, StoppedRun};
 pub use permit::Permit;
 pub use threads::{Measured, Start, Threads, Work};
 
@@ -23,6 +23,7 @@ use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use prepared::Prepared;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use work::Active;
 
@@ -89,6 +90,10 @@ pub struct Agent<'a> {
     prepared: Vec<Prepared>,
     report_at: MonoTime,
     deliver_at: MonoTime,
+    /// How often outcomes were offered since the last news of them.
+    offers: u32,
+    /// Runs that were stopped, and when their jobs were handed out.
+    stopped: BTreeMap<String, WallTime>,
     /// The question to the sink that is not answered yet.
     asked: Option<Box<dyn Mailbox>>,
     claims: u64,
@@ -123,6 +128,8 @@ impl<'a> Agent<'a> {
             prepared: Vec::new(),
             report_at: MonoTime::ZERO,
             deliver_at: MonoTime::ZERO,
+            offers: 0,
+            stopped: BTreeMap::new(),
             asked: None,
             claims: 0,
             failure: None,
@@ -225,10 +232,10 @@ impl<'a> Agent<'a> {
                 self.broker.done(&delivery)?;
                 continue;
             };
-            if self.spool.has_finished(&job.run) {
+            if self.spool.has_finished(&job.run) || self.was_stopped(&job) {
                 self.broker.done(&delivery)?;
             } else if let Some(active) = self.active.iter_mut().find(|active| active.job.run == job.run) {
-                active.delivery = delivery;
+                active.delivered_again(job, delivery);
             } else {
                 self.active.push(Active::new(job, delivery, self.clock.mono()));
             }
@@ -266,7 +273,9 @@ impl<'a> Agent<'a> {
             runner: self.runner,
         };
         if let Some(ended) = active.bring_on(&context, &mut self.spool, &mut self.claims)? {
-            self.keep(ended)?;
+            if !active.is_stopped {
+                self.keep(ended)?;
+            }
             // When it is lost, the job is delivered again, and the spool knows its end.
             let _ = self.broker.done(&active.delivery);
             return Ok(false);
@@ -276,18 +285,29 @@ impl<'a> Agent<'a> {
 
     fn keep(&mut self, outcome: Outcome) -> Result<()> {
         self.spool.finish(outcome)?;
-        self.deliver_at = self.clock.mono();
+        self.deliver_soon();
         Ok(())
     }
 
-    /// Hands outcomes to the broker, and asks the sink which of them it has.
+    /// There is news: outcomes are offered now, and then as often as at first.
+    fn deliver_soon(&mut self) {
+        (self.deliver_at, self.offers) = (self.clock.mono(), 0);
+    }
+
+    /// Hands outcomes to the broker, and asks the sink which of them it has: the less often the longer nobody wants them. What
+    /// nobody took in a week is put aside.
     fn deliver(&mut self) -> Result<()> {
         self.hear_the_sink()?;
         let now = self.clock.mono();
         if self.spool.pending().is_empty() || now < self.deliver_at {
             return Ok(());
         }
-        self.deliver_at = now + DELIVER_EVERY;
+        // What was offered once lies with the broker, so that a clock that was set right meanwhile loses nothing.
+        if self.offers > 0 {
+            self.spool.lapse(self.clock.wall(), LAPSES_AFTER)?;
+        }
+        self.deliver_at = now + offer_after(self.offers);
+        self.offers = self.offers.saturating_add(1);
         for outcome in self.spool.pending() {
             let text = serde_json::to_vec(outcome).unwrap_or_default();
             self.broker.append(Log::Outcomes, &self.options.name, &outcome.run, &text)?;
@@ -315,11 +335,19 @@ impl<'a> Agent<'a> {
     }
 }
 
+/// How long after one offer the next one is made.
+fn offer_after(offers: u32) -> Nanos {
+    DELIVER_EVERY.saturating_mul(1 << offers.min(16)).min(DELIVER_SELDOM)
+}
+
 /// Where agents ask which runs the sink has.
 pub(crate) const SINK: &str = "pm.sink";
 const REPORT_EVERY: Nanos = Nanos::from_secs(10);
 const REPORT_LIVES: Nanos = Nanos::from_secs(30);
 const DELIVER_EVERY: Nanos = Nanos::from_secs(5);
+const DELIVER_SELDOM: Nanos = Nanos::from_secs(600);
+/// As long as the server keeps an outcome.
+const LAPSES_AFTER: Nanos = Nanos::from_secs(7 * 86_400);
 /// A job whose agent died is delivered again after so long.
 const REDELIVER_AFTER: Nanos = Nanos::from_secs(15);
 const LONGEST_REST: Nanos = Nanos::from_secs(1);

@@ -3,7 +3,7 @@
 //! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
 //! several coordinators is at work from a lease. So one that is killed is simply started anew.
 
-use crate::agent::{Command, SINK};
+use crate::agent::{Command, SINK, StoppedRun};
 use crate::broker::{Broker, Bucket, Consumer, Log, Mailbox};
 use crate::clock::Clock;
 use crate::error::{FleetError, Result};
@@ -178,6 +178,41 @@ impl<'a> Coordinator<'a> {
         self.failure.as_deref()
     }
 
+    /// Gives up what has not ended: its agents end those runs, and the sink has each as missed for this reason. A coordinator of
+    /// the same plan hands them out anew. An agent that does not confirm it within 2 s ends its run by itself.
+    ///
+    /// # Errors
+    /// The broker is out of reach, or the sink cannot note it.
+    pub fn stop(&mut self, why: &str) -> Result<()> {
+        if !self.is_leading() {
+            return Ok(());
+        }
+        self.take_outcomes(Nanos::ZERO)?;
+        let mut of_agents: BTreeMap<String, Vec<StoppedRun>> = BTreeMap::new();
+        for run in self.plan.rounds.iter().flatten().chain(&self.plan.background) {
+            let row = self.ledger.row(&run.job.run).filter(|row| !row.state.is_final());
+            let Some(row) = row else { continue };
+            let stopped = StoppedRun { run: run.job.run.clone(), handed_out: row.due };
+            of_agents.entry(run.agent.clone()).or_default().push(stopped);
+        }
+        let mut answers = Vec::new();
+        for (agent, runs) in &of_agents {
+            let command = serde_json::to_vec(&Command::Stop(runs.clone())).unwrap_or_default();
+            answers.push(self.broker.request(&format!("pm.cmd.{agent}"), &command)?);
+        }
+        let end = self.clock.mono() + STOPS_WITHIN;
+        for mut answer in answers {
+            // Nobody there, or not in time: no second attempt would change it.
+            let _ = answer.next(end - self.clock.mono());
+        }
+        for StoppedRun { run, .. } in of_agents.into_values().flatten() {
+            self.ledger.end(&run, RunState::Missed { reason: why.to_owned() });
+            self.note_missed(run)?;
+        }
+        self.waiting.clear();
+        Ok(())
+    }
+
     /// Gives the work to another coordinator.
     ///
     /// # Errors
@@ -298,12 +333,14 @@ impl<'a> Coordinator<'a> {
     }
 
     fn sweep(&mut self) -> Result<()> {
-        for run in self.ledger.sweep(self.clock.wall()) {
-            let Some(row) = self.ledger.row(&run) else { continue };
-            let noted = self.sink.missed(&run, row);
-            noted.map_err(|why| FleetError::Server { operation: "note as missed", object: run, why })?;
-        }
-        Ok(())
+        let late = self.ledger.sweep(self.clock.wall());
+        late.into_iter().try_for_each(|run| self.note_missed(run))
+    }
+
+    fn note_missed(&mut self, run: String) -> Result<()> {
+        let Some(row) = self.ledger.row(&run) else { return Ok(()) };
+        let noted = self.sink.missed(&run, row);
+        noted.map_err(|why| FleetError::Server { operation: "note as missed", object: run, why })
     }
 
     /// First hands out what runs beside all rounds, then each round once the one before has ended.
@@ -350,6 +387,7 @@ impl<'a> Coordinator<'a> {
         let mut job = run.job.clone();
         let deadline = now + within;
         job.deadline = now + within.saturating_sub(job.span);
+        job.handed_out = now;
         self.ledger.expect(&job.run, &job.title, now, deadline);
         if self.sink.has(&job.run) {
             self.ledger.end(&job.run, RunState::Done);
@@ -359,8 +397,9 @@ impl<'a> Coordinator<'a> {
             return Ok(());
         }
         let text = serde_json::to_vec(&job).unwrap_or_default();
-        // After a restart it may be there already; a run is one message.
-        self.broker.append(Log::Jobs, &run.agent, &job.run, &text).map(|_| ())
+        // After a restart it may be there already: a run is one message, but for one that was missed before.
+        let id = if self.sink.awaits(&job.run) { format!("{}@{}", job.run, now.0) } else { job.run.clone() };
+        self.broker.append(Log::Jobs, &run.agent, &id, &text).map(|_| ())
     }
 
     /// Starts groups whose agents are ready. What one of them lacks is tried again, until the runs are missed.
@@ -449,6 +488,8 @@ fn state_of(outcome: &Outcome) -> RunState {
 /// From when all are ready to the common start: the message travels, and connections are opened.
 const LEAD: Nanos = Nanos::from_secs(2);
 const TRY_TO_START_EVERY: Nanos = Nanos::from_secs(1);
+/// How long agents have to confirm that they end their runs.
+const STOPS_WITHIN: Nanos = Nanos::from_secs(2);
 const STEP_EVERY: Nanos = Nanos::from_millis(250);
 const TRY_TO_LEAD_EVERY: Nanos = Nanos::from_secs(2);
 const LEADERSHIP: Nanos = Nanos::from_secs(15);

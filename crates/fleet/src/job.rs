@@ -25,6 +25,9 @@ pub struct AgentJob {
     pub span: Nanos,
     /// After this it is not begun any more, clock of the agent.
     pub deadline: WallTime,
+    /// When it was handed out, clock of the coordinator: what tells it from the same run handed out again.
+    #[serde(default)]
+    pub handed_out: WallTime,
     /// What to measure.
     pub body: String,
 }

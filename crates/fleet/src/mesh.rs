@@ -171,6 +171,7 @@ fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunR
         group: String::new(),
         span: request.span,
         deadline: WallTime(0),
+        handed_out: WallTime(0),
         body: request.body,
     };
     PlannedRun { agent: request.agent, job }

@@ -17,6 +17,8 @@ pub struct ResultFile {
     file: LineFile,
     known: HashSet<String>,
     missed: HashSet<String>,
+    /// The mesh whose runs come now.
+    mesh: String,
 }
 
 /// What the file holds of each run, by its name.
@@ -28,14 +30,27 @@ pub struct Results {
     pub missed: BTreeMap<String, LedgerRow>,
     /// When meshes were due that began.
     pub begun: BTreeSet<WallTime>,
+    /// The mesh that each run is of; one without a name is of the only one that the file has.
+    pub meshes: BTreeMap<String, String>,
+    /// The mesh that was measured last.
+    pub mesh: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
     Outcome(Box<Outcome>),
-    Missed { run: String, row: Box<LedgerRow> },
-    Begins { due: WallTime },
+    Missed {
+        run: String,
+        row: Box<LedgerRow>,
+    },
+    Begins {
+        due: WallTime,
+    },
+    /// The runs that follow are of this mesh, but for the late outcome of one that was missed before.
+    Mesh {
+        name: String,
+    },
 }
 
 impl ResultFile {
@@ -49,7 +64,20 @@ impl ResultFile {
         let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(fault)?;
         let results = Results::from_lines(lines);
         let known = results.outcomes.into_keys().collect();
-        Ok(ResultFile { file, known, missed: results.missed.into_keys().collect() })
+        let missed = results.missed.into_keys().collect();
+        Ok(ResultFile { file, known, missed, mesh: results.mesh })
+    }
+
+    /// The runs that follow are of the mesh of this name.
+    ///
+    /// # Errors
+    /// The disk is full or fails.
+    pub fn begin_mesh(&mut self, name: &str) -> std::result::Result<(), String> {
+        if self.mesh != name {
+            self.write(&Line::Mesh { name: name.to_owned() })?;
+            name.clone_into(&mut self.mesh);
+        }
+        Ok(())
     }
 
     fn write(&mut self, line: &Line) -> std::result::Result<(), String> {
@@ -140,24 +168,49 @@ impl Results {
         })
     }
 
+    /// The runs of one mesh alone: of that of this name, or of the one that was measured last.
+    #[must_use]
+    pub fn of_mesh(mut self, name: Option<&str>) -> Results {
+        let name = name.unwrap_or(&self.mesh);
+        let is_of = |run: &String| self.meshes.get(run).is_some_and(|mesh| mesh == name);
+        self.outcomes.retain(|run, _| is_of(run));
+        self.missed.retain(|run, _| is_of(run));
+        self
+    }
+
     fn from_lines(lines: Vec<Line>) -> Results {
         let mut results = Results::default();
         for line in lines {
             match line {
                 Line::Outcome(outcome) => {
                     results.missed.remove(&outcome.run);
+                    results.is_of_mesh(&outcome.run);
                     results.outcomes.entry(outcome.run.clone()).or_insert(*outcome);
                 }
                 Line::Missed { run, row } if !results.outcomes.contains_key(&run) => {
+                    results.is_of_mesh(&run);
                     results.missed.insert(run, *row);
                 }
                 Line::Missed { .. } => {}
                 Line::Begins { due } => {
                     results.begun.insert(due);
                 }
+                Line::Mesh { name } => {
+                    // What was written before meshes had names is of the first that has one.
+                    let unnamed = results.meshes.values_mut().filter(|mesh| mesh.is_empty());
+                    unnamed.for_each(|mesh| mesh.clone_from(&name));
+                    results.mesh = name;
+                }
             }
         }
         results
+    }
+
+    /// A run is of the mesh that is measured when it is first heard of.
+    fn is_of_mesh(&mut self, run: &str) {
+        if !self.meshes.contains_key(run) {
+            self.meshes.insert(run.to_owned(), self.mesh.clone());
+        }
     }
 }
 
@@ -206,5 +259,38 @@ mod tests {
         assert!(file.has("a") && !file.has("b"));
         file.store(&Outcome { run: "b".into(), ..outcome }).expect("written after the cut");
         assert_eq!(Results::read(&path).expect("read").outcomes.len(), 2);
+    }
+
+    #[test]
+    fn a_file_of_two_meshes_shows_the_last_or_the_one_that_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        let state = RunState::Missed { reason: "silence".into() };
+        let row = LedgerRow { title: "a -> b".into(), due: WallTime(1), deadline: WallTime(1), state };
+        let outcome = |run: &str| Outcome {
+            run: run.into(),
+            title: String::new(),
+            agent: "x".into(),
+            end: End::Done { body: String::new() },
+            started: WallTime(1),
+            finished: WallTime(1),
+            token: 1,
+            attempt: 1,
+        };
+        let mut file = ResultFile::open(&path).expect("new");
+        file.begin_mesh("monday").expect("written");
+        file.store(&outcome("1")).expect("written");
+        file.missed("late", &row).expect("written");
+        drop(file);
+        let mut file = ResultFile::open(&path).expect("again");
+        file.begin_mesh("tuesday").expect("written");
+        file.store(&outcome("2")).expect("written");
+        file.store(&outcome("late")).expect("written");
+        let runs = |name| -> Vec<String> {
+            Results::read(&path).expect("read").of_mesh(name).outcomes.into_keys().collect()
+        };
+        assert_eq!(runs(None), ["2"]);
+        assert_eq!(runs(Some("monday")), ["1", "late"]);
+        assert!(runs(Some("sunday")).is_empty());
     }
 }

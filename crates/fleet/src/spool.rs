@@ -7,6 +7,8 @@
 use crate::error::{FleetError, Result};
 use crate::job::Outcome;
 use crate::line_file::LineFile;
+use model::time::WallTime;
+use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -31,6 +33,8 @@ enum Line {
     Finished(Box<Outcome>),
     /// The sink has it.
     Stored(String),
+    /// Nobody took it in time: it lies in the file beside this one.
+    Lapsed(String),
 }
 
 impl Spool {
@@ -88,6 +92,29 @@ impl Spool {
         Ok(())
     }
 
+    /// Puts outcomes aside that ended longer ago than this, into `NAME.lapsed.jsonl` beside the spool, whose form is that of a
+    /// file of results. Nothing is offered of them any more.
+    ///
+    /// # Errors
+    /// The disk is full or fails; they stay then.
+    pub fn lapse(&mut self, now: WallTime, after: Nanos) -> Result<()> {
+        let is_old = |outcome: &&Outcome| now - outcome.finished > after;
+        let old: Vec<Outcome> = self.pending.iter().filter(is_old).cloned().collect();
+        if old.is_empty() {
+            return Ok(());
+        }
+        let path = self.path.with_extension("lapsed.jsonl");
+        let in_use = "another program has it open";
+        let fault =
+            |source| FleetError::File { operation: "put outcomes aside in", file: path.clone(), source };
+        let (mut aside, _) = LineFile::open::<serde_json::Value>(&path, in_use).map_err(fault)?;
+        for outcome in old {
+            aside.append(&serde_json::json!({ "outcome": outcome })).map_err(fault)?;
+            self.write(Line::Lapsed(outcome.run))?;
+        }
+        Ok(())
+    }
+
     /// Whether a run began and never ended: this agent died in it.
     #[must_use]
     pub fn was_begun(&self, run: &str) -> bool {
@@ -115,7 +142,7 @@ impl Spool {
                 self.remember(&outcome.run);
                 self.pending.push(*outcome);
             }
-            Line::Stored(run) => {
+            Line::Stored(run) | Line::Lapsed(run) => {
                 self.remember(&run);
                 self.pending.retain(|outcome| outcome.run != run);
             }

@@ -7,17 +7,21 @@ use alert::{Alert, Word};
 use fleet::job::{End, run_name};
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::Results;
+use linux::clock::wall_now;
 use model::mesh::{CellState, MeshCell, MeshReport};
+use model::run::Run;
 use model::stats::compare::Rules;
 use model::time::WallTime;
 use report::format::trend::Trends;
-use store::{Filter, Store, StoreError};
+use store::{Change, Filter, Store, StoreError};
 
 /// The kept runs of a mesh, judged.
 #[derive(Debug)]
 pub struct Judge {
     store: Store,
     label: String,
+    /// For whom alerts are kept until they have them.
+    receivers: Vec<String>,
 }
 
 /// What a judge found.
@@ -30,10 +34,10 @@ pub struct Judged {
 }
 
 impl Judge {
-    /// Of the runs with this label.
+    /// Of the runs with this label. `receivers`: for whom the store keeps alerts until they have them.
     #[must_use]
-    pub fn new(store: Store, label: impl Into<String>) -> Judge {
-        Judge { store, label: label.into() }
+    pub fn new(store: Store, label: impl Into<String>, receivers: Vec<String>) -> Judge {
+        Judge { store, label: label.into(), receivers }
     }
 
     /// Those runs of a plan that are to be measured again before anybody is told: paths that failed and were not known to, and
@@ -65,13 +69,8 @@ impl Judge {
             };
             let is_suspicious = match &outcome.end {
                 End::Void { .. } => false,
-                // Two attempts confirm it.
-                End::Failed { .. } => {
-                    attempt == 1 && self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name())
-                }
-                End::Done { .. } => {
-                    self.trends(target, kind)?.series.iter().any(|series| series.is_suspicious)
-                }
+                End::Failed { .. } => self.is_news(target, kind, attempt)?,
+                End::Done { .. } => self.stands_out(target, kind)?,
             };
             if is_suspicious {
                 let mut run = run.clone();
@@ -91,41 +90,87 @@ impl Judge {
         // Packet sizes of both directions are one run.
         let own = report.cells.iter().filter(|cell| cell.path() == cell.target && !cell.run.is_empty());
         for cell in own {
-            self.reach(cell, &mut judged)?;
-            let trends = self.trends(&cell.target, &cell.test)?;
-            for alert in Alert::of_trends(&trends, |run| results.outcomes.contains_key(run)) {
-                self.report(alert, &mut judged)?;
-            }
-            judged.states.extend(trends.series.iter().map(|series| PathState {
-                figure: series.figure.clone(),
-                ..state(cell, "worse", series.is_worse)
-            }));
+            let attempt = Attempt { target: &cell.target, kind: &cell.test, run: &cell.run };
+            let is_own = |run: &str| results.outcomes.contains_key(run);
+            self.judge_path(attempt, reach_of_cell(cell).as_ref(), is_own, &mut judged)?;
         }
         Ok(judged)
     }
 
-    fn reach(&self, cell: &MeshCell, judged: &mut Judged) -> Result<(), StoreError> {
-        let reason = || cell.reason.clone().unwrap_or_else(|| "no reason is known".to_owned());
-        let reach = match cell.state {
-            CellState::Done => Reach::Measured,
-            CellState::Failed => Reach::Failed(reason()),
-            CellState::Missed => Reach::Silent(reason()),
-            // It was measured, and says nothing.
-            CellState::Void => return Ok(()),
+    /// The same of pairs that were measured together, which are one run. `target`: that of the kept run.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn judge_group(&self, run: &Run, target: &str) -> Result<Judged, StoreError> {
+        let mut judged = Judged::default();
+        let attempt = Attempt { target, kind: GROUP_KIND, run: &run.id };
+        self.judge_path(attempt, reach_of_group(run).as_ref(), |one| one == run.id, &mut judged)?;
+        Ok(judged)
+    }
+
+    /// Whether pairs that were measured together are to be measured again before anybody is told.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn is_suspicious(&self, run: &Run, target: &str, attempt: u32) -> Result<bool, StoreError> {
+        match reach_of_group(run) {
+            Some(Reach::Failed(_)) => self.is_news(target, GROUP_KIND, attempt),
+            Some(_) => self.stands_out(target, GROUP_KIND),
+            None => Ok(false),
+        }
+    }
+
+    /// `reach`: how the latest attempt ended; absent: it says nothing.
+    fn judge_path(
+        &self,
+        attempt: Attempt<'_>,
+        reach: Option<&Reach>,
+        is_own: impl Fn(&str) -> bool,
+        judged: &mut Judged,
+    ) -> Result<(), StoreError> {
+        let state = |alert, is_active| PathState {
+            target: attempt.target.to_owned(),
+            kind: attempt.kind.to_owned(),
+            figure: String::new(),
+            alert,
+            is_active,
         };
-        let attempt = Attempt { target: &cell.target, kind: &cell.test, run: &cell.run };
-        let reported = self.reported(&cell.target, &cell.test)?;
-        if let Some(alert) = change(reported.as_deref(), attempt, &reach) {
+        if let Some(reach) = reach {
+            let reported = self.reported(attempt.target, attempt.kind)?;
+            if let Some(alert) = change(reported.as_deref(), attempt, reach) {
+                self.report(alert, judged)?;
+            }
+            judged.states.push(state(Word::Unreachable.name(), matches!(reach, Reach::Failed(_))));
+            judged.states.push(state(Word::Silent.name(), matches!(reach, Reach::Silent(_))));
+        }
+        let trends = self.trends(attempt.target, attempt.kind)?;
+        for alert in Alert::of_trends(&trends, is_own) {
             self.report(alert, judged)?;
         }
-        judged.states.push(state(cell, Word::Unreachable.name(), cell.state == CellState::Failed));
-        judged.states.push(state(cell, Word::Silent.name(), cell.state == CellState::Missed));
+        judged.states.extend(
+            trends
+                .series
+                .iter()
+                .map(|series| PathState { figure: series.figure.clone(), ..state("worse", series.is_worse) }),
+        );
         Ok(())
+    }
+
+    /// A path that failed, and of which that is not known. Two attempts confirm it.
+    fn is_news(&self, target: &str, kind: &str, attempt: u32) -> Result<bool, StoreError> {
+        Ok(attempt == 1 && self.reported(target, kind)?.as_deref() != Some(Word::Unreachable.name()))
+    }
+
+    /// The newest figure of a path would be a change if it stayed.
+    fn stands_out(&self, target: &str, kind: &str) -> Result<bool, StoreError> {
+        Ok(self.trends(target, kind)?.series.iter().any(|series| series.is_suspicious))
     }
 
     /// Once, also by a coordinator that was killed after the run was kept.
     fn report(&self, alert: Alert, judged: &mut Judged) -> Result<(), StoreError> {
-        if self.store.alert(&alert.run, &alert.figure, alert.word.name())? {
+        let change = Change { run: &alert.run, figure: &alert.figure, change: alert.word.name() };
+        let text = serde_json::to_string(&alert).unwrap_or_default();
+        if self.store.alert(change, &text, wall_now(), &self.receivers)? {
             judged.alerts.push(alert);
         }
         Ok(())
@@ -149,10 +194,36 @@ impl Judge {
     }
 }
 
-fn state(cell: &MeshCell, alert: &'static str, is_active: bool) -> PathState {
-    let (target, kind) = (cell.target.clone(), cell.test.clone());
-    PathState { target, kind, figure: String::new(), alert, is_active }
+/// How a cell's path could be reached; absent: it was measured, and says nothing.
+fn reach_of_cell(cell: &MeshCell) -> Option<Reach> {
+    let reason = || cell.reason.clone().unwrap_or_else(|| "no reason is known".to_owned());
+    match cell.state {
+        CellState::Done => Some(Reach::Measured),
+        CellState::Failed => Some(Reach::Failed(reason())),
+        CellState::Missed => Some(Reach::Silent(reason())),
+        CellState::Void => None,
+    }
 }
+
+/// The same of pairs that were measured together.
+fn reach_of_group(run: &Run) -> Option<Reach> {
+    let pairs = run.summary.pairs.as_ref()?;
+    let is_void = pairs.common_start.as_ref().is_some_and(|start| start.void.is_some());
+    match pairs.broken.first() {
+        Some(broken) => Some(Reach::Failed(format!("pair {}: {}", broken.pair, broken.reason))),
+        None => (!is_void).then_some(Reach::Measured),
+    }
+}
+
+/// How the store knows pairs that are measured together: `together ams:fra, lon:fra`.
+#[must_use]
+pub fn target_of_group(pairs: &[(String, String)]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|(from, to)| format!("{from}:{to}")).collect();
+    format!("together {}", pairs.join(", "))
+}
+
+/// What pairs that are measured together are measured by.
+pub const GROUP_KIND: &str = "throughput";
 
 /// Attempts beside the first one, before a change is told: two more confirm it.
 pub const AGAIN: u32 = 2;
@@ -182,7 +253,7 @@ mod tests {
         fn new() -> Nights {
             let folder = tempfile::tempdir().expect("a folder");
             let open = || Store::open(folder.path().join("runs.db").as_path()).expect("usable");
-            let (store, judge) = (open(), Judge::new(open(), "mesh"));
+            let (store, judge) = (open(), Judge::new(open(), "mesh", Vec::new()));
             Nights { _folder: folder, store, judge, count: 0 }
         }
 
@@ -268,6 +339,7 @@ mod tests {
             group: String::new(),
             span: Nanos::from_secs(1),
             deadline: WallTime(0),
+            handed_out: WallTime(0),
             body: String::new(),
         };
         MeshPlan { rounds: vec![vec![PlannedRun { agent: "ams".into(), job }]], ..MeshPlan::default() }

@@ -1,6 +1,7 @@
 //! Runs of a plan that agents carry out.
 
-use crate::job::PlanJob;
+use crate::job::{PlanJob, lapse};
+use crate::together::document;
 use engine::host::interrupt::Interrupt;
 use engine::request::Request;
 use experiment::{Agents, Carried, Cell, Lease, Place};
@@ -11,8 +12,6 @@ use fleet::job::{AgentJob, End, Outcome, run_name};
 use fleet::lease::{Class, Resource};
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::InMemory;
-use insight::finding::capital;
-use model::finding::Status;
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
@@ -53,7 +52,14 @@ impl<'a> Errands<'a> {
         self.coordinator.resign()
     }
 
-    fn planned(&mut self, cell: &Cell<'_>) -> Result<PlannedRun, String> {
+    /// The runs of a cell: one, or those of paths on which it starts at the same time.
+    fn planned(&mut self, cell: &Cell<'_>) -> Result<Vec<PlannedRun>, String> {
+        let Place::Together(paths) = &cell.path.place else { return Ok(vec![self.planned_run(cell, "")?]) };
+        let group = run_name(&["plan", &self.name, &self.count.to_string(), "together"]);
+        paths.iter().map(|path| self.planned_run(&Cell { path, ..*cell }, &group)).collect()
+    }
+
+    fn planned_run(&mut self, cell: &Cell<'_>, group: &str) -> Result<PlannedRun, String> {
         let Place::Agent { from, to, .. } = &cell.path.place else {
             return Err("the path begins at no agent".to_owned());
         };
@@ -62,43 +68,48 @@ impl<'a> Errands<'a> {
             Some(agent) => format!("nic.{agent}"),
             None => format!("far.{}", as_name(&cell.path.to.host)),
         };
-        let body = PlanJob { plan: cell.as_plan(), time: self.time, to_agent: to.is_some() };
+        let end = || to.clone().unwrap_or_else(|| cell.path.to.to_string());
+        let body = PlanJob {
+            plan: cell.as_plan(),
+            time: self.time,
+            to_agent: to.is_some(),
+            target: cell.path.named.as_ref().map(|named| named.host.clone()),
+            end: (!group.is_empty()).then(end),
+        };
         let job = AgentJob {
             run: run_name(&["plan", &self.name, &self.count.to_string()]),
             title: cell.name(),
             class: class(&cell.request()),
             resources: vec![Resource::sole(format!("nic.{from}")), Resource::sole(far)],
-            group: String::new(),
+            group: group.to_owned(),
             span: cell.time().unwrap_or(UNKNOWN_TIME),
             deadline: WallTime(0),
+            handed_out: WallTime(0),
             body: serde_json::to_string(&body).map_err(|error| error.to_string())?,
         };
         Ok(PlannedRun { agent: from.clone(), job })
     }
-}
 
-impl Agents for Errands<'_> {
-    fn carry_out(
+    /// Waits until each of the runs has ended, or is missed.
+    fn wait(
         &mut self,
-        cell: &Cell<'_>,
+        runs: &[PlannedRun],
         stop: &Interrupt,
         note: &mut dyn FnMut(String),
-    ) -> Result<Carried, String> {
-        let planned = self.planned(cell)?;
-        let run = planned.job.run.clone();
-        self.coordinator.go_on_with(vec![planned]);
+    ) -> Result<(), String> {
         let mut reported = None;
         loop {
             let due = self.coordinator.step().map_err(|error| error.to_string())?;
-            if let Some(outcome) = self.results.outcome(&run) {
-                return carried(outcome);
-            }
-            let row = self.coordinator.ledger().row(&run);
-            if let Some(row) = row.filter(|row| row.state.is_final()) {
-                return Err(format!("missed: {}", row.state.reason().unwrap_or("nothing came of it")));
+            let has_ended = |run: &PlannedRun| {
+                let row = self.coordinator.ledger().row(&run.job.run);
+                self.results.outcome(&run.job.run).is_some() || row.is_some_and(|row| row.state.is_final())
+            };
+            if runs.iter().all(has_ended) {
+                return Ok(());
             }
             if stop.is_raised() {
-                return Err("it was stopped".to_owned());
+                self.coordinator.stop(STOPPED).map_err(|error| error.to_string())?;
+                return Err(STOPPED.to_owned());
             }
             let waiting = match self.coordinator.failure() {
                 Some(failure) => Some(failure.to_owned()),
@@ -110,6 +121,41 @@ impl Agents for Errands<'_> {
                 reported = waiting;
             }
             self.coordinator.rest(due).map_err(|error| error.to_string())?;
+        }
+    }
+
+    /// The runs of a group as one, with their sum.
+    fn sum(&self, runs: &[PlannedRun]) -> Result<Carried, String> {
+        let results = self.results.all();
+        let started = runs.first().and_then(|run| self.coordinator.started(&run.job.group));
+        let run = document(runs, started, &results).map_err(|error| error.to_string())?;
+        let tokens = runs.iter().filter_map(|run| Some(results.outcomes.get(&run.job.run)?.token));
+        let agents: Vec<&str> = runs.iter().map(|run| run.agent.as_str()).collect();
+        let lease = Lease { agent: agents.join(" + "), token: tokens.max().unwrap_or_default() };
+        Ok(Carried { run: Box::new(run), lease })
+    }
+}
+
+impl Agents for Errands<'_> {
+    fn carry_out(
+        &mut self,
+        cell: &Cell<'_>,
+        stop: &Interrupt,
+        note: &mut dyn FnMut(String),
+    ) -> Result<Carried, String> {
+        let planned = self.planned(cell)?;
+        self.coordinator.go_on_with(planned.clone());
+        self.wait(&planned, stop, note)?;
+        match planned.as_slice() {
+            [one] => match self.results.outcome(&one.job.run) {
+                Some(outcome) => carried(outcome),
+                None => {
+                    let row = self.coordinator.ledger().row(&one.job.run);
+                    let reason = row.and_then(|row| row.state.reason());
+                    Err(format!("missed: {}", reason.unwrap_or("nothing came of it")))
+                }
+            },
+            runs => self.sum(runs),
         }
     }
 }
@@ -124,10 +170,7 @@ fn carried(outcome: Outcome) -> Result<Carried, String> {
     let run: Result<Run, _> = serde_json::from_str(&body);
     let mut run =
         run.map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?;
-    if let Some(reason) = void {
-        run.verdict.status = Status::Void;
-        run.verdict.text = format!("{}: it may not have been alone on the path.", capital(&reason));
-    }
+    void.iter().for_each(|reason| lapse(&mut run, reason));
     let lease = Lease { agent: outcome.agent, token: outcome.token };
     Ok(Carried { run: Box::new(run), lease })
 }
@@ -146,6 +189,7 @@ fn as_name(host: &str) -> String {
     host.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
 
+const STOPPED: &str = "it was stopped";
 /// How much longer than planned a run may take: an agent that was killed gets it again once its lease has lapsed.
 const GRACE: Nanos = Nanos::from_secs(60);
 /// What a run that ends by amount is given.

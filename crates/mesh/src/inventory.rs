@@ -21,6 +21,9 @@ pub struct AgentReport {
     pub version: String,
     /// Address at which other agents reach it.
     pub address: String,
+    /// Further addresses of it, of the other IP version.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_addresses: Vec<String>,
     /// Its port.
     pub port: u16,
     /// Whether it serves other agents.
@@ -38,6 +41,25 @@ pub struct AgentReport {
 }
 
 impl AgentReport {
+    /// The address at which other agents reach it by this IP version. A name may have both.
+    #[must_use]
+    pub fn address_of(&self, family: Option<u8>) -> Option<String> {
+        let Some(family) = family else { return Some(self.address.clone()) };
+        let is_of = |address: &IpAddr| address.to_canonical().is_ipv4() == (family == 4);
+        let named = || std::iter::once(&self.address).chain(&self.more_addresses);
+        let literal = |text: &&String| text.parse::<IpAddr>().is_ok_and(|address| is_of(&address));
+        let name = |text: &&String| text.parse::<IpAddr>().is_err();
+        if let Some(text) = named().find(literal).or_else(|| named().find(name)) {
+            return Some(text.clone());
+        }
+        // Addresses that were named are all that others may use.
+        let own = self.own_address.filter(|own| own.to_string() == self.address)?;
+        let nic = self.host.as_ref().and_then(|host| host.nic.as_ref());
+        let nic = nic
+            .filter(|nic| nic.addresses.iter().any(|address| address.to_canonical() == own.to_canonical()))?;
+        nic.addresses.iter().find(|address| is_of(address)).map(ToString::to_string)
+    }
+
     /// Whether the server sees another address than the host has; absent: nothing is known.
     #[must_use]
     pub fn is_behind_nat(&self) -> Option<bool> {
@@ -103,4 +125,44 @@ fn capabilities() -> Vec<String> {
         ("io_uring", try_io_uring().is_ok()),
     ];
     able.into_iter().filter(|(_, is_able)| *is_able).map(|(name, _)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    /// Of the interface that leads to the server, unless addresses were named.
+    #[test]
+    fn each_ip_version_has_its_address() {
+        let nic = Nic {
+            name: "eth0".into(),
+            driver: None,
+            mtu: 1500,
+            link_bps: None,
+            offloads: Vec::new(),
+            is_virtual: true,
+            addresses: vec![address("192.0.2.1"), address("2001:db8::1")],
+        };
+        let host = Host { nic: Some(nic), ..describe(None) };
+        let own = Some(address("192.0.2.1"));
+        let report = AgentReport {
+            address: "192.0.2.1".into(),
+            own_address: own,
+            host: Some(host),
+            ..AgentReport::default()
+        };
+        let of = |report: &AgentReport| [None, Some(4), Some(6)].map(|family| report.address_of(family));
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(of(&report), [text("192.0.2.1"), text("192.0.2.1"), text("2001:db8::1")]);
+        let nated = AgentReport { address: "203.0.113.9".into(), ..report.clone() };
+        assert_eq!(of(&nated), [text("203.0.113.9"), text("203.0.113.9"), None]);
+        let named = AgentReport { more_addresses: vec!["2001:db8::9".into()], ..nated };
+        assert_eq!(of(&named)[2], text("2001:db8::9"));
+        let name = AgentReport { address: "ams.example".into(), ..report };
+        assert_eq!(of(&name), ["ams.example"; 3].map(text));
+    }
 }

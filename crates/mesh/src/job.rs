@@ -1,6 +1,9 @@
 //! One job of a mesh: what an agent is asked to measure, as a request to the engine, and what it sends back.
 
+use engine::host::address::Family;
 use engine::request::{FarEnd, Latency, Path, Request, Throughput};
+use insight::finding::capital;
+use model::finding::Status;
 use model::mesh::path;
 use model::plan::{Directions, End};
 use model::run::Run;
@@ -25,6 +28,9 @@ pub struct MeshJob {
     pub reverse: bool,
     /// How long it takes.
     pub time: Nanos,
+    /// The IP version, 4 or 6; absent: that of the address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<u8>,
 }
 
 /// What is measured.
@@ -49,6 +55,12 @@ pub struct PlanJob {
     pub time: Option<Nanos>,
     /// It ends at another agent, which asks for the token of the mesh.
     pub to_agent: bool,
+    /// It ends at a host that the agent's own configuration must name: with its token, which is never sent, or its fingerprint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Of one that starts with others: where it ends, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
 }
 
 /// Either.
@@ -94,6 +106,12 @@ impl JobResult {
     }
 }
 
+/// Makes the result of a run void whose lease lapsed, for this reason.
+pub(crate) fn lapse(run: &mut Run, reason: &str) {
+    run.verdict.status = Status::Void;
+    run.verdict.text = format!("{}: another test may have run at the same time.", capital(reason));
+}
+
 impl MeshTest {
     /// Its name: that of the command that measures the same.
     #[must_use]
@@ -110,7 +128,7 @@ impl MeshJob {
     /// The title of its run: `throughput ams -> fra`.
     #[must_use]
     pub fn title(&self) -> String {
-        format!("{} {}", self.test.word(), path(&self.from, &self.to))
+        format!("{} {}", self.test.word(), path(&self.from, &self.to, self.family))
     }
 
     /// The directions that it measures, as a job for each: packet sizes are measured in both at once.
@@ -137,6 +155,11 @@ impl MeshJob {
     pub(crate) fn request(&self, interval: Nanos) -> Request {
         let mut far = FarEnd::named(&self.host);
         far.port = Some(self.port);
+        far.origin.family = match self.family {
+            Some(4) => Family::V4("--ip"),
+            Some(6) => Family::V6("--ip"),
+            _ => Family::Any,
+        };
         match self.test {
             MeshTest::Throughput => {
                 let directions = if self.reverse { Directions::Down } else { Directions::Up };

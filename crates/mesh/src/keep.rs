@@ -1,13 +1,12 @@
 //! Outcomes of a mesh as runs of a store, each once, so that histories, trends and comparisons have them.
 
-use crate::job::JobResult;
+use crate::job::{JobResult, lapse};
 use crate::matrix;
 use fleet::coordinator::Sink;
 use fleet::job::{End, Outcome};
 use fleet::ledger::LedgerRow;
 use fleet::results::ResultFile;
 use insight::run_of_failure;
-use model::finding::Status;
 use model::history::{Measured, Origin};
 use model::run::Run;
 use model::time::WallTime;
@@ -85,8 +84,7 @@ pub fn document(outcome: &Outcome) -> Run {
         End::Void { reason, body } => match JobResult::read(body, &outcome.title) {
             Ok(result) => {
                 let mut run = named(result);
-                run.verdict.status = Status::Void;
-                run.verdict.text = format!("{reason}: another test may have run at the same time.");
+                lapse(&mut run, reason);
                 run
             }
             Err(_) => nothing(reason),
@@ -108,6 +106,7 @@ fn split(title: &str) -> (&str, &str) {
 mod tests {
     use super::*;
     use crate::outcomes::{done, failed, latency, missed, outcome};
+    use model::finding::Status;
     use model::history::Sample;
     use model::stats::compare::Rules;
     use report::format::trend::Trends;
@@ -166,6 +165,6 @@ mod tests {
         assert!(!points.is_empty() && points.iter().all(|value| *value == 1_000.0), "{points:?}");
         let Content::Kept(document) = store.get("2").expect("kept").content else { panic!("it has ended") };
         let verdict = document.measured().verdict();
-        assert!(verdict.status == Status::Void && verdict.text.starts_with("lease lost"), "{verdict:?}");
+        assert!(verdict.status == Status::Void && verdict.text.starts_with("Lease lost"), "{verdict:?}");
     }
 }

@@ -6,8 +6,9 @@ use fleet::mesh::MeshPlan;
 use fleet::results::Results;
 use model::finding::Status;
 use model::history::{Headline, Measured};
-use model::mesh::{CellState, MeshCell, MeshReport, ends, path};
+use model::mesh::{CellState, MeshCell, MeshReport, ends, family, path};
 use model::run::Run;
+use model::time::WallTime;
 use report::expect::headlines;
 use report::mesh::report_of_cells;
 use std::collections::HashSet;
@@ -15,7 +16,8 @@ use std::collections::HashSet;
 /// The document of a mesh's results. `name`: that of the run of the mesh; `notes`: pairs that no run was planned for.
 #[must_use]
 pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> MeshReport {
-    let ended = results.outcomes.values().flat_map(cells_of_outcome);
+    let dated = |at: WallTime, cells: Vec<MeshCell>| cells.into_iter().map(move |cell| (at, cell));
+    let ended = results.outcomes.values().flat_map(|one| dated(one.started, cells_of_outcome(one)));
     let is_path = |title: &str| split(title).is_some();
     let mut notes = notes;
     for row in results.missed.values().filter(|row| !is_path(&row.title)) {
@@ -24,7 +26,7 @@ pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> M
     let missed = results.missed.iter().filter(|(_, row)| is_path(&row.title)).flat_map(|(run, row)| {
         let reason = row.state.reason().unwrap_or("no reason is known");
         let cells = not_done(&row.title, CellState::Missed, reason);
-        cells.into_iter().map(|cell| MeshCell { run: run.clone(), ..cell })
+        dated(row.due, cells.into_iter().map(|cell| MeshCell { run: run.clone(), ..cell }).collect())
     });
     let cells = latest(ended.chain(missed).collect());
     let times = results.outcomes.values();
@@ -51,12 +53,12 @@ pub fn runs_of_plan(plan: &MeshPlan) -> HashSet<String> {
     plan.rounds.iter().flatten().chain(&plan.background).map(|run| run.job.run.clone()).collect()
 }
 
-/// Of each path and test the latest: a path that was measured again is what it was then.
-fn latest(mut cells: Vec<MeshCell>) -> Vec<MeshCell> {
-    cells.sort_by_key(|cell| std::cmp::Reverse(cell.started));
+/// Of each path and test the latest: a path that was measured again is what it was then, and one that was missed since is missed.
+fn latest(mut cells: Vec<(WallTime, MeshCell)>) -> Vec<MeshCell> {
+    cells.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     let mut known = HashSet::new();
-    cells.retain(|cell| known.insert((cell.test.clone(), cell.family, cell.from.clone(), cell.to.clone())));
-    cells
+    let key = |cell: &MeshCell| (cell.test.clone(), cell.family, cell.from.clone(), cell.to.clone());
+    cells.into_iter().map(|(_, cell)| cell).filter(|cell| known.insert(key(cell))).collect()
 }
 
 /// The cells of an outcome: sizes of packets are measured in both directions at once.
@@ -77,7 +79,7 @@ fn cells_of_outcome(outcome: &Outcome) -> Vec<MeshCell> {
 
 fn of_run(result: JobResult) -> Vec<MeshCell> {
     let JobResult { job, run } = result;
-    let target = path(&job.from, &job.to);
+    let target = path(&job.from, &job.to, job.family);
     let cell = |job: &MeshJob| MeshCell { target: target.clone(), ..measured(job, &run) };
     job.directions().iter().map(cell).collect()
 }
@@ -105,6 +107,7 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
         from: job.from.clone(),
         to: job.to.clone(),
         test: job.test.word().to_owned(),
+        family: job.family,
         state,
         reason: void.or(nothing),
         figure,
@@ -126,6 +129,7 @@ fn not_done(title: &str, state: CellState, reason: &str) -> Vec<MeshCell> {
         from: from.to_owned(),
         to: to.to_owned(),
         test: test.to_owned(),
+        family: family(path_of_run),
         state,
         reason: Some(reason.to_owned()),
         target: path_of_run.to_owned(),
@@ -139,6 +143,7 @@ fn not_done(title: &str, state: CellState, reason: &str) -> Vec<MeshCell> {
 mod tests {
     use super::*;
     use crate::outcomes::{done, failed, latency, missed, outcome};
+    use fleet::ledger::LedgerRow;
 
     fn states(results: &Results) -> Vec<(String, String, CellState)> {
         let report = report_of_results("night", results, Vec::new());
@@ -187,7 +192,13 @@ mod tests {
             results.outcomes.insert(one.run.clone(), one);
         }
         results.missed.insert("3".into(), missed(&job.title()));
-        assert_eq!(states(&results), [("latency".to_owned(), "ams -> fra".to_owned(), CellState::Done)]);
+        let state =
+            |results: &Results| states(results).into_iter().map(|(.., state)| state).collect::<Vec<_>>();
+        assert_eq!(state(&results), [CellState::Done]);
+        // A night later nothing came of it.
+        let due = WallTime(1_790_086_400_000_000_000);
+        results.missed.insert("4".into(), LedgerRow { due, ..missed(&job.title()) });
+        assert_eq!(state(&results), [CellState::Missed]);
     }
 
     #[test]

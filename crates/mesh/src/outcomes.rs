@@ -19,6 +19,7 @@ pub(crate) fn latency(from: &str, to: &str) -> MeshJob {
         port: 5210,
         reverse: false,
         time: Nanos::from_secs(1),
+        family: None,
     }
 }
 

@@ -24,6 +24,8 @@ pub struct MeshRequest {
     pub time: Nanos,
     /// These pairs; empty: all of them.
     pub pairs: Vec<(String, String)>,
+    /// The IP versions, each measured by runs of its own; `None`: that of the agent's address.
+    pub families: Vec<Option<u8>>,
     /// All at the same time, each from its first host to its second.
     pub is_together: bool,
     /// Links that pairs share.
@@ -97,9 +99,15 @@ impl MeshRequest {
             some => some.to_vec(),
         };
         let titles = |(a, b): &(String, String)| {
-            let title = |from: &str, to: &str| format!("{} {}", self.test.word(), path(from, to));
-            let back = (self.test == MeshTest::Throughput).then(|| title(b, a));
-            std::iter::once(title(a, b)).chain(back)
+            let title =
+                |from: &str, to: &str, family| format!("{} {}", self.test.word(), path(from, to, family));
+            let both = self.test == MeshTest::Throughput;
+            let of_family = |family: &Option<u8>| {
+                std::iter::once(title(a, b, *family))
+                    .chain(both.then(|| title(b, a, *family)))
+                    .collect::<Vec<_>>()
+            };
+            self.families.iter().flat_map(of_family).collect::<Vec<_>>()
         };
         let missing = all.iter().filter(|pair| !is_there(pair)).flat_map(titles).collect();
         (asked, missing)
@@ -187,14 +195,19 @@ pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planne
     if asked.is_together {
         return together(name, reports, &sites, asked, &crossings, &pairs);
     }
-    let listens = |site: &Site| reports[&site.agent].listens;
     let edges: Vec<Pair> = match pairs.as_slice() {
         [] => fleet::rounds::tournament(sites.len()).concat(),
         some => some.iter().filter_map(|(a, b)| Pair::new(*a, *b)).collect(),
     };
-    let deaf = edges.iter().filter(|pair| !listens(&sites[pair.a]) && !listens(&sites[pair.b]));
-    let mut unreachable: Vec<String> =
-        deaf.map(|pair| format!("{} and {}", sites[pair.a].agent, sites[pair.b].agent)).collect();
+    let mut unreachable: Vec<String> = Vec::new();
+    for pair in &edges {
+        let (a, b) = (&sites[pair.a], &sites[pair.b]);
+        let deaf = asked.families.iter().filter(|family| ends(reports, a, b, **family).is_none());
+        unreachable.extend(deaf.map(|family| {
+            let family = family.map(|family| format!(" by IPv{family}")).unwrap_or_default();
+            format!("{} and {}{family}", a.agent, b.agent)
+        }));
+    }
     unreachable.sort_unstable();
     unreachable.dedup();
     let some = (!pairs.is_empty()).then_some(edges.as_slice());
@@ -212,61 +225,77 @@ fn together(
     pairs: &[(usize, usize)],
 ) -> Result<Planned, PlanError> {
     let mut runs = Vec::new();
-    for (number, (from, to)) in pairs.iter().enumerate() {
+    let each = pairs.iter().flat_map(|pair| asked.families.iter().map(move |family| (pair, *family)));
+    for (number, ((from, to), family)) in each.enumerate() {
         let (sender, receiver) = (&sites[*from], &sites[*to]);
-        let (opener, listener, reverse) =
-            match (reports[&sender.agent].listens, reports[&receiver.agent].listens) {
-                (_, true) => (sender, receiver, false),
-                (true, false) => (receiver, sender, true),
-                (false, false) => {
-                    return Err(PlanError::Unreachable(format!("{} and {}", sender.agent, receiver.agent)));
-                }
-            };
+        let Some((opener, listener)) = ends(reports, sender, receiver, family) else {
+            return Err(PlanError::Unreachable(format!("{} and {}", sender.agent, receiver.agent)));
+        };
         let Some(pair) = Pair::new(*from, *to) else { continue };
-        let request = request(reports, asked, (opener, listener), reverse, Class::Exclusive);
+        let flow = Flow { ends: (opener, listener), reverse: opener != sender, family };
+        let request = request(reports, asked, flow, Class::Exclusive);
         runs.push((pair, RunRequest { part: format!("{number}-{}", request.part), ..request }));
     }
     let plan = MeshPlan::together(name, sites, crossings, runs);
     Ok(Planned { plan, unreachable: Vec::new() })
 }
 
+/// Which of two ends opens the connections, and which one listens; absent: neither can be reached by this IP version.
+fn ends<'s>(reports: &Reports, a: &'s Site, b: &'s Site, family: Option<u8>) -> Option<(&'s Site, &'s Site)> {
+    let listens = |site: &Site| {
+        let report = &reports[&site.agent];
+        report.listens && report.address_of(family).is_some()
+    };
+    match (listens(a), listens(b)) {
+        (_, true) => Some((a, b)),
+        (true, false) => Some((b, a)),
+        (false, false) => None,
+    }
+}
+
 /// The runs of a pair: all are carried out by the end that opens the connections.
 fn both_ways(reports: &Reports, asked: &MeshRequest, a: &Site, b: &Site) -> Vec<RunRequest> {
-    let ends = match (reports[&a.agent].listens, reports[&b.agent].listens) {
-        (_, true) => (a, b),
-        (true, false) => (b, a),
-        (false, false) => return Vec::new(),
-    };
     let (class, directions): (_, &[bool]) = match asked.test {
         MeshTest::Throughput => (Class::Exclusive, &[false, true]),
         MeshTest::Latency => (Class::Normal, &[false]),
         MeshTest::Mtu => (Class::Background, &[false]),
     };
-    directions.iter().map(|reverse| request(reports, asked, ends, *reverse, class)).collect()
+    let mut runs = Vec::new();
+    for family in &asked.families {
+        let Some(ends) = ends(reports, a, b, *family) else { continue };
+        let of = |reverse: &bool| Flow { ends, reverse: *reverse, family: *family };
+        runs.extend(directions.iter().map(|reverse| request(reports, asked, of(reverse), class)));
+    }
+    runs
 }
 
-fn request(
-    reports: &Reports,
-    asked: &MeshRequest,
-    (opener, listener): (&Site, &Site),
+/// Data between the end that opens the connection and the one that listens.
+struct Flow<'s> {
+    ends: (&'s Site, &'s Site),
+    /// The end that listens is the one that sends.
     reverse: bool,
-    class: Class,
-) -> RunRequest {
+    family: Option<u8>,
+}
+
+fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, class: Class) -> RunRequest {
+    let Flow { ends: (opener, listener), reverse, family } = flow;
     let (from, to) = if reverse { (listener, opener) } else { (opener, listener) };
     let report = &reports[&listener.agent];
     let job = MeshJob {
         from: from.agent.clone(),
         to: to.agent.clone(),
         test: asked.test,
-        host: report.address.clone(),
+        host: report.address_of(family).unwrap_or_default(),
         port: if report.port == 0 { 5210 } else { report.port },
         reverse,
         time: asked.time,
+        family,
     };
+    let by = family.map(|family| format!("-ip{family}")).unwrap_or_default();
     RunRequest {
         agent: opener.agent.clone(),
         title: job.title(),
-        part: format!("{}-{:?}", if reverse { "down" } else { "up" }, asked.test),
+        part: format!("{}-{:?}{by}", if reverse { "down" } else { "up" }, asked.test),
         class,
         span: asked.time.saturating_add(AROUND),
         body: serde_json::to_string(&job).unwrap_or_default(),
@@ -313,6 +342,7 @@ mod tests {
             test: MeshTest::Throughput,
             time: Nanos::from_secs(10),
             pairs: Vec::new(),
+            families: vec![None],
             is_together: false,
             links: Vec::new(),
             uplinks: Vec::new(),
@@ -376,6 +406,49 @@ mod tests {
         assert!(refused.contains("neither of them listens"), "{refused}");
         let unknown = MeshRequest { pairs: vec![("a".into(), "bb".into())], ..asked() };
         assert!(plan("m", &reports, &unknown).expect_err("bb").to_string().contains("`bb`"));
+    }
+
+    /// Each IP version has runs of its own, from the end that can be reached by it.
+    #[test]
+    fn both_ip_versions_are_measured_where_an_end_has_them() {
+        let mut reports = reports(&[("a", true), ("b", true), ("c", true)]);
+        for name in ["a", "b"] {
+            if let Some(report) = reports.get_mut(name) {
+                report.more_addresses = vec!["2001:db8::1".into()];
+            }
+        }
+        if let Some(report) = reports.get_mut("a") {
+            report.more_addresses.clear();
+        }
+        let families = vec![Some(4), Some(6)];
+        let request = MeshRequest { test: MeshTest::Latency, families, ..asked() };
+        let planned = plan("m", &reports, &request).expect("a plan");
+        let mut runs: Vec<(&str, &str)> = planned
+            .plan
+            .rounds
+            .iter()
+            .flatten()
+            .map(|run| (run.job.title.as_str(), run.agent.as_str()))
+            .collect();
+        runs.sort_unstable();
+        let expected = [
+            ("latency a -> b IPv4", "a"),
+            ("latency a -> b IPv6", "a"),
+            ("latency a -> c IPv4", "a"),
+            ("latency b -> c IPv4", "b"),
+            // c alone cannot be reached by IPv6, and asks itself.
+            ("latency c -> b IPv6", "c"),
+        ];
+        assert_eq!(runs, expected);
+        assert_eq!(planned.unreachable, ["a and c by IPv6"]);
+        assert!(
+            planned
+                .plan
+                .rounds
+                .iter()
+                .flatten()
+                .all(|run| run.job.body.contains("2001:db8::1") == run.job.title.contains("IPv6"))
+        );
     }
 
     /// Between the same two hosts several times, and from behind NAT by the end that can open connections.

@@ -1,6 +1,6 @@
 //! Pairs of several hosts that started at the same time, as one run.
 
-use crate::job::{JobResult, MeshJob};
+use crate::job::{Asked, JobResult};
 use engine::error::Result;
 use engine::run::run_id;
 use fleet::group::{GroupReport, Offset, Started, judge};
@@ -26,7 +26,7 @@ pub fn document(group: &[PlannedRun], started: Option<&Started>, results: &Resul
     for (index, run) in group.iter().enumerate() {
         let outcome = results.outcomes.get(&run.job.run);
         let offset = started.and_then(|started| started.offsets.get(&run.agent).copied());
-        let measured = match outcome.map(|outcome| read(outcome, offset)) {
+        let measured = match outcome.map(|outcome| read(&run.job.body, outcome, offset)) {
             Some(Ok(test)) => Some(test),
             Some(Err(reason)) => {
                 broken.push(BrokenPair { pair: index as u64 + 1, reason });
@@ -68,14 +68,18 @@ fn void(started: Option<&Started>, report: &GroupReport, broken: Option<String>)
     }
 }
 
-/// The run of a pair, on the coordinator's clock.
-fn read(outcome: &Outcome, offset: Option<Offset>) -> std::result::Result<Run, String> {
+/// The run of a pair, on the coordinator's clock. `asked`: the body of its job.
+fn read(asked: &str, outcome: &Outcome, offset: Option<Offset>) -> std::result::Result<Run, String> {
     let body = match &outcome.end {
         End::Done { body } => body,
         End::Void { reason, .. } => return Err(format!("void: {reason}")),
         End::Failed { reason } => return Err(reason.clone()),
     };
-    let mut run = JobResult::read(body, &outcome.title)?.run;
+    let mut run = match Asked::read(asked)? {
+        Asked::Mesh(_) => JobResult::read(body, &outcome.title)?.run,
+        Asked::Plan(_) => serde_json::from_str(body)
+            .map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?,
+    };
     let ours = |time| offset.map_or(time, |offset| offset.at_ours(time));
     run.started = Some(ours(outcome.started));
     run.finished = Some(ours(outcome.finished));
@@ -83,8 +87,11 @@ fn read(outcome: &Outcome, offset: Option<Offset>) -> std::result::Result<Run, S
 }
 
 fn member(run: &PlannedRun, outcome: Option<&Outcome>, offset: Option<Offset>, test: Option<&Run>) -> Member {
-    let job: Option<MeshJob> = serde_json::from_str(&run.job.body).ok();
-    let (from, to) = job.map(|job| (job.from, job.to)).unwrap_or_default();
+    let (from, to) = match Asked::read(&run.job.body) {
+        Ok(Asked::Mesh(job)) => (job.from, job.to),
+        Ok(Asked::Plan(job)) => (run.agent.clone(), job.end.unwrap_or_default()),
+        Err(_) => Default::default(),
+    };
     Member {
         from,
         to,

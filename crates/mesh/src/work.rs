@@ -6,27 +6,33 @@ use engine::host::interrupt::Interrupt;
 use engine::request::{Host, Request, resolve};
 use engine::run::{self, Options};
 use engine::session::connect::Security;
-use experiment::request_of_plan;
+use experiment::{Known, request_of_plan};
 use fleet::agent::{Measured, Start};
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
 use model::event::Event;
+use model::plan::End;
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// What an agent knows of far ends: nobody sends it a secret.
+#[derive(Clone, Debug, Default)]
+pub struct FarEnds {
+    /// How the agents of the mesh know each other.
+    pub agents: Security,
+    /// The hosts that its configuration names.
+    pub named: Known,
+}
+
 /// Measures what a job asks for. It is stopped when its permit ends; one of a group connects at once, and sends from the common
 /// start on.
 ///
 /// # Errors
 /// Why nothing was measured, in words.
-pub fn carry_out(
-    job: &AgentJob,
-    start: &Start,
-    security: &Security,
-) -> std::result::Result<Measured, String> {
+pub fn carry_out(job: &AgentJob, start: &Start, far: &FarEnds) -> std::result::Result<Measured, String> {
     let asked = Asked::read(&job.body)?;
     let (interrupt, is_over) = (Interrupt::default(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -39,8 +45,8 @@ pub fn carry_out(
             }
         });
         let ended = match asked {
-            Asked::Mesh(job) => of_mesh(job, start, &interrupt, security),
-            Asked::Plan(job) => of_plan(&job, &interrupt, security),
+            Asked::Mesh(job) => of_mesh(job, start, &interrupt, &far.agents),
+            Asked::Plan(job) => of_plan(&job, start, &interrupt, far),
         };
         is_over.store(true, Ordering::SeqCst);
         ended
@@ -61,10 +67,8 @@ fn of_mesh(
         drop_intervals: !start.is_common(),
         ..Options::default()
     };
-    let (mut run, began) =
+    let (run, span) =
         measure(&job.request(interval), &options, start).map_err(|error| format!("{error:#}"))?;
-    let span = began.map(|began| (began, began + elapsed(&run)));
-    run.started = began.or(run.started);
     let body = body_of(run, |run| {
         let result = JobResult { job: job.clone(), run: run.clone() };
         serde_json::to_string(&result).map_err(|error| error.to_string())
@@ -72,24 +76,37 @@ fn of_mesh(
     Ok(Measured { body, span })
 }
 
-fn of_plan(job: &PlanJob, stop: &Interrupt, security: &Security) -> std::result::Result<Measured, String> {
-    let request = request_of_plan(&job.plan, job.time)?;
-    // No other host is told that there is a token.
-    let security = if job.to_agent { security.clone() } else { Security::default() };
-    let options = Options { stop: stop.clone(), security, ..Options::default() };
-    let plan = resolve(&request, &Host::here()).map_err(|error| format!("{error:#}"))?;
-    let ended = run::run(&plan, &options, &mut |_| {}).map_err(|error| format!("{error:#}"))?;
-    let run = ended.run().cloned();
-    if let Some(error) = ended.error {
-        return Err(format!("{error:#}"));
+fn of_plan(
+    job: &PlanJob,
+    start: &Start,
+    stop: &Interrupt,
+    far: &FarEnds,
+) -> std::result::Result<Measured, String> {
+    if let Some(name) = job.target.as_ref().filter(|name| !far.named.targets.contains_key(*name)) {
+        return Err(format!(
+            "this agent's configuration has no target `{name}`, whose token or fingerprint the path needs and nobody sends: \
+             add [targets.{name}] there"
+        ));
     }
-    let run = run.ok_or("it made another document than a run")?;
+    let (mut request, named) = request_of_plan(&job.plan, job.time, &far.named)?;
+    if let (true, Request::Throughput(asked)) = (start.is_common(), &mut request)
+        && let End::Time(time) = asked.end
+    {
+        asked.interval = sampled_every(time);
+    }
+    // No other host is told that the mesh has a token.
+    let security = if job.to_agent { far.agents.clone() } else { named };
+    let options = Options { stop: stop.clone(), security, ..Options::default() };
+    let (run, span) = measure(&request, &options, start).map_err(|error| format!("{error:#}"))?;
     let body = body_of(run, |run| serde_json::to_string(run).map_err(|error| error.to_string()))?;
-    Ok(Measured { body, span: None })
+    Ok(Measured { body, span: span.filter(|_| start.is_common()) })
 }
 
-/// The document, and when its data began to flow.
-fn measure(request: &Request, options: &Options, start: &Start) -> Result<(Run, Option<WallTime>)> {
+/// When data began to flow, and when it ended.
+type Span = (WallTime, WallTime);
+
+/// The document, and when its data flowed.
+fn measure(request: &Request, options: &Options, start: &Start) -> Result<(Run, Option<Span>)> {
     let plan = resolve(request, &Host::here())?;
     let mut began = None;
     let ended = run::run(&plan, options, &mut |event| match event {
@@ -101,8 +118,10 @@ fn measure(request: &Request, options: &Options, start: &Start) -> Result<(Run, 
         _ => {}
     })?;
     let run = ended.run().cloned();
-    let run = ended.error.map_or_else(|| run.ok_or_else(|| fault("a job measured no path")), Err)?;
-    Ok((run, began))
+    let mut run = ended.error.map_or_else(|| run.ok_or_else(|| fault("a job measured no path")), Err)?;
+    let span = began.map(|began| (began, began + elapsed(&run)));
+    run.started = began.or(run.started);
+    Ok((run, span))
 }
 
 fn elapsed(run: &Run) -> Nanos {

@@ -95,10 +95,10 @@ impl CellState {
 }
 
 impl MeshCell {
-    /// `ams -> fra`.
+    /// `ams -> fra`, or `ams -> fra IPv6`.
     #[must_use]
     pub fn path(&self) -> String {
-        path(&self.from, &self.to)
+        path(&self.from, &self.to, self.family)
     }
 
     /// The figure, where it may be trusted.
@@ -121,19 +121,45 @@ impl MeshReport {
     }
 }
 
-/// How a path between two agents is written: the title of its runs, and their target in a store.
+/// How a path between two agents is written: the title of its runs, and their target in a store. `family`: the IP version,
+/// where one was asked for.
 #[must_use]
-pub fn path(from: &str, to: &str) -> String {
-    format!("{from}{ARROW}{to}")
+pub fn path(from: &str, to: &str, family: Option<u8>) -> String {
+    let family = family.map(|family| format!(" IPv{family}")).unwrap_or_default();
+    format!("{from}{ARROW}{to}{family}")
 }
 
-/// The agents of a path that is written so.
+/// The agents of a path that is written so. No name of an agent has a space.
 #[must_use]
 pub fn ends(path: &str) -> Option<(&str, &str)> {
-    path.split_once(ARROW).filter(|(from, to)| !from.is_empty() && !to.is_empty())
+    let (from, to) = path.split_once(ARROW)?;
+    let to = FAMILIES.iter().find_map(|(word, _)| to.strip_suffix(word)).unwrap_or(to);
+    (!from.is_empty() && !to.is_empty()).then_some((from, to))
+}
+
+/// The IP version of a path that is written so, where it has one.
+#[must_use]
+pub fn family(path: &str) -> Option<u8> {
+    FAMILIES.iter().find(|(word, _)| path.ends_with(word)).map(|(_, family)| *family)
 }
 
 /// Name and version of the document's schema.
 pub const SCHEMA: &str = "pathmeter/mesh/1";
 
 const ARROW: &str = " -> ";
+const FAMILIES: [(&str, u8); 2] = [(" IPv4", 4), (" IPv6", 6)];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_read_as_it_is_written() {
+        for version in [None, Some(4), Some(6)] {
+            let written = path("ams", "fra", version);
+            assert_eq!((ends(&written), family(&written)), (Some(("ams", "fra")), version), "{written}");
+        }
+        assert_eq!(path("ams", "fra", Some(6)), "ams -> fra IPv6");
+        assert_eq!((ends("far.example"), ends("ams -> "), ends("ams ->  IPv6")), (None, None, None));
+    }
+}

@@ -45,6 +45,8 @@ mod set;
 mod steps;
 #[cfg(feature = "store")]
 pub(crate) mod store;
+#[cfg(any(feature = "fleet", feature = "plan"))]
+mod targets;
 pub(crate) mod throughput;
 pub(crate) mod transfer;
 #[cfg(feature = "store")]

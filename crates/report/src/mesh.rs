@@ -5,7 +5,7 @@ use insight::matrix::{Cell, findings};
 use model::experiment::MatrixFinding;
 use model::finding::Status;
 use model::history::{Entry, Headline};
-use model::mesh::{CellState, MeshCell, MeshReport, SCHEMA, ends};
+use model::mesh::{CellState, MeshCell, MeshReport, SCHEMA, ends, family};
 use std::collections::BTreeSet;
 
 /// The document of the kept runs of a mesh: of each path and kind of test the latest. `label`: that of the runs.
@@ -80,6 +80,7 @@ fn cells_of_entry(entry: &Entry) -> Vec<MeshCell> {
             from: from.to_owned(),
             to: to.to_owned(),
             test: entry.kind.clone(),
+            family: family(&entry.target),
             state,
             reason: entry.verdict.clone().filter(|_| state != CellState::Done),
             figure,

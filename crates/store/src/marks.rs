@@ -1,4 +1,4 @@
-//! What is kept about trends: known changes, and what was told.
+//! What is kept about trends: known changes, what was told, and what is still to be delivered.
 
 use crate::database::Value;
 use crate::query::{from_sql, to_sql};
@@ -14,6 +14,26 @@ pub struct Mark {
     pub at: WallTime,
     /// What changed.
     pub note: String,
+}
+
+/// A change that is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// The run that confirmed it.
+    pub run: &'a str,
+    /// The figure; empty: the path itself.
+    pub figure: &'a str,
+    /// What changed, in a word.
+    pub change: &'a str,
+}
+
+/// An alert that was not delivered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undelivered {
+    /// Since when.
+    pub since: WallTime,
+    /// The alert, as it was given.
+    pub alert: String,
 }
 
 impl Store {
@@ -54,13 +74,59 @@ impl Store {
         Ok(self.database.rows(select, &values)?.pop().map(|mut row| row.text(0)))
     }
 
-    /// Notes that a change of a figure, which this run confirmed, is told now. False: it was told before.
+    /// Notes that a change is told now, and keeps the alert for each of these receivers until [`Store::delivered`], both or
+    /// neither. False: it was told before.
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn alert(&self, run: &str, figure: &str, change: &str) -> Result<bool> {
+    pub fn alert(
+        &self,
+        reported: Change<'_>,
+        alert: &str,
+        since: WallTime,
+        receivers: &[String],
+    ) -> Result<bool> {
         let insert = "INSERT INTO alerts (run, figure, change) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        let values: [Value; 3] = [run.into(), figure.into(), change.into()];
-        Ok(self.database.execute(insert, &values)? > 0)
+        let keep = "INSERT INTO outbox (run, figure, change, receiver, since, alert) \
+                    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
+        self.database.at_once(|| {
+            let is_new = self.database.execute(insert, &reported.values())? > 0;
+            for receiver in receivers.iter().filter(|_| is_new) {
+                let [run, figure, change] = reported.values();
+                let values = [run, figure, change, receiver.into(), to_sql(since).into(), alert.into()];
+                self.database.execute(keep, &values)?;
+            }
+            Ok(is_new)
+        })
+    }
+
+    /// What a receiver did not get yet, the oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn undelivered(&self, receiver: &str) -> Result<Vec<Undelivered>> {
+        let select = "SELECT since, alert FROM outbox WHERE receiver = $1 ORDER BY since, run, figure";
+        let rows = self.database.rows(select, &[receiver.into()])?;
+        let undelivered = |mut row: crate::database::Row| Undelivered {
+            since: from_sql(row.int(0).unwrap_or_default()),
+            alert: row.text(1),
+        };
+        Ok(rows.into_iter().map(undelivered).collect())
+    }
+
+    /// A receiver has an alert, or never takes it: it is no longer kept.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn delivered(&self, reported: Change<'_>, receiver: &str) -> Result<()> {
+        let delete = "DELETE FROM outbox WHERE run = $1 AND figure = $2 AND change = $3 AND receiver = $4";
+        let [run, figure, change] = reported.values();
+        self.database.execute(delete, &[run, figure, change, receiver.into()]).map(drop)
+    }
+}
+
+impl Change<'_> {
+    fn values(self) -> [Value; 3] {
+        [self.run.into(), self.figure.into(), self.change.into()]
     }
 }

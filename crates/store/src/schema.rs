@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::{Result, StoreError, document};
 
 /// Each step brings a store from the version of its place (0: empty) to the next. Only ever extended.
-const STEPS: [&str; 2] = [FIRST, SECOND];
+const STEPS: [&str; 3] = [FIRST, SECOND, THIRD];
 
 const FIRST: &str = "CREATE TABLE runs (
          id TEXT PRIMARY KEY,
@@ -70,6 +70,17 @@ const SECOND: &str = "CREATE TABLE documents (
          figure TEXT NOT NULL,
          change TEXT NOT NULL,
          PRIMARY KEY (run, figure, change)
+     ) STRICT, WITHOUT ROWID;";
+
+/// Alerts outlive the program that was to deliver them.
+const THIRD: &str = "CREATE TABLE outbox (
+         run TEXT NOT NULL,
+         figure TEXT NOT NULL,
+         change TEXT NOT NULL,
+         receiver TEXT NOT NULL,   -- a digest: the address may hold a secret
+         since INTEGER NOT NULL,   -- nanoseconds since 1970, UTC
+         alert TEXT NOT NULL,      -- JSON
+         PRIMARY KEY (run, figure, change, receiver)
      ) STRICT, WITHOUT ROWID;";
 
 /// The version of this program's tables.

@@ -4,6 +4,7 @@ mod compare;
 mod lab;
 mod live;
 mod login;
+mod meshes;
 mod metrics;
 mod paths;
 mod request;
@@ -40,7 +41,7 @@ const fn operation(
 }
 
 /// All of them.
-static OPERATIONS: [Operation; 19] = [
+static OPERATIONS: [Operation; 20] = [
     operation("get", "/api/session", || get(login::session)),
     operation("post", "/api/login", || post(login::enter)),
     operation("post", "/api/logout", || post(login::leave)),
@@ -54,6 +55,7 @@ static OPERATIONS: [Operation; 19] = [
     operation("get", "/api/runs/{id}/charts/{number}", || get(runs::chart)),
     operation("get", "/api/compare", || get(compare::compare)),
     operation("get", "/api/paths", || get(paths::list)),
+    operation("get", "/api/meshes", || get(meshes::list)),
     operation("get", METRICS, || get(metrics::latest)),
     operation("get", "/api/lab", || get(lab::list)),
     operation("get", "/api/live", || get(live::events)),

@@ -190,3 +190,31 @@ export type Told =
   | { type: 'warning'; text: string }
   | { type: 'ended'; id: string; error: string | null }
   | { type: 'failed'; why: { error: string; advice?: string } }
+
+export interface MeshCell {
+  from: string
+  to: string
+  state: 'done' | 'void' | 'failed' | 'missed'
+  tone: Status | null
+  figure: Figure | null
+  reason: string | null
+  run: string
+  target: string
+  started: string | null
+}
+
+export interface Matrix {
+  test: string
+  family: 4 | 6 | null
+  figure: string | null
+  agents: string[]
+  cells: MeshCell[]
+}
+
+export interface Mesh {
+  label: string
+  started: string | null
+  finished: string | null
+  findings: { id: string; test: string; title: string }[]
+  matrices: Matrix[]
+}

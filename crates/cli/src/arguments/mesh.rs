@@ -50,15 +50,21 @@ pub struct AgentRunArgs {
     /// Folder for results that the coordinator does not have yet
     #[arg(long, value_name = "DIR", default_value = "/var/lib/pathmeter/agent", value_hint = ValueHint::DirPath)]
     pub spool: PathBuf,
-    /// Address at which other agents reach this host [default: the one that connects to the coordinator]
+    /// Address or name at which other agents reach this host, one for each IP version. Repeatable [default: the one that connects to the coordinator, and the other of its interface]
     #[arg(long, value_name = "HOST")]
-    pub address: Option<String>,
+    pub address: Vec<String>,
     /// Port on which it serves other agents
     #[arg(long, value_name = "PORT", default_value_t = 5210, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
+    /// How long its leases outlive its last heartbeat, from 3s: a longer one survives longer gaps of the connection, and keeps the hosts of an agent that died longer
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = lease)]
+    pub lease: Nanos,
     /// Serve nobody: behind NAT, this end opens the connections of both directions
     #[arg(long)]
     pub no_listen: bool,
+    /// The hosts that have names in the configuration.
+    #[arg(skip)]
+    pub targets: Vec<super::NamedTarget>,
 }
 
 /// Measure every host to every host, tests kept apart
@@ -151,6 +157,19 @@ pub enum MeshTestArg {
     Mtu,
 }
 
+/// By which IP versions a mesh is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MeshIpArg {
+    /// IPv4.
+    #[value(name = "4")]
+    V4,
+    /// IPv6.
+    #[value(name = "6")]
+    V6,
+    /// Each by runs of its own.
+    Both,
+}
+
 /// Measure all pairs of the agents that are there, in rounds of pairs that share no host
 #[derive(Clone, Debug, Args)]
 pub struct MeshRunArgs {
@@ -162,6 +181,9 @@ pub struct MeshRunArgs {
     /// How long each test takes
     #[arg(short, long, value_name = "TIME", default_value = "10s")]
     pub time: Nanos,
+    /// By this IP version, or both, each by runs of its own [default: that of each agent's address]
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub ip: Option<MeshIpArg>,
     /// Only these agents. Repeatable
     #[arg(long, value_name = "ID")]
     pub agent: Vec<String>,
@@ -219,6 +241,12 @@ pub struct MeshRunArgs {
     pub dry_run: bool,
 }
 
+/// The server counts whole seconds, and a holder sends three heartbeats.
+fn lease(text: &str) -> Result<Nanos, String> {
+    let lease = text.parse::<Nanos>().map_err(|error| error.to_string())?;
+    if lease >= Nanos::from_secs(3) { Ok(lease) } else { Err("3s at least".to_owned()) }
+}
+
 /// A cluster of servers agrees by majority, of three or of one.
 fn copies(text: &str) -> Result<usize, String> {
     match text {
@@ -234,6 +262,9 @@ pub struct MeshShowArgs {
     /// Every run with its state, also those that were missed, and not the matrix
     #[arg(long, requires = "results")]
     pub runs: bool,
+    /// The mesh of this name, where the file has several [default: the last]
+    #[arg(long, value_name = "NAME", requires = "results")]
+    pub name: Option<String>,
     /// File with the results of `mesh run`
     #[cfg_attr(feature = "store", arg(required_unless_present_any = ["coordinator", "saved"]))]
     #[cfg_attr(not(feature = "store"), arg(required_unless_present = "coordinator"))]

@@ -1,10 +1,16 @@
 //! Groups of options that several commands share, of whichever command was typed.
 
+#[cfg(feature = "fleet")]
+use super::AgentCommand;
 #[cfg(feature = "lab")]
 use super::LabCommand;
-use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
+#[cfg(all(feature = "fleet", feature = "store"))]
+use super::MeshCommand;
+#[cfg(any(feature = "fleet", feature = "plan"))]
+use super::NamedTarget;
 #[cfg(feature = "plan")]
-use super::{NamedTarget, PlanCommand};
+use super::PlanCommand;
+use super::{Cli, Command, HostPort, IdentityArgs, KeepArgs, StoreArgs};
 use model::units::BitRate;
 
 impl Cli {
@@ -34,15 +40,23 @@ impl Cli {
         }
     }
 
-    /// The hosts with names that a plan may use.
-    #[cfg(feature = "plan")]
-    pub fn plan_targets_mut(&mut self) -> Option<&mut Vec<NamedTarget>> {
-        let Command::Plan(args) = &mut self.command else { return None };
-        Some(match &mut args.command {
-            PlanCommand::Check(args) => &mut args.known.targets,
-            PlanCommand::Show(args) => &mut args.plan.known.targets,
-            PlanCommand::Run(args) => &mut args.plan.known.targets,
-        })
+    /// The hosts with names that a plan may use, or a job that an agent is given.
+    #[cfg(any(feature = "fleet", feature = "plan"))]
+    pub fn named_targets_mut(&mut self) -> Option<&mut Vec<NamedTarget>> {
+        match &mut self.command {
+            #[cfg(feature = "plan")]
+            Command::Plan(args) => Some(match &mut args.command {
+                PlanCommand::Check(args) => &mut args.known.targets,
+                PlanCommand::Show(args) => &mut args.plan.known.targets,
+                PlanCommand::Run(args) => &mut args.plan.known.targets,
+            }),
+            #[cfg(feature = "fleet")]
+            Command::Agent(args) => {
+                let AgentCommand::Run(args) = &mut args.command;
+                Some(&mut args.targets)
+            }
+            _ => None,
+        }
     }
 
     /// The store that is written or read.
@@ -73,6 +87,12 @@ impl Cli {
             Command::Report(args) => Some(&mut args.store),
             #[cfg(feature = "web")]
             Command::Ui(args) => Some(&mut args.store),
+            #[cfg(all(feature = "fleet", feature = "store"))]
+            Command::Mesh(args) => match &mut args.command {
+                MeshCommand::Run(args) => Some(&mut args.store),
+                MeshCommand::Show(args) => Some(&mut args.store),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -1,9 +1,8 @@
 //! The command line of `pathmeter plan`.
 
-use super::{Fingerprint, KeepArgs};
+use super::{KeepArgs, NamedTarget};
 use clap::{Args, Subcommand, ValueHint};
-use engine::host::host_port::HostPort;
-use model::units::{BitRate, Nanos};
+use model::units::Nanos;
 use std::path::PathBuf;
 
 /// Carry out an experiment from a file: paths, tests, repetitions
@@ -120,19 +119,4 @@ pub struct PlanKnownArgs {
     /// The hosts that have names in the configuration.
     #[arg(skip)]
     pub targets: Vec<NamedTarget>,
-}
-
-/// A host that has a name in the configuration.
-#[derive(Clone, Debug)]
-pub struct NamedTarget {
-    /// Its name.
-    pub name: String,
-    /// The host.
-    pub host: HostPort,
-    /// The file with the token of its server.
-    pub token_file: Option<PathBuf>,
-    /// The fingerprint of its certificate.
-    pub fingerprint: Option<Fingerprint>,
-    /// Speed of the link to it.
-    pub link: Option<BitRate>,
 }

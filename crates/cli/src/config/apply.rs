@@ -1,10 +1,10 @@
 //! What the configuration changes of a command line.
 
-#[cfg(feature = "plan")]
+#[cfg(any(feature = "fleet", feature = "plan"))]
 use super::Target;
 use super::{Config, Default, meant};
 use crate::arguments::Cli;
-#[cfg(feature = "plan")]
+#[cfg(any(feature = "fleet", feature = "plan"))]
 use crate::arguments::NamedTarget;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -49,8 +49,8 @@ impl Config {
                 *link = Some(parsed(text, &target.name, "link")?);
             }
         }
-        #[cfg(feature = "plan")]
-        if let Some(targets) = cli.plan_targets_mut() {
+        #[cfg(any(feature = "fleet", feature = "plan"))]
+        if let Some(targets) = cli.named_targets_mut() {
             *targets = self.targets.iter().map(named_target).collect::<Result<_, _>>()?;
         }
         if let Some(keep) = cli.keep_mut().filter(|keep| self.save && !keep.no_save) {
@@ -64,7 +64,7 @@ impl Config {
 }
 
 /// A target as plans know it.
-#[cfg(feature = "plan")]
+#[cfg(any(feature = "fleet", feature = "plan"))]
 fn named_target(target: &Target) -> Result<NamedTarget, Failure> {
     let fingerprint = target.fingerprint.as_ref();
     let link = target.link.as_ref();

@@ -53,12 +53,14 @@ pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath, known: &Known
     }
     table.finish();
     let (place, mut to) = found?;
-    let (mut security, mut link) = (Security::default(), link);
+    let (mut security, mut link, mut named) = (Security::default(), link, None);
     if let Some(target) = known.targets.get(&to.host).filter(|_| !matches!(place, Place::Lab { .. })) {
+        let is_proved = target.security.token.is_some() || target.security.fingerprint.is_some();
+        named = (is_proved && matches!(place, Place::Agent { .. })).then(|| to.clone());
         to = HostPort { host: target.host.host.clone(), port: to.port.or(target.host.port) };
         (security, link) = (target.security.clone(), link.or(target.link));
     }
-    Some(Path { name: name.to_owned(), place, to, origin, link, security, sites })
+    Some(Path { name: name.to_owned(), place, to, origin, link, security, named, sites })
 }
 
 /// Its place in a matrix: both ends, or neither.

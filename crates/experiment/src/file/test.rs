@@ -15,8 +15,21 @@ use model::plan::{Direction, Directions, End, ProtocolName, Transport};
 use model::toml_file::{Table, Value};
 use report::expect::Expectation;
 
+/// A test as it is read.
+pub(super) struct Read {
+    pub(super) test: Test,
+    /// Its paths start together.
+    pub(super) is_together: bool,
+}
+
+/// Whether the agent that carries it out can wait for a common start, and tell what it carried when.
+fn may_start_together(request: &Request) -> bool {
+    matches!(request, Request::Throughput(asked)
+        if asked.protocol == ProtocolName::Native && matches!(asked.end, End::Time(_)) && asked.pairs.is_none())
+}
+
 /// Reads one.
-pub(super) fn read(value: &Value<'_>) -> Option<Test> {
+pub(super) fn read(value: &Value<'_>) -> Option<Read> {
     let mut table = value.table()?;
     let kind = table.need("test", "test = \"latency\"").and_then(|value| {
         let names: Vec<(&str, usize)> = KINDS.iter().enumerate().map(|(at, kind)| (kind.name, at)).collect();
@@ -26,6 +39,7 @@ pub(super) fn read(value: &Value<'_>) -> Option<Test> {
     let name = table.get("name").map(|value| value.text());
     let paths = texts(table.get("paths"));
     let against = table.get("against").and_then(|value| value.word(&AGAINST));
+    let together = table.get("start").and_then(|value| value.word(&[("together", true), ("alone", false)]));
     let expect = table.get("expect");
     for one in expect.iter().flat_map(Value::list) {
         one.parsed::<Expectation>("rtt.p99<5ms");
@@ -37,8 +51,16 @@ pub(super) fn read(value: &Value<'_>) -> Option<Test> {
         let advice = failure.advice.map(|advice| format!("; {advice}")).unwrap_or_default();
         value.wrong::<()>(format!("{}{advice}", failure.message));
     }
+    let is_together = together.unwrap_or_default();
+    if is_together && !variants.iter().all(|variant| may_start_together(&variant.request)) {
+        value.wrong::<()>("`start = \"together\"` is of throughput by the native protocol, for a time");
+    }
     let name = name.map_or(Some(kind), |name| name)?.to_owned();
-    Some(Test { name, kind, paths, against: against.unwrap_or_default(), expect: texts(expect), variants })
+    let against = against.unwrap_or_default();
+    Some(Read {
+        test: Test { name, kind, paths, together: None, against, expect: texts(expect), variants },
+        is_together,
+    })
 }
 
 /// The kinds of tests, and the keys of each.

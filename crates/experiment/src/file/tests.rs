@@ -1,7 +1,7 @@
 //! Files that are right, and what is said of wrong ones.
 
 use super::*;
-use crate::plan::{Place, Step};
+use crate::plan::{Cell, Place, Step};
 use engine::request::Request;
 use model::plan::{End, Transport};
 use model::units::{Bytes, Nanos};
@@ -226,10 +226,11 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
         .replace("bind = \"127.0.0.1\"", "bind = \"::1\"\ndevice = \"lo\"\nconnect-timeout = \"7s\"");
     let plan = Plan::parse("p.toml", &text, &Known::default()).unwrap();
     for cell in plan.cells() {
-        let asked = crate::request_of_plan(&cell.as_plan(), None).unwrap();
+        let (asked, _) = crate::request_of_plan(&cell.as_plan(), None, &Known::default()).unwrap();
         assert_eq!(format!("{asked:?}"), format!("{:?}", cell.request()), "{}", cell.as_plan());
     }
-    let short = crate::request_of_plan(&plan.cells()[0].as_plan(), Some(Nanos::from_secs(1))).unwrap();
+    let time = Some(Nanos::from_secs(1));
+    let (short, _) = crate::request_of_plan(&plan.cells()[0].as_plan(), time, &Known::default()).unwrap();
     let Request::Latency(short) = short else { panic!("the kind of the test") };
     assert_eq!(short.time, Some(Nanos::from_secs(1)));
     for (text, said) in [
@@ -243,7 +244,7 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
             "sets an interface's MTU",
         ),
     ] {
-        let refused = crate::request_of_plan(text, None).expect_err(text);
+        let refused = crate::request_of_plan(text, None, &Known::default()).expect_err(text);
         assert!(refused.contains(said), "{refused}");
     }
 }
@@ -261,6 +262,43 @@ fn a_target_of_the_configuration_is_a_far_end() {
     let path = &plan.paths[0];
     assert_eq!((path.to.host.as_str(), path.to.port), ("192.0.2.9", Some(5300)));
     assert!(path.security.fingerprint == Some([7; 32]) && path.link.is_some());
+
+    // An agent gets the name, and has the identity itself: no token is ever sent.
+    let text =
+        "title = \"x\"\n[paths.a]\nagent = \"ams\"\nto = \"far:5301\"\n[[tests]]\ntest = \"latency\"\n";
+    let plan = Plan::parse("p.toml", text, &known).unwrap();
+    let job = plan.cells()[0].as_plan();
+    assert!(job.contains("to = \"far:5301\"") && !job.contains("192.0.2.9"), "{job}");
+    let (request, security) = crate::request_of_plan(&job, None, &known).unwrap();
+    assert!(security.fingerprint == Some([7; 32]), "{request:?}");
+}
+
+/// Paths of agents as one cell, each in the words of its own path.
+#[test]
+fn paths_that_start_together_are_one() {
+    let text = "title = \"x\"\n[paths.a]\nagent = \"ams\"\nto = \"192.0.2.1\"\n[paths.b]\nagent = \"fra\"\nto = \"192.0.2.2\"\n\
+                [[tests]]\ntest = \"throughput\"\nstart = \"together\"\nstreams = [1, 4]\n";
+    let plan = Plan::parse("p.toml", text, &Known::default()).unwrap();
+    let cells = plan.cells();
+    let names: Vec<String> = cells.iter().map(|cell| cell.name()).collect();
+    assert_eq!(names, ["a + b: throughput, streams 1", "a + b: throughput, streams 4"]);
+    let crate::Place::Together(paths) = &cells[1].path.place else { panic!("{:?}", cells[1].path) };
+    let jobs: Vec<String> = paths.iter().map(|path| Cell { path, ..cells[1] }.as_plan()).collect();
+    assert!(
+        jobs[0].contains("192.0.2.1") && jobs[1].contains("192.0.2.2") && !jobs[0].contains("together"),
+        "{jobs:?}"
+    );
+    assert!(plan.has_agents() && cells[0].path.refused().is_some(), "it needs a fleet");
+    for (from, to, said) in [
+        ("agent = \"fra\"\n", "", "all of which begin at agents"),
+        ("streams", "paths = [\"a\"]\nstreams", "two paths or more"),
+        ("streams", "bytes = \"1MB\"\nstreams", "by the native protocol, for a time"),
+        ("streams", "protocol = \"iperf3\"\nstreams", "by the native protocol, for a time"),
+    ] {
+        let faulty =
+            Plan::parse("p.toml", &text.replace(from, to), &Known::default()).unwrap_err().to_string();
+        assert!(faulty.contains(said), "{faulty}");
+    }
 }
 
 /// The page has a row for each key of each kind.

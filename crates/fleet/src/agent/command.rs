@@ -2,7 +2,7 @@
 
 use super::Agent;
 use super::prepared::Prepared;
-use super::work::Context;
+use super::work::{Active, Context};
 use crate::error::Result;
 use crate::job::AgentJob;
 use model::time::WallTime;
@@ -20,6 +20,17 @@ pub enum Command {
     Clock,
     /// Be ready to start a job of a group; the start comes on `pm.go.GROUP`.
     Prepare(Box<AgentJob>),
+    /// End these runs: nobody awaits them any more.
+    Stop(Vec<StoppedRun>),
+}
+
+/// A run that is to end, or not to begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedRun {
+    /// Its name.
+    pub run: String,
+    /// When it was handed out: what was handed out after the stop is not meant.
+    pub handed_out: WallTime,
 }
 
 /// What an agent answers.
@@ -32,6 +43,8 @@ pub enum Answer {
     Ready,
     /// It cannot take part.
     Refused(String),
+    /// The runs end now.
+    Stopped,
 }
 
 /// When each agent of a group starts, by its own wall clock.
@@ -44,9 +57,14 @@ impl Agent<'_> {
         while let Some(message) = self.commands.next(wait)? {
             wait = Nanos::ZERO;
             let answer = match serde_json::from_slice(&message.data) {
-                Ok(Command::Look) => continue,
+                Ok(Command::Look) => {
+                    // A coordinator is at work, which may await what lies here.
+                    self.deliver_soon();
+                    continue;
+                }
                 Ok(Command::Clock) => Answer::Clock(self.clock.wall()),
                 Ok(Command::Prepare(job)) => self.prepare(*job)?,
+                Ok(Command::Stop(runs)) => self.stop_runs(runs),
                 Err(error) => Answer::Refused(format!("it does not know this command: {error}")),
             };
             if let Some(reply) = message.reply {
@@ -54,6 +72,24 @@ impl Agent<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Ends those of the runs that are here, and remembers all of them: a job may still be on its way.
+    fn stop_runs(&mut self, runs: Vec<StoppedRun>) -> Answer {
+        let now = self.clock.wall();
+        self.stopped.retain(|_, handed_out| now - *handed_out <= REMEMBERED);
+        for StoppedRun { run, handed_out } in runs {
+            let active = self.active.iter_mut().filter(|active| active.job.run == run);
+            active.filter(|active| active.job.handed_out == handed_out).for_each(Active::stop);
+            self.prepared.iter_mut().filter(|prepared| prepared.job.run == run).for_each(Prepared::stop);
+            self.stopped.insert(run, handed_out);
+        }
+        Answer::Stopped
+    }
+
+    /// Whether a job was stopped before it came.
+    pub(super) fn was_stopped(&self, job: &AgentJob) -> bool {
+        self.stopped.get(&job.run) == Some(&job.handed_out)
     }
 
     fn prepare(&mut self, job: AgentJob) -> Result<Answer> {
@@ -109,3 +145,6 @@ impl Agent<'_> {
         }
     }
 }
+
+/// As long as the server keeps a job.
+const REMEMBERED: Nanos = Nanos::from_secs(7 * 86_400);

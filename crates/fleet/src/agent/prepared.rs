@@ -9,6 +9,8 @@ use model::units::Nanos;
 /// A job that is ready, or runs.
 pub(super) struct Prepared {
     pub(super) job: AgentJob,
+    /// Nobody awaits it any more: it ends, and nothing is kept of it.
+    is_stopped: bool,
     state: State,
 }
 
@@ -27,7 +29,7 @@ impl Prepared {
             Acquired::Held(lease) => {
                 let state =
                     State::Ready { lease, renewal: Renewal::default(), until: clock() + WAIT_FOR_START };
-                Ok(Prepared { job, state })
+                Ok(Prepared { job, is_stopped: false, state })
             }
             Acquired::Blocked { resource, by } => Err(format!("{resource} is in use by {}", by.join(", "))),
         }
@@ -78,7 +80,8 @@ impl Prepared {
                 };
                 let (run, title, agent) =
                     (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
-                ended.push(Outcome { run, title, agent, end, started, finished, token, attempt: 1 });
+                let outcome = Outcome { run, title, agent, end, started, finished, token, attempt: 1 };
+                ended.extend((!self.is_stopped).then_some(outcome));
                 false
             }
             State::Over => false,
@@ -88,6 +91,15 @@ impl Prepared {
     pub(super) fn abandon(&mut self) {
         if let State::Running(running) = &self.state {
             running.abandon();
+        }
+    }
+
+    /// Ends it, or gives up to wait for the start.
+    pub(super) fn stop(&mut self) {
+        self.is_stopped = true;
+        self.abandon();
+        if let State::Ready { until, .. } = &mut self.state {
+            *until = MonoTime::ZERO;
         }
     }
 }

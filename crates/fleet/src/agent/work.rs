@@ -24,6 +24,8 @@ pub(super) struct Context<'a> {
 pub(super) struct Active {
     pub(super) job: AgentJob,
     pub(super) delivery: Delivery,
+    /// Nobody awaits it any more: it ends, and nothing is kept of it.
+    pub(super) is_stopped: bool,
     state: State,
     extend_at: MonoTime,
 }
@@ -51,7 +53,17 @@ pub(super) struct Running {
 impl Active {
     pub(super) fn new(job: AgentJob, delivery: Delivery, now: MonoTime) -> Active {
         let state = State::Waiting { again_at: now, why: String::new() };
-        Active { job, delivery, state, extend_at: now + EXTEND_EVERY }
+        Active { job, delivery, is_stopped: false, state, extend_at: now + EXTEND_EVERY }
+    }
+
+    /// The same run came once more: by the same message, or by a later one that leaves it more time. To one that was stopped
+    /// the later message comes again, when this one has ended.
+    pub(super) fn delivered_again(&mut self, job: AgentJob, delivery: Delivery) {
+        if self.is_stopped {
+            return;
+        }
+        self.job.deadline = self.job.deadline.max(job.deadline);
+        self.delivery = delivery;
     }
 
     /// When it needs attention.
@@ -79,6 +91,10 @@ impl Active {
             State::Running(running) => {
                 let ended = running.bring_on(context)?;
                 Ok(ended.map(|(end, task)| self.outcome(context, end, task.0, task.1, task.2)))
+            }
+            State::Waiting { .. } if self.is_stopped => {
+                let (wall, reason) = (context.clock.wall(), "it was stopped".to_owned());
+                Ok(Some(self.outcome(context, End::Failed { reason }, wall, wall, 0)))
             }
             State::Waiting { again_at, .. } if now < *again_at => Ok(None),
             State::Waiting { why, .. } => {
@@ -136,6 +152,13 @@ impl Active {
         if let State::Running(running) = &self.state {
             running.abandon();
         }
+    }
+
+    /// Ends it; its lease is given back when the task has ended.
+    pub(super) fn stop(&mut self) {
+        self.is_stopped = true;
+        self.abandon();
+        self.try_now();
     }
 
     fn outcome(

@@ -1,5 +1,6 @@
 //! One suite, two back ends: this process, and a real NATS server.
 
+mod cluster;
 mod scale;
 mod server;
 mod suite;

@@ -9,6 +9,7 @@ use pathmeter_fleet::job::{End, Outcome};
 use pathmeter_fleet::lease::Class;
 use pathmeter_fleet::ledger::RunState;
 use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::spool::Spool;
 use proptest::prelude::*;
 use world::{Processes, World, coordinator};
 
@@ -162,6 +163,92 @@ fn an_old_spool_is_delivered_once() {
     );
     drop(second);
     assert_all_done_once(&world, &plan);
+}
+
+/// What is stopped ends at once, wherever it is, leaves nothing behind, and is measured anew by who asks for it again.
+#[test]
+fn what_is_stopped_ends_and_is_measured_anew() {
+    // At once after the hand-out; after the first run has begun, while the second waits for its lease.
+    for turns in [0, 3] {
+        let world = World::new(2);
+        let plan = plan(&world, &["up", "down"], 60);
+        let (mut sink, mut other) = (world.sink.clone(), world.sink.clone());
+        let mut processes = Processes::new(&world);
+        let mut first = coordinator(&world, "c1", &plan, &mut sink);
+        first.step().expect("handed out");
+        for _ in 0..turns {
+            let due = processes.turn(Some(&mut first));
+            processes.pass(due);
+        }
+        let users = || world.seen.lock().expect("whole").users();
+        let begun = users();
+        assert_eq!(begun, usize::from(turns > 0) * 2, "a run uses two hosts");
+        first.stop("it was stopped").expect("stopped");
+        assert!(first.ledger().is_complete());
+        first.resign().expect("resigned");
+        for _ in 0..5 {
+            let due = processes.turn(None);
+            processes.pass(due);
+        }
+        let left = users();
+        assert_eq!(left, 0, "nobody sends any more");
+        let is_idle = |agent: &Option<pathmeter_fleet::agent::Agent<'_>>| {
+            agent.as_ref().is_some_and(pathmeter_fleet::agent::Agent::is_idle)
+        };
+        assert!(processes.agents.iter().all(is_idle), "nothing waits, and nothing is to be delivered");
+        {
+            let kept = world.sink.0.lock().expect("whole");
+            let reasons: Vec<_> = kept.missed.values().filter_map(|row| row.state.reason()).collect();
+            assert_eq!(reasons, ["it was stopped"; 2]);
+        }
+        // The same runs, which take less now, so that their deadlines are earlier.
+        let mut shorter = plan.clone();
+        shorter.rounds.iter_mut().flatten().for_each(|run| run.job.span = Nanos::from_secs(1));
+        let mut second = coordinator(&world, "c2", &shorter, &mut other);
+        processes.run(&mut second, DAY);
+        drop(second);
+        assert_all_done_once(&world, &plan);
+    }
+}
+
+/// An outcome that no coordinator wants is offered less and less often, and after a week put aside, not lost.
+#[test]
+fn what_nobody_awaits_is_offered_seldom_and_then_put_aside() {
+    let world = World::new(1);
+    let time = world.clock.wall();
+    let outcome = Outcome {
+        run: "of a coordinator that is gone".into(),
+        title: "s0 -> s1".into(),
+        agent: "s0".into(),
+        end: End::Done { body: "result".into() },
+        started: time,
+        finished: time,
+        token: 1,
+        attempt: 1,
+    };
+    let mut spool = Spool::open(&world.spool_of(0)).expect("a spool");
+    spool.finish(outcome.clone()).expect("written");
+    drop(spool);
+    let mut agent = world.agent(0);
+    let day = |agent: &mut pathmeter_fleet::agent::Agent<'_>| {
+        let end = world.now() + DAY;
+        while world.now() < end {
+            agent.step().expect("a step");
+            world.advance(Nanos::from_secs(60));
+        }
+    };
+    (0..6).for_each(|_| day(&mut agent));
+    assert!(!agent.is_idle(), "it is still offered");
+    (0..2).for_each(|_| day(&mut agent));
+    assert!(agent.is_idle());
+    let offers = world.cables[0].appends.load(std::sync::atomic::Ordering::SeqCst);
+    assert!((6 * 144..8 * 144).contains(&offers), "{offers}: every ten minutes");
+    drop(agent);
+    let aside = world.spool_of(0).with_extension("lapsed.jsonl");
+    let aside = pathmeter_fleet::results::Results::read(&aside).expect("a file of results");
+    assert_eq!(aside.outcomes.into_values().collect::<Vec<_>>(), [outcome]);
+    // It is still known, so that a job that is delivered again is not carried out again.
+    assert!(Spool::open(&world.spool_of(0)).expect("again").has_finished("of a coordinator that is gone"));
 }
 
 /// One of two coordinators works; when it dies, the other goes on with what is left.

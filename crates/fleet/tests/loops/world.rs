@@ -15,7 +15,7 @@ use pathmeter_fleet::spool::Spool;
 use pathmeter_fleet::{FleetError, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The simulated clocks: one monotonic time for all, a wall clock each.
@@ -39,6 +39,8 @@ impl Clock for SimClock {
 pub(crate) struct Cable {
     broker: Local,
     is_cut: AtomicBool,
+    /// How often something was appended to a log.
+    pub(crate) appends: AtomicUsize,
 }
 
 impl Cable {
@@ -80,6 +82,7 @@ impl Broker for Cable {
         self.through()?.request(subject, data)
     }
     fn append(&self, log: Log, subject: &str, id: &str, data: &[u8]) -> Result<Appended> {
+        self.appends.fetch_add(1, Ordering::SeqCst);
         self.through()?.append(log, subject, id, data)
     }
     fn consume(
@@ -179,6 +182,11 @@ impl Drop for SimTask {
 }
 
 impl Seen {
+    /// How many use something now.
+    pub(crate) fn users(&self) -> usize {
+        self.users.values().map(Vec::len).sum()
+    }
+
     fn leave(&mut self, run: &str) {
         self.users.values_mut().for_each(|users| users.retain(|(user, _)| user != run));
     }
@@ -205,6 +213,9 @@ impl Sink for MemorySink {
         kept.outcomes.insert(outcome.run.clone(), outcome.clone());
         Ok(())
     }
+    fn awaits(&self, run: &str) -> bool {
+        self.0.lock().expect("whole").missed.contains_key(run)
+    }
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
         self.0.lock().expect("whole").missed.insert(run.to_owned(), row.clone());
         Ok(())
@@ -219,7 +230,7 @@ pub(crate) struct World {
     pub(crate) sink: MemorySink,
     pub(crate) names: Vec<String>,
     clocks: Vec<SimClock>,
-    cables: Vec<Cable>,
+    pub(crate) cables: Vec<Cable>,
     runners: Vec<SimRunner>,
     folder: tempfile::TempDir,
 }
@@ -234,7 +245,7 @@ impl World {
             names: (0..agents).map(|number| format!("s{number}")).collect(),
             clocks: vec![clock.clone(); agents],
             cables: (0..agents)
-                .map(|_| Cable { broker: broker.clone(), is_cut: AtomicBool::new(false) })
+                .map(|_| Cable { broker: broker.clone(), is_cut: false.into(), appends: 0.into() })
                 .collect(),
             runners: (0..agents).map(runner).collect(),
             // In memory where there is such a place: a hundred spools sync 30,000 lines.

@@ -1,6 +1,7 @@
 //! `pathmeter agent run`: this host's part in a mesh.
 
 use super::mesh::{connect, failed};
+use super::targets::named;
 use crate::exit::Exit;
 use crate::signals;
 use cli::files::token;
@@ -16,6 +17,7 @@ use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
 use fleet::spool::Spool;
 use mesh::inventory::{AgentReport, inventory as inventory_of};
+use mesh::work::{FarEnds, carry_out};
 use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -36,9 +38,11 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
         Failure::usage(what, "name one that this user may write with --spool DIR")
     })?;
     let spool = Spool::open(&args.spool.join(format!("{}.jsonl", args.name))).map_err(failed)?;
-    let options = AgentOptions { inventory: inventory(args, &nats)?, ..AgentOptions::named(&args.name) };
-    let security = Security { token, fingerprint: None };
-    let work = move |job: &AgentJob, start: &Start| mesh::work::carry_out(job, start, &security);
+    let inventory = inventory(args, &nats)?;
+    let options = AgentOptions { inventory, lease: args.lease, ..AgentOptions::named(&args.name) };
+    let agents = Security { token, fingerprint: None };
+    let far = FarEnds { agents, named: named(&args.targets)? };
+    let work = move |job: &AgentJob, start: &Start| carry_out(job, start, &far);
     let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
@@ -86,7 +90,7 @@ impl Observer for Notes {
 /// What it reports of itself.
 fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
     let ends = ends(&args.nats.coordinator);
-    let address = match (&args.address, ends) {
+    let address = match (args.address.first(), ends) {
         (Some(address), _) => address.clone(),
         (None, Some((own, _))) => own.to_string(),
         (None, None) => {
@@ -98,6 +102,7 @@ fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
     let (own, server) = ends.unzip();
     let report = AgentReport {
         address,
+        more_addresses: args.address.iter().skip(1).cloned().collect(),
         port: args.port,
         listens: !args.no_listen,
         ..inventory_of(own, server, nats.seen_as())

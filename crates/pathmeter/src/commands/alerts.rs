@@ -1,37 +1,69 @@
 //! The receivers of alerts that a command line names.
 
 use super::progress::say;
-use alert::metrics::{self, PathState};
-use alert::{Alert, Command, Mail, Outbox, Receiver, Retry, Webhook};
+use super::store::failed;
+use alert::metrics::{self, Heartbeat, PathState};
+use alert::{Alert, Command, Ended, Mail, Outbox, Receiver, Retry, Webhook};
 use cli::{AlertArgs, written};
 use engine::error::{Failure, Result};
+use linux::clock::wall_now;
+use model::units::Nanos;
 use std::sync::Arc;
 use std::time::Duration;
+use store::{Change, Store};
 
-/// Where alerts go.
+/// Where alerts go. What was not delivered stays in the store, and the next program that has the same receiver delivers it.
 pub(crate) struct Alerts<'a> {
     args: &'a AlertArgs,
+    store: Store,
     outbox: Outbox,
 }
 
 impl<'a> Alerts<'a> {
+    /// Also delivers what was left before.
+    ///
     /// # Errors
-    /// A receiver is none.
-    pub(crate) fn from_args(args: &'a AlertArgs) -> Result<Alerts<'a>> {
+    /// A receiver is none, or the store cannot be read.
+    pub(crate) fn from_args(args: &'a AlertArgs, store: Store) -> Result<Alerts<'a>> {
         let outbox = Outbox::start(receivers(args)?, Retry::default(), Arc::new(say))?;
-        Ok(Alerts { args, outbox })
+        let alerts = Alerts { args, store, outbox };
+        alerts.deliver_left()?;
+        Ok(alerts)
     }
 
-    /// Hands an alert to all receivers, and waits for none of them.
+    /// The receivers for which an alert is kept until they have it, as the store knows them.
+    pub(crate) fn kept_for(&self) -> Vec<String> {
+        let repeating = self.outbox.receivers().iter().filter(|receiver| receiver.may_repeat());
+        repeating.map(Receiver::key).collect()
+    }
+
+    /// Notes that a change is told now; false: it was told before.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub(crate) fn tell(&self, alert: &Alert) -> Result<bool> {
+        let text = serde_json::to_string(alert).unwrap_or_default();
+        let is_new = self.store.alert(change(alert), &text, wall_now(), &self.kept_for()).map_err(failed)?;
+        if is_new {
+            self.outbox.send(alert);
+        }
+        Ok(is_new)
+    }
+
+    /// Hands an alert that is noted to all receivers, and waits for none of them.
+    #[cfg(feature = "fleet")]
     pub(crate) fn send(&self, alert: &Alert) {
         self.outbox.send(alert);
     }
 
-    /// Writes how paths stand into the file that is asked for. One that cannot be written is named, and measuring goes on.
-    pub(crate) fn note(&self, states: &[PathState]) {
+    /// Writes how paths stand into the file that is asked for, and that `of` was measured now. One that cannot be written is
+    /// named, and measuring goes on.
+    pub(crate) fn note(&self, states: &[PathState], of: &str) {
+        self.settle();
         let Some(file) = &self.args.alert_metrics else { return };
+        let heartbeat = Heartbeat { of: of.to_owned(), at: wall_now() };
         // In its place at once: a collector never reads half of it.
-        if let Err(error) = written::write(file, metrics::text(states).as_bytes()) {
+        if let Err(error) = written::write(file, metrics::text(states, &heartbeat).as_bytes()) {
             say(&format!("warning: --alert-metrics {}: {error}", file.display()));
         }
     }
@@ -39,7 +71,43 @@ impl<'a> Alerts<'a> {
     /// Waits until alerts are delivered or given up, but not for ever.
     pub(crate) fn finish(self) {
         self.outbox.finish(LONGEST);
+        self.settle();
+        let count = |key: &String| self.store.undelivered(key).map_or(0, |left| left.len());
+        let left: usize = self.kept_for().iter().map(count).sum();
+        if left > 0 {
+            let alerts = if left == 1 { "1 alert is" } else { &format!("{left} alerts are") };
+            say(&format!("{alerts} kept, and delivered by the next run with the same receivers."));
+        }
     }
+
+    /// What a program before did not deliver, but for what is older than a week.
+    fn deliver_left(&self) -> Result<()> {
+        for (number, receiver) in self.outbox.receivers().iter().enumerate() {
+            for left in self.store.undelivered(&receiver.key()).map_err(failed)? {
+                let Ok(alert) = serde_json::from_str::<Alert>(&left.alert) else { continue };
+                if wall_now() - left.since > OLDEST {
+                    say(&format!("warning: not delivered within a week: {}", alert.text));
+                    self.store.delivered(change(&alert), &receiver.key()).map_err(failed)?;
+                } else {
+                    self.outbox.send_to(number, &alert);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what has ended. What cannot be forgotten is delivered once more.
+    fn settle(&self) {
+        for Ended { receiver, alert } in self.outbox.ended() {
+            if let Err(error) = self.store.delivered(change(&alert), &receiver) {
+                say(&format!("warning: {error}"));
+            }
+        }
+    }
+}
+
+fn change(alert: &Alert) -> Change<'_> {
+    Change { run: &alert.run, figure: &alert.figure, change: alert.word.name() }
 }
 
 fn receivers(args: &AlertArgs) -> Result<Vec<Receiver>> {
@@ -67,3 +135,5 @@ fn receivers(args: &AlertArgs) -> Result<Vec<Receiver>> {
 
 /// What a program that ends waits for its receivers.
 const LONGEST: Duration = Duration::from_secs(60);
+/// What is not delivered by then is given up.
+const OLDEST: Nanos = Nanos::from_secs(7 * 86_400);

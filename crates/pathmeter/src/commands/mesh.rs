@@ -19,7 +19,7 @@ use mesh::matrix::report_of_results;
 use mesh::roster::Roster;
 use mesh::runs::RunList;
 use model::mesh::{CellState, MeshReport};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
@@ -34,12 +34,7 @@ pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
 
 fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     if let Some(file) = &args.results {
-        let results = Results::read(file).map_err(failed)?;
-        let name = file.display().to_string();
-        if args.runs {
-            return write(&[&RunList::from_results(&name, &results)], global).map(|()| Exit::Done);
-        }
-        return print(&report_of_results(&name, &results, Vec::new()), global);
+        return show_results(file, args, global);
     }
     #[cfg(feature = "store")]
     if let Some(label) = &args.saved {
@@ -49,6 +44,30 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
     write(&[&Roster::read(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
+}
+
+/// The mesh that was measured last, or the one that is named; with `--runs` every run, of all meshes unless one is named.
+fn show_results(file: &Path, args: &MeshShowArgs, global: &Common) -> Result<Exit> {
+    let results = Results::read(file).map_err(failed)?;
+    let mut meshes: Vec<String> = results.meshes.values().cloned().collect();
+    meshes.sort_unstable();
+    meshes.dedup();
+    if let Some(name) = args.name.as_ref().filter(|name| !meshes.contains(name)) {
+        let what = format!("{} has no mesh `{name}`", file.display());
+        return Err(Failure::usage(what, format!("it has {}", meshes.join(", "))).into());
+    }
+    let name = file.display().to_string();
+    if args.runs {
+        let results = if args.name.is_some() { results.of_mesh(args.name.as_deref()) } else { results };
+        return write(&[&RunList::from_results(&name, &results)], global).map(|()| Exit::Done);
+    }
+    let shown = args.name.as_ref().unwrap_or(&results.mesh);
+    let notes = match meshes.len() {
+        0 | 1 => Vec::new(),
+        _ => vec![format!("The file has {}; this is {shown} (--name shows another).", meshes.join(", "))],
+    };
+    let results = results.of_mesh(args.name.as_deref());
+    print(&report_of_results(&name, &results, notes), global)
 }
 
 /// Writes the matrix. A path that could not be reached comes before one of which nothing is known.

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
     let store = open(&args.store)?;
     let stop = signals::interrupt()?;
     let is_json = global.format().live == Live::Events;
-    let (alerts, tally) = (Alerts::from_args(&args.alerts)?, Tally::default());
+    let (alerts, tally) = (Alerts::from_args(&args.alerts, open(&args.store)?)?, Tally::default());
     let mut watch =
         Watch { args, store, task, alerts, tally, asked: signals::asked()?, is_json, last: Exit::Done };
     let mut round = 0;
@@ -87,7 +87,7 @@ impl Watch<'_> {
             for change in Alert::of_trends(&trends, |run| run == round.id()) {
                 self.report(&change)?;
             }
-            self.alerts.note(&states(&round, &trends));
+            self.alerts.note(&states(&round, &trends), round.target());
             if !is_new && !trends.series.iter().any(|series| series.is_suspicious) {
                 return Ok(());
             }
@@ -114,7 +114,7 @@ impl Watch<'_> {
 
     /// Reports a change once, also by a watch that was killed after the run was kept.
     fn report(&self, alert: &Alert) -> Result<()> {
-        if !self.store.alert(&alert.run, &alert.figure, alert.word.name()).map_err(failed)? {
+        if !self.alerts.tell(alert)? {
             return Ok(());
         }
         let line = format!("ALERT {}", alert.text);
@@ -123,7 +123,6 @@ impl Watch<'_> {
             true => progress::say(&line),
             false => say(&line),
         }
-        self.alerts.send(alert);
         Ok(())
     }
 

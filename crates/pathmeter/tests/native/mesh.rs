@@ -1,10 +1,13 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
 mod faults;
+mod stopped;
+mod told;
 
 use super::support::{Ended, Running, Scratch, free_port, run, skip, start};
 use serde_json::Value;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The server of a mesh, asked to end with its handle: it ends the program that it started.
 struct Hub(Option<Running>);
@@ -37,6 +40,19 @@ impl Mesh {
         run(&words.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
+    /// A coordinator that is left at work.
+    fn start(&self, words: &[&str]) -> Running {
+        let words = self.words(words, "coordinator");
+        start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// How often an agent's spool has this word: `begun`, `finished`.
+    fn spooled(&self, agent: &str, word: &str) -> usize {
+        let text =
+            std::fs::read_to_string(format!("{}/spool/{agent}.jsonl", self.folder)).unwrap_or_default();
+        text.lines().filter(|line| line.starts_with(&format!("{{\"{word}\""))).count()
+    }
+
     /// How many agents are there.
     fn agents(&self) -> usize {
         self.run(&["mesh", "show", "--json"]).code(0).json()["agents"].as_array().map_or(0, Vec::len)
@@ -59,6 +75,16 @@ impl Mesh {
         let agent = start(&words.iter().map(String::as_str).collect::<Vec<_>>());
         agent.wait_for(&format!("agent {name} of"));
         agent
+    }
+}
+
+/// Looks again and again, and not for ever.
+#[track_caller]
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < end, "not within two minutes: {what}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
@@ -171,6 +197,7 @@ fn pairs_that_start_together_are_one_measurement() {
     assert_eq!(ended.code, Some(if enough { 0 } else { 4 }), "{start}");
     assert_eq!(start["void"].is_null(), enough);
 
+    together_in_a_plan(&mesh, &scratch);
     let unknown = mesh.run(&["mesh", "run", "--together", "--pair", "ams:fro"]).code(2);
     assert!(unknown.stderr.contains("no agent is called `fro`"), "{}", unknown.stderr);
     // A pair without a result makes the sum void, and is named.
@@ -179,6 +206,36 @@ fn pairs_that_start_together_are_one_measurement() {
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &stranger)];
     let ended = mesh.run(&["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms"]).code(4);
     assert!(ended.stdout.contains("VOID") && ended.stdout.contains("token"), "{}", ended.stdout);
+}
+
+/// The same as a row of a plan, and kept as a run of a store.
+fn together_in_a_plan(mesh: &Mesh, scratch: &Scratch) {
+    let text = "title = \"Sum\"\nrepetitions = 1\n[paths.one]\nagent = \"fra\"\nto-agent = \"ams\"\n[paths.other]\nagent = \"fra\"\n\
+                to-agent = \"ams\"\n[[tests]]\ntest = \"throughput\"\nstart = \"together\"\ntime = \"1s\"\n";
+    let (plan, each) = (scratch.file("sum.toml", Some(text)), scratch.file("each", None));
+    let report = mesh.run(&["plan", "run", &plan, "--json", "--each", &each]).json();
+    let row = &report["rows"][0];
+    assert_eq!(
+        (&row["path"], &row["runs"][0]["agent"]),
+        (&"one + other".into(), &"fra + fra".into()),
+        "{row}"
+    );
+    assert!(row["runs"][0]["lease_token"].as_u64() > Some(0), "{row}");
+    let file = std::fs::read_dir(&each).unwrap().next().unwrap().unwrap().path();
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    let sum = &run["summary"]["pairs"];
+    assert_eq!(run["tests"].as_array().unwrap().len(), 2, "{sum}");
+    let members = sum["common_start"]["members"].as_array().unwrap();
+    assert!(members.iter().all(|one| one["from"] == "fra" && one["to"] == "ams"), "{sum}");
+    assert!(sum["together"]["up"]["goodput_bps"].as_u64() > Some(0), "{sum}");
+
+    let store = scratch.file("runs.db", None);
+    let night = ["mesh", "run", "--together", "--pair", "fra:ams", "--pair", "fra:ams", "-t", "300ms"];
+    let run = mesh.run(&[&night[..], &["--save", "--store", &store, "--json"]].concat()).json();
+    let words =
+        ["history", "--target", "together fra:ams, fra:ams", "--label", "mesh", "--store", &store, "--json"];
+    let kept = super::support::run(&words).code(0).json();
+    assert_eq!((kept.as_array().unwrap().len(), &kept[0]["id"]), (1, &run["id"]), "{kept}");
 }
 
 /// From agent to agent, from an agent to a server of iPerf3, and from this host.
@@ -253,6 +310,55 @@ fn a_plan_over_agents() {
     // An expectation over agents that is broken.
     let broken = scratch.file("broken.toml", Some(&right.replace("rtt.p50<10s", "rtt.p50<1ns")));
     mesh.run(&["plan", "run", &broken, "--runs", "1"]).code(1);
+}
+
+/// From an agent to a host that speaks other tools' protocols, and by both IP versions between agents.
+#[test]
+fn foreign_protocols_and_both_ip_versions_over_agents() {
+    let scratch = Scratch::new("mesh-foreign");
+    let test = "foreign_protocols_and_both_ip_versions_over_agents";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let token = format!("{}/mesh.token", mesh.folder);
+    let both = ["--address", "127.0.0.1", "--address", "::1"];
+    let _agents = [mesh.agent_with("ams", &token, &both), mesh.agent_with("fra", &token, &both)];
+    mesh.wait_for(2);
+    let protocols = ["iperf2", "sockperf", "stamp", "twamp"];
+    let ports = protocols.map(|_| free_port());
+    let native = free_port().to_string();
+    let mut words: Vec<String> = ["serve", "--bind", "127.0.0.1", "-p", &native].map(str::to_owned).to_vec();
+    words.extend(protocols.iter().zip(ports).map(|(protocol, port)| format!("--{protocol}={port}")));
+    let server = start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    server.wait_for("listening on");
+    let mut plan =
+        "title = \"Foreign\"\nrepetitions = 1\n[paths.far]\nagent = \"ams\"\nto = \"127.0.0.1\"\n".to_owned();
+    for (protocol, port) in protocols.iter().zip(ports) {
+        let kind = if *protocol == "iperf2" { "throughput" } else { "latency" };
+        plan += &format!(
+            "[[tests]]\nname = \"{protocol}\"\ntest = \"{kind}\"\nprotocol = \"{protocol}\"\nport = {port}\ntime = \"500ms\"\n"
+        );
+    }
+    let file = scratch.file("foreign.toml", Some(&plan));
+    let report = mesh.run(&["plan", "run", &file, "--json"]).json();
+    for row in report["rows"].as_array().unwrap() {
+        let run = &row["runs"][0];
+        assert!(row["reason"].is_null() && run["agent"] == "ams", "{row}");
+        assert!(!run["figures"].as_array().unwrap().is_empty(), "{row}");
+    }
+
+    let results = scratch.file("both.jsonl", None);
+    let night =
+        ["mesh", "run", "--ip", "both", "--test", "latency", "-t", "100ms", "--results", &results, "--json"];
+    let report = mesh.run(&night).code(0).json();
+    let cells: Vec<(u64, &str, &str)> = report["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| {
+            let text = |key: &str| cell[key].as_str().unwrap();
+            (cell["family"].as_u64().unwrap(), text("target"), text("state"))
+        })
+        .collect();
+    assert_eq!(cells, [(4, "ams -> fra IPv4", "done"), (6, "ams -> fra IPv6", "done")]);
 }
 
 /// Every time of a schedule has its rows: what was measured, what a dead coordinator left, and when none was at work.

@@ -9,7 +9,7 @@ use model::lab::LabReport;
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
-use pathmeter_store::{Begun, Content, Filter, Mark, Placed, Store, StoreError};
+use pathmeter_store::{Begun, Change, Content, Filter, Mark, Placed, Store, StoreError};
 use std::path::Path;
 
 #[test]
@@ -202,9 +202,23 @@ fn marks_are_kept_by_time_and_alerts_told_once() {
         assert_eq!(store.marks("far").unwrap(), [mark(2, "moved"), mark(5, "new switch")]);
         assert!(store.marks("near").unwrap().is_empty());
         insert(&store, &begun("a", 1), Status::Ok);
-        assert!(store.alert("a", "rtt.p50", "worse").unwrap());
-        assert!(!store.alert("a", "rtt.p50", "worse").unwrap());
-        assert!(store.alert("a", "rtt.p50", "recovered").unwrap());
+        let reported = |change, at, receivers: &[&str]| {
+            let receivers: Vec<String> = receivers.iter().map(|one| (*one).to_owned()).collect();
+            let change = Change { run: "a", figure: "rtt.p50", change };
+            store.alert(change, &format!("{{\"{at}\":1}}"), WallTime(at), &receivers).unwrap()
+        };
+        assert!(reported("worse", 1, &["hook", "mail"]));
+        assert!(!reported("worse", 2, &["hook", "late"]), "it was told");
+        assert!(reported("recovered", 3, &["hook"]));
+        // Each receiver has its own, in order, until it has them; another program finds them.
+        let another = Store::open(location).unwrap();
+        let left = |receiver: &str| -> Vec<u64> {
+            another.undelivered(receiver).unwrap().into_iter().map(|one| one.since.0).collect()
+        };
+        assert_eq!((left("hook"), left("mail"), left("late")), (vec![1, 3], vec![1], vec![]));
+        another.delivered(Change { run: "a", figure: "rtt.p50", change: "worse" }, "hook").unwrap();
+        assert_eq!((left("hook"), left("mail")), (vec![3], vec![1]));
+        assert_eq!(another.undelivered("hook").unwrap()[0].alert, "{\"3\":1}");
     });
 }
 

@@ -97,9 +97,14 @@ impl Page {
 
     /// The same of a run that began so many seconds after the first, with this goodput in bits per second.
     pub(crate) fn measured(&self, id: &str, target: &str, seconds: u64, goodput: f64) {
+        self.measured_as(id, (target, ""), seconds, goodput);
+    }
+
+    /// The same with a label.
+    pub(crate) fn measured_as(&self, id: &str, (target, label): (&str, &str), seconds: u64, goodput: f64) {
         let figure =
             Headline { name: "tcp.up.goodput".into(), value: goodput, text: format!("{goodput} bit/s") };
-        self.keep_with(&run(id, seconds, 0), target, "", figure);
+        self.keep_with(&run(id, seconds, 0), target, label, figure);
     }
 
     fn keep_with(&self, run: &Run, target: &str, label: &str, figure: Headline) {

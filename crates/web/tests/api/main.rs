@@ -168,6 +168,43 @@ fn a_path_that_got_worse_says_so_as_trend_does() {
     );
 }
 
+/// The latest run of each path by label, test and IP version; paths to far ends are of no mesh.
+#[test]
+fn a_mesh_is_a_matrix_of_the_latest_runs() {
+    let page = with_runs();
+    let paths = [
+        ("ams -> fra", 9e9),
+        ("fra -> ams", 9e9),
+        ("ams -> par", 9e9),
+        ("par -> ams", 1e9),
+        ("ams -> fra IPv6", 8e9),
+    ];
+    for (number, (target, rate)) in paths.into_iter().enumerate() {
+        page.measured_as(&format!("m{number}"), (target, "night"), number as u64, rate);
+    }
+    page.measured_as("m9", ("ams -> fra", "night"), 9, 5e9);
+    let found = page.get("/api/meshes").json();
+    let mesh = &found["meshes"][0];
+    assert_eq!((found["meshes"].as_array().unwrap().len(), &mesh["label"]), (1, &"night".into()));
+    let [plain, six] = mesh["matrices"].as_array().unwrap().as_slice() else { panic!("{mesh}") };
+    assert_eq!((&plain["family"], &six["family"]), (&Value::Null, &6.into()));
+    assert_eq!(plain["agents"], serde_json::json!(["ams", "fra", "par"]));
+    let cells: Vec<[&str; 3]> = plain["cells"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| ["target", "run", "tone"].map(|key| cell[key].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ["ams -> fra", "m9", "ok"],
+        ["ams -> par", "m2", "ok"],
+        ["fra -> ams", "m1", "ok"],
+        ["par -> ams", "m3", "degraded"],
+    ];
+    assert_eq!(cells, expected);
+    assert_eq!(six["cells"][0]["target"], "ams -> fra IPv6");
+}
+
 #[test]
 fn hostile_names_stay_text() {
     let page = page();
@@ -297,6 +334,7 @@ fn with_a_token_one_logs_in() {
         "/api/runs",
         "/api/runs/01a",
         "/api/paths",
+        "/api/meshes",
         "/metrics",
         "/api/live",
         "/api/lab",

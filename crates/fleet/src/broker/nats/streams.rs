@@ -65,6 +65,8 @@ pub(super) fn consumer(name: &str, filter: &str, redeliver_after: Duration) -> p
         filter_subject: filter.to_owned(),
         ack_policy: AckPolicy::Explicit,
         ack_wait: redeliver_after,
+        // What nobody here confirms, as it is another coordinator's, must not hold up what comes after it.
+        max_ack_pending: -1,
         ..pull::Config::default()
     }
 }

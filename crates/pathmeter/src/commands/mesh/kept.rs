@@ -8,13 +8,17 @@ use engine::error::{Failure, Result};
 use fleet::coordinator::Sink;
 use fleet::mesh::MeshPlan;
 use fleet::results::{ResultFile, Results};
-use mesh::alerts::{AGAIN, Judge};
+use linux::clock::wall_now;
+use mesh::alerts::{AGAIN, GROUP_KIND, Judge, Judged, target_of_group};
 use mesh::keep::KeptResults;
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
+use model::history::{Measured, Origin};
 use model::mesh::MeshReport;
+use model::run::Run;
+use report::expect::headlines;
 use report::mesh::report_of_entries;
 use std::collections::HashSet;
-use store::Filter;
+use store::{Begun, Filter, Store};
 
 /// Where the results of a run of the mesh go: into their file, and with `--save` into the store, too.
 pub(super) fn sink(args: &MeshRunArgs, file: ResultFile) -> Result<Box<dyn Sink>> {
@@ -37,22 +41,19 @@ impl<'a> Alerts<'a> {
     /// Absent where nobody is to be told.
     ///
     /// # Errors
-    /// A receiver is none, or nothing is kept that a change could be known by.
+    /// A receiver is none, or the store cannot be opened.
     pub(super) fn from_args(args: &'a MeshRunArgs) -> Result<Option<Alerts<'a>>> {
         if args.alerts.is_empty() {
             return Ok(None);
         }
-        if !args.save {
-            let what = "alerts without --save: a change is known by the runs that are kept";
-            return Err(Failure::usage(what, "add --save").into());
-        }
-        let receivers = Receivers::from_args(&args.alerts)?;
+        let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
         let known = Results::read(&args.results).map_err(super::failed)?;
         // What was missed since the last run that was measured is still to be told.
         let last = known.outcomes.values().map(|outcome| outcome.started).max();
         let missed = known.missed.into_iter().filter(|(_, row)| last.is_some_and(|last| row.due <= last));
         let known = known.outcomes.into_keys().chain(missed.map(|(run, _)| run)).collect();
-        Ok(Some(Alerts { args, receivers, judge: Judge::new(open(&args.store)?, &args.label), known }))
+        let judge = Judge::new(open(&args.store)?, &args.label, receivers.kept_for());
+        Ok(Some(Alerts { args, receivers, judge, known }))
     }
 
     /// Has what is suspicious measured again, before anybody is told.
@@ -82,12 +83,70 @@ impl<'a> Alerts<'a> {
         results = results_of_runs(results, &runs);
         let judged =
             self.judge.judge(&report_of_results("", &results, Vec::new()), &results).map_err(failed)?;
-        for alert in &judged.alerts {
-            say(&format!("ALERT {}", alert.text));
-            self.receivers.send(alert);
+        send(self.receivers, &judged, &self.args.label);
+        Ok(())
+    }
+}
+
+/// Hands out what a judge has found, and waits until it is delivered.
+fn send(receivers: Receivers<'_>, judged: &Judged, label: &str) {
+    for alert in &judged.alerts {
+        say(&format!("ALERT {}", alert.text));
+        receivers.send(alert);
+    }
+    receivers.note(&judged.states, label);
+    receivers.finish();
+}
+
+/// Pairs that are measured together, as runs of a store.
+pub(super) struct Group<'a> {
+    args: &'a MeshRunArgs,
+    store: Store,
+    target: String,
+    /// Who is told of what changed.
+    alerts: Option<(Receivers<'a>, Judge)>,
+}
+
+impl<'a> Group<'a> {
+    /// Absent where nothing is kept.
+    ///
+    /// # Errors
+    /// A receiver is none, or the store cannot be opened.
+    pub(super) fn from_args(args: &'a MeshRunArgs, pairs: &[(String, String)]) -> Result<Option<Group<'a>>> {
+        if !args.save {
+            return Ok(None);
         }
-        self.receivers.note(&judged.states);
-        self.receivers.finish();
+        let alerts = match args.alerts.is_empty() {
+            true => None,
+            false => {
+                let receivers = Receivers::from_args(&args.alerts, open(&args.store)?)?;
+                let judge = Judge::new(open(&args.store)?, &args.label, receivers.kept_for());
+                Some((receivers, judge))
+            }
+        };
+        Ok(Some(Group { args, store: open(&args.store)?, target: target_of_group(pairs), alerts }))
+    }
+
+    /// Keeps a run. True: it is to be measured again before anybody is told.
+    pub(super) fn keep(&self, run: &Run, attempt: u32) -> Result<bool> {
+        let begun = Begun {
+            id: run.id.clone(),
+            kind: GROUP_KIND.to_owned(),
+            target: self.target.clone(),
+            label: self.args.label.clone(),
+            started: run.started.unwrap_or_else(wall_now),
+        };
+        let measured = Measured::Run(run);
+        self.store.insert(&begun, Origin::Measured, measured, &headlines(measured)).map_err(failed)?;
+        let Some((_, judge)) = self.alerts.as_ref().filter(|_| attempt <= AGAIN) else { return Ok(false) };
+        judge.is_suspicious(run, &self.target, attempt).map_err(failed)
+    }
+
+    /// Tells what changed by the last run.
+    pub(super) fn tell(self, run: &Run) -> Result<()> {
+        let Some((receivers, judge)) = self.alerts else { return Ok(()) };
+        let judged = judge.judge_group(run, &self.target).map_err(failed)?;
+        send(receivers, &judged, &self.args.label);
         Ok(())
     }
 }

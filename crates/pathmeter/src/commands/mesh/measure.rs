@@ -2,31 +2,32 @@
 
 mod asked;
 mod series;
+mod together;
 
 use super::{connect, failed, print, streams};
 use crate::commands::output::deliver;
 use crate::commands::progress::say;
-use crate::commands::session::conclude;
 use crate::commands::steps::about;
 use crate::exit::Exit;
 use crate::signals;
 use asked::{asked, names, refused};
 use cli::{Common, MeshRunArgs};
-use engine::error::Result;
+use engine::error::{Failure, Result};
 use engine::host::interrupt::Interrupt;
 use engine::run::run_id;
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::{Coordinator, Sink};
 use fleet::mesh::MeshPlan;
-use fleet::results::{InMemory, ResultFile, Results};
+use fleet::results::{ResultFile, Results};
 use fleet::setup::COORDINATOR;
-use mesh::expected::{Expected, broken};
+use mesh::expected::broken;
 use mesh::inventory::agents;
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
 use mesh::rounds::{Planned, Reports, chosen, plan};
 use mesh::timetable::Timetable;
 use model::mesh::MeshReport;
+use together::Pairs;
 
 pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let (asked, expected) = asked(args)?;
@@ -48,10 +49,12 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     say(estimate.trim_end());
     let interrupt = signals::interrupt()?;
     if args.together {
-        return together(&nats, plan, &interrupt, &expected, global);
+        let pairs = Pairs { args, nats: &nats, reports: &reports, asked: &asked, interrupt: &interrupt };
+        return pairs.run(plan, &expected, global);
     }
     let last = Results::read(&args.results).ok().and_then(|results| results.begun.last().copied());
-    let file = ResultFile::open(&args.results).map_err(failed)?;
+    let mut file = ResultFile::open(&args.results).map_err(failed)?;
+    file.begin_mesh(&name).map_err(|why| unwritten(&why))?;
     #[cfg(feature = "store")]
     let mut sink = super::kept::sink(args, file)?;
     #[cfg(not(feature = "store"))]
@@ -91,31 +94,11 @@ fn measured(
         alerts.again(&plan, &mut carry_out)?;
         alerts.tell(&plan)?;
     }
-    // A coordinator stores what another one left, too.
+    // The file may have runs of other meshes, too.
     let results = results_of_runs(Results::read(&args.results).map_err(failed)?, &runs);
     let name = args.name.clone().unwrap_or_else(|| args.results.display().to_string());
     let report = report_of_results(&name, &results, notes);
     Ok((report, results))
-}
-
-/// The pairs of one group, as one run. Nothing of it is kept beside the document.
-fn together(
-    nats: &Nats,
-    plan: MeshPlan,
-    interrupt: &Interrupt,
-    expected: &[Expected],
-    global: &Common,
-) -> Result<Exit> {
-    let group = plan.rounds.concat();
-    let results = InMemory::default();
-    let mut sink = results.clone();
-    let mut coordinator = Coordinator::new(id(), nats, &SystemClock, plan, &mut sink).map_err(failed)?;
-    coordinate(&mut coordinator, interrupt)?;
-    let started = group.first().and_then(|run| coordinator.started(&run.job.group)).cloned();
-    coordinator.resign().map_err(failed)?;
-    let mut run = mesh::together::document(&group, started.as_ref(), &results.all())?;
-    let expected: Vec<_> = expected.iter().map(|one| one.written.clone()).collect();
-    conclude(&mut run, false, &expected, global)
 }
 
 /// Has every run of a plan carried out, until all have ended or it is interrupted.
@@ -132,6 +115,10 @@ fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<()
         let due = coordinator.step().map_err(failed)?;
         tell(coordinator, &mut reported);
         coordinator.rest(due).map_err(failed)?;
+    }
+    if interrupt.is_raised() && !coordinator.is_complete() {
+        coordinator.stop("it was stopped").map_err(failed)?;
+        tell(coordinator, &mut reported);
     }
     Ok(())
 }
@@ -152,6 +139,10 @@ fn tell(coordinator: &Coordinator, reported: &mut Option<String>) {
     }
 }
 
+fn unwritten(why: &str) -> Failure {
+    Failure::usage(format!("write the results: {why}"), "name a folder that this user may write")
+}
+
 fn id() -> String {
     format!("coordinator-{}-{}", std::process::id(), SystemClock.wall().0)
 }
@@ -168,6 +159,11 @@ fn label(_: &MeshRunArgs) -> String {
 }
 
 fn neither_listens(pair: &str) -> String {
+    if pair.contains(" by IPv") {
+        return format!(
+            "not measured: {pair}, as neither has an address of it that others reach (--address)"
+        );
+    }
     format!("not measured: {pair}, as neither listens (start one without --no-listen)")
 }
 

@@ -1,10 +1,9 @@
 //! What plans may name and their files do not hold: hosts of the configuration, and the agents of a mesh.
 
-use cli::files::token;
+use crate::commands::targets::named;
 use cli::{PlanFileArgs, PlanKnownArgs};
 use engine::error::{Failure, Result};
-use engine::session::connect::Security;
-use experiment::{Known, Moment, Options, Plan, Target};
+use experiment::{Known, Moment, Options, Plan};
 use model::experiment::Experiment;
 use std::path::Path;
 
@@ -26,12 +25,7 @@ pub(super) fn read(file: &Path, args: &PlanKnownArgs, known: &Known) -> Result<P
 
 /// The hosts of the configuration.
 pub(super) fn known(args: &PlanKnownArgs) -> Result<Known> {
-    let target = |named: &cli::NamedTarget| {
-        let token = named.token_file.as_deref().map(token).transpose()?;
-        let security = Security { token, fingerprint: named.fingerprint.map(|fingerprint| fingerprint.0) };
-        Ok((named.name.clone(), Target { host: named.host.clone(), security, link: named.link }))
-    };
-    Ok(Known { targets: args.targets.iter().map(target).collect::<Result<_>>()?, agents: None })
+    named(&args.targets)
 }
 
 pub(super) fn faulty(faults: String) -> Failure {

@@ -2,10 +2,10 @@
 
 use super::super::net::{ip, may_make_networks, nft};
 use super::super::support::{Ended, Running, Scratch, pathmeter, skip};
+use super::until;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 /// `core` has the server and the coordinator, `fra` is beside it, `ams` and `par` are behind a NAT. Removed on drop.
 struct World {
@@ -132,16 +132,6 @@ impl Drop for World {
 /// The namespace of a host.
 fn ns(host: &str) -> String {
     format!("pathmeter-{}-mesh-{host}", std::process::id())
-}
-
-/// Looks again and again, and not for ever.
-#[track_caller]
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(120);
-    while !is_so() {
-        assert!(Instant::now() < end, "not within two minutes: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn states(report: &Value) -> Vec<(String, String)> {

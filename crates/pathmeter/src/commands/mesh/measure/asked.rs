@@ -1,6 +1,6 @@
 //! What the options of `pathmeter mesh run` ask for.
 
-use cli::{MeshRunArgs, MeshTestArg};
+use cli::{MeshIpArg, MeshRunArgs, MeshTestArg};
 use engine::error::Failure;
 use mesh::expected::Expected;
 use mesh::job::MeshTest;
@@ -17,15 +17,20 @@ pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), 
         return Err(Failure::usage("--together is of throughput", "leave --test out"));
     }
     #[cfg(feature = "store")]
-    if args.together && args.save {
-        let what =
-            "--together with --save: pairs that start together are one run, which no mesh's label holds";
-        return Err(Failure::usage(what, "write it with --json -o FILE"));
+    if !args.alerts.is_empty() && !args.save {
+        let what = "alerts without --save: a change is known by the runs that are kept";
+        return Err(Failure::usage(what, "add --save"));
     }
     let asked = MeshRequest {
         test,
         time: args.time,
         pairs: read("--pair", &args.pair, pair_of)?,
+        families: match args.ip {
+            None => vec![None],
+            Some(MeshIpArg::V4) => vec![Some(4)],
+            Some(MeshIpArg::V6) => vec![Some(6)],
+            Some(MeshIpArg::Both) => vec![Some(4), Some(6)],
+        },
         is_together: args.together,
         links: read("--link", &args.link, |text| text.parse::<Link>())?,
         uplinks: read("--uplink", &args.uplink, |text| text.parse::<Uplink>())?,

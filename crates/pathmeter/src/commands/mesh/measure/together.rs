@@ -1,0 +1,71 @@
+//! Pairs that start at the same time, as one measurement.
+
+use super::{coordinate, id};
+use crate::commands::mesh::failed;
+use crate::commands::session::conclude;
+use crate::exit::Exit;
+use cli::{Common, MeshRunArgs};
+use engine::error::Result;
+use engine::host::interrupt::Interrupt;
+use fleet::broker::nats::Nats;
+use fleet::clock::SystemClock;
+use fleet::coordinator::Coordinator;
+use fleet::mesh::MeshPlan;
+use fleet::results::InMemory;
+use mesh::expected::Expected;
+use mesh::rounds::{MeshRequest, Reports};
+use mesh::together::document;
+use model::run::Run;
+
+/// The pairs, and who measures them.
+pub(super) struct Pairs<'a> {
+    pub(super) args: &'a MeshRunArgs,
+    pub(super) nats: &'a Nats,
+    pub(super) reports: &'a Reports,
+    pub(super) asked: &'a MeshRequest,
+    pub(super) interrupt: &'a Interrupt,
+}
+
+impl Pairs<'_> {
+    /// Measures them, keeps the run where that is asked for, and writes it.
+    pub(super) fn run(&self, plan: MeshPlan, expected: &[Expected], global: &Common) -> Result<Exit> {
+        let mut run = self.keep(self.measure(plan)?)?;
+        let expected: Vec<_> = expected.iter().map(|one| one.written.clone()).collect();
+        conclude(&mut run, false, &expected, global)
+    }
+
+    fn measure(&self, plan: MeshPlan) -> Result<Run> {
+        let group = plan.rounds.concat();
+        let results = InMemory::default();
+        let mut sink = results.clone();
+        let coordinator = Coordinator::new(id(), self.nats, &SystemClock, plan, &mut sink);
+        let mut coordinator = coordinator.map_err(failed)?;
+        coordinate(&mut coordinator, self.interrupt)?;
+        let started = group.first().and_then(|run| coordinator.started(&run.job.group)).cloned();
+        coordinator.resign().map_err(failed)?;
+        document(&group, started.as_ref(), &results.all())
+    }
+
+    /// What stands out is measured again before anybody is told; the last run is the result.
+    #[cfg(feature = "store")]
+    fn keep(&self, run: Run) -> Result<Run> {
+        let group = crate::commands::mesh::kept::Group::from_args(self.args, &self.asked.pairs)?;
+        let Some(group) = group.filter(|_| !self.interrupt.is_raised()) else { return Ok(run) };
+        let (mut run, mut attempt) = (run, 1);
+        while group.keep(&run, attempt)? {
+            let again = mesh::rounds::plan(&engine::run::run_id()?, self.reports, self.asked);
+            run = self.measure(again.map_err(super::asked::refused)?.plan)?;
+            if self.interrupt.is_raised() {
+                return Ok(run);
+            }
+            attempt += 1;
+        }
+        group.tell(&run)?;
+        Ok(run)
+    }
+
+    #[cfg(not(feature = "store"))]
+    fn keep(&self, run: Run) -> Result<Run> {
+        Ok(run)
+    }
+}

@@ -1,0 +1,137 @@
+//! Meshes: the kept runs of paths between agents, as a matrix for each label, test and IP version. Each cell is the latest run of its
+//! path.
+
+use super::{App, ask};
+use crate::failed::{Failed, json};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use model::experiment::MatrixFinding;
+use model::history::{Entry, Headline};
+use model::mesh::{CellState, MeshCell, MeshReport, ends};
+use model::stats::quantile::median;
+use report::expect::higher_is_better;
+use report::mesh::report_of_entries;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use store::Filter;
+
+/// The runs of a label.
+#[derive(Serialize)]
+struct Mesh<'a> {
+    label: &'a str,
+    started: Option<String>,
+    finished: Option<String>,
+    findings: &'a [MatrixFinding],
+    matrices: Vec<Matrix<'a>>,
+}
+
+/// The paths of one test and one IP version.
+#[derive(Serialize)]
+struct Matrix<'a> {
+    test: &'a str,
+    /// 4 or 6, where one was asked for.
+    family: Option<u8>,
+    /// The name of the figure, without its direction.
+    figure: Option<String>,
+    /// Who sends and who receives, in order.
+    agents: Vec<&'a str>,
+    cells: Vec<Cell<'a>>,
+}
+
+/// The latest run of a path.
+#[derive(Serialize)]
+struct Cell<'a> {
+    from: &'a str,
+    to: &'a str,
+    state: &'static str,
+    /// How it looks beside the others: `ok`; `degraded`: 2 times worse than their median, or more; `problem`; `void`; absent: nothing
+    /// is known.
+    tone: Option<&'static str>,
+    figure: Option<&'a Headline>,
+    reason: Option<&'a str>,
+    run: &'a str,
+    /// What the store has the runs of the path under.
+    target: &'a str,
+    started: Option<String>,
+}
+
+pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
+    let value = ask(&app, |store, _| {
+        let entries = store.list(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
+        let looked_at = entries.len();
+        let mut labels: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+        for entry in entries.into_iter().filter(|entry| ends(&entry.target).is_some()) {
+            labels.entry(entry.label.clone()).or_default().push(entry);
+        }
+        let mut reports: Vec<MeshReport> =
+            labels.iter().map(|(label, entries)| report_of_entries(label, entries)).collect();
+        // What was measured last is what somebody comes to see.
+        reports.sort_by_key(|report| std::cmp::Reverse(newest(report)));
+        let meshes: Vec<Mesh<'_>> = reports.iter().map(mesh).collect();
+        Ok(serde_json::json!({ "meshes": meshes, "looked_at": looked_at }))
+    });
+    Ok(json(StatusCode::OK, &value.await?))
+}
+
+fn newest(report: &MeshReport) -> Option<u64> {
+    report.cells.iter().filter_map(|cell| Some(cell.started?.0)).max()
+}
+
+fn mesh(report: &MeshReport) -> Mesh<'_> {
+    let mut groups: BTreeMap<(&str, Option<u8>), Vec<&MeshCell>> = BTreeMap::new();
+    for cell in &report.cells {
+        groups.entry((&cell.test, cell.family)).or_default().push(cell);
+    }
+    Mesh {
+        label: &report.label,
+        started: report.started.map(|time| time.to_string()),
+        finished: report.finished.map(|time| time.to_string()),
+        findings: &report.findings,
+        matrices: groups.into_iter().map(|((test, family), cells)| matrix(test, family, &cells)).collect(),
+    }
+}
+
+fn matrix<'a>(test: &'a str, family: Option<u8>, cells: &[&'a MeshCell]) -> Matrix<'a> {
+    let name = cells.iter().find_map(|cell| Some(cell.measured()?.name.as_str()));
+    let higher = name.and_then(higher_is_better).unwrap_or(true);
+    let values: Vec<f64> = cells.iter().filter_map(|cell| Some(cell.measured()?.value)).collect();
+    let usual = median(&values);
+    let mut agents: Vec<&str> =
+        cells.iter().flat_map(|cell| [cell.from.as_str(), cell.to.as_str()]).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    let cell = |cell: &&'a MeshCell| Cell {
+        from: &cell.from,
+        to: &cell.to,
+        state: cell.state.word(),
+        tone: tone(cell, usual, higher),
+        figure: cell.measured(),
+        reason: cell.reason.as_deref(),
+        run: &cell.run,
+        target: &cell.target,
+        started: cell.started.map(|time| time.to_string()),
+    };
+    let figure = name.map(|name| {
+        name.split('.').filter(|part| !["up", "down"].contains(part)).collect::<Vec<_>>().join(".")
+    });
+    Matrix { test, family, figure, agents, cells: cells.iter().map(cell).collect() }
+}
+
+fn tone(cell: &MeshCell, usual: Option<f64>, higher_is_better: bool) -> Option<&'static str> {
+    match (cell.state, cell.measured().zip(usual)) {
+        (CellState::Failed, _) => Some("problem"),
+        (CellState::Void, _) => Some("void"),
+        (CellState::Missed, _) | (CellState::Done, None) => None,
+        (CellState::Done, Some((figure, usual))) => {
+            let is_far =
+                if higher_is_better { figure.value * FAR <= usual } else { figure.value >= usual * FAR };
+            Some(if is_far { "degraded" } else { "ok" })
+        }
+    }
+}
+
+/// So many times worse than the others is shown.
+const FAR: f64 = 2.0;
+/// Runs that are looked at, the latest: two nights of a hundred agents.
+const LOOKED_AT: u64 = 20_000;
