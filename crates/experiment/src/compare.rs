@@ -74,7 +74,7 @@ fn figures(row: &Row) -> Vec<RowFigure> {
     // The one way of a latency run is the run.
     names.retain(|name| !name.starts_with("way."));
     let figure = |name: String| {
-        let runs = Group::from_args(&values_of(row, &name));
+        let runs = Group::from_values(&values_of(row, &name));
         let text = runs.median.map(|median| printed(&name, median)).unwrap_or_default();
         RowFigure { name, runs, text, comparison: None }
     };

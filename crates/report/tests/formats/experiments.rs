@@ -119,7 +119,7 @@ fn values(row: &Row) -> Vec<f64> {
 
 fn with_figures(row: Row) -> Row {
     let name = row.runs[0].figures[0].name.clone();
-    let runs = Group::from_args(&values(&row));
+    let runs = Group::from_values(&values(&row));
     let text = printed(&name, runs.median.expect("there are runs"));
     Row { figures: vec![RowFigure { name, runs, text, comparison: None }], ..row }
 }
