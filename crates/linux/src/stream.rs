@@ -20,37 +20,40 @@ pub struct Received {
     pub closed: bool,
 }
 
-/// Receives through one buffer: the receiver for several streams at once, and wherever
-/// [`crate::ring::RingReceiver`] is forbidden.
+/// Receives into one small piece of memory again and again, which stays in a CPU's own cache: the receiver for several
+/// streams at once, and wherever [`crate::ring::RingReceiver`] is forbidden.
 #[derive(Debug)]
 pub struct PlainReceiver {
     stream: TcpStream,
     buffer: PageBuffer,
+    /// What one receive takes at most.
+    most: usize,
     timeout: Option<Nanos>,
     flags: libc::c_int,
 }
 
 impl PlainReceiver {
     /// Prepares to receive from `stream`, of which it keeps a duplicate: the connection closes when both are dropped.
-    /// Each receive takes up to `buffer` bytes.
+    /// Each receive takes up to `most` bytes.
     ///
     /// With `discard` the kernel drops the payload instead of copying it (`MSG_TRUNC`, tcp(7)): least CPU time, but
     /// not what an application would see.
     ///
     /// # Errors
     /// When the process is out of descriptors.
-    pub fn new(stream: &TcpStream, buffer: Bytes, discard: bool) -> Result<Self> {
-        let length = usize::try_from(buffer.0).unwrap_or(usize::MAX);
+    pub fn new(stream: &TcpStream, most: Bytes, discard: bool) -> Result<Self> {
+        let most = usize::try_from(most.0).unwrap_or(usize::MAX).min(MOST_PIECES * PIECE);
         Ok(Self {
             stream: stream.try_clone().named("duplicate", || describe(stream))?,
             // What is dropped is written nowhere.
-            buffer: if discard { PageBuffer::untouched(length) } else { PageBuffer::blank(length) },
+            buffer: if discard { PageBuffer::untouched(most) } else { PageBuffer::blank(most.min(PIECE)) },
+            most,
             timeout: None,
             flags: if discard { libc::MSG_TRUNC } else { 0 },
         })
     }
 
-    /// Waits up to `timeout` for payload and takes what is there, as far as the buffer goes. A signal ends the wait too.
+    /// Waits up to `timeout` for payload and takes what is there, as far as one receive goes. A signal ends the wait too.
     ///
     /// The timeout is the socket's own (`SO_RCVTIMEO`), set when it changes.
     ///
@@ -62,9 +65,7 @@ impl PlainReceiver {
             self.stream.set_read_timeout(Some(timeout.to_duration()))?;
             self.timeout = Some(timeout);
         }
-        let (fd, buffer) = (self.stream.as_raw_fd(), &mut self.buffer);
-        // SAFETY: `buffer` is writable for its whole length.
-        match check_len(unsafe { libc::recv(fd, buffer.as_mut_ptr().cast(), buffer.len(), self.flags) }) {
+        match self.take() {
             Ok(bytes) => Ok(Received { bytes: Bytes(bytes as u64), closed: bytes == 0 }),
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 Ok(Received::default())
@@ -72,7 +73,31 @@ impl PlainReceiver {
             Err(error) => Err(error),
         }
     }
+
+    /// One call of `recvmsg(2)`, which fills the buffer over and over: what is in it nobody reads.
+    fn take(&mut self) -> io::Result<usize> {
+        let (first, length) = (self.buffer.as_mut_ptr(), self.buffer.len());
+        let mut left = self.most;
+        let mut pieces = [libc::iovec { iov_base: first.cast(), iov_len: 0 }; MOST_PIECES];
+        let mut count = 0;
+        while left > 0 && count < MOST_PIECES {
+            pieces[count].iov_len = left.min(length);
+            left -= pieces[count].iov_len;
+            count += 1;
+        }
+        // SAFETY: zeros are a message without address and control data.
+        let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+        message.msg_iov = pieces.as_mut_ptr();
+        message.msg_iovlen = count as _;
+        // SAFETY: every piece is within the buffer, which is borrowed exclusively and writable for its whole length.
+        check_len(unsafe { libc::recvmsg(self.stream.as_raw_fd(), &raw mut message, self.flags) })
+    }
 }
+
+/// Bytes of the buffer, of which a receive takes several.
+const PIECE: usize = 128 << 10;
+/// Most of them in one receive.
+const MOST_PIECES: usize = 8;
 
 /// The kernel counts the timeout in microseconds, and takes zero for "for ever".
 const SHORTEST_TIMEOUT: u64 = 1_000;

@@ -13,7 +13,7 @@ use linux::tcp_info::tcp_info;
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -122,8 +122,9 @@ fn rest(stream: &TcpStream, part: f64, orders: &Orders) -> MonoTime {
 
 /// Where a sender's bytes come from.
 enum Source<'a> {
-    /// Made up, the same in every write.
-    Payload(&'a [u8]),
+    /// Made up, again and again: a source that stays in a CPU's own cache is copied from fastest, and a write of many times
+    /// its length takes no more calls.
+    Payload { source: &'a [u8], block: usize },
     /// The same, from the page cache.
     ZeroCopy(&'a SendFile, usize),
     /// A file, from its beginning to its end.
@@ -143,11 +144,11 @@ impl<'a> Source<'a> {
         Ok(match &how.file {
             Some(path) => {
                 let file = File::open(path).map_err(|e| of_file(path, &e).to_string())?;
-                Source::File(FileSource { file, buffer: vec![0; payload.len().max(1)], at: 0, end: 0 })
+                Source::File(FileSource { file, buffer: vec![0; how.block.max(1)], at: 0, end: 0 })
             }
             None => match how.cached {
                 Some(file) => Source::ZeroCopy(file, payload.len()),
-                None => Source::Payload(payload),
+                None => Source::Payload { source: payload, block: how.block },
             },
         })
     }
@@ -155,7 +156,7 @@ impl<'a> Source<'a> {
     /// Sends at most so many bytes; `None`: there are no more.
     fn send(&mut self, mut stream: &TcpStream, most: usize) -> io::Result<Option<usize>> {
         match self {
-            Source::Payload(payload) => stream.write(&payload[..most.min(payload.len())]).map(Some),
+            Source::Payload { source, block } => write_again(stream, source, most.min(*block)).map(Some),
             Source::ZeroCopy(file, length) => file.send(stream, most.min(*length)).map(Some),
             Source::File(source) => {
                 if source.at == source.end {
@@ -170,6 +171,23 @@ impl<'a> Source<'a> {
             }
         }
     }
+}
+
+/// Writes up to `length` bytes, the source over and over, in one call.
+fn write_again(mut stream: &TcpStream, source: &[u8], length: usize) -> io::Result<usize> {
+    if length <= source.len() {
+        return stream.write(&source[..length]);
+    }
+    let mut slices = [IoSlice::new(&[]); MOST_SLICES];
+    let mut left = length;
+    let mut count = 0;
+    while left > 0 && count < MOST_SLICES {
+        let part = &source[..left.min(source.len())];
+        slices[count] = IoSlice::new(part);
+        left -= part.len();
+        count += 1;
+    }
+    stream.write_vectored(&slices[..count])
 }
 
 fn of_file(path: &Path, error: &io::Error) -> io::Error {
@@ -219,8 +237,7 @@ pub(crate) fn receive(
         return receive_with(None, counters, orders, || ring.recv(POLL));
     }
     note(counters, if how.discard { "trunc" } else { "recv" });
-    let mut plain =
-        PlainReceiver::new(stream, receive_buffer(how), how.discard).map_err(|e| e.to_string())?;
+    let mut plain = PlainReceiver::new(stream, receive_most(how), how.discard).map_err(|e| e.to_string())?;
     let pacer = how.rate.map(|rate| Pacer::new(rate, false, mono_now()));
     receive_with(pacer, counters, orders, || plain.recv(POLL))
 }
@@ -267,13 +284,11 @@ fn hold_back(pacer: &mut Pacer, orders: &Orders) {
     }
 }
 
-/// The buffer of one of so many streams: smaller ones for many, so that together they stay small. What is not copied touches
-/// no memory.
-fn receive_buffer(how: BulkReceiver) -> Bytes {
-    let share = if how.discard { RECEIVE_MOST } else { RECEIVE_MEMORY / how.streams.max(1) as u64 };
+/// What one receive takes at most.
+fn receive_most(how: BulkReceiver) -> Bytes {
+    let most = if how.discard { RECEIVE_UNCOPIED } else { RECEIVE_COPIED };
     // What is held back is read in portions of some hundredths of a second.
-    let portion = how.rate.map_or(RECEIVE_MOST, |rate| (rate.0 / 8 / 50).max(16 << 10));
-    Bytes(share.clamp(256 << 10, RECEIVE_MOST).min(portion))
+    Bytes(how.rate.map_or(most, |rate| (rate.0 / 8 / 50).max(16 << 10).min(most)))
 }
 
 /// Says how the stream receives.
@@ -282,9 +297,13 @@ pub(crate) fn note(counters: &Counters, receiver: &'static str) {
     counters.facts.set(facts).ok();
 }
 
-/// Buffers of all receivers, bytes, while each keeps a size that costs no speed.
-const RECEIVE_MEMORY: u64 = 2 << 20;
-/// What one receive takes at most, bytes: more gains nothing.
-const RECEIVE_MOST: u64 = 1 << 20;
+/// Bytes of the source that is written again and again: whole pages, and whole turns of ten digits.
+pub(crate) const SOURCE: usize = 120 << 10;
+/// Most times that one write has it.
+const MOST_SLICES: usize = 32;
+/// What one receive copies at most, bytes: more gains nothing.
+const RECEIVE_COPIED: u64 = 512 << 10;
+/// What one receive drops at most, bytes.
+const RECEIVE_UNCOPIED: u64 = 1 << 20;
 /// Longest time between two looks at the orders.
 pub(crate) const POLL: Nanos = Nanos(50_000_000);

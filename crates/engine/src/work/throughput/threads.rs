@@ -8,7 +8,7 @@ pub(crate) use own::UNLIMITED;
 
 use crate::error::{Context, Result};
 use crate::session::protocol::Tests;
-use crate::work::throughput::bulk::{self, BulkReceiver, BulkSender};
+use crate::work::throughput::bulk::{self, BulkReceiver, BulkSender, SOURCE};
 use crate::work::throughput::datagram::{self, DatagramSender, Rest};
 use crate::work::throughput::flows::{BEST_BLOCK, paced_block};
 use crate::work::throughput::receive::UdpReceive;
@@ -110,7 +110,7 @@ pub(crate) fn spawn(
             Some(own) => own::begin(plan, own, &counters, &orders),
             None => (plan.clone(), budgets[usize::from(flow.info.direction == Direction::Down)].clone()),
         };
-        let fits = plan.test.transport == Transport::Udp || block_size(&plan) as usize == shared.bytes.len();
+        let fits = plan.test.transport == Transport::Udp || payload_length(&plan) == shared.bytes.len();
         let job = Job {
             counters: Arc::new(counters),
             budget,
@@ -190,7 +190,7 @@ impl Job {
             return frames::send_stream(own, how, socket, &self.counters, &self.budget, &self.orders);
         }
         let how = BulkSender {
-            block: self.payload.bytes.len(),
+            block: block_size(&self.plan) as usize,
             rate: test.bitrate,
             burst: test.burst,
             spin: self.spin,
@@ -324,10 +324,19 @@ fn counts_blocks(plan: &FlowPlan) -> bool {
         && !matches!(plan.test.end, End::Time(_))
 }
 
+/// Bytes of memory that TCP is sent from.
+fn payload_length(plan: &FlowPlan) -> usize {
+    match plan.test.transport {
+        Transport::Tcp if plan.test.zero_copy => block_size(plan) as usize,
+        Transport::Tcp => (block_size(plan) as usize).min(SOURCE),
+        Transport::Udp => 0,
+    }
+}
+
 impl Payload {
     fn new(plan: &FlowPlan, is_sent: bool) -> Result<Payload> {
         let is_tcp = plan.test.transport == Transport::Tcp;
-        let mut bytes = PageBuffer::new(if is_tcp { block_size(plan) as usize } else { 0 });
+        let mut bytes = PageBuffer::new(payload_length(plan));
         if plan.test.repeating_payload || protocol(plan).sends_digits {
             bytes.iter_mut().enumerate().for_each(|(at, byte)| *byte = b'0' + (at % 10) as u8);
         }

@@ -43,7 +43,7 @@ pub(crate) fn judge(record: &Record, case: &Case, goal: &Goal) -> Option<Judged>
         let peer = strongest(peers, &goal.figure, higher_is_better)?;
         (peer.label.clone(), turn_by_turn(ours, peer, &goal.figure, goal.measure))
     };
-    let group = Group::from_args(&values);
+    let group = Group::from_values(&values);
     let reached = match group.median_bounds {
         None => Reached::CannotTell,
         Some(bounds) => {

@@ -109,7 +109,7 @@ fn best_of(record: &Record, case: &Case) -> Option<Vec<String>> {
     };
     let (ours, peer) = (of(true)?, of(false)?);
     let turns = turn_by_turn(ours, peer, &figure.key, Measure::Ratio);
-    let bounds = model::stats::compare::Group::from_args(&turns).median_bounds;
+    let bounds = model::stats::compare::Group::from_values(&turns).median_bounds;
     Some(vec![
         case.name.clone(),
         figure.title.clone(),
