@@ -31,7 +31,7 @@ pub(crate) mod mtu;
 pub(crate) mod output;
 #[cfg(feature = "plan")]
 pub(crate) mod plan;
-#[cfg(any(feature = "device", feature = "lab", feature = "store"))]
+#[cfg(any(feature = "device", feature = "fleet", feature = "lab", feature = "store"))]
 mod progress;
 mod region;
 #[cfg(feature = "store")]

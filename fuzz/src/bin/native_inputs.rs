@@ -192,8 +192,8 @@ fn say<S: Session>(
         14 => session.input(now, probes::Reply::PathSeen(Box::default()).into()),
         15 => session.input(now, PortAnswer::Open(Box::new(port())).into()),
         16 => {
-            let reported = FramesReply::Begun {};
-            session.input(now, PortAnswer::FlowEvent { id: 1, reported }.into())
+            let reply = FramesReply::Begun {};
+            session.input(now, PortAnswer::Reply { id: 1, reply }.into())
         }
         12 => session.input(now, Input::Received(&frame(take(rest)))),
         13 => session.input(now, Input::Received(&greeting((1, 9)))),

@@ -4,8 +4,8 @@ mod known;
 mod live;
 
 use super::output::{deliver, write};
+use super::progress::about;
 use super::progress::say;
-use super::steps::about;
 use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, PlanArgs, PlanCheckArgs, PlanCommand, PlanRunArgs, PlanShowArgs};

@@ -1,6 +1,7 @@
 //! A job of many steps while it runs, on standard error: on a terminal the last steps, what is done now and the time left;
 //! elsewhere a line for each step. Progress is a courtesy: a closed standard error stops nothing.
 
+use super::progress::about;
 use super::region::{self, Region};
 use cli::Common;
 use linux::clock::mono_now;
@@ -64,15 +65,6 @@ fn remaining(gone: Nanos, step: u32, all: u32) -> Option<Nanos> {
     let done = u64::from(step.checked_sub(1).filter(|done| *done > 0)?);
     let rest = u64::from(all.saturating_sub(step - 1));
     Some(Nanos(gone.0 / done * rest))
-}
-
-/// Seconds below two minutes, minutes below two hours, then hours.
-pub(crate) fn about(time: Nanos) -> String {
-    match time.0.div_ceil(1_000_000_000) {
-        seconds @ ..120 => format!("{seconds} s"),
-        seconds @ ..7_200 => format!("{} min", seconds.div_ceil(60)),
-        seconds => format!("{} h", seconds.div_ceil(3_600)),
-    }
 }
 
 /// Steps that are drawn.

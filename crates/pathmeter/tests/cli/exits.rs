@@ -156,19 +156,14 @@ fn a_full_disk_keeps_the_file_that_was_there() {
     let script = "mount -t tmpfs -o size=16k tmpfs \"$1\" || exit 99\n\
                   printf 'the old one' >\"$1/result\"\n\
                   head -c 99999 /dev/zero >\"$1/rest\" 2>/dev/null\n\
-                  \"$2\" linerate --link 25G --json -o \"$1/result\" >\"$3\"\n\
+                  \"$2\" linerate --link 25G --json -o \"$1/result\"\n\
                   code=$?\n\
                   cat \"$1/result\"\n\
                   exit $code";
-    let said = scratch.0.join("stdout");
     let disk = scratch.0.join("disk");
     std::fs::create_dir(&disk).expect("it is ours");
     let mut command = Command::new("unshare");
-    command
-        .args(["-rm", "sh", "-c", script, "sh"])
-        .arg(&disk)
-        .arg(env!("CARGO_BIN_EXE_pathmeter"))
-        .arg(&said);
+    command.args(["-rm", "sh", "-c", script, "sh"]).arg(&disk).arg(env!("CARGO_BIN_EXE_pathmeter"));
     let output = command.stdin(Stdio::null()).output().expect("unshare(1), of util-linux");
     let error = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(99) || error.starts_with("unshare:") {
@@ -178,6 +173,4 @@ fn a_full_disk_keeps_the_file_that_was_there() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("No space left"), "{error}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "the old one");
-    let said = std::fs::read_to_string(&said).expect("it was written");
-    assert!(said.contains("\"schema\""), "the result is not lost: {said}");
 }

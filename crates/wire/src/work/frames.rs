@@ -31,7 +31,7 @@ pub enum PortAnswer {
     /// It is not: the session ends.
     Refused(Refusal),
     /// What came of a question.
-    FlowEvent {
+    Reply {
         /// Of the question.
         id: u32,
         /// What came of it.

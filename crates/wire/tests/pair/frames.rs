@@ -95,7 +95,7 @@ impl Steps for World {
         let Some(PortOrder::Ask { id, .. }) = self.work.orders.last() else {
             panic!("{:?}", self.work.orders)
         };
-        self.work.answers.push_back((self.now + after, PortAnswer::FlowEvent { id: *id, reply }));
+        self.work.answers.push_back((self.now + after, PortAnswer::Reply { id: *id, reply }));
     }
 
     fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply {

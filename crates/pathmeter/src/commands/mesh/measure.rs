@@ -6,8 +6,7 @@ mod together;
 
 use super::{connect, failed, print, streams};
 use crate::commands::output::deliver;
-use crate::commands::progress::say;
-use crate::commands::steps::about;
+use crate::commands::progress::{about, say};
 use crate::exit::Exit;
 use crate::signals;
 use asked::{asked, names, refused};
@@ -49,7 +48,16 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     say(estimate.trim_end());
     let interrupt = signals::interrupt()?;
     if args.together {
-        let pairs = Pairs { args, nats: &nats, reports: &reports, asked: &asked, interrupt: &interrupt };
+        let pairs = Pairs {
+            #[cfg(feature = "store")]
+            args,
+            nats: &nats,
+            #[cfg(feature = "store")]
+            reports: &reports,
+            #[cfg(feature = "store")]
+            asked: &asked,
+            interrupt: &interrupt,
+        };
         return pairs.run(plan, &expected, global);
     }
     let last = Results::read(&args.results).ok().and_then(|results| results.begun.last().copied());

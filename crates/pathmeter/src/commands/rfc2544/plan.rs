@@ -1,6 +1,6 @@
 //! The plan of a plan, shown before the first frame: what is done how often, and how long it takes at most.
 
-use crate::commands::steps::about;
+use crate::commands::progress::about;
 use engine::run::DevicePlan;
 use model::dut::{PlanRow, Setup};
 use model::plan::Directions;

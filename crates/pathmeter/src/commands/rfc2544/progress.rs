@@ -1,6 +1,7 @@
 //! How far a benchmark has come, and how long the rest takes at most.
 
-use crate::commands::steps::{Steps, about};
+use crate::commands::progress::about;
+use crate::commands::steps::Steps;
 use cli::Common;
 use model::dut::{Progress, Test};
 use model::event::{DeviceProgress, Event};

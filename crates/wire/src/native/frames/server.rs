@@ -78,12 +78,12 @@ impl Framing {
                 self.open = true;
                 link.send(&Message::FramesPort(port));
             }
-            PortAnswer::FlowEvent { id, reply } if self.asked.contains(&id) => {
+            PortAnswer::Reply { id, reply } if self.asked.contains(&id) => {
                 self.asked.retain(|asked| *asked != id);
                 link.send(&Message::FramesReply { id, reply });
             }
             PortAnswer::Refused(refusal) => return Err(refusal),
-            PortAnswer::Open(_) | PortAnswer::FlowEvent { .. } => {}
+            PortAnswer::Open(_) | PortAnswer::Reply { .. } => {}
         }
         Ok(())
     }

@@ -118,7 +118,7 @@ impl Work {
         tell(PortAnswer::Open(Box::new(self.describe())));
         for (id, ask) in asked {
             let reply = self.carry_out(ask).unwrap_or_else(|error| FramesReply::Refused(refused(&error)));
-            tell(PortAnswer::FlowEvent { id, reply });
+            tell(PortAnswer::Reply { id, reply });
         }
     }
 

@@ -4,7 +4,7 @@ use super::{coordinate, id};
 use crate::commands::mesh::failed;
 use crate::commands::session::conclude;
 use crate::exit::Exit;
-use cli::{Common, MeshRunArgs};
+use cli::Common;
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
 use fleet::broker::nats::Nats;
@@ -13,16 +13,18 @@ use fleet::coordinator::Coordinator;
 use fleet::mesh::MeshPlan;
 use fleet::results::InMemory;
 use mesh::expected::Expected;
-use mesh::rounds::{MeshRequest, Reports};
 use mesh::together::document;
 use model::run::Run;
 
 /// The pairs, and who measures them.
 pub(super) struct Pairs<'a> {
-    pub(super) args: &'a MeshRunArgs,
+    #[cfg(feature = "store")]
+    pub(super) args: &'a cli::MeshRunArgs,
     pub(super) nats: &'a Nats,
-    pub(super) reports: &'a Reports,
-    pub(super) asked: &'a MeshRequest,
+    #[cfg(feature = "store")]
+    pub(super) reports: &'a mesh::rounds::Reports,
+    #[cfg(feature = "store")]
+    pub(super) asked: &'a mesh::rounds::MeshRequest,
     pub(super) interrupt: &'a Interrupt,
 }
 
