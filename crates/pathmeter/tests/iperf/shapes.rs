@@ -118,7 +118,9 @@ fn row(line: &str, unit: bool) -> String {
     let line = line.replace(",-1,-0.000,", ",0,0.000,");
     // On one host a delay is a microsecond below zero now and then: both ends cut their times to whole ones. How much
     // delays spread is not read here from a server's report, whose field for it is too small for most paths.
-    let delays = |line: &str| line.replace("/- ms", "/0 ms").replace("/-", "/").replace(" ms -", " ms ");
+    let delays = |line: &str| {
+        line.replace("/- ms", "/0 ms").replace("/-", "/").replace(" ms -", " ms ").replace("  -", "  ")
+    };
     let line = if line.contains(" pps ") { delays(&line) } else { line };
     let mut masked = String::new();
     let mut rest = line.as_str();
