@@ -148,7 +148,7 @@ impl<'a> Agent<'a> {
         for outcome in outcomes {
             match outcome {
                 Ok(()) => {}
-                Err(error) if error.is_transient() || matches!(error, crate::FleetError::Server { .. }) => {
+                Err(error) if error.may_pass() => {
                     self.failure = Some(error.to_string());
                 }
                 Err(error) => return Err(error),
@@ -164,7 +164,7 @@ impl<'a> Agent<'a> {
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
         let wait = (due - self.clock.mono()).min(LONGEST_REST);
         match self.obey(wait) {
-            Err(error) if error.is_transient() => Ok(()),
+            Err(error) if error.may_pass() => Ok(()),
             outcome => outcome,
         }
     }

@@ -116,7 +116,7 @@ impl<'a> Coordinator<'a> {
         self.failure = None;
         match self.advance() {
             Ok(()) => {}
-            Err(error) if error.is_transient() || matches!(error, FleetError::Server { .. }) => {
+            Err(error) if error.may_pass() => {
                 self.failure = Some(error.to_string());
             }
             Err(error) => return Err(error),
@@ -134,7 +134,7 @@ impl<'a> Coordinator<'a> {
             return self.questions.next(wait).map(|_| ());
         };
         match self.take_outcomes(wait) {
-            Err(error) if error.is_transient() => Ok(()),
+            Err(error) if error.may_pass() => Ok(()),
             outcome => outcome,
         }
     }

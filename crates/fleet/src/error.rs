@@ -141,6 +141,12 @@ impl FleetError {
         )
     }
 
+    /// Whether a loop goes on and tries again: the error is transient, or the server's own, as while a cluster chooses a
+    /// leader.
+    pub(crate) fn may_pass(&self) -> bool {
+        self.is_transient() || matches!(self, FleetError::Server { .. })
+    }
+
     /// What to do about it.
     #[must_use]
     pub fn advice(&self) -> &'static str {
