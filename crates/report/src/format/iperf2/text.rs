@@ -311,9 +311,7 @@ impl Iperf2Text {
         for stream in result.streams.iter().filter(|stream| stream.role == Role::Receiver) {
             let row = whole(stream, &totals);
             let id = label(self.number(row.stream), false);
-            // The server decides: its report has delays, or has none.
-            let is_extended = row.figures.detail.as_ref().is_some_and(|detail| detail.delay.is_some());
-            let columns = if is_extended { Columns::Delays } else { Columns::Losses };
+            let columns = if self.options.enhanced { Columns::Delays } else { Columns::Losses };
             self.out.push_str(&format!("{id}Server Report:\n"));
             if !self.options.enhanced {
                 self.headings.retain(|heading| *heading != columns.heading());
