@@ -44,7 +44,7 @@ impl Document for MeshReport {
             of: cell.test.clone(),
             what: format!("{} is measured", cell.path()),
             expected: String::new(),
-            found: cell.measured().map_or_else(|| words_of(cell), |figure| figure.text.clone()),
+            found: cell.measured().map_or_else(|| cell_words(cell), |figure| figure.text.clone()),
             judgement: if cell.state == CellState::Done { Judgement::Held } else { Judgement::Broken },
         };
         self.cells.iter().map(one).collect()
@@ -199,14 +199,14 @@ fn sentence(text: &str) -> String {
 /// The paths that have no result to trust, with the reason; of many the first.
 fn not_measured(report: &MeshReport) -> Vec<String> {
     let without: Vec<&MeshCell> = report.cells.iter().filter(|cell| cell.state != CellState::Done).collect();
-    let one = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), words_of(cell));
+    let one = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), cell_words(cell));
     let mut lines: Vec<String> = without.iter().take(MOST_REASONS).map(one).collect();
     let more = without.len().saturating_sub(MOST_REASONS) as u64;
     lines.extend((more > 0).then(|| format!("{} more: see `-v`", words::count(more, "path"))));
     lines
 }
 
-fn words_of(cell: &MeshCell) -> String {
+fn cell_words(cell: &MeshCell) -> String {
     let reason = cell.reason.as_deref().unwrap_or("no reason is known");
     format!("{}: {reason}", cell.state.word())
 }

@@ -172,7 +172,7 @@ impl Group {
                     Some(order) => order,
                     None => continue,
                 },
-                FlowOutput::FlowEvent(reported) => match self.report_of(reported) {
+                FlowOutput::FlowEvent(reported) => match self.order_after(reported) {
                     Some(order) => order,
                     None => continue,
                 },
@@ -191,7 +191,7 @@ impl Group {
         Some(order)
     }
 
-    fn report_of(&mut self, reported: FlowEvent) -> Option<Order> {
+    fn order_after(&mut self, reported: FlowEvent) -> Option<Order> {
         Some(match reported {
             // Told by whoever found out what this flow is.
             FlowEvent::Request(_) | FlowEvent::Plain => return None,

@@ -77,7 +77,7 @@ trait Steps {
     /// The driver's answer to the last question, after this time.
     fn tells(&mut self, after: Nanos, reply: FramesReply);
     fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply;
-    fn report_of(&mut self) -> FramesReply;
+    fn next_reply(&mut self) -> FramesReply;
     /// The server says this to the client.
     fn server_says(&mut self, json: &str);
     fn client_says(&mut self, json: &str);
@@ -101,10 +101,10 @@ impl Steps for World {
     fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply {
         self.ask(ask);
         self.tells(Nanos::from_millis(1), reply);
-        self.report_of()
+        self.next_reply()
     }
 
-    fn report_of(&mut self) -> FramesReply {
+    fn next_reply(&mut self) -> FramesReply {
         for _ in 0..1000 {
             if let Some(reply) = self.client.session.take_told() {
                 return reply;
@@ -215,7 +215,7 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
     assert_eq!(world.answered(send(), FramesReply::Begun {}), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(61), sent(60_000));
-    assert_eq!(world.report_of(), sent(60_000));
+    assert_eq!(world.next_reply(), sent(60_000));
     world.client.session.finish(world.now);
     world.take_outputs(Who::Client);
     world.run();
@@ -229,7 +229,7 @@ fn sending_is_stopped_and_what_was_sent_is_told() {
     world.ask(FramesAsk::Sent {});
     world.tells(Nanos::from_secs(5), sent(5000));
     world.ask(FramesAsk::Stop {});
-    assert_eq!(world.report_of(), sent(5000));
+    assert_eq!(world.next_reply(), sent(5000));
     assert!(matches!(world.work.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
     assert_eq!(world.errors(), [None, None]);
 }
@@ -316,7 +316,7 @@ fn the_servers_limits_hold() {
     let mut world = world(client_config(), ServerConfig { policy, ..server_config() }, Interface::default());
     world.run_until(|world| world.client.session.port().is_some());
     world.ask(send());
-    let FramesReply::Refused(refusal) = world.report_of() else { panic!("it is too long") };
+    let FramesReply::Refused(refusal) = world.next_reply() else { panic!("it is too long") };
     assert!(refusal.reason.contains("--max-time"), "{refusal:?}");
 }
 

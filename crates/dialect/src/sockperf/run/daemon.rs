@@ -8,14 +8,14 @@ use std::fmt::Display;
 
 /// Starts the same words in the background. Output goes nowhere, as with sockperf.
 pub(super) fn start(words: &[OsString]) -> Stepped<()> {
-    crate::daemon::start("sockperf", words).map_err(report_of)
+    crate::daemon::start("sockperf", words).map_err(failed)
 }
 
 /// Leaves the terminal: its signals and its end do not come here any more.
 pub(super) fn detach() -> Stepped<()> {
-    linux::screen::leave_terminal().map_err(report_of)
+    linux::screen::leave_terminal().map_err(failed)
 }
 
-fn report_of(error: impl Display) -> End {
+fn failed(error: impl Display) -> End {
     End::fatal(format!("Daemonize failed: {error}"))
 }

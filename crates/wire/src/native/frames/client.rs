@@ -127,7 +127,7 @@ impl Frames {
         }
     }
 
-    fn report_of(&mut self, id: u32, reply: FramesReply) -> Result<(), ProtocolError> {
+    fn accept_reply(&mut self, id: u32, reply: FramesReply) -> Result<(), ProtocolError> {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.id == id) else {
             return Err(violation("an answer without a question".into()));
         };
@@ -147,7 +147,7 @@ impl Kind for Frames {
         match (&self.port, message) {
             (_, Message::Stop { reason }) => return Err(ProtocolError::PeerStopped(reason)),
             (None, Message::FramesPort(port)) => self.port = Some(port),
-            (Some(_), Message::FramesReply { id, reply }) => return self.report_of(id, reply),
+            (Some(_), Message::FramesReply { id, reply }) => return self.accept_reply(id, reply),
             _ => return Err(violation("a message that is not due in a session of frames".into())),
         }
         Ok(())

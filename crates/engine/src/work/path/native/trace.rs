@@ -55,12 +55,12 @@ mod tests {
 
     const SIZES: [u32; 2] = [1373, 1372];
 
-    fn report_of(hops: u8, size: u32) -> Expired {
+    fn expired_answer(hops: u8, size: u32) -> Expired {
         Expired { size, hops, from: Some([10, 0, 0, hops].into()), ..Expired::default() }
     }
 
     fn limit_of(answers: &[(u8, u32)], arrived: u32) -> Option<u8> {
-        let expired: Vec<Expired> = answers.iter().map(|(ttl, size)| report_of(*ttl, *size)).collect();
+        let expired: Vec<Expired> = answers.iter().map(|(ttl, size)| expired_answer(*ttl, *size)).collect();
         let distance = distance(arrived, 16);
         limit(&hops(&expired, SIZES, distance), distance).and_then(|hop| hop.ttl)
     }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_other_packets_met_does_not_count() {
-        let expired = [report_of(1, 1472), report_of(2, 1372), report_of(9, 1372)];
+        let expired = [expired_answer(1, 1472), expired_answer(2, 1372), expired_answer(9, 1372)];
         let hops = hops(&expired, SIZES, Some(3));
         assert_eq!(
             hops,
