@@ -153,7 +153,7 @@ impl ParsedRun {
         let ends = EgressEnds {
             local: self.local.unwrap_or(NOWHERE),
             remote: self.remote.unwrap_or(NOWHERE),
-            seen_as: None,
+            observed_as: None,
             peer: None,
             far_wait: None,
         };
