@@ -31,7 +31,7 @@ pub struct AgentReport {
     /// Address from which it connects to the coordinator's server.
     pub own_address: Option<IpAddr>,
     /// Address from which the server sees it come.
-    pub observed_as: Option<IpAddr>,
+    pub seen_as: Option<IpAddr>,
     /// The host, with the interface toward the server and the clock source.
     pub host: Option<Host>,
     /// The other interfaces that have an address.
@@ -63,7 +63,7 @@ impl AgentReport {
     /// Whether the server sees another address than the host has; absent: nothing is known.
     #[must_use]
     pub fn is_behind_nat(&self) -> Option<bool> {
-        Some(self.own_address?.to_canonical() != self.observed_as?.to_canonical())
+        Some(self.own_address?.to_canonical() != self.seen_as?.to_canonical())
     }
 }
 
@@ -97,14 +97,14 @@ pub fn known_agents(broker: &dyn Broker) -> Result<BTreeMap<String, KnownAgent>>
 
 /// This host, whose connection to the server leaves from `own`; `seen_as`: the address that the server sees.
 #[must_use]
-pub fn inventory(own: Option<IpAddr>, server: Option<IpAddr>, observed_as: Option<IpAddr>) -> AgentReport {
+pub fn inventory(own: Option<IpAddr>, server: Option<IpAddr>, seen_as: Option<IpAddr>) -> AgentReport {
     let host = describe(server);
     let interfaces = SystemNic::all().unwrap_or_default();
     let toward = host.nic.as_ref().map(|nic| nic.name.clone());
     AgentReport {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         own_address: own,
-        observed_as,
+        seen_as,
         interfaces: interfaces
             .iter()
             .filter(|nic| Some(&nic.link.name) != toward.as_ref() && !nic.addresses.is_empty())

@@ -97,7 +97,7 @@ impl RosterRow {
 
     fn address(&self) -> String {
         let observed =
-            || self.report.observed_as.map(|observed| format!(" (NAT: {observed})")).unwrap_or_default();
+            || self.report.seen_as.map(|observed| format!(" (NAT: {observed})")).unwrap_or_default();
         let nat = if self.is_behind_nat == Some(true) { observed() } else { String::new() };
         format!("{}{nat}", if self.report.address.is_empty() { "-" } else { &self.report.address })
     }

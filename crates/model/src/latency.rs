@@ -208,7 +208,7 @@ pub struct EgressEnds {
     /// The far end.
     pub remote: SocketAddr,
     /// This end as the far end sees it: another address means that something in between translates.
-    pub observed_as: Option<SocketAddr>,
+    pub seen_as: Option<SocketAddr>,
     /// The far host, where the protocol tells.
     pub peer: Option<Host>,
     /// How the far end waits for messages, where it tells.

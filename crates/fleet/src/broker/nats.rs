@@ -89,7 +89,7 @@ impl Nats {
 
     /// The address from which the server sees this connection come, unless it keeps that to itself.
     #[must_use]
-    pub fn observed_as(&self) -> Option<std::net::IpAddr> {
+    pub fn seen_as(&self) -> Option<std::net::IpAddr> {
         self.client.server_info().client_ip.parse().ok()
     }
 

@@ -145,7 +145,7 @@ pub(crate) fn egress_result(label: &str, rtt: Distribution) -> EgressResult {
         ends: EgressEnds {
             local: ([192, 0, 2, 1], 40_000).into(),
             remote,
-            observed_as: None,
+            seen_as: None,
             peer: None,
             far_wait: None,
         },

@@ -105,7 +105,7 @@ fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
         more_addresses: args.address.iter().skip(1).cloned().collect(),
         port: args.port,
         listens: !args.no_listen,
-        ..inventory_of(own, server, nats.observed_as())
+        ..inventory_of(own, server, nats.seen_as())
     };
     serde_json::to_value(report).map_err(|error| fault(error.to_string()))
 }

@@ -153,7 +153,7 @@ impl ParsedRun {
         let ends = EgressEnds {
             local: self.local.unwrap_or(NOWHERE),
             remote: self.remote.unwrap_or(NOWHERE),
-            observed_as: None,
+            seen_as: None,
             peer: None,
             far_wait: None,
         };

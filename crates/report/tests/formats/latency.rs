@@ -65,7 +65,7 @@ fn lan() -> Run {
         outlier(900, 400, 2, Cause::Path),
         outlier(950, 400, 0, Cause::Unknown),
     ];
-    far.ends.observed_as = Some(socket("203.0.113.9:61000"));
+    far.ends.seen_as = Some(socket("203.0.113.9:61000"));
     // Those of the warm-up are counted, and are in no figure.
     let sent = histogram.count() + far.warm_up_count + 1;
     far.counted = Counted { sent, asked: sent, received: sent - 1, lost: 1, strays: 2, ..Counted::default() };
@@ -314,7 +314,7 @@ fn egress_result(label: &str, histogram: &Histogram) -> EgressResult {
         ends: EgressEnds {
             local: socket("10.0.0.4:40000"),
             remote: socket("192.0.2.20:5210"),
-            observed_as: None,
+            seen_as: None,
             peer: None,
             far_wait: None,
         },
@@ -351,7 +351,7 @@ fn fixture(row: &str) -> EgressResult {
     egress.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     egress.elapsed = Nanos::from_secs(101);
     egress.sent_rate = PacketRate::from_count(count, egress.elapsed);
-    egress.ends.observed_as = Some(socket(observed));
+    egress.ends.seen_as = Some(socket(observed));
     egress
 }
 

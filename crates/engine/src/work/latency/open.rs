@@ -49,7 +49,7 @@ pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Re
     let ends = EgressEnds {
         local,
         remote,
-        observed_as: observed.map(|s| s.client),
+        seen_as: observed.map(|s| s.client),
         peer,
         far_wait: observed.map(|s| s.wait),
     };

@@ -147,7 +147,7 @@ fn egress_result(label: &str, at: u32) -> EgressResult {
     EgressResult {
         label: label.into(),
         host: "far".into(),
-        ends: EgressEnds { local: address, remote: address, observed_as: None, peer: None, far_wait: None },
+        ends: EgressEnds { local: address, remote: address, seen_as: None, peer: None, far_wait: None },
         elapsed: Nanos::from_secs(10),
         counted: Counted {
             sent: count(at + 10),

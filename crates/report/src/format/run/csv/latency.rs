@@ -43,7 +43,7 @@ pub(super) struct Times {
 
 #[derive(Default, Serialize)]
 struct More {
-    observed_as: Option<SocketAddr>,
+    seen_as: Option<SocketAddr>,
     one_way_up_p50_ns: Option<Nanos>,
     one_way_down_p50_ns: Option<Nanos>,
     one_way_error_ns: Option<Nanos>,
@@ -107,7 +107,7 @@ fn total(test: &Run, egress: &EgressResult) -> (Trips, Times, More) {
     };
     let (wire, delays) = (egress.wire.as_ref(), egress.one_way.as_ref());
     let more = More {
-        observed_as: egress.ends.observed_as,
+        seen_as: egress.ends.seen_as,
         one_way_up_p50_ns: delays.and_then(|delays| delays.up).map(|up| up.p50),
         one_way_down_p50_ns: delays.and_then(|delays| delays.down).map(|down| down.p50),
         one_way_error_ns: delays.map(|delays| delays.error),

@@ -220,7 +220,7 @@ fn against(egress: &EgressResult, median: Nanos, best: &EgressResult) -> String 
 
 /// The address that the far end sees, where it is not this end's own.
 fn translated(egress: &EgressResult) -> Option<SocketAddr> {
-    let observed = egress.ends.observed_as?;
+    let observed = egress.ends.seen_as?;
     (observed.ip().to_canonical() != egress.ends.local.ip().to_canonical()).then_some(observed)
 }
 

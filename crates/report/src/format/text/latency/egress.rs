@@ -72,7 +72,7 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
     }
     facts.extend(this_host(summary).map(|text| ("this host", text)));
     facts.extend(egress.ends.far_wait.map(|wait| ("far end", far_end(wait).into())));
-    facts.extend(observed_as(egress).map(|text| ("seen as", text)));
+    facts.extend(seen_as(egress).map(|text| ("seen as", text)));
     facts
 }
 
@@ -165,8 +165,8 @@ fn far_end(wait: WaitMode) -> &'static str {
     }
 }
 
-fn observed_as(egress: &EgressResult) -> Option<String> {
-    let observed = egress.ends.observed_as?;
+fn seen_as(egress: &EgressResult) -> Option<String> {
+    let observed = egress.ends.seen_as?;
     let (there, here) = (observed.ip().to_canonical(), egress.ends.local.ip().to_canonical());
     (there != here || observed.port() != egress.ends.local.port()).then(|| {
         format!(

@@ -83,7 +83,7 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
 /// `10.0.0.4:40000 (seen as 203.0.113.7:40000) to 192.0.2.7:5210`.
 fn ends_line(ends: &EgressEnds) -> String {
     let observed =
-        ends.observed_as.filter(|observed| observed.ip().to_canonical() != ends.local.ip().to_canonical());
+        ends.seen_as.filter(|observed| observed.ip().to_canonical() != ends.local.ip().to_canonical());
     let observed = observed.map(|observed| format!(" (seen as {observed})")).unwrap_or_default();
     format!("{}{observed} to {}", ends.local, ends.remote)
 }
