@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::work::throughput::{Reply, Request, Sent};
 use wire::work::{probes, round_trips};
 use wire::{WorkReply, WorkRequest};
@@ -37,7 +37,7 @@ enum Due {
     SendersDone,
     Measured,
     Reflected,
-    PathSeen,
+    PathObservation,
 }
 
 impl<'a> Played<'a> {
@@ -122,7 +122,7 @@ impl Work for Played<'_> {
             WorkRequest::Throughput(Request::Start) => &[Due::Sample, Due::Progress, Due::SendersDone],
             WorkRequest::Throughput(Request::StopSenders) => &[Due::SendersDone],
             WorkRequest::Throughput(Request::Drain { .. }) => &[Due::Measured],
-            WorkRequest::Probes(probes::Request::ReportPath { .. }) => &[Due::PathSeen],
+            WorkRequest::Probes(probes::Request::ReportPath { .. }) => &[Due::PathObservation],
             WorkRequest::RoundTrips(round_trips::Request::Count) => &[Due::Reflected],
             WorkRequest::Probes(probes::Request::Send { .. })
             | WorkRequest::RoundTrips(round_trips::Request::Reflect(_))
@@ -150,7 +150,7 @@ impl Work for Played<'_> {
             // More than any test of bytes or blocks asks for.
             Due::Progress => Reply::Progress { sent: 1 << 30, received: 1 << 30, omitted: false }.into(),
             Due::SendersDone => Reply::SendersDone(self.sent(who)).into(),
-            Due::PathSeen => probes::Reply::PathSeen(Box::default()).into(),
+            Due::PathObservation => probes::Reply::PathObservation(Box::default()).into(),
             Due::Reflected => SEEN.into(),
             Due::Measured => {
                 let result = self.result(who);
@@ -168,7 +168,7 @@ pub(crate) fn index(who: Who) -> usize {
 }
 
 /// What an engine would have seen of the messages of a latency session.
-const SEEN: LatencySeen = LatencySeen {
+const SEEN: LatencyObservation = LatencyObservation {
     client: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5210),
     wait: WaitMode::Block,
     received: 1,

@@ -446,8 +446,8 @@ pub struct CompletionsArgs {
 #[derive(Clone, Debug, Args)]
 pub struct GuardArgs {
     /// `link NAME MTU`, `route ADDRESS…` or `offload NAME WHICH…`
-    #[arg(value_name = "WORD", required = true)]
-    pub words: Vec<String>,
+    #[arg(value_name = "ARG", required = true)]
+    pub args: Vec<String>,
 }
 
 /// Write the manual pages

@@ -29,12 +29,12 @@ use std::io::{ErrorKind, Write};
 ///
 /// # Errors
 /// The configuration cannot be read, or says what no option takes; or the help cannot be written.
-pub fn read(words: Vec<OsString>) -> Result<(Cli, Config)> {
+pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
     let program = shortened(Cli::command(), width());
-    let mut matches = program.clone().try_get_matches_from(&words).or_else(end)?;
+    let mut matches = program.clone().try_get_matches_from(&args).or_else(end)?;
     let config = Config::from_matches(&matches)?;
     if !config.defaults.is_empty() {
-        matches = config.with_defaults(program, &matches)?.try_get_matches_from(words).or_else(end)?;
+        matches = config.with_defaults(program, &matches)?.try_get_matches_from(args).or_else(end)?;
     }
     let mut cli = Cli::from_arg_matches(&matches).or_else(end)?;
     // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.

@@ -11,9 +11,9 @@ pub(crate) fn is_detached() -> bool {
 }
 
 /// Starts the server of this tool with the same words in the background. Its output goes nowhere.
-pub(crate) fn start(tool: &str, words: &[OsString]) -> io::Result<()> {
+pub(crate) fn start(tool: &str, argv: &[OsString]) -> io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg(tool).args(words).env(MARK, "1");
+    command.arg(tool).args(argv).env(MARK, "1");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(drop)
 }

@@ -62,11 +62,11 @@ const COLUMN: usize = 36;
 
 /// Takes the words apart.
 pub(crate) fn split<'a, T, F>(
-    words: &[OsString],
+    args: &[OsString],
     table: &'a [&'a [OptionRow<T, F>]],
 ) -> Result<Vec<Word<'a, T, F>>, Misspelt> {
     let mut found = Vec::new();
-    let mut rest = words.iter().map(text);
+    let mut rest = args.iter().map(text);
     while let Some(word) = rest.next() {
         let word = word?;
         if word == "--" {

@@ -297,9 +297,9 @@ impl Display for Fault {
 ///
 /// # Errors
 /// At the first word that cannot be, and for what this program does not serve.
-pub(crate) fn parse(words: &[OsString]) -> Result<Request, Fault> {
+pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
     let mut line = CommandLine::default();
-    for word in getopt::split(words, &options::ALL)? {
+    for word in getopt::split(args, &options::ALL)? {
         match word {
             Word::Option(option, value) => (option.take)(&mut line, &value)?,
             Word::Other(word) => line.warnings.push(format!("iperf: ignoring extra argument -- {word}")),

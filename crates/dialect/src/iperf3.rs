@@ -215,9 +215,9 @@ impl Display for Fault {
 ///
 /// # Errors
 /// At the first word that iPerf3 would refuse, and for what this program does not serve.
-pub(crate) fn parse(words: &[OsString]) -> Result<Request, Fault> {
+pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
     let mut line = CommandLine::default();
-    for word in getopt::split(words, &options::ALL)? {
+    for word in getopt::split(args, &options::ALL)? {
         match word {
             Word::Option(option, value) => (option.take)(&mut line, &value)?,
             Word::Other(word) => line.warnings.push(format!("'{word}' belongs to no option and is ignored")),

@@ -23,10 +23,10 @@ const DONE: u8 = 0;
 /// The words of a foreign tool's command line, when this is one: called by its name (a link), or with its name as the
 /// first word. They are taken apart before our own options are looked for, as both have a `-v` and a `--json`.
 #[must_use]
-pub fn words_of(tool: &str, words: &[OsString]) -> Option<Vec<OsString>> {
-    let named = words.first().map(Path::new).and_then(Path::file_name) == Some(OsStr::new(tool));
+pub fn args_of_tool(tool: &str, args: &[OsString]) -> Option<Vec<OsString>> {
+    let named = args.first().map(Path::new).and_then(Path::file_name) == Some(OsStr::new(tool));
     let skipped = if named { 1 } else { 2 };
-    (named || words.get(1).is_some_and(|word| word == tool)).then(|| words[skipped..].to_vec())
+    (named || args.get(1).is_some_and(|word| word == tool)).then(|| args[skipped..].to_vec())
 }
 
 #[cfg(test)]
@@ -35,19 +35,19 @@ mod tests {
 
     #[test]
     fn a_link_and_a_word_mean_the_tool() {
-        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let args = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         for (line, rest) in [
             ("/usr/bin/iperf3 -s", Some("-s")),
             ("pathmeter iperf3 -c host -v", Some("-c host -v")),
             ("pathmeter measure iperf3", None),
             ("/opt/iperf3/pathmeter measure h", None),
         ] {
-            assert_eq!(words_of("iperf3", &words(line)), rest.map(words), "{line}");
+            assert_eq!(args_of_tool("iperf3", &args(line)), rest.map(args), "{line}");
         }
-        assert_eq!(words_of("iperf3", &words("pathmeter iperf3")), Some(Vec::new()));
-        assert_eq!(words_of("iperf3", &[]), None);
-        assert_eq!(words_of("sockperf", &words("/usr/bin/sockperf pp")), Some(words("pp")));
-        assert_eq!(words_of("sockperf", &words("pathmeter sockperf sr -g")), Some(words("sr -g")));
-        assert_eq!(words_of("sockperf", &words("pathmeter iperf3 -s")), None);
+        assert_eq!(args_of_tool("iperf3", &args("pathmeter iperf3")), Some(Vec::new()));
+        assert_eq!(args_of_tool("iperf3", &[]), None);
+        assert_eq!(args_of_tool("sockperf", &args("/usr/bin/sockperf pp")), Some(args("pp")));
+        assert_eq!(args_of_tool("sockperf", &args("pathmeter sockperf sr -g")), Some(args("sr -g")));
+        assert_eq!(args_of_tool("sockperf", &args("pathmeter iperf3 -s")), None);
     }
 }

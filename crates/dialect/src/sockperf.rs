@@ -214,9 +214,9 @@ impl Display for Fault {
 ///
 /// # Errors
 /// At the first word that sockperf would refuse, and for what this program does not serve.
-pub(crate) fn parse(words: &[OsString]) -> Result<Request, Fault> {
-    let mut texts = Vec::with_capacity(words.len());
-    for word in words {
+pub(crate) fn parse(args: &[OsString]) -> Result<Request, Fault> {
+    let mut texts = Vec::with_capacity(args.len());
+    for word in args {
         let text =
             word.to_str().ok_or_else(|| Fault::bad(format!("'{}' is not UTF-8", word.to_string_lossy())))?;
         texts.push(text);

@@ -350,7 +350,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// What a user reads of an error: the layers, and the advice on the next line.
-    pub(crate) fn words(error: &Error) -> String {
+    pub(crate) fn printed(error: &Error) -> String {
         let advice = error.advice().map(|advice| format!("\n  {advice}"));
         format!("error: {error:#}{}", advice.unwrap_or_default())
     }

@@ -5,7 +5,7 @@ mod test;
 
 pub use test::keys;
 
-use crate::plan::{Limits, Order, Path, Place, Plan, Test};
+use crate::plan::{Limits, Path, Place, Plan, RunSequence, Test};
 use engine::host::host_port::HostPort;
 use engine::session::connect::Security;
 use model::toml_file::{self, Faults, FileError, Table, Value};
@@ -198,7 +198,8 @@ fn text_of(file: &FilePath) -> io::Result<String> {
     std::fs::read_to_string(file)
 }
 
-const ORDERS: [(&str, Order); 2] = [("interleaved", Order::Interleaved), ("blocks", Order::Blocks)];
+const ORDERS: [(&str, RunSequence); 2] =
+    [("interleaved", RunSequence::Interleaved), ("blocks", RunSequence::Blocks)];
 /// With fewer there is no interval of a median, and nothing is called worse without an assumption.
 const USUAL_REPETITIONS: u32 = 6;
 const MOST_RUNS: usize = 100_000;

@@ -17,6 +17,6 @@ mod sites;
 pub use agents::{Agents, Carried, Lease, request_of_plan};
 pub use file::{Known, KnownAgent, ReadError, Target, keys};
 pub use outline::outline;
-pub use plan::{Against, Cell, Limits, Order, Path, Place, Plan, Step, Test, Variant};
+pub use plan::{Against, Cell, Limits, Path, Place, Plan, RunSequence, Step, Test, Variant};
 pub use progress::{Head, Journal, Recorded};
 pub use run::{Moment, Options, run};

@@ -1,7 +1,7 @@
 //! What a plan would do, without doing it.
 
 use crate::estimate;
-use crate::plan::{Cell, Order, Path, Place, Plan};
+use crate::plan::{Cell, Path, Place, Plan, RunSequence};
 use engine::host::address::lookup;
 use model::experiment::{OUTLINE_SCHEMA, Outline, OutlinePath, OutlineRow};
 use model::units::{Bytes, Nanos};
@@ -33,7 +33,7 @@ pub fn outline(plan: &Plan) -> Outline {
         title: plan.title.clone(),
         paths: plan.paths.iter().map(path).collect(),
         repetitions: plan.repetitions,
-        interleaved: plan.order == Order::Interleaved,
+        interleaved: plan.order == RunSequence::Interleaved,
         runs: runs.len() as u64 * often,
         time: time.saturating_mul(often),
         is_time_known: runs.iter().all(|row| row.time.is_some()),

@@ -23,7 +23,7 @@ pub struct Plan {
     /// Runs of each cell.
     pub repetitions: u32,
     /// In which order they come.
-    pub order: Order,
+    pub order: RunSequence,
     /// What it may take.
     pub limits: Limits,
     /// Every path, in the order of the file.
@@ -36,7 +36,7 @@ pub struct Plan {
 
 /// In which order runs come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum RunSequence {
     /// Every cell once, then every cell again: a slow drift meets all of them alike.
     #[default]
     Interleaved,
@@ -183,10 +183,10 @@ impl Plan {
     pub fn steps(&self) -> Vec<Step> {
         let (cells, rounds) = (0..self.cells().len(), 1..=self.repetitions);
         match self.order {
-            Order::Interleaved => {
+            RunSequence::Interleaved => {
                 rounds.flat_map(|round| cells.clone().map(move |cell| Step { round, cell })).collect()
             }
-            Order::Blocks => {
+            RunSequence::Blocks => {
                 cells.flat_map(|cell| rounds.clone().map(move |round| Step { round, cell })).collect()
             }
         }

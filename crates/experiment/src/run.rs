@@ -5,7 +5,7 @@ mod row;
 use crate::agents::{Agents, Carried, Lease};
 use crate::compare::{judge, together};
 use crate::estimate;
-use crate::plan::{Cell, Order, Place, Plan};
+use crate::plan::{Cell, Place, Plan, RunSequence};
 use crate::progress::{Journal, Recorded};
 use crate::sites::Sites;
 use engine::error::{Result, sentence};
@@ -102,7 +102,7 @@ pub fn run(
         finished: Some(wall_now()),
         host: Some(host::describe(None)),
         repetitions: plan.repetitions,
-        interleaved: plan.order == Order::Interleaved,
+        interleaved: plan.order == RunSequence::Interleaved,
         findings: together(&rows),
         rows,
         notes,

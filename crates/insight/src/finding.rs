@@ -97,8 +97,8 @@ pub fn findings_of_run(run: &Run) -> Vec<Finding> {
     let mut found: Vec<Finding> = own.chain(of_tests).collect();
     let place = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.id);
     found.sort_by_key(|finding| (Reverse(finding.severity), place(finding), finding.direction));
-    let mut seen = BTreeSet::new();
-    found.retain(|finding| seen.insert((finding.id.clone(), finding.direction, finding.egress.clone())));
+    let mut observed = BTreeSet::new();
+    found.retain(|finding| observed.insert((finding.id.clone(), finding.direction, finding.egress.clone())));
     found
 }
 

@@ -68,8 +68,8 @@ fn other_payload(
         Transport::Tcp => test.mss?.saturating_sub(if timestamps { 12 } else { 0 }),
         Transport::Udp => test.length,
     };
-    let seen = payload.filter(|seen| (seen / f64::from(wanted) - 1.0).abs() > DIFFERENCE)?;
-    Some(format!("packets carried {seen:.0} bytes and not the {wanted} that fill such frames"))
+    let observed = payload.filter(|observed| (observed / f64::from(wanted) - 1.0).abs() > DIFFERENCE)?;
+    Some(format!("packets carried {observed:.0} bytes and not the {wanted} that fill such frames"))
 }
 
 /// Told when the interface counted by more than 2 % otherwise. `offload`: UDP could be sent in super-packets.

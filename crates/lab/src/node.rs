@@ -63,30 +63,30 @@ impl RunningNode {
     ///
     /// # Errors
     /// When the program is not there or cannot be started. That it fails is no error: see [`Output::end`].
-    pub fn run(&self, words: &[String], limits: Limits) -> Result<Output, LabError> {
-        self.spawn(words, limits.bytes)?.finish(limits.time)
+    pub fn run(&self, argv: &[String], limits: Limits) -> Result<Output, LabError> {
+        self.spawn(argv, limits.bytes)?.finish(limits.time)
     }
 
     /// Starts a command in the node, without input; it is killed when the value returned is dropped.
     ///
     /// # Errors
     /// When the program is not there or cannot be started.
-    pub fn start(&self, words: &[String]) -> Result<Running, LabError> {
-        self.spawn(words, Limits::default().bytes)
+    pub fn start(&self, argv: &[String]) -> Result<Running, LabError> {
+        self.spawn(argv, Limits::default().bytes)
     }
 
-    fn spawn(&self, words: &[String], bytes: usize) -> Result<Running, LabError> {
+    fn spawn(&self, argv: &[String], bytes: usize) -> Result<Running, LabError> {
         let namespace = match &self.inside {
             Inside::Namespace(namespace, _) => namespace,
             // A machine's own CPUs are not those of the host, on which qemu runs.
-            Inside::Machine(vm) => return Ok(Running::of_machine(vm.start(words, &[])?, &self.name)),
+            Inside::Machine(vm) => return Ok(Running::of_machine(vm.start(argv, &[])?, &self.name)),
         };
         let start = |program: &str, source| LabError::Start {
             node: self.name.clone(),
             program: program.to_owned(),
             source,
         };
-        let Some((program, rest)) = words.split_first() else {
+        let Some((program, rest)) = argv.split_first() else {
             return Err(start("a command", std::io::Error::other("it has no words")));
         };
         let mut command = Command::new(program);

@@ -25,7 +25,7 @@ fn of_rules(node: &Node) -> Option<String> {
 
 /// The programs of commands, but for this one, which every machine has.
 fn foreign<'a>(commands: impl Iterator<Item = &'a Vec<String>>) -> impl Iterator<Item = String> {
-    commands.filter_map(|words| words.first()).filter(|program| *program != "pathmeter").cloned()
+    commands.filter_map(|args| args.first()).filter(|program| *program != "pathmeter").cloned()
 }
 
 /// Where programs are looked for: administrators' directories too, which a user's path may lack.

@@ -155,8 +155,13 @@ impl Vm {
     }
 
     /// An order that ends with an answer.
-    fn ask<T: DeserializeOwned>(&self, kind: Kind, order: &impl Serialize, what: &str) -> Result<T, VmError> {
-        let process = VmProcess::order(&self.control, kind, order).map_err(|_| self.lost())?;
+    fn ask<T: DeserializeOwned>(
+        &self,
+        kind: Kind,
+        request: &impl Serialize,
+        what: &str,
+    ) -> Result<T, VmError> {
+        let process = VmProcess::request(&self.control, kind, request).map_err(|_| self.lost())?;
         process.wait(ANSWER_LIMIT).map_err(|silence| self.silent(silence, what, ANSWER_LIMIT))?;
         let output = process.collect();
         let refused = |reason: String| VmError::Refused { name: self.name.clone(), reason };
@@ -172,7 +177,7 @@ impl Vm {
     /// When the machine has gone. A program that it does not have is told by how the command ends.
     pub fn start(&self, command: &[String], cpus: &[u32]) -> Result<VmProcess, VmError> {
         let start = Start { command: command.to_vec(), cpus: cpus.to_vec() };
-        VmProcess::order(&self.control, Kind::Start, &start).map_err(|_| self.lost())
+        VmProcess::request(&self.control, Kind::Start, &start).map_err(|_| self.lost())
     }
 
     /// Runs a command in it to its end.

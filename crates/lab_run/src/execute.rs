@@ -1,10 +1,10 @@
 //! Runs the commands of a plan in their nodes, and watches what links, queues and CPUs do meanwhile.
 
+use super::observed::Observation;
 use super::outcome::{Outcome, of_output, packet, repetition, series_of};
 use super::plan::{Plan, Step, Work};
 use super::real_frames::RealFrames;
-use super::seen::Seen;
-use super::site::Site;
+use super::testbed::Testbed;
 use super::tools;
 use engine::host::interrupt::Interrupt;
 use lab::build::Lab;
@@ -18,75 +18,80 @@ use std::time::{Duration, Instant};
 
 /// Runs one step and takes its figures.
 pub(super) fn step(
-    site: &mut Site,
+    testbed: &mut Testbed,
     step: &Step,
     round: u32,
     plan: &Plan,
     program: &str,
     interrupt: &Interrupt,
 ) {
-    let Some(lab) = &site.lab else { return };
-    let watch = Watch { lab, site, step, time: plan.time, interrupt };
+    let Some(lab) = &testbed.lab else { return };
+    let watch = Watch { lab, testbed, step, time: plan.time, interrupt };
     if let Work::Tool(tool) = &step.work {
-        let (result, seen) = match tools::start(lab, tool, step) {
+        let (result, observed) = match tools::start(lab, tool, step) {
             Ok(started) => watch.tool(started, tool),
-            Err(why) => (Outcome::Failed(why), Seen::default()),
+            Err(why) => (Outcome::Failed(why), Observation::default()),
         };
         if !interrupt.is_raised() {
-            tools::take(site, step, tool, round, result, &seen);
+            tools::take(testbed, step, tool, round, result, &observed);
         }
         return;
     }
     let real = matches!(step.work, Work::Frames(_)).then(|| RealFrames::between_ends(lab));
-    let (outcome, seen) = watch.command(&step.words(program, plan.time));
+    let (outcome, observed) = watch.command(&step.args(program, plan.time));
     let note = real.as_ref().and_then(RealFrames::note);
     drop(real);
     if interrupt.is_raised() {
         return;
     }
-    if let Some(note) = note.filter(|note| !site.variant.notes.contains(note)) {
-        site.variant.notes.push(note);
+    if let Some(note) = note.filter(|note| !testbed.variant.notes.contains(note)) {
+        testbed.variant.notes.push(note);
     }
     let family = usize::from(step.family == Network::V6);
     let ran = matches!(outcome, Outcome::Run(_));
-    site.answered[family] = Some(site.answered[family] == Some(true) || ran);
+    testbed.answered[family] = Some(testbed.answered[family] == Some(true) || ran);
     match outcome {
         Outcome::Run(run) if matches!(step.work, Work::Frames(_)) => {
             let rows = run.summary.rows;
-            site.variant.sweeps.push(FrameSweep { family: step.family, rows, error: None });
+            testbed.variant.sweeps.push(FrameSweep { family: step.family, rows, error: None });
         }
         Outcome::Failed(why) if matches!(step.work, Work::Frames(_)) => {
-            site.variant.sweeps.push(FrameSweep { family: step.family, rows: Vec::new(), error: Some(why) });
+            testbed.variant.sweeps.push(FrameSweep {
+                family: step.family,
+                rows: Vec::new(),
+                error: Some(why),
+            });
         }
-        Outcome::Run(run) => take(site, step, round, &run, &seen),
+        Outcome::Run(run) => take(testbed, step, round, &run, &observed),
         Outcome::Failed(_) if step.work == Work::Reach => {}
         Outcome::Failed(why) => {
             for series in series_of(step) {
-                let failed = Repetition { number: round, error: Some(why.clone()), ..seen.repetition(None) };
-                site.series(series).runs.push(failed);
+                let failed =
+                    Repetition { number: round, error: Some(why.clone()), ..observed.repetition(None) };
+                testbed.series(series).runs.push(failed);
             }
         }
     }
 }
 
 /// Puts the figures of a run where they belong.
-fn take(site: &mut Site, step: &Step, round: u32, run: &Run, seen: &Seen) {
-    site.take_findings(run, step.family);
+fn take(testbed: &mut Testbed, step: &Step, round: u32, run: &Run, observed: &Observation) {
+    testbed.take_findings(run, step.family);
     for like in series_of(step) {
         let (test, one_way) = (like.test, like.direction);
         let figures = repetition(run, test, one_way);
         let on_the_wire =
-            one_way.and_then(|one_way| packet(run, one_way, step.family, site.encaps(step.family)));
-        let speed = one_way.and_then(|one_way| site.speed(one_way)).filter(|_| test.is_throughput());
-        let seen = seen.repetition(one_way);
-        let series = site.series(like);
+            one_way.and_then(|one_way| packet(run, one_way, step.family, testbed.encaps(step.family)));
+        let speed = one_way.and_then(|one_way| testbed.speed(one_way)).filter(|_| test.is_throughput());
+        let observed = observed.repetition(one_way);
+        let series = testbed.series(like);
         series.packet = on_the_wire.or_else(|| series.packet.take());
         series.speed = speed;
         series.runs.push(Repetition {
             number: round,
-            cpu: seen.cpu,
-            drops: seen.drops,
-            shaped: seen.shaped,
+            cpu: observed.cpu,
+            drops: observed.drops,
+            shaped: observed.shaped,
             ..figures
         });
     }
@@ -95,22 +100,22 @@ fn take(site: &mut Site, step: &Step, round: u32, run: &Run, seen: &Seen) {
 /// One command, watched.
 struct Watch<'a> {
     lab: &'a Lab,
-    site: &'a Site,
+    testbed: &'a Testbed,
     step: &'a Step,
     time: Nanos,
     interrupt: &'a Interrupt,
 }
 
 impl Watch<'_> {
-    fn command(&self, words: &[String]) -> (Outcome, Seen) {
+    fn command(&self, words: &[String]) -> (Outcome, Observation) {
         let from = self.lab.node(&self.lab.topology().from);
         match from.and_then(|from| from.start(words)) {
             Ok(running) => self.to_its_end(running, of_output),
-            Err(error) => (Outcome::Failed(error.to_string()), Seen::default()),
+            Err(error) => (Outcome::Failed(error.to_string()), Observation::default()),
         }
     }
 
-    fn tool(&self, started: tools::Started, tool: &lab::topology::Tool) -> (Outcome, Seen) {
+    fn tool(&self, started: tools::Started, tool: &lab::topology::Tool) -> (Outcome, Observation) {
         let tools::Started { running, server } = started;
         let ended = self.to_its_end(running, |output| tools::of_output(output, &tool.name));
         drop(server);
@@ -122,7 +127,7 @@ impl Watch<'_> {
         &self,
         mut running: Running,
         read: impl Fn(&lab::command::Output) -> Outcome,
-    ) -> (Outcome, Seen) {
+    ) -> (Outcome, Observation) {
         let before = self.lab.counters().ok();
         let until = Instant::now() + self.step.duration(self.time).to_duration() * 4 + TIMEOUT;
         let (mut first, mut last) = (None, None);
@@ -138,19 +143,19 @@ impl Watch<'_> {
             Ok(output) => read(&output),
             Err(error) => Outcome::Failed(error.to_string()),
         };
-        let mut seen = Seen::default();
+        let mut observed = Observation::default();
         if let (Some(before), Ok(after)) = (before, self.lab.counters()) {
             let traffic = after.since(&before);
-            seen.cpu = cpu(&traffic);
-            seen.drops = drops(&traffic);
+            observed.cpu = cpu(&traffic);
+            observed.drops = drops(&traffic);
         }
         if let (Some((begin, first)), Some((end, last))) = (first, last) {
             let traffic = last.since(&first);
-            seen.cpu = cpu(&traffic).or(seen.cpu);
+            observed.cpu = cpu(&traffic).or(observed.cpu);
             let time = Nanos::from_duration(end.duration_since(begin));
-            seen.shaped = [0, 1].map(|direction| self.rate(&traffic, direction, time));
+            observed.shaped = [0, 1].map(|direction| self.rate(&traffic, direction, time));
         }
-        (outcome, seen)
+        (outcome, observed)
     }
 
     /// The counters and when they were read. `None` when that took so long, on a busy host, that nobody knows when one of them
@@ -174,7 +179,7 @@ impl Watch<'_> {
     }
 
     fn rate(&self, traffic: &Traffic, direction: usize, time: Nanos) -> Option<BitRate> {
-        let end = &self.site.shaped[direction].as_ref()?.end;
+        let end = &self.testbed.shaped[direction].as_ref()?.end;
         let node = traffic.nodes.iter().find(|node| node.node == end.node)?;
         let interface = node.interfaces.iter().find(|interface| interface.name == end.device)?;
         Some(BitRate::from_bytes(Bytes(interface.queue_bytes), time))

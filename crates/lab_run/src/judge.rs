@@ -1,7 +1,7 @@
 //! Whether a topology showed what it expects.
 
 use super::path::{has_jitter, place, shaped};
-use super::site::Site;
+use super::testbed::Testbed;
 use lab::topology::Topology;
 use model::framing::Network;
 use model::lab::{Expectation, LabTest, Series, Variant};
@@ -10,21 +10,21 @@ use model::stats::quantile::median;
 use model::units::{BitRate, Nanos};
 
 /// Every expectation of the topology and what was found; `asked`: whether findings of every kind of test could come.
-pub(super) fn judge(topology: &Topology, site: &Site, complete: bool) -> Vec<Expectation> {
-    if site.lab.is_none() {
+pub(super) fn judge(topology: &Topology, testbed: &Testbed, complete: bool) -> Vec<Expectation> {
+    if testbed.lab.is_none() {
         return Vec::new();
     }
-    let mut all = reachable(topology, site);
-    all.extend(path_mtu(topology, &site.variant));
-    all.extend(rate(topology, &site.variant));
-    all.extend(delay(topology, &site.variant));
-    all.extend(loss(topology, &site.variant));
-    all.extend(findings(topology, &site.variant, complete));
+    let mut all = reachable(topology, testbed);
+    all.extend(path_mtu(topology, &testbed.variant));
+    all.extend(rate(topology, &testbed.variant));
+    all.extend(delay(topology, &testbed.variant));
+    all.extend(loss(topology, &testbed.variant));
+    all.extend(findings(topology, &testbed.variant, complete));
     all
 }
 
-fn reachable(topology: &Topology, site: &Site) -> Vec<Expectation> {
-    let families = FAMILIES.into_iter().zip(topology.expect.reachable).zip(site.answered);
+fn reachable(topology: &Topology, testbed: &Testbed) -> Vec<Expectation> {
+    let families = FAMILIES.into_iter().zip(topology.expect.reachable).zip(testbed.answered);
     families
         .filter_map(|((family, expected), answered)| {
             let word = |answers: bool| if answers { "answers" } else { "does not answer" };

@@ -6,15 +6,15 @@ mod execute;
 mod inside;
 mod judge;
 mod notes;
+mod observed;
 mod outcome;
 mod path;
 mod plan;
 mod progress;
 mod real_frames;
 pub mod refusal;
-mod seen;
-mod site;
 mod tap;
+mod testbed;
 mod tools;
 
 pub use inside::run_in_machine;
@@ -31,7 +31,7 @@ use model::event::Event;
 use model::lab::{INTERRUPTED, LabReport, SCHEMA, conclude};
 use plan::minutes;
 use progress::Progress;
-use site::Site;
+use testbed::Testbed;
 
 /// Measures every topology of the plan in turn. What is done is told to `sink`. It takes
 /// [`lab::privilege::gain_and_enclose`], before the first thread is started.
@@ -72,7 +72,7 @@ pub fn run(plan: &Plan, stop: &Interrupt, sink: &mut dyn FnMut(&Event)) -> Resul
 }
 
 /// Builds every topology, so that their tests can take turns.
-fn build(plan: &Plan, program: &str, sink: &mut dyn FnMut(&Event)) -> Vec<Site> {
+fn build(plan: &Plan, program: &str, sink: &mut dyn FnMut(&Event)) -> Vec<Testbed> {
     let mut say = |text: String| sink(&Event::progress(text));
     say(format!("about {}", minutes(plan.duration())));
     let mut host = feature::Host::default();
@@ -84,20 +84,20 @@ fn build(plan: &Plan, program: &str, sink: &mut dyn FnMut(&Event)) -> Vec<Site> 
                 say(format!("{} is set up by hand:\n{instructions}", node.name));
             }
         }
-        sites.push(Site::new(planned, &mut host, program));
+        sites.push(Testbed::new(planned, &mut host, program));
     }
     sites
 }
 
-fn report(plan: &Plan, sites: Vec<Site>, is_cut: bool) -> LabReport {
+fn report(plan: &Plan, sites: Vec<Testbed>, is_cut: bool) -> LabReport {
     let host = host::describe(None);
-    let judged = plan.variants.iter().zip(sites).map(|(planned, mut site)| {
+    let judged = plan.variants.iter().zip(sites).map(|(planned, mut testbed)| {
         let complete = planned.is_complete() && !is_cut;
-        site.variant.expectations = judge::judge(&planned.topology, &site, complete);
+        testbed.variant.expectations = judge::judge(&planned.topology, &testbed, complete);
         if planned.is_sweep() {
-            site.variant.expectations.retain(|one| one.held.is_some());
+            testbed.variant.expectations.retain(|one| one.held.is_some());
         }
-        site.variant
+        testbed.variant
     });
     LabReport {
         schema: SCHEMA.into(),

@@ -284,7 +284,7 @@ impl Step {
     }
 
     /// The words of our own command; none of a tool.
-    pub(super) fn words(&self, program: &str, time: Nanos) -> Vec<String> {
+    pub(super) fn args(&self, program: &str, time: Nanos) -> Vec<String> {
         let host = self.target.to_string();
         let span = |time: Nanos| format!("{}us", time.0 / 1_000);
         let timed = ["-t".to_owned(), span(time), "-i".to_owned(), span(Nanos(time.0 / 4))];

@@ -1,7 +1,7 @@
 //! The capture of a run, at one interface of the topology.
 
 use super::plan::Tap;
-use super::site::Site;
+use super::testbed::Testbed;
 use engine::error::{Failure, Result, fault};
 use engine::host::capture::{self, Capture, CaptureOptions};
 
@@ -9,8 +9,8 @@ use engine::host::capture::{self, Capture, CaptureOptions};
 ///
 /// # Errors
 /// When the node is no namespace of this host, has no such interface, or the file cannot be made.
-pub(super) fn start(tap: &Tap, site: &Site, peer: std::net::IpAddr) -> Result<Option<Capture>> {
-    let Some(lab) = &site.lab else { return Ok(None) };
+pub(super) fn start(tap: &Tap, testbed: &Testbed, peer: std::net::IpAddr) -> Result<Option<Capture>> {
+    let Some(lab) = &testbed.lab else { return Ok(None) };
     let Some(namespace) = lab.node(&tap.node)?.namespace() else {
         let said = format!("--capture {}:{}: it is inside a virtual machine", tap.node, tap.device);
         return Err(Failure::usage(said, "capture at the other end of its link").into());

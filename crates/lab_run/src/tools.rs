@@ -1,9 +1,9 @@
 //! Foreign tools in a topology: run as ours are, and read by the importer.
 
+use super::observed::Observation;
 use super::outcome::{Outcome, packet, why};
 use super::plan::{Step, address, node};
-use super::seen::Seen;
-use super::site::Site;
+use super::testbed::Testbed;
 use lab::build::Lab;
 use lab::command::{Output, Running};
 use lab::topology::{Tool, Topology};
@@ -70,13 +70,20 @@ pub(super) fn of_output(output: &Output, name: &str) -> Outcome {
 }
 
 /// Puts its figures beside ours.
-pub(super) fn take(site: &mut Site, step: &Step, tool: &Tool, round: u32, outcome: Outcome, seen: &Seen) {
+pub(super) fn take(
+    testbed: &mut Testbed,
+    step: &Step,
+    tool: &Tool,
+    round: u32,
+    outcome: Outcome,
+    observed: &Observation,
+) {
     let run = match outcome {
         Outcome::Run(run) => run,
         Outcome::Failed(why) => {
-            let failed = Repetition { number: round, error: Some(why), ..seen.repetition(None) };
+            let failed = Repetition { number: round, error: Some(why), ..observed.repetition(None) };
             let series = Series::new(&tool.name, step.family, LabTest::Tool, None);
-            site.series(series).runs.push(failed);
+            testbed.series(series).runs.push(failed);
             return;
         }
     };
@@ -87,13 +94,13 @@ pub(super) fn take(site: &mut Site, step: &Step, tool: &Tool, round: u32, outcom
             continue;
         }
         let packet =
-            direction.and_then(|direction| packet(&run, direction, step.family, site.encaps(step.family)));
-        let speed = direction.and_then(|direction| site.speed(direction));
-        let seen = seen.repetition(direction);
-        let series = site.series(Series::new(&tool.name, step.family, LabTest::Tool, direction));
+            direction.and_then(|direction| packet(&run, direction, step.family, testbed.encaps(step.family)));
+        let speed = direction.and_then(|direction| testbed.speed(direction));
+        let observed = observed.repetition(direction);
+        let series = testbed.series(Series::new(&tool.name, step.family, LabTest::Tool, direction));
         series.packet = packet.or_else(|| series.packet.take());
         series.speed = speed;
-        series.runs.push(Repetition { number: round, cpu: seen.cpu, drops: seen.drops, ..figures });
+        series.runs.push(Repetition { number: round, cpu: observed.cpu, drops: observed.drops, ..figures });
     }
 }
 

@@ -96,8 +96,9 @@ impl RosterRow {
     }
 
     fn address(&self) -> String {
-        let seen = || self.report.seen_as.map(|seen| format!(" (NAT: {seen})")).unwrap_or_default();
-        let nat = if self.is_behind_nat == Some(true) { seen() } else { String::new() };
+        let observed =
+            || self.report.seen_as.map(|observed| format!(" (NAT: {observed})")).unwrap_or_default();
+        let nat = if self.is_behind_nat == Some(true) { observed() } else { String::new() };
         format!("{}{nat}", if self.report.address.is_empty() { "-" } else { &self.report.address })
     }
 

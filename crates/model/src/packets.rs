@@ -6,7 +6,7 @@
 mod counter;
 mod sizes;
 
-pub use counter::{Seen, Tally};
+pub use counter::{Observation, Tally};
 pub use packet::{PacketProtocol, Pieces};
 pub use sizes::{SizeCount, Sizes};
 

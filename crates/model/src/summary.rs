@@ -543,8 +543,8 @@ fn packet_payload(plan: &Plan, sender: &Rows<'_>, receiver: &Rows<'_>) -> Option
         Transport::Udp => Some(plan.test.length).filter(|l| *l > 0),
         Transport::Tcp => {
             let sent = sender.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.send_mss).max();
-            let seen = receiver.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.receive_mss).max();
-            sent.or(seen).filter(|m| *m > 0)
+            let observed = receiver.rows.iter().filter_map(|r| r.tcp.as_ref()).map(|t| t.receive_mss).max();
+            sent.or(observed).filter(|m| *m > 0)
         }
     }
 }

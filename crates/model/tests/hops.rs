@@ -353,8 +353,8 @@ fn real_loss_is_found_where_it_begins() {
         let Some(loss) = found.loss else { continue };
         right += 1;
         placed += u32::from(loss.clean.is_some());
-        let misplaced =
-            loss.clean.is_some_and(|clean| clean >= begins) || loss.seen.is_some_and(|seen| seen < begins);
+        let misplaced = loss.clean.is_some_and(|clean| clean >= begins)
+            || loss.observed.is_some_and(|observed| observed < begins);
         let before = found.hops.iter().filter(|hop| hop.ttl < begins).any(|hop| hop.missing == Missing::Loss);
         wrong += u32::from(misplaced || before);
     }

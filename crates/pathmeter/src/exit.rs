@@ -47,8 +47,8 @@ mod tests {
     #[test]
     fn a_panic_of_the_main_thread_is_a_fault() {
         let this = std::env::current_exe().unwrap();
-        let words = ["--exact", "exit::tests::panics", "--ignored", "--nocapture"];
-        let output = std::process::Command::new(this).args(words).output().unwrap();
+        let argv = ["--exact", "exit::tests::panics", "--ignored", "--nocapture"];
+        let output = std::process::Command::new(this).args(argv).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(70), "{said}");
         assert!(said.contains("internal error: ") && said.contains("on purpose"), "{said}");

@@ -14,15 +14,15 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     exit::install_panic_hook();
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let argv: Vec<OsString> = std::env::args_os().collect();
     #[cfg(debug_assertions)]
     assert!(std::env::var_os("PATHMETER_TEST_FAULT").is_none(), "asked for by a test");
     #[cfg(feature = "lab")]
-    if let Some(ended) = lab::vm::guest::run(&words) {
+    if let Some(ended) = lab::vm::guest::run(&argv) {
         return ended;
     }
-    let ended = commands::dialect::called_as(&words)
-        .unwrap_or_else(|| cli::read(words).and_then(|(cli, config)| run(&cli, &config)));
+    let ended = commands::dialect::called_as(&argv)
+        .unwrap_or_else(|| cli::read(argv).and_then(|(cli, config)| run(&cli, &config)));
     let exit = ended.unwrap_or_else(|error| {
         let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
         Exit::from_error(&error)
@@ -88,6 +88,6 @@ fn run(cli: &Cli, config: &Config) -> Result<Exit> {
         Command::Sockperf(args) => commands::dialect::sockperf(&args.args),
         Command::Completions(args) => commands::completions::run(args, global),
         Command::Man(args) => commands::man::run(args, global),
-        Command::Guard(args) => engine::host::guard::watch(&args.words).map(|()| exit::Exit::Done),
+        Command::Guard(args) => engine::host::guard::watch(&args.args).map(|()| exit::Exit::Done),
     }
 }

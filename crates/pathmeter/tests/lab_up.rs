@@ -233,7 +233,7 @@ impl Site {
     }
 
     /// Words are set apart by blanks; one in brackets has commas for its own.
-    fn command(&self, words: &str) -> Command {
+    fn command(&self, argv: &str) -> Command {
         let mut command = if self.nobody {
             let mut command = Command::new("setpriv");
             command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}"), "--clear-groups".into()]);
@@ -242,13 +242,13 @@ impl Site {
         } else {
             Command::new(&self.program)
         };
-        let words = words.split(' ').map(|word| {
+        let argv = argv.split(' ').map(|word| {
             match word.strip_prefix('[').and_then(|word| word.strip_suffix(']')) {
-                Some(words) => words.replace(',', " "),
+                Some(argv) => argv.replace(',', " "),
                 None => word.to_owned(),
             }
         });
-        command.arg("lab").args(words).stdin(Stdio::null());
+        command.arg("lab").args(argv).stdin(Stdio::null());
         self.with_directory(&mut command);
         command
     }
@@ -257,21 +257,21 @@ impl Site {
         command.env("PATHMETER_LAB_DIR", &self.directory)
     }
 
-    fn lab(&self, words: &str) -> Output {
-        self.command(words).output().unwrap()
+    fn lab(&self, argv: &str) -> Output {
+        self.command(argv).output().unwrap()
     }
 
-    fn ok(&self, words: &str) -> String {
-        let output = self.lab(words);
-        assert!(output.status.success(), "{words}: {output:?}");
+    fn ok(&self, argv: &str) -> String {
+        let output = self.lab(argv);
+        assert!(output.status.success(), "{argv}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn refused(&self, code: i32, words: &str, why: &str) {
-        let output = self.lab(words);
+    fn refused(&self, code: i32, argv: &str, why: &str) {
+        let output = self.lab(argv);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(code), "{words}: {said}");
-        assert!(said.contains(why), "{words}: {said}");
+        assert_eq!(output.status.code(), Some(code), "{argv}: {said}");
+        assert!(said.contains(why), "{argv}: {said}");
     }
 
     /// The labs' files.
@@ -302,9 +302,9 @@ impl Drop for Site {
 
 /// Whether a process sleeps for so long.
 fn sleeps(seconds: &str) -> bool {
-    let words = format!("sleep\0{seconds}\0");
+    let argv = format!("sleep\0{seconds}\0");
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    let is_it = |path: PathBuf| fs::read(path.join("cmdline")).is_ok_and(|line| line == words.as_bytes());
+    let is_it = |path: PathBuf| fs::read(path.join("cmdline")).is_ok_and(|line| line == argv.as_bytes());
     processes.map(|entry| entry.path()).any(is_it)
 }
 
@@ -318,13 +318,13 @@ fn kill(pid: &str) {
 }
 
 fn wait_until(what: &str, happened: impl Fn() -> bool) {
-    let seen = (0..1000).any(|_| {
+    let observed = (0..1000).any(|_| {
         happened() || {
             thread::sleep(Duration::from_millis(10));
             false
         }
     });
-    assert!(seen, "not within ten seconds: {what}");
+    assert!(observed, "not within ten seconds: {what}");
 }
 
 const NOBODY: u32 = 65534;

@@ -51,14 +51,14 @@ fn a_machine_takes_orders_and_loads_what_its_network_needs() {
     // And our own messages of netlink, in the tests that this file leaves out elsewhere.
     let this = std::env::current_exe().unwrap();
     let tests = format!("{} vm::devices --ignored --test-threads=1", this.display());
-    let out = vm.run(&words(&tests), LONG).unwrap();
+    let out = vm.run(&argv(&tests), LONG).unwrap();
     let [stdout, stderr] = [&out.stdout, &out.stderr].map(|text| String::from_utf8_lossy(text));
     assert_eq!(code(&out), Some(0), "{stdout}\n{stderr}");
     assert!(stdout.contains("4 passed; 0 failed") && !stderr.contains("SKIPPED"), "{stdout}\n{stderr}");
 
     let missing = run(&vm, "no-such-program").ended.unwrap();
     assert!(missing.error.unwrap().starts_with("no-such-program: "));
-    let late = vm.run(&words("ping 127.0.0.1"), Duration::from_secs(1)).unwrap_err();
+    let late = vm.run(&argv("ping 127.0.0.1"), Duration::from_secs(1)).unwrap_err();
     assert!(late.to_string().contains("did not end ping within 1s"), "{late}");
 
     let pid = vm.pid();
@@ -257,20 +257,20 @@ fn spec() -> VmSpec {
 }
 
 fn run(vm: &Vm, line: &str) -> VmOutput {
-    vm.run(&words(line), LIMIT).expect("it is up")
+    vm.run(&argv(line), LIMIT).expect("it is up")
 }
 
 fn code(output: &VmOutput) -> Option<i32> {
     output.ended.as_ref()?.code
 }
 
-fn words(line: &str) -> Vec<String> {
+fn argv(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
 fn command(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pathmeter"));
-    command.args(words(line)).stdin(Stdio::null()).stdout(Stdio::null());
+    command.args(argv(line)).stdin(Stdio::null()).stdout(Stdio::null());
     command
 }
 

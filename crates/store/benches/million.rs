@@ -27,31 +27,31 @@ fn main() {
     let store = Store::open_to_read(&location).unwrap();
     let page = |filter: Filter| store.list(&Filter { limit: Some(51), ..filter }).unwrap().len();
     let of = |target: &str| Filter { target: Some(target.into()), ..Filter::default() };
-    report_of("open", || Store::open_to_read(&location).map(drop).unwrap());
-    report_of("the latest 50", || assert_eq!(page(Filter::default()), 51));
-    report_of("the latest 50 of a target", || assert_eq!(page(of("host-7.example")), 51));
-    report_of("the latest 50 of a verdict in a week", || {
+    print_duration("open", || Store::open_to_read(&location).map(drop).unwrap());
+    print_duration("the latest 50", || assert_eq!(page(Filter::default()), 51));
+    print_duration("the latest 50 of a target", || assert_eq!(page(of("host-7.example")), 51));
+    print_duration("the latest 50 of a verdict in a week", || {
         let since = Some(WallTime(FIRST + (runs - 10_080) * MINUTE));
         assert_eq!(page(Filter { status: Some("problem".into()), since, ..Filter::default() }), 51);
     });
-    report_of("counted, all", || assert_eq!(store.count(&Filter::default()).unwrap(), runs));
-    report_of("a run by the beginning of its name", || drop(store.full_id("0000002a-").unwrap()));
+    print_duration("counted, all", || assert_eq!(store.count(&Filter::default()).unwrap(), runs));
+    print_duration("a run by the beginning of its name", || drop(store.full_id("0000002a-").unwrap()));
     let set = |label: &str| -> Vec<Sample> {
         store.samples(&Filter { label: Some(label.into()), ..Filter::default() }).unwrap()
     };
-    report_of("3,600 runs compared with 3,600", || {
+    print_duration("3,600 runs compared with 3,600", || {
         let (base, other) = (set("set-1"), set("set-2"));
         assert_eq!((base.len(), other.len()), (3_600, 3_600));
         assert_eq!(Compared::of_samples(("a", &base), ("b", &other), Rules::new(true)).figures.len(), 3);
     });
-    report_of("the trend of a target's latest 2,000 runs", || {
+    print_duration("the trend of a target's latest 2,000 runs", || {
         let runs = store.series(&Filter { limit: Some(2_000), ..of("host-7.example") }).unwrap();
         assert_eq!(Trends::from_samples("host-7.example", &runs, &[], Rules::new(true)).series.len(), 3);
     });
 }
 
 /// Does it five times, and prints the middle one.
-fn report_of(what: &str, work: impl Fn()) {
+fn print_duration(what: &str, work: impl Fn()) {
     let mut times: Vec<Duration> = (0..5)
         .map(|_| {
             let begun = Instant::now();

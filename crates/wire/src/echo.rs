@@ -38,7 +38,7 @@ pub trait Reflect: Send {
 
     /// May the reply to a message of this many bytes carry a time? Otherwise [`Arrival::received`] and `now` are zero: a
     /// clock that is not read delays nobody.
-    fn tells_time(&self, _len: usize) -> bool {
+    fn returns_time(&self, _len: usize) -> bool {
         true
     }
 

@@ -32,7 +32,7 @@ pub mod work;
 
 pub use session::{Input, Output, ProtocolError, Session};
 pub use work::throughput::{Expect, Report, Sent, Until};
-pub use work::{FlowHello, FlowPlan, FlowsOrder, WorkKind, WorkReply, WorkRequest};
+pub use work::{FlowHello, FlowPlan, FlowsRequest, WorkKind, WorkReply, WorkRequest};
 
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};

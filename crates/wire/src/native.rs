@@ -35,8 +35,8 @@ pub mod udp;
 
 pub use crate::hex::{EthernetAddress, FlowKey, Mac, Nonce, SessionId};
 pub use crate::work::Refusal;
-pub use crate::work::probes::{Expired, PathSeen};
-pub use crate::work::round_trips::LatencySeen;
+pub use crate::work::probes::{Expired, PathObservation};
+pub use crate::work::round_trips::LatencyObservation;
 pub use admit::{MAX_STREAMS, MAX_TIME};
 pub use auth::Token;
 pub use caller::Caller;

@@ -16,7 +16,7 @@ mod responder;
 
 pub use client::Client;
 pub use comparing::Comparing;
-pub use responder::{Responder, Seen, Watch};
+pub use responder::{Observation, Responder, Watch};
 
 use crate::echo::Stray;
 

@@ -11,7 +11,7 @@ mod tests;
 
 pub use client::Client;
 pub use message::{Accept, Accepted, Greeting, Request, SetUp, Start, StartAck, Stop};
-pub use server::{Asked, Order, Server};
+pub use server::{Asked, Server, TwampCommand};
 
 use crate::ProtocolError;
 

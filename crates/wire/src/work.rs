@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 pub enum WorkRequest {
     /// A client connects these data flows now; a server begins to accept them. [`WorkReply::Open`] or
     /// [`WorkReply::Failed`] follows.
-    Flows(Box<FlowsOrder>),
+    Flows(Box<FlowsRequest>),
     /// Data that moves.
     Throughput(throughput::Request),
     /// Single datagrams.
@@ -30,7 +30,7 @@ pub enum WorkRequest {
     /// Messages that are answered.
     RoundTrips(round_trips::Request),
     /// Frames of an interface.
-    Frames(frames::PortOrder),
+    Frames(frames::PortRequest),
     /// Flows that speak for themselves.
     InBand(in_band::Request),
 }
@@ -47,7 +47,7 @@ pub enum WorkReply {
     /// Of single datagrams.
     Probes(probes::Reply),
     /// What has come of the messages so far: [`round_trips::Request::Count`].
-    RoundTrips(round_trips::LatencySeen),
+    RoundTrips(round_trips::LatencyObservation),
     /// Of an interface.
     Frames(frames::PortAnswer),
     /// Of flows that speak for themselves.
@@ -67,7 +67,7 @@ pub enum WorkKind {
 
 /// Flows that are to be opened, and what is known of the session by then.
 #[derive(Clone, Debug)]
-pub struct FlowsOrder {
+pub struct FlowsRequest {
     /// The flows.
     pub plan: FlowPlan,
     /// What they are for.
@@ -123,10 +123,10 @@ pub struct Refusal {
     pub advice: String,
 }
 
-impl FlowsOrder {
+impl FlowsRequest {
     /// Of which nothing more is known.
-    pub fn new(plan: FlowPlan, kind: WorkKind) -> FlowsOrder {
-        FlowsOrder { plan, kind, peer: None, interval: None, extras: None }
+    pub fn new(plan: FlowPlan, kind: WorkKind) -> FlowsRequest {
+        FlowsRequest { plan, kind, peer: None, interval: None, extras: None }
     }
 }
 
@@ -150,8 +150,8 @@ impl FlowHello {
     }
 }
 
-impl From<FlowsOrder> for WorkRequest {
-    fn from(order: FlowsOrder) -> WorkRequest {
+impl From<FlowsRequest> for WorkRequest {
+    fn from(order: FlowsRequest) -> WorkRequest {
         WorkRequest::Flows(Box::new(order))
     }
 }

@@ -8,7 +8,7 @@ use model::units::Nanos;
 use std::collections::{BTreeMap, VecDeque};
 use wire::iperf2::{Number, Numbered, UdpServer, is_wide, number};
 use wire::stamp::Clock;
-use wire::work::in_band::{Amount, News, Order, Reply, Request, Run, Seen, ServerReport};
+use wire::work::in_band::{Amount, FlowCommand, FlowUpdate, PeerFact, Reply, Request, Run, ServerReport};
 use wire::{Datagram, Policy, Sent, Stamp, WorkReply, WorkRequest};
 
 /// The flows of a session without control bytes, and what becomes of them.
@@ -47,7 +47,7 @@ pub type Delivery<'a> = Box<dyn FnMut(Who, u64, &[u8]) -> bool + 'a>;
 #[derive(Default)]
 pub struct Did {
     /// What its session wanted to be told to the world.
-    pub seen: Vec<Seen>,
+    pub observed: Vec<PeerFact>,
     /// What went out besides data.
     pub said: Vec<Vec<u8>>,
     /// Payload bytes sent and received.
@@ -139,26 +139,26 @@ impl<'a> InBand<'a> {
         self.pipes.iter().filter(|pipe| pipe.ends[index(who)].flow.is_some()).count() as u32
     }
 
-    fn order(&mut self, now: MonoTime, who: Who, flow: u32, order: Order) {
+    fn order(&mut self, now: MonoTime, who: Who, flow: u32, order: FlowCommand) {
         let at = self.pipe_of(who, flow);
         match order {
-            Order::Send(mut bytes) => {
+            FlowCommand::Send(mut bytes) => {
                 if let Some(tamper) = &mut self.tamper {
                     tamper(who, &mut bytes);
                 }
                 self.did(who).said.push(bytes.clone());
                 self.put(now, at, who, bytes);
             }
-            Order::Start(run) => self.start(now, at, who, run),
-            Order::StopSender => self.sender_done(at, who),
-            Order::Measure => self.measure(at, who),
-            Order::Connect(_) => {
+            FlowCommand::Start(run) => self.start(now, at, who, run),
+            FlowCommand::StopSender => self.sender_done(at, who),
+            FlowCommand::Measure => self.measure(at, who),
+            FlowCommand::Connect(_) => {
                 self.pipes.push(Pipe::new(who, self.next_flow(who)));
                 self.due.push_back((who, Reply::Connected(true)));
             }
-            Order::Tell(seen) => self.did(who).seen.push(seen),
-            Order::Shutdown => self.put_item(now, at, who, Item::End),
-            Order::Close => {
+            FlowCommand::Note(observed) => self.did(who).observed.push(observed),
+            FlowCommand::Shutdown => self.put_item(now, at, who, Item::End),
+            FlowCommand::Close => {
                 let side = &mut self.pipes[at].ends[index(who)];
                 assert!(!std::mem::replace(&mut side.closed, true), "closed once");
                 side.sending = false;
@@ -217,7 +217,7 @@ impl<'a> InBand<'a> {
             Item::Heard(bytes) => self.count(at, to, &bytes),
             Item::End => {
                 let flow = side.flow;
-                self.due.extend(flow.map(|flow| (to, Reply::Flow(flow, News::Ended))));
+                self.due.extend(flow.map(|flow| (to, Reply::Flow(flow, FlowUpdate::Ended))));
             }
         }
     }
@@ -242,7 +242,7 @@ impl<'a> InBand<'a> {
         let (next, left) = (self.next_flow(to), self.left[index(to)]);
         let side = &mut self.pipes[at].ends[index(to)];
         let reply = match side.flow {
-            Some(flow) => Reply::Flow(flow, News::Received(bytes)),
+            Some(flow) => Reply::Flow(flow, FlowUpdate::Received(bytes)),
             None if left => return,
             None => {
                 side.flow = Some(next);
@@ -319,7 +319,7 @@ impl<'a> InBand<'a> {
         side.sending = false;
         let sent = Sent { stream: 0, bytes: side.sent, datagrams: side.datagrams };
         let flow = side.flow.expect("it sends");
-        self.due.push_back((who, Reply::Flow(flow, News::SenderDone(sent))));
+        self.due.push_back((who, Reply::Flow(flow, FlowUpdate::SenderDone(sent))));
     }
 
     fn measure(&mut self, at: usize, who: Who) {
@@ -333,7 +333,7 @@ impl<'a> InBand<'a> {
             ..ServerReport::default()
         };
         let flow = side.flow.expect("it receives");
-        self.due.push_back((who, Reply::Flow(flow, News::Measured(figures))));
+        self.due.push_back((who, Reply::Flow(flow, FlowUpdate::Measured(figures))));
     }
 
     fn leave(&mut self, now: MonoTime, who: Who, hurry: bool) {
@@ -365,7 +365,7 @@ impl<'a> InBand<'a> {
             for pipe in &self.pipes {
                 let side = &pipe.ends[index(who)];
                 if let (Some(flow), Some(_), false) = (side.flow, &side.run, side.closed) {
-                    self.due.push_back((who, Reply::Flow(flow, News::Progress(side.received))));
+                    self.due.push_back((who, Reply::Flow(flow, FlowUpdate::Progress(side.received))));
                 }
             }
         }

@@ -301,7 +301,7 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
         {
             self.give(who, Input::Work(reply));
         }
-        BOTH.into_iter().for_each(|who| self.tell_the_time_early(who));
+        BOTH.into_iter().for_each(|who| self.wake_early(who));
     }
 
     fn happen(&mut self, happening: Happening) {
@@ -319,7 +319,7 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
     }
 
     /// A timer that rings early must change nothing.
-    fn tell_the_time_early(&mut self, who: Who) {
+    fn wake_early(&mut self, who: Who) {
         let (world, now) = (self.now, self.clock(who));
         let end = self.end(who);
         let wake = end.waits();

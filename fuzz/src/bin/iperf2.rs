@@ -14,7 +14,7 @@ use wire::iperf2::{
     Shape, Traffic, is_wide, number,
 };
 use wire::stamp::Clock;
-use wire::work::in_band::{Loss, News, Order, Reply, Request as Want};
+use wire::work::in_band::{Loss, FlowUpdate, FlowCommand, Reply, Request as Want};
 use wire::{Input, Output, Policy, Sent, Session, WorkRequest};
 use world::{InBand, Nature, Trouble, Who, World};
 
@@ -144,7 +144,7 @@ impl Play {
         while let [what, length, rest @ ..] = script {
             let (piece, after) = rest.split_at(rest.len().min(usize::from(*length)));
             let flow = u32::from(what >> 4) % self.flows.max(1);
-            let news = match what & 15 {
+            let update = match what & 15 {
                 0 | 1 => {
                     self.now = self.now.max(self.deadline.unwrap_or(self.now));
                     Input::Timer
@@ -154,11 +154,11 @@ impl Play {
                     script = rest;
                     continue;
                 }
-                3 => Reply::Flow(flow, News::Ended).into(),
-                4 => Reply::Flow(flow, News::SenderDone(sent_all(*length))).into(),
-                5 => Reply::Flow(flow, News::Measured(ServerReport::default())).into(),
-                6 => Reply::Flow(flow, News::Progress(u64::from(*length))).into(),
-                7 => Reply::Flow(flow, News::Lost(Loss::Unanswered)).into(),
+                3 => Reply::Flow(flow, FlowUpdate::Ended).into(),
+                4 => Reply::Flow(flow, FlowUpdate::SenderDone(sent_all(*length))).into(),
+                5 => Reply::Flow(flow, FlowUpdate::Measured(ServerReport::default())).into(),
+                6 => Reply::Flow(flow, FlowUpdate::Progress(u64::from(*length))).into(),
+                7 => Reply::Flow(flow, FlowUpdate::Lost(Loss::Unanswered)).into(),
                 8 if *length > 250 => Input::Interrupt("Ctrl-C"),
                 9 if self.connects > 0 => {
                     self.connects -= 1;
@@ -177,12 +177,12 @@ impl Play {
                 _ => {
                     script = after;
                     self.came += HEADERS + piece.len();
-                    self.give(Reply::Flow(flow, News::Received(piece.to_vec())).into());
+                    self.give(Reply::Flow(flow, FlowUpdate::Received(piece.to_vec())).into());
                     continue;
                 }
             };
             script = rest;
-            self.give(news);
+            self.give(update);
         }
         self.leave_alone();
     }
@@ -223,16 +223,16 @@ impl Play {
         panic!("a session that never waits");
     }
 
-    fn order(&mut self, flow: u32, order: Order) {
-        self.begun |= matches!(order, Order::Start(_));
+    fn order(&mut self, flow: u32, order: FlowCommand) {
+        self.begun |= matches!(order, FlowCommand::Start(_));
         match order {
-            Order::Send(bytes) => self.went += HEADERS + bytes.len(),
-            Order::Start(run) if run.sends.is_some() => {
+            FlowCommand::Send(bytes) => self.went += HEADERS + bytes.len(),
+            FlowCommand::Start(run) if run.sends.is_some() => {
                 self.data = true;
                 self.sending.push(flow);
             }
-            Order::Measure => self.measured.push(flow),
-            Order::Connect(_) => self.connects += 1,
+            FlowCommand::Measure => self.measured.push(flow),
+            FlowCommand::Connect(_) => self.connects += 1,
             _ => {}
         }
     }
@@ -244,9 +244,9 @@ impl Play {
                 return;
             }
             if let Some(flow) = self.sending.pop() {
-                self.give(Reply::Flow(flow, News::SenderDone(sent_all(9))).into());
+                self.give(Reply::Flow(flow, FlowUpdate::SenderDone(sent_all(9))).into());
             } else if let Some(flow) = self.measured.pop() {
-                self.give(Reply::Flow(flow, News::Measured(ServerReport::default())).into());
+                self.give(Reply::Flow(flow, FlowUpdate::Measured(ServerReport::default())).into());
             } else if self.connects > 0 {
                 self.connects -= 1;
                 self.give(Reply::Connected(false).into());

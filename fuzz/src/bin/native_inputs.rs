@@ -73,7 +73,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             torment(ProbeClient::new(config, now), rest, now, |_, _| (), |client, now| {
                 let order =
                     ProbeSend { id: 1, sizes: vec![100], count: 1, cut: None, trace: false, gap: Nanos(0) };
-                let _ = client.order(now, order);
+                let _ = client.request(now, order);
                 let _ = client.report(now, 1);
                 while client.take_reply().is_some() {}
             });
@@ -189,7 +189,7 @@ fn say<S: Session>(
         }
         10 => session.input(now, probes::Reply::TooBig(100).into()),
         11 => session.input(now, Input::Received(take(rest))),
-        14 => session.input(now, probes::Reply::PathSeen(Box::default()).into()),
+        14 => session.input(now, probes::Reply::PathObservation(Box::default()).into()),
         15 => session.input(now, PortAnswer::Open(Box::new(port())).into()),
         16 => {
             let reply = FramesReply::Begun {};

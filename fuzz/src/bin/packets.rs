@@ -3,7 +3,7 @@
 //! too big.
 #![no_main]
 
-use model::packets::{Seen, Tally};
+use model::packets::{Observation, Tally};
 use model::time::WallTime;
 use packet::icmp::{Echo, TooBig};
 use packet::pcapng::{self, LinkType, Packet};
@@ -23,11 +23,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(captured) = Captured::read(packet, length, kind, size) else { return };
 
     let mut tally = Tally::default();
-    let seen = Seen::from_capture(&captured, None);
-    if let Some(seen) = &seen {
-        tally.add(seen);
+    let observed = Observation::from_capture(&captured, None);
+    if let Some(observed) = &observed {
+        tally.add(observed);
         assert_eq!(tally.up.packets, tally.up.sizes.packets());
-        assert_eq!(tally.up.bytes.0, seen.pieces.bytes());
+        assert_eq!(tally.up.bytes.0, observed.pieces.bytes());
     }
 
     let (mut packets, mut bytes) = (0, 0);
@@ -42,8 +42,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     });
     assert_eq!(file.len() % 4, 0);
     // What was kept is too short to be split where the headers themselves are cut.
-    if let Some(seen) = seen.filter(|_| packet.len() >= captured.headers as usize) {
-        assert_eq!((packets, bytes), (seen.pieces.packets(), seen.pieces.bytes()));
+    if let Some(observed) = observed.filter(|_| packet.len() >= captured.headers as usize) {
+        assert_eq!((packets, bytes), (observed.pieces.packets(), observed.pieces.bytes()));
     }
     let mut head = Vec::new();
     pcapng::section(&mut head, "fuzz", &String::from_utf8_lossy(data));

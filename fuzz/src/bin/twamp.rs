@@ -5,7 +5,7 @@
 use model::time::MonoTime;
 use model::units::Nanos;
 use wire::stamp::Timestamp;
-use wire::twamp::{Accept, Client, Order, Request, Server, SetUp};
+use wire::twamp::{Accept, Client, TwampCommand, Request, Server, SetUp};
 use wire::{Input, Output, Session};
 
 const NOW: MonoTime = MonoTime(1 << 30);
@@ -31,7 +31,7 @@ fn serve(choice: u8, data: &[u8], portion: usize) {
         }
         while let Some(order) = server.take_order() {
             match order {
-                Order::Open(asked) => {
+                TwampCommand::Open(asked) => {
                     assert!(!running && asked.dscp < 64);
                     opened += 1;
                     assert!(opened <= 4);
@@ -41,11 +41,11 @@ fn serve(choice: u8, data: &[u8], portion: usize) {
                         return;
                     }
                 }
-                Order::Begin => {
+                TwampCommand::Begin => {
                     assert!(opened > 0 && !running);
                     running = true;
                 }
-                Order::End(tail) => {
+                TwampCommand::End(tail) => {
                     assert!(running && tail <= Nanos::from_secs(10));
                     (opened, running) = (0, false);
                 }

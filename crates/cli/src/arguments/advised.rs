@@ -72,7 +72,7 @@ fn every_example_is_understood() {
     assert!(examples.len() > 150, "{}", examples.len());
     let mut wrong = Vec::new();
     for example in examples {
-        match Cli::try_parse_from(words(&example)) {
+        match Cli::try_parse_from(argv(&example)) {
             Err(error)
                 if !matches!(
                     error.kind(),
@@ -121,12 +121,12 @@ fn apart(line: &str) -> String {
 }
 
 /// The words of a line, with values in the place of names, without what is the shell's.
-fn words(line: &str) -> Vec<String> {
+fn argv(line: &str) -> Vec<String> {
     // A text in quotes may go on in the next line.
-    let words = shell_words::split(line).or_else(|_| shell_words::split(&format!("{line}'")));
-    let words = words.unwrap_or_else(|error| panic!("{error}: {line}"));
+    let argv = shell_words::split(line).or_else(|_| shell_words::split(&format!("{line}'")));
+    let argv = argv.unwrap_or_else(|error| panic!("{error}: {line}"));
     let shells = |word: &String| ["|", ">", "&&", "&", ";"].contains(&word.as_str()) || word.starts_with('#');
-    words.into_iter().take_while(|word| !shells(word)).map(value).collect()
+    argv.into_iter().take_while(|word| !shells(word)).map(value).collect()
 }
 
 /// The sources that hold advice, without their tests. Formats of other tools speak their own language.
@@ -163,18 +163,18 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 fn advised(text: &str) -> Vec<String> {
     let strings = text.split('"').skip(1).step_by(2);
     let all =
-        quoted(text).chain(strings).filter(|words| words.starts_with("pathmeter ") && !words.contains('\n'));
-    let is_command = |words: &&str| {
-        let second = words.split_whitespace().nth(1).unwrap_or_default();
+        quoted(text).chain(strings).filter(|argv| argv.starts_with("pathmeter ") && !argv.contains('\n'));
+    let is_command = |argv: &&str| {
+        let second = argv.split_whitespace().nth(1).unwrap_or_default();
         Cli::command().get_subcommands().any(|command| command.get_name() == second)
     };
-    all.filter(is_command).map(|words| words.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    all.filter(is_command).map(|argv| argv.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// The command line with values in the place of names in capitals and of what is filled in.
 fn concrete(command: &str) -> String {
-    let words = command.split_whitespace().map(|word| value(word.trim_matches(['\'', ',']).to_owned()));
-    words.collect::<Vec<_>>().join(" ")
+    let argv = command.split_whitespace().map(|word| value(word.trim_matches(['\'', ',']).to_owned()));
+    argv.collect::<Vec<_>>().join(" ")
 }
 
 fn value(word: String) -> String {

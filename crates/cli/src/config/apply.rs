@@ -107,9 +107,9 @@ fn commands_of(default: &Default, program: &Command) -> Result<Vec<Vec<String>>,
             || wrong(format!("no command has an option `{}`{}", default.option, meant(&default.option, all)));
         return if found.is_empty() { Err(unknown()) } else { Ok(found) };
     };
-    let words: Vec<String> = named.split_whitespace().map(str::to_owned).collect();
+    let argv: Vec<String> = named.split_whitespace().map(str::to_owned).collect();
     let mut command = program;
-    for word in &words {
+    for word in &argv {
         let names = || command.get_subcommands().map(Command::get_name);
         let unknown = || wrong(format!("there is no command `{named}`{}", meant(word, names())));
         command = command.find_subcommand(word).ok_or_else(unknown)?;
@@ -119,7 +119,7 @@ fn commands_of(default: &Default, program: &Command) -> Result<Vec<Vec<String>>,
         let text = format!("`{named}` has no option `{}`{}", default.option, meant(&default.option, names));
         return Err(wrong(text));
     }
-    Ok(vec![words])
+    Ok(vec![argv])
 }
 
 fn option<'a>(command: &'a Command, name: &str) -> Option<&'a Arg> {
@@ -138,10 +138,10 @@ fn check(default: &Default, program: &Command, command: &[String]) -> Result<(),
             }
             continue;
         }
-        let words = std::iter::once("pathmeter".to_owned())
+        let argv = std::iter::once("pathmeter".to_owned())
             .chain(command.iter().cloned())
             .chain([format!("--{}={value}", default.option)]);
-        let Err(error) = program.clone().try_get_matches_from(words) else { continue };
+        let Err(error) = program.clone().try_get_matches_from(argv) else { continue };
         if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::NoEquals)
         {
             let text = error.render().to_string();
@@ -152,13 +152,13 @@ fn check(default: &Default, program: &Command, command: &[String]) -> Result<(),
     Ok(())
 }
 
-fn find<'a>(program: &'a Command, words: &[String]) -> &'a Command {
-    words.iter().fold(program, |command, word| command.find_subcommand(word).unwrap_or(command))
+fn find<'a>(program: &'a Command, argv: &[String]) -> &'a Command {
+    argv.iter().fold(program, |command, word| command.find_subcommand(word).unwrap_or(command))
 }
 
 /// The command with the default in it, unless something typed excludes the option.
-fn with_default(command: Command, words: &[String], default: &Default, typed: &ArgMatches) -> Command {
-    if let Some((word, rest)) = words.split_first() {
+fn with_default(command: Command, argv: &[String], default: &Default, typed: &ArgMatches) -> Command {
+    if let Some((word, rest)) = argv.split_first() {
         let Some(inner) = typed.subcommand_matches(word) else { return command };
         return command.mut_subcommand(word, |command| with_default(command, rest, default, inner));
     }

@@ -16,8 +16,8 @@ use std::io::Write;
 /// Runs the command with the words after `iperf`. It ends with 0, or with 1 after an error told on standard error:
 /// iPerf2 itself ends with 0 after many of its errors, which no script can use.
 #[must_use]
-pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
-    let request = match parse(words) {
+pub fn run(remarks: &[OsString], stop: Interrupts) -> u8 {
+    let request = match parse(remarks) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
@@ -35,7 +35,7 @@ pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
                 None => client::run(&line, stop),
             }
         }
-        Request::Server(line) => serve(&line, words, stop),
+        Request::Server(line) => serve(&line, remarks, stop),
     };
     match done {
         Ok(()) => DONE,
@@ -46,12 +46,13 @@ pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
     }
 }
 
-fn serve(line: &CommandLine, words: &[OsString], stop: Interrupts) -> Result<(), String> {
+fn serve(line: &CommandLine, remarks: &[OsString], stop: Interrupts) -> Result<(), String> {
     warned(line);
     if line.server.daemon && !daemon::is_detached() {
         // What can be refused is refused here, where it is seen.
         drop(server::listen(line)?);
-        return daemon::start("iperf", words).map_err(|error| format!("unable to become a daemon: {error}"));
+        return daemon::start("iperf", remarks)
+            .map_err(|error| format!("unable to become a daemon: {error}"));
     }
     if daemon::is_detached() {
         linux::screen::leave_terminal().map_err(|error| format!("unable to become a daemon: {error}"))?;

@@ -8,8 +8,8 @@ use report::format::iperf2::{Iperf2Role, Zone};
 use wire::iperf2::Shape;
 
 fn read(line: &str) -> Result<Request, Fault> {
-    let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    parse(&words)
+    let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    parse(&args)
 }
 
 fn client(line: &str) -> CommandLine {
@@ -201,9 +201,9 @@ fn help_shows_every_served_option() {
 
 proptest::proptest! {
     #[test]
-    fn no_command_line_panics(words: Vec<String>) {
-        let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        let _ = parse(&words);
+    fn no_command_line_panics(args: Vec<String>) {
+        let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
+        let _ = parse(&args);
     }
 
     #[test]
@@ -240,7 +240,7 @@ fn options_of_2_2_for_load_steps_and_groups() {
 
 #[test]
 fn a_group_takes_datagrams_one_way() {
-    let refused = |words: &str| client(words).plan().expect_err(words).message;
+    let refused = |args: &str| client(args).plan().expect_err(args).message;
     assert!(refused("-c 239.1.1.1").contains("is a multicast group, which takes UDP one way"));
     assert!(refused("-c 239.1.1.1 -u -R").contains("one way"));
     client("-c 239.1.1.1 -u").plan().expect("datagrams to a group");

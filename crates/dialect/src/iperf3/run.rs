@@ -3,13 +3,13 @@
 mod client;
 mod console;
 mod daemon;
+mod messages;
 mod out;
 mod pidfile;
 mod printer;
 mod server;
 mod session;
 mod stamp;
-mod words;
 
 pub use printer::text_report;
 
@@ -23,8 +23,8 @@ use std::io::Write;
 
 /// Runs the command. It ends as iPerf3 ends: 0, or 1 after an error told as iPerf3 tells it.
 #[must_use]
-pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
-    let request = match parse(words) {
+pub fn run(args: &[OsString], stop: Interrupts) -> u8 {
+    let request = match parse(args) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
@@ -36,7 +36,7 @@ pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
         Request::Help => show(&help_text()),
         Request::Version => show(&version_text()),
         Request::Client(line) => client::run(&line, stop),
-        Request::Server(line) => server::run(&line, words, stop),
+        Request::Server(line) => server::run(&line, args, stop),
     }
 }
 

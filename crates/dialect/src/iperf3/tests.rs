@@ -5,8 +5,8 @@ use model::plan::{Directions, End, Transport};
 use model::units::Bytes;
 
 fn read(line: &str) -> Result<Request, Fault> {
-    let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    parse(&words)
+    let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    parse(&args)
 }
 
 fn client(line: &str) -> CommandLine {
@@ -130,8 +130,8 @@ fn what_is_not_served_is_named() {
 
 #[test]
 fn multipath_tcp_is_tcp() {
-    let both = |words: &str| {
-        let test = client(words).client.test;
+    let both = |args: &str| {
+        let test = client(args).client.test;
         (test.transport, test.mptcp)
     };
     assert_eq!(both("-c h -m"), (Transport::Tcp, true));
@@ -143,8 +143,8 @@ fn multipath_tcp_is_tcp() {
 fn a_file_ends_the_test_where_nothing_else_does() {
     let file = std::env::temp_dir().join(format!("pathmeter-dialect-{}", std::process::id()));
     std::fs::write(&file, [0; 1000]).unwrap();
-    let end = |words: &str| {
-        let line = client(&format!("-c h -F {} {words}", file.display()));
+    let end = |args: &str| {
+        let line = client(&format!("-c h -F {} {args}", file.display()));
         (line.client.test.end, line.output_options().file.and_then(|file| file.size))
     };
     let ends = [end(""), end("-t 3"), end("-n 5"), end("-R"), end("--bidir")];
@@ -291,8 +291,8 @@ fn no_value_is_beyond_an_answer() {
             for word in [format!("--{}={value}", row.name), format!("-{}{value}", row.letter.unwrap_or('c'))]
             {
                 for role in [["-s", ""], ["-c", "h"]] {
-                    let words = [role[0], role[1], &word].map(OsString::from);
-                    if let Err(fault) = parse(&words) {
+                    let args = [role[0], role[1], &word].map(OsString::from);
+                    if let Err(fault) = parse(&args) {
                         assert!(fault.to_string().starts_with("iperf3: "), "{word}");
                     }
                 }

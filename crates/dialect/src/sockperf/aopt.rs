@@ -72,9 +72,9 @@ pub(super) struct Found<'a> {
 }
 
 /// Takes the words of a sub-command apart.
-pub(super) fn split<'a>(words: &[&'a str], command: Command) -> Result<Vec<Found<'a>>, Fault> {
+pub(super) fn split<'a>(args: &[&'a str], command: Command) -> Result<Vec<Found<'a>>, Fault> {
     let mut found: Vec<Found<'a>> = Vec::new();
-    let mut rest = words.iter().copied().peekable();
+    let mut rest = args.iter().copied().peekable();
     while let Some(word) = rest.next() {
         let (row, name, attached) = named(word, command)?;
         if found.iter().any(|other| std::ptr::eq(other.row, row)) {

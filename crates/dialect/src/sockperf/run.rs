@@ -16,8 +16,8 @@ use end::{End, Stepped};
 
 /// Runs the command with the words after `sockperf`. It ends with sockperf's numbers: 0, or that of the fault.
 #[must_use]
-pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
-    let request = match parse(words) {
+pub fn run(args: &[OsString], stop: Interrupts) -> u8 {
+    let request = match parse(args) {
         Ok(request) => request,
         Err(fault) => {
             // Standard error may be closed: the exit code says it too.
@@ -30,14 +30,14 @@ pub fn run(words: &[OsString], stop: Interrupts) -> u8 {
         Request::Version => say(&version_text()),
         Request::Run(job, notes) => {
             notes.iter().for_each(|line| note(line));
-            start(&job, words, stop)
+            start(&job, args, stop)
         }
     })
 }
 
-fn start(job: &Job, words: &[OsString], stop: Interrupts) -> Stepped<()> {
+fn start(job: &Job, args: &[OsString], stop: Interrupts) -> Stepped<()> {
     if job.both.daemon && !daemon::is_detached() {
-        return daemon::start(words);
+        return daemon::start(args);
     }
     if daemon::is_detached() {
         daemon::detach()?;

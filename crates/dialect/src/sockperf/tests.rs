@@ -4,12 +4,12 @@ use super::*;
 use proptest::prelude::*;
 use report::format::sockperf::{Bins, End, Version};
 
-fn words(line: &str) -> Vec<OsString> {
+fn args(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()
 }
 
 fn run(line: &str) -> (Job, Vec<String>) {
-    match parse(&words(line)) {
+    match parse(&args(line)) {
         Ok(Request::Run(job, notes)) => (*job, notes),
         other => panic!("{line}: {other:?}"),
     }
@@ -30,7 +30,7 @@ fn server(line: &str) -> (Both, Server) {
 }
 
 fn refused(line: &str) -> String {
-    match parse(&words(line)) {
+    match parse(&args(line)) {
         Err(fault) => {
             assert_eq!(fault.code, 1, "{line}");
             fault.to_string()
@@ -204,11 +204,11 @@ fn what_cannot_be_is_refused() {
 #[test]
 fn help_and_version() {
     for line in ["", "help", "h", "?", "--help"] {
-        assert_eq!(parse(&words(line)), Ok(Request::Help(None)), "{line}");
+        assert_eq!(parse(&args(line)), Ok(Request::Help(None)), "{line}");
     }
-    assert_eq!(parse(&words("--version")), Ok(Request::Version));
+    assert_eq!(parse(&args("--version")), Ok(Request::Version));
     for line in ["pp --help", "pp -h", "pp -?", "pp -i host --usage"] {
-        assert_eq!(parse(&words(line)), Ok(Request::Help(Some(Command::Client(Mode::PingPong)))), "{line}");
+        assert_eq!(parse(&args(line)), Ok(Request::Help(Some(Command::Client(Mode::PingPong)))), "{line}");
     }
     assert!(version_text().starts_with("sockperf, version 3.10-pathmeter."));
     let help = help_text(Some(Command::Server));
@@ -219,8 +219,8 @@ fn help_and_version() {
 
 proptest! {
     #[test]
-    fn no_command_line_panics(words in prop::collection::vec("(pp|ul|tp|pb|sr|-[a-zA-Z?](=?[0-9x:]{0,6})|--[a-z-]{0,12}(=.{0,5})?|.{0,6})", 0..6)) {
-        let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
-        let _ = parse(&words);
+    fn no_command_line_panics(args in prop::collection::vec("(pp|ul|tp|pb|sr|-[a-zA-Z?](=?[0-9x:]{0,6})|--[a-z-]{0,12}(=.{0,5})?|.{0,6})", 0..6)) {
+        let args: Vec<OsString> = args.into_iter().map(OsString::from).collect();
+        let _ = parse(&args);
     }
 }

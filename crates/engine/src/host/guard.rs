@@ -51,7 +51,7 @@ impl Guard {
     /// When the process cannot be started.
     pub fn start(old: OldState) -> Result<Guard> {
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("pathmeter").arg(COMMAND).args(old.words());
+        command.arg0("pathmeter").arg(COMMAND).args(old.argv());
         // A group of its own: Ctrl-C goes to all of the terminal's group.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().context("start the guard that puts things back")?;
@@ -101,7 +101,7 @@ impl Drop for Guard {
 
 impl OldState {
     /// As words of a command line.
-    fn words(&self) -> Vec<String> {
+    fn argv(&self) -> Vec<String> {
         match self {
             OldState::Interface { name, mtu } => vec!["link".into(), name.clone(), mtu.to_string()],
             OldState::Routes(routes) => {
@@ -116,8 +116,8 @@ impl OldState {
     }
 
     /// Reads such words; to delete a route no way is needed.
-    fn read(words: &[String]) -> Option<OldState> {
-        match words {
+    fn read(argv: &[String]) -> Option<OldState> {
+        match argv {
             [kind, name, mtu] if kind == "link" => {
                 Some(OldState::Interface { name: name.clone(), mtu: mtu.parse().ok()? })
             }
@@ -155,8 +155,8 @@ impl OldState {
                 commands.collect::<Vec<_>>().join("; ")
             }
             OldState::Offloads { name, on } => {
-                let words: Vec<String> = on.iter().map(|offload| format!("{} on", offload.name())).collect();
-                format!("ethtool -K {name} {}", words.join(" "))
+                let argv: Vec<String> = on.iter().map(|offload| format!("{} on", offload.name())).collect();
+                format!("ethtool -K {name} {}", argv.join(" "))
             }
         }
     }
@@ -183,9 +183,9 @@ impl OldState {
 ///
 /// # Errors
 /// When the words make no sense, or the kernel refuses.
-pub fn watch(words: &[String]) -> Result<()> {
+pub fn watch(argv: &[String]) -> Result<()> {
     let input = std::fs::metadata("/proc/self/fd/0").context("look at standard input")?;
-    let old = OldState::read(words).filter(|_| input.file_type().is_fifo()).ok_or_else(|| {
+    let old = OldState::read(argv).filter(|_| input.file_type().is_fifo()).ok_or_else(|| {
         Failure::usage(
             "this command is for pathmeter itself, which starts it with a pipe",
             "it needs no starting: whatever changes an MTU or an offload has it put back",
@@ -224,13 +224,13 @@ mod tests {
     #[test]
     fn the_old_state_is_told_in_words() {
         let link = OldState::Interface { name: "eth0".into(), mtu: 1500 };
-        assert_eq!(OldState::read(&link.words()), Some(link.clone()));
+        assert_eq!(OldState::read(&link.argv()), Some(link.clone()));
         assert_eq!(link.by_hand(), "ip link set eth0 mtu 1500");
-        let words = ["route", "192.0.2.1", "2001:db8::1"].map(String::from);
-        let routes = OldState::read(&words).expect("they are addresses");
-        assert_eq!(routes.words(), words);
+        let argv = ["route", "192.0.2.1", "2001:db8::1"].map(String::from);
+        let routes = OldState::read(&argv).expect("they are addresses");
+        assert_eq!(routes.argv(), argv);
         let offloads = OldState::Offloads { name: "eth0".into(), on: vec![Offload::Tso, Offload::Gro] };
-        assert_eq!(OldState::read(&offloads.words()), Some(offloads.clone()));
+        assert_eq!(OldState::read(&offloads.argv()), Some(offloads.clone()));
         assert_eq!(offloads.by_hand(), "ethtool -K eth0 tso on gro on");
         for wrong in [
             &["offload", "eth0", "x"][..],
@@ -240,8 +240,8 @@ mod tests {
             &["x"],
             &[],
         ] {
-            let words: Vec<String> = wrong.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(OldState::read(&words), None, "{wrong:?}");
+            let argv: Vec<String> = wrong.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(OldState::read(&argv), None, "{wrong:?}");
         }
     }
 }

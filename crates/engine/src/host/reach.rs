@@ -109,7 +109,7 @@ impl Watch {
     }
 
     /// Ends, and tells of the next hops toward the address in use and toward all that were tried.
-    pub fn finish(mut self, mut seen: Reach) -> Option<Event> {
+    pub fn finish(mut self, mut observed: Reach) -> Option<Event> {
         let length = mono_now().saturating_since(self.began);
         let heard = self.end()?;
         let mut network = Network::open().ok()?;
@@ -117,7 +117,7 @@ impl Watch {
         let after = states(&all);
         let carrier_losses = self.lost_carrier(&mut network);
         let used = self.next_hop.as_ref().map(|next_hop| next_hop.place);
-        let tried = seen.families.iter().map(|family| family.address.ip());
+        let tried = observed.families.iter().map(|family| family.address.ip());
         let others = tried.filter_map(|address| next_hop_toward(&mut network, address));
         for next_hop in self.next_hop.take().into_iter().chain(others.collect::<Vec<_>>()) {
             let state = |of: &States| of.get(&next_hop.place).copied().unwrap_or_default();
@@ -131,18 +131,18 @@ impl Watch {
             let lost = used == Some(next_hop.place) && carrier_losses > 0;
             let known =
                 lost || !changes.is_empty() || states != (NeighbourState::Unknown, NeighbourState::Unknown);
-            let reported = seen.next_hops.iter().any(|hop| hop.address == next_hop.place.1);
+            let reported = observed.next_hops.iter().any(|hop| hop.address == next_hop.place.1);
             if known && !reported {
                 let hop = (next_hop.place.1, next_hop.interface, next_hop.is_far_host);
                 let confirmed = all.iter().find(|known| (known.link, known.address) == next_hop.place);
-                seen.next_hops.push(NextHop {
+                observed.next_hops.push(NextHop {
                     confirmed_ago: confirmed.and_then(|known| known.confirmed),
                     carrier_losses: if used == Some(next_hop.place) { carrier_losses } else { 0 },
                     ..NextHop::judge(hop, states, &changes, length)
                 });
             }
         }
-        (seen != Reach::default()).then(|| Event::Reach(Box::new(seen)))
+        (observed != Reach::default()).then(|| Event::Reach(Box::new(observed)))
     }
 
     /// How often the interface in use has lost its carrier since the begin.

@@ -10,8 +10,8 @@ use crate::session::connect::Security;
 use crate::work::dut::bench::{BenchOptions, Device as Tested, SideOptions};
 use crate::work::dut::cpu::Cpus;
 use crate::work::dut::reset::ResetMethod;
-use crate::work::dut::site;
 use crate::work::dut::spec::PortSpec;
+use crate::work::dut::testbed;
 use frames::Ports;
 use lab::shipped;
 use model::dut::{SearchMethod, Setup, Test, TunnelEnds};
@@ -218,7 +218,7 @@ fn sides(asked: &Device, device: &Tested) -> [SideOptions; 2] {
 /// The second port's as asked for; a topology says itself which of its ends are those of tunnels.
 fn tunnel(asked: &Device, device: &Tested, side: usize) -> Option<TunnelEnds> {
     match (device, asked.tunnel.as_slice()) {
-        (Tested::Lab(topology), _) => site::tunnel(topology, [&topology.from, &topology.to][side]),
+        (Tested::Lab(topology), _) => testbed::tunnel(topology, [&topology.from, &topology.to][side]),
         (Tested::Ports(_), [local, remote]) if side == 1 => {
             Some(TunnelEnds { local: *local, remote: *remote })
         }

@@ -87,7 +87,7 @@ impl Watched {
         if let (true, Some(watch)) = (has_failed, &self.watch) {
             watch.settle(stop);
         }
-        let seen = self.watch.and_then(|watch| watch.finish(known));
-        seen.into_iter().chain(self.capture.map(Capture::finish)).collect()
+        let observed = self.watch.and_then(|watch| watch.finish(known));
+        observed.into_iter().chain(self.capture.map(Capture::finish)).collect()
     }
 }

@@ -90,7 +90,7 @@ impl Job<'_> {
             }
             _ => {}
         }
-        let seen = Reach { families: self.families(&met), ..Reach::default() };
+        let observed = Reach { families: self.families(&met), ..Reach::default() };
         let mut tests: Vec<Run> = Vec::new();
         let (mut broke, mut is_cut) = (None, false);
         for (index, mut test) in plan.tests.iter().cloned().enumerate() {
@@ -121,7 +121,7 @@ impl Job<'_> {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.attribute(e)));
         }
-        probes.extend(watched.finish(broke.is_some(), stop, seen));
+        probes.extend(watched.finish(broke.is_some(), stop, observed));
         probes.extend(is_cut.then(|| interrupted(started)));
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);

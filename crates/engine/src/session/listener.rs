@@ -240,7 +240,7 @@ impl Port {
                 }
                 Err(full) => {
                     threads.notes.note_from(peer, &format!("{full}, closed"));
-                    tell(&socket, &self.service.refusal(full));
+                    send_refusal(&socket, &self.service.refusal(full));
                 }
             }
         }
@@ -281,7 +281,7 @@ impl Quota {
 
 /// Says it without waiting: a new connection has room for some words. Linux gives them to the peer even where its own words,
 /// unread here, reset the connection.
-fn tell(mut socket: &TcpStream, words: &[u8]) {
+fn send_refusal(mut socket: &TcpStream, words: &[u8]) {
     if !words.is_empty() && socket.set_nonblocking(true).is_ok() {
         socket.write_all(words).ok();
     }

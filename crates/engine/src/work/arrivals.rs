@@ -24,7 +24,7 @@ use wire::{FlowHello, FlowPlan, iperf3};
 #[derive(Debug)]
 pub(crate) struct Arrival {
     /// Order of arrival over the whole server.
-    pub(crate) order: u64,
+    pub(crate) sequence: u64,
     /// Its number, where it says so (native).
     pub(crate) stream: Option<u32>,
     /// Its socket.
@@ -46,7 +46,7 @@ pub(crate) enum Greeting {
 pub(crate) struct Arrivals {
     sessions: Arc<FlowRegistry<ExpectedFlows, Arrival>>,
     /// Of UDP flows, which are sorted by it.
-    order: AtomicU64,
+    sequence: AtomicU64,
     gate: UdpGate,
     udp_listeners: Mutex<HashSet<SocketAddr>>,
     closed: AtomicBool,
@@ -80,7 +80,7 @@ impl Arrivals {
     pub(crate) fn new(secret: [u8; 32]) -> Arc<Arrivals> {
         Arc::new(Arrivals {
             sessions: FlowRegistry::new(),
-            order: AtomicU64::new(0),
+            sequence: AtomicU64::new(0),
             gate: UdpGate::new(secret),
             udp_listeners: Mutex::default(),
             closed: AtomicBool::new(false),
@@ -121,7 +121,7 @@ impl Arrivals {
     }
 
     /// Hands an iPerf3 data connection to its session; a socket that nobody waits for is dropped.
-    pub(crate) fn deliver_iperf3(&self, cookie: &str, socket: TcpStream, order: u64) {
+    pub(crate) fn deliver_iperf3(&self, cookie: &str, socket: TcpStream, sequence: u64) {
         let mut sessions = self.sessions.lock();
         let is_it = |waiting: &Pending| {
             waiting.expected.has_cookie(cookie)
@@ -130,7 +130,7 @@ impl Arrivals {
         };
         if let Some(waiting) = sessions.find(is_it) {
             let socket = FlowSocket::Tcp(Arc::new(socket));
-            waiting.deliver(Arrival { order, stream: None, socket, greeting: None });
+            waiting.deliver(Arrival { sequence, stream: None, socket, greeting: None });
         }
     }
 
@@ -139,7 +139,7 @@ impl Arrivals {
         &self,
         hello: &flow::FlowHello,
         socket: TcpStream,
-        order: u64,
+        sequence: u64,
     ) -> FlowAnswer {
         let mut sessions = self.sessions.lock();
         let Some(waiting) = sessions.find(|waiting| waiting.expected.has_number(hello.session)) else {
@@ -153,7 +153,7 @@ impl Arrivals {
         if (&socket).write_all(&[FlowAnswer::Welcome.byte()]).is_ok() {
             waiting.expected.taken.push(hello.stream);
             let (stream, socket) = (Some(hello.stream), FlowSocket::Tcp(Arc::new(socket)));
-            waiting.deliver(Arrival { order, stream, socket, greeting: None });
+            waiting.deliver(Arrival { sequence, stream, socket, greeting: None });
         }
         FlowAnswer::Welcome
     }
@@ -214,8 +214,8 @@ impl Arrivals {
         let Some(waiting) = sessions.find(is_it) else { return };
         let Ok(socket) = connected(waiting.expected.local, from) else { return };
         if socket.send(&iperf3::UDP_REPLY).is_ok() {
-            let (order, socket) = (self.next_order(), FlowSocket::Udp(Arc::new(socket)));
-            waiting.deliver(Arrival { order, stream: None, socket, greeting: Some(Greeting::Iperf3) });
+            let (sequence, socket) = (self.next_sequence(), FlowSocket::Udp(Arc::new(socket)));
+            waiting.deliver(Arrival { sequence, stream: None, socket, greeting: Some(Greeting::Iperf3) });
         }
     }
 
@@ -228,14 +228,14 @@ impl Arrivals {
         let Ok(socket) = connected(waiting.expected.local, from) else { return };
         if socket.send(&udp::acknowledge(hello, &key)).is_ok() {
             waiting.expected.taken.push(hello.stream);
-            let (order, socket) = (self.next_order(), FlowSocket::Udp(Arc::new(socket)));
+            let (sequence, socket) = (self.next_sequence(), FlowSocket::Udp(Arc::new(socket)));
             let greeting = Some(Greeting::Native(*hello, key));
-            waiting.deliver(Arrival { order, stream: Some(hello.stream), socket, greeting });
+            waiting.deliver(Arrival { sequence, stream: Some(hello.stream), socket, greeting });
         }
     }
 
-    fn next_order(&self) -> u64 {
-        self.order.fetch_add(1, Ordering::Relaxed)
+    fn next_sequence(&self) -> u64 {
+        self.sequence.fetch_add(1, Ordering::Relaxed)
     }
 }
 

@@ -16,7 +16,7 @@ use model::units::Nanos;
 use std::net::UdpSocket;
 use wire::native::ClientConfig;
 use wire::native::probe::ProbeClient;
-use wire::{FlowsOrder, Input, ProtocolError, Session, WorkReply, WorkRequest};
+use wire::{FlowsRequest, Input, ProtocolError, Session, WorkReply, WorkRequest};
 
 /// An open control connection and the machine that speaks on it.
 pub(crate) struct Dialogue<M = ProbeClient> {
@@ -28,12 +28,12 @@ pub(crate) struct Dialogue<M = ProbeClient> {
     pub(crate) pump: Pump,
     target: Target,
     local: LocalOptions,
-    words: Words,
+    messages: Messages,
 }
 
 /// What a session's own errors say.
 #[derive(Clone, Copy)]
-pub(crate) struct Words {
+pub(crate) struct Messages {
     /// The server closed when it should not have.
     pub(crate) closed: &'static str,
     /// A deadline has passed.
@@ -47,13 +47,13 @@ impl<M: Session> Dialogue<M> {
         local: &LocalOptions,
         security: &Security,
         interrupt: &Interrupt,
-        words: Words,
+        messages: Messages,
         machine: impl FnOnce(ClientConfig, MonoTime) -> M,
     ) -> Result<Dialogue<M>> {
         let link = connect(target, ProtocolName::Native, local, security, interrupt)?;
         let own = host::describe(Some(target.address.ip()));
         let config = native_config(security, &own, &link)?;
-        Ok(Dialogue::over(link, machine(config, mono_now()), target, local, interrupt, words))
+        Ok(Dialogue::over(link, machine(config, mono_now()), target, local, interrupt, messages))
     }
 
     /// Over an open control connection.
@@ -63,7 +63,7 @@ impl<M: Session> Dialogue<M> {
         target: &Target,
         local: &LocalOptions,
         interrupt: &Interrupt,
-        words: Words,
+        messages: Messages,
     ) -> Dialogue<M> {
         Dialogue {
             machine,
@@ -72,7 +72,7 @@ impl<M: Session> Dialogue<M> {
             pump: Pump::new(link),
             target: target.clone(),
             local: local.clone(),
-            words,
+            messages,
         }
     }
 
@@ -99,7 +99,7 @@ impl<M: Session> Dialogue<M> {
         loop {
             match self.pump.advance(&mut self.machine)? {
                 Step::Wait(until) => return Ok(until),
-                Step::Over => return Err(ProtocolError::Closed(self.words.closed.into()).into()),
+                Step::Over => return Err(ProtocolError::Closed(self.messages.closed.into()).into()),
                 Step::Work(WorkRequest::Flows(order)) => {
                     let reply = self.open_flows(&order)?;
                     self.machine.input(mono_now(), Input::Work(reply))?;
@@ -110,7 +110,7 @@ impl<M: Session> Dialogue<M> {
         }
     }
 
-    fn open_flows(&mut self, order: &FlowsOrder) -> Result<WorkReply> {
+    fn open_flows(&mut self, order: &FlowsRequest) -> Result<WorkReply> {
         let flows = match flows::connect_all(&order.plan, self.target.address, &self.local) {
             Ok(flows) => flows,
             Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
@@ -140,7 +140,7 @@ impl<M: Session> Dialogue<M> {
             return Err(ProtocolError::Stopped("interrupted".into()).into());
         }
         if now >= deadline {
-            return Err(ProtocolError::Timeout(self.words.late.into()).into());
+            return Err(ProtocolError::Timeout(self.messages.late.into()).into());
         }
         if !self.pump.link.has_buffered() {
             let mut interests: Vec<_> = self.pump.interest().into_iter().collect();

@@ -7,7 +7,7 @@ use crate::session::link::Link;
 use crate::session::listener::LEFT;
 use crate::session::pump::{Pump, Step};
 use crate::work::throughput::flows::UNKNOWN;
-use crate::work::workers::{Setting, Site, Worker, Workers};
+use crate::work::workers::{Setting, WorkContext, Worker, Workers};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
 use model::time::MonoTime;
@@ -29,7 +29,7 @@ pub(crate) struct Driver<'a, S: Session + ?Sized> {
     /// The interrupt has been told.
     interrupted: bool,
     /// The session is to be told the time, once it has heard what came before: what it waits for may be there.
-    tells_time: bool,
+    returns_time: bool,
 }
 
 impl<'a, S: Session + ?Sized> Driver<'a, S> {
@@ -48,7 +48,16 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         let ends = (link.socket().local_addr()?, link.socket().peer_addr().unwrap_or(UNKNOWN));
         let workers = Workers::new(setting, ends, &waker);
         let (pump, interrupt) = (Some(Pump::new(link)), interrupt.clone());
-        Ok(Driver { session, pump, workers, waker, interrupt, leave, interrupted: false, tells_time: false })
+        Ok(Driver {
+            session,
+            pump,
+            workers,
+            waker,
+            interrupt,
+            leave,
+            interrupted: false,
+            returns_time: false,
+        })
     }
 
     /// A session without a control connection, whose flows this worker has, between these two hosts. What rings the waker
@@ -58,7 +67,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         setting: Setting<'a>,
         ends: (SocketAddr, SocketAddr),
         (interrupt, waker): (&Interrupt, &Arc<Waker>),
-        worker: impl FnOnce(&mut Site<'_>) -> Box<dyn Worker + 'a>,
+        worker: impl FnOnce(&mut WorkContext<'_>) -> Box<dyn Worker + 'a>,
     ) -> Driver<'a, S> {
         interrupt.watch(waker);
         let workers = Workers::with(worker, Workers::new(setting, ends, waker));
@@ -71,7 +80,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
             interrupt,
             leave: Arc::default(),
             interrupted: false,
-            tells_time: false,
+            returns_time: false,
         }
     }
 
@@ -81,7 +90,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         // Before the client hears the end: then what it held is free for whoever comes next.
         self.workers.let_go();
         let workers = &mut self.workers;
-        let mut say = |pump: &mut Pump| pump.say_last_words(self.session, |event| workers.tell(event));
+        let mut say = |pump: &mut Pump| pump.say_last_words(self.session, |event| workers.emit(event));
         let last_words = outcome.is_err() && self.pump.as_mut().is_some_and(&mut say);
         self.workers.rescue();
         if let Some(pump) = self.pump {
@@ -100,7 +109,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                     continue;
                 }
                 Step::Event(event) => {
-                    self.workers.tell(event);
+                    self.workers.emit(event);
                     continue;
                 }
                 Step::Wait(until) => until,
@@ -109,7 +118,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
                 self.session.input(mono_now(), Input::Work(reply))?;
                 continue;
             }
-            if std::mem::take(&mut self.tells_time) {
+            if std::mem::take(&mut self.returns_time) {
                 self.session.input(mono_now(), Input::Timer)?;
                 continue;
             }
@@ -149,7 +158,7 @@ impl<'a, S: Session + ?Sized> Driver<'a, S> {
         }
         match &mut self.pump {
             Some(pump) => pump.hear(self.session)?,
-            None => self.tells_time = true,
+            None => self.returns_time = true,
         }
         if self.interrupt.is_raised() && !self.interrupted {
             self.interrupted = true;

@@ -7,6 +7,8 @@ mod choose;
 mod connect;
 #[cfg(feature = "device")]
 pub mod cpu;
+#[cfg(test)]
+mod fixture;
 #[cfg(feature = "device")]
 mod hops;
 mod local;
@@ -15,8 +17,6 @@ pub mod remote;
 #[cfg(feature = "device")]
 pub mod reset;
 mod safety;
-#[cfg(test)]
-mod scene;
-#[cfg(feature = "device")]
-pub mod site;
 pub mod spec;
+#[cfg(feature = "device")]
+pub mod testbed;

@@ -4,11 +4,11 @@
 //! here: their figures are one set of events, as those of any other protocol. With [`Back::Tradeoff`] the return path is
 //! a session of its own, with events of its own, from `Event::Connected` to `Event::Finished`.
 
+mod active_flow;
 mod back;
 mod bounce;
 mod client;
 mod details;
-mod member;
 mod opening;
 mod server;
 mod source;

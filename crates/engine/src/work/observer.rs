@@ -6,12 +6,12 @@ pub use super::throughput::timed::{Burst, FrameCount, HistogramKind, TimedBins};
 pub use facts::{Detail, Fact, Spread, TcpStart};
 
 use crate::session::notes::Notes;
-use crate::work::dut::remote::station::FramesSeen;
+use crate::work::dut::remote::station::FramesObservation;
 use model::event::Event;
 use model::plan::ProtocolName;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::{ProtocolError, Report, iperf3};
 
 /// Something that happened in a session, in order.
@@ -25,9 +25,9 @@ pub enum SessionEvent<'a> {
     /// What an iPerf3 client asked for beside the test, before the first event.
     Extras(&'a iperf3::Extras),
     /// A session of round trips is over, and has seen this of its messages.
-    Reflected(&'a LatencySeen),
+    Reflected(&'a LatencyObservation),
     /// A session of frames is over, and has done this.
-    Framed(&'a FramesSeen),
+    Framed(&'a FramesObservation),
 }
 
 /// Watches a server at work.

@@ -8,7 +8,7 @@ pub(crate) mod numbered;
 use crate::error::{Context, Error, Kind, Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
-use crate::work::dialogue::{Dialogue, Words};
+use crate::work::dialogue::{Dialogue, Messages};
 use crate::work::probe::flow::ProbeFlow;
 use crate::work::throughput::flows::is_too_big;
 use crate::work::throughput::shared::FlowSocket;
@@ -25,7 +25,7 @@ use wire::ProtocolError;
 use wire::native::probe::{
     Echo, Ledger, MIN_SIZE, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
 };
-use wire::native::{Expired, Limits, PathSeen};
+use wire::native::{Expired, Limits, PathObservation};
 
 /// A probe session with a pathmeter server.
 pub struct Prober {
@@ -77,7 +77,7 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<Prober> {
-        let mut dialogue = Dialogue::open(target, local, security, interrupt, WORDS, ProbeClient::new)?;
+        let mut dialogue = Dialogue::open(target, local, security, interrupt, MESSAGES, ProbeClient::new)?;
         let deadline = mono_now() + OPEN_LIMIT;
         while !dialogue.machine.is_ready() {
             let until = dialogue.advance()?;
@@ -188,17 +188,17 @@ impl Prober {
             Direction::Up => {
                 self.send_up(id, probe_train)?;
                 self.pause(Nanos(self.round_trip().0 / 2))?;
-                let seen = self.seen(id)?;
-                if arrived(&seen) {
-                    return Ok(seen);
+                let observed = self.observed(id)?;
+                if arrived(&observed) {
+                    return Ok(observed);
                 }
                 self.pause(self.settle())?;
-                self.seen(id)
+                self.observed(id)
             }
             Direction::Down => {
                 let ProbeTrain { sizes, count, cut, trace } = probe_train;
                 let send = ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
-                self.dialogue.machine.order(mono_now(), send)?;
+                self.dialogue.machine.request(mono_now(), send)?;
                 let too_big = self.sent(id)?;
                 if probe_train.cut.is_none() {
                     self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
@@ -211,20 +211,20 @@ impl Prober {
     }
 
     /// What the sender of a direction knows of the path.
-    pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
+    pub(crate) fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
         match direction {
-            Direction::Up => Ok(self.flow.seen(self.dialogue.pump.link.socket(), 0)),
+            Direction::Up => Ok(self.flow.observed(self.dialogue.pump.link.socket(), 0)),
             Direction::Down => self.path_seen(0),
         }
     }
 
     /// What the far end knows of the path to this one, and of the routers that ended probes of this order or a later one.
-    fn path_seen(&mut self, since: u32) -> Result<PathSeen> {
+    fn path_seen(&mut self, since: u32) -> Result<PathObservation> {
         self.dialogue.machine.report_path(mono_now(), since)?;
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
-            if let Some(ProbeReply::Path(seen)) = p.dialogue.machine.take_reply() {
-                answer = Some(*seen);
+            if let Some(ProbeReply::Path(observed)) = p.dialogue.machine.take_reply() {
+                answer = Some(*observed);
             }
             answer.is_some()
         })?;
@@ -289,12 +289,12 @@ impl Prober {
         Ok(())
     }
 
-    fn seen(&mut self, wanted: u32) -> Result<Vec<SizeCount>> {
+    fn observed(&mut self, wanted: u32) -> Result<Vec<SizeCount>> {
         self.dialogue.machine.report(mono_now(), wanted)?;
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
             while let Some(reply) = p.dialogue.machine.take_reply() {
-                if let ProbeReply::Seen { id, received } = reply
+                if let ProbeReply::Observation { id, received } = reply
                     && id == wanted
                 {
                     answer = Some(received);
@@ -360,7 +360,7 @@ pub(crate) trait Probes {
     /// The flow whose packets go this way.
     fn flow(&self, direction: Direction) -> Flow;
     /// What the sender of a direction knows of the path.
-    fn sender(&mut self, direction: Direction) -> Result<PathSeen>;
+    fn sender(&mut self, direction: Direction) -> Result<PathObservation>;
     /// Sends datagrams one way; says which arrived, and in which fragments.
     fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>>;
     /// The sender's own kernel refused to send a payload of this size in one piece.
@@ -378,7 +378,7 @@ impl Probes for Prober {
         Flow { transport: Transport::Udp, from, to }
     }
 
-    fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
+    fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
         Prober::sender(self, direction)
     }
 
@@ -422,7 +422,7 @@ const ECHO_SLACK: Nanos = Nanos(100_000_000);
 const GAP: Nanos = Nanos(100_000);
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(25_000_000);
-const WORDS: Words = Words { closed: "during the probes", late: "while probing the path" };
+const MESSAGES: Messages = Messages { closed: "during the probes", late: "while probing the path" };
 /// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
 const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);

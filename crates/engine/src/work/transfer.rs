@@ -43,7 +43,7 @@ pub struct Job<'a> {
 ///
 /// # Errors
 /// When a file cannot be transferred at all, or the MTU not be changed; what was measured has been told.
-pub fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
+pub fn run(job: &Job<'_>, emit: &mut dyn FnMut(&Event)) -> Result<()> {
     let plan = job.plan;
     let https = job.sources.iter().any(|source| source.place().scheme() == "https");
     let socket = TcpOptions {
@@ -68,11 +68,11 @@ pub fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
     let mut sweep = plan.mtu_of.as_ref().map(Sweep::begin).transpose()?;
     let started = mono_now();
     let begun = TransferStarted { wall: wall_now(), plan: plan.clone(), host: describe(peer) };
-    tell(&Event::TransferStarted(Box::new(begun)));
-    warnings(plan).into_iter().for_each(|warning| tell(&Event::Warning(warning)));
-    let outcome = rounds(job, &courier, sweep.as_mut(), started, tell);
+    emit(&Event::TransferStarted(Box::new(begun)));
+    warnings(plan).into_iter().for_each(|warning| emit(&Event::Warning(warning)));
+    let outcome = rounds(job, &courier, sweep.as_mut(), started, emit);
     if let Some(capture) = captured {
-        tell(&capture.finish());
+        emit(&capture.finish());
     }
     let restored = sweep.map_or(Ok(()), Sweep::end);
     let reported = match &outcome {
@@ -80,7 +80,7 @@ pub fn run(job: &Job<'_>, tell: &mut dyn FnMut(&Event)) -> Result<()> {
         Ok(()) => Outcome::Completed,
         Err(e) => Outcome::Failed { reason: crate::error::sentence(e) },
     };
-    tell(&Event::Finished(Finished { wall: wall_now(), elapsed: mono_now() - started, outcome: reported }));
+    emit(&Event::Finished(Finished { wall: wall_now(), elapsed: mono_now() - started, outcome: reported }));
     restored.and(outcome)
 }
 
@@ -90,7 +90,7 @@ fn rounds(
     courier: &Courier<'_>,
     mut sweep: Option<&mut Sweep>,
     started: model::time::MonoTime,
-    tell: &mut dyn FnMut(&Event),
+    emit: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     let plan = job.plan;
     let mtus: Vec<Option<u32>> =
@@ -111,7 +111,7 @@ fn rounds(
                 (transfer.mtu, transfer.repetition, transfer.at) = (*mtu, repetition, at);
                 let interrupted = matches!(trouble, Some(Trouble::Interrupted));
                 if !interrupted {
-                    tell(&Event::Transfer(Box::new(transfer)));
+                    emit(&Event::Transfer(Box::new(transfer)));
                 }
                 match trouble {
                     None => drop(good.insert(&file.label)),

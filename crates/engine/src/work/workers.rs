@@ -30,7 +30,7 @@ use std::sync::Arc;
 use throughput::Throughput;
 use wire::iperf3::Extras;
 use wire::work::throughput::Report;
-use wire::{FlowsOrder, ProtocolError, WorkKind, WorkReply, WorkRequest};
+use wire::{FlowsRequest, ProtocolError, WorkKind, WorkReply, WorkRequest};
 
 /// How this end gets its data flows.
 pub(crate) enum Opener {
@@ -74,14 +74,14 @@ pub(crate) struct Wanted {
 
 /// The workers of one session, of which one at most has something to do.
 pub(crate) struct Workers<'a> {
-    site: Site<'a>,
+    context: WorkContext<'a>,
     /// Flows that are to be opened, or may be asked for again.
     opening: Option<Opening>,
     worker: Option<Box<dyn Worker + 'a>>,
 }
 
 /// What every worker of a session has about it.
-pub(crate) struct Site<'a> {
+pub(crate) struct WorkContext<'a> {
     pub(crate) setting: Setting<'a>,
     /// Both ends of the control connection, or of the first flow.
     ends: (SocketAddr, SocketAddr),
@@ -100,7 +100,7 @@ pub(crate) struct Site<'a> {
 /// One kind of work.
 pub(crate) trait Worker {
     /// Does what the session asks for. What comes of it is told to the site, now or later.
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: Option<&TcpStream>);
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, control: Option<&TcpStream>);
 
     /// What to wait for.
     fn interests(&self) -> Vec<Interest<'_>> {
@@ -113,16 +113,21 @@ pub(crate) trait Worker {
     }
 
     /// Looks what has come, and does what is due.
-    fn tick(&mut self, _now: MonoTime, _site: &mut Site<'_>) {}
+    fn tick(&mut self, _now: MonoTime, _site: &mut WorkContext<'_>) {}
 
     /// Gives back at once what others may be waiting for.
     fn let_go(&mut self) {}
 
     /// The session is over before its end: what was measured until then is not lost.
-    fn rescue(&mut self, _site: &mut Site<'_>) {}
+    fn rescue(&mut self, _site: &mut WorkContext<'_>) {}
 
     /// The session is over, and its peer knows.
-    fn finish(&mut self, site: &mut Site<'_>, outcome: &Result<(), ProtocolError>, interrupted: bool);
+    fn finish(
+        &mut self,
+        context: &mut WorkContext<'_>,
+        outcome: &Result<(), ProtocolError>,
+        interrupted: bool,
+    );
 }
 
 impl<'a> Workers<'a> {
@@ -133,7 +138,7 @@ impl<'a> Workers<'a> {
         waker: &Arc<Waker>,
     ) -> Workers<'a> {
         let admitted = matches!(setting.opener, Opener::Worker);
-        let site = Site {
+        let context = WorkContext {
             setting,
             ends,
             waker: waker.clone(),
@@ -143,15 +148,15 @@ impl<'a> Workers<'a> {
             events: Vec::new(),
             rows_kept: 0,
         };
-        Workers { site, opening: None, worker: None }
+        Workers { context, opening: None, worker: None }
     }
 
     /// Those of a session that begins with this worker.
     pub(crate) fn with(
-        worker: impl FnOnce(&mut Site<'_>) -> Box<dyn Worker + 'a>,
+        worker: impl FnOnce(&mut WorkContext<'_>) -> Box<dyn Worker + 'a>,
         mut workers: Workers<'a>,
     ) -> Workers<'a> {
-        workers.worker = Some(worker(&mut workers.site));
+        workers.worker = Some(worker(&mut workers.context));
         workers
     }
 
@@ -159,11 +164,11 @@ impl<'a> Workers<'a> {
     pub(crate) fn ask(&mut self, request: WorkRequest, control: Option<&TcpStream>) {
         match request {
             WorkRequest::Flows(order) => {
-                self.opening = Opening::begin(*order, &mut self.site, control);
+                self.opening = Opening::begin(*order, &mut self.context, control);
                 self.take_flows();
             }
             WorkRequest::Frames(order) if self.worker.is_none() => {
-                self.worker = Frames::begin(order, &mut self.site).map(|worker| Box::new(worker) as _);
+                self.worker = Frames::begin(order, &mut self.context).map(|worker| Box::new(worker) as _);
             }
             request => {
                 if opening::is_over(&request)
@@ -172,7 +177,7 @@ impl<'a> Workers<'a> {
                     opening.finish();
                 }
                 if let Some(worker) = &mut self.worker {
-                    worker.ask(request, &mut self.site, control);
+                    worker.ask(request, &mut self.context, control);
                 }
             }
         }
@@ -180,17 +185,17 @@ impl<'a> Workers<'a> {
 
     /// The next answer to the session.
     pub(crate) fn reply(&mut self) -> Option<WorkReply> {
-        self.site.replies.pop_front()
+        self.context.replies.pop_front()
     }
 
     /// The session has its place: it need not leave for another.
     pub(crate) fn has_place(&self) -> bool {
-        self.site.admitted
+        self.context.admitted
     }
 
     /// Tells the world.
-    pub(crate) fn tell(&mut self, event: Event) {
-        self.site.emit(event);
+    pub(crate) fn emit(&mut self, event: Event) {
+        self.context.emit(event);
     }
 
     /// Adds what to wait for.
@@ -211,7 +216,7 @@ impl<'a> Workers<'a> {
         }
         self.take_flows();
         if let Some(worker) = &mut self.worker {
-            worker.tick(now, &mut self.site);
+            worker.tick(now, &mut self.context);
         }
     }
 
@@ -222,36 +227,36 @@ impl<'a> Workers<'a> {
 
     /// What was measured until now is not lost.
     pub(crate) fn rescue(&mut self) {
-        self.worker.iter_mut().for_each(|worker| worker.rescue(&mut self.site));
+        self.worker.iter_mut().for_each(|worker| worker.rescue(&mut self.context));
     }
 
     /// The session is over, and its peer knows.
     pub(crate) fn finish(mut self, outcome: &Result<(), ProtocolError>, interrupted: bool) {
-        self.worker.iter_mut().for_each(|worker| worker.finish(&mut self.site, outcome, interrupted));
+        self.worker.iter_mut().for_each(|worker| worker.finish(&mut self.context, outcome, interrupted));
     }
 
     /// Gives the flows that have just been opened to their worker.
     fn take_flows(&mut self) {
-        let Some((flows, order)) = self.opening.as_mut().and_then(|opening| opening.take(&mut self.site))
+        let Some((flows, order)) = self.opening.as_mut().and_then(|opening| opening.take(&mut self.context))
         else {
             return;
         };
-        if !self.site.admit(&order, true) {
-            return self.site.fail(BUSY);
+        if !self.context.admit(&order, true) {
+            return self.context.fail(BUSY);
         }
         let infos = flows.iter().map(|flow| flow.info.clone()).collect();
-        match worker(flows, order, &self.site.setting.local) {
+        match worker(flows, order, &self.context.setting.local) {
             Ok(worker) => {
                 self.worker = Some(worker);
-                self.site.reply(WorkReply::Open(infos));
+                self.context.reply(WorkReply::Open(infos));
             }
-            Err(error) => self.site.fail(sentence(&error)),
+            Err(error) => self.context.fail(sentence(&error)),
         }
     }
 }
 
 /// The worker of these flows.
-fn worker(flows: Vec<Flow>, order: FlowsOrder, local: &LocalOptions) -> Result<Box<dyn Worker>> {
+fn worker(flows: Vec<Flow>, order: FlowsRequest, local: &LocalOptions) -> Result<Box<dyn Worker>> {
     if order.kind != WorkKind::Probes && order.plan.test.offload {
         flows.iter().for_each(flows::join_datagrams);
     }
@@ -262,7 +267,7 @@ fn worker(flows: Vec<Flow>, order: FlowsOrder, local: &LocalOptions) -> Result<B
     })
 }
 
-impl Site<'_> {
+impl WorkContext<'_> {
     /// The session is told this.
     pub(crate) fn reply(&mut self, reply: impl Into<WorkReply>) {
         self.replies.push_back(reply.into());
@@ -273,7 +278,7 @@ impl Site<'_> {
         self.reply(WorkReply::Failed(reason.into()));
     }
 
-    fn admit(&mut self, order: &FlowsOrder, begins: bool) -> bool {
+    fn admit(&mut self, order: &FlowsRequest, begins: bool) -> bool {
         let probes = order.kind == WorkKind::Probes;
         self.admit_wanted(Wanted { streams: order.plan.test.all_streams(), probes, begins })
     }
@@ -292,7 +297,7 @@ impl Site<'_> {
     }
 
     /// What only one protocol has.
-    pub(crate) fn tell(&mut self, fact: &Fact) {
+    pub(crate) fn emit_fact(&mut self, fact: &Fact) {
         self.setting.watcher.event(SessionEvent::Fact(fact));
     }
 

@@ -94,7 +94,7 @@ fn runs_are_interleaved_unless_blocks_are_asked_for() {
         |plan: &Plan| plan.steps().iter().map(|Step { round, cell }| (*round, *cell)).collect::<Vec<_>>();
     let turns = of(&plan);
     assert_eq!((turns.len(), turns[1], turns[8]), (16, (1, 1), (2, 0)));
-    plan.order = Order::Blocks;
+    plan.order = RunSequence::Blocks;
     assert_eq!(of(&plan)[..3], [(1, 0), (2, 0), (1, 1)]);
 }
 

@@ -23,7 +23,7 @@ const RUNS: usize = 10;
 
 /// What happened at the agents.
 #[derive(Default)]
-struct Seen {
+struct Observation {
     at_work: AtomicUsize,
     /// The runs that were carried out, each time.
     carried_out: Mutex<Vec<String>>,
@@ -55,8 +55,8 @@ fn plan() -> MeshPlan {
 }
 
 /// An agent whose runs take a fifth of a second, until all is over.
-fn agent(name: &str, broker: &Nats, folder: &Path, seen: &Arc<Seen>) {
-    let noted = Arc::clone(seen);
+fn agent(name: &str, broker: &Nats, folder: &Path, observed: &Arc<Observation>) {
+    let noted = Arc::clone(observed);
     let work = move |job: &AgentJob, _: &Start| {
         assert_eq!(noted.at_work.fetch_add(1, Ordering::SeqCst), 0, "two exclusive runs at once");
         std::thread::sleep(Duration::from_millis(200));
@@ -68,7 +68,7 @@ fn agent(name: &str, broker: &Nats, folder: &Path, seen: &Arc<Seen>) {
     let spool = Spool::open(&folder.join(format!("{name}.jsonl"))).expect("a spool");
     let agent = Agent::new(AgentOptions::named(name), broker, &SystemClock, &threads, spool);
     let mut agent = agent.expect("an agent");
-    while !seen.is_over.load(Ordering::SeqCst) {
+    while !observed.is_over.load(Ordering::SeqCst) {
         let due = agent.step().expect("a step");
         agent.rest(due).expect("rest");
     }
@@ -86,7 +86,7 @@ fn a_mesh_goes_on_when_the_leader_of_a_cluster_dies() {
         assert!(error.is_transient() || matches!(error, FleetError::Server { .. }), "{error}");
         assert!(begin.elapsed().as_secs() < 60, "{error}");
     }
-    let (folder, seen) = (tempfile::tempdir().expect("a folder"), Arc::<Seen>::default());
+    let (folder, observed) = (tempfile::tempdir().expect("a folder"), Arc::<Observation>::default());
     let brokers = AGENTS.map(|_| cluster.connect());
     let results = InMemory::default();
     let mut sink = results.clone();
@@ -94,11 +94,11 @@ fn a_mesh_goes_on_when_the_leader_of_a_cluster_dies() {
         Coordinator::new("c", &broker, &SystemClock, plan(), &mut sink).expect("a coordinator");
     std::thread::scope(|scope| {
         for (name, broker) in AGENTS.iter().zip(&brokers) {
-            let (folder, seen) = (folder.path(), &seen);
-            scope.spawn(move || agent(name, broker, folder, seen));
+            let (folder, observed) = (folder.path(), &observed);
+            scope.spawn(move || agent(name, broker, folder, observed));
         }
         // Also when an assertion fails: else the agents would be waited for.
-        let over = Over(&seen.is_over);
+        let over = Over(&observed.is_over);
         let mut is_killed = false;
         while !coordinator.is_complete() {
             assert!(begin.elapsed().as_secs() < 180, "{:#?}", coordinator.ledger());
@@ -117,9 +117,9 @@ fn a_mesh_goes_on_when_the_leader_of_a_cluster_dies() {
     for outcome in results.outcomes.values() {
         assert!(matches!(outcome.end, End::Done { .. }), "the leases were held on: {outcome:?}");
     }
-    let mut carried_out = seen.carried_out.lock().expect("whole").clone();
+    let mut carried_out = observed.carried_out.lock().expect("whole").clone();
     carried_out.sort_unstable();
     carried_out.dedup();
-    let count = seen.carried_out.lock().expect("whole").len();
+    let count = observed.carried_out.lock().expect("whole").len();
     assert_eq!((carried_out.len(), count), (RUNS, RUNS), "each once");
 }

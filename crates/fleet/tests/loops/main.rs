@@ -33,11 +33,11 @@ fn plan(world: &World, parts: &'static [&'static str], seconds: u64) -> MeshPlan
 /// Every run was measured once, stored once, and is done.
 fn assert_all_done_once(world: &World, plan: &MeshPlan) {
     let kept = world.sink.0.lock().expect("whole");
-    let seen = world.seen.lock().expect("whole");
+    let observed = world.observed.lock().expect("whole");
     for run in plan.rounds.iter().flatten() {
         let name = &run.job.run;
         assert_eq!(kept.stores.get(name), Some(&1), "{}", run.job.title);
-        assert_eq!(seen.measured.get(name), Some(&1), "{}", run.job.title);
+        assert_eq!(observed.measured.get(name), Some(&1), "{}", run.job.title);
         assert!(matches!(kept.outcomes[name].end, End::Done { .. }), "{:?}", kept.outcomes[name]);
     }
 }
@@ -90,7 +90,7 @@ fn an_agent_that_is_cut_off_stops_and_says_so() {
     let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
     let run = plan.rounds[0][0].clone();
     let agent: usize = run.agent[1..].parse().expect("a number");
-    while world.seen.lock().expect("whole").measured.is_empty() && world.now().0 < 5_000_000_000 {
+    while world.observed.lock().expect("whole").measured.is_empty() && world.now().0 < 5_000_000_000 {
         let due = processes.turn(Some(&mut coordinator));
         processes.pass(due);
     }
@@ -104,7 +104,7 @@ fn an_agent_that_is_cut_off_stops_and_says_so() {
     processes.run(&mut coordinator, DAY);
     let expected = RunState::Void { reason: "lease lost".into() };
     assert_eq!(coordinator.ledger().row(&run.job.run).map(|row| &row.state), Some(&expected));
-    assert!(world.seen.lock().expect("whole").measured.is_empty());
+    assert!(world.observed.lock().expect("whole").measured.is_empty());
 }
 
 /// A wrong clock is named: nothing is measured long after it was asked for.
@@ -180,7 +180,7 @@ fn what_is_stopped_ends_and_is_measured_anew() {
             let due = processes.turn(Some(&mut first));
             processes.pass(due);
         }
-        let users = || world.seen.lock().expect("whole").users();
+        let users = || world.observed.lock().expect("whole").users();
         let begun = users();
         assert_eq!(begun, usize::from(turns > 0) * 2, "a run uses two hosts");
         first.stop("it was stopped").expect("stopped");
@@ -348,12 +348,12 @@ proptest! {
             }
         }
         let kept = world.sink.0.lock().expect("whole");
-        let seen = world.seen.lock().expect("whole");
+        let observed = world.observed.lock().expect("whole");
         for run in plan.rounds.iter().flatten() {
             prop_assert_eq!(kept.stores.get(&run.job.run), Some(&1));
             let is_done = matches!(kept.outcomes[&run.job.run].end, End::Done { .. });
             prop_assert!(is_done);
-            prop_assert_eq!(seen.measured.get(&run.job.run), Some(&1));
+            prop_assert_eq!(observed.measured.get(&run.job.run), Some(&1));
         }
     }
 }

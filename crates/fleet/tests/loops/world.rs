@@ -104,7 +104,7 @@ impl Broker for Cable {
 
 /// What the referee saw.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct Observation {
     /// The runs that send now, with the time until which they may, by resource.
     users: BTreeMap<String, Vec<(String, Arc<Permit>)>>,
     /// How often each run was measured to its end under a valid permit.
@@ -114,15 +114,15 @@ pub(crate) struct Seen {
 /// Carries jobs out in simulated time, and checks that nobody else uses their resources.
 pub(crate) struct SimRunner {
     clock: SimClock,
-    seen: Arc<Mutex<Seen>>,
+    observed: Arc<Mutex<Observation>>,
 }
 
 impl Runner for SimRunner {
     fn start(&self, job: &AgentJob, _: Option<WallTime>, permit: &Arc<Permit>) -> Box<dyn Task> {
         let now = self.clock.mono();
-        let mut seen = self.seen.lock().expect("whole");
+        let mut observed = self.observed.lock().expect("whole");
         for resource in &job.resources {
-            let users = seen.users.entry(resource.name.clone()).or_default();
+            let users = observed.users.entry(resource.name.clone()).or_default();
             users.retain(|(_, permit)| permit.is_valid(now));
             users.push((job.run.clone(), Arc::clone(permit)));
             assert!(
@@ -132,10 +132,10 @@ impl Runner for SimRunner {
                 users.len()
             );
         }
-        drop(seen);
+        drop(observed);
         Box::new(SimTask {
             clock: self.clock.clone(),
-            seen: Arc::clone(&self.seen),
+            observed: Arc::clone(&self.observed),
             permit: Arc::clone(permit),
             run: job.run.clone(),
             started: self.clock.wall(),
@@ -146,7 +146,7 @@ impl Runner for SimRunner {
 
 struct SimTask {
     clock: SimClock,
-    seen: Arc<Mutex<Seen>>,
+    observed: Arc<Mutex<Observation>>,
     permit: Arc<Permit>,
     run: String,
     started: WallTime,
@@ -160,11 +160,11 @@ impl Task for SimTask {
         if is_valid && now < self.end {
             return None;
         }
-        let mut seen = self.seen.lock().expect("whole");
+        let mut observed = self.observed.lock().expect("whole");
         if is_valid {
-            *seen.measured.entry(self.run.clone()).or_default() += 1;
+            *observed.measured.entry(self.run.clone()).or_default() += 1;
         }
-        seen.leave(&self.run);
+        observed.leave(&self.run);
         let result = if is_valid { Ok(format!("result of {}", self.run)) } else { Err("stopped".to_owned()) };
         Some(TaskEnd { started: self.started, finished: self.clock.wall(), result })
     }
@@ -177,11 +177,11 @@ impl Task for SimTask {
 /// A process that is killed sends no more.
 impl Drop for SimTask {
     fn drop(&mut self) {
-        self.seen.lock().expect("whole").leave(&self.run);
+        self.observed.lock().expect("whole").leave(&self.run);
     }
 }
 
-impl Seen {
+impl Observation {
     /// How many use something now.
     pub(crate) fn users(&self) -> usize {
         self.users.values().map(Vec::len).sum()
@@ -226,7 +226,7 @@ impl Sink for MemorySink {
 pub(crate) struct World {
     pub(crate) clock: SimClock,
     pub(crate) broker: Local,
-    pub(crate) seen: Arc<Mutex<Seen>>,
+    pub(crate) observed: Arc<Mutex<Observation>>,
     pub(crate) sink: MemorySink,
     pub(crate) names: Vec<String>,
     clocks: Vec<SimClock>,
@@ -239,8 +239,8 @@ impl World {
     pub(crate) fn new(agents: usize) -> World {
         let clock = SimClock::default();
         let broker = Local::new(Time::Simulated(Arc::clone(&clock.now)));
-        let seen = Arc::<Mutex<Seen>>::default();
-        let runner = |_| SimRunner { clock: clock.clone(), seen: Arc::clone(&seen) };
+        let observed = Arc::<Mutex<Observation>>::default();
+        let runner = |_| SimRunner { clock: clock.clone(), observed: Arc::clone(&observed) };
         World {
             names: (0..agents).map(|number| format!("s{number}")).collect(),
             clocks: vec![clock.clone(); agents],
@@ -251,7 +251,7 @@ impl World {
             // In memory where there is such a place: a hundred spools sync 30,000 lines.
             folder: tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a folder"),
             sink: MemorySink::default(),
-            seen,
+            observed,
             broker,
             clock,
         }
@@ -326,7 +326,7 @@ impl<'w> Processes<'w> {
     pub(crate) fn turn(&mut self, coordinator: Option<&mut Coordinator<'_>>) -> MonoTime {
         let mut coordinator = coordinator;
         for _ in 0..2 {
-            let measured: usize = self.world.seen.lock().expect("whole").measured.values().sum();
+            let measured: usize = self.world.observed.lock().expect("whole").measured.values().sum();
             let mut is_handed_out = false;
             if let Some(coordinator) = coordinator.as_deref_mut()
                 && (self.world.now() >= self.coordinator_due || measured != self.measured)

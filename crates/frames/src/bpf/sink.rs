@@ -44,9 +44,9 @@ impl XdpSink {
         let mut zero = [0; times::WORDS];
         times::zero(&mut zero);
         counters.write(0, &zero)?;
-        let seen = Map::array("seen", 1, words_for(frames) as u32)?;
+        let observed = Map::array("seen", 1, words_for(frames) as u32)?;
         let times = (watch == Watch::Times).then(times::Maps::new).transpose()?;
-        let maps = Maps { counters, seen, times };
+        let maps = Maps { counters, observed, times };
         let program = Program::load_xdp("pm_sink", program(spec, &maps))?;
         let attached = program.attach_xdp(interface, mode)?;
         Ok(XdpSink { maps, timed: spec.is_timed(), mode, _program: program, _attached: attached })
@@ -54,7 +54,7 @@ impl XdpSink {
 
     /// How many words hold the numbers below `frames`.
     fn reach(&self, frames: u64) -> u32 {
-        frames.div_ceil(64).min(self.maps.seen.entries().into()) as u32
+        frames.div_ceil(64).min(self.maps.observed.entries().into()) as u32
     }
 }
 
@@ -88,7 +88,7 @@ impl Sink for XdpSink {
     fn missing(&self, frames: u64, most: usize) -> Result<Vec<u64>> {
         let mut missing = Vec::new();
         for index in 0..self.reach(frames) {
-            let absent = absent(index.into(), self.maps.seen.read(index)?[0]);
+            let absent = absent(index.into(), self.maps.observed.read(index)?[0]);
             missing.extend(absent.take_while(|number| *number < frames).take(most - missing.len()));
             if missing.len() >= most {
                 break;
@@ -99,7 +99,7 @@ impl Sink for XdpSink {
 
     fn last_missing(&self, frames: u64) -> Result<Option<u64>> {
         for index in (0..self.reach(frames)).rev() {
-            let mut absent = absent(index.into(), self.maps.seen.read(index)?[0]);
+            let mut absent = absent(index.into(), self.maps.observed.read(index)?[0]);
             if let Some(last) = absent.rfind(|number| *number < frames) {
                 return Ok(Some(last));
             }

@@ -111,7 +111,7 @@ impl<'a> MeasuredDirection<'a> {
     /// RTT of the path with empty queues: the least that anything saw.
     pub(super) fn idle_rtt(&self) -> Option<Nanos> {
         let probed = self.run.summary.rtt.map(|rtt| rtt.min);
-        let seen = self.tcp_rows().map(|tcp| tcp.min_rtt);
-        probed.into_iter().chain(seen).filter(|rtt| rtt.0 > 0).min()
+        let observed = self.tcp_rows().map(|tcp| tcp.min_rtt);
+        probed.into_iter().chain(observed).filter(|rtt| rtt.0 > 0).min()
     }
 }

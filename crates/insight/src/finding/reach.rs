@@ -79,9 +79,9 @@ fn neighbour(hop: &NextHop) -> Finding {
         .advise(advice)
 }
 
-fn family(seen: &Reach, works: &FamilyReach, dead: &FamilyReach) -> Finding {
+fn family(observed: &Reach, works: &FamilyReach, dead: &FamilyReach) -> Finding {
     let (good, bad) = (name(works.address), name(dead.address));
-    let reason = match (dead.contact, failed_hop(seen, dead)) {
+    let reason = match (dead.contact, failed_hop(observed, dead)) {
         (_, Some(hop)) => {
             format!("{} for {} on {} is not answered", hop.question(), hop.address, hop.interface)
         }

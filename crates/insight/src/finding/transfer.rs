@@ -130,24 +130,24 @@ mod tests {
         }
     }
 
-    fn report_of(rates: [f64; 6], expected: Option<f64>) -> String {
+    fn finding_text(rates: [f64; 6], expected: Option<f64>) -> String {
         let row = row(rates, expected);
         compared(&row, row.gain.as_ref().expect("it has one"))
     }
 
     #[test]
     fn a_gain_is_told_with_its_interval_and_its_reason() {
-        let text = report_of([19_370.0, 19_365.0, 19_372.0, 19_361.0, 19_368.0, 19_366.0], Some(1.92));
+        let text = finding_text([19_370.0, 19_365.0, 19_372.0, 19_361.0, 19_368.0, 19_366.0], Some(1.92));
         assert!(
             text.starts_with("MTU 2000 is 1.9 % faster than MTU 1280 (+1.9 to +1.9 % at 95 %)"),
             "{text}"
         );
         assert!(text.ends_with("would give +1.9 %, which is what came."), "{text}");
-        let more = report_of([21_370.0, 21_365.0, 21_372.0, 21_361.0, 21_368.0, 21_366.0], Some(1.92));
+        let more = finding_text([21_370.0, 21_365.0, 21_372.0, 21_361.0, 21_368.0, 21_366.0], Some(1.92));
         assert!(more.contains("packets per second"), "{more}");
-        let same = report_of([19_000.5, 19_001.5, 19_002.5, 19_003.5, 19_004.5, 19_005.5], None);
+        let same = finding_text([19_000.5, 19_001.5, 19_002.5, 19_003.5, 19_004.5, 19_005.5], None);
         assert!(same.starts_with("MTU 2000 and MTU 1280 are the same"), "{same}");
-        let noisy = report_of([15_000.0, 24_000.0, 19_000.0, 17_000.0, 22_000.0, 20_000.0], Some(1.92));
+        let noisy = finding_text([15_000.0, 24_000.0, 19_000.0, 17_000.0, 22_000.0, 20_000.0], Some(1.92));
         assert!(noisy.contains("cannot tell"), "{noisy}");
     }
 

@@ -181,10 +181,10 @@ fn whose_fault_sets_the_severity() {
 
 #[test]
 fn the_hosts_own_far_ones_do_not_make_the_paths_worse() {
-    let mut scene = far(50_000, Cause::Host);
+    let mut fixture = far(50_000, Cause::Host);
     let path = Outlier { at: Nanos(0), rtt: Nanos::from_millis(2), host: Nanos(0), cause: Cause::Path };
-    scene.first().outliers.push(path);
-    assert_eq!(find(&scene.run(), "rtt-outliers").unwrap().severity, Severity::Info);
+    fixture.first().outliers.push(path);
+    assert_eq!(find(&fixture.run(), "rtt-outliers").unwrap().severity, Severity::Info);
 }
 
 #[test]
@@ -248,15 +248,15 @@ fn loss_in_one_direction_names_it() {
 
 #[test]
 fn both_ways_at_once_speaks_only_when_neither_alone_does() {
-    let mut scene = Ways::lan().load(Directions::Up, 10, 120);
-    let both = scene.loaded.as_mut().unwrap().phases[1].clone();
-    scene
+    let mut fixture = Ways::lan().load(Directions::Up, 10, 120);
+    let both = fixture.loaded.as_mut().unwrap().phases[1].clone();
+    fixture
         .loaded
         .as_mut()
         .unwrap()
         .phases
         .push(model::latency::LoadPhase { load: Some(Directions::Both), ..both });
-    let run = scene.run();
+    let run = fixture.run();
     let directions: Vec<_> =
         run.findings.iter().filter(|f| f.id == "bufferbloat").map(|f| f.direction).collect();
     assert_eq!(directions, [Some(Direction::Up)]);

@@ -1,6 +1,6 @@
 //! A peer may report any number: nothing panics, and shares stay shares.
 
-use crate::scene::Scene;
+use crate::fixture::Fixture;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{CpuUse, SideResult, TcpCounters, UdpCounters};
@@ -79,16 +79,16 @@ fn check(run: &Run) {
 
 #[test]
 fn counters_of_any_size_are_borne() {
-    for scene in [Scene::udp, Scene::tcp] {
+    for fixture in [Fixture::udp, Fixture::tcp] {
         for (ours, theirs) in NUMBERS.into_iter().flat_map(|a| NUMBERS.map(|b| (a, b))) {
             for share in SHARES {
-                let lie = |s: &mut Scene| {
+                let lie = |s: &mut Fixture| {
                     fill(&mut s.sender, ours, share);
                     fill(s.receive_end(), theirs, share);
                 };
-                check(&scene().with(lie).link(25_000_000_000).run());
-                check(&scene().unlimited().with(lie).link(0).run());
-                check(&scene().unlimited().large(8192, 0).with(lie).size(8192, true, 0).run());
+                check(&fixture().with(lie).link(25_000_000_000).run());
+                check(&fixture().unlimited().with(lie).link(0).run());
+                check(&fixture().unlimited().large(8192, 0).with(lie).size(8192, true, 0).run());
             }
         }
     }

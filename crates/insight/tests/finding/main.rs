@@ -1,11 +1,11 @@
 //! Findings and verdicts, each seen from a whole run.
 
 mod egress;
+mod fixture;
 mod hops;
 mod latency;
 mod lies;
 mod paths;
 mod reach;
 mod rules;
-mod scene;
 mod verdict;

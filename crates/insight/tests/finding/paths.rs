@@ -1,7 +1,7 @@
 //! Packet sizes: a run in which each rule must be raised, one in which it must not, and the verdicts.
 
+use crate::fixture::{DATAGRAMS, Fixture, in_pieces};
 use crate::rules::{Scenario, find, raises, spares};
-use crate::scene::{DATAGRAMS, Scene, in_pieces};
 use model::event::{Event, Finished, Outcome};
 use model::finding::{Severity, Status};
 use model::path::advice::Setting;
@@ -72,14 +72,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("fragments-dropped", "a box puts them together", || delivery(FragmentDelivery::Reassembled).run()),
     spares("fragments-dropped", "a clean path", || Sizes::clean(true).run()),
     raises("udp-fragmented", "the path takes less than the interface", || {
-        Scene::udp().large(1472, DATAGRAMS).with(|s| s.path = Some(path_direction(false, 1400))).run()
+        Fixture::udp().large(1472, DATAGRAMS).with(|s| s.path = Some(path_direction(false, 1400))).run()
     }),
     spares("udp-fragmented", "the path takes more than the kernel believes", || {
-        Scene::udp().large(8192, DATAGRAMS).with(|s| s.path = Some(path_direction(false, 9000))).run()
+        Fixture::udp().large(8192, DATAGRAMS).with(|s| s.path = Some(path_direction(false, 9000))).run()
     }),
     spares("path-loss", "the datagrams fall in a black hole", || {
-        let scene = Scene::udp().with(|s| s.deliver(0));
-        scene
+        let fixture = Fixture::udp().with(|s| s.deliver(0));
+        fixture
             .with(|s| {
                 s.path = Some(PathDirection {
                     black_hole: Some(band(BlackHoleCause::Unknown)),
@@ -90,13 +90,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     }),
     raises("path-loss", "smaller datagrams are lost beside a black hole", || {
         let hole = BlackHole { first: 1501, last: 9000, cause: BlackHoleCause::Unknown };
-        let scene = Scene::udp().with(|s| s.deliver(DATAGRAMS / 2));
-        scene
+        let fixture = Fixture::udp().with(|s| s.deliver(DATAGRAMS / 2));
+        fixture
             .with(|s| s.path = Some(PathDirection { black_hole: Some(hole), ..path_direction(false, 1500) }))
             .run()
     }),
     raises("path-loss", "the path drops fragments, the datagrams were none", || {
-        Scene::udp().size(8192, true, 0).size(1472, false, 10).with(|s| s.deliver(DATAGRAMS / 2)).run()
+        Fixture::udp().size(8192, true, 0).size(1472, false, 10).with(|s| s.deliver(DATAGRAMS / 2)).run()
     }),
     raises("mtu-asymmetric", "1400 and 1300", || asymmetric().run()),
     raises("mtu-asymmetric", "at most 1300 and 1500", || {
@@ -536,7 +536,7 @@ fn fragments_lost_degrade_a_run_about_sizes_and_break_a_test_that_needs_them() {
     let title = "Fragments do not cross the path up: 0 of 10 datagrams sent in fragments arrived, while those of up to \
                  1472 bytes sent whole did, and the receiver's kernel saw none of their 60 fragments";
     assert_eq!(find(&run, "fragments-dropped").unwrap().title, title);
-    let test = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
+    let test = Fixture::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
     assert_eq!(find(&test, "fragments-dropped").unwrap().severity, Severity::Problem);
     let azure = delivery(FragmentDelivery::OutOfOrderDropped).run();
     let title = "Fragments cross up only in order: 10 of 10 datagrams cut in order arrived, 0 of 10 whose first \

@@ -158,10 +158,10 @@ fn probed(sent: u32, down: u32) -> Run {
 
 /// No reply to twenty messages, so many of them lost on the path down.
 fn latency(lost_down: u64) -> Run {
-    let scene = Ways::lan().with(|directions| {
+    let fixture = Ways::lan().with(|directions| {
         let counted = &mut directions.first().counted;
         (counted.sent, counted.asked, counted.received, counted.lost) = (20, 20, 0, 20);
         (counted.lost_up, counted.lost_down) = (Some(20 - lost_down), Some(lost_down));
     });
-    scene.run()
+    fixture.run()
 }

@@ -1,6 +1,6 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
-use crate::scene::{DATAGRAMS, Scene, idle_rtt};
+use crate::fixture::{DATAGRAMS, Fixture, idle_rtt};
 use crate::{hops, latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
 use model::finding::{Finding, IDS, Severity, Status};
@@ -28,61 +28,61 @@ pub(crate) const fn spares(id: &'static str, name: &'static str, run: fn() -> Ru
 
 const SCENARIOS: &[Scenario] = &[
     raises("contradictory-figures", "TCP: one byte more arrived than was sent", || {
-        Scene::tcp().with(|s| s.receive_end().streams[0].total_bytes.0 += 1).run()
+        Fixture::tcp().with(|s| s.receive_end().streams[0].total_bytes.0 += 1).run()
     }),
     raises("contradictory-figures", "UDP: one datagram more arrived than was sent", || {
-        Scene::udp().with(|s| s.received().datagrams += 1).run()
+        Fixture::udp().with(|s| s.received().datagrams += 1).run()
     }),
     raises("contradictory-figures", "ten seconds of sending arrive in a millisecond", || {
-        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_millis(1)).run()
+        Fixture::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_millis(1)).run()
     }),
     raises("contradictory-figures", "ten seconds of sending arrive for months", || {
-        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos(1 << 53)).run()
+        Fixture::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos(1 << 53)).run()
     }),
     raises("contradictory-figures", "somebody sent for months in a test of ten seconds", || {
-        Scene::tcp().with(|s| s.sender.streams[0].elapsed = Nanos(1 << 53)).down()
+        Fixture::tcp().with(|s| s.sender.streams[0].elapsed = Nanos(1 << 53)).down()
     }),
     raises("contradictory-figures", "iPerf3: twice as much arrived", || {
-        let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
-        scene.with(|s| s.receive_end().streams[0].bytes = Bytes(2 * DATAGRAMS * 1472)).run()
+        let fixture = Fixture::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
+        fixture.with(|s| s.receive_end().streams[0].bytes = Bytes(2 * DATAGRAMS * 1472)).run()
     }),
     spares("contradictory-figures", "datagrams doubled by the path", || {
-        Scene::udp().with(|s| s.received().duplicates = DATAGRAMS).run()
+        Fixture::udp().with(|s| s.received().duplicates = DATAGRAMS).run()
     }),
     spares("contradictory-figures", "a queue of a minute was drained", || {
-        Scene::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_secs(70)).run()
+        Fixture::tcp().with(|s| s.receive_end().streams[0].elapsed = Nanos::from_secs(70)).run()
     }),
     spares("contradictory-figures", "iPerf3: a little more in the receiver's time", || {
-        let scene = Scene::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
-        scene.with(|s| s.receive_end().streams[0].bytes.0 += 1 << 20).run()
+        let fixture = Fixture::tcp().with(|s| s.plan.protocol = ProtocolName::Iperf3);
+        fixture.with(|s| s.receive_end().streams[0].bytes.0 += 1 << 20).run()
     }),
     spares("contradictory-figures", "a little arrived early, the rest was lost", || {
-        Scene::udp().with(|s| s.deliver(9)).with(|s| s.receive_end().streams[0].elapsed = Nanos(5)).run()
+        Fixture::udp().with(|s| s.deliver(9)).with(|s| s.receive_end().streams[0].elapsed = Nanos(5)).run()
     }),
     raises("udp-unreachable", "the engine tried", || warned("udp-unreachable")),
     spares("udp-unreachable", "another warning", || warned("option-refused")),
-    raises("udp-fragmented", "8192 bytes over MTU 1500", || Scene::udp().large(8192, DATAGRAMS).run()),
-    spares("udp-fragmented", "1472 bytes over MTU 1500", || Scene::udp().large(1472, DATAGRAMS).run()),
+    raises("udp-fragmented", "8192 bytes over MTU 1500", || Fixture::udp().large(8192, DATAGRAMS).run()),
+    spares("udp-fragmented", "1472 bytes over MTU 1500", || Fixture::udp().large(1472, DATAGRAMS).run()),
     raises("fragments-dropped", "probes: large ones vanish, small ones arrive", || {
-        Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run()
+        Fixture::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run()
     }),
     raises("fragments-dropped", "no probes, nothing of the test arrived", || {
-        Scene::udp().large(8192, 0).run()
+        Fixture::udp().large(8192, 0).run()
     }),
     spares("fragments-dropped", "probes: fragments arrive, the test was too fast", || {
-        Scene::udp().large(8192, 0).size(8192, true, 9).size(1472, false, 10).run()
+        Fixture::udp().large(8192, 0).size(8192, true, 9).size(1472, false, 10).run()
     }),
     spares("fragments-dropped", "probes: nothing at all arrives", || {
-        Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 0).run()
+        Fixture::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 0).run()
     }),
     spares("fragments-dropped", "half of the large ones arrive", || {
-        Scene::udp().large(8192, DATAGRAMS / 2).run()
+        Fixture::udp().large(8192, DATAGRAMS / 2).run()
     }),
     spares("fragments-dropped", "the receiver put fragments together, its program was lost", || {
-        let scene = Scene::udp().large(8192, 0);
-        scene.with(|s| s.receive_end().kernel.reassembled = DATAGRAMS).run()
+        let fixture = Fixture::udp().large(8192, 0);
+        fixture.with(|s| s.receive_end().kernel.reassembled = DATAGRAMS).run()
     }),
-    spares("fragments-dropped", "small ones do not arrive either", || Scene::udp().large(1472, 0).run()),
+    spares("fragments-dropped", "small ones do not arrive either", || Fixture::udp().large(1472, 0).run()),
     raises("outage", "UDP: nothing for eight seconds", || silent(8000, Some(9000)).run()),
     raises("outage", "TCP: nothing for two seconds", || silent_tcp(2000, true).run()),
     raises("outage", "TCP: nothing came any more", || silent_tcp(5000, false).run()),
@@ -94,27 +94,27 @@ const SCENARIOS: &[Scenario] = &[
     spares("outage", "TCP: the rate leaves such pauses", || {
         silent_tcp(2000, true).with(|s| s.plan.test.bitrate = Some(BitRate(5_000))).run()
     }),
-    spares("outage", "no silence", || Scene::udp().run()),
+    spares("outage", "no silence", || Fixture::udp().run()),
     raises("receiver-buffer-loss", "0.2 % in the socket", || socket_drops(2000).run()),
     spares("receiver-buffer-loss", "a handful in the socket", || socket_drops(9).run()),
     spares("receiver-buffer-loss", "the same loss on the path", || lossy(2000).run()),
     raises("path-loss", "0.2 % at a chosen rate", || lossy(2000).run()),
     raises("path-loss", "TCP sends 2 % again", || {
-        Scene::tcp().with(|s| s.tcp_counters().retransmits = 20_000).run()
+        Fixture::tcp().with(|s| s.tcp_counters().retransmits = 20_000).run()
     }),
     spares("path-loss", "0.05 %", || lossy(500).run()),
     spares("path-loss", "the same loss in the receiving socket", || socket_drops(2000).run()),
-    spares("path-loss", "fragments are dropped, which says it all", || Scene::udp().large(8192, 0).run()),
+    spares("path-loss", "fragments are dropped, which says it all", || Fixture::udp().large(8192, 0).run()),
     spares("path-loss", "TCP looks for the limit: 0.5 %", || {
-        Scene::tcp().with(|s| s.tcp_counters().retransmits = 5_000).run()
+        Fixture::tcp().with(|s| s.tcp_counters().retransmits = 5_000).run()
     }),
     raises("sender-limited", "a full thread, all arrives", || busy_sender(0.99).run()),
     raises("sender-limited", "the kernel at the sender has no room", || {
         lossy(2000).with(|s| s.sent().send_drops = 2000).run()
     }),
     raises("sender-limited", "thread and softirq fill one CPU", || {
-        let scene = busy_sender(0.6);
-        scene.with(|s| (s.sender.cpu.busiest_softirq, s.sender.cpu.busiest_cpu) = (0.4, 1.0)).run()
+        let fixture = busy_sender(0.6);
+        fixture.with(|s| (s.sender.cpu.busiest_softirq, s.sender.cpu.busiest_cpu) = (0.4, 1.0)).run()
     }),
     raises("sender-limited", "many streams fill all CPUs", || {
         busy_sender(0.4).with(|s| (s.sender.cpu.process, s.sender.cpu.softirq) = (3.0, 0.9)).run()
@@ -142,8 +142,8 @@ const SCENARIOS: &[Scenario] = &[
     }),
     spares("receiver-limited", "TCP with time left", || busy_receiver(0.9).run()),
     spares("receiver-limited", "a receiver that spins and loses nothing", || {
-        let scene = Scene::udp().unlimited();
-        scene
+        let fixture = Fixture::udp().unlimited();
+        fixture
             .with(|s| {
                 (s.receive_end().cpu.threads, s.receive_end().datapath.wait) =
                     (vec![1.0], Some(model::plan::Wait::Spin))
@@ -155,8 +155,8 @@ const SCENARIOS: &[Scenario] = &[
     }),
     raises("window-limited", "the kernel saw the window shut most of the time", || window(8, 11).run()),
     raises("window-limited", "iPerf3's figures: rate times RTT fills the window", || {
-        let scene = Scene::tcp();
-        scene
+        let fixture = Fixture::tcp();
+        fixture
             .with(|s| {
                 (s.tcp_counters().busy, s.tcp_counters().max_send_window) = (Nanos::ZERO, Bytes(1_650_000))
             })
@@ -167,31 +167,33 @@ const SCENARIOS: &[Scenario] = &[
     spares("window-limited", "a receiver without CPU shut it", || {
         window(8, 11).with(|s| s.receive_end().cpu.threads = vec![0.99]).run()
     }),
-    raises("link-speed-wrong", "a link of 1 Gbit/s cannot", || Scene::udp().link(1_000_000_000).run()),
-    spares("link-speed-wrong", "a link that is full", || Scene::udp().link(1_240_000_000).run()),
-    spares("at-line-rate", "more than a link of 1 Gbit/s can", || Scene::udp().link(1_000_000_000).run()),
-    raises("at-line-rate", "a link of 1.24 Gbit/s is full", || Scene::udp().link(1_240_000_000).run()),
-    spares("at-line-rate", "a link of 2.5 Gbit/s is not", || Scene::udp().link(2_500_000_000).run()),
-    spares("at-line-rate", "nobody knows the link", || Scene::udp().run()),
-    raises("reordering", "1 % overtaken", || Scene::udp().with(|s| s.received().reordered = 10_000).run()),
-    spares("reordering", "0.01 % overtaken", || Scene::udp().with(|s| s.received().reordered = 100).run()),
-    raises("duplicates", "0.1 % twice", || Scene::udp().with(|s| s.received().duplicates = 1_000).run()),
-    spares("duplicates", "two in a million", || Scene::udp().with(|s| s.received().duplicates = 2).run()),
-    raises("host-noise", "a fifth of a CPU stolen", || Scene::udp().with(|s| s.sender.cpu.steal = 0.2).run()),
+    raises("link-speed-wrong", "a link of 1 Gbit/s cannot", || Fixture::udp().link(1_000_000_000).run()),
+    spares("link-speed-wrong", "a link that is full", || Fixture::udp().link(1_240_000_000).run()),
+    spares("at-line-rate", "more than a link of 1 Gbit/s can", || Fixture::udp().link(1_000_000_000).run()),
+    raises("at-line-rate", "a link of 1.24 Gbit/s is full", || Fixture::udp().link(1_240_000_000).run()),
+    spares("at-line-rate", "a link of 2.5 Gbit/s is not", || Fixture::udp().link(2_500_000_000).run()),
+    spares("at-line-rate", "nobody knows the link", || Fixture::udp().run()),
+    raises("reordering", "1 % overtaken", || Fixture::udp().with(|s| s.received().reordered = 10_000).run()),
+    spares("reordering", "0.01 % overtaken", || Fixture::udp().with(|s| s.received().reordered = 100).run()),
+    raises("duplicates", "0.1 % twice", || Fixture::udp().with(|s| s.received().duplicates = 1_000).run()),
+    spares("duplicates", "two in a million", || Fixture::udp().with(|s| s.received().duplicates = 2).run()),
+    raises("host-noise", "a fifth of a CPU stolen", || {
+        Fixture::udp().with(|s| s.sender.cpu.steal = 0.2).run()
+    }),
     raises("host-noise", "200 preemptions a second", || {
-        Scene::udp().with(|s| s.receive_end().cpu.preemptions = 2_000).run()
+        Fixture::udp().with(|s| s.receive_end().cpu.preemptions = 2_000).run()
     }),
     spares("host-noise", "100 preemptions in a second of CPU, in a thread that hardly runs", || {
-        let scene = Scene::udp().with(|s| s.receive_end().cpu.threads = vec![0.001]);
-        scene.with(|s| s.receive_end().cpu.preemptions = 10).run()
+        let fixture = Fixture::udp().with(|s| s.receive_end().cpu.threads = vec![0.001]);
+        fixture.with(|s| s.receive_end().cpu.preemptions = 10).run()
     }),
     spares("host-noise", "a hundredth of a CPU stolen", || {
-        Scene::udp().with(|s| s.sender.cpu.steal = 0.01).run()
+        Fixture::udp().with(|s| s.sender.cpu.steal = 0.01).run()
     }),
 ];
 
-fn lossy(lost: u64) -> Scene {
-    Scene::udp().with(|s| s.deliver(DATAGRAMS - lost))
+fn lossy(lost: u64) -> Fixture {
+    Fixture::udp().with(|s| s.deliver(DATAGRAMS - lost))
 }
 
 /// Nothing arrived for so many milliseconds from the third second on.
@@ -199,18 +201,18 @@ fn silence(milliseconds: u64, ended: bool, missing: Option<u64>) -> Silence {
     Silence { at: Nanos::from_secs(2), length: Nanos::from_millis(milliseconds), ended, missing }
 }
 
-fn silent(milliseconds: u64, missing: Option<u64>) -> Scene {
-    Scene::udp().with(|s| s.received().silence = Some(silence(milliseconds, true, missing)))
+fn silent(milliseconds: u64, missing: Option<u64>) -> Fixture {
+    Fixture::udp().with(|s| s.received().silence = Some(silence(milliseconds, true, missing)))
 }
 
-fn silent_tcp(milliseconds: u64, ended: bool) -> Scene {
+fn silent_tcp(milliseconds: u64, ended: bool) -> Fixture {
     let tcp = TcpCounters { silence: Some(silence(milliseconds, ended, None)), ..TcpCounters::default() };
-    Scene::tcp().with(|s| s.receive_end().streams[0].tcp = Some(tcp))
+    Fixture::tcp().with(|s| s.receive_end().streams[0].tcp = Some(tcp))
 }
 
 #[test]
 fn an_outage_tells_begin_length_and_loss() {
-    let found = |scene: Scene| find(&scene.run(), "outage").unwrap().clone();
+    let found = |fixture: Fixture| find(&fixture.run(), "outage").unwrap().clone();
     let udp = found(silent(8000, Some(9000)));
     let title = "Nothing arrived up for 8.00 s, from 2.00 s into the test on, and 9\u{a0}000 datagrams of that time were lost";
     assert_eq!((udp.severity, udp.title.as_str()), (Severity::Problem, title));
@@ -219,16 +221,16 @@ fn an_outage_tells_begin_length_and_loss() {
     assert_eq!(gone.title, "Nothing arrived up any more from 2.00 s into the test on, for 5.00 s to its end");
 }
 
-fn socket_drops(drops: u64) -> Scene {
+fn socket_drops(drops: u64) -> Fixture {
     lossy(drops).with(|s| s.received().socket_drops = drops)
 }
 
-fn busy_sender(share: f64) -> Scene {
-    Scene::udp().unlimited().with(|s| s.sender.cpu.threads = vec![share])
+fn busy_sender(share: f64) -> Fixture {
+    Fixture::udp().unlimited().with(|s| s.sender.cpu.threads = vec![share])
 }
 
-fn busy_receiver(share: f64) -> Scene {
-    Scene::tcp().with(|s| s.receive_end().cpu.threads = vec![share])
+fn busy_receiver(share: f64) -> Fixture {
+    Fixture::tcp().with(|s| s.receive_end().cpu.threads = vec![share])
 }
 
 /// What the receiver took when it did not copy.
@@ -238,8 +240,8 @@ fn without_copy(direction: Direction, goodput: u64) -> Probe {
 }
 
 /// The window shut for so many of ten seconds, at this RTT under load; 10 ms idle.
-fn window(seconds_shut: u64, rtt: u64) -> Scene {
-    Scene::tcp().probe(idle_rtt(10, 0)).with(|s| {
+fn window(seconds_shut: u64, rtt: u64) -> Fixture {
+    Fixture::tcp().probe(idle_rtt(10, 0)).with(|s| {
         s.tcp_counters().receive_window_limited = Nanos::from_secs(seconds_shut);
         s.tcp_counters().mean_rtt = Nanos::from_millis(rtt);
     })
@@ -329,14 +331,14 @@ fn every_finding_has_words_figures_and_advice() {
 
 #[test]
 fn a_healthy_run_raises_nothing() {
-    assert_eq!(Scene::udp().run().findings, []);
-    assert_eq!(Scene::tcp().run().findings, []);
-    assert_eq!(Scene::tcp().down().findings, []);
+    assert_eq!(Fixture::udp().run().findings, []);
+    assert_eq!(Fixture::tcp().run().findings, []);
+    assert_eq!(Fixture::tcp().down().findings, []);
 }
 
 #[test]
 fn the_direction_of_a_finding_is_that_of_the_data() {
-    let run = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).down();
+    let run = Fixture::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).down();
     assert_eq!(find(&run, "fragments-dropped").unwrap().direction, Some(Direction::Down));
     let run = busy_sender(0.99).down();
     let limited = find(&run, "sender-limited").unwrap();
@@ -365,15 +367,15 @@ fn what_the_copy_costs_is_evidence_of_its_own_direction() {
 
 #[test]
 fn dropped_fragments_name_the_payload_that_works() {
-    let with_probes = Scene::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
-    for run in [with_probes, Scene::udp().large(8192, 0).run()] {
+    let with_probes = Fixture::udp().large(8192, 0).size(8192, true, 0).size(1472, false, 10).run();
+    for run in [with_probes, Fixture::udp().large(8192, 0).run()] {
         let finding = find(&run, "fragments-dropped").unwrap();
         assert_eq!(finding.severity, Severity::Problem);
         assert!(finding.advice.contains("`-l 1472`"), "{}", finding.advice);
         assert_eq!(finding.evidence["working_payload_bytes"], 1472);
     }
     assert_eq!(
-        find(&Scene::udp().large(8192, 0).run(), "udp-fragmented").unwrap().evidence["fragments_per_datagram_count"],
+        find(&Fixture::udp().large(8192, 0).run(), "udp-fragmented").unwrap().evidence["fragments_per_datagram_count"],
         6
     );
 }
@@ -394,15 +396,15 @@ fn loss_above_capacity_is_no_fault() {
 #[test]
 fn a_busy_host_is_a_remark_and_a_stolen_cpu_more_than_that() {
     let busy = |share| {
-        let scene = Scene::tcp().with(|s| s.receive_end().cpu.preemptions = 2_000);
-        scene.with(|s| s.receive_end().cpu.busiest_cpu = share).run()
+        let fixture = Fixture::tcp().with(|s| s.receive_end().cpu.preemptions = 2_000);
+        fixture.with(|s| s.receive_end().cpu.busiest_cpu = share).run()
     };
     for run in [busy(0.6), busy(1.0)] {
         assert_eq!(find(&run, "host-noise").unwrap().severity, Severity::Info);
         assert_eq!(run.verdict.status, Status::Ok, "noise is not the verdict");
     }
     let stolen = |share| {
-        let run = Scene::tcp().with(|s| s.receive_end().cpu.steal = share).run();
+        let run = Fixture::tcp().with(|s| s.receive_end().cpu.steal = share).run();
         find(&run, "host-noise").unwrap().severity
     };
     assert_eq!((stolen(0.1), stolen(0.3)), (Severity::Info, Severity::Warning));
@@ -410,7 +412,7 @@ fn a_busy_host_is_a_remark_and_a_stolen_cpu_more_than_that() {
 
 #[test]
 fn a_run_of_tests_has_each_finding_once_and_the_worst_first() {
-    let tests = vec![lossy(2000).run(), lossy(3000).run(), Scene::udp().large(8192, 0).run()];
+    let tests = vec![lossy(2000).run(), lossy(3000).run(), Fixture::udp().large(8192, 0).run()];
     let run = run_of_tests("2", "measure", &[], tests);
     let ids: Vec<&str> = run.findings.iter().map(|f| f.id.as_str()).collect();
     assert_eq!(ids, ["fragments-dropped", "udp-fragmented", "path-loss"]);
@@ -426,8 +428,8 @@ fn advice(run: &Run, id: &str) -> String {
 #[test]
 fn a_small_buffer_that_was_asked_for_is_named_and_no_limit_is_lowered() {
     let with = |window: Option<u32>, buffer| {
-        let scene = socket_drops(2000).with(|s| s.plan.test.window = window);
-        scene.with(|s| s.receive_end().datapath.receive_buffer = Bytes(buffer)).run()
+        let fixture = socket_drops(2000).with(|s| s.plan.test.window = window);
+        fixture.with(|s| s.receive_end().datapath.receive_buffer = Bytes(buffer)).run()
     };
     let own = advice(&with(Some(65_536), 65_536), "receiver-buffer-loss");
     assert!(own.contains("what -w asked for") && !own.contains("rmem_max"), "{own}");
@@ -445,8 +447,8 @@ fn a_small_buffer_that_was_asked_for_is_named_and_no_limit_is_lowered() {
 #[test]
 fn bbr_is_not_said_to_slow_down_for_each_loss() {
     let with = |congestion: &str| {
-        let scene = Scene::tcp().with(|s| s.tcp_counters().retransmits = 20_000);
-        scene.with(|s| s.sender.datapath.congestion = Some(congestion.into())).run()
+        let fixture = Fixture::tcp().with(|s| s.tcp_counters().retransmits = 20_000);
+        fixture.with(|s| s.sender.datapath.congestion = Some(congestion.into())).run()
     };
     for (congestion, slows) in [("cubic", true), ("bbr", false)] {
         let run = with(congestion);
@@ -458,16 +460,16 @@ fn bbr_is_not_said_to_slow_down_for_each_loss() {
 
 #[test]
 fn noise_is_a_remark_where_the_asked_rate_was_reached() {
-    let stolen = |scene: Scene| {
-        let run = scene.with(|s| s.sender.cpu.steal = 0.2).run();
+    let stolen = |fixture: Fixture| {
+        let run = fixture.with(|s| s.sender.cpu.steal = 0.2).run();
         let found = run.findings.iter().find(|finding| finding.id == "host-noise").expect("raised");
         (found.severity, run.verdict.status)
     };
-    assert_eq!(stolen(Scene::udp()), (Severity::Info, Status::Ok));
-    assert_eq!(stolen(Scene::udp().unlimited()).0, Severity::Warning);
-    assert_eq!(stolen(Scene::udp().with(|s| s.deliver(DATAGRAMS - 100))).0, Severity::Warning);
+    assert_eq!(stolen(Fixture::udp()), (Severity::Info, Status::Ok));
+    assert_eq!(stolen(Fixture::udp().unlimited()).0, Severity::Warning);
+    assert_eq!(stolen(Fixture::udp().with(|s| s.deliver(DATAGRAMS - 100))).0, Severity::Warning);
     assert_eq!(
-        stolen(Scene::udp().with(|s| s.plan.test.bitrate = Some(BitRate(2_000_000_000)))).0,
+        stolen(Fixture::udp().with(|s| s.plan.test.bitrate = Some(BitRate(2_000_000_000)))).0,
         Severity::Warning
     );
 }

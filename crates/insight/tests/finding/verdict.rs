@@ -1,6 +1,6 @@
 //! Verdicts: the status and the sentences of one test and of several.
 
-use crate::scene::{DATAGRAMS, Scene, idle_rtt, in_pieces};
+use crate::fixture::{DATAGRAMS, Fixture, idle_rtt, in_pieces};
 use model::event::{Event, Outcome};
 use model::finding::{Status, Verdict};
 use model::path::{FragmentDelivery, Fragments, PathDirection, PathResult};
@@ -25,15 +25,15 @@ fn sentences(text: &str) -> usize {
     text.matches(". ").count() + 1
 }
 
-fn failed(scene: Scene) -> Scene {
-    scene.with(|s| s.outcome = Outcome::Failed { reason: "connect to far: refused".into() })
+fn failed(fixture: Fixture) -> Fixture {
+    fixture.with(|s| s.outcome = Outcome::Failed { reason: "connect to far: refused".into() })
 }
 
 #[test]
 fn one_test_is_one_sentence() {
-    let verdict = Scene::tcp().run().verdict;
+    let verdict = Fixture::tcp().run().verdict;
     assert_eq!(verdict, Verdict { status: Status::Ok, text: "TCP up transferred 1.18 Gbit/s.".into() });
-    let verdict = Scene::udp().with(|s| s.deliver(DATAGRAMS - 2000)).run().verdict;
+    let verdict = Fixture::udp().with(|s| s.deliver(DATAGRAMS - 2000)).run().verdict;
     assert_eq!(verdict.status, Status::Degraded);
     assert_eq!(
         verdict.text,
@@ -43,7 +43,7 @@ fn one_test_is_one_sentence() {
 
 #[test]
 fn lost_fragments_are_a_problem_and_not_void() {
-    let verdict = Scene::udp().large(8192, 0).run().verdict;
+    let verdict = Fixture::udp().large(8192, 0).run().verdict;
     assert_eq!(verdict.status, Status::Problem);
     assert!(
         verdict.text.contains("ragments most likely do not cross the path up: none of 1\u{a0}000\u{a0}000"),
@@ -54,43 +54,44 @@ fn lost_fragments_are_a_problem_and_not_void() {
 
 #[test]
 fn silence_without_a_reason_is_void() {
-    let verdict = Scene::udp().with(|s| s.deliver(0)).run().verdict;
+    let verdict = Fixture::udp().with(|s| s.deliver(0)).run().verdict;
     assert_eq!(verdict.status, Status::Void);
     assert!(verdict.text.starts_with("Nothing arrived up of 1.47 GB sent"), "{}", verdict.text);
 }
 
 #[test]
 fn no_path_is_blamed_for_what_was_not_sent() {
-    let verdict = Scene::udp().with(|s| s.sent().datagrams = 0).with(|s| s.deliver(0)).run().verdict;
+    let verdict = Fixture::udp().with(|s| s.sent().datagrams = 0).with(|s| s.deliver(0)).run().verdict;
     assert_eq!(verdict.status, Status::Void);
     assert!(verdict.text.starts_with("Nothing was sent up: the sending host"), "{}", verdict.text);
 }
 
 #[test]
 fn a_missing_receiver_makes_udp_void_and_not_tcp() {
-    let verdict = Scene::udp().with(|s| s.receiver = None).run().verdict;
+    let verdict = Fixture::udp().with(|s| s.receiver = None).run().verdict;
     assert_eq!(
         (verdict.status, verdict.text.as_str()),
         (Status::Void, "What arrived up is not known: the receiver sent no result.")
     );
-    assert_eq!(Scene::tcp().with(|s| s.receiver = None).run().verdict.status, Status::Ok);
+    assert_eq!(Fixture::tcp().with(|s| s.receiver = None).run().verdict.status, Status::Ok);
 }
 
 #[test]
 fn a_failure_is_void_only_when_nothing_was_measured() {
-    let nothing = failed(Scene::udp()).with(|s| s.deliver(0)).run().verdict;
+    let nothing = failed(Fixture::udp()).with(|s| s.deliver(0)).run().verdict;
     assert_eq!(
         (nothing.status, nothing.text.as_str()),
         (Status::Void, "Nothing was measured: connect to far: refused.")
     );
-    let some = failed(Scene::udp()).run().verdict;
+    let some = failed(Fixture::udp()).run().verdict;
     assert_eq!(some.status, Status::Degraded);
     assert!(some.text.ends_with("then it broke off: connect to far: refused."), "{}", some.text);
 }
 
 #[test]
 fn an_interrupted_test_is_not_void() {
-    let verdict = Scene::udp().with(|s| (s.outcome, s.receiver) = (Outcome::Interrupted, None)).run().verdict;
+    let verdict =
+        Fixture::udp().with(|s| (s.outcome, s.receiver) = (Outcome::Interrupted, None)).run().verdict;
     assert_ne!(verdict.status, Status::Void);
     assert!(verdict.text.contains("interrupted"), "{}", verdict.text);
 }
@@ -99,10 +100,10 @@ fn an_interrupted_test_is_not_void() {
 fn nothing_at_all_is_void() {
     assert_eq!(run_of_events("1", "throughput", &[]).verdict.status, Status::Void);
     assert_eq!(
-        measure(vec![], vec![failed(Scene::tcp()).with(|s| s.receiver = None).run()]).status,
+        measure(vec![], vec![failed(Fixture::tcp()).with(|s| s.receiver = None).run()]).status,
         Status::Degraded
     );
-    let void = Scene::udp().with(|s| s.deliver(0)).run();
+    let void = Fixture::udp().with(|s| s.deliver(0)).run();
     assert_eq!(measure(vec![], vec![void]).status, Status::Void);
 }
 
@@ -110,7 +111,7 @@ fn nothing_at_all_is_void() {
 fn measure_says_what_the_path_carries_and_why_no_more() {
     let mut probes = vec![Event::Probe(idle_rtt(10, 2))];
     probes.push(path(&largest(1472)));
-    let verdict = measure(probes, vec![Scene::tcp().run(), Scene::tcp().down(), Scene::udp().run()]);
+    let verdict = measure(probes, vec![Fixture::tcp().run(), Fixture::tcp().down(), Fixture::udp().run()]);
     assert_eq!(verdict.status, Status::Ok);
     assert_eq!(
         verdict.text,
@@ -127,7 +128,7 @@ fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
     let tests = vec![in_pieces(2944, 0)];
     let fragments = Fragments { delivery: FragmentDelivery::AllDropped, tests };
     probes.push(path(&PathDirection { fragments, ..largest(1472) }));
-    let verdict = measure(probes, vec![Scene::tcp().link(1_240_000_000).run(), Scene::udp().run()]);
+    let verdict = measure(probes, vec![Fixture::tcp().link(1_240_000_000).run(), Fixture::udp().run()]);
     assert_eq!(verdict.status, Status::Problem);
     assert!(verdict.text.contains("runs at line rate"), "{}", verdict.text);
     assert!(
@@ -142,8 +143,8 @@ fn measure_names_the_limit_the_fault_and_the_cure_in_at_most_six_sentences() {
 
 #[test]
 fn a_void_part_of_measure_is_told() {
-    let void = Scene::udp().with(|s| s.deliver(0)).run();
-    let verdict = measure(vec![Event::Probe(idle_rtt(10, 0))], vec![Scene::tcp().run(), void]);
+    let void = Fixture::udp().with(|s| s.deliver(0)).run();
+    let verdict = measure(vec![Event::Probe(idle_rtt(10, 0))], vec![Fixture::tcp().run(), void]);
     assert_eq!(verdict.status, Status::Problem);
     assert!(verdict.text.contains("Nothing arrived up"), "{}", verdict.text);
 }

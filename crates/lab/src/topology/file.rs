@@ -52,8 +52,8 @@ fn families(nodes: &[Node], name: &str) -> [bool; 2] {
 fn tool(value: &Value<'_>) -> Option<Tool> {
     let mut table = value.table()?;
     let name = table.need("name", "name = \"iperf3\"").and_then(|name| name.text());
-    let serve = table.get("serve").map(|value| words(&value));
-    let run = table.need("run", "run = \"iperf3 -c {to}\"").and_then(|value| words(&value));
+    let serve = table.get("serve").map(|value| args(&value));
+    let run = table.need("run", "run = \"iperf3 -c {to}\"").and_then(|value| args(&value));
     table.finish();
     let serve = match serve {
         Some(read) => Some(read?),
@@ -63,20 +63,20 @@ fn tool(value: &Value<'_>) -> Option<Tool> {
 }
 
 /// A command: a list of words, or a line with words apart by blanks and `'` or `"` around those with blanks in them.
-fn words(value: &Value<'_>) -> Option<Vec<String>> {
-    let words = if value.is_list() {
+fn args(value: &Value<'_>) -> Option<Vec<String>> {
+    let args = if value.is_list() {
         value.list().iter().map(|word| word.text().map(str::to_owned)).collect::<Option<Vec<_>>>()?
     } else {
         match split(value.text()?) {
-            Some(words) => words,
+            Some(args) => args,
             None => return value.wrong("a quote is not closed: put the same `'` or `\"` behind the words"),
         }
     };
-    if words.is_empty() { value.wrong("the command is empty") } else { Some(words) }
+    if args.is_empty() { value.wrong("the command is empty") } else { Some(args) }
 }
 
 fn split(line: &str) -> Option<Vec<String>> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let (mut args, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for letter in line.chars() {
         match quote {
             Some(end) if end == letter => quote = None,
@@ -84,12 +84,12 @@ fn split(line: &str) -> Option<Vec<String>> {
                 quote = Some(letter);
                 word.get_or_insert_default();
             }
-            None if letter.is_whitespace() => words.extend(word.take()),
+            None if letter.is_whitespace() => args.extend(word.take()),
             _ => word.get_or_insert_default().push(letter),
         }
     }
-    words.extend(word);
-    quote.is_none().then_some(words)
+    args.extend(word);
+    quote.is_none().then_some(args)
 }
 
 fn expect(expect: &mut Expect, mut table: Table<'_>) {

@@ -1,7 +1,7 @@
 //! Commands in the machines of a lab that another process holds up: the side of the process that wants them.
 
 use super::frame::{Ended, Frame, Kind};
-use super::server::Order;
+use super::server::CommandRequest;
 use crate::error::LabError;
 use crate::state::{Directory, HeldLab};
 use std::io::{self, Write};
@@ -42,17 +42,15 @@ impl RemoteCommand {
         command: Vec<String>,
     ) -> Result<Self, LabError> {
         let socket = directory.at_socket(&lab.name, |path| UnixStream::connect(path))?;
-        Self::order(socket, Order { node: node.to_owned(), command }).map_err(|source| LabError::Start {
-            node: node.to_owned(),
-            program: "the command".into(),
-            source,
+        Self::request(socket, CommandRequest { node: node.to_owned(), command }).map_err(|source| {
+            LabError::Start { node: node.to_owned(), program: "the command".into(), source }
         })
     }
 
-    pub(super) fn order(mut socket: UnixStream, order: Order) -> io::Result<Self> {
+    pub(super) fn request(mut socket: UnixStream, request: CommandRequest) -> io::Result<Self> {
         // A holder that was stopped reads nothing.
         socket.set_write_timeout(Some(WRITE_LIMIT))?;
-        Frame::json(Kind::Start, 0, &order)?.write(&mut socket)?;
+        Frame::json(Kind::Start, 0, &request)?.write(&mut socket)?;
         Ok(Self { socket })
     }
 

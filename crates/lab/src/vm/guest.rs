@@ -37,13 +37,13 @@ impl Role {
 ///
 /// `None` everywhere else: only an image made by [`super::Vm::boot`] has the file that says so.
 #[must_use]
-pub fn run(words: &[OsString]) -> Option<ExitCode> {
-    let name = words.first().filter(|name| *name == INIT || *name == MODPROBE)?;
+pub fn run(args: &[OsString]) -> Option<ExitCode> {
+    let name = args.first().filter(|name| *name == INIT || *name == MODPROBE)?;
     if !Path::new(INDEX).exists() {
         return None;
     }
     if name == MODPROBE {
-        return Some(modprobe::run(words));
+        return Some(modprobe::run(args));
     }
     if std::process::id() == 1 {
         return Some(init());

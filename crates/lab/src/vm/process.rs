@@ -29,9 +29,9 @@ pub struct VmOutput {
 
 impl VmProcess {
     /// Gives an order that ends as a command does.
-    pub(super) fn order(control: &Arc<Control>, kind: Kind, order: &impl Serialize) -> io::Result<Self> {
+    pub(super) fn request(control: &Arc<Control>, kind: Kind, request: &impl Serialize) -> io::Result<Self> {
         let process = Self { control: Arc::clone(control), stream: control.open() };
-        control.send(&Frame::json(kind, process.stream, order)?)?;
+        control.send(&Frame::json(kind, process.stream, request)?)?;
         Ok(process)
     }
 

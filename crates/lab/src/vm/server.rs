@@ -1,6 +1,6 @@
 //! Commands in the machines of a lab that stays up, for other processes: the side of the process that holds it.
 //!
-//! A client says on a unix socket which command it wants in which machine ([`Order`]), and gets the frames that the
+//! A client says on a unix socket which command it wants in which machine ([`CommandRequest`]), and gets the frames that the
 //! machine sends of it. The connection is the command's life: when the client goes the command is killed.
 
 use super::control::{Control, Silence};
@@ -25,7 +25,7 @@ pub(crate) struct CommandServer {
 
 /// What a client asks for, the payload of its first frame.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct CommandRequest {
     /// The machine's node.
     pub(super) node: String,
     /// The program and its arguments.
@@ -104,7 +104,7 @@ impl Seat {
             Ok(process) => return self.follow(client, &process),
             Err(why) => Ended { error: Some(why), ..Ended::default() },
         };
-        tell_end(client, &refused);
+        send_end(client, &refused);
     }
 
     fn start(&self, mut client: &UnixStream) -> Result<VmProcess, String> {
@@ -116,14 +116,15 @@ impl Seat {
         let frame = Frame::read(&mut client).map_err(unreadable)?;
         let frame = frame.filter(|frame| frame.kind == Kind::Start).ok_or("this is no order")?;
         client.set_read_timeout(None).map_err(unreadable)?;
-        let order: Order = serde_json::from_slice(&frame.payload).map_err(|error| error.to_string())?;
+        let request: CommandRequest =
+            serde_json::from_slice(&frame.payload).map_err(|error| error.to_string())?;
         if self.others >= MOST_CLIENTS {
             return Err(format!("{MOST_CLIENTS} commands run in the lab's machines already"));
         }
-        let machine = self.shared.machines.iter().find(|(name, _)| *name == order.node);
-        let (_, control) = machine.ok_or_else(|| format!("no machine is named {}", order.node))?;
-        let start = Start { command: order.command, cpus: Vec::new() };
-        VmProcess::order(control, Kind::Start, &start).map_err(|_| GONE.to_owned())
+        let machine = self.shared.machines.iter().find(|(name, _)| *name == request.node);
+        let (_, control) = machine.ok_or_else(|| format!("no machine is named {}", request.node))?;
+        let start = Start { command: request.command, cpus: Vec::new() };
+        VmProcess::request(control, Kind::Start, &start).map_err(|_| GONE.to_owned())
     }
 
     /// Relays until the command or the client has ended.
@@ -150,7 +151,7 @@ impl Seat {
                 // Without an end the client knows that the lab has gone.
                 Err(Silence::Lost) if self.shared.closing.load(Ordering::Relaxed) => return,
                 Err(Silence::Lost) => {
-                    return tell_end(
+                    return send_end(
                         client,
                         &Ended { signal: Some(KILLED), error: Some(GONE.into()), code: None },
                     );
@@ -160,7 +161,7 @@ impl Seat {
                 return;
             }
             if let Some(ended) = output.ended {
-                return tell_end(client, &ended);
+                return send_end(client, &ended);
             }
         }
     }
@@ -197,7 +198,7 @@ fn hand_on(mut client: &UnixStream, output: &VmOutput) -> io::Result<()> {
 }
 
 /// A client that has gone need not be told.
-fn tell_end(mut client: &UnixStream, ended: &Ended) {
+fn send_end(mut client: &UnixStream, ended: &Ended) {
     let _ = Frame::json(Kind::Ended, 0, ended).and_then(|frame| frame.write(&mut client));
 }
 

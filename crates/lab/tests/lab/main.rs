@@ -32,9 +32,9 @@ fn build(text: &str) -> Lab {
     Lab::build(&topology(text), &BuildOptions::default()).unwrap()
 }
 
-fn run(lab: &Lab, node: &str, words: &str) -> Output {
-    let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-    lab.node(node).unwrap().run(&words, Limits::default()).unwrap()
+fn run(lab: &Lab, node: &str, printed: &str) -> Output {
+    let printed: Vec<String> = printed.split(' ').map(str::to_owned).collect();
+    lab.node(node).unwrap().run(&printed, Limits::default()).unwrap()
 }
 
 /// Held by a test that keeps all CPUs busy, and by one that a shaper's timers matter to.

@@ -18,16 +18,16 @@ fn capture(peer: &str) -> Option<Captor> {
 /// Everything that comes until `enough`, or for five seconds.
 fn take(captor: &mut Captor, mut enough: impl FnMut(&Frame<'_>) -> bool) -> usize {
     let deadline = mono_now() + Nanos::from_secs(5);
-    let (mut seen, mut done) = (0, false);
+    let (mut observed, mut done) = (0, false);
     while !done && mono_now() < deadline {
         let count = |frame: &Frame<'_>| {
-            seen += 1;
+            observed += 1;
             done |= enough(frame);
         };
         captor.frames(deadline, &mut { count }).unwrap();
     }
     assert!(done, "the frame did not come");
-    seen
+    observed
 }
 
 #[test]
@@ -69,13 +69,13 @@ fn others_are_filtered_out_and_icmp_errors_about_the_peer_are_not() {
     sender.send_to(b"to another host", ("127.0.0.55", closed)).unwrap();
     sender.send_to(b"to the peer", ("127.0.0.54", closed)).unwrap();
     let mut icmp = 0;
-    let seen = take(&mut captor, |frame| {
+    let observed = take(&mut captor, |frame| {
         let ip = &frame.bytes[frame.network..];
         assert!(ip[16..20] == [127, 0, 0, 54] || ip[12..16] == [127, 0, 0, 54], "{ip:?}");
         icmp += u32::from(ip[9] == 1);
         icmp == 1
     });
-    assert_eq!(seen, 2);
+    assert_eq!(observed, 2);
 }
 
 #[test]

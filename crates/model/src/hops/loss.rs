@@ -18,7 +18,8 @@ pub struct LossStart {
     /// The last hop that more probes reach than the far end; absent: no hop is known to.
     pub clean: Option<u8>,
     /// The first hop behind it at which as many are missing; absent: only at the far end.
-    pub seen: Option<u8>,
+    #[serde(rename = "seen")]
+    pub observed: Option<u8>,
 }
 
 /// Why answers are missing at each hop, and where loss begins that reaches the far end, if any does that cannot be the far
@@ -34,8 +35,9 @@ pub fn judge(found: &HopsResult) -> (Vec<Missing>, Option<LossStart>) {
         })
         .collect();
     let lossy = |(hop, why): &(&Hop, &Missing)| !hop.far_end && **why == Missing::Loss;
-    let seen = found.hops.iter().zip(&why).find(lossy).map(|(hop, _)| hop.ttl);
-    let start = far.and_then(|(far, _)| Some(LossStart { share: far.loss()?, counted: far, clean, seen }));
+    let observed = found.hops.iter().zip(&why).find(lossy).map(|(hop, _)| hop.ttl);
+    let start =
+        far.and_then(|(far, _)| Some(LossStart { share: far.loss()?, counted: far, clean, observed }));
     (why, start)
 }
 
@@ -139,10 +141,10 @@ mod tests {
         };
         let (why, start) = of_hops([10, 9, 8]);
         assert_eq!(why, [Missing::Unclear, Missing::Unclear, Missing::Loss]);
-        assert_eq!(start.map(|start| (start.clean, start.seen)), Some((None, None)));
+        assert_eq!(start.map(|start| (start.clean, start.observed)), Some((None, None)));
         let (why, start) = of_hops([20, 9, 8]);
         assert_eq!(why, [Missing::None, Missing::Loss, Missing::Loss]);
-        assert_eq!(start.map(|start| (start.clean, start.seen)), Some((Some(1), Some(2))));
+        assert_eq!(start.map(|start| (start.clean, start.observed)), Some((Some(1), Some(2))));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 /// One frame as the counts need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Observation {
     /// Which way; absent where the interface does not tell (loopback): who spoke first in a flow speaks up.
     pub direction: Option<Direction>,
     /// What IP carries.
@@ -42,36 +42,38 @@ pub struct Tally {
 
 impl Tally {
     /// Takes one frame.
-    pub fn add(&mut self, seen: &Seen) {
-        let (direction, place) = self.attribute(seen);
-        let is_fragment = seen.fragment.is_some();
-        direction_counter(&mut self.up, &mut self.down, direction).add(&seen.pieces, is_fragment);
+    pub fn add(&mut self, observed: &Observation) {
+        let (direction, place) = self.attribute(observed);
+        let is_fragment = observed.fragment.is_some();
+        direction_counter(&mut self.up, &mut self.down, direction).add(&observed.pieces, is_fragment);
         match place.and_then(|place| self.flows.get_mut(place)) {
             Some(flow) => {
-                direction_counter(&mut flow.up, &mut flow.down, direction).add(&seen.pieces, is_fragment)
+                direction_counter(&mut flow.up, &mut flow.down, direction).add(&observed.pieces, is_fragment)
             }
-            None => self.other_flows = self.other_flows.saturating_add(seen.pieces.packets()),
+            None => self.other_flows = self.other_flows.saturating_add(observed.pieces.packets()),
         }
     }
 
     /// The way of a frame and its flow's place; none when there is no room for one more flow.
-    fn attribute(&mut self, seen: &Seen) -> (Direction, Option<usize>) {
-        let datagram = seen.fragment.map(|id| (seen.source, seen.destination, seen.protocol, id));
-        if let (None, Some(known)) = (seen.ports, datagram.and_then(|datagram| self.datagrams.find(datagram)))
+    fn attribute(&mut self, observed: &Observation) -> (Direction, Option<usize>) {
+        let datagram =
+            observed.fragment.map(|id| (observed.source, observed.destination, observed.protocol, id));
+        if let (None, Some(known)) =
+            (observed.ports, datagram.and_then(|datagram| self.datagrams.find(datagram)))
         {
             return (known.0, Some(known.1));
         }
-        let direction = seen.direction.unwrap_or_else(|| self.guess(seen));
-        let place = self.place(seen.key(direction));
-        if let (Some(_), Some(datagram), Some(place)) = (seen.ports, datagram, place) {
+        let direction = observed.direction.unwrap_or_else(|| self.guess(observed));
+        let place = self.place(observed.key(direction));
+        if let (Some(_), Some(datagram), Some(place)) = (observed.ports, datagram, place) {
             self.datagrams.keep(datagram, (direction, place));
         }
         (direction, place)
     }
 
-    fn guess(&self, seen: &Seen) -> Direction {
-        let up = self.places.contains_key(&seen.key(Direction::Up));
-        let down = self.places.contains_key(&seen.key(Direction::Down));
+    fn guess(&self, observed: &Observation) -> Direction {
+        let up = self.places.contains_key(&observed.key(Direction::Up));
+        let down = self.places.contains_key(&observed.key(Direction::Down));
         if down && !up { Direction::Down } else { Direction::Up }
     }
 
@@ -92,10 +94,10 @@ impl Tally {
     }
 }
 
-impl Seen {
+impl Observation {
     /// What the counts need of a captured packet; nothing when its packets on the wire cannot be known.
-    pub fn from_capture(captured: &Captured<'_>, direction: Option<Direction>) -> Option<Seen> {
-        Some(Seen {
+    pub fn from_capture(captured: &Captured<'_>, direction: Option<Direction>) -> Option<Observation> {
+        Some(Observation {
             direction,
             protocol: PacketProtocol::from_number(captured.ip.protocol),
             source: captured.ip.source,
@@ -165,8 +167,8 @@ mod tests {
     use crate::units::{Bytes, Nanos};
     use proptest::prelude::*;
 
-    fn seen(ports: Option<(u16, u16)>, fragment: Option<u32>, size: u32) -> Seen {
-        Seen {
+    fn observed(ports: Option<(u16, u16)>, fragment: Option<u32>, size: u32) -> Observation {
+        Observation {
             direction: Some(Direction::Up),
             protocol: PacketProtocol::Udp,
             source: IpAddr::from([10, 0, 0, 1]),
@@ -181,7 +183,7 @@ mod tests {
     fn a_super_packet_counts_as_its_packets() {
         let pieces = Pieces { full: 44, size: 1500, last: 252, headers: 52 };
         let mut tally = Tally::default();
-        tally.add(&Seen { pieces, ..seen(Some((1, 2)), None, 0) });
+        tally.add(&Observation { pieces, ..observed(Some((1, 2)), None, 0) });
         let direction = &tally.flows[0].up;
         assert_eq!((direction.packets, direction.super_packets, direction.with_payload), (45, 1, 45));
         assert_eq!((direction.bytes, direction.payload), (Bytes(44 * 1500 + 252), Bytes(44 * 1448 + 200)));
@@ -192,10 +194,10 @@ mod tests {
     #[test]
     fn later_fragments_belong_to_the_flow_of_their_first() {
         let mut tally = Tally::default();
-        tally.add(&seen(None, Some(7), 548));
-        tally.add(&seen(Some((1, 2)), Some(7), 1500));
-        tally.add(&seen(None, Some(7), 548));
-        tally.add(&seen(None, Some(8), 548));
+        tally.add(&observed(None, Some(7), 548));
+        tally.add(&observed(Some((1, 2)), Some(7), 1500));
+        tally.add(&observed(None, Some(7), 548));
+        tally.add(&observed(None, Some(8), 548));
         let flows: Vec<_> = tally.flows.iter().map(|f| (f.key.local_port, f.up.fragments)).collect();
         assert_eq!(flows, [(None, 2), (Some(1), 2)]);
         assert_eq!(tally.up.fragments, 4);
@@ -203,9 +205,9 @@ mod tests {
 
     #[test]
     fn on_loopback_the_first_to_speak_speaks_up() {
-        let there = Seen { direction: None, ..seen(Some((4000, 53)), None, 60) };
-        let back = Seen { ports: Some((53, 4000)), ..there };
-        let back = Seen { source: there.destination, destination: there.source, ..back };
+        let there = Observation { direction: None, ..observed(Some((4000, 53)), None, 60) };
+        let back = Observation { ports: Some((53, 4000)), ..there };
+        let back = Observation { source: there.destination, destination: there.source, ..back };
         let mut tally = Tally::default();
         [there, back, back].iter().for_each(|packet| tally.add(packet));
         assert_eq!((tally.flows.len(), tally.up.packets, tally.down.packets), (1, 1, 2));
@@ -215,11 +217,11 @@ mod tests {
     fn memory_is_bounded() {
         let mut tally = Tally::default();
         for port in 0..20_000 {
-            tally.add(&seen(Some((port, 1)), Some(port.into()), 100));
+            tally.add(&observed(Some((port, 1)), Some(port.into()), 100));
         }
         assert_eq!((tally.flows.len(), tally.other_flows), (MOST_FLOWS, 20_000 - MOST_FLOWS as u64));
         for id in 0..20_000 {
-            tally.add(&seen(Some((1, 1)), Some(id), 100));
+            tally.add(&observed(Some((1, 1)), Some(id), 100));
         }
         assert_eq!(
             (tally.datagrams.flows.len(), tally.datagrams.order.len()),
@@ -232,7 +234,7 @@ mod tests {
         for (up, port, full, size) in packets {
             let direction = Some(if *up { Direction::Up } else { Direction::Down });
             let pieces = Pieces { full: *full, size: *size, last: size / 2, headers: 28 };
-            tally.add(&Seen { direction, pieces, ..seen(Some((*port, *port)), None, 0) });
+            tally.add(&Observation { direction, pieces, ..observed(Some((*port, *port)), None, 0) });
         }
         PacketResult {
             interface: "eth0".into(),

@@ -29,7 +29,7 @@ pub struct Search {
     earlier: BTreeMap<u32, Tally>,
     hints: Vec<RangeInclusive<u32>>,
     /// The rounds of which something arrived, since then.
-    seen: Vec<Vec<SizeProbe>>,
+    observed: Vec<Vec<SizeProbe>>,
     rounds: u32,
     /// Rounds in a row of which nothing arrived.
     silent: u32,
@@ -90,7 +90,7 @@ impl Search {
             tallies: BTreeMap::new(),
             earlier: BTreeMap::new(),
             hints: Vec::new(),
-            seen: Vec::new(),
+            observed: Vec::new(),
             rounds: 0,
             silent: 0,
             changed: false,
@@ -138,7 +138,7 @@ impl Search {
         if contradicts {
             return self.begin_again();
         }
-        self.seen.push(results);
+        self.observed.push(results);
         if self.weighing.is_some() {
             self.weigh();
         } else if self.confirmed(before) {
@@ -222,7 +222,7 @@ impl Search {
     /// Whether all that one round lost above what it saw arrive cannot be chance, now that such sizes do cross.
     fn risen(&self) -> bool {
         let Some(span) = self.span() else { return false };
-        self.seen.iter().any(|round| {
+        self.observed.iter().any(|round| {
             let top = round.iter().filter(|result| result.received > 0).map(|result| result.size).max();
             let lost = round.iter().filter(|result| Some(result.size) > top && result.size <= span.low);
             let missed = lost.map(|result| result.sent).sum();
@@ -239,7 +239,7 @@ impl Search {
         for (size, tally) in std::mem::take(&mut self.tallies) {
             self.earlier.entry(size).or_default().merge(&tally);
         }
-        self.seen.clear();
+        self.observed.clear();
         self.weighing = None;
         self.rounds = 0;
     }
@@ -269,7 +269,7 @@ impl Search {
         else {
             return false;
         };
-        let results = self.seen.last().map(Vec::as_slice).unwrap_or_default();
+        let results = self.observed.last().map(Vec::as_slice).unwrap_or_default();
         let arrived =
             |size| results.iter().find(|result| result.size == size).map(|result| result.received > 0);
         arrived(span.low) == Some(true)

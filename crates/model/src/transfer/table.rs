@@ -123,8 +123,8 @@ impl TransferResult {
     pub fn conclude(&mut self, plan: &TransferPlan, packets: Option<&PacketResult>) {
         self.rows = plan.series().map(|(mtu, file)| self.row(plan, mtu, &file.label)).collect();
         if let Some(packets) = packets {
-            let seen: Vec<_> = self.rows.iter().map(|row| self.packets(plan, row, packets)).collect();
-            self.rows.iter_mut().zip(seen).for_each(|(row, seen)| row.packets = seen);
+            let observed: Vec<_> = self.rows.iter().map(|row| self.packets(plan, row, packets)).collect();
+            self.rows.iter_mut().zip(observed).for_each(|(row, observed)| row.packets = observed);
         }
         let gains = self.gains(plan);
         self.rows.iter_mut().zip(gains).for_each(|(row, gain)| row.gain = gain);
@@ -173,27 +173,27 @@ impl TransferResult {
     }
 
     fn packets(&self, plan: &TransferPlan, row: &TransferRow, packets: &PacketResult) -> Option<RowPackets> {
-        let (mut seen, mut body) = (RowPackets::default(), PacketDirection::default());
+        let (mut observed, mut body) = (RowPackets::default(), PacketDirection::default());
         for local in self.whole(row).filter_map(|one| one.local) {
             let own = |key: &crate::packets::FlowKey| {
                 (key.local.to_canonical(), key.local_port) == (local.ip().to_canonical(), Some(local.port()))
             };
             let Some(flow) = packets.flows.iter().find(|flow| own(&flow.key)) else { continue };
-            seen.transfers += 1;
-            seen.up += flow.up.packets as f64;
-            seen.down += flow.down.packets as f64;
+            observed.transfers += 1;
+            observed.up += flow.up.packets as f64;
+            observed.down += flow.down.packets as f64;
             body.merge(match plan.method.direction() {
                 Direction::Up => &flow.up,
                 Direction::Down => &flow.down,
             });
         }
-        let count = f64::from(seen.transfers);
+        let count = f64::from(observed.transfers);
         (body.packets > 0).then(|| RowPackets {
-            up: seen.up / count,
-            down: seen.down / count,
+            up: observed.up / count,
+            down: observed.down / count,
             mean: body.bytes.0 as f64 / body.packets as f64,
             largest: body.sizes.largest().unwrap_or(0),
-            ..seen
+            ..observed
         })
     }
 

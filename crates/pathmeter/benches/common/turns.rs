@@ -144,11 +144,11 @@ fn rounded(value: f64) -> f64 {
 
 fn in_words(measured: &Measured) -> String {
     let figures = measured.figures.iter().map(|(key, value)| format!("{key} {}", rounded(*value)));
-    let mut words = figures.collect::<Vec<_>>().join(", ");
+    let mut argv = figures.collect::<Vec<_>>().join(", ");
     if machine::is_disturbed(measured.foreign) {
-        words += &format!(", DISTURBED: others used {:.0} % of a CPU", measured.foreign * 100.0);
+        argv += &format!(", DISTURBED: others used {:.0} % of a CPU", measured.foreign * 100.0);
     }
-    words
+    argv
 }
 
 /// A figure that is always shown.

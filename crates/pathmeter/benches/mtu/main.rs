@@ -86,19 +86,19 @@ impl Contender {
 
 fn contenders() -> Vec<Contender> {
     let far = FAR.to_string();
-    let ours = |label, words: &[&str], is_slow| Contender {
+    let ours = |label, argv: &[&str], is_slow| Contender {
         label,
         program: OURS.into(),
         version: version(OURS.as_ref()),
-        args: ["mtu", &far].iter().chain(words).map(ToString::to_string).collect(),
+        args: ["mtu", &far].iter().chain(argv).map(ToString::to_string).collect(),
         is_slow,
     };
-    let peer = |label, name: &str, about: &str, words: &[&str]| {
+    let peer = |label, name: &str, about: &str, argv: &[&str]| {
         let program = in_path(name)?;
         let said = Command::new(&program).arg(about).output().ok()?;
         let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).trim().to_owned();
         let version = said.lines().next().unwrap_or("no version").to_owned();
-        let args = words.iter().map(ToString::to_string).collect();
+        let args = argv.iter().map(ToString::to_string).collect();
         Some(Contender { label, version, program, args, is_slow: false })
     };
     let trace = format!("trace -M {far}");

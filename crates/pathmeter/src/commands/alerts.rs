@@ -41,7 +41,7 @@ impl<'a> Alerts<'a> {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub(crate) fn tell(&self, alert: &Alert) -> Result<bool> {
+    pub(crate) fn notify(&self, alert: &Alert) -> Result<bool> {
         let text = serde_json::to_string(alert).unwrap_or_default();
         let is_new = self.store.alert(change(alert), &text, wall_now(), &self.kept_for()).map_err(failed)?;
         if is_new {

@@ -74,8 +74,8 @@ fn command_line() -> String {
             true if !word.is_empty() => word,
             _ => format!("'{}'", word.replace('\'', "'\\''")),
         };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
-    std::iter::once("pathmeter".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    let args = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("pathmeter".to_owned()).chain(args).collect::<Vec<_>>().join(" ")
 }
 
 enum Kind {

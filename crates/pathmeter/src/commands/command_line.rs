@@ -15,15 +15,15 @@ use std::process::{Command, Output, Stdio};
 ///
 /// # Errors
 /// `Kind::Usage`: it is none of `allowed`.
-pub(super) fn words(text: &str, allowed: &[&str]) -> Result<Vec<String>, Failure> {
+pub(super) fn argv(text: &str, allowed: &[&str]) -> Result<Vec<String>, Failure> {
     let advice = "write it such as 'throughput far.example -P 4'";
-    let mut words =
+    let mut argv =
         shell_words::split(text).map_err(|error| Failure::usage(format!("`{text}`: {error}"), advice))?;
-    if words.first().is_some_and(|first| first == "pathmeter") {
-        words.remove(0);
+    if argv.first().is_some_and(|first| first == "pathmeter") {
+        argv.remove(0);
     }
-    match words.first().map(String::as_str) {
-        Some(first) if allowed.contains(&first) => Ok(words),
+    match argv.first().map(String::as_str) {
+        Some(first) if allowed.contains(&first) => Ok(argv),
         _ => Err(Failure::usage(
             format!("`{text}` is not one of the commands that can be run so: {}", allowed.join(", ")),
             advice,
@@ -42,11 +42,11 @@ impl Ran {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn from_args(words: &[String]) -> Result<Ran> {
-        let text = words.join(" ");
+    pub(super) fn from_args(argv: &[String]) -> Result<Ran> {
+        let text = argv.join(" ");
         let this = std::env::current_exe().context("find this program")?;
         let mut command = Command::new(this);
-        command.args(words).args(["--format", "json"]).stdin(Stdio::null());
+        command.args(argv).args(["--format", "json"]).stdin(Stdio::null());
         let output = command.output().with_context(|| format!("run `{text}`"))?;
         Ok(Ran { text, output })
     }

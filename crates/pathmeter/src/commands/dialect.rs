@@ -9,28 +9,28 @@ use wire::Report;
 /// Runs as another tool, when the words are those of one. They are taken apart before our own options are looked for, as both
 /// have a `-v` and a `--json`.
 #[cfg(feature = "dialects")]
-pub(crate) fn called_as(words: &[OsString]) -> Option<Result<Exit>> {
+pub(crate) fn called_as(args: &[OsString]) -> Option<Result<Exit>> {
     type Run = fn(&[OsString]) -> Result<Exit>;
     let tools: [(&str, Run); 3] = [("iperf3", iperf3), ("iperf", iperf2), ("sockperf", sockperf)];
-    tools.into_iter().find_map(|(tool, run)| Some(run(&dialect::words_of(tool, words)?)))
+    tools.into_iter().find_map(|(tool, run)| Some(run(&dialect::args_of_tool(tool, args)?)))
 }
 
 /// `pathmeter iperf3`.
 #[cfg(feature = "dialects")]
-pub(crate) fn iperf3(words: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::iperf3::run(words, crate::signals::interrupt)))
+pub(crate) fn iperf3(args: &[OsString]) -> Result<Exit> {
+    Ok(Exit::Dialect(dialect::iperf3::run(args, crate::signals::interrupt)))
 }
 
 /// `pathmeter iperf`.
 #[cfg(feature = "dialects")]
-pub(crate) fn iperf2(words: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::iperf2::run(words, crate::signals::interrupt)))
+pub(crate) fn iperf2(args: &[OsString]) -> Result<Exit> {
+    Ok(Exit::Dialect(dialect::iperf2::run(args, crate::signals::interrupt)))
 }
 
 /// `pathmeter sockperf`.
 #[cfg(feature = "dialects")]
-pub(crate) fn sockperf(words: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::sockperf::run(words, crate::signals::interrupt)))
+pub(crate) fn sockperf(args: &[OsString]) -> Result<Exit> {
+    Ok(Exit::Dialect(dialect::sockperf::run(args, crate::signals::interrupt)))
 }
 
 /// What a server of iPerf3's tells its client of a test, where the client asks for it.

@@ -43,8 +43,8 @@ impl Region {
 }
 
 /// The line that says how much time is left.
-pub(crate) fn left(words: &str) -> String {
-    format!("  {words} (Ctrl-C ends it with what was measured)")
+pub(crate) fn left(args: &str) -> String {
+    format!("  {args} (Ctrl-C ends it with what was measured)")
 }
 
 impl Drop for Region {

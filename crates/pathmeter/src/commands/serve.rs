@@ -12,7 +12,7 @@ use engine::error::Result;
 use engine::server::dialogues::DEFAULT_TESTS;
 use engine::server::{Config, Server};
 use engine::session::tls::ServerTls;
-use engine::work::dut::remote::station::FramesSeen;
+use engine::work::dut::remote::station::FramesObservation;
 use engine::work::observer::{Observer, SessionEvent, Watcher};
 use insight::run_of_events;
 use linux::clock::wall_now;
@@ -23,7 +23,7 @@ use model::sample::Role;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::{ProtocolError, Report};
 
 /// Runs the command.
@@ -84,7 +84,7 @@ struct Log;
 
 impl Observer for Log {
     fn session(&self, client: SocketAddr, protocol: ProtocolName) -> Box<dyn Watcher> {
-        Box::new(SessionLog { client, protocol, events: Vec::new(), seen: None, framed: None })
+        Box::new(SessionLog { client, protocol, events: Vec::new(), observed: None, framed: None })
     }
 
     fn note(&self, text: &str) {
@@ -99,9 +99,9 @@ struct SessionLog {
     protocol: ProtocolName,
     events: Vec<Event>,
     /// What a latency session has seen.
-    seen: Option<LatencySeen>,
+    observed: Option<LatencyObservation>,
     /// What a session of frames did.
-    framed: Option<FramesSeen>,
+    framed: Option<FramesObservation>,
 }
 
 impl Watcher for SessionLog {
@@ -114,8 +114,8 @@ impl Watcher for SessionLog {
             SessionEvent::Event(
                 event @ (Event::Connected(_) | Event::Started(_) | Event::Result(_) | Event::Finished(_)),
             ) => self.events.push(event.clone()),
-            SessionEvent::Reflected(seen) => self.seen = Some(*seen),
-            SessionEvent::Framed(seen) => self.framed = Some(seen.clone()),
+            SessionEvent::Reflected(observed) => self.observed = Some(*observed),
+            SessionEvent::Framed(observed) => self.framed = Some(observed.clone()),
             _ => {}
         }
     }
@@ -145,16 +145,16 @@ impl SessionLog {
 
     /// The session in a few words. This end is the server: what it received came up.
     fn summary_line(&self) -> String {
-        if let Some(FramesSeen { interface, sent, counted }) = &self.framed {
+        if let Some(FramesObservation { interface, sent, counted }) = &self.framed {
             return format!("frames on {interface}: {sent} sent, {counted} counted");
         }
         let run = run_of_events("", "serve", &self.events);
         let Some(plan) = &run.plan else { return "no test".into() };
         if !self.events.iter().any(|event| matches!(event, Event::Started(_))) {
-            return match &self.seen {
-                Some(seen) => format!(
+            return match &self.observed {
+                Some(observed) => format!(
                     "round trips over {}: {} messages in {}, waited by {}",
-                    plan.test.transport, seen.received, seen.elapsed, seen.wait
+                    plan.test.transport, observed.received, observed.elapsed, observed.wait
                 ),
                 None => "probes, or a test that did not start".into(),
             };

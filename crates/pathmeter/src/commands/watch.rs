@@ -114,7 +114,7 @@ impl Watch<'_> {
 
     /// Reports a change once, also by a watch that was killed after the run was kept.
     fn report(&self, alert: &Alert) -> Result<()> {
-        if !self.alerts.tell(alert)? {
+        if !self.alerts.notify(alert)? {
             return Ok(());
         }
         let line = format!("ALERT {}", alert.text);

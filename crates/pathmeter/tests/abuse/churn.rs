@@ -100,8 +100,8 @@ fn a_thousand_sessions_leave_nothing_behind() {
     ];
     let native = free_port();
     let port = native.to_string();
-    let words = ["serve", "--bind", "127.0.0.1", "--port", &port].into_iter();
-    let mut command = pathmeter(None, &words.chain(options.iter().map(String::as_str)).collect::<Vec<_>>());
+    let args = ["serve", "--bind", "127.0.0.1", "--port", &port].into_iter();
+    let mut command = pathmeter(None, &args.chain(options.iter().map(String::as_str)).collect::<Vec<_>>());
     // Each thread's own heap would hide what is left behind: they are never given back.
     command.env("MALLOC_ARENA_MAX", "1").env("MALLOC_TRIM_THRESHOLD_", "65536");
     let server = Running::start(command);

@@ -113,8 +113,8 @@ fn data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_it_is_said_so(
     let Some(testbed) = Testbed::new(name) else { return };
     let server = testbed.serve_only(&["--iperf2"]);
     // Our own client shows that it is there.
-    let words = ["throughput", SERVER, "-u", "-b", "2M", "-t", "1s", "--reverse", "--json", "--protocol"];
-    let run = testbed.client(&[&words[..], &["iperf2"]].concat()).end().code(0).json();
+    let args = ["throughput", SERVER, "-u", "-b", "2M", "-t", "1s", "--reverse", "--json", "--protocol"];
+    let run = testbed.client(&[&args[..], &["iperf2"]].concat()).end().code(0).json();
     assert!(run["summary"]["down"]["received"]["datagrams"].as_u64().unwrap() > 0, "{run}");
     server.stop();
     let server = testbed.serve_only(&["--iperf2", "--iperf2-udp-reverse"]);

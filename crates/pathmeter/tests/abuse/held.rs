@@ -48,17 +48,16 @@ fn who_knows_the_token_finds_a_place_that_strangers_cannot_take() {
     let strangers: Vec<_> = (1..=4)
         .map(|n| {
             let source = format!("10.77.1.{n}");
-            let words =
-                ["throughput", "10.77.0.2", "--protocol", "iperf3", "-t", "60s", "-b", "1M", "--bind"];
-            let client = testbed.client(&[&words[..], &[&source]].concat());
+            let args = ["throughput", "10.77.0.2", "--protocol", "iperf3", "-t", "60s", "-b", "1M", "--bind"];
+            let client = testbed.client(&[&args[..], &[&source]].concat());
             if n < 4 {
                 client.wait_for("0.0-1.0 s");
             }
             client
         })
         .collect();
-    let words = ["throughput", "10.77.0.2", "-n", "1M", "--token-file", token, "--json"];
-    testbed.client(&words).end().code(0);
+    let args = ["throughput", "10.77.0.2", "-n", "1M", "--token-file", token, "--json"];
+    testbed.client(&args).end().code(0);
     drop(strangers);
     drop(server);
 }

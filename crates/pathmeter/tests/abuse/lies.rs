@@ -34,7 +34,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, mut teller: Option<Teller>) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         let bytes = &buffer[..length];
-        let reported = teller.as_mut().map(|teller| teller.tell(bytes));
+        let reported = teller.as_mut().map(|teller| teller.answer(bytes));
         if to.write_all(reported.as_deref().unwrap_or(bytes)).is_err() {
             break;
         }
@@ -51,7 +51,7 @@ struct Teller {
 }
 
 impl Teller {
-    fn tell(&mut self, bytes: &[u8]) -> Vec<u8> {
+    fn answer(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         let mut reported = Vec::new();
         loop {
@@ -93,7 +93,7 @@ fn a_liar_finds_messages_of_every_length_in_any_portions() {
         for portion in [1, 3, bytes.len()] {
             let change: Change = Box::new(|message| message["t2_ns"] = json!(7));
             let mut teller = Teller { held: Vec::new(), kind: "pong", change };
-            let reported: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| teller.tell(bytes)).collect();
+            let reported: Vec<u8> = bytes.chunks(portion).flat_map(|bytes| teller.answer(bytes)).collect();
             let lie = json!({ "type": "pong", "padding": "x".repeat(padding), "t2_ns": 7 });
             let expected = [b"PMTRCTRL\x01\x01".as_slice(), &framed(&lie), &framed(&lie)].concat();
             assert_eq!(reported, expected, "{padding} bytes more, in portions of {portion}");
@@ -105,9 +105,9 @@ fn a_liar_finds_messages_of_every_length_in_any_portions() {
 const ANY: &str = "";
 
 /// What a client makes of a lie.
-fn report_of(server: u16, words: &[&str], kind: &'static str, change: Change) -> Ended {
+fn run_against(server: u16, args: &[&str], kind: &'static str, change: Change) -> Ended {
     let port = liar(server, kind, change);
-    run(&[&["throughput", &format!("127.0.0.1:{port}"), "--json"], words].concat())
+    run(&[&["throughput", &format!("127.0.0.1:{port}"), "--json"], args].concat())
 }
 
 /// A little more than 100 days.
@@ -125,9 +125,9 @@ fn figures_that_cannot_be_true_are_void() {
         (&["-R"], |row| row["total_bytes"] = json!(1)),
         (&["-R"], |row| row["total_bytes"] = json!(0)),
     ];
-    for (number, (words, lie)) in lies.into_iter().enumerate() {
+    for (number, (args, lie)) in lies.into_iter().enumerate() {
         let lie = move |message: &mut Value| lie(&mut message["result"]["streams"][0]);
-        let ended = report_of(server.port, &[&["-n", "1M"], words].concat(), "results", Box::new(lie));
+        let ended = run_against(server.port, &[&["-n", "1M"], args].concat(), "results", Box::new(lie));
         assert_eq!(ended.code, Some(4), "lie {number}\n{}\n{}", ended.stdout, ended.stderr);
         assert_eq!(ended.json()["verdict"]["status"], "void", "lie {number}");
     }
@@ -143,7 +143,8 @@ fn a_time_of_nothing_makes_no_test_faster() {
             "interval" => message["sample"]["streams"][0]["bytes"] = json!(1_u64 << 50),
             _ => message["t2_ns"] = json!(MONTHS),
         };
-        let run = report_of(server.port, &["-t", "500ms", "-i", "100ms"], kind, Box::new(lie)).code(0).json();
+        let run =
+            run_against(server.port, &["-t", "500ms", "-i", "100ms"], kind, Box::new(lie)).code(0).json();
         let number =
             |path: &str| run.pointer(path).unwrap_or_else(|| panic!("{path}: {run:#}")).as_f64().unwrap();
         let own =
@@ -164,10 +165,10 @@ fn an_iperf3_server_that_lies_is_void_too() {
         (&[], |row| row["end_time"] = json!(9e6)),
         (&["-R"], |row| row["end_time"] = json!(9e6)),
     ];
-    for (number, (words, lie)) in lies.into_iter().enumerate() {
+    for (number, (args, lie)) in lies.into_iter().enumerate() {
         let lie = move |message: &mut Value| lie(&mut message["streams"][0]);
-        let words = [&["-n", "1M", "--protocol", "iperf3"], words].concat();
-        let ended = report_of(port, &words, ANY, Box::new(lie));
+        let args = [&["-n", "1M", "--protocol", "iperf3"], args].concat();
+        let ended = run_against(port, &args, ANY, Box::new(lie));
         assert_eq!(ended.code, Some(4), "lie {number}\n{}\n{}", ended.stdout, ended.stderr);
         assert_eq!(ended.json()["verdict"]["status"], "void", "lie {number}");
     }

@@ -19,9 +19,9 @@ fn iperf2_is_bound_by_rate_and_time() {
     let limits = ["--iperf2", "--max-rate", "40M", "--max-time", "2s"];
     for client in [&["-t", "8s"][..], &["-n", "1G"], &["-t", "8s", "-P", "4"]] {
         let server = testbed.serve_only(&limits);
-        let words = ["throughput", SERVER, "--protocol", "iperf2", "--json"];
+        let argv = ["throughput", SERVER, "--protocol", "iperf2", "--json"];
         // That its test was cut is an error to it.
-        let ended = testbed.client(&[&words[..], client].concat()).end();
+        let ended = testbed.client(&[&argv[..], client].concat()).end();
         assert_ne!(ended.code, Some(70), "{}", ended.stderr);
         server.process.wait_for("(iperf2)");
         let bytes = counted(&server.stop().stderr);
@@ -36,8 +36,8 @@ fn what_goes_down_keeps_to_the_rate_in_all_streams_together() {
         return;
     };
     let server = testbed.serve_only(&["--iperf2", "--max-rate", "40M"]);
-    let words = ["throughput", SERVER, "--protocol", "iperf2", "--json", "--reverse", "-P", "4", "-t", "2s"];
-    let run: Value = testbed.client(&words).end().code(0).json();
+    let argv = ["throughput", SERVER, "--protocol", "iperf2", "--json", "--reverse", "-P", "4", "-t", "2s"];
+    let run: Value = testbed.client(&argv).end().code(0).json();
     let rate = run["summary"]["down"]["goodput_bps"].as_f64().unwrap();
     assert!(rate < 50e6, "{rate}");
     server.stop();
@@ -49,8 +49,8 @@ fn an_iperf3_client_that_sends_as_it_likes_is_stopped_at_once() {
         return;
     };
     let server = testbed.serve_only(&["--iperf3", "--max-rate", "40M"]);
-    let words = ["throughput", SERVER, "--protocol", "iperf3", "--json", "-t", "3s"];
-    let ended = testbed.client(&words).end();
+    let argv = ["throughput", SERVER, "--protocol", "iperf3", "--json", "-t", "3s"];
+    let ended = testbed.client(&argv).end();
     assert_ne!(ended.code, Some(0), "{}", ended.stdout);
     server.process.wait_for("higher rate");
     server.stop();
@@ -63,15 +63,15 @@ fn strangers_have_ten_minutes_where_nobody_says_otherwise() {
     };
     let server = testbed.serve_only(&[]);
     server.process.wait_for("may test for 600 s");
-    let words = ["throughput", SERVER, "-t", "20m"];
-    testbed.client(&words).end().code(3).says("--time");
+    let argv = ["throughput", SERVER, "-t", "20m"];
+    testbed.client(&argv).end().code(3).says("--time");
     server.stop();
 }
 
 /// The connected sockets of the server, as ss(8) shows them.
 fn sockets(testbed: &Testbed) -> String {
-    let words = ["netns", "exec", testbed.server(), "ss", "-tunmoHO", "state", "established"];
-    let shown = Command::new("ip").args(words).output().expect("ss(8), of iproute2");
+    let argv = ["netns", "exec", testbed.server(), "ss", "-tunmoHO", "state", "established"];
+    let shown = Command::new("ip").args(argv).output().expect("ss(8), of iproute2");
     String::from_utf8(shown.stdout).expect("text")
 }
 
@@ -85,9 +85,9 @@ fn buffers(shown: &str, name: &str) -> Vec<u64> {
 
 /// Tests that go on until they are dropped, each with an interval behind it.
 fn at_work(testbed: &Testbed, clients: &[&[&str]]) -> Vec<Running> {
-    let start = |words: &&[&str]| {
+    let start = |argv: &&[&str]| {
         let common = ["throughput", SERVER, "-t", "60s", "-b", "100k"];
-        testbed.client(&[&common[..], words].concat())
+        testbed.client(&[&common[..], argv].concat())
     };
     let running: Vec<Running> = clients.iter().map(start).collect();
     running.iter().for_each(|client| client.wait_for("  0.0-"));

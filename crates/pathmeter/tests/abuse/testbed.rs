@@ -68,8 +68,8 @@ impl Testbed {
     }
 
     /// Starts an honest client.
-    pub(crate) fn client(&self, words: &[&str]) -> Running {
-        Running::start(pathmeter(Some(&self.net.client), words))
+    pub(crate) fn client(&self, args: &[&str]) -> Running {
+        Running::start(pathmeter(Some(&self.net.client), args))
     }
 
     /// An honest client of every protocol, all at once; each is served in full.
@@ -84,12 +84,12 @@ impl Testbed {
             &["latency", SERVER, "--protocol", "stamp", "-n", "50", "--json"],
             &["transfer", "http://10.77.0.2:8080/bytes/100K", "-n", "1", "--json"],
         ];
-        let running: Vec<Running> = commands.iter().map(|words| self.client(words)).collect();
-        for (words, client) in commands.iter().zip(running) {
+        let running: Vec<Running> = commands.iter().map(|args| self.client(args)).collect();
+        for (args, client) in commands.iter().zip(running) {
             let ended: Ended = client.end();
             let said = server.process.said();
             let log: Vec<&str> = said.lines().filter(|line| line.contains(" 10.77.0.1:")).collect();
-            assert_eq!(ended.code, Some(0), "{words:?}\n{}\n{log:#?}", ended.stderr);
+            assert_eq!(ended.code, Some(0), "{args:?}\n{}\n{log:#?}", ended.stderr);
         }
     }
 }

@@ -61,7 +61,7 @@ fn a_thread_that_cannot_be_started_ends_no_server() {
     }
     group.set("pids.max", "max");
     let own = server.host();
-    let run = |words: &[&str]| super::support::run(words).code(0);
+    let run = |args: &[&str]| super::support::run(args).code(0);
     run(&["throughput", &own, "-n", "1M", "--json"]);
     run(&["throughput", "127.0.0.1", "--protocol", "iperf2", "-p", &iperf2, "-n", "1M", "--json"]);
     run(&["latency", "127.0.0.1", "--protocol", "sockperf", "--tcp", "-p", &sockperf, "-n", "20", "--json"]);

@@ -27,7 +27,7 @@ const CLIENTS: [(&[&str], i32); 15] = [
 
 /// Starts all of them, and has the event come in mid-test.
 fn cut(testbed: &Testbed, event: impl FnOnce()) -> Vec<Ended> {
-    let running: Vec<Running> = CLIENTS.iter().map(|(words, _)| testbed.client(words)).collect();
+    let running: Vec<Running> = CLIENTS.iter().map(|(args, _)| testbed.client(args)).collect();
     std::thread::sleep(Duration::from_secs(3));
     event();
     running.into_iter().map(Running::end).collect()
@@ -36,11 +36,10 @@ fn cut(testbed: &Testbed, event: impl FnOnce()) -> Vec<Ended> {
 #[track_caller]
 fn agree(ended: &[Ended]) {
     let mut wrong = Vec::new();
-    for ((words, code), ended) in CLIENTS.iter().zip(ended) {
+    for ((args, code), ended) in CLIENTS.iter().zip(ended) {
         let said = ended.stdout.len() + ended.stderr.len() > 0;
         if ended.code != Some(*code) || !said {
-            wrong
-                .push(format!("{words:?}: {:?}, not {code}\n{}\n{}", ended.code, ended.stdout, ended.stderr));
+            wrong.push(format!("{args:?}: {:?}, not {code}\n{}\n{}", ended.code, ended.stdout, ended.stderr));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -10,9 +10,9 @@ fn every_tcp_segment_is_counted_though_offloads_join_them() {
         for direction in ["up", "down"] {
             let look = || (Sent::by(&hosts.net.client), Sent::by(&hosts.net.server));
             let before = look();
-            let mut words = vec!["throughput", host, "-n", "20M", "-b", "400M", "--capture"];
-            words.extend(Some("-R").filter(|_| direction == "down"));
-            let run = hosts.run(&words);
+            let mut args = vec!["throughput", host, "-n", "20M", "-b", "400M", "--capture"];
+            args.extend(Some("-R").filter(|_| direction == "down"));
+            let run = hosts.run(&args);
             let after = look();
             let packets = packets(&run);
             let context = format!("{host} {direction}: {packets:#}");
@@ -42,8 +42,8 @@ fn datagrams_sent_many_at_once_are_counted_one_by_one() {
     let Some(hosts) = Hosts::new("datagrams_sent_many_at_once") else { return };
     let _server = hosts.serve();
     for (host, headers) in [(V4, 28), (V6, 48)] {
-        let words = ["throughput", host, "-u", "-l", "1000", "-n", "10000000", "--capture"];
-        let run = hosts.run(&words);
+        let args = ["throughput", host, "-u", "-l", "1000", "-n", "10000000", "--capture"];
+        let run = hosts.run(&args);
         let packets = packets(&run);
         let flow = &largest_flow(packets, "udp")["up"];
         assert_eq!(of_size(flow, 1000 + headers), 10_000, "{host}: {flow:#}");
@@ -59,8 +59,8 @@ fn fragments_are_counted_and_belong_to_their_flow() {
     let _server = hosts.serve();
     for (host, sizes) in [(V4, [(1500, 2), (1068, 1)]), (V6, [(1496, 2), (1160, 1)])] {
         let before = Sent::by(&hosts.net.client);
-        let words = ["throughput", host, "-u", "-l", "4000", "-n", "4000000", "-b", "50M", "--capture"];
-        let run = hosts.run(&words);
+        let args = ["throughput", host, "-u", "-l", "4000", "-n", "4000000", "-b", "50M", "--capture"];
+        let run = hosts.run(&args);
         let created = Sent::by(&hosts.net.client).since(before).fragments;
         let packets = packets(&run);
         let flow = largest_flow(packets, "udp");

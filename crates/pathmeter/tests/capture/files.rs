@@ -35,8 +35,8 @@ fn a_split_file_has_the_packets_of_the_wire_with_right_checksums() {
     for host in [V4, V6] {
         for (number_of, test) in tests.iter().enumerate() {
             let file = scratch.file(&format!("split-{number_of}-{}.pcapng", host.len()), None);
-            let words = [&["throughput", host, "--pcap", &file, "--pcap-split"], *test].concat();
-            let run = hosts.run(&words);
+            let args = [&["throughput", host, "--pcap", &file, "--pcap-split"], *test].concat();
+            let run = hosts.run(&args);
             let packets = packets(&run);
             let names = [
                 "frame.len",
@@ -48,17 +48,14 @@ fn a_split_file_has_the_packets_of_the_wire_with_right_checksums() {
             ];
             let lines = tshark(&file, &names);
             let counted = number(&packets["up"]["packets"]) + number(&packets["down"]["packets"]);
-            assert_eq!(lines.len() as u64, counted, "{words:?}");
+            assert_eq!(lines.len() as u64, counted, "{args:?}");
             assert!(number(&packets["frames"]) < counted, "there were super-packets: {packets:#}");
             for (place, line) in lines.iter().enumerate() {
                 let fields: Vec<&str> = line.split('|').collect();
                 let [length, kept, ip, tcp, udp, icmp] = fields[..] else { panic!("{line}") };
-                assert!(
-                    length == kept && length.parse::<u32>().unwrap() <= 1514,
-                    "{words:?} {place}: {line}"
-                );
-                assert_eq!(ip, if host == V4 { "1" } else { "" }, "{words:?} {place}: {line}");
-                assert_eq!([tcp, udp, icmp].concat(), "1", "{words:?} {place}: {line}");
+                assert!(length == kept && length.parse::<u32>().unwrap() <= 1514, "{args:?} {place}: {line}");
+                assert_eq!(ip, if host == V4 { "1" } else { "" }, "{args:?} {place}: {line}");
+                assert_eq!([tcp, udp, icmp].concat(), "1", "{args:?} {place}: {line}");
             }
         }
     }
@@ -69,8 +66,8 @@ fn a_split_file_of_headers_has_the_packets_of_the_wire() {
     let Some(hosts) = Hosts::new("a_split_file_of_headers") else { return };
     let (_server, scratch) = (hosts.serve(), Scratch::new("capture-headers"));
     let file = scratch.file("headers.pcapng", None);
-    let words = ["throughput", V4, "-n", "5M", "--pcap", &file, "--pcap-split", "--snap", "128"];
-    let run = hosts.run(&words);
+    let args = ["throughput", V4, "-n", "5M", "--pcap", &file, "--pcap-split", "--snap", "128"];
+    let run = hosts.run(&args);
     let packets = packets(&run);
     let lines = tshark(&file, &["frame.len", "tcp.len"]);
     let counted = number(&packets["up"]["packets"]) + number(&packets["down"]["packets"]);

@@ -40,13 +40,13 @@ impl Hosts {
 
     /// Runs the client to its successful end; its result.
     #[track_caller]
-    pub(super) fn run(&self, words: &[&str]) -> Value {
-        self.net.client(&[words, &["--json"]].concat()).code(0).json()
+    pub(super) fn run(&self, argv: &[&str]) -> Value {
+        self.net.client(&[argv, &["--json"]].concat()).code(0).json()
     }
 
     /// Starts the client.
-    pub(super) fn start(&self, words: &[&str]) -> Running {
-        Running::start(pathmeter(Some(&self.net.client), words))
+    pub(super) fn start(&self, argv: &[&str]) -> Running {
+        Running::start(pathmeter(Some(&self.net.client), argv))
     }
 }
 

@@ -16,10 +16,10 @@ fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
     let program = scratch.file("pathmeter", None);
     self::program::copy_program(&program);
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let as_nobody = |words: &[&str]| {
+    let as_nobody = |argv: &[&str]| {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &hosts.net.client, "setpriv", "--reuid", "65534", "--regid", "65534"]);
-        command.args(["--clear-groups", &program]).args(words).env("NO_COLOR", "1");
+        command.args(["--clear-groups", &program]).args(argv).env("NO_COLOR", "1");
         Running::start(command).end()
     };
     let file = scratch.file("none.pcapng", None);
@@ -38,15 +38,14 @@ fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
 #[test]
 fn what_cannot_be_captured_on_or_written_to_is_an_error_before_anything_runs() {
     let Some(hosts) = Hosts::new("what_cannot_be_captured_on") else { return };
-    let client =
-        |words: &[&str]| hosts.net.client(&[&["throughput", V4, "-t", "1s"], words].concat()).code(2);
+    let client = |argv: &[&str]| hosts.net.client(&[&["throughput", V4, "-t", "1s"], argv].concat()).code(2);
     client(&["--capture", "--capture-interface", "nosuch0"]).says("nosuch0").says("ip link");
     client(&["--pcap", "/nonexistent/a.pcapng"]).says("/nonexistent/a.pcapng");
     client(&["--pcap", "/dev/full"]).says("No space left on device");
     client(&["--pcap-split"]).says("--pcap <FILE>");
     client(&["--pcap", "/tmp/never.pcapng", "--snap", "20"]).says("64 bytes");
-    let words = ["latency", V4, "127.0.0.1", "--capture"];
-    hosts.net.client(&words).code(2).says("one host at a time");
+    let argv = ["latency", V4, "127.0.0.1", "--capture"];
+    hosts.net.client(&argv).code(2).says("one host at a time");
 }
 
 #[test]
@@ -83,9 +82,9 @@ fn a_full_disk_ends_the_file_at_a_whole_packet_and_not_the_test() {
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=700k", "tmpfs", &directory]).status();
     assert!(mounted.unwrap().success(), "root may mount");
     let file = format!("{directory}/full.pcapng");
-    let words = ["throughput", V4, "-n", "10M", "-b", "200M", "--pcap", &file, "--pcap-split"];
+    let argv = ["throughput", V4, "-n", "10M", "-b", "200M", "--pcap", &file, "--pcap-split"];
     let ran = std::panic::catch_unwind(|| {
-        let run = hosts.run(&words);
+        let run = hosts.run(&argv);
         let packets = packets(&run);
         let error = packets["pcap"]["error"].as_str().expect("the disk was full");
         assert!(error.contains("No space left"), "{error}");

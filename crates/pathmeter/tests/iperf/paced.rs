@@ -16,8 +16,8 @@ fn sending_begins_at_a_time_of_day() {
     for server in [Tool::Real, Tool::Ours] {
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         let starts = now() + Duration::from_millis(2500);
-        let words = format!("-t 1 -y C --txstart-time {:.3}", starts.as_secs_f64());
-        let played = played((server, "-s -y C"), (Tool::Ours, &words));
+        let args = format!("-t 1 -y C --txstart-time {:.3}", starts.as_secs_f64());
+        let played = played((server, "-s -y C"), (Tool::Ours, &args));
         // The test lasts a second from its start on.
         assert!(now() >= starts + Duration::from_secs(1), "{played:#?}");
         let (sent, received) = both(&played);
@@ -45,8 +45,8 @@ fn bursts_are_sent_in_their_periods() {
     for tool in [Tool::Real, Tool::Ours] {
         let port = free_port();
         let server = Server::start(tool, "-s -y C", port);
-        let words = "-t 2 --burst-size 256K --burst-period 0.5 -y C";
-        let client = client_run(Tool::Ours, words, port);
+        let args = "-t 2 --burst-size 256K --burst-period 0.5 -y C";
+        let client = client_run(Tool::Ours, args, port);
         assert_eq!((client.status, client.errors.as_str()), (Some(0), ""), "{client:#?}");
         let sent: u64 = totals(&client.text).iter().map(|(_, bytes)| bytes).sum();
         // A header of some bytes goes before the first.

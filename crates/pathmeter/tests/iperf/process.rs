@@ -81,7 +81,7 @@ impl Rows {
 
 /// The rows that a server prints in these modes.
 pub(crate) fn rows_of_whole(server: &str, client: &str) -> Rows {
-    let has = |words: &str, option: &str| words.split_whitespace().any(|word| word == option);
+    let has = |argv: &str, option: &str| argv.split_whitespace().any(|word| word == option);
     let mut behind = client.split_whitespace().skip_while(|word| *word != "-P").skip(1);
     let streams: usize = behind.next().map_or(1, |count| count.parse().expect("a number of streams"));
     let directions =
@@ -104,9 +104,9 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts it and waits until its port is taken.
-    pub(crate) fn start(tool: Tool, words: &str, port: u16) -> Server {
-        let udp = words.split_whitespace().any(|word| word == "-u");
-        let mut running = Running::start(command(tool, words, port));
+    pub(crate) fn start(tool: Tool, argv: &str, port: u16) -> Server {
+        let udp = argv.split_whitespace().any(|word| word == "-u");
+        let mut running = Running::start(command(tool, argv, port));
         let bound = until(TIMEOUT, || {
             assert!(running.runs(), "it has ended: {}", running.said());
             is_bound(udp, port)
@@ -131,8 +131,8 @@ impl Server {
 }
 
 /// Runs a client to its end.
-pub(crate) fn client_run(tool: Tool, words: &str, port: u16) -> Ended {
-    Running::start(command(tool, &format!("-c 127.0.0.1 {words}"), port)).ended()
+pub(crate) fn client_run(tool: Tool, argv: &str, port: u16) -> Ended {
+    Running::start(command(tool, &format!("-c 127.0.0.1 {argv}"), port)).ended()
 }
 
 /// A program that runs, and what it has said so far; killed on drop.
@@ -204,7 +204,7 @@ impl Drop for Running {
 }
 
 /// A client or server as a command.
-pub(crate) fn command(tool: Tool, words: &str, port: u16) -> Command {
+pub(crate) fn command(tool: Tool, argv: &str, port: u16) -> Command {
     let mut command = match tool {
         Tool::Real => Command::new("iperf"),
         Tool::Ours => {
@@ -213,7 +213,7 @@ pub(crate) fn command(tool: Tool, words: &str, port: u16) -> Command {
             command
         }
     };
-    command.args(words.split_whitespace()).args(["-p", &port.to_string()]);
+    command.args(argv.split_whitespace()).args(["-p", &port.to_string()]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

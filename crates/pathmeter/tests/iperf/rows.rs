@@ -113,8 +113,8 @@ fn parsed(line: &str) -> Option<Row> {
         });
     }
     let (front, behind) = line.split_once(" sec ")?;
-    let words: Vec<&str> = behind.split_whitespace().collect();
-    let [amount, unit, rate, per_second, ..] = words.as_slice() else { return None };
+    let args: Vec<&str> = behind.split_whitespace().collect();
+    let [amount, unit, rate, per_second, ..] = args.as_slice() else { return None };
     Some(Row {
         times: span(front.rsplit([' ', ']']).next()?)?,
         bytes: scaled(amount, unit)?,

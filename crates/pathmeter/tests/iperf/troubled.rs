@@ -11,11 +11,11 @@ fn nobody_there_is_told_with_a_way_out() {
 
 #[test]
 fn an_unknown_option_is_refused() {
-    for (words, sentence) in [
+    for (args, sentence) in [
         ("--no-such-option", "unrecognized option '--no-such-option'"),
         ("--l2checks", "--l2checks is not served"),
     ] {
-        let ended = client_run(Tool::Ours, words, 5001);
+        let ended = client_run(Tool::Ours, args, 5001);
         assert!(ended.status == Some(1) && ended.errors.contains(sentence), "{ended:#?}");
     }
 }
@@ -39,10 +39,10 @@ fn an_interrupt_prints_the_end() {
 #[test]
 fn ways_back_are_measured() {
     for (option, server) in [("-d", Tool::Real), ("-r", Tool::Real), ("-d", Tool::Ours), ("-r", Tool::Ours)] {
-        let words = format!("-t 1 {option} -L {}", free_port());
-        let played = played((server, "-s"), (Tool::Ours, &words));
+        let args = format!("-t 1 {option} -L {}", free_port());
+        let played = played((server, "-s"), (Tool::Ours, &args));
         for id in ["[  1] 0.0000-", "[  2] 0.0000-"] {
-            assert!(played.client.contains(id), "{words} {server:?}: {}", played.client);
+            assert!(played.client.contains(id), "{args} {server:?}: {}", played.client);
         }
     }
 }
@@ -60,8 +60,8 @@ fn round_trips_bounce() {
 fn round_trips_of_two_connections_have_rows_at_both_ends() {
     for server in [Tool::Real, Tool::Ours] {
         let rows = Rows { streams: 2, sums: 0 };
-        let words = "--bounceback -t 1 -P 2 --trip-times";
-        let played = played_until((server, "-s"), (Tool::Ours, words), rows);
+        let args = "--bounceback -t 1 -P 2 --trip-times";
+        let played = played_until((server, "-s"), (Tool::Ours, args), rows);
         assert_eq!(played.client.matches("OWD Delays (ms) Cnt=10 To=").count(), 2, "{}", played.client);
         assert!(played.client.lines().any(|line| line.starts_with("[SUM]") && line.contains(" 20=")));
         let asked = "(bb w/quickack len/hold=100/0) (trip-times)";

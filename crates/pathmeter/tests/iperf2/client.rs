@@ -23,10 +23,10 @@ fn tested(options: &str) -> (Value, Said) {
 
 /// Flows of a test with these options, in both directions counted.
 fn flows(options: &str) -> usize {
-    let words = || options.split_whitespace();
+    let args = || options.split_whitespace();
     let streams =
-        words().skip_while(|word| *word != "-P").nth(1).map_or(1, |count| count.parse().expect("a number"));
-    let both = words().any(|word| ["--bidir", "-d", "-r"].contains(&word));
+        args().skip_while(|word| *word != "-P").nth(1).map_or(1, |count| count.parse().expect("a number"));
+    let both = args().any(|word| ["--bidir", "-d", "-r"].contains(&word));
     if both { 2 * streams } else { streams }
 }
 

@@ -180,8 +180,8 @@ impl Said {
 }
 
 /// The number before or behind these words.
-pub(crate) fn number_before(text: &str, words: &str) -> u64 {
-    let at = text.find(words).unwrap_or_else(|| panic!("no {words:?} in {text}"));
+pub(crate) fn number_before(text: &str, argv: &str) -> u64 {
+    let at = text.find(argv).unwrap_or_else(|| panic!("no {argv:?} in {text}"));
     let digits: String = text[..at].chars().rev().take_while(char::is_ascii_digit).collect();
     digits.chars().rev().collect::<String>().parse().unwrap_or_else(|_| panic!("no number: {text}"))
 }

@@ -114,11 +114,11 @@ fn udp_back_to_the_client() {
         let log = log.join(" ");
         let (_, down) = log.split_once("down ").unwrap_or_else(|| panic!("a way back: {log}"));
         let sent = number_before(down, " datagrams sent");
-        let seen = said.rows().iter().filter_map(|row| row.datagrams).any(|(_, all)| {
+        let observed = said.rows().iter().filter_map(|row| row.datagrams).any(|(_, all)| {
             // The end is one of those that the client counts.
             all == sent || all == sent + 1
         });
-        assert!(seen, "{options}: {sent} sent: {said:#?} {log}");
+        assert!(observed, "{options}: {sent} sent: {said:#?} {log}");
     }
 }
 

@@ -8,9 +8,9 @@ const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plan
 
 /// Carries an example out, shortened.
 #[track_caller]
-fn example(name: &str, words: &[&str]) -> Ended {
+fn example(name: &str, args: &[&str]) -> Ended {
     let file = format!("{EXAMPLES}/{name}.toml");
-    run(&[&["plan", "run", &file, "--time", "200ms"], words].concat())
+    run(&[&["plan", "run", &file, "--time", "200ms"], args].concat())
 }
 
 fn rows(report: &Value) -> &[Value] {
@@ -148,8 +148,8 @@ fn what_fails_is_a_row_with_its_reason_and_stops_nothing() {
     let (scratch, server) = (Scratch::new("plan-mixed"), Server::start(&[]));
     let plan = mixed(&scratch, &server);
     let (store, each) = (scratch.file("runs.db", None), scratch.file("each", None));
-    let words = ["plan", "run", &plan, "--json", "--store", &store, "--save", "--each", &each];
-    let ended = run(&words).code(3).says("mixed.toml: closed, size 64: ").says("needs a fleet: agent `ams`");
+    let args = ["plan", "run", &plan, "--json", "--store", &store, "--save", "--each", &each];
+    let ended = run(&args).code(3).says("mixed.toml: closed, size 64: ").says("needs a fleet: agent `ams`");
     let report = ended.json();
     let known: Vec<(&str, bool, usize)> = rows(&report)
         .iter()
@@ -203,8 +203,8 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
     );
     let (plan, out) = (scratch.file("four.toml", Some(&text)), scratch.file("out.json", None));
     let journal = format!("{out}.journal");
-    let words = ["plan", "run", &plan, "--json", "-o", &out];
-    let running = start(&words);
+    let args = ["plan", "run", &plan, "--json", "-o", &out];
+    let running = start(&args);
     running.wait_for("   3/4  open: latency, run 3");
     running.signal("KILL");
     running.end();
@@ -214,11 +214,11 @@ fn a_plan_that_was_killed_goes_on_where_it_was() {
     };
     let before = ids(&std::fs::read_to_string(&journal).unwrap());
     assert_eq!(before.len(), 2, "two runs had ended");
-    run(&words).code(2).says("holds what a run that was cut off has measured");
-    let shorter = [&words[..], &["--resume", "--runs", "3"]].concat();
+    run(&args).code(2).says("holds what a run that was cut off has measured");
+    let shorter = [&args[..], &["--resume", "--runs", "3"]].concat();
     run(&shorter).code(2).says("it is the journal of another plan");
     // Ctrl-C leaves it, too, and what was measured is told.
-    let resumed = [&words[..], &["--resume"]].concat();
+    let resumed = [&args[..], &["--resume"]].concat();
     let running = start(&resumed);
     running.wait_for("   3/4  open: latency, run 3");
     running.signal("INT");

@@ -11,9 +11,9 @@ fn topologies_are_compared_in_turns_and_drawn() {
     }
     let scratch = Scratch::new("lab-compare");
     let (svg, png) = (scratch.file("chart.svg", None), scratch.file("chart.png", None));
-    let words =
+    let args =
         ["lab", "run", "--compare", "direct,ipip6", "--runs", "2", "-t", "300ms", "--tests", "tcp,latency"];
-    let report = run(&[&words[..], &["--json", "--chart", &svg, "--chart", &png]].concat()).code(0).json();
+    let report = run(&[&args[..], &["--json", "--chart", &svg, "--chart", &png]].concat()).code(0).json();
     assert_eq!(report["schema"], "pathmeter/lab/1");
     for variant in report["variants"].as_array().unwrap() {
         let series = variant["series"].as_array().unwrap();
@@ -46,9 +46,9 @@ fn frames_of_each_size_are_swept() {
     }
     let scratch = Scratch::new("lab-frames");
     let svg = scratch.file("chart.svg", None);
-    let words =
+    let args =
         ["lab", "run", "--compare", "direct,tbf-mtu", "--frames", "-4", "-t", "200ms", "--chart", &svg];
-    let report = run(&[&words[..], &["--json"]].concat()).code(0).json();
+    let report = run(&[&args[..], &["--json"]].concat()).code(0).json();
     for (variant, shaped) in report["variants"].as_array().unwrap().iter().zip([false, true]) {
         assert!(variant["series"].as_array().unwrap().is_empty(), "{variant:#}");
         let sweep = &variant["sweeps"][0];
@@ -71,8 +71,8 @@ fn a_shaped_link_carries_what_its_file_says() {
     if buildable("a_shaped_link_carries_what_its_file_says").is_none() {
         return;
     }
-    let words = ["lab", "run", "tbf-mtu", "-6", "-t", "2s", "--tests", "udp,mtu", "--json"];
-    let report = run(&words).code(0).json();
+    let args = ["lab", "run", "tbf-mtu", "-6", "-t", "2s", "--tests", "udp,mtu", "--json"];
+    let report = run(&args).code(0).json();
     let held = expectations(&report);
     // The first datagram is too big, and the router says so: those behind it go in fragments.
     for what in
@@ -132,8 +132,8 @@ fn foreign_tools_are_measured_beside_us_and_links_recorded() {
     );
     let file = scratch.file("tools.toml", Some(&tool));
     let pcap = scratch.file("link.pcapng", None);
-    let words = ["lab", "run", &file, "-4", "-t", "300ms", "--tests", "tcp,tools", "--json"];
-    let report = run(&[&words[..], &["--capture", "client:eth0", "--pcap", &pcap]].concat()).code(0).json();
+    let args = ["lab", "run", &file, "-4", "-t", "300ms", "--tests", "tcp,tools", "--json"];
+    let report = run(&[&args[..], &["--capture", "client:eth0", "--pcap", &pcap]].concat()).code(0).json();
     let series = report["variants"][0]["series"].as_array().unwrap();
     let tool = series.iter().find(|one| one["tool"] == "iperf3").unwrap_or_else(|| panic!("{series:#?}"));
     assert_eq!((tool["test"].as_str(), tool["direction"].as_str()), (Some("tool"), Some("up")));
@@ -145,7 +145,7 @@ fn foreign_tools_are_measured_beside_us_and_links_recorded() {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_built() {
-    for (words, said) in [
+    for (args, said) in [
         (&["forward", "--chart", "chart.gif"][..], "neither an .svg nor a .png"),
         (&["forward", "forward"], "asked for twice"),
         (&["foward"], "did you mean `forward`"),
@@ -153,8 +153,8 @@ fn what_cannot_be_is_refused_before_anything_is_built() {
         (&["forward", "--capture", "switch:eth0", "--pcap", "x"], "has no node switch"),
         (&["forward", "bridge", "--capture", "client:eth0", "--pcap", "x"], "takes one topology"),
     ] {
-        let ended = run(&[&["lab", "run"], words].concat()).code(2);
-        assert!(ended.stderr.contains(said), "{words:?}: {}", ended.stderr);
+        let ended = run(&[&["lab", "run"], args].concat()).code(2);
+        assert!(ended.stderr.contains(said), "{args:?}: {}", ended.stderr);
     }
     let plan = run(&["lab", "run", "--compare", "direct,forward", "--dry-run"]).code(0).stdout;
     assert!(

@@ -24,9 +24,9 @@ fn each_shows_what_it_expects_two_at_once() {
 
 /// Path MTUs to the byte, who answers, and the findings that sizes and fragments give.
 fn measured(names: &[String]) {
-    let mut words = vec!["lab", "run", "--tests", "mtu", "--json"];
-    words.extend(names.iter().map(String::as_str));
-    let report = run(&words).code(0).json();
+    let mut args = vec!["lab", "run", "--tests", "mtu", "--json"];
+    args.extend(names.iter().map(String::as_str));
+    let report = run(&args).code(0).json();
     let variants = report["variants"].as_array().unwrap();
     assert_eq!(variants.len(), names.len());
     for variant in variants {

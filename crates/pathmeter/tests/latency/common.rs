@@ -8,14 +8,14 @@ pub(super) const PATIENT: [&str; 2] = ["--timeout", "8s"];
 
 /// `pathmeter latency` with these words.
 #[track_caller]
-pub(super) fn latency(host: &str, words: &[&str]) -> Ended {
-    run(&[&["latency", host], words].concat())
+pub(super) fn latency(host: &str, args: &[&str]) -> Ended {
+    run(&[&["latency", host], args].concat())
 }
 
 /// The same with patience, successful, and as JSON.
 #[track_caller]
-pub(super) fn measured(host: &str, words: &[&str]) -> Value {
-    latency(host, &[words, &PATIENT, &["--json"]].concat()).code(0).json()
+pub(super) fn measured(host: &str, args: &[&str]) -> Value {
+    latency(host, &[args, &PATIENT, &["--json"]].concat()).code(0).json()
 }
 
 /// The figures of its first way.
@@ -52,10 +52,10 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    pub(super) fn start(words: &[&str]) -> Foreign {
+    pub(super) fn start(args: &[&str]) -> Foreign {
         let (sockperf, stamp) = (free_port(), free_port());
         let ports = [format!("--sockperf={sockperf}"), format!("--stamp={stamp}")];
-        let server = Server::start(&[&[ports[0].as_str(), &ports[1]], words].concat());
+        let server = Server::start(&[&[ports[0].as_str(), &ports[1]], args].concat());
         server.process.wait_for("pathmeter's own protocol");
         Foreign { server, sockperf, stamp }
     }

@@ -15,12 +15,12 @@ fn round_trips_over_a_link_in_both_families() {
     let Some(net) = dual("round_trips_over_a_link") else { return };
     let server = everywhere(&net, &[]);
     for host in [SERVER, SERVER_V6] {
-        for words in
+        for argv in
             [&["--udp"][..], &["--tcp"], &["--udp", "-m", "1400", "--mode", "under-load", "--rate", "2k"]]
         {
-            let run = measured(&net, &[&[host, "-n", "150"], words].concat());
+            let run = measured(&net, &[&[host, "-n", "150"], argv].concat());
             let names = ["sent", "received", "far_received", "lost"];
-            assert_eq!(counts(only_egress(&run), names), [150, 150, 150, 0], "{host} {words:?}");
+            assert_eq!(counts(only_egress(&run), names), [150, 150, 150, 0], "{host} {argv:?}");
             assert_eq!(only_egress(&run)["ends"]["seen_as"], only_egress(&run)["ends"]["local"], "{host}");
         }
         // The kernel begins to time packets when it next has time for it.
@@ -48,18 +48,18 @@ fn packets_carry_their_mark_there_and_back() {
         );
     }
     for (family, host) in [SERVER, SERVER_V6].iter().enumerate() {
-        for (mark, words) in [(0, ["--dscp", "ef"]), (1, ["--tos", "0x20"])] {
+        for (mark, argv) in [(0, ["--dscp", "ef"]), (1, ["--tos", "0x20"])] {
             for transport in ["--udp", "--tcp"] {
                 let before = [marked(&net.server), marked(&net.client)];
                 let run =
-                    measured(&net, &[&[host, "-n", "40", "--no-wire-times", transport][..], &words].concat());
+                    measured(&net, &[&[host, "-n", "40", "--no-wire-times", transport][..], &argv].concat());
                 assert_eq!(counts(only_egress(&run), ["received"]), [40]);
-                assert_eq!(run["summary"]["warnings"], Value::Array(Vec::new()), "{words:?}");
+                assert_eq!(run["summary"]["warnings"], Value::Array(Vec::new()), "{argv:?}");
                 let after = [marked(&net.server), marked(&net.client)];
                 for (end, name) in ["server", "client"].iter().enumerate() {
                     let counter = 2 * mark + family;
-                    let seen = after[end][counter] - before[end][counter];
-                    assert!(seen >= 40, "{host} {transport} {words:?}: {seen} marked at the {name}");
+                    let observed = after[end][counter] - before[end][counter];
+                    assert!(observed >= 40, "{host} {transport} {argv:?}: {observed} marked at the {name}");
                 }
             }
         }
@@ -79,14 +79,14 @@ fn translated_addresses_are_told() {
     let server = net.serve(&[]);
     for transport in ["--udp", "--tcp"] {
         let run = measured(&net, &[SERVER, "-n", "50", transport, "--via", "nat=10.77.0.9", "--via", "eth0"]);
-        for (index, (local, seen)) in
+        for (index, (local, observed)) in
             [("10.77.0.9:", "10.77.0.1:"), ("10.77.0.1:", "10.77.0.1:")].iter().enumerate()
         {
             let egress = &run["summary"]["ways"][index];
             let [told_local, told_seen] =
                 ["local", "seen_as"].map(|end| egress["ends"][end].as_str().unwrap());
             assert!(told_local.starts_with(local), "{transport}: {told_local}");
-            assert!(told_seen.starts_with(seen), "{transport}: {told_seen}");
+            assert!(told_seen.starts_with(observed), "{transport}: {told_seen}");
             assert_eq!(counts(egress, ["sent", "received", "far_received"]), [50; 3], "{transport}");
         }
     }
@@ -110,10 +110,10 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
     if Command::new("sockperf").arg("--version").output().is_err() {
         return skip("groups_are_answered", "it needs sockperf: `apt-get install sockperf`");
     }
-    for words in [&[][..], &["--force-unicast-reply"]] {
+    for argv in [&[][..], &["--force-unicast-reply"]] {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &net.server, "sockperf", "sr", "-i", GROUP, "-p", "11111"]);
-        command.args(words);
+        command.args(argv);
         let server = Running::start(command);
         server.wait_for_output("to block on socket");
         assert_group(&net);
@@ -132,7 +132,7 @@ fn groups_are_answered_by_our_server_and_by_sockperf() {
 fn what_takes_privilege_is_told_and_left_out_without() {
     let server = Server::start(&[]);
     let host = server.host();
-    let words = ["latency", &host, "-n", "60", "--busy-poll", "77us", "--dscp", "cs7", "--json"];
+    let argv = ["latency", &host, "-n", "60", "--busy-poll", "77us", "--dscp", "cs7", "--json"];
     let binary = env!("CARGO_BIN_EXE_pathmeter");
     let mut command = Command::new("setpriv");
     command.args(["--bounding-set=-all", "--inh-caps=-all", binary]);
@@ -141,7 +141,7 @@ fn what_takes_privilege_is_told_and_left_out_without() {
     }
     let root = linux::privilege::Capabilities::of_this_thread()
         .is_ok_and(|rights| rights.has(linux::privilege::Capability::NetAdmin));
-    let command = if root { with(command, &words) } else { pathmeter(None, &words) };
+    let command = if root { with(command, &argv) } else { pathmeter(None, &argv) };
     let run = Running::start(with(command, &PATIENT)).end().code(0).json();
     // Not every kernel refuses it.
     for warning in run["summary"]["warnings"].as_array().unwrap() {
@@ -177,8 +177,8 @@ fn dual(test: &str) -> Option<Net> {
 }
 
 /// `pathmeter serve` at the server's end, on every address.
-fn everywhere(net: &Net, words: &[&str]) -> Running {
-    let server = Running::start(pathmeter(Some(&net.server), &[&["serve"], words].concat()));
+fn everywhere(net: &Net, argv: &[&str]) -> Running {
+    let server = Running::start(pathmeter(Some(&net.server), &[&["serve"], argv].concat()));
     server.wait_for("pathmeter's own protocol");
     server
 }
@@ -191,8 +191,8 @@ fn end(server: Running) -> Ended {
 
 /// `pathmeter latency` at the client's end, patient and successful.
 #[track_caller]
-fn measured(net: &Net, words: &[&str]) -> Value {
-    net.client(&[&["latency"], words, &PATIENT, &["--json"]].concat()).code(0).json()
+fn measured(net: &Net, argv: &[&str]) -> Value {
+    net.client(&[&["latency"], argv, &PATIENT, &["--json"]].concat()).code(0).json()
 }
 
 /// Packets that arrived here with each mark: EF over IPv4 and IPv6, then CS1.
@@ -206,7 +206,7 @@ fn marked(ns: &str) -> [u64; 4] {
     counts.collect::<Vec<u64>>().try_into().unwrap_or_else(|_| panic!("{text}"))
 }
 
-fn with(mut command: Command, words: &[&str]) -> Command {
-    command.args(words);
+fn with(mut command: Command, argv: &[&str]) -> Command {
+    command.args(argv);
     command
 }

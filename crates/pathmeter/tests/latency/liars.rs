@@ -30,8 +30,8 @@ fn nonsense_beside_good_replies_is_counted_and_passed_over() {
             good,
         ]
     });
-    let words = [&["--protocol", "sockperf", "-n", "30", "--no-wire-times", "--json"][..], &PATIENT].concat();
-    let run = latency(&host, &words).code(0).json();
+    let args = [&["--protocol", "sockperf", "-n", "30", "--no-wire-times", "--json"][..], &PATIENT].concat();
+    let run = latency(&host, &args).code(0).json();
     let [sent, received, lost, strays, duplicates] =
         counts(only_egress(&run), ["sent", "received", "lost", "strays", "duplicates"]);
     assert_eq!((sent, received, lost), (30, 30, 0), "{:#}", only_egress(&run)["counted"]);
@@ -49,8 +49,8 @@ fn nonsense_alone_is_no_reply() {
     ];
     for lie in lies {
         let host = udp(lie);
-        let words = ["--protocol", "sockperf", "-n", "3", "--timeout", "400ms", "--json"];
-        let ended = latency(&host, &words).code(3).says("no reply").says("messages came that were none");
+        let args = ["--protocol", "sockperf", "-n", "3", "--timeout", "400ms", "--json"];
+        let ended = latency(&host, &args).code(3).says("no reply").says("messages came that were none");
         assert_nothing(&ended.json());
     }
 }
@@ -60,8 +60,8 @@ fn silence_is_an_error_and_no_zero() {
     let quiet = UdpSocket::bind("127.0.0.1:0").unwrap();
     let host = quiet.local_addr().unwrap().to_string();
     for protocol in ["sockperf", "stamp"] {
-        let words = ["--protocol", protocol, "-n", "3", "--timeout", "300ms", "--json"];
-        let ended = latency(&host, &words).code(3).says("no reply").says(&host);
+        let args = ["--protocol", protocol, "-n", "3", "--timeout", "300ms", "--json"];
+        let ended = latency(&host, &args).code(3).says("no reply").says(&host);
         assert_nothing(&ended.json());
         let ended = latency(&host, &["--protocol", protocol, "-t", "700ms", "--timeout", "300ms"]).code(3);
         assert!(!ended.stdout.contains(" 0 ns"), "{}", ended.stdout);
@@ -72,8 +72,8 @@ fn silence_is_an_error_and_no_zero() {
     // Accepts, and says nothing.
     let mute = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = mute.local_addr().unwrap().to_string();
-    let words = ["--protocol", "sockperf", "--tcp", "-n", "3", "--timeout", "300ms", "--json"];
-    assert_nothing(&latency(&host, &words).code(3).says("no reply").json());
+    let args = ["--protocol", "sockperf", "--tcp", "-n", "3", "--timeout", "300ms", "--json"];
+    assert_nothing(&latency(&host, &args).code(3).says("no reply").json());
     latency(&host, &["-n", "3"]).code(3).says("pathmeter serve");
 }
 
@@ -91,8 +91,8 @@ fn garbage_over_tcp_ends_the_way() {
             stream.write_all(&answer())?;
             stream.read_to_end(&mut Vec::new()).map(drop)
         });
-        let words = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
-        let ended = latency(&host, &words).code(3).says("not its protocol").says(&host);
+        let args = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
+        let ended = latency(&host, &args).code(3).says("not its protocol").says(&host);
         assert_nothing(&ended.json());
     }
 }
@@ -108,8 +108,8 @@ fn a_server_that_stops_half_way_leaves_what_was_measured() {
             let last = pong(&mut stream)?;
             stream.write_all(&last[..half])
         });
-        let words = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
-        let ended = latency(&host, &[&words[..], &PATIENT].concat()).code(3).says("closed").says(&host);
+        let args = ["--protocol", "sockperf", "--tcp", "-n", "50", "--no-wire-times", "--json"];
+        let ended = latency(&host, &[&args[..], &PATIENT].concat()).code(3).says("closed").says(&host);
         let run = ended.json();
         assert_eq!(counts(only_egress(&run), ["sent", "received", "lost"]), [21, 20, 1], "{half}");
         assert!(number(&only_egress(&run)["rtt_ns"], "count") > 0, "{half}");
@@ -120,48 +120,48 @@ fn a_server_that_stops_half_way_leaves_what_was_measured() {
 
 #[test]
 fn a_native_server_that_is_killed_leaves_what_was_measured() {
-    for words in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "1k"]] {
+    for args in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "1k"]] {
         let server = Server::start(&[]);
         let host = server.host();
-        let all = [&["latency", &host, "-t", "100s", "-i", "100ms", "--format", "ndjson"], words].concat();
+        let all = [&["latency", &host, "-t", "100s", "-i", "100ms", "--format", "ndjson"], args].concat();
         let client = Running::start(pathmeter(None, &all));
         client.wait_for_output("\"latency_sample\"");
         server.process.signal("KILL");
         let ended = client.end().code(3).says(&host);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
-        assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{words:?}");
+        assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{args:?}");
         let egress = only_egress(&last);
-        assert!(number(&egress["rtt_ns"], "count") > 0, "{words:?}: what was measured is shown");
+        assert!(number(&egress["rtt_ns"], "count") > 0, "{args:?}: what was measured is shown");
         let [asked, received, lost] = counts(egress, ["asked", "received", "lost"]);
-        assert_eq!(asked, received + lost, "{words:?}");
+        assert_eq!(asked, received + lost, "{args:?}");
     }
 }
 
 #[test]
 fn a_way_that_ends_beside_another_is_told_and_the_other_is_measured() {
-    for words in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "200"]] {
+    for args in [&["--udp"][..], &["--tcp"], &["--mode", "under-load", "--rate", "200"]] {
         let (gone, stays) = (Server::start(&[]), Server::start(&[]));
         let hosts = [gone.host(), stays.host()];
         let all = ["latency", &hosts[0], &hosts[1], "-t", "3s", "-i", "100ms", "--format", "ndjson"];
-        let client = Running::start(pathmeter(None, &[&all[..], words].concat()));
+        let client = Running::start(pathmeter(None, &[&all[..], args].concat()));
         client.wait_for_output("\"latency_sample\"");
         gone.process.signal("KILL");
         let ended = client.end().code(0);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
         let warnings = last["summary"]["warnings"].as_array().unwrap();
-        assert!(warnings.iter().any(|w| w["id"] == "way-ended"), "{words:?}: {warnings:?}");
+        assert!(warnings.iter().any(|w| w["id"] == "way-ended"), "{args:?}: {warnings:?}");
         let egress_paths = last["summary"]["ways"].as_array().unwrap();
         let [first, second] = [0, 1].map(|index| counts(&egress_paths[index], ["sent", "received"]));
-        assert!(first[1] > 0 && first[0] < second[0], "{words:?}: {first:?} {second:?}");
-        assert!(second[1] > 0, "{words:?}: {second:?}");
+        assert!(first[1] > 0 && first[0] < second[0], "{args:?}: {first:?} {second:?}");
+        assert!(second[1] > 0, "{args:?}: {second:?}");
     }
 }
 
 #[test]
 fn messages_larger_than_the_far_end_takes() {
     let host = tcp(|mut stream| stream.read_exact(&mut [0; 14]));
-    let words = ["--protocol", "sockperf", "--tcp", "-m", "1000000", "-n", "20", "--no-wire-times", "--json"];
-    let ended = latency(&host, &words).code(3).says("the connection").says("sockperf sr").says("-m");
+    let args = ["--protocol", "sockperf", "--tcp", "-m", "1000000", "-n", "20", "--no-wire-times", "--json"];
+    let ended = latency(&host, &args).code(3).says("the connection").says("sockperf sr").says("-m");
     assert_nothing(&ended.json());
 }
 
@@ -175,7 +175,7 @@ fn counts_that_cannot_be_are_not_told() {
             fake.send(&json!({"type": "ready"}))?;
             fake.receive("start")?;
             fake.send(&json!({"type": "started"}))?;
-            let seen = json!({
+            let observed = json!({
                 "type": "latency_seen", "client": "192.0.2.7:9", "wait": "block", "received": received,
                 "duplicates": 1_u64 << 52, "reordered": 1_u64 << 52, "elapsed_ns": 1_u64 << 52,
             });
@@ -188,13 +188,13 @@ fn counts_that_cannot_be_are_not_told() {
                 if fake.receive("latency_report").is_err() {
                     break;
                 }
-                fake.send(if answer < 2 { &none } else { &seen })?;
+                fake.send(if answer < 2 { &none } else { &observed })?;
             }
             drop(echo.join());
             Ok(())
         });
-        let words = ["--tcp", "-n", "40", "--mode", mode, "--no-wire-times", "--json"];
-        let ended = latency(&host, &[&words[..], &PATIENT].concat());
+        let args = ["--tcp", "-n", "40", "--mode", mode, "--no-wire-times", "--json"];
+        let ended = latency(&host, &[&args[..], &PATIENT].concat());
         let run = ended.json();
         let egress = only_egress(&run);
         for name in ["far_received", "lost_up", "lost_down"] {

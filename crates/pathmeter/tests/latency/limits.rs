@@ -23,8 +23,8 @@ fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
     // 64 bytes: 1000 messages a second.
     let server = Server::start(&["--max-rate", "512K"]);
     let host = server.host();
-    for words in [&["-n", "20"][..], &["-n", "20", "--rate", "1001"], &["--mode", "under-load", "-n", "20"]] {
-        latency(&host, words).code(3).says("--max-rate").says("--rate 1000");
+    for args in [&["-n", "20"][..], &["-n", "20", "--rate", "1001"], &["--mode", "under-load", "-n", "20"]] {
+        latency(&host, args).code(3).says("--max-rate").says("--rate 1000");
     }
     let run = measured(&host, &["-n", "20", "--rate", "1000"]);
     assert_eq!(counts(only_egress(&run), ["sent", "received"]), [20; 2]);
@@ -35,8 +35,8 @@ fn faster_tests_than_allowed_are_refused_and_slower_ones_not() {
 fn a_busy_server_says_so() {
     let server = Server::start(&["--max-tests", "1"]);
     let host = server.host();
-    let words = ["latency", &host, "-t", "100s", "-i", "100ms", "--rate", "100", "--format", "ndjson"];
-    let first = Running::start(pathmeter(None, &words));
+    let args = ["latency", &host, "-t", "100s", "-i", "100ms", "--rate", "100", "--format", "ndjson"];
+    let first = Running::start(pathmeter(None, &args));
     first.wait_for_output("\"latency_sample\"");
     latency(&host, &["-n", "20"]).code(3).says("busy");
     first.signal("INT");

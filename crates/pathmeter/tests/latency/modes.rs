@@ -37,8 +37,8 @@ fn under_load_measures_each_message_from_when_it_was_due() {
     let host = server.host();
     for transport in ["--udp", "--tcp"] {
         for (every, asked) in [("1", 200), ("7", 28)] {
-            let words = ["--mode", "under-load", "--rate", "2000", "-n", "200", "--reply-every", every];
-            let run = measured(&host, &[&words[..], &[transport, "--warm-up", "0s"]].concat());
+            let args = ["--mode", "under-load", "--rate", "2000", "-n", "200", "--reply-every", every];
+            let run = measured(&host, &[&args[..], &[transport, "--warm-up", "0s"]].concat());
             let egress = only_egress(&run);
             let names = ["sent", "far_received", "asked", "received", "lost"];
             assert_eq!(
@@ -64,18 +64,18 @@ fn under_load_measures_each_message_from_when_it_was_due() {
 fn throughput_is_counted_by_the_receiver() {
     let server = Server::start(&[]);
     let host = server.host();
-    for words in [&["--udp", "--rate", "5000"][..], &["--tcp"], &["--tcp", "-m", "100000"]] {
-        let words = [&["--mode", "throughput", "-n", "500"], words].concat();
-        let run = measured(&host, &words);
+    for args in [&["--udp", "--rate", "5000"][..], &["--tcp"], &["--tcp", "-m", "100000"]] {
+        let args = [&["--mode", "throughput", "-n", "500"], args].concat();
+        let run = measured(&host, &args);
         let egress = only_egress(&run);
         let names = ["sent", "asked", "received", "lost"];
-        assert_eq!(counts(egress, names), [500, 0, 0, 0], "{words:?}: {:#}", egress["counted"]);
-        assert_eq!(egress["rtt_ns"], Value::Null, "{words:?}: no reply, no round trip");
-        if words.contains(&"--tcp") {
-            assert_eq!(counts(egress, ["far_received", "lost_up"]), [500, 0], "{words:?}");
+        assert_eq!(counts(egress, names), [500, 0, 0, 0], "{args:?}: {:#}", egress["counted"]);
+        assert_eq!(egress["rtt_ns"], Value::Null, "{args:?}: no reply, no round trip");
+        if args.contains(&"--tcp") {
+            assert_eq!(counts(egress, ["far_received", "lost_up"]), [500, 0], "{args:?}");
         }
-        assert_eq!(count(egress, "far_received") + count(egress, "lost_up"), 500, "{words:?}");
-        assert!(egress["received_pps"].as_u64().unwrap() > 0, "{words:?}: {egress:#}");
+        assert_eq!(count(egress, "far_received") + count(egress, "lost_up"), 500, "{args:?}");
+        assert!(egress["received_pps"].as_u64().unwrap() > 0, "{args:?}: {egress:#}");
     }
     server.stop();
 }
@@ -105,10 +105,9 @@ fn the_raw_file_gives_the_same_figures_as_the_result() {
     let scratch = Scratch::new("raw");
     for mode in ["ping-pong", "under-load"] {
         let file = scratch.file(mode, None);
-        let words = ["--mode", mode, "-n", "300", "--warm-up", "0s", "--raw", &file, "--label", "a, \"b\""];
-        let words =
-            if mode == "ping-pong" { words.to_vec() } else { [&words[..], &["--rate", "5k"]].concat() };
-        let run = measured(&host, &words);
+        let args = ["--mode", mode, "-n", "300", "--warm-up", "0s", "--raw", &file, "--label", "a, \"b\""];
+        let args = if mode == "ping-pong" { args.to_vec() } else { [&args[..], &["--rate", "5k"]].concat() };
+        let run = measured(&host, &args);
         let text = std::fs::read_to_string(&file).unwrap();
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("way,message,at_ns,late_ns,rtt_ns"));

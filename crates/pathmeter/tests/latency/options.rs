@@ -8,13 +8,13 @@ use serde_json::Value;
 fn every_wait_is_done_and_told() {
     let server = Server::start(&[]);
     for wait in ["spin", "hybrid", "block"] {
-        for words in [&[][..], &["--mode", "under-load", "--rate", "2k"], &["--tcp", "--no-wire-times"]] {
-            let words = [&["-n", "100", "--wait", wait], words].concat();
-            let run = beside_its_floor(&server, &words);
-            assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2], "{words:?}");
+        for args in [&[][..], &["--mode", "under-load", "--rate", "2k"], &["--tcp", "--no-wire-times"]] {
+            let args = [&["-n", "100", "--wait", wait], args].concat();
+            let run = beside_its_floor(&server, &args);
+            assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2], "{args:?}");
             assert_eq!(run["latency"]["wait"], wait);
-            assert!(only_egress(&run)["ends"]["far_wait"].is_string(), "{words:?}");
-            if words.contains(&"--no-wire-times") {
+            assert!(only_egress(&run)["ends"]["far_wait"].is_string(), "{args:?}");
+            if args.contains(&"--no-wire-times") {
                 assert_eq!(only_egress(&run)["wire"], Value::Null);
             }
         }
@@ -27,21 +27,20 @@ fn every_wait_is_done_and_told() {
 /// A run whose round trips and the tool's floor overlap, both being round trips over the loopback, and whose packets were
 /// timed where they are. Neighbours take the CPUs now of one, now of the other, so one run of a few must do; and where no
 /// CPU is left, two threads that spin have no floor.
-fn beside_its_floor(server: &Server, words: &[&str]) -> Value {
+fn beside_its_floor(server: &Server, args: &[&str]) -> Value {
     let apart = |run: &Value| {
         let (floor, rtt) = (&run["summary"]["tool_floor_ns"], &only_egress(run)["rtt_ns"]);
-        let none = floor.is_null() && !words.contains(&"spin");
-        let wired =
-            words.contains(&"--tcp") || only_egress(run)["wire"]["rtt_ns"]["count"].as_u64() > Some(0);
+        let none = floor.is_null() && !args.contains(&"spin");
+        let wired = args.contains(&"--tcp") || only_egress(run)["wire"]["rtt_ns"]["count"].as_u64() > Some(0);
         none || !wired
             || floor.is_object()
                 && (number(floor, "min") > number(rtt, "max") || number(rtt, "min") > number(floor, "max"))
     };
-    let mut runs = (0..10).map(|_| measured(&server.host(), words));
+    let mut runs = (0..10).map(|_| measured(&server.host(), args));
     let run =
-        runs.find(|run| !apart(run)).unwrap_or_else(|| panic!("{words:?}: the floor was apart ten times"));
+        runs.find(|run| !apart(run)).unwrap_or_else(|| panic!("{args:?}: the floor was apart ten times"));
     let floor = &run["summary"]["tool_floor_ns"];
-    assert!(floor.is_null() || number(floor, "count") >= 100, "{words:?}: {floor:#}");
+    assert!(floor.is_null() || number(floor, "count") >= 100, "{args:?}: {floor:#}");
     run
 }
 
@@ -79,12 +78,12 @@ fn families_are_as_asked_for() {
     let port = free_port().to_string();
     let server = Running::start(pathmeter(None, &["serve", "--port", &port]));
     server.wait_for("pathmeter's own protocol");
-    for (words, remote) in [(["127.0.0.1", "-4"], "127.0.0.1"), (["::1", "-6"], "[::1]")] {
+    for (args, remote) in [(["127.0.0.1", "-4"], "127.0.0.1"), (["::1", "-6"], "[::1]")] {
         for transport in ["--udp", "--tcp"] {
-            let run = measured(words[0], &[words[1], "-p", &port, "-n", "20", transport]);
+            let run = measured(args[0], &[args[1], "-p", &port, "-n", "20", transport]);
             let ends = &only_egress(&run)["ends"];
             assert_eq!(ends["remote"], format!("{remote}:{port}"));
-            assert_eq!(ends["seen_as"], ends["local"], "{words:?} {transport}");
+            assert_eq!(ends["seen_as"], ends["local"], "{args:?} {transport}");
         }
     }
     latency("::1", &["-4", "-p", &port]).code(2).says("-4");
@@ -101,8 +100,8 @@ fn tokens_and_tls_go_with_latency() {
     let server = Server::start(&["--tls", "--token-file", &right]);
     let print = fingerprint(&server);
     for transport in ["--udp", "--tcp"] {
-        let words = ["--tls", "--fingerprint", &print, "--token-file", &right, "-n", "50", transport];
-        let run = measured(&server.host(), &words);
+        let args = ["--tls", "--fingerprint", &print, "--token-file", &right, "-n", "50", transport];
+        let run = measured(&server.host(), &args);
         assert_eq!(counts(only_egress(&run), ["sent", "received", "far_received"]), [50; 3]);
     }
     let host = server.host();
@@ -110,8 +109,8 @@ fn tokens_and_tls_go_with_latency() {
     ended.says("the token is not this server's");
     latency(&host, &["--fingerprint", &print]).code(3).says("this server wants a token");
     latency(&host, &["--token-file", &right]).code(3).says("encrypts its control connections");
-    let words = ["--protocol", "sockperf", "--token-file", &right];
-    latency(&host, &words).code(2).says("--protocol native");
+    let args = ["--protocol", "sockperf", "--token-file", &right];
+    latency(&host, &args).code(2).says("--protocol native");
     server.stop();
 }
 
@@ -130,8 +129,8 @@ fn every_format_tells_the_round_trips() {
         let ended = latency(&server.host(), &["-n", "100", "--format", format]).code(0);
         assert!(ended.stdout.contains(part), "{format}: {}", ended.stdout);
         let file = scratch.file(format, None);
-        let words = [&["-n", "100", "--format", format, "-o", &file][..], &PATIENT].concat();
-        assert_eq!(latency(&server.host(), &words).code(0).stdout, "", "{format}");
+        let args = [&["-n", "100", "--format", format, "-o", &file][..], &PATIENT].concat();
+        assert_eq!(latency(&server.host(), &args).code(0).stdout, "", "{format}");
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains(part), "{format}: {text}");
         if format == "ndjson" {
@@ -143,8 +142,8 @@ fn every_format_tells_the_round_trips() {
 
 #[test]
 fn a_dry_run_prints_the_plan_and_sends_nothing() {
-    let words = ["--dry-run", "--mode", "under-load", "-m", "100", "-n", "7", "--dscp", "ef"];
-    let ended = latency("127.0.0.1:9", &words).code(0);
+    let args = ["--dry-run", "--mode", "under-load", "-m", "100", "-n", "7", "--dscp", "ef"];
+    let ended = latency("127.0.0.1:9", &args).code(0);
     let plan = ended.json();
     assert_eq!(plan["ways"][0]["target"]["address"], "127.0.0.1:9");
     assert_eq!(
@@ -159,8 +158,8 @@ fn a_dry_run_prints_the_plan_and_sends_nothing() {
 fn expectations_decide_how_it_ends() {
     let server = Server::start(&[]);
     let host = server.host();
-    let words = ["-n", "400", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
-    latency(&host, &[&words[..], &PATIENT].concat()).code(0);
+    let args = ["-n", "400", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
+    latency(&host, &[&args[..], &PATIENT].concat()).code(0);
     let ended = latency(&host, &["-n", "200", "--expect", "rtt.p50<=1ns"]).code(1);
     assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);
     ended.says("expectation broken: rtt.p50<=1ns");
@@ -173,7 +172,7 @@ fn expectations_decide_how_it_ends() {
 
 #[test]
 fn what_cannot_be_is_said_before_anything_is_sent() {
-    for (words, part) in [
+    for (args, part) in [
         (&["-m", "13"][..], "13 bytes"),
         (&["-m", "65508"], "65508 bytes"),
         (&["-m", "1048576", "--tcp"], "1048576 bytes"),
@@ -190,7 +189,7 @@ fn what_cannot_be_is_said_before_anything_is_sent() {
         (&["--raw", "/nonexistent/raw.csv"], "/nonexistent/raw.csv"),
         (&["--playback", "/nonexistent/play"], "/nonexistent/play"),
     ] {
-        latency("127.0.0.1:9", words).code(2).says(part);
+        latency("127.0.0.1:9", args).code(2).says(part);
     }
     let scratch = Scratch::new("bad-playback");
     for (text, line) in [("", "no message"), ("0.5 100\n", "line 1"), ("# x\n0.2, 100\n0.1, 100\n", "line 3")]

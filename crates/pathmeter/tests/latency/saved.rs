@@ -7,14 +7,14 @@ use super::support::{Scratch, Server, free_port, run};
 fn two_hosts_take_turns() {
     let servers = [Server::start(&[]), Server::start(&[])];
     let hosts = servers.each_ref().map(Server::host);
-    for words in [&["-n", "100"][..], &["-n", "100", "--tcp"], &["-n", "100", "--mode", "under-load"]] {
+    for args in [&["-n", "100"][..], &["-n", "100", "--tcp"], &["-n", "100", "--mode", "under-load"]] {
         let labels = ["--label", "near", "--label", "far"];
-        let run = measured(&hosts[0], &[&[hosts[1].as_str()], words, &labels].concat());
+        let run = measured(&hosts[0], &[&[hosts[1].as_str()], args, &labels].concat());
         let egress_paths = run["summary"]["ways"].as_array().unwrap();
         assert_eq!(egress_paths.iter().map(|egress| &egress["label"]).collect::<Vec<_>>(), ["near", "far"]);
         for (egress, host) in egress_paths.iter().zip(&hosts) {
             assert_eq!(egress["ends"]["remote"], host.as_str());
-            assert_eq!(counts(egress, ["sent", "received", "far_received"]), [100; 3], "{words:?}");
+            assert_eq!(counts(egress, ["sent", "received", "far_received"]), [100; 3], "{args:?}");
         }
     }
     // One of them gone: told, and the other is measured.
@@ -44,16 +44,16 @@ fn each_source_is_a_way() {
         assert!(egress["ends"]["seen_as"].as_str().unwrap().starts_with(address), "{egress:#}");
         assert_eq!(counts(egress, ["sent", "received"]), [50; 2]);
     }
-    let words = ["-n", "20", "--label", "here", "--via", "vpn=127.0.0.3"];
-    assert_eq!(measured(&server.host(), &words)["summary"]["ways"][0]["label"], "here via vpn");
+    let args = ["-n", "20", "--label", "here", "--via", "vpn=127.0.0.3"];
+    assert_eq!(measured(&server.host(), &args)["summary"]["ways"][0]["label"], "here via vpn");
     for place in ["192.0.2.1", "nosuchif0"] {
         for protocol in ["native", "sockperf"] {
-            let words = ["--via", place, "-n", "5", "--protocol", protocol];
-            latency(&server.host(), &words).code(2).says(place);
+            let args = ["--via", place, "-n", "5", "--protocol", protocol];
+            latency(&server.host(), &args).code(2).says(place);
         }
         // Beside one that is there it is told and left out.
-        let words = ["--via", place, "--via", "lo", "-n", "20", "--json"];
-        let run = latency(&server.host(), &words).code(0).says("").json();
+        let args = ["--via", place, "--via", "lo", "-n", "20", "--json"];
+        let run = latency(&server.host(), &args).code(0).says("").json();
         assert_eq!(run["summary"]["ways"].as_array().unwrap().len(), 1, "{place}");
         assert_eq!(run["summary"]["warnings"][0]["id"], "way-unreachable", "{place}");
     }
@@ -65,9 +65,9 @@ fn what_is_kept_is_compared_in_one_table() {
     let server = Server::start(&[]);
     let scratch = Scratch::new("saved");
     let file = scratch.file("ways.ndjson", None);
-    let keep = |label: &str, words: &[&str]| {
-        let words = [&["-n", "200", "--label", label, "--save", &file], words, &PATIENT].concat();
-        latency(&server.host(), &words).code(0)
+    let keep = |label: &str, args: &[&str]| {
+        let args = [&["-n", "200", "--label", label, "--save", &file], args, &PATIENT].concat();
+        latency(&server.host(), &args).code(0)
     };
     let first = keep("nat-gateway", &[]).stdout;
     assert_eq!(first.matches("Details: -v").count(), 1, "one way is no table: {first}");

@@ -67,8 +67,8 @@ fn a_flood_of_nonsense_loses_nobodys_replies() {
                 std::thread::sleep(Duration::from_micros(500));
             }
         });
-        let words = [&["--protocol", "sockperf", "-n", "500", "--json"][..], &PATIENT].concat();
-        let ended = latency(&foreign.sockperf_host(), &words);
+        let args = [&["--protocol", "sockperf", "-n", "500", "--json"][..], &PATIENT].concat();
+        let ended = latency(&foreign.sockperf_host(), &args);
         stop.store(true, std::sync::atomic::Ordering::Release);
         ended.code(0).json()
     });
@@ -121,8 +121,8 @@ fn two_hundred_idle_connections_delay_nobody() {
         })
         .collect();
     for transport in ["--tcp", "--udp"] {
-        let words = ["--protocol", "sockperf", "-n", "100", transport, "--json"];
-        let run = latency(&foreign.sockperf_host(), &[&words[..], &PATIENT].concat()).code(0).json();
+        let args = ["--protocol", "sockperf", "-n", "100", transport, "--json"];
+        let run = latency(&foreign.sockperf_host(), &[&args[..], &PATIENT].concat()).code(0).json();
         assert_eq!(counts(only_egress(&run), ["sent", "received"]), [100; 2], "{transport}");
         assert_eq!(
             only_egress(&run)["counted"]["far_received"],

@@ -17,8 +17,8 @@ fn open_and_keyed_senders_are_answered() {
     ] {
         let foreign = Foreign::start(server);
         for size in sizes {
-            let words = [&["--protocol", "stamp", "-n", "50", "-m", size, "--json"][..], client, &PATIENT];
-            let run = latency(&foreign.stamp_host(), &words.concat()).code(0).json();
+            let args = [&["--protocol", "stamp", "-n", "50", "-m", size, "--json"][..], client, &PATIENT];
+            let run = latency(&foreign.stamp_host(), &args.concat()).code(0).json();
             let names = ["sent", "received", "lost", "strays", "duplicates"];
             assert_eq!(counts(only_egress(&run), names), [50, 50, 0, 0, 0], "{server:?} {size}");
             assert!(only_egress(&run)["one_way"].is_object(), "the reflector tells its clock");
@@ -46,8 +46,8 @@ fn a_wrong_key_is_named() {
     }
     latency("127.0.0.1:9", &[&base[..], &["--key-file", &short]].concat()).code(2).says(&short);
     // The right one is answered as if nothing had been.
-    let words = [&base[..4], &["--key-file", &key], &PATIENT].concat();
-    latency(&keyed.stamp_host(), &words).code(0);
+    let args = [&base[..4], &["--key-file", &key], &PATIENT].concat();
+    latency(&keyed.stamp_host(), &args).code(0);
     let said = keyed.server.stop().stderr;
     assert!(!said.contains("0123456789"), "{said}");
     open.server.stop();

@@ -62,12 +62,12 @@ fn a_reflector_that_counts_tells_the_way_of_the_losses() {
     // One in ten is lost there, number 100 among them, and one in ten back.
     let there = |request: &[u8]| (u32::from_be_bytes(*request.first_chunk().unwrap()) + 1).is_multiple_of(10);
     let back = |number| if number % 10 == 5 { Delivery::Lose } else { Delivery::Pass };
-    for (words, reported) in [(&[][..], [Some(9), Some(10)]), (&["--stamp-stateless"], [None; 2])] {
-        let foreign = Foreign::start(words);
+    for (args, reported) in [(&[][..], [Some(9), Some(10)]), (&["--stamp-stateless"], [None; 2])] {
+        let foreign = Foreign::start(args);
         let relay = Relay::both(foreign.stamp, there, stamp_number, back);
         let pace = ["--mode", "under-load", "--rate", "100", "-n", "100", "--timeout", "2s"];
-        let words = ["--protocol", "stamp", "--no-wire-times", "--json"];
-        let run = latency(&relay.host, &[&pace[..], &words].concat()).code(0).json();
+        let args = ["--protocol", "stamp", "--no-wire-times", "--json"];
+        let run = latency(&relay.host, &[&pace[..], &args].concat()).code(0).json();
         assert_eq!(
             counts(only_egress(&run), NAMES),
             [100, 80, 20, 0, 0, 0, 0],
@@ -88,8 +88,8 @@ fn a_loss_costs_ping_pong_one_timeout_and_the_run_goes_on() {
         [("sockperf", foreign.sockperf, sockperf_number as Number), ("stamp", foreign.stamp, stamp_number)]
     {
         let relay = Relay::to(port, number, some_lost_some_doubled);
-        let words = ["--protocol", protocol, "-n", "48", "--timeout", "700ms", "--no-wire-times", "--json"];
-        let run = latency(&relay.host, &words).code(0).json();
+        let args = ["--protocol", protocol, "-n", "48", "--timeout", "700ms", "--no-wire-times", "--json"];
+        let run = latency(&relay.host, &args).code(0).json();
         assert_eq!(counts(only_egress(&run), NAMES), [48, 44, 4, 0, 5, 0, 0], "{protocol}");
         assert!(self::number(only_egress(&run), "elapsed_ns") >= 4 * 700_000_000, "each was waited for");
     }
@@ -100,8 +100,8 @@ fn a_loss_costs_ping_pong_one_timeout_and_the_run_goes_on() {
 fn the_times_of_packets_are_taken_on_a_path_with_losses_too() {
     let foreign = Foreign::start(&[]);
     let relay = Relay::to(foreign.sockperf, sockperf_number, some_lost_some_doubled);
-    let words = ["--protocol", "sockperf", "-n", "10", "--timeout", "2s", "--json"];
-    let run = latency(&relay.host, &words).code(0).json();
+    let args = ["--protocol", "sockperf", "-n", "10", "--timeout", "2s", "--json"];
+    let run = latency(&relay.host, &args).code(0).json();
     let [sent, received, lost] = counts(only_egress(&run), ["sent", "received", "lost"]);
     // Replies to what was sent before, for the times of packets, are none of these.
     assert_eq!((sent, received + lost), (10, 10), "{:#}", only_egress(&run)["counted"]);
@@ -117,8 +117,8 @@ fn a_path_that_loses_everything_gives_no_figures() {
     {
         let relay = Relay::to(port, number, none);
         for mode in ["ping-pong", "under-load"] {
-            let words = ["--protocol", protocol, "--mode", mode, "-n", "5", "--timeout", "300ms"];
-            let ended = latency(&relay.host, &[&words[..], &["--no-wire-times", "--json"]].concat()).code(3);
+            let args = ["--protocol", protocol, "--mode", mode, "-n", "5", "--timeout", "300ms"];
+            let ended = latency(&relay.host, &[&args[..], &["--no-wire-times", "--json"]].concat()).code(3);
             let ended = ended.says("no reply").says(&relay.host);
             let run = ended.json();
             assert_eq!(
@@ -140,6 +140,6 @@ fn a_path_that_loses_everything_gives_no_figures() {
 fn under_load(protocol: &str, port: u16, number: Number) -> Value {
     let relay = Relay::to(port, number, all_kinds);
     let pace = ["--mode", "under-load", "--rate", "100", "-n", "300", "--timeout", "2s"];
-    let words = ["--protocol", protocol, "--no-wire-times", "--json"];
-    latency(&relay.host, &[&pace[..], &words].concat()).code(0).json()
+    let args = ["--protocol", protocol, "--no-wire-times", "--json"];
+    latency(&relay.host, &[&pace[..], &args].concat()).code(0).json()
 }

@@ -30,9 +30,8 @@ impl Twamp {
 fn round_trips_are_agreed_on_and_answered() {
     let twamp = Twamp::start();
     for size in ["44", "45", "1472"] {
-        let words =
-            [&["--protocol", "twamp", "-n", "50", "-m", size, "--dscp", "ef", "--json"][..], &PATIENT];
-        let run = latency(&twamp.host(), &words.concat()).code(0).json();
+        let args = [&["--protocol", "twamp", "-n", "50", "-m", size, "--dscp", "ef", "--json"][..], &PATIENT];
+        let run = latency(&twamp.host(), &args.concat()).code(0).json();
         let names = ["sent", "received", "lost", "strays", "duplicates"];
         assert_eq!(counts(only_egress(&run), names), [50, 50, 0, 0, 0], "{size}");
         assert!(only_egress(&run)["one_way"].is_object(), "the reflector tells its clock");
@@ -97,9 +96,9 @@ fn a_server_answers_the_client_alone_and_while_its_test_runs() {
 
 #[test]
 fn a_far_end_that_is_no_twamp_server_is_told() {
-    let words = ["--protocol", "twamp", "-n", "3"];
+    let args = ["--protocol", "twamp", "-n", "3"];
     let port = free_port();
-    let nobody = latency(&format!("127.0.0.1:{port}"), &words).code(3);
+    let nobody = latency(&format!("127.0.0.1:{port}"), &args).code(3);
     nobody.says("nothing listens on TCP port").says("pathmeter serve --twamp");
     // One that closes, and one that speaks only with keys.
     for (greeting, says) in
@@ -108,7 +107,7 @@ fn a_far_end_that_is_no_twamp_server_is_told() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
         let far = std::thread::spawn(move || listener.accept().unwrap().0.write_all(&greeting).unwrap());
-        let ended = latency(&host, &words).code(3);
+        let ended = latency(&host, &args).code(3);
         far.join().unwrap();
         ended.says(says).says("--protocol stamp");
     }
@@ -116,7 +115,7 @@ fn a_far_end_that_is_no_twamp_server_is_told() {
 
 #[test]
 fn what_twamp_has_not_is_refused() {
-    for (words, says) in [
+    for (args, says) in [
         (&["--tcp"][..], "drop --tcp"),
         (&["-m", "43"], "from 44"),
         (&["--mode", "throughput"], "ping-pong or under-load"),
@@ -124,7 +123,7 @@ fn what_twamp_has_not_is_refused() {
         (&["--key-file", "/dev/null"], "--protocol stamp"),
         (&["--loaded"], "--protocol native"),
     ] {
-        latency("127.0.0.1", &[&["--protocol", "twamp"], words].concat()).code(2).says(says);
+        latency("127.0.0.1", &[&["--protocol", "twamp"], args].concat()).code(2).says(says);
     }
 }
 

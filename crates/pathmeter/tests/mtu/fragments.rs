@@ -72,8 +72,8 @@ fn a_smaller_link_and_fragments_that_are_dropped() {
     lab.middle(1400);
     lab.forward(Node::R2, "ip frag-off & 0x3fff != 0 drop\nexthdr frag exists drop");
     judge(&lab, |_| {
-        let there = OneWay::clean(1500).report_of(1400, Node::R1).delivery("all_dropped", "all_dropped");
-        let back = OneWay::clean(1500).report_of(1400, Node::R2).delivery("all_dropped", "all_dropped");
+        let there = OneWay::clean(1500).one_way_by(1400, Node::R1).delivery("all_dropped", "all_dropped");
+        let back = OneWay::clean(1500).one_way_by(1400, Node::R2).delivery("all_dropped", "all_dropped");
         let findings = [
             ("mtu-reduced", There),
             ("mtu-reduced", Back),

@@ -25,8 +25,8 @@ pub(super) fn start(lab: &Lab, node: Node, role: &str) -> Running {
 #[ignore = "a program that other tests start"]
 fn plays_its_role() {
     let Ok(role) = std::env::var(ROLE) else { return };
-    let words: Vec<&str> = role.split(' ').collect();
-    match words[..] {
+    let argv: Vec<&str> = role.split(' ').collect();
+    match argv[..] {
         ["echo", address] => echo(address.parse().unwrap()),
         ["liar", interface, peer, own, above, reported, shift] => {
             let peer: IpAddr = peer.parse().unwrap();
@@ -125,8 +125,8 @@ fn octets(ip: IpAddr) -> Vec<u8> {
 
 /// RFC 1071.
 fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
-    let mut sum: u32 = words.sum();
+    let pairs = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+    let mut sum: u32 = pairs.sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

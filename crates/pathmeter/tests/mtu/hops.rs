@@ -6,8 +6,8 @@ use serde_json::Value;
 
 /// A trace to the far host; what it found, and the ids of its findings.
 #[track_caller]
-fn hops(lab: &Lab, who: Who, words: &[&str]) -> (Value, Vec<String>) {
-    let run = lab.run(Node::C, who, &[&["hops", "--json"], words].concat()).code(0).json();
+fn hops(lab: &Lab, who: Who, args: &[&str]) -> (Value, Vec<String>) {
+    let run = lab.run(Node::C, who, &[&["hops", "--json"], args].concat()).code(0).json();
     let ids =
         run["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap().to_owned());
     let ids = ids.collect();
@@ -64,8 +64,8 @@ fn limits_of_routers_and_of_the_far_end_are_no_loss() {
     let Some(lab) = Lab::new("limits_of_routers_are_no_loss") else { return };
     for family in Family::BOTH {
         for protocol in ["icmp", "udp"] {
-            let words = [Node::S.address(family), "--protocol", protocol, "-c", "40", "-i", "10ms"];
-            let (found, ids) = hops(&lab, Who::Root, &words);
+            let args = [Node::S.address(family), "--protocol", protocol, "-c", "40", "-i", "10ms"];
+            let (found, ids) = hops(&lab, Who::Root, &args);
             let limited =
                 found["hops"].as_array().unwrap().iter().filter(|hop| hop["missing"] == "own_answers");
             assert!(limited.count() >= 1, "{family:?} {protocol}: {found:#}");
@@ -81,8 +81,8 @@ fn loss_is_what_nftables_counts_and_begins_where_it_does() {
     without_limits(&lab);
     // The first crosses, so that none is sent beyond the far end.
     lab.forward(Node::R2, "icmp type echo-request numgen inc mod 4 == 3 counter drop");
-    let words = [Node::S.address(Family::V4), "--protocol", "icmp", "-c", "60", "-i", "10ms", "--no-mtu"];
-    let (found, ids) = hops(&lab, Who::Root, &words);
+    let args = [Node::S.address(Family::V4), "--protocol", "icmp", "-c", "60", "-i", "10ms", "--no-mtu"];
+    let (found, ids) = hops(&lab, Who::Root, &args);
     let rules = lab.sh(Node::R2, "nft list ruleset");
     let counted = rules.split("counter packets ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     let counted: u64 = counted.parse().unwrap();
@@ -102,8 +102,8 @@ fn a_drop_of_answers_alone_is_the_hops_own() {
         "table inet lab {\nchain leaving {\ntype filter hook output priority 0;\n\
          icmp type time-exceeded numgen inc mod 2 == 0 drop\n}\n}\n",
     );
-    let words = [Node::S.address(Family::V4), "-c", "40", "-i", "10ms", "--no-mtu"];
-    let (found, ids) = hops(&lab, Who::Root, &words);
+    let args = [Node::S.address(Family::V4), "-c", "40", "-i", "10ms", "--no-mtu"];
+    let (found, ids) = hops(&lab, Who::Root, &args);
     let missing: Vec<&str> =
         found["hops"].as_array().unwrap().iter().map(|hop| hop["missing"].as_str().unwrap()).collect();
     assert_eq!(missing, ["own_answers", "none", "none"]);
@@ -115,8 +115,8 @@ fn three_legs_are_told_apart_by_flow() {
     let Some(lab) = Lab::new("three_legs_are_told_apart") else { return };
     without_limits(&lab);
     lab.legs();
-    let words = [Node::S.address(Family::V4), "--flows", "24", "-c", "48", "-i", "5ms", "--no-mtu"];
-    let (found, ids) = hops(&lab, Who::Root, &words);
+    let args = [Node::S.address(Family::V4), "--flows", "24", "-c", "48", "-i", "5ms", "--no-mtu"];
+    let (found, ids) = hops(&lab, Who::Root, &args);
     let at = routers(&found);
     let mut legs = at[1].clone();
     legs.sort_unstable();
@@ -200,11 +200,11 @@ fn loss_is_told_apart_by_direction() {
     let Some(lab) = Lab::new("loss_is_told_apart_by_direction") else { return };
     without_limits(&lab);
     let _server = lab.serve(Node::S, Who::Root, &[]);
-    let words =
+    let args =
         [Node::S.address(Family::V4), "--protocol", "icmp", "-c", "60", "-i", "10ms", "--no-mtu", "--json"];
     // Those of the server's packets that would end at the client: they cross the router with their last TTL but one.
     lab.forward(Node::R1, "udp sport 5210 ip ttl 1 numgen inc mod 4 == 3 counter drop");
-    let run = lab.run(Node::C, Who::Root, &[&["hops"], &words[..]].concat()).code(0).json();
+    let run = lab.run(Node::C, Who::Root, &[&["hops"], &args[..]].concat()).code(0).json();
     let (found, back) = (&run["summary"]["hops"], &run["summary"]["hops"]["back"]);
     assert_eq!((&found["loss"], &back["loss"]["clean"]), (&Value::Null, &2.into()), "{found:#}");
     assert_eq!((&back["loss"]["sent"], &back["loss"]["answered"]), (&60.into(), &45.into()), "{back:#}");
@@ -212,7 +212,7 @@ fn loss_is_told_apart_by_direction() {
     assert_eq!((&finding["id"], &finding["direction"]), (&"loss-from-hop".into(), &"down".into()));
     lab.sh(Node::R1, "nft flush ruleset");
     lab.forward(Node::R1, "icmp type echo-request numgen inc mod 4 == 3 counter drop");
-    let run = lab.run(Node::C, Who::Root, &[&["hops"], &words[..]].concat()).code(0).json();
+    let run = lab.run(Node::C, Who::Root, &[&["hops"], &args[..]].concat()).code(0).json();
     assert!(run["summary"]["hops"]["back"]["loss"].is_null());
     let [finding] = run["findings"].as_array().unwrap().as_slice() else { panic!("{:#}", run["findings"]) };
     let title = finding["title"].as_str().unwrap();
@@ -225,8 +225,8 @@ fn a_missing_route_is_named() {
     lab.sh(Node::C, "ip route del default");
     lab.sh(Node::C, "ip -6 route del default");
     for (address, command) in [("203.0.113.9", "ip route get"), ("2001:db8::9", "ip -6 route get")] {
-        for words in [&["hops", address][..], &["mtu", address, "--protocol", "udp"]] {
-            let ended = lab.run(Node::C, Who::Nobody, words).code(3);
+        for args in [&["hops", address][..], &["mtu", address, "--protocol", "udp"]] {
+            let ended = lab.run(Node::C, Who::Nobody, args).code(3);
             let route = format!("this host has no route to {address}");
             ended.says(&route).says(&format!("`{command} {address}`")).says("route add default via ROUTER");
         }

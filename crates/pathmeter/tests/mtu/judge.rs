@@ -58,7 +58,7 @@ impl OneWay {
     }
 
     /// A router tells that it takes no more than this.
-    pub(super) fn report_of(self, mtu: u32, by: Node) -> OneWay {
+    pub(super) fn one_way_by(self, mtu: u32, by: Node) -> OneWay {
         OneWay { mtu, discovery: "works", hop: Some((by, "too_big")), ..self }
     }
 
@@ -122,9 +122,9 @@ pub(super) fn each_family<T: Send>(work: impl Fn(Family) -> T + Sync) -> [T; 2] 
 
 /// `pathmeter mtu` at c, asking s, with privilege, successful, and as JSON.
 #[track_caller]
-pub(super) fn asked(lab: &Lab, family: Family, words: &[&str]) -> Value {
-    let words = [&["mtu", Node::S.address(family), "--json"], words].concat();
-    lab.run(Node::C, Who::Root, &words).code(0).json()
+pub(super) fn asked(lab: &Lab, family: Family, args: &[&str]) -> Value {
+    let args = [&["mtu", Node::S.address(family), "--json"], args].concat();
+    lab.run(Node::C, Who::Root, &args).code(0).json()
 }
 
 struct Look<'a> {
@@ -153,11 +153,11 @@ fn assert_as_wanted(look: &Look<'_>, wanted: &Wanted) {
     if found != expected {
         wrong.push(format!("findings {found:?}, not {expected:?}"));
     }
-    let words = path["unknown"].to_string();
+    let args = path["unknown"].to_string();
     match look.who {
-        Who::Root if words.contains("CAP_NET_RAW") => wrong.push(format!("unknown to root: {words}")),
-        Who::Nobody if !words.contains("CAP_NET_RAW") || !words.contains("`pathmeter doctor`") => {
-            wrong.push(format!("no way to the rights: {words}"))
+        Who::Root if args.contains("CAP_NET_RAW") => wrong.push(format!("unknown to root: {args}")),
+        Who::Nobody if !args.contains("CAP_NET_RAW") || !args.contains("`pathmeter doctor`") => {
+            wrong.push(format!("no way to the rights: {args}"))
         }
         _ => (),
     }

@@ -345,7 +345,7 @@ impl Lab {
     }
 
     /// The program with these words at this node.
-    pub(super) fn command(&self, node: Node, who: Who, words: &[&str]) -> Command {
+    pub(super) fn command(&self, node: Node, who: Who, argv: &[&str]) -> Command {
         let mut command = pathmeter(Some(&self.ns(node)), &[]);
         if who == Who::Nobody {
             command = Command::new("ip");
@@ -362,21 +362,21 @@ impl Lab {
             command.args(["--clear-groups", &self.program]);
             command.env("HOME", "/nonexistent").env("COLUMNS", "100").env("NO_COLOR", "1");
         }
-        command.args(words);
+        command.args(argv);
         command
     }
 
     /// `pathmeter serve`, ready. It is killed on drop.
-    pub(super) fn serve(&self, node: Node, who: Who, words: &[&str]) -> Running {
-        let server = Running::start(self.command(node, who, &[&["serve"], words].concat()));
+    pub(super) fn serve(&self, node: Node, who: Who, argv: &[&str]) -> Running {
+        let server = Running::start(self.command(node, who, &[&["serve"], argv].concat()));
         server.wait_for("pathmeter's own protocol");
         server
     }
 
     /// Runs the program to its end.
     #[track_caller]
-    pub(super) fn run(&self, node: Node, who: Who, words: &[&str]) -> Ended {
-        Running::start(self.command(node, who, words)).end()
+    pub(super) fn run(&self, node: Node, who: Who, argv: &[&str]) -> Ended {
+        Running::start(self.command(node, who, argv)).end()
     }
 }
 

@@ -13,8 +13,8 @@ fn a_lie_about_our_probes_on_a_clean_path_is_no_answer() {
         let _liar = liar(&lab, family, 1300, 1300, 0);
         for who in [Who::Root, Who::Nobody] {
             lab.forget();
-            let words = ["mtu", Node::S.address(family), "--json"];
-            let run = lab.run(Node::C, who, &words).code(0).json();
+            let args = ["mtu", Node::S.address(family), "--json"];
+            let run = lab.run(Node::C, who, &args).code(0).json();
             assert_path(&run, 1500);
             let up = &run["summary"]["path"]["up"];
             assert_eq!(up["discovery"], "lies", "{who:?} {family:?}: {up:#}");

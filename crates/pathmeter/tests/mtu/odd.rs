@@ -40,8 +40,8 @@ fn a_host_that_answers_nothing_is_said_to() {
     for family in Family::BOTH {
         for protocol in ["auto", "native"] {
             let host = Node::S.address(family);
-            let words = ["mtu", host, "--protocol", protocol, "--connect-timeout", "1s"];
-            let ended = lab.run(Node::C, Who::Root, &words).code(3).says(host);
+            let args = ["mtu", host, "--protocol", protocol, "--connect-timeout", "1s"];
+            let ended = lab.run(Node::C, Who::Root, &args).code(3).says(host);
             assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
         }
     }
@@ -108,8 +108,8 @@ fn either_end_may_lack_privilege() {
         let serving = lab.serve(Node::S, server, &[]);
         for family in Family::BOTH {
             lab.forget();
-            let words = ["mtu", Node::S.address(family), "--json"];
-            let run = lab.run(Node::C, client, &words).code(0).json();
+            let args = ["mtu", Node::S.address(family), "--json"];
+            let run = lab.run(Node::C, client, &args).code(0).json();
             let path = &run["summary"]["path"];
             for name in ["up", "down"] {
                 assert_eq!(path[name]["path_mtu"], 1400, "{path:#}");

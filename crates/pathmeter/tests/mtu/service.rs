@@ -25,8 +25,8 @@ fn assert_limit(lab: &Lab, limit: Option<(u32, u32)>) {
         let (answered, silent) = limit.unwrap_or((1500 - family.headers(), 1501 - family.headers()));
         for who in [Who::Root, Who::Nobody] {
             let host = Node::S.address(family);
-            let words = ["mtu", host, "--service", "7", "--reply-timeout", "300ms", "--json"];
-            let run = lab.run(Node::C, who, &words).code(0).json();
+            let args = ["mtu", host, "--service", "7", "--reply-timeout", "300ms", "--json"];
+            let run = lab.run(Node::C, who, &args).code(0).json();
             let service = &run["summary"]["path"]["service"];
             assert_eq!(
                 (&service["payload"], &service["silent"], &service["fragmented_from"]),

@@ -19,8 +19,8 @@ fn case_a_a_smaller_link_that_is_told_of() {
     let Some(lab) = Lab::new("case_a") else { return };
     lab.middle(1400);
     judge(&lab, |_| {
-        let there = OneWay::clean(1500).report_of(1400, Node::R1);
-        let back = OneWay::clean(1500).report_of(1400, Node::R2);
+        let there = OneWay::clean(1500).one_way_by(1400, Node::R1);
+        let back = OneWay::clean(1500).one_way_by(1400, Node::R2);
         Some(Wanted::new(there, back, &[("mtu-reduced", There), ("mtu-reduced", Back)]))
     });
 }
@@ -91,8 +91,8 @@ fn case_f_two_directions_that_differ() {
     lab.route(Node::R1, "2::", "12::2", Some(1400));
     lab.route(Node::R2, "1::", "12::1", Some(1300));
     judge(&lab, |_| {
-        let there = OneWay::clean(1500).report_of(1400, Node::R1);
-        let back = OneWay::clean(1500).report_of(1300, Node::R2);
+        let there = OneWay::clean(1500).one_way_by(1400, Node::R1);
+        let back = OneWay::clean(1500).one_way_by(1300, Node::R2);
         let findings = [("mtu-reduced", There), ("mtu-reduced", Back), ("mtu-asymmetric", Both)];
         Some(Wanted::new(there, back, &findings))
     });
@@ -103,7 +103,7 @@ fn one_direction_alone_is_smaller() {
     let Some(lab) = Lab::new("one_direction_alone_is_smaller") else { return };
     lab.route(Node::R2, "1::", "12::1", Some(1400));
     judge(&lab, |_| {
-        let back = OneWay::clean(1500).report_of(1400, Node::R2);
+        let back = OneWay::clean(1500).one_way_by(1400, Node::R2);
         Some(Wanted::new(OneWay::clean(1500), back, &[("mtu-reduced", Back), ("mtu-asymmetric", Both)]))
     });
 }
@@ -117,7 +117,7 @@ fn case_f2_two_ends_of_a_link_that_disagree() {
         // A VLAN tag's 4 bytes are let in on top.
         let there =
             OneWay::clean(1500).silent(1404, Node::R1, "link_mismatch").delivery("pass", by_kernel(family));
-        let back = OneWay::clean(1500).report_of(1400, Node::R2);
+        let back = OneWay::clean(1500).one_way_by(1400, Node::R2);
         let findings = [("mtu-black-hole", There), ("mtu-reduced", Back), ("mtu-asymmetric", Both)];
         Some(Wanted::new(there, back, &findings))
     });
@@ -130,8 +130,8 @@ fn case_g_jumbo_frames() {
     judge(&lab, |_| Some(Wanted::clean(9000)));
     lab.middle(1500);
     judge(&lab, |_| {
-        let there = OneWay::clean(9000).report_of(1500, Node::R1);
-        let back = OneWay::clean(9000).report_of(1500, Node::R2);
+        let there = OneWay::clean(9000).one_way_by(1500, Node::R1);
+        let back = OneWay::clean(9000).one_way_by(1500, Node::R2);
         Some(Wanted::new(there, back, &[("mtu-reduced", There), ("mtu-reduced", Back)]))
     });
 }
@@ -156,8 +156,8 @@ fn the_least_of_ipv6() {
     let Some(lab) = Lab::new("the_least_of_ipv6") else { return };
     lab.middle(1280);
     judge(&lab, |_| {
-        let there = OneWay::clean(1500).report_of(1280, Node::R1);
-        let back = OneWay::clean(1500).report_of(1280, Node::R2);
+        let there = OneWay::clean(1500).one_way_by(1280, Node::R1);
+        let back = OneWay::clean(1500).one_way_by(1280, Node::R2);
         Some(Wanted::new(there, back, &[("mtu-reduced", There), ("mtu-reduced", Back)]))
     });
     lab.every(1280);

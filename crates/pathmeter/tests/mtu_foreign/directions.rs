@@ -96,9 +96,9 @@ fn a_way_back_that_is_silent_is_not_taken_for_the_way_there() {
     let Some(lab) = lab("a_way_back_that_is_silent") else { return };
     lab.route(Node::R2, "1::", "12::1", Some(1400));
     lab.silence();
-    for words in [&["--protocol", "icmp"][..], &[]] {
+    for args in [&["--protocol", "icmp"][..], &[]] {
         let run =
-            lab.run(Node::C, Who::Root, &[&["mtu", Node::S.address(Family::V6), "--json"], words].concat());
+            lab.run(Node::C, Who::Root, &[&["mtu", Node::S.address(Family::V6), "--json"], args].concat());
         let run = run.code(0).json();
         let path = &run["summary"]["path"];
         assert_ne!(
@@ -199,7 +199,7 @@ fn assert_up(up: &Value, family: Family, path: Path, about: &str) {
 fn assert_down(found: &Value, pings: bool, family: Family, path: Path, about: &str) {
     let down = &found["down"];
     let unknown = found["unknown"].as_array().unwrap();
-    let says = |words: &str| unknown.iter().any(|one| one["why"].as_str().unwrap().contains(words));
+    let says = |args: &str| unknown.iter().any(|one| one["why"].as_str().unwrap().contains(args));
     if !pings {
         assert!(down["path_mtu"].is_null() && down["bound"] == "unknown", "{about}");
         assert!(says("setcap cap_net_admin,cap_net_raw") && says("ping_group_range"), "{about}");
@@ -212,7 +212,7 @@ fn assert_down(found: &Value, pings: bool, family: Family, path: Path, about: &s
 }
 
 #[track_caller]
-fn asked(lab: &Lab, family: Family, who: Who, words: &[&str]) -> Value {
+fn asked(lab: &Lab, family: Family, who: Who, args: &[&str]) -> Value {
     let host = Node::S.address(family);
-    lab.run(Node::C, who, &[&["mtu", host, "--json"], words].concat()).json()
+    lab.run(Node::C, who, &[&["mtu", host, "--json"], args].concat()).json()
 }

@@ -12,8 +12,8 @@ fn a_host_that_answers_nothing_is_unreachable_and_what_was_tried_is_told() {
     );
     for family in Family::BOTH {
         for who in [Who::Root, Who::Nobody] {
-            let words = ["mtu", Node::S.address(family)];
-            let ended = lab.run(Node::C, who, &words).code(3);
+            let args = ["mtu", Node::S.address(family)];
+            let ended = lab.run(Node::C, who, &args).code(3);
             ended
                 .says("answers nothing")
                 .says("UDP to port")
@@ -33,8 +33,8 @@ fn a_host_without_ping_tells_the_way_there() {
          echo-request drop\n}\n}\n",
     );
     for family in Family::BOTH {
-        let words = ["mtu", Node::S.address(family), "--json"];
-        let run = lab.run(Node::C, Who::Root, &words).code(0).json();
+        let args = ["mtu", Node::S.address(family), "--json"];
+        let run = lab.run(Node::C, Who::Root, &args).code(0).json();
         let path = &run["summary"]["path"];
         assert_eq!((&path["method"], &path["up"]["path_mtu"]), (&"udp".into(), &1400.into()), "{path:#}");
         assert!(path["down"]["path_mtu"].is_null(), "{path:#}");
@@ -54,8 +54,8 @@ fn a_host_that_answers_ping_alone_tells_both_ways() {
         "table inet quiet {\nchain coming {\ntype filter hook input priority 0;\nmeta l4proto { udp, tcp } drop\n}\n}\n",
     );
     for family in Family::BOTH {
-        let words = ["mtu", Node::S.address(family), "--json"];
-        let run = lab.run(Node::C, Who::Root, &words).code(0).json();
+        let args = ["mtu", Node::S.address(family), "--json"];
+        let run = lab.run(Node::C, Who::Root, &args).code(0).json();
         let path = &run["summary"]["path"];
         assert_eq!((&path["method"], &path["up"]["path_mtu"]), (&"icmp".into(), &1400.into()), "{path:#}");
         assert_eq!(path["down"]["path_mtu"], 1300, "{path:#}");

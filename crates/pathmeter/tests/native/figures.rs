@@ -76,10 +76,10 @@ fn datagrams_from_before_the_window_are_late() {
 /// 200 datagrams, which all fit any socket's buffer at once: none is lost but by the relay.
 #[track_caller]
 fn through(relay: &Relay, direction: &str, code: i32) -> Value {
-    let words =
+    let argv =
         ["throughput", &relay.host, "-u", "-l", "100", "-n", "20000", "-b", "8M", "--no-gso", "--json"];
     let reverse: &[&str] = if direction == "down" { &["-R"] } else { &[] };
-    run(&[&words[..], reverse].concat()).code(code).json()
+    run(&[&argv[..], reverse].concat()).code(code).json()
 }
 
 /// Loss of the path, the receiver and the sender, reordered, duplicates, late.
@@ -98,7 +98,7 @@ fn loss_is_told_where_it_happened() {
     let Some(net) = Net::new("loss_is_told_where_it_happened") else { return };
     let server = net.serve(&[]);
     let (client, far) = (net.client.clone(), net.server.clone());
-    for (direction, stands, drops, words) in [
+    for (direction, stands, drops, argv) in [
         ("up", true, false, &["-l", "1000", "-b", "50M", "--no-gso"][..]),
         ("up", true, true, &["-l", "1000", "-b", "50M", "--no-gso"]),
         ("down", false, true, &["-l", "1000", "-b", "50M", "--no-gso", "-R"]),
@@ -111,7 +111,7 @@ fn loss_is_told_where_it_happened() {
         let all = ["throughput", SERVER, "-u", "-t", "100s", "-i", "100ms"];
         // A small buffer overflows soon; the one a receiver takes otherwise does not.
         let buffer: &[&str] = if stands { &["-w", "128KiB"] } else { &[] };
-        let all = [&all[..], &["--format", "ndjson"], buffer, words].concat();
+        let all = [&all[..], &["--format", "ndjson"], buffer, argv].concat();
         let test = Running::start(pathmeter(Some(&client), &all));
         test.wait_for_output("\"sample\"");
         let receiver = if direction == "up" { server.process.pid() } else { test.pid() };
@@ -125,14 +125,14 @@ fn loss_is_told_where_it_happened() {
         test.signal("INT");
         let ended = test.end().code(0);
         let run: Value = serde_json::from_str(ended.stdout.lines().last().expect("output")).unwrap();
-        let case = format!("{direction} {words:?}, stands {stands}, drops {drops}: {:#}", run["summary"]);
+        let case = format!("{direction} {argv:?}, stands {stands}, drops {drops}: {:#}", run["summary"]);
 
         let sender = if direction == "up" { "local" } else { "peer" };
         // What leaves as one piece arrives as one, and is dropped as one.
         let piece = count(&run["summary"][sender]["datapath"]["gso_segments"]).max(1);
-        assert_eq!(piece == 1, words.contains(&"--no-gso"), "{case}");
+        assert_eq!(piece == 1, argv.contains(&"--no-gso"), "{case}");
         let receiver = if direction == "up" { "peer" } else { "local" };
-        assert_eq!(run["summary"][receiver]["datapath"]["gro"], !words.contains(&"--no-gso"), "{case}");
+        assert_eq!(run["summary"][receiver]["datapath"]["gro"], !argv.contains(&"--no-gso"), "{case}");
         let path = if drops { dropped(at) } else { 0 };
         let overflow = (overflowed(at) - before) * piece;
         assert_eq!(counted(&run, direction), [path, overflow, 0, 0, 0, 0], "{case}");
@@ -150,7 +150,7 @@ fn loss_is_told_where_it_happened() {
 fn what_the_senders_queue_drops_is_the_senders() {
     let Some(net) = Net::new("what_the_senders_queue_drops_is_the_senders") else { return };
     let server = net.serve(&[]);
-    for (direction, drops, words) in [("up", false, &[][..]), ("up", true, &[]), ("down", false, &["-R"])] {
+    for (direction, drops, argv) in [("up", false, &[][..]), ("up", true, &[]), ("down", false, &["-R"])] {
         let (sender, receiver) = match direction {
             "up" => (&net.client, &net.server),
             _ => (&net.server, &net.client),
@@ -167,7 +167,7 @@ fn what_the_senders_queue_drops_is_the_senders() {
         let before = udp_counter(sender, "SndbufErrors");
         let all =
             ["throughput", SERVER, "-u", "-t", "500ms", "-l", "1000", "-b", "60M", "--no-gso", "--json"];
-        let run = net.client(&[&all[..], words].concat()).code(0).json();
+        let run = net.client(&[&all[..], argv].concat()).code(0).json();
         let queue = udp_counter(sender, "SndbufErrors") - before;
         let path = if drops { dropped(receiver) } else { 0 };
         let case = format!("{direction}, drops {drops}: {:#}", run["summary"]);
@@ -208,9 +208,9 @@ fn udp_counter(ns: &str, name: &str) -> u64 {
     found.expect("the kernel counts it").1.parse().unwrap()
 }
 
-fn inside(ns: &str, words: &[&str]) -> String {
-    let output = Command::new("ip").args(["netns", "exec", ns]).args(words).output().expect("ip starts");
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+fn inside(ns: &str, argv: &[&str]) -> String {
+    let output = Command::new("ip").args(["netns", "exec", ns]).args(argv).output().expect("ip starts");
+    assert!(output.status.success(), "{argv:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -233,9 +233,9 @@ fn until(mut holds: impl FnMut() -> bool) {
 fn the_goodput_of_tcp_is_what_a_shaper_lets_through() {
     let Some(net) = Net::new("the_goodput_of_tcp_is_what_a_shaper_lets_through") else { return };
     ip(&["netns", "exec", &net.client, "ethtool", "-K", "eth0", "tso", "off", "gso", "off"]);
-    let words = ["netns", "exec", &net.client, "tc", "qdisc", "add", "dev", "eth0", "root"];
+    let argv = ["netns", "exec", &net.client, "tc", "qdisc", "add", "dev", "eth0", "root"];
     let bucket = ["tbf", "rate", "40mbit", "burst", "16k", "limit", "200k"];
-    if !Command::new("ip").args(words).args(bucket).status().is_ok_and(|status| status.success()) {
+    if !Command::new("ip").args(argv).args(bucket).status().is_ok_and(|status| status.success()) {
         return skip("the_goodput_of_tcp_is_what_a_shaper_lets_through", "no token bucket filter (sch_tbf)");
     }
     let server = net.serve(&[]);

@@ -8,13 +8,13 @@ use serde_json::Value;
 fn json_is_as_its_schema_says() {
     let schema = Schema::named("result");
     let server = Server::start(&[]);
-    for words in [
+    for argv in [
         &["-t", "1s", "-i", "100ms"][..],
         &["-t", "1s", "-R", "-P", "2"],
         &["-n", "1M", "--bidir"],
         &["-u", "-b", "10M", "-t", "1s", "--bidir", "--link", "10G"],
     ] {
-        schema.accept(&server.measured(words));
+        schema.accept(&server.measured(argv));
     }
     let host = server.host();
     let measured = run(&["measure", &host, "--quick", "--json"]).code(0).json();
@@ -64,8 +64,8 @@ fn markdown_and_text_name_the_figures_and_the_verdict() {
     let server = Server::start(&[]);
     let host = server.host();
     for format in ["markdown", "text"] {
-        for words in [&["throughput", &host, "-t", "1s"][..], &["measure", &host, "--quick"]] {
-            let text = run(&[words, &["--format", format]].concat()).code(0).stdout;
+        for argv in [&["throughput", &host, "-t", "1s"][..], &["measure", &host, "--quick"]] {
+            let text = run(&[argv, &["--format", format]].concat()).code(0).stdout;
             let verdict = ["OK", "DEGRADED", "PROBLEM"].iter().any(|word| text.contains(word));
             assert!(text.contains("bit/s") && verdict, "{format}: {text}");
             assert!(text.contains("at both ends"), "it says whence it comes: {text}");
@@ -144,8 +144,8 @@ fn a_chart_shows_what_the_text_does_not_and_takes_nothing_from_it() {
     let server = Server::start(&[]);
     let scratch = Scratch::new("chart");
     let [svg, png] = ["chart.svg", "chart.png"].map(|name| scratch.file(name, None));
-    let words = ["-t", "500ms", "-i", "100ms", "--chart", &svg, "--chart", &png];
-    let ended = server.throughput(&words).code(0);
+    let argv = ["-t", "500ms", "-i", "100ms", "--chart", &svg, "--chart", &png];
+    let ended = server.throughput(&argv).code(0);
     assert!(ended.stdout.contains("bit/s") && !ended.stdout.contains("<svg"), "{}", ended.stdout);
     let drawn = std::fs::read_to_string(&svg).unwrap();
     for part in ["<polyline", "RTT under load", "Retransmits per interval", "--chart", "at both ends"] {
@@ -186,7 +186,7 @@ fn fields(line: &str) -> Vec<String> {
 fn a_test_without_an_end_is_summed_up_when_asked_and_when_stopped() {
     let server = Server::start(&[]);
     let host = server.host();
-    for (words, sample, sums, result) in [
+    for (argv, sample, sums, result) in [
         (&["throughput", &host, "-b", "2M", "-l", "1000"][..], "\"sample\"", "so far, ", "up"),
         (
             &["throughput", &host, "-u", "-R", "-b", "2M", "-l", "500"],
@@ -196,7 +196,7 @@ fn a_test_without_an_end_is_summed_up_when_asked_and_when_stopped() {
         ),
         (&["latency", &host, "--rate", "100"], "\"latency_sample\"", " round trips, ", "ways"),
     ] {
-        let running = start(&[words, &["-t", "0", "-i", "20ms", "--format", "ndjson"]].concat());
+        let running = start(&[argv, &["-t", "0", "-i", "20ms", "--format", "ndjson"]].concat());
         running.wait_for_output(sample);
         running.signal("USR1");
         running.wait_for(sums);

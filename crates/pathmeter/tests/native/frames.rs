@@ -26,7 +26,7 @@ fn agrees(row: &Value, link: f64, overhead: f64) {
 fn rows_agree_with_themselves_and_with_the_device() {
     let Some(net) = Net::new("rows_agree_with_themselves_and_with_the_device") else { return };
     let _server = net.serve(&[]);
-    let words = [
+    let argv = [
         "frames",
         SERVER,
         "--frame",
@@ -38,7 +38,7 @@ fn rows_agree_with_themselves_and_with_the_device() {
         "10G",
         "--json",
     ];
-    let run = net.client(&words).code(0).json();
+    let run = net.client(&argv).code(0).json();
     let rows = rows(&run);
     assert_eq!(run["kind"], "frames");
     assert_eq!(rows.len(), 8);
@@ -75,13 +75,13 @@ fn offloads_are_switched_back_however_it_ends() {
     let Some(net) = Net::new("offloads_are_switched_back_however_it_ends") else { return };
     let server = net.serve(&[]);
     let offloads = || {
-        let words = ["netns", "exec", &net.client, "ethtool", "-k", "eth0"];
-        let output = std::process::Command::new("ip").args(words).output().expect("ethtool runs");
+        let argv = ["netns", "exec", &net.client, "ethtool", "-k", "eth0"];
+        let output = std::process::Command::new("ip").args(argv).output().expect("ethtool runs");
         String::from_utf8(output.stdout).expect("text")
     };
     let before = offloads();
     assert!(before.contains("tcp-segmentation-offload: on"), "{before}");
-    let words = ["frames", SERVER, "--frame", "512", "--tests", "tcp", "-t", "20s", "--no-offload"];
+    let argv = ["frames", SERVER, "--frame", "512", "--tests", "tcp", "-t", "20s", "--no-offload"];
     let until = |wanted: &str| {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while !offloads().contains(wanted) && std::time::Instant::now() < deadline {
@@ -90,7 +90,7 @@ fn offloads_are_switched_back_however_it_ends() {
         offloads()
     };
     let without = || {
-        let sweep = Running::start(pathmeter(Some(&net.client), &words));
+        let sweep = Running::start(pathmeter(Some(&net.client), &argv));
         assert!(until("tcp-segmentation-offload: off").contains("tcp-segmentation-offload: off"));
         sweep
     };
@@ -113,9 +113,9 @@ fn offloads_are_switched_back_however_it_ends() {
 fn pairs_are_added_until_the_rate_grows_no_more() {
     let server = Server::start(&[]);
     let host = server.host();
-    let words =
+    let argv =
         ["frames", &host, "--frame", "1518", "--tests", "udp", "--pairs", "auto", "-t", "500ms", "--json"];
-    let run = run(&words).code(0).json();
+    let run = run(&argv).code(0).json();
     let row = &rows(&run)[0];
     let pairs = row["pairs"].as_u64().expect("a count");
     assert!(pairs >= 1 && number(row, "goodput_bps") > 0.0, "{row:#}");
@@ -129,9 +129,9 @@ fn pairs_are_summed_and_a_chart_is_drawn() {
     let scratch = Scratch::new("frames");
     let (svg, png) = (scratch.file("sweep.svg", None), scratch.file("sweep.png", None));
     let host = server.host();
-    let words =
+    let argv =
         ["frames", &host, "--frame", "1518,9018", "--tests", "udp", "--pairs", "2", "-t", "500ms", "-R"];
-    let run = run(&[&words[..], &["--json", "--chart", &svg, "--chart", &png]].concat()).code(0).json();
+    let run = run(&[&argv[..], &["--json", "--chart", &svg, "--chart", &png]].concat()).code(0).json();
     for row in rows(&run) {
         assert_eq!((&row["pairs"], &row["direction"]), (&2.into(), &"down".into()));
         assert!(number(row, "goodput_bps") > 0.0 && row["share"].is_null(), "{row:#}");
@@ -144,9 +144,9 @@ fn pairs_are_summed_and_a_chart_is_drawn() {
     let gone = scratch.file("gone", None);
     std::fs::create_dir(&gone).unwrap();
     let picture = format!("{gone}/sweep.svg");
-    let words =
+    let argv =
         ["frames", &host, "--frame", "512,1518", "--tests", "udp", "-t", "1s", "--json", "--chart", &picture];
-    let sweep = start(&words);
+    let sweep = start(&argv);
     sweep.wait_for("   512  UDP");
     std::fs::remove_dir(&gone).unwrap();
     let kept = sweep.end().code(2).says("sweep.svg").json();

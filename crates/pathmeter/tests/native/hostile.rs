@@ -99,11 +99,11 @@ fn two_hundred_silent_connections_delay_nobody() {
             stream
         })
         .collect();
-    for words in
+    for args in
         [&["-n", "2M", "-P", "4"][..], &["-n", "2M", "-R"], &["-u", "-b", "10M", "-t", "300ms", "--bidir"]]
     {
-        let run = server.measured(words);
-        assert_ne!(run["verdict"]["status"], "void", "{words:?}: {}", run["verdict"]);
+        let run = server.measured(args);
+        assert_ne!(run["verdict"]["status"], "void", "{args:?}: {}", run["verdict"]);
     }
     drop(silent);
     assert_good(server);

@@ -13,7 +13,7 @@ fn a_token_is_asked_for_and_proved() {
     let server = Server::start(&["--token-file", &right]);
     let host = server.host();
     for command in ["throughput", "measure"] {
-        let try_with = |words: &[&str]| run(&[&[command, &host], words].concat());
+        let try_with = |args: &[&str]| run(&[&[command, &host], args].concat());
         let small = if command == "measure" { &["--quick"][..] } else { &["-n", "100K"] };
         try_with(&[&["--token-file", &right], small].concat()).code(0);
         let ended = try_with(&["--token-file", &wrong]).code(3).says("the token is not this server's");
@@ -51,8 +51,8 @@ fn tls_knows_its_server_by_the_fingerprint() {
         let server = Server::start(&[&["--tls"], with_token].concat());
         let print = fingerprint(&server);
         for test in [&["-n", "100K"][..], &["-n", "100K", "-u", "-b", "10M", "--bidir"]] {
-            let words = [&["--tls", "--fingerprint", &print], test, with_token].concat();
-            assert_ne!(server.measured(&words)["verdict"]["status"], "void");
+            let args = [&["--tls", "--fingerprint", &print], test, with_token].concat();
+            assert_ne!(server.measured(&args)["verdict"]["status"], "void");
         }
         let wrong = "ab".repeat(32);
         let ended = server.throughput(&[&["--fingerprint", &wrong], with_token].concat()).code(3);
@@ -80,10 +80,10 @@ fn a_kept_key_is_the_same_server_after_a_restart() {
     assert_eq!(mode & 0o777, 0o600);
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     std::fs::set_permissions(&key, open).unwrap();
-    let words = ["serve", "--bind", "127.0.0.1", "-p", &free_port().to_string(), "--tls", "--tls-key", &key];
-    run(&words).code(2).says("read by others").says("chmod 600");
+    let args = ["serve", "--bind", "127.0.0.1", "-p", &free_port().to_string(), "--tls", "--tls-key", &key];
+    run(&args).code(2).says("read by others").says("chmod 600");
     let garbage = scratch.file("garbage.pem", Some("no key"));
-    run(&[&words[..7], &[garbage.as_str()]].concat()).says("garbage.pem");
+    run(&[&args[..7], &[garbage.as_str()]].concat()).says("garbage.pem");
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn tls_with_a_server_that_has_none() {
     server.process.wait_for("runs without --tls");
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = silent.local_addr().unwrap().to_string();
-    let words = ["throughput", &host, "--connect-timeout", "1s", "--fingerprint", &"ab".repeat(32)];
-    run(&words).code(3).says("does not answer when TLS is asked for");
+    let args = ["throughput", &host, "--connect-timeout", "1s", "--fingerprint", &"ab".repeat(32)];
+    run(&args).code(3).says("does not answer when TLS is asked for");
 }
 
 #[test]

@@ -16,12 +16,12 @@ impl Kept {
         Kept { scratch, store }
     }
 
-    fn run(&self, words: &[&str]) -> Ended {
-        run(&[words, &["--store", &self.store]].concat())
+    fn run(&self, args: &[&str]) -> Ended {
+        run(&[args, &["--store", &self.store]].concat())
     }
 
-    fn history(&self, words: &[&str]) -> Vec<Value> {
-        let listed = self.run(&[&["history", "--json"], words].concat()).code(0).json();
+    fn history(&self, args: &[&str]) -> Vec<Value> {
+        let listed = self.run(&[&["history", "--json"], args].concat()).code(0).json();
         listed.as_array().unwrap().clone()
     }
 
@@ -30,8 +30,8 @@ impl Kept {
         self.run(&["throughput", &host, "-t", "60s", "--save"]).code(2).says(why);
     }
 
-    fn throughput(&self, server: &Server, words: &[&str]) -> Ended {
-        self.run(&[&["throughput", &server.host(), "-n", "1M", "--save"], words].concat()).code(0)
+    fn throughput(&self, server: &Server, args: &[&str]) -> Ended {
+        self.run(&[&["throughput", &server.host(), "-n", "1M", "--save"], args].concat()).code(0)
     }
 }
 
@@ -81,8 +81,8 @@ fn sets_of_runs_are_compared_by_label_name_and_file() {
     let (server, kept) = (Server::start(&[]), Kept::new("keep-compare"));
     for (label, rate) in [("slow", "2M"), ("fast", "20M")] {
         for _ in 0..6 {
-            let words = ["-u", "-b", rate, "-t", "300ms", "--label", label];
-            kept.run(&[&["throughput", &server.host(), "--save"], &words[..]].concat()).code(0);
+            let args = ["-u", "-b", rate, "-t", "300ms", "--label", label];
+            kept.run(&[&["throughput", &server.host(), "--save"], &args[..]].concat()).code(0);
         }
     }
     let better = kept.run(&["compare", "slow", "fast", "--json"]).code(0).json();
@@ -108,9 +108,9 @@ fn sets_of_runs_are_compared_by_label_name_and_file() {
 fn a_run_that_was_killed_is_there_as_far_as_it_went() {
     let (server, kept) = (Server::start(&[]), Kept::new("keep-killed"));
     let host = server.host();
-    let words =
+    let args =
         ["throughput", &host, "-t", "60s", "-i", "100ms", "-b", "10M", "--save", "--store", &kept.store];
-    let running = Running::start(pathmeter(None, &words));
+    let running = Running::start(pathmeter(None, &args));
     let cut = loop {
         // Events are written once a second: some intervals are there when the first is.
         if let [entry] = kept.history(&[]).as_slice() {

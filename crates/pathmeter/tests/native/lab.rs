@@ -29,9 +29,9 @@ fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
     net.drop(&net.client, "ip frag-off & 0x3fff != 0");
     net.drop(&net.server, "ip frag-off & 0x3fff != 0");
     let server = net.serve(&["--iperf3"]);
-    for (words, directions) in [(&[][..], &["up"][..]), (&["-R"], &["down"]), (&["--bidir"], &["up", "down"])]
+    for (argv, directions) in [(&[][..], &["up"][..]), (&["-R"], &["down"]), (&["--bidir"], &["up", "down"])]
     {
-        let test = [&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"], words]
+        let test = [&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"], argv]
             .concat();
         let ended = net.client(&test).code(0).says("Probing which datagram sizes cross");
         let run = ended.json();
@@ -48,9 +48,9 @@ fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
     assert!(!ended.stderr.contains("Probing"), "{}", ended.stderr);
     assert!(ended.code(0).json()["summary"]["up"]["received"]["datagrams"].as_u64().unwrap() > 0);
     // iPerf3's servers answer no probes: what this host's kernel knows is used, and said to be no more than that.
-    let words =
+    let argv =
         ["throughput", SERVER, "--protocol", "iperf3", "-u", "-l", "8192", "-b", "20M", "-t", "1s", "--json"];
-    let run = net.client(&words).code(0).json();
+    let run = net.client(&argv).code(0).json();
     let found = finding(&run, "fragments-dropped", "up");
     assert_eq!(found["evidence"]["working_payload_bytes"], 1472, "{found:#}");
     let said = format!("{} {}", found["title"], found["advice"]);
@@ -100,8 +100,8 @@ fn tcp_that_is_dropped_says_so_in_time() {
 fn a_link_that_goes_down_during_a_test() {
     let Some(net) = Net::new("a_link_that_goes_down_during_a_test") else { return };
     let server = net.serve(&[]);
-    for words in [&["-b", "20M"][..], &["-u", "-b", "20M", "-R"]] {
-        let all = [&["throughput", SERVER, "-t", "100s", "-i", "100ms"], words].concat();
+    for argv in [&["-b", "20M"][..], &["-u", "-b", "20M", "-R"]] {
+        let all = [&["throughput", SERVER, "-t", "100s", "-i", "100ms"], argv].concat();
         let client = Running::start(pathmeter(Some(&net.client), &all));
         client.wait_for("bit/s");
         ip(&["-n", &net.server, "link", "set", "eth0", "down"]);
@@ -129,8 +129,8 @@ fn a_host_without_ipv6_is_served_and_serves() {
     let server = Running::start(pathmeter(Some(&net.server), &["serve"]));
     server.wait_for("listening on");
     server.wait_for("open to everyone who can reach this host");
-    for words in [&["-n", "1M"][..], &["-u", "-b", "10M", "-n", "200K", "-R"]] {
-        let run = net.client(&[&["throughput", SERVER, "--json"], words].concat()).code(0).json();
+    for argv in [&["-n", "1M"][..], &["-u", "-b", "10M", "-n", "200K", "-R"]] {
+        let run = net.client(&[&["throughput", SERVER, "--json"], argv].concat()).code(0).json();
         assert_ne!(run["verdict"]["status"], "void");
     }
     net.client(&["throughput", "2001:db8::1", "--connect-timeout", "1s"]).code(3).says("2001:db8::1");

@@ -8,9 +8,9 @@ use std::io::Write;
 use std::net::Shutdown;
 
 /// Runs `throughput` against a script; JSON, so that what was measured can be looked at.
-fn against(words: &[&str], script: impl FnOnce(&mut Fake) -> std::io::Result<()> + Send + 'static) -> Ended {
+fn against(args: &[&str], script: impl FnOnce(&mut Fake) -> std::io::Result<()> + Send + 'static) -> Ended {
     let (host, thread) = fake(script);
-    let ended = run(&[&["throughput", &host, "--json"], words].concat());
+    let ended = run(&[&["throughput", &host, "--json"], args].concat());
     assert!(
         ended.stderr.contains(&host) || matches!(ended.code, Some(0 | 4)),
         "{host} is not named: {}",
@@ -138,8 +138,8 @@ fn stalls_during_the_test() {
 
 #[test]
 fn resets_during_the_test() {
-    for words in [&["-t", "20s"][..], &["-t", "20s", "-R"]] {
-        let ended = against(words, |fake| {
+    for args in [&["-t", "20s"][..], &["-t", "20s", "-R"]] {
+        let ended = against(args, |fake| {
             let mut flows = fake.begin(1)?;
             flows[0].write_all(&[7; 100_000])?;
             fake.receive("ping")?;
@@ -148,8 +148,8 @@ fn resets_during_the_test() {
             fake.control.shutdown(Shutdown::Both)
         });
         let run = ended.code(3).says("during the test").json();
-        assert_eq!(run["summary"]["outcome"]["outcome"], "failed", "{words:?}");
-        assert!(!run["summary"]["local"].is_null(), "{words:?}: what was measured is shown");
+        assert_eq!(run["summary"]["outcome"]["outcome"], "failed", "{args:?}");
+        assert!(!run["summary"]["local"].is_null(), "{args:?}: what was measured is shown");
     }
 }
 

@@ -76,11 +76,11 @@ fn check_series(run: &Value) {
 #[test]
 fn a_loaded_run_tells_every_phase_and_its_course() {
     let server = Server::start(&[]);
-    for words in [&[][..], &["--tcp", "-P", "2"], &["--rate", "1k", "--congestion", "reno"]] {
+    for argv in [&[][..], &["--tcp", "-P", "2"], &["--rate", "1k", "--congestion", "reno"]] {
         let host = server.host();
-        let reported = run(&[&["latency", &host, "--loaded", "-t", "4s", "--json"], words].concat());
+        let reported = run(&[&["latency", &host, "--loaded", "-t", "4s", "--json"], argv].concat());
         let run = reported.code(0).json();
-        assert_eq!(phases(&run), [None, Some("up"), Some("down"), Some("both")], "{words:?}");
+        assert_eq!(phases(&run), [None, Some("up"), Some("down"), Some("both")], "{argv:?}");
         for phase in run["summary"]["loaded"]["phases"].as_array().unwrap() {
             assert!(count(&phase["rtt_ns"]["count"]) > 0, "{phase:#}");
             assert_eq!(count(&phase["sent"]), count(&phase["rtt_ns"]["count"]) + count(&phase["lost"]));
@@ -105,9 +105,9 @@ fn a_deep_queue_is_found_over_tls() {
     let Some(net) = Net::new("a_deep_queue_is_found_over_tls") else { return };
     for ns in [&net.client, &net.server] {
         // A fifth of a second of queue.
-        let words = ["netns", "exec", ns, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf"];
+        let argv = ["netns", "exec", ns, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf"];
         let tbf = ["rate", "20mbit", "burst", "16k", "limit", "500k"];
-        if !Command::new("ip").args(words).args(tbf).status().is_ok_and(|status| status.success()) {
+        if !Command::new("ip").args(argv).args(tbf).status().is_ok_and(|status| status.success()) {
             return skip(
                 "a_deep_queue_is_found_over_tls",
                 "this kernel has no token bucket filter (sch_tbf)",
@@ -119,9 +119,9 @@ fn a_deep_queue_is_found_over_tls() {
     let said = server.process.said();
     let print = said.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next());
     let print = print.expect("the server tells its fingerprint");
-    let words =
+    let argv =
         ["latency", SERVER, "--loaded", "-t", "6s", "--congestion", "reno", "--fingerprint", print, "--json"];
-    let run = net.client(&words).code(0).json();
+    let run = net.client(&argv).code(0).json();
     let bloat = |direction: &str| {
         let findings = run["findings"].as_array().unwrap();
         findings.iter().find(|found| found["id"] == "bufferbloat" && found["direction"] == direction)
@@ -168,8 +168,8 @@ fn a_server_that_vanishes_takes_nothing_of_what_was_measured() {
 fn ctrl_c_keeps_the_phases_so_far() {
     let server = Server::start(&[]);
     let host = server.host();
-    let words = ["latency", &host, "--loaded", "-t", "2s", "-i", "100ms", "--format", "ndjson"];
-    let client = start(&words);
+    let argv = ["latency", &host, "--loaded", "-t", "2s", "-i", "100ms", "--format", "ndjson"];
+    let client = start(&argv);
     server.process.wait_for("streams, up");
     client.signal("INT");
     let ended = client.end().code(0);
@@ -199,7 +199,7 @@ fn a_server_that_refuses_the_load_costs_the_load_alone() {
 
 #[test]
 fn what_goes_not_together_with_a_load_is_said() {
-    for (words, says) in [
+    for (argv, says) in [
         (&["-n", "10"][..], "-t sets the length of a phase"),
         (&["-t", "10ms"], "give -t 1s or more"),
         (&["--reply-every", "2"], "--reply-every"),
@@ -207,7 +207,7 @@ fn what_goes_not_together_with_a_load_is_said() {
         (&["--protocol", "sockperf"], "--protocol native"),
         (&["127.0.0.2"], "one way at a time"),
     ] {
-        let all = [&["latency", "127.0.0.1:1", "--loaded"], words].concat();
+        let all = [&["latency", "127.0.0.1:1", "--loaded"], argv].concat();
         run(&all).code(2).says(says);
     }
 }

@@ -29,21 +29,21 @@ struct Mesh {
 
 impl Mesh {
     /// With the key of this user of the server.
-    fn words(&self, words: &[&str], user: &str) -> Vec<String> {
+    fn args(&self, args: &[&str], user: &str) -> Vec<String> {
         let (ca, key) = (format!("{}/ca.pem", self.folder), format!("{}/keys/{user}.seed", self.folder));
         let ours = ["--coordinator", &self.url, "--ca", &ca, "--key", &key];
-        words.iter().chain(&ours).map(|word| (*word).to_owned()).collect()
+        args.iter().chain(&ours).map(|word| (*word).to_owned()).collect()
     }
 
-    fn run(&self, words: &[&str]) -> Ended {
-        let words = self.words(words, "coordinator");
-        run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    fn run(&self, args: &[&str]) -> Ended {
+        let args = self.args(args, "coordinator");
+        run(&args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// A coordinator that is left at work.
-    fn start(&self, words: &[&str]) -> Running {
-        let words = self.words(words, "coordinator");
-        start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    fn start(&self, args: &[&str]) -> Running {
+        let args = self.args(args, "coordinator");
+        start(&args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// How often an agent's spool has this word: `begun`, `finished`.
@@ -69,10 +69,10 @@ impl Mesh {
 
     fn agent_with(&self, name: &str, token: &str, more: &[&str]) -> Running {
         let (port, spool) = (free_port().to_string(), format!("{}/spool", self.folder));
-        let words =
+        let args =
             ["agent", "run", "--name", name, "--port", &port, "--spool", &spool, "--token-file", token];
-        let words = self.words(&[&words, more].concat(), name);
-        let agent = start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let args = self.args(&[&args, more].concat(), name);
+        let agent = start(&args.iter().map(String::as_str).collect::<Vec<_>>());
         agent.wait_for(&format!("agent {name} of"));
         agent
     }
@@ -114,8 +114,8 @@ fn two_agents_measure_each_other_and_nothing_twice() {
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let folder = mesh.folder.clone();
     // An agent's key is no coordinator's.
-    let words = mesh.words(&["mesh", "doctor"], "ams");
-    assert_ne!(run(&words.iter().map(String::as_str).collect::<Vec<_>>()).code, Some(0));
+    let args = mesh.args(&["mesh", "doctor"], "ams");
+    assert_ne!(run(&args.iter().map(String::as_str).collect::<Vec<_>>()).code, Some(0));
 
     let token = format!("{folder}/mesh.token");
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
@@ -232,9 +232,9 @@ fn together_in_a_plan(mesh: &Mesh, scratch: &Scratch) {
     let store = scratch.file("runs.db", None);
     let night = ["mesh", "run", "--together", "--pair", "fra:ams", "--pair", "fra:ams", "-t", "300ms"];
     let run = mesh.run(&[&night[..], &["--save", "--store", &store, "--json"]].concat()).json();
-    let words =
+    let args =
         ["history", "--target", "together fra:ams, fra:ams", "--label", "mesh", "--store", &store, "--json"];
-    let kept = super::support::run(&words).code(0).json();
+    let kept = super::support::run(&args).code(0).json();
     assert_eq!((kept.as_array().unwrap().len(), &kept[0]["id"]), (1, &run["id"]), "{kept}");
 }
 
@@ -325,9 +325,9 @@ fn foreign_protocols_and_both_ip_versions_over_agents() {
     let protocols = ["iperf2", "sockperf", "stamp", "twamp"];
     let ports = protocols.map(|_| free_port());
     let native = free_port().to_string();
-    let mut words: Vec<String> = ["serve", "--bind", "127.0.0.1", "-p", &native].map(str::to_owned).to_vec();
-    words.extend(protocols.iter().zip(ports).map(|(protocol, port)| format!("--{protocol}={port}")));
-    let server = start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut args: Vec<String> = ["serve", "--bind", "127.0.0.1", "-p", &native].map(str::to_owned).to_vec();
+    args.extend(protocols.iter().zip(ports).map(|(protocol, port)| format!("--{protocol}={port}")));
+    let server = start(&args.iter().map(String::as_str).collect::<Vec<_>>());
     server.wait_for("listening on");
     let mut plan =
         "title = \"Foreign\"\nrepetitions = 1\n[paths.far]\nagent = \"ams\"\nto = \"127.0.0.1\"\n".to_owned();
@@ -371,10 +371,10 @@ fn a_schedule_has_a_row_for_every_time() {
     let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
     mesh.wait_for(2);
     let start_with = |results: &str, schedule: &str| {
-        let words =
+        let args =
             ["mesh", "run", "--schedule", schedule, "--splay", "0s", "--test", "latency", "-t", "100ms"];
-        let words = mesh.words(&[&words[..], &["--results", results]].concat(), "coordinator");
-        start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+        let args = mesh.args(&[&args[..], &["--results", results]].concat(), "coordinator");
+        start(&args.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let rows_of = |results: &str, state: &str, least: usize| loop {
         let list = run(&["mesh", "show", "--results", results, "--runs", "--json"]).code(0).json();

@@ -116,21 +116,21 @@ fn prometheus(test: &str) -> Option<[PathBuf; 2]> {
 #[test]
 fn the_rules_are_sound_and_fire_when_they_should() {
     let Some([_, promtool]) = prometheus("the_rules_are_sound_and_fire_when_they_should") else { return };
-    for words in [
+    for argv in [
         ["check", "rules", "rules.yml"],
         ["check", "config", "prometheus.yml"],
         ["test", "rules", "rules-test.yml"],
     ] {
-        let ended = Command::new(&promtool).args(words).current_dir(FOLDER).output().unwrap();
+        let ended = Command::new(&promtool).args(argv).current_dir(FOLDER).output().unwrap();
         let said = String::from_utf8_lossy(&ended.stdout) + String::from_utf8_lossy(&ended.stderr);
-        assert!(ended.status.success(), "{words:?}: {said}");
+        assert!(ended.status.success(), "{argv:?}: {said}");
     }
 }
 
 /// Every name of ours in an expression.
 fn names(text: &str) -> BTreeSet<String> {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-    words.filter(|word| word.starts_with("pathmeter_")).map(str::to_owned).collect()
+    let argv = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    argv.filter(|word| word.starts_with("pathmeter_")).map(str::to_owned).collect()
 }
 
 /// Every expression of the dashboard.

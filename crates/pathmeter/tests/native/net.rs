@@ -63,14 +63,14 @@ impl Net {
     }
 
     /// `pathmeter serve` at the server's end.
-    pub(super) fn serve(&self, words: &[&str]) -> Server {
-        Server::at(Some(&self.server), SERVER, words)
+    pub(super) fn serve(&self, argv: &[&str]) -> Server {
+        Server::at(Some(&self.server), SERVER, argv)
     }
 
     /// Runs the program at the client's end.
     #[track_caller]
-    pub(super) fn client(&self, words: &[&str]) -> Ended {
-        Running::start(pathmeter(Some(&self.client), words)).end()
+    pub(super) fn client(&self, argv: &[&str]) -> Ended {
+        Running::start(pathmeter(Some(&self.client), argv)).end()
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) fn nft(ns: &str, rules: &str) {
 
 /// Runs ip(8), which has to succeed.
 #[track_caller]
-pub(super) fn ip(words: &[&str]) {
-    let done = Command::new("ip").args(words).output().expect("ip starts");
-    assert!(done.status.success(), "ip {}: {}", words.join(" "), String::from_utf8_lossy(&done.stderr));
+pub(super) fn ip(argv: &[&str]) {
+    let done = Command::new("ip").args(argv).output().expect("ip starts");
+    assert!(done.status.success(), "ip {}: {}", argv.join(" "), String::from_utf8_lossy(&done.stderr));
 }

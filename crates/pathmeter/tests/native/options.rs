@@ -42,21 +42,21 @@ fn udp_bytes_are_exact_at_the_sender_and_add_up_at_the_receiver() {
 #[test]
 fn times_and_omitted_times() {
     let server = Server::start(&[]);
-    for words in [
+    for args in [
         &["-t", "600ms"][..],
         &["-t", "600ms", "-O", "300ms", "-R"],
         &["-u", "-b", "5M", "-t", "600ms", "-O", "300ms", "--bidir"],
     ] {
-        let run = server.measured(&[words, &["-i", "200ms"]].concat());
-        let omits = words.contains(&"-O");
+        let run = server.measured(&[args, &["-i", "200ms"]].concat());
+        let omits = args.contains(&"-O");
         let rows = run["intervals"].as_array().unwrap();
-        assert_eq!(rows.iter().any(|row| row["omitted"] == json!(true)), omits, "{words:?}");
+        assert_eq!(rows.iter().any(|row| row["omitted"] == json!(true)), omits, "{args:?}");
         for name in directions_with_streams(&run) {
-            assert!(run["summary"][name]["received"]["bytes"].as_u64().unwrap() > 0, "{words:?} {name}");
+            assert!(run["summary"][name]["received"]["bytes"].as_u64().unwrap() > 0, "{args:?} {name}");
         }
         for row in streams_at(&run, "local").iter().chain(&streams_at(&run, "peer")) {
             let (counted, total) = (row["bytes"].as_u64().unwrap(), row["total_bytes"].as_u64().unwrap());
-            assert!(counted <= total && (counted < total || !omits), "{words:?}: {row}");
+            assert!(counted <= total && (counted < total || !omits), "{args:?}: {row}");
         }
         assert_ends_agree(&run);
     }
@@ -105,7 +105,7 @@ fn what_the_sockets_are_asked_for_stands_in_the_result() {
 #[test]
 fn ways_to_move_data() {
     let server = Server::start(&[]);
-    for words in [
+    for args in [
         &["-n", "20M", "-Z"][..],
         &["-n", "20M", "-Z", "-R"],
         &["-n", "20M", "--receive-discard"],
@@ -116,12 +116,12 @@ fn ways_to_move_data() {
         &["-n", "20M", "--wait", "block", "-R"],
     ] {
         // One byte a write is slow, so fewer of them.
-        let words: Vec<&str> =
-            words.iter().map(|w| if words.contains(&"1") && *w == "5M" { "20K" } else { w }).collect();
-        let run = server.measured(&words);
+        let args: Vec<&str> =
+            args.iter().map(|w| if args.contains(&"1") && *w == "5M" { "20K" } else { w }).collect();
+        let run = server.measured(&args);
         for name in directions_with_streams(&run) {
             let figures = &run["summary"][name];
-            assert_eq!(figures["sent"]["bytes"], figures["received"]["bytes"], "{words:?} {name}");
+            assert_eq!(figures["sent"]["bytes"], figures["received"]["bytes"], "{args:?} {name}");
         }
         assert_ends_agree(&run);
     }
@@ -130,7 +130,7 @@ fn ways_to_move_data() {
 #[test]
 fn datagrams_with_and_without_offload() {
     let server = Server::start(&[]);
-    for words in [
+    for args in [
         &["-l", "1400"][..],
         &["-l", "1400", "--no-gso"],
         &["-l", "16"],
@@ -138,13 +138,13 @@ fn datagrams_with_and_without_offload() {
         &["-l", "65507"],
     ] {
         for direction in [&[][..], &["-R"]] {
-            let run = server.measured(&[&["-u", "-b", "30M", "-t", "300ms"], words, direction].concat());
+            let run = server.measured(&[&["-u", "-b", "30M", "-t", "300ms"], args, direction].concat());
             let figures = &run["summary"][directions_with_streams(&run)[0]];
-            assert!(figures["received"]["datagrams"].as_u64().unwrap() > 0, "{words:?} {direction:?}");
+            assert!(figures["received"]["datagrams"].as_u64().unwrap() > 0, "{args:?} {direction:?}");
             assert_accounted(figures);
             let sender = if direction.is_empty() { "local" } else { "peer" };
             let segments = run["summary"][sender]["datapath"]["gso_segments"].as_u64().unwrap();
-            assert!(segments <= 1 || !words.contains(&"--no-gso"), "{words:?}: {segments} segments");
+            assert!(segments <= 1 || !args.contains(&"--no-gso"), "{args:?}: {segments} segments");
         }
     }
 }
@@ -152,14 +152,14 @@ fn datagrams_with_and_without_offload() {
 #[test]
 fn families_and_local_addresses() {
     let server = Server::start(&[]);
-    for words in [
+    for args in [
         &["-4"][..],
         &["--bind", "127.0.0.1"],
         &["--bind", "127.0.0.2", "-u", "-b", "10M"],
         &["--device", "lo"],
     ] {
-        let run = server.measured(&[&["-n", "200K"], words].concat());
-        assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0, "{words:?}");
+        let run = server.measured(&[&["-n", "200K"], args].concat());
+        assert!(run["summary"]["up"]["received"]["bytes"].as_u64().unwrap() > 0, "{args:?}");
     }
     server.throughput(&["-6"]).code(2).says("127.0.0.1 is no IPv6 address");
     server
@@ -170,12 +170,11 @@ fn families_and_local_addresses() {
     let both = Server::at(None, "::", &[]);
     both.process.wait_for("open to everyone who can reach this host");
     let port = both.port.to_string();
-    for words in [["::1", "-6"], ["127.0.0.1", "-4"], ["localhost", "-4"]] {
+    for args in [["::1", "-6"], ["127.0.0.1", "-4"], ["localhost", "-4"]] {
         for transport in [&["-n", "200K"][..], &["-n", "200K", "-u", "-b", "20M", "-R"]] {
-            let ended =
-                run(&[&["throughput", words[0], "-p", &port, words[1], "--json"], transport].concat());
+            let ended = run(&[&["throughput", args[0], "-p", &port, args[1], "--json"], transport].concat());
             let run = ended.code(0).json();
-            assert!(run["verdict"]["status"] != "void", "{words:?} {}", run["verdict"]);
+            assert!(run["verdict"]["status"] != "void", "{args:?} {}", run["verdict"]);
         }
     }
 }

@@ -69,9 +69,9 @@ fn a_pair_without_a_server_is_told_and_the_others_are_summed() {
 fn a_pair_that_dies_early_shortens_the_window_and_is_told() {
     let (server, dying) = (Server::start(&[]), Server::start(&[]));
     let (host, other) = (server.host(), dying.host());
-    let words =
+    let args =
         ["throughput", &host, &other, "--pairs", "2", "-t", "6s", "-i", "100ms", "-b", "20M", "--json"];
-    let client = start(&words);
+    let client = start(&args);
     std::thread::sleep(std::time::Duration::from_secs(3));
     dying.process.signal("KILL");
     let document = client.end().code(3).says(&other).json();
@@ -99,8 +99,8 @@ fn pairs_of_iperf3_and_of_iperf2() {
     for protocol in ["iperf3", "iperf2"] {
         let port = &super::support::free_port().to_string();
         let _server = Server::start(&[&format!("--{protocol}={port}")]);
-        let words = ["throughput", "127.0.0.1", "-p", port, "--protocol", protocol, "--pairs", "2"];
-        let document = run(&[&words[..], &["-t", "1s", "-b", "20M", "--json"]].concat()).code(0).json();
+        let args = ["throughput", "127.0.0.1", "-p", port, "--protocol", protocol, "--pairs", "2"];
+        let document = run(&[&args[..], &["-t", "1s", "-b", "20M", "--json"]].concat()).code(0).json();
         assert_eq!(document["tests"].as_array().expect("a test for each pair").len(), 2, "{protocol}");
         assert!(sum(&document, "up") > 0, "{protocol}: {document:#}");
         assert!(document["summary"]["pairs"]["broken"].is_null(), "{protocol}: {document:#}");
@@ -109,7 +109,7 @@ fn pairs_of_iperf3_and_of_iperf2() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |words: &[&str], part: &str| drop(run(words).code(2).says(part));
+    let refused = |args: &[&str], part: &str| drop(run(args).code(2).says(part));
     refused(&["throughput", "127.0.0.1", "--pairs", "0"], "1 to 128, or auto");
     refused(&["throughput", "127.0.0.1", "127.0.0.2", "--pairs", "1"], "--pairs 2 or more");
     refused(&["throughput", "127.0.0.1", "--pairs", "2", "--capture"], "--pairs and a capture");

@@ -40,9 +40,9 @@ fn the_commands_of_the_readme_work() {
             .replace("-t 5", "-t 1")
             .replace("-t 60", "-t 1");
         let line = line.replace("ways.ndjson", saved.to_str().expect("a plain path"));
-        let mut words: Vec<&str> = line.split_whitespace().collect();
-        words.extend(shorter(words[0]));
-        let ended = net.client(&words);
+        let mut args: Vec<&str> = line.split_whitespace().collect();
+        args.extend(shorter(args[0]));
+        let ended = net.client(&args);
         assert_eq!(ended.code, Some(0), "pathmeter {line}\n{}\n{}", ended.stdout, ended.stderr);
         assert!(!ended.stdout.is_empty(), "pathmeter {line}");
     }
@@ -73,8 +73,8 @@ fn every_option_and_format_the_readme_names_exists() {
         "mesh run --help",
     ];
     let help = commands.map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        Running::start(pathmeter(None, &words)).end().code(0).stdout
+        let args: Vec<&str> = line.split_whitespace().collect();
+        Running::start(pathmeter(None, &args)).end().code(0).stdout
     });
     let help = help.concat();
     let mut named = 0;

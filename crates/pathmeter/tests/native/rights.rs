@@ -16,8 +16,8 @@ fn a_server_that_root_starts_goes_on_as_nobody() {
         skip::skip("a_server_that_root_starts_goes_on_as_nobody: it needs root");
         return;
     }
-    for (words, user) in [(&[][..], "65534"), (&["--user", "4711"], "4711")] {
-        let server = Server::start(words);
+    for (argv, user) in [(&[][..], "65534"), (&["--user", "4711"], "4711")] {
+        let server = Server::start(argv);
         server.process.wait_for("pathmeter's own protocol");
         let pid = server.process.pid();
         let all = format!("{user}\t{user}\t{user}\t{user}");
@@ -43,14 +43,14 @@ fn the_guard_is_not_for_people() {
 fn too_few_open_files_are_named_with_the_way_out() {
     let server = Server::start(&[]);
     let host = server.host();
-    for words in ["throughput", "latency", "mtu", "measure"] {
-        let limited = format!("ulimit -n 7 && exec \"$0\" {words} {host}");
+    for argv in ["throughput", "latency", "mtu", "measure"] {
+        let limited = format!("ulimit -n 7 && exec \"$0\" {argv} {host}");
         let mut command = Command::new("sh");
         command.args(["-c", &limited, env!("CARGO_BIN_EXE_pathmeter")]).stdin(Stdio::null());
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words}: {said}");
-        assert!(said.contains("ulimit -n"), "{words}: {said}");
+        assert_eq!(output.status.code(), Some(2), "{argv}: {said}");
+        assert!(said.contains("ulimit -n"), "{argv}: {said}");
     }
     server.stop();
 }

@@ -61,14 +61,14 @@ fn as_many_tests_as_allowed_and_no_more() {
 fn many_clients_at_once_get_what_they_asked_for() {
     let server = Server::start(&[]);
     let host = server.host();
-    let words = |index: usize| match index % 4 {
+    let argv = |index: usize| match index % 4 {
         0 => ["-n", "1M"].to_vec(),
         1 => ["-n", "1M", "-R"].to_vec(),
         2 => ["-n", "100000", "-u", "-b", "5M", "-l", "1000"].to_vec(),
         _ => ["-n", "100000", "-u", "-b", "5M", "-l", "1000", "-R"].to_vec(),
     };
     let clients: Vec<_> =
-        (0..12).map(|i| (i, start(&[&["throughput", &host, "--json"], &words(i)[..]].concat()))).collect();
+        (0..12).map(|i| (i, start(&[&["throughput", &host, "--json"], &argv(i)[..]].concat()))).collect();
     for (index, client) in clients {
         let run = client.end().code(0).json();
         let direction = if index % 2 == 0 { "up" } else { "down" };

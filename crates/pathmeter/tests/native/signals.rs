@@ -13,13 +13,13 @@ fn ctrl_c_during_a_test_shows_what_was_measured() {
     let host = server.host();
     let modes: [&[&str]; 5] =
         [&["-P", "2"], &["-R"], &["--bidir"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]];
-    for (words, signal) in modes.into_iter().zip(["INT", "TERM", "INT", "TERM", "INT"]) {
-        let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], words].concat());
+    for (argv, signal) in modes.into_iter().zip(["INT", "TERM", "INT", "TERM", "INT"]) {
+        let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], argv].concat());
         client.wait_for("bit/s");
         client.signal(signal);
         let ended = client.end().code(0);
         for part in ["bit/s", "interrupted", "Details: -v"] {
-            assert!(ended.stdout.contains(part), "{words:?}: {part}\n{}\n{}", ended.stdout, ended.stderr);
+            assert!(ended.stdout.contains(part), "{argv:?}: {part}\n{}\n{}", ended.stdout, ended.stderr);
         }
     }
     assert_eq!(server.stop().stderr.matches("the peer ended the test: interrupted").count(), 5);
@@ -80,9 +80,9 @@ fn ctrl_c_while_connecting_ends_at_once() {
     let (listener, _held) = full_listener();
     let address = listener.local_addr().expect("it listens");
     let host = address.to_string();
-    for words in [&["throughput"][..], &["measure"], &["mtu", "--protocol", "native"], &["latency"]] {
+    for argv in [&["throughput"][..], &["measure"], &["mtu", "--protocol", "native"], &["latency"]] {
         // Without an end at once it would be another error, after a minute.
-        let client = start(&[words, &[&host, "--connect-timeout", "60s"]].concat());
+        let client = start(&[argv, &[&host, "--connect-timeout", "60s"]].concat());
         wait_for_attempt(address.port());
         client.signal("INT");
         client.end().code(4).says("stopped before anything was measured");
@@ -167,17 +167,17 @@ fn signals_that_come_together_are_one() {
 
 #[test]
 fn a_server_told_to_stop_gives_its_clients_their_results() {
-    for words in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M", "--bidir"]] {
+    for argv in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M", "--bidir"]] {
         let server = Server::start(&[]);
         let host = server.host();
-        let all = [&["throughput", &host, "-t", "100s", "-i", "100ms", "--format", "ndjson"], words].concat();
+        let all = [&["throughput", &host, "-t", "100s", "-i", "100ms", "--format", "ndjson"], argv].concat();
         let client = start(&all);
         client.wait_for_output("\"sample\"");
         server.stop();
         let ended = client.end().says("the peer ended the test").code(3);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
-        assert_eq!(last["summary"]["outcome"]["outcome"], "peer_stopped", "{words:?}");
-        assert!(!last["summary"]["peer"].is_null(), "{words:?}: its results have come");
+        assert_eq!(last["summary"]["outcome"]["outcome"], "peer_stopped", "{argv:?}");
+        assert!(!last["summary"]["peer"].is_null(), "{argv:?}: its results have come");
     }
 }
 
@@ -198,8 +198,8 @@ fn rows(run: &Value, end: &str) -> Vec<Value> {
 fn watched_hops_end_with_a_summary_of_the_last_probes() {
     let server = Server::start(&[]);
     let port = server.host().rsplit(':').next().unwrap().to_owned();
-    let words = ["hops", "127.0.0.1", "--server-port", &port, "--watch", "-c", "5", "-i", "10ms"];
-    let client = start(&[&words[..], &["--no-mtu", "--format", "ndjson"]].concat());
+    let argv = ["hops", "127.0.0.1", "--server-port", &port, "--watch", "-c", "5", "-i", "10ms"];
+    let client = start(&[&argv[..], &["--no-mtu", "--format", "ndjson"]].concat());
     // The second comes long after the fifth round.
     client.wait_for_output("\"hops_sample\"");
     client.wait_for_output("\"at_ns\":1");

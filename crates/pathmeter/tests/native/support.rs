@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The program with these words. `ns`: inside this network namespace.
-pub(super) fn pathmeter(ns: Option<&str>, words: &[&str]) -> Command {
+pub(super) fn pathmeter(ns: Option<&str>, argv: &[&str]) -> Command {
     let binary = env!("CARGO_BIN_EXE_pathmeter");
     let mut command = match ns {
         None => Command::new(binary),
@@ -24,7 +24,7 @@ pub(super) fn pathmeter(ns: Option<&str>, words: &[&str]) -> Command {
             command
         }
     };
-    command.args(words).env("COLUMNS", "100").env("NO_COLOR", "1");
+    command.args(argv).env("COLUMNS", "100").env("NO_COLOR", "1");
     command
 }
 
@@ -144,13 +144,13 @@ impl Drop for Running {
 
 /// Runs the program to its end.
 #[track_caller]
-pub(super) fn run(words: &[&str]) -> Ended {
-    Running::start(pathmeter(None, words)).end()
+pub(super) fn run(argv: &[&str]) -> Ended {
+    Running::start(pathmeter(None, argv)).end()
 }
 
 /// Starts the program.
-pub(super) fn start(words: &[&str]) -> Running {
-    Running::start(pathmeter(None, words))
+pub(super) fn start(argv: &[&str]) -> Running {
+    Running::start(pathmeter(None, argv))
 }
 
 /// `pathmeter serve` on a free port.
@@ -161,15 +161,15 @@ pub(super) struct Server {
 
 impl Server {
     /// On the loopback.
-    pub(super) fn start(words: &[&str]) -> Server {
-        Server::at(None, "127.0.0.1", words)
+    pub(super) fn start(argv: &[&str]) -> Server {
+        Server::at(None, "127.0.0.1", argv)
     }
 
     /// On this address, in this namespace. Ready when this returns.
-    pub(super) fn at(ns: Option<&str>, bind: &str, words: &[&str]) -> Server {
+    pub(super) fn at(ns: Option<&str>, bind: &str, argv: &[&str]) -> Server {
         let port = if ns.is_some() { 5210 } else { free_port() };
         let number = port.to_string();
-        let all = [&["serve", "--bind", bind, "--port", &number], words].concat();
+        let all = [&["serve", "--bind", bind, "--port", &number], argv].concat();
         let process = Running::start(pathmeter(ns, &all));
         process.wait_for("listening on");
         Server { process, port }
@@ -182,15 +182,15 @@ impl Server {
 
     /// Runs `pathmeter throughput` against it.
     #[track_caller]
-    pub(super) fn throughput(&self, words: &[&str]) -> Ended {
+    pub(super) fn throughput(&self, argv: &[&str]) -> Ended {
         let host = self.host();
-        run(&[&["throughput", &host], words].concat())
+        run(&[&["throughput", &host], argv].concat())
     }
 
     /// The same, successful and as JSON.
     #[track_caller]
-    pub(super) fn measured(&self, words: &[&str]) -> Value {
-        self.throughput(&[words, &["--json"]].concat()).code(0).json()
+    pub(super) fn measured(&self, argv: &[&str]) -> Value {
+        self.throughput(&[argv, &["--json"]].concat()).code(0).json()
     }
 
     /// Asks it to end and expects that it does so in order.

@@ -14,8 +14,8 @@ struct Page {
 }
 
 impl Page {
-    fn start(words: &[&str]) -> Page {
-        let process = Running::start(pathmeter(None, &[&["ui", "--listen", "127.0.0.1:0"], words].concat()));
+    fn start(args: &[&str]) -> Page {
+        let process = Running::start(pathmeter(None, &[&["ui", "--listen", "127.0.0.1:0"], args].concat()));
         process.wait_for("the page is at http://");
         let said = process.said();
         let address =
@@ -90,7 +90,7 @@ fn a_test_started_from_the_page_is_kept() {
 fn what_cannot_be_served_is_said_with_the_way_out() {
     let scratch = Scratch::new("ui-refused");
     let store = scratch.file("runs.db", None);
-    let refused = |words: &[&str]| run(&[&["ui", "--store", &store], words].concat()).code(2);
+    let refused = |args: &[&str]| run(&[&["ui", "--store", &store], args].concat()).code(2);
     refused(&["--listen", "0.0.0.0:0"]).says("no token is asked for").says("--token-file");
     let short = scratch.file("short", Some("abc\n"));
     refused(&["--listen", "0.0.0.0:0", "--token-file", &short]).says("fewer than 16");
@@ -104,7 +104,7 @@ fn runs_become_one_page() {
     let (server, scratch) = (Server::start(&[]), Scratch::new("report"));
     let store = scratch.file("runs.db", None);
     for label in ["one", "two"] {
-        let words = [
+        let args = [
             "throughput",
             &server.host(),
             "-t",
@@ -117,10 +117,10 @@ fn runs_become_one_page() {
             "--store",
             &store,
         ];
-        run(&words).code(0);
+        run(&args).code(0);
     }
     let file = |name: &str| scratch.file(name, None);
-    let report = |words: &[&str]| run(&[&["report"], words, &["--store", &store]].concat());
+    let report = |args: &[&str]| run(&[&["report"], args, &["--store", &store]].concat());
     let text = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     report(&[
         "one",

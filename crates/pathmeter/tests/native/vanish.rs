@@ -5,18 +5,18 @@ use serde_json::Value;
 
 #[test]
 fn a_server_that_is_killed_during_a_test() {
-    for words in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
+    for args in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
         let server = Server::start(&[]);
         let host = server.host();
-        let all = [&["throughput", &host, "-t", "100s", "-i", "300ms", "--format", "ndjson"], words].concat();
+        let all = [&["throughput", &host, "-t", "100s", "-i", "300ms", "--format", "ndjson"], args].concat();
         let client = start(&all);
         client.wait_for_output("\"sample\"");
         server.process.signal("KILL");
         let ended = client.end().code(3).says(&host);
         let last: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
-        assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{words:?}");
+        assert_eq!(last["summary"]["outcome"]["outcome"], "failed", "{args:?}");
         let local = &last["summary"]["local"]["streams"][0];
-        assert!(local["total_bytes"].as_u64().unwrap() > 0, "{words:?}: what was measured is shown");
+        assert!(local["total_bytes"].as_u64().unwrap() > 0, "{args:?}: what was measured is shown");
         assert_ne!(last["summary"]["local"], Value::Null);
     }
 }
@@ -51,8 +51,8 @@ fn a_server_that_is_killed_during_measure() {
 fn clients_that_vanish_leave_the_server_good_for_the_next() {
     let server = Server::start(&["--max-tests", "2"]);
     let host = server.host();
-    for words in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
-        let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], words].concat());
+    for args in [&["-P", "2"][..], &["-R"], &["-u", "-b", "20M"], &["-u", "-b", "20M", "-R"]] {
+        let client = start(&[&["throughput", &host, "-t", "100s", "-i", "100ms"], args].concat());
         client.wait_for("bit/s");
         client.signal("KILL");
         assert_eq!(client.end().code, None);

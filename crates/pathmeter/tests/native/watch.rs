@@ -16,8 +16,8 @@ impl Kept {
         Kept { scratch, store }
     }
 
-    fn run(&self, words: &[&str]) -> Ended {
-        run(&[words, &["--store", &self.store]].concat())
+    fn run(&self, args: &[&str]) -> Ended {
+        run(&[args, &["--store", &self.store]].concat())
     }
 }
 
@@ -30,9 +30,9 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
     let watch = |rate: &str, rounds: &str| {
         // Small datagrams: a test so short has a whole number of them.
         let task = format!("throughput -u -l 500 -b {rate} -t 100ms");
-        let words = ["watch", &host, "--every", "1ms", "--rounds", rounds, "--run", &task, "--alert", &hook];
+        let args = ["watch", &host, "--every", "1ms", "--rounds", rounds, "--run", &task, "--alert", &hook];
         // Figures that a busy machine changes by a tenth are not what this test is about.
-        kept.run(&[&words[..], &["--noise-floor", "30"]].concat())
+        kept.run(&[&args[..], &["--noise-floor", "30"]].concat())
     };
     // Of jitter and loss on a busy host this test knows nothing.
     let as_usual = |ended: Ended| assert!(!ended.stdout.contains("udp.up.goodput worse"), "{}", ended.stdout);
@@ -68,7 +68,7 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
 fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
     let kept = Kept::new("watch-gone");
     let target = format!("127.0.0.1:{}", free_port());
-    let words = [
+    let args = [
         "watch",
         &target,
         "--every",
@@ -80,7 +80,7 @@ fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
         "--alert",
         "exit 7",
     ];
-    let ended = kept.run(&words).code(3);
+    let ended = kept.run(&args).code(3);
     assert_eq!(ended.stdout.matches("ALERT").count(), 1, "{}", ended.stdout);
     assert!(ended.stderr.contains("--alert exit 7: exit status: 7"), "{}", ended.stderr);
     let listed = kept.run(&["history", "--json"]).code(0).json();
@@ -106,9 +106,9 @@ fn a_watch_that_cannot_be_is_refused_and_one_that_is_interrupted_ends() {
     kept.run(&["watch", "127.0.0.1", "--run", "throughput --nonsense"]).code(2).says("--nonsense");
     kept.run(&["watch", "127.0.0.1", "--run", "'"]).code(2);
     let server = Server::start(&[]);
-    let words =
+    let args =
         ["watch", &server.host(), "--every", "1h", "--run", "throughput -n 100k", "--store", &kept.store];
-    let running = start(&words);
+    let running = start(&args);
     running.wait_for_output("throughput 127.0.0.1");
     running.signal("USR1");
     running.wait_for("1 round, the far end unreachable in 0");
@@ -126,8 +126,8 @@ fn two_commands_in_turn_are_compared() {
     let (server, kept) = (Server::start(&[]), Kept::new("interleave"));
     let command = |rate: &str| format!("pathmeter throughput {} -u -l 500 -b {rate} -t 100ms", server.host());
     let (slow, fast) = (command("2M"), command("20M"));
-    let words = ["compare", "--interleave", "--runs", "9", &slow, &fast, "--json"];
-    let ended = kept.run(&words).code(0);
+    let args = ["compare", "--interleave", "--runs", "9", &slow, &fast, "--json"];
+    let ended = kept.run(&args).code(0);
     let compared = ended.json();
     let goodput =
         compared["figures"].as_array().unwrap().iter().find(|row| row["name"] == "udp.up.goodput").unwrap();

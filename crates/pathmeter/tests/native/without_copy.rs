@@ -24,7 +24,7 @@ fn serve(fake: &mut Fake, busy: f64, rate: u64) -> std::io::Result<Value> {
 }
 
 /// The result against a server that serves `tests`, what they asked for, and where a further client would wait.
-fn against(words: &[&str], tests: &'static [(f64, u64)]) -> (Ended, Vec<Value>, TcpListener) {
+fn against(args: &[&str], tests: &'static [(f64, u64)]) -> (Ended, Vec<Value>, TcpListener) {
     let (asked, orders) = mpsc::channel();
     let (give, door) = mpsc::channel();
     let (host, thread) = fake(move |fake| {
@@ -37,7 +37,7 @@ fn against(words: &[&str], tests: &'static [(f64, u64)]) -> (Ended, Vec<Value>, 
         }
         Ok(())
     });
-    let ended = run(&[&["throughput", &host, "--json"], words].concat()).code(0);
+    let ended = run(&[&["throughput", &host, "--json"], args].concat()).code(0);
     thread.join().expect("the script does not panic").expect("the client says what the script waits for");
     (ended, orders.iter().collect(), door.recv().expect("the script gave it"))
 }
@@ -67,20 +67,20 @@ fn a_receiver_that_is_the_limit_is_asked_again_without_the_copy() {
 
 #[test]
 fn nobody_else_is() {
-    for (words, tests) in [
+    for (args, tests) in [
         (&["-t", "200ms"][..], &[(0.5, 1)][..]),
         (&["-t", "200ms", "--receive-discard"], &[(1.0, 1)]),
         (&["-n", "10M"], &[(1.0, 1)]),
     ] {
-        let (ended, asked, door) = against(words, tests);
+        let (ended, asked, door) = against(args, tests);
         assert_eq!(asked.len(), 1);
         door.set_nonblocking(true).unwrap();
         let other = door.accept().map(drop).map_err(|error| error.kind());
-        assert_eq!(other, Err(std::io::ErrorKind::WouldBlock), "{words:?}: a second test was asked for");
+        assert_eq!(other, Err(std::io::ErrorKind::WouldBlock), "{args:?}: a second test was asked for");
         let run = ended.json();
-        assert_eq!(run["summary"]["without_copy"], Value::Null, "{words:?}");
+        assert_eq!(run["summary"]["without_copy"], Value::Null, "{args:?}");
         let busy = tests[0].0 >= 1.0;
-        assert_eq!(finding(&run).is_some(), busy, "{words:?}: {}", run["findings"]);
+        assert_eq!(finding(&run).is_some(), busy, "{args:?}: {}", run["findings"]);
     }
 }
 

@@ -52,8 +52,8 @@ impl Bridged {
     }
 
     /// Runs the program at the client's end.
-    pub(super) fn client(&self, words: &[&str]) -> Ended {
-        Running::start(pathmeter(Some(&self.client), words)).end()
+    pub(super) fn client(&self, argv: &[&str]) -> Ended {
+        Running::start(pathmeter(Some(&self.client), argv)).end()
     }
 
     /// The bridge drops what matches, and nobody remembers a neighbour.

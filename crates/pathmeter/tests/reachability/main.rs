@@ -68,8 +68,8 @@ fn neighbour_discovery_dropped_on_a_bridge() {
 fn ipv6_that_is_off_is_named() {
     let Some(net) = Bridged::new("ipv6_that_is_off_is_named") else { return };
     let off = "net.ipv6.conf.all.disable_ipv6=1";
-    let words = ["netns", "exec", &net.client, "sysctl", "-qw", off, "net.ipv6.conf.lo.disable_ipv6=1"];
-    assert!(std::process::Command::new("ip").args(words).status().expect("ip").success());
+    let argv = ["netns", "exec", &net.client, "sysctl", "-qw", off, "net.ipv6.conf.lo.disable_ipv6=1"];
+    assert!(std::process::Command::new("ip").args(argv).status().expect("ip").success());
     net.client(&["throughput", SERVER_V6]).code(3).says("IPv6 is off on this host").says("disable_ipv6=0");
 }
 

@@ -29,19 +29,19 @@ fn an_outage_of_eight_seconds_is_a_result() {
         &["throughput", far, "-t", "18", "--json", "-b", "20M"],
         &["latency", far, "-t", "18", "--json", "--wait", "block"],
     ];
-    let clients = all.map(|words| Running::start(lab.command(Node::C, Who::Root, words)));
+    let clients = all.map(|args| Running::start(lab.command(Node::C, Who::Root, args)));
     std::thread::sleep(Duration::from_secs(2));
     lab.forward(Node::R1, "drop");
     std::thread::sleep(Duration::from_secs(8));
     lab.sh(Node::R1, "nft delete table inet lab");
-    for (client, words) in clients.into_iter().zip(all) {
+    for (client, args) in clients.into_iter().zip(all) {
         let run = client.end().code(0).json();
-        let outage = find(&run, "outage").unwrap_or_else(|| panic!("{words:?} {:#}", run["findings"]));
+        let outage = find(&run, "outage").unwrap_or_else(|| panic!("{args:?} {:#}", run["findings"]));
         // Less than the least that it can be, lest a busy host's delays count.
         assert!(outage["evidence"]["length_ns"].as_u64().unwrap() >= 7_000_000_000, "{outage:#}");
-        let again = if words[0] == "latency" { "replies came again" } else { "data came again" };
+        let again = if args[0] == "latency" { "replies came again" } else { "data came again" };
         assert_eq!(outage["evidence"]["end_state"], again, "{outage:#}");
-        if words[0] == "latency" || words.contains(&"--udp") {
+        if args[0] == "latency" || args.contains(&"--udp") {
             assert!(outage["evidence"]["lost_count"].as_u64().unwrap() > 0, "{outage:#}");
         }
     }
@@ -52,8 +52,8 @@ fn a_router_that_dies_in_mid_test_is_named_whatever_the_kernels_timers() {
     let Some(lab) = Lab::new("a_router_that_dies_in_mid_test") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let clients = [&[][..], &["-R"]].map(|direction| {
-        let words = [&["throughput", Node::S.address(Family::V4), "-t", "6", "--json"], direction].concat();
-        Running::start(lab.command(Node::C, Who::Root, &words))
+        let args = [&["throughput", Node::S.address(Family::V4), "-t", "6", "--json"], direction].concat();
+        Running::start(lab.command(Node::C, Who::Root, &args))
     });
     std::thread::sleep(Duration::from_secs(2));
     lab.nft(
@@ -75,8 +75,8 @@ fn a_router_that_dies_in_mid_test_is_named_whatever_the_kernels_timers() {
 fn a_link_that_goes_down_in_mid_test_is_said_to_have() {
     let Some(lab) = Lab::new("a_link_that_goes_down_in_mid_test") else { return };
     let _server = lab.serve(Node::S, Who::Root, &[]);
-    let words = ["throughput", Node::S.address(Family::V4), "-t", "6", "--json", "--udp", "-b", "2M"];
-    let client = Running::start(lab.command(Node::C, Who::Root, &words));
+    let args = ["throughput", Node::S.address(Family::V4), "-t", "6", "--json", "--udp", "-b", "2M"];
+    let client = Running::start(lab.command(Node::C, Who::Root, &args));
     std::thread::sleep(Duration::from_secs(1));
     lab.sh(Node::R1, "ip link set near down");
     std::thread::sleep(Duration::from_secs(2));
@@ -95,8 +95,8 @@ fn what_waits_from_the_omitted_time_is_no_goodput() {
     // Half a second waits in it.
     lab.sh(Node::R1, "tc qdisc add dev far root tbf rate 20mbit burst 5kb limit 1250kb");
     let runs = [&["--udp", "-b", "60M"][..], &[]].map(|transport| {
-        let words = ["throughput", Node::S.address(Family::V4), "-t", "2", "-O", "1", "--json"];
-        lab.run(Node::C, Who::Root, &[&words[..], transport].concat()).json()
+        let args = ["throughput", Node::S.address(Family::V4), "-t", "2", "-O", "1", "--json"];
+        lab.run(Node::C, Who::Root, &[&args[..], transport].concat()).json()
     });
     for run in runs {
         let up = &run["summary"]["up"];

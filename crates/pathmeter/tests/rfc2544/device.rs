@@ -71,8 +71,8 @@ impl Device {
 
     /// Runs ip(8) in the device.
     #[track_caller]
-    pub(super) fn inside(&self, words: &[&str]) {
-        ip(&[&["-n", &self.device], words].concat());
+    pub(super) fn inside(&self, argv: &[&str]) {
+        ip(&[&["-n", &self.device], argv].concat());
     }
 
     /// What the device does with each packet that it forwards, in words of nft(8).
@@ -93,21 +93,21 @@ impl Device {
 
     /// Starts a look at it, at 1000 frames a second at most and with trials of 200 ms: few enough for every queue on the way,
     /// so that none is lost however long this host holds a process up.
-    pub(super) fn start(&self, words: &[&str]) -> Running {
+    pub(super) fn start(&self, argv: &[&str]) -> Running {
         let [near, far] = self.ports();
         let ports = ["rfc2544", near.as_str(), far.as_str()];
-        Running::start(pathmeter(None, &[&ports, &LITTLE[..], words].concat()))
+        Running::start(pathmeter(None, &[&ports, &LITTLE[..], argv].concat()))
     }
 
     /// The same of a router, from an address in each of its networks.
-    pub(super) fn start_routed(&self, words: &[&str]) -> Running {
-        self.start(&[&ROUTED[..], words].concat())
+    pub(super) fn start_routed(&self, argv: &[&str]) -> Running {
+        self.start(&[&ROUTED[..], argv].concat())
     }
 
     /// The one device of the report on a router.
     #[track_caller]
-    pub(super) fn routed(&self, words: &[&str]) -> Value {
-        device(&self.start_routed(&[words, &["--json"]].concat()).end().code(0))
+    pub(super) fn routed(&self, argv: &[&str]) -> Value {
+        device(&self.start_routed(&[argv, &["--json"]].concat()).end().code(0))
     }
 }
 
@@ -162,8 +162,8 @@ const ADDRESSES: [(&str, &str); 4] = [
 
 /// What ip(8) shows in a namespace.
 #[track_caller]
-pub(super) fn shown(ns: &str, words: &[&str]) -> String {
-    let done = Command::new("ip").args(["-n", ns]).args(words).output().expect("ip starts");
-    assert!(done.status.success(), "ip -n {ns} {}", words.join(" "));
+pub(super) fn shown(ns: &str, argv: &[&str]) -> String {
+    let done = Command::new("ip").args(["-n", ns]).args(argv).output().expect("ip starts");
+    assert!(done.status.success(), "ip -n {ns} {}", argv.join(" "));
     String::from_utf8_lossy(&done.stdout).into_owned()
 }

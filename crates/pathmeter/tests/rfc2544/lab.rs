@@ -5,8 +5,8 @@ use super::net::may_make_networks;
 use super::support::{Running, pathmeter};
 use serde_json::Value;
 
-fn start(words: &[&str]) -> Running {
-    Running::start(pathmeter(None, &[&["rfc2544", "--quick", "--max-rate", "5kpps"], words].concat()))
+fn start(args: &[&str]) -> Running {
+    Running::start(pathmeter(None, &[&["rfc2544", "--quick", "--max-rate", "5kpps"], args].concat()))
 }
 
 #[test]
@@ -50,8 +50,8 @@ fn what_was_measured_is_kept_when_it_is_stopped() {
         return;
     }
     let _turn = turn();
-    let words = ["--lab", "forward", "--tests", "mrr,recovery", "--frame", "64", "--time", "10m"];
-    let running = start(&words);
+    let args = ["--lab", "forward", "--tests", "mrr,recovery", "--frame", "64", "--time", "10m"];
+    let running = start(&args);
     running.wait_for("forward: IPv4 64, throughput");
     running.signal("INT");
     let ended = running.end().code(0);

@@ -10,8 +10,8 @@ const LOSS: [&str; 4] = ["--frame", "128", "--tests", "loss"];
 fn a_switch_needs_no_addresses_and_is_tested_both_ways() {
     let test = "a_switch_needs_no_addresses_and_is_tested_both_ways";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
-    let words = [&LOSS[..], &["--both", "-4", "-6", "--json"]].concat();
-    let device = device(&switch.start(&words).end().code(0));
+    let args = [&LOSS[..], &["--both", "-4", "-6", "--json"]].concat();
+    let device = device(&switch.start(&args).end().code(0));
     let rows = device["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{device:#}");
     for row in rows {
@@ -57,9 +57,8 @@ fn a_port_is_in_the_callers_namespace_or_in_one_by_its_path() {
     let test = "a_port_is_in_the_callers_namespace_or_in_one_by_its_path";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let far = format!("/var/run/netns/{}/eth0", switch.far);
-    let words =
-        [&["rfc2544", "eth0", &far], &super::device::LITTLE[..], &LOSS, &["--flows", "one", "--json"]];
-    let device = device(&Running::start(pathmeter(Some(&switch.near), &words.concat())).end().code(0));
+    let args = [&["rfc2544", "eth0", &far], &super::device::LITTLE[..], &LOSS, &["--flows", "one", "--json"]];
+    let device = device(&Running::start(pathmeter(Some(&switch.near), &args.concat())).end().code(0));
     assert_eq!((&device["ports"][0]["name"], &device["ports"][1]["name"]), (&"eth0".into(), &far.into()));
     assert_eq!(steps(&device["rows"][0]), [(200, 200), (180, 180)], "{device:#}");
 }
@@ -70,12 +69,12 @@ fn line_rate_is_of_the_link_that_was_given_alone() {
     let test = "line_rate_is_of_the_link_that_was_given_alone";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let [near, far] = switch.ports();
-    let words = [
+    let args = [
         "rfc2544", &near, &far, "--quick", "--time", "200ms", "--frame", "1518", "--tests", "loss", "--json",
     ];
     // 1538 bytes with preamble and gap: 812.7 a second.
-    let given = Running::start(pathmeter(None, &[&words[..], &["--link", "10M"]].concat()));
-    let row = &device(&given.end().code(0))["rows"][0];
+    let argv = Running::start(pathmeter(None, &[&args[..], &["--link", "10M"]].concat()));
+    let row = &device(&argv.end().code(0))["rows"][0];
     let line_rate = row["line_rate_pps"].as_f64().unwrap();
     assert!((line_rate - 10e6 / (1538.0 * 8.0)).abs() < 0.01, "{row:#}");
     assert_eq!((&row["limit"], row["most_pps"].as_f64()), (&"line-rate".into(), Some(line_rate)), "{row:#}");

@@ -36,9 +36,8 @@ fn a_port_with_the_default_route_is_refused_without_the_flag() {
     ip(&["-n", &device.near, "address", "add", "198.18.0.2/24", "dev", "eth0"]);
     ip(&["-n", &device.near, "route", "add", "default", "via", "198.18.0.1"]);
     let far = format!("/var/run/netns/{}/eth0", device.far);
-    let words = [&["rfc2544", "eth0", &far], &LITTLE[..], &LOSS].concat();
-    let inside =
-        |more: &[&str]| Running::start(pathmeter(Some(&device.near), &[&words, more].concat())).end();
+    let argv = [&["rfc2544", "eth0", &far], &LITTLE[..], &LOSS].concat();
+    let inside = |more: &[&str]| Running::start(pathmeter(Some(&device.near), &[&argv, more].concat())).end();
     let refused = inside(&["--address", "198.18.0.2,198.18.0.3"]).code(2);
     refused.says("the default route of this host leaves by eth0").says("--allow-live-network");
     let allowed = inside(&["--address", "198.18.0.2,198.18.0.3", "--allow-live-network", "--json"]).code(0);
@@ -56,11 +55,11 @@ fn without_privilege_it_says_what_is_needed() {
     let binary = scratch.file("pathmeter", None);
     program::copy_program(&binary);
     let nobody = |ns: &[&str], ports: [&str; 2]| {
-        let words =
+        let argv =
             [&["ip", "netns"], ns, &["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]];
-        let words = words.concat();
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).arg(&binary).arg("rfc2544").args(ports).args(LITTLE).args(LOSS);
+        let argv = argv.concat();
+        let mut command = Command::new(argv[0]);
+        command.args(&argv[1..]).arg(&binary).arg("rfc2544").args(ports).args(LITTLE).args(LOSS);
         Running::start(command).end().code(2)
     };
     let inside = ["exec", device.near.as_str()];
@@ -75,7 +74,7 @@ fn without_privilege_it_says_what_is_needed() {
 #[test]
 fn options_that_make_no_sense_are_refused() {
     let ports = ["rfc2544", "no-such-netns/a", "no-such-netns/b"];
-    let refused = |words: &[&str]| run(&[&ports, words].concat()).code(2);
+    let refused = |argv: &[&str]| run(&[&ports, argv].concat()).code(2);
     refused(&["--min-rate", "5kpps", "--max-rate", "1kpps"]).says("is not below --max-rate 1.00 kpps");
     refused(&["--tests", "speed"]).says("invalid value 'speed'").says("back-to-back");
     refused(&["--frame", "63"]).says("--frame 63: Ethernet has no such frame").says("64 to");

@@ -53,27 +53,27 @@ impl Hosts {
     }
 
     /// `pathmeter serve` on the far host.
-    fn serve(&self, words: &[&str]) -> Running {
+    fn serve(&self, argv: &[&str]) -> Running {
         let server = Running::start(pathmeter(
             Some(&self.far),
-            &[&["serve", "--token-file", &self.token], words].concat(),
+            &[&["serve", "--token-file", &self.token], argv].concat(),
         ));
         server.wait_for("listening on");
         server
     }
 
-    fn start(&self, far_port: &str, words: &[&str]) -> Running {
+    fn start(&self, far_port: &str, argv: &[&str]) -> Running {
         let far_port = format!("{far_port}@10.76.0.2");
         let own = ["rfc2544", "eth0", &far_port, "--frame", "64", "--token-file", &self.token];
-        let all = [&own, words].concat();
+        let all = [&own, argv].concat();
         Running::start(pathmeter(Some(&self.near), &all))
     }
 
     /// Frame loss at 2000 frames a second and less, of which a bridge loses none.
     #[track_caller]
-    fn measured(&self, words: &[&str]) -> Value {
+    fn measured(&self, argv: &[&str]) -> Value {
         let quick = ["--quick", "--tests", "loss,latency", "--max-rate", "2kpps", "--json"];
-        self.start("eth0", &[&quick, words].concat()).end().code(0).json()
+        self.start("eth0", &[&quick, argv].concat()).end().code(0).json()
     }
 
     /// Frames that the far host has sent to the device.
@@ -152,8 +152,8 @@ fn what_a_server_does_not_offer_is_refused_with_the_way_out() {
     let server = hosts.serve(&[]);
     refused("eth0").says("sends and counts frames on no interface").says("--frames-port eth0");
     drop(server);
-    let started = |words: &[&str]| {
-        let all = [&["serve", "--frames-port"], words].concat();
+    let started = |argv: &[&str]| {
+        let all = [&["serve", "--frames-port"], argv].concat();
         Running::start(pathmeter(Some(&hosts.far), &all)).end().code(2)
     };
     started(&["eth7"]).says("eth7");

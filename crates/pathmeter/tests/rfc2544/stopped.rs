@@ -10,9 +10,9 @@ fn what_was_measured_until_ctrl_c_is_written() {
     let test = "what_was_measured_until_ctrl_c_is_written";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let [near, far] = switch.ports();
-    let words = ["rfc2544", &near, &far, "--quick", "--max-rate", "1kpps", "--frame", "128", "--json"];
+    let args = ["rfc2544", &near, &far, "--quick", "--max-rate", "1kpps", "--frame", "128", "--json"];
     let running =
-        Running::start(pathmeter(None, &[&words[..], &["--tests", "mrr,loss", "--time", "1m"]].concat()));
+        Running::start(pathmeter(None, &[&args[..], &["--tests", "mrr,loss", "--time", "1m"]].concat()));
     running.wait_for("frame loss; at most");
     if !running.said().contains("rate at the most load;") {
         running.wait_for("rate at the most load;");
@@ -33,9 +33,9 @@ fn a_killed_benchmark_leaves_no_program_and_the_next_one_runs() {
     let test = "a_killed_benchmark_leaves_no_program_and_the_next_one_runs";
     let Some(switch) = Device::new(test, Kind::Bridge) else { return };
     let [near, far] = switch.ports();
-    let words =
+    let args =
         ["rfc2544", &near, &far, "--max-rate", "1kpps", "--frame", "128", "--tests", "loss", "--time", "1m"];
-    let running = Running::start(pathmeter(None, &words));
+    let running = Running::start(pathmeter(None, &args));
     for _ in 0..600 {
         if shown(&switch.far, &["-d", "link", "show", "eth0"]).contains("prog/xdp") {
             break;
@@ -65,10 +65,10 @@ fn a_benchmark_that_was_cut_off_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("result.json");
     let (file, journal) = (file.to_str().unwrap(), folder.path().join("result.json.journal"));
-    let words =
+    let args =
         ["rfc2544", &near, &far, "--quick", "--max-rate", "1kpps", "--frame", "128", "--json", "-o", file];
-    let words = [&words[..], &["--tests", "mrr,loss"]].concat();
-    let running = Running::start(pathmeter(None, &words));
+    let args = [&args[..], &["--tests", "mrr,loss"]].concat();
+    let running = Running::start(pathmeter(None, &args));
     let orders =
         || std::fs::read_to_string(&journal).map_or(0, |text| text.lines().count().saturating_sub(1));
     for _ in 0..600 {
@@ -85,10 +85,10 @@ fn a_benchmark_that_was_cut_off_goes_on() {
     let mut torn = std::fs::OpenOptions::new().append(true).open(&journal).unwrap();
     std::io::Write::write_all(&mut torn, b"{\"device\":").unwrap();
     // What was measured is not written over, and another benchmark does not take it.
-    Running::start(pathmeter(None, &words)).end().code(2).says("--resume");
-    let other = [&words[..], &["--ipv6", "--resume"]].concat();
+    Running::start(pathmeter(None, &args)).end().code(2).says("--resume");
+    let other = [&args[..], &["--ipv6", "--resume"]].concat();
     Running::start(pathmeter(None, &other)).end().code(2).says("another benchmark");
-    let ended = Running::start(pathmeter(None, &[&words[..], &["--resume"]].concat())).end().code(0);
+    let ended = Running::start(pathmeter(None, &[&args[..], &["--resume"]].concat())).end().code(0);
     ended.says(&format!("{done} orders were carried out before"));
     let report: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let device = &report["devices"][0];
@@ -108,12 +108,12 @@ fn a_dry_run_tells_the_plan_and_touches_nothing() {
     let addresses =
         || [&switch.near, &switch.far].map(|ns| shown(ns, &["address", "show", "scope", "global"]));
     let before = addresses();
-    let words = [&["rfc2544", &near, &far], &LITTLE[..], &["--dry-run", "--frame", "64,1518"]].concat();
-    let reported = Running::start(pathmeter(None, &words)).end().code(0).stdout;
+    let args = [&["rfc2544", &near, &far], &LITTLE[..], &["--dry-run", "--frame", "64,1518"]].concat();
+    let reported = Running::start(pathmeter(None, &args)).end().code(0).stdout;
     for part in [near.as_str(), "IPv4 64, 1518", "throughput", "latency", "At most"] {
         assert!(reported.contains(part), "{part}: {reported}");
     }
-    let plan = Running::start(pathmeter(None, &[&words[..], &["--json"]].concat())).end().code(0).json();
+    let plan = Running::start(pathmeter(None, &[&args[..], &["--json"]].concat())).end().code(0).json();
     assert!(
         plan["most_ns"].as_u64() > Some(0) && plan["plan"]["rows"].as_array().unwrap().len() == 8,
         "{plan:#}"

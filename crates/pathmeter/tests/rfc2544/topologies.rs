@@ -6,20 +6,20 @@ use super::support::{Running, pathmeter};
 use serde_json::Value;
 
 /// Alone, in the lab, with few frames; absent where this process may not.
-fn tested(test: &str, lab: &str, words: &[&str]) -> Option<Value> {
+fn tested(test: &str, lab: &str, args: &[&str]) -> Option<Value> {
     if !may_make_networks(test) {
         return None;
     }
     let _turn = turn();
-    let all = [&["rfc2544", "--lab", lab, "--json"], &LITTLE[..], words].concat();
+    let all = [&["rfc2544", "--lab", lab, "--json"], &LITTLE[..], args].concat();
     Some(Running::start(pathmeter(None, &all)).end().code(0).json())
 }
 
 #[test]
 fn cable_switch_router_and_tunnel_lose_nothing_of_little() {
     let test = "cable_switch_router_and_tunnel_lose_nothing_of_little";
-    let words = ["--frame", "128", "--tests", "loss", "-4", "-6"];
-    let Some(report) = tested(test, "direct,bridge,forward,ipip6", &words) else { return };
+    let args = ["--frame", "128", "--tests", "loss", "-4", "-6"];
+    let Some(report) = tested(test, "direct,bridge,forward,ipip6", &args) else { return };
     let devices = report["devices"].as_array().unwrap();
     let names: Vec<&Value> = devices.iter().map(|device| &device["name"]).collect();
     assert_eq!(names, ["direct", "bridge", "forward", "ipip6"]);
@@ -36,8 +36,8 @@ fn cable_switch_router_and_tunnel_lose_nothing_of_little() {
 #[test]
 fn the_rate_of_a_router_both_ways_is_what_was_asked_for() {
     let test = "the_rate_of_a_router_both_ways_is_what_was_asked_for";
-    let words = ["--frame", "128", "--tests", "throughput", "--goals", "throughput,ndr,pdr", "--both"];
-    let Some(report) = tested(test, "forward", &words) else { return };
+    let args = ["--frame", "128", "--tests", "throughput", "--goals", "throughput,ndr,pdr", "--both"];
+    let Some(report) = tested(test, "forward", &args) else { return };
     let row = &report["devices"][0]["rows"][0];
     assert_eq!((&row["stream"]["ways"], &row["limit"]), (&"both".into(), &"asked".into()), "{row:#}");
     let rates = row["rates"].as_array().unwrap();
@@ -58,8 +58,8 @@ fn the_rate_of_a_router_both_ways_is_what_was_asked_for() {
 fn a_reset_interrupts_for_a_time() {
     let Some(report) = may_make_networks("a_reset_interrupts_for_a_time").then(|| {
         let _turn = turn();
-        let words = ["rfc2544", "--lab", "forward", "--quick", "--max-rate", "200pps", "--time", "2s"];
-        let all = [&words[..], &["--frame", "128", "--tests", "reset", "--json"]].concat();
+        let args = ["rfc2544", "--lab", "forward", "--quick", "--max-rate", "200pps", "--time", "2s"];
+        let all = [&args[..], &["--frame", "128", "--tests", "reset", "--json"]].concat();
         device(&Running::start(pathmeter(None, &all)).end().code(0))
     }) else {
         return;

@@ -33,7 +33,7 @@ impl Made {
             let set = Command::new("ip").args(["netns", "exec", device, "sysctl", "-qw", setting]).status();
             assert!(set.expect("ip starts").success(), "sysctl {setting}");
         }
-        let inside = |words: &str| ip(&[&["-n", device], &words.split(' ').collect::<Vec<_>>()[..]].concat());
+        let inside = |argv: &str| ip(&[&["-n", device], &argv.split(' ').collect::<Vec<_>>()[..]].concat());
         inside("sr tunsrc set 2001:db8:12::1");
         inside("route add 198.19.0.0/16 encap seg6 mode encap.red segs 2001:db8:12::2 dev wan");
         inside("-6 route add 2001:db8:12::9/128 encap seg6local action End.DX4 nh4 198.18.0.2 dev lan");
@@ -41,14 +41,14 @@ impl Made {
     }
 
     /// At 1000 frames a second at most, few enough for every queue on the way.
-    fn start(&self, words: &[&str]) -> Running {
+    fn start(&self, argv: &[&str]) -> Running {
         let [near, far] = [&self.0[0], &self.0[2]].map(|ns| format!("{ns}/eth0"));
         let all = ["rfc2544", &near, &far];
         // The device's own address answers for the end of its tunnel, which is no host.
         let gateways = ["--gateway", "198.18.0.1,198.19.0.1,2001:2::1,2001:db8:12::1"];
         Running::start(pathmeter(
             None,
-            &[&all[..], &LITTLE, &gateways, &["--tests", "loss", "--json"], words].concat(),
+            &[&all[..], &LITTLE, &gateways, &["--tests", "loss", "--json"], argv].concat(),
         ))
     }
 }
@@ -68,9 +68,9 @@ fn an_end_of_a_tunnel_is_tested_between_ports() {
     }
     let _turn = turn();
     let made = Made::new();
-    let words =
+    let argv =
         ["--tunnel", "2001:db8:12::2,2001:db8:12::9", "--both", "--frame", "64,1478,1518", "--link", "1G"];
-    let report = made.start(&words).end().code(0).json();
+    let report = made.start(&argv).end().code(0).json();
     let device = &report["devices"][0];
     assert_eq!(device["ports"][0]["tunnel"], Value::Null);
     assert_eq!(device["ports"][1]["tunnel"]["remote"], "2001:db8:12::9");

@@ -25,16 +25,16 @@ fn a_result_is_drawn_compared_and_held_to_what_was_expected() {
     // The same device at half of the load forwards half as much.
     let half = ["--max-rate", "500pps", "--expect", "128.mrr>=900pps", "--against", &before, "--json"];
     let [near, far] = switch.ports();
-    let words = [&["rfc2544", &near, &far, "--quick", "--time", "200ms"], &MRR[..], &half].concat();
-    let ended = super::support::run(&words).code(1).says("expectation broken: 128.mrr>=900pps");
+    let args = [&["rfc2544", &near, &far, "--quick", "--time", "200ms"], &MRR[..], &half].concat();
+    let ended = super::support::run(&args).code(1).says("expectation broken: 128.mrr>=900pps");
     let comparison = &ended.json()["comparisons"][0];
     let mrr = &comparison["rows"][0];
     assert_eq!((&mrr["figure"], &mrr["stream"]["frames"]["name"]), (&"mrr".into(), &"128".into()));
     let percent = mrr["change"]["percent"].as_f64().unwrap_or_else(|| panic!("{comparison:#}"));
     assert!((-100.0..0.0).contains(&percent), "{comparison:#}");
     // No expectation is broken: what is left is that it was faster.
-    let words = words.iter().copied().filter(|word| !word.contains("expect") && !word.starts_with("128."));
-    super::support::run(&words.collect::<Vec<_>>()).code(5).says("regression: mrr of 128 bytes: ");
+    let args = args.iter().copied().filter(|word| !word.contains("expect") && !word.starts_with("128."));
+    super::support::run(&args.collect::<Vec<_>>()).code(5).says("regression: mrr of 128 bytes: ");
 }
 
 #[test]

@@ -58,11 +58,11 @@ fn a_histogram_counts_every_observation() {
 /// Prints again what the log holds, and compares with what was printed, number by number.
 fn recompute(said: &Said, log: &str, version: Version, full_rtt: bool) {
     let observations = rows(log);
-    let record = |(at, seen): (usize, &Observation)| Record {
+    let record = |(at, observed): (usize, &Observation)| Record {
         socket: 0,
         sequence: at as u64 + 1,
-        sent: seen.sent,
-        received: Some(seen.received),
+        sent: observed.sent,
+        received: Some(observed.received),
     };
     let records: Vec<Record> = observations.iter().enumerate().map(record).collect();
     let counted = window(&records, 0, Cut::Nothing).expect("observations in the log");

@@ -144,12 +144,12 @@ fn ping_pong_of_bursts() {
 fn a_burst_is_due_together() {
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
-    for (mode, words) in [("pp", "SentMessages="), ("ul", "SentMessages="), ("tp", "Total of ")] {
+    for (mode, argv) in [("pp", "SentMessages="), ("ul", "SentMessages="), ("tp", "Total of ")] {
         let options = format!("{mode} -i 127.0.0.1 -p {port} -b 700 --mps=350 -t 1");
         let said = Tool::Ours.run(&options);
         // A server that has no CPU meanwhile has no room for all of them, and their replies are missed.
         assert!(matches!(said.code, Some(0 | 8)), "{said:#?}");
-        assert_eq!(said.number(words), 700.0, "{mode}");
+        assert_eq!(said.number(argv), 700.0, "{mode}");
     }
 }
 

@@ -33,7 +33,7 @@ fn lost_doubled_and_disordered_replies_are_counted_apart() {
     let said = Tool::Ours.run(&format!("ul -i 127.0.0.1 -p {} {options}", relay.port)).good();
     drop(serving);
     let reported = ["# dropped messages = ", "# duplicated messages = ", "# out-of-order messages = "];
-    assert_eq!(reported.map(|words| said.number(words)), [2.0, 3.0, 1.0], "{said:#?}");
+    assert_eq!(reported.map(|args| said.number(args)), [2.0, 3.0, 1.0], "{said:#?}");
 }
 
 /// Both programs stop with the same sentence and number.
@@ -72,7 +72,7 @@ fn losses_in_a_burst_do_not_stall_ping_pong() {
     let relay = Relay::to(port, delivery);
     let said = Tool::Ours.run(&format!("pp -i 127.0.0.1 -p {} -t 3 --mps=200 -b 4", relay.port)).good();
     let reported = ["# dropped messages = ", "# duplicated messages = "];
-    assert_eq!(reported.map(|words| said.number(words)), [2.0, 1.0], "{said:#?}");
+    assert_eq!(reported.map(|args| said.number(args)), [2.0, 1.0], "{said:#?}");
     assert!(said.number("SentMessages=") > 200.0, "the test goes on: {said:#?}");
 }
 

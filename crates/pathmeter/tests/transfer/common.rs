@@ -16,9 +16,9 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn start(words: &[&str]) -> Http {
+    pub(super) fn start(args: &[&str]) -> Http {
         let port = free_port();
-        let server = Server::start(&[&[format!("--http={port}").as_str()], words].concat());
+        let server = Server::start(&[&[format!("--http={port}").as_str()], args].concat());
         server.process.wait_for("pathmeter's own protocol");
         Http { server, port }
     }
@@ -38,14 +38,14 @@ impl Http {
 
 /// `pathmeter transfer` with these words.
 #[track_caller]
-pub(super) fn transfer(words: &[&str]) -> Ended {
-    run(&[&["transfer"], words].concat())
+pub(super) fn transfer(args: &[&str]) -> Ended {
+    run(&[&["transfer"], args].concat())
 }
 
 /// The same, successful and as JSON.
 #[track_caller]
-pub(super) fn measured(words: &[&str]) -> Value {
-    transfer(&[words, &["--json"]].concat()).code(0).json()
+pub(super) fn measured(args: &[&str]) -> Value {
+    transfer(&[args, &["--json"]].concat()).code(0).json()
 }
 
 /// The transfers of a run.

@@ -51,9 +51,9 @@ fn a_head_that_drips_is_ended() {
 fn limits_of_rate_time_and_number_hold() {
     let http = Http::start(&["--max-rate", "8M", "--max-time", "2s", "--max-tests", "1"]);
     // 400 kB at 8 Mbit/s take 0.4 s at least; how much longer is the machine's affair.
-    for words in [&["/bytes/400kB"][..], &["/", "--size", "400kB"]] {
-        let url = http.url(words[0]);
-        let run = measured(&[&[url.as_str(), "-n", "1"], &words[1..]].concat());
+    for args in [&["/bytes/400kB"][..], &["/", "--size", "400kB"]] {
+        let url = http.url(args[0]);
+        let run = measured(&[&[url.as_str(), "-n", "1"], &args[1..]].concat());
         let rate = run["summary"]["transfer"]["transfers"][0]["rate_bps"].as_f64().unwrap();
         assert!(rate < 9.5e6, "{rate}");
     }

@@ -60,8 +60,8 @@ fn installed() -> Option<PathBuf> {
 
 /// `pathmeter transfer` with these keys.
 #[track_caller]
-fn with(key: &str, secret: &str, words: &[&str]) -> Ended {
-    let mut command = pathmeter(None, &[&["transfer"], words].concat());
+fn with(key: &str, secret: &str, argv: &[&str]) -> Ended {
+    let mut command = pathmeter(None, &[&["transfer"], argv].concat());
     command.env("AWS_ACCESS_KEY_ID", key).env("AWS_SECRET_ACCESS_KEY", secret);
     for name in ["AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"] {
         command.env_remove(name);
@@ -122,12 +122,12 @@ fn a_bucket_may_be_part_of_the_hosts_name() {
 fn wrong_keys_and_missing_objects_are_told_in_s3s_words() {
     let Some(s3) = s3("wrong") else { return };
     let endpoint = ["--endpoint", s3.endpoint.as_str()];
-    let ask = |key: &str, secret: &str, url: &str, words: &[&str]| {
-        with(key, secret, &[&[url], endpoint.as_slice(), words].concat())
+    let ask = |key: &str, secret: &str, url: &str, argv: &[&str]| {
+        with(key, secret, &[&[url], endpoint.as_slice(), argv].concat())
     };
     ask(KEY, SECRET, "s3://files/x", &["--size", "1000", "-n", "1"]).code(0);
-    for words in [&[][..], &["--size", "5MB"]] {
-        let ended = ask(KEY, "wrong", "s3://files/x", words).code(3);
+    for argv in [&[][..], &["--size", "5MB"]] {
+        let ended = ask(KEY, "wrong", "s3://files/x", argv).code(3);
         ended.says("HTTP 403").says("SignatureDoesNotMatch").says("AWS_SECRET_ACCESS_KEY");
     }
     let stranger = ask("AKIASTRANGER", SECRET, "s3://files/x", &[]).code(3);
@@ -144,9 +144,9 @@ fn keys_come_from_a_profile_too_and_their_want_is_said() {
         format!("[lab]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\nregion = lab-1\n");
     let file = s3.scratch.file("credentials", Some(&text));
     let none = s3.scratch.file("none", None);
-    let run = |words: &[&str]| {
+    let run = |argv: &[&str]| {
         let all =
-            [&["transfer", "s3://files/x", "--endpoint", &s3.endpoint, "--json", "-n", "1"], words].concat();
+            [&["transfer", "s3://files/x", "--endpoint", &s3.endpoint, "--json", "-n", "1"], argv].concat();
         let mut command = pathmeter(None, &all);
         command.env("AWS_SHARED_CREDENTIALS_FILE", &file).env("AWS_CONFIG_FILE", &none);
         for name in

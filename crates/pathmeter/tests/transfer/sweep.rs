@@ -30,13 +30,13 @@ impl Hosts {
         format!("http://{SERVER}:8080{path}")
     }
 
-    fn command(&self, words: &[&str]) -> Command {
-        pathmeter(Some(&self.net.client), &[&["transfer"], words].concat())
+    fn command(&self, argv: &[&str]) -> Command {
+        pathmeter(Some(&self.net.client), &[&["transfer"], argv].concat())
     }
 
     #[track_caller]
-    fn transfer(&self, words: &[&str]) -> Ended {
-        Running::start(self.command(words)).end()
+    fn transfer(&self, argv: &[&str]) -> Ended {
+        Running::start(self.command(argv)).end()
     }
 
     /// The client's MTU now.
@@ -61,9 +61,9 @@ fn mtu_of(ns: &str, link: &str) -> u64 {
     links[0]["mtu"].as_u64().expect("every link has an MTU")
 }
 
-fn output(words: &[&str]) -> String {
-    let done = Command::new("ip").args(words).output().expect("ip starts");
-    assert!(done.status.success(), "ip {}: {}", words.join(" "), String::from_utf8_lossy(&done.stderr));
+fn output(argv: &[&str]) -> String {
+    let done = Command::new("ip").args(argv).output().expect("ip starts");
+    assert!(done.status.success(), "ip {}: {}", argv.join(" "), String::from_utf8_lossy(&done.stderr));
     String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
@@ -129,14 +129,14 @@ fn the_state_is_told_before_and_put_back_after() {
 fn captured_packets_are_counted_for_each_mtu() {
     let Some(hosts) = hosts("captured_packets") else { return };
     let url = Hosts::url("/bytes/300k");
-    let words = [&url, "--mtu", "1400,2000", "-n", "2", "--capture", "--json"];
-    let run = hosts.transfer(&words).code(0).json();
+    let argv = [&url, "--mtu", "1400,2000", "-n", "2", "--capture", "--json"];
+    let run = hosts.transfer(&argv).code(0).json();
     assert_eq!(run["summary"]["packets"]["complete"], true, "{run:#}");
     for (row, mtu) in rows(&run).iter().zip([1400, 2000]) {
-        let seen = &row["packets"];
-        assert_eq!((&seen["transfers"], &seen["largest_bytes"]), (&2.into(), &mtu.into()), "{row:#}");
+        let observed = &row["packets"];
+        assert_eq!((&observed["transfers"], &observed["largest_bytes"]), (&2.into(), &mtu.into()), "{row:#}");
         // All with payload, and those of the handshake and the end.
-        let (down, data) = (seen["down"].as_f64().unwrap(), row["data_segments"].as_f64().unwrap());
+        let (down, data) = (observed["down"].as_f64().unwrap(), row["data_segments"].as_f64().unwrap());
         assert!((data + 1.0..=data + 8.0).contains(&down), "{row:#}");
     }
     let text = hosts.transfer(&[&url, "-n", "1", "--capture"]).code(0).stdout;
@@ -171,8 +171,8 @@ fn an_mtu_that_the_path_swallows_is_told_and_the_others_are_measured() {
     let rules = "table netdev hole {\nchain arriving {\ntype filter hook ingress device eth0 priority 0;\n\
                  meta length > 1600 drop\n}\n}\n";
     hosts.net.nft(&hosts.net.server, rules);
-    let words = ["--size", "300k", "--mtu", "1280,2000", "--timeout", "1s", "-n", "2", "--json"];
-    let run = hosts.transfer(&[&[Hosts::url("/x").as_str()], &words[..]].concat()).code(0).json();
+    let argv = ["--size", "300k", "--mtu", "1280,2000", "--timeout", "1s", "-n", "2", "--json"];
+    let run = hosts.transfer(&[&[Hosts::url("/x").as_str()], &argv[..]].concat()).code(0).json();
     let counts: Vec<_> =
         rows(&run).iter().map(|row| (row["count"].as_u64(), row["failed"].as_u64())).collect();
     assert_eq!(counts, [(Some(2), Some(0)), (Some(0), Some(2))]);
@@ -202,7 +202,7 @@ fn without_its_guard_the_run_puts_the_mtu_back() {
 fn routes_are_made_for_the_run_alone() {
     let Some(hosts) = hosts("routes") else { return };
     let url = Hosts::url("/bytes/100k");
-    let route = |words: &[&str]| output(&[&["-n", hosts.net.client.as_str()], words].concat());
+    let route = |argv: &[&str]| output(&[&["-n", hosts.net.client.as_str()], argv].concat());
     let before = route(&["route", "show"]);
     let run =
         hosts.transfer(&[&url, "--mtu", "1300,1400", "--mtu-route", "-n", "2", "--json"]).code(0).json();
@@ -281,8 +281,8 @@ fn over_ipv6_headers_are_larger() {
     server.process.wait_for("pathmeter's own protocol");
     let url = "http://[2001:db8::2]:8081/bytes/300k";
     for direction in [&[][..], &["--mtu-route"]] {
-        let words = [&[url, "--mtu", "1280,1500", "-n", "1", "--json"], direction].concat();
-        let run = hosts.transfer(&words).code(0).json();
+        let argv = [&[url, "--mtu", "1280,1500", "-n", "1", "--json"], direction].concat();
+        let run = hosts.transfer(&argv).code(0).json();
         let largest: Vec<u64> = rows(&run).iter().map(|row| row["mss"].as_u64().unwrap()).collect();
         assert_eq!(largest, [1208, 1428], "{direction:?}");
         let expected = rows(&run)[1]["gain"]["expected_percent"].as_f64().unwrap();

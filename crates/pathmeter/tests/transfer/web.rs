@@ -47,10 +47,10 @@ fn uploads_of_made_bytes_and_of_files_arrive() {
         (&["--file", &file], 70_001),
         (&["--size", "0"], 0),
     ];
-    for (words, bytes) in cases {
-        let run = measured(&[&[http.url("/up").as_str(), "-n", "1"], words].concat());
+    for (args, bytes) in cases {
+        let run = measured(&[&[http.url("/up").as_str(), "-n", "1"], args].concat());
         let one = &transfers(&run)[0];
-        assert_eq!((&one["status"], &one["bytes"]), (&200.into(), &bytes.into()), "{words:?}");
+        assert_eq!((&one["status"], &one["bytes"]), (&200.into(), &bytes.into()), "{args:?}");
         let sent = one["tcp"]["data_segments"].as_f64().unwrap()
             * one["tcp"]["mean_payload_bytes"].as_f64().unwrap();
         assert!(sent >= bytes as f64, "{one:#}");
@@ -73,7 +73,7 @@ fn files_are_compared_with_the_first() {
     assert_eq!((gain["baseline"].as_str(), &gain["comparison"]["base"]["runs"]), (Some("small"), &6.into()));
     assert!(gain["comparison"]["p"].as_f64().is_some_and(|p| p <= 1.0), "{gain:#}");
     // The same as text, and expectations about it.
-    let words = [
+    let args = [
         &http.url("/bytes/10k"),
         "-n",
         "1",
@@ -82,7 +82,7 @@ fn files_are_compared_with_the_first() {
         "--expect",
         "transfer.failed<=0",
     ];
-    let text = transfer(&words).code(0).stdout;
+    let text = transfer(&args).code(0).stdout;
     assert!(text.starts_with("OK  ") && text.contains("held"), "{text}");
     transfer(&[&http.url("/bytes/10k"), "-n", "1", "--expect", "transfer.rate>=999Tbit/s"]).code(1);
     transfer(&[&http.url("/bytes/10k"), "-n", "1", "--expect", "transfer.speed>=9"])
@@ -156,12 +156,12 @@ fn the_socket_is_set_up_as_asked() {
     let one = &transfers(&run)[0];
     assert!(one["local"].as_str().unwrap().starts_with("127.0.0.7:"), "{one:#}");
     assert!(one["tcp"]["mean_payload_bytes"].as_f64().unwrap() <= 588.0, "600 less the timestamps: {one:#}");
-    for (words, said) in [
+    for (args, said) in [
         (&["--congestion", "nonsense"][..], "nonsense"),
         (&["--device", "nosuch0"], "nosuch0"),
         (&["--bind", "192.0.2.7"], "192.0.2.7"),
         (&["-6"], "no IPv6 address"),
     ] {
-        transfer(&[&[url.as_str()], words].concat()).code(2).says(said);
+        transfer(&[&[url.as_str()], args].concat()).code(2).says(said);
     }
 }

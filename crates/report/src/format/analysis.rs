@@ -3,13 +3,13 @@
 mod csv;
 pub(super) mod sections;
 
-use super::text::words;
+use super::text::phrases;
 use crate::document::{Block, Csv, Document, Head, Item, Table, indented_json, json_line};
 use insight::analysis::{Analysis, RunFinding};
 
 impl Document for Analysis {
     fn head(&self) -> Head {
-        let title = format!("Analysis of {}", words::count(self.runs, "run"));
+        let title = format!("Analysis of {}", phrases::count(self.runs, "run"));
         Head { kind: "analysis".into(), title, depth: 1, ..Head::default() }
     }
 
@@ -48,7 +48,7 @@ fn item(one: &RunFinding) -> Item {
 }
 
 fn finding(one: &RunFinding) -> String {
-    let severity = words::severity(one.finding.severity);
+    let severity = phrases::severity(one.finding.severity);
     let advice =
         if one.finding.advice.is_empty() { String::new() } else { format!(" → {}", one.finding.advice) };
     format!(

@@ -9,7 +9,7 @@ mod throughput;
 
 pub(super) use provenance::line as provenance;
 
-use super::text::{latency as latency_text, transfer, words};
+use super::text::{latency as latency_text, phrases, transfer};
 use super::{Paint, Style, text};
 use crate::document::Conclusion;
 use insight::answer::{self, Answer};
@@ -50,7 +50,7 @@ pub(super) fn answer(run: &Run) -> Answer {
     let broken = run.expectations.iter().filter(|expected| !expected.held).count();
     match run.verdict.status {
         Status::Ok | Status::Degraded if broken > 0 => {
-            let all = words::count(run.expectations.len() as u64, "expectation");
+            let all = phrases::count(run.expectations.len() as u64, "expectation");
             Answer { line: format!("{broken} of {all} broken: {}", answer.line), ..answer }
         }
         _ => answer,

@@ -6,7 +6,7 @@
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, higher_is_better, printed};
 use crate::format::analysis::sections;
-use crate::format::text::words;
+use crate::format::text::phrases;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
@@ -128,17 +128,20 @@ impl Compared {
         let open = self.figures.len() - worse.len() - better.len() - same.len();
         let rest = match (said.is_empty(), open) {
             (true, 0) => {
-                format!("{other} is the same as {base} in all {}.", words::count(same.len() as u64, "figure"))
+                format!(
+                    "{other} is the same as {base} in all {}.",
+                    phrases::count(same.len() as u64, "figure")
+                )
             }
             (true, _) => format!(
                 "Whether {other} differs from {base} cannot be determined for {}{}.",
-                words::count(open as u64, "figure"),
+                phrases::count(open as u64, "figure"),
                 more(&self.figures)
             ),
             (false, 0) => ".".to_owned(),
             (false, _) => format!(
                 "; for {} it cannot be determined{}.",
-                words::count(open as u64, "figure"),
+                phrases::count(open as u64, "figure"),
                 more(&self.figures)
             ),
         };
@@ -155,7 +158,7 @@ fn more(figures: &[Comparison]) -> String {
     });
     wanted
         .max()
-        .map(|runs| format!(": about {} more on each side would", words::count(runs, "run")))
+        .map(|runs| format!(": about {} more on each side would", phrases::count(runs, "run")))
         .unwrap_or_default()
 }
 
@@ -285,7 +288,7 @@ impl Compared {
 
     fn chart(&self, rows: Vec<BarRow>) -> Chart {
         let (base, other) = (&self.base.name, &self.other.name);
-        let runs = |set: &SetOfRuns| words::count(set.runs, "run");
+        let runs = |set: &SetOfRuns| phrases::count(set.runs, "run");
         Chart::Bars(BarChart {
             title: match rows.as_slice() {
                 [row] => format!("{other} against {base}: {}", row.name),
@@ -328,7 +331,7 @@ impl Document for Compared {
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = vec![Block::Paragraph(self.conclusion.clone())];
         let void = |set: &SetOfRuns| {
-            let runs = words::count(set.void, "run");
+            let runs = phrases::count(set.void, "run");
             (set.void > 0).then(|| format!("{runs} of {} left out: void.", set.name))
         };
         blocks.push(Block::Sentences([&self.base, &self.other].into_iter().filter_map(void).collect()));

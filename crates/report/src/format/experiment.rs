@@ -9,7 +9,7 @@ use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement as Held, Published,
 };
 use crate::format::analysis::sections;
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::experiment::{Experiment, Row, RowFinding};
 use model::finding::{Severity, Status};
 use model::stats::compare::Judgement;
@@ -79,8 +79,8 @@ fn circumstances(report: &Experiment) -> String {
     let order = if report.interleaved { "the rows took turns" } else { "one row after the other" };
     let runs: usize = report.rows.iter().map(|row| row.counted().count()).sum();
     let host = report.host.as_ref().map(|host| format!("; {}, {}", host.version, host.kernel));
-    let asked = words::count(report.repetitions.into(), "run");
-    let rows = words::count(report.rows.len() as u64, "row");
+    let asked = phrases::count(report.repetitions.into(), "run");
+    let rows = phrases::count(report.rows.len() as u64, "row");
     format!("{rows}, {asked} each, {order}; {runs} count{}", host.unwrap_or_default())
 }
 
@@ -134,7 +134,7 @@ fn nothing_stands_out(report: &Experiment) -> String {
         (_, 0) => "All rows were measured, and none is worse than what it is held against.".into(),
         (_, open) => format!(
             "All rows were measured. Of {} it cannot be told whether there is a difference: more runs would.",
-            words::count(open, "row")
+            phrases::count(open, "row")
         ),
     }
 }
@@ -151,7 +151,7 @@ fn changes(report: &Experiment) -> Vec<String> {
     let mut all: Vec<String> = of(Judgement::Worse).chain(of(Judgement::Better)).collect();
     let more = all.len().saturating_sub(MOST_CHANGES);
     all.truncate(MOST_CHANGES);
-    all.extend((more > 0).then(|| format!("{} more: see below.", words::count(more as u64, "difference"))));
+    all.extend((more > 0).then(|| format!("{} more: see below.", phrases::count(more as u64, "difference"))));
     all
 }
 

@@ -1,7 +1,7 @@
 //! The hops of a path: their table, the flows through them, the answer in a line, and a chart.
 
 use super::table::whole;
-use super::text::words;
+use super::text::phrases;
 use super::{Paint, Style};
 use crate::document::{Block, Cell, Chart, Table};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
@@ -43,7 +43,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
         text.push_str(&format!("\n{}\n{table}", style.paint(Paint::Bold, BACK)));
         aside.extend(more);
     }
-    let effort = format!("{} in {}", words::count(found.packets, "packet"), found.elapsed);
+    let effort = format!("{} in {}", phrases::count(found.packets, "packet"), found.elapsed);
     let plan = run.hops.as_ref().map(subject);
     let subject: Vec<String> = plan.into_iter().chain([effort]).collect();
     let lines = aside.into_iter().chain(legend(found)).chain([subject.join(", ")]);
@@ -62,7 +62,7 @@ fn subject(plan: &HopsPlan) -> String {
     };
     let flows = if plan.flows > 1 { format!(" in {} flows", plan.flows) } else { String::new() };
     let last = if plan.watch { "at most the last " } else { "" };
-    format!("{what}, {last}{} of each hop{flows}", words::count(plan.probes.into(), "probe"))
+    format!("{what}, {last}{} of each hop{flows}", phrases::count(plan.probes.into(), "probe"))
 }
 
 /// A router at its hop; the first of a hop stands for all of it.
@@ -152,10 +152,10 @@ fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
             break;
         }
         let Some(at) = table.columns.iter().position(|column| column.heading == *heading) else { continue };
-        let words = !table.columns.remove(at).right;
+        let phrases = !table.columns.remove(at).right;
         for (row, aside) in table.rows.iter_mut().zip(&mut aside) {
             let cell = row.remove(at);
-            if words && !cell.is_empty() {
+            if phrases && !cell.is_empty() {
                 aside.insert(0, if *heading == "AS" { format!("AS {cell}") } else { cell });
             }
         }
@@ -169,7 +169,7 @@ fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
 fn loss(missing: Missing, counted: Counted) -> String {
     match missing {
         Missing::None => "0 %".into(),
-        Missing::Loss => counted.loss().map(words::percent).unwrap_or_default(),
+        Missing::Loss => counted.loss().map(phrases::percent).unwrap_or_default(),
         Missing::OwnAnswers => "limit".into(),
         Missing::Unclear => "?".into(),
         Missing::Silent => String::new(),
@@ -215,7 +215,7 @@ fn legend(found: &HopsResult) -> Vec<String> {
         }),
         found.path_mtu.map(|mtu| format!("packets of {mtu} bytes reach the far end")),
         (found.unmatched > 0).then(|| {
-            let count = words::count(found.unmatched, "answer");
+            let count = phrases::count(found.unmatched, "answer");
             format!("{count} quoted too little to tell which probe they are about; they count as missing")
         }),
     ];

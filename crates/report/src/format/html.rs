@@ -4,7 +4,7 @@
 //! through [`escaped`], and a policy in the head keeps the page from loading or running anything even so.
 
 use super::Style;
-use super::text::{evidence, words};
+use super::text::{evidence, phrases};
 use crate::document::{Block, Chart, Conclusion, Document, Expectation, Item, Judgement, Table};
 use crate::xml::escaped;
 use model::finding::{Finding, Severity, Status};
@@ -156,7 +156,7 @@ fn finding(found: &Finding, sentence: &str) -> String {
     };
     format!(
         "<li class=\"finding {class}\"><strong class=\"mark\">{}</strong> {sentence}{}{}</li>\n",
-        words::severity(found.severity),
+        phrases::severity(found.severity),
         part("advice", &found.advice),
         part("evidence", &evidence(&found.evidence))
     )

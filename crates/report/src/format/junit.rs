@@ -4,7 +4,7 @@
 //! fails nothing.
 
 use super::Style;
-use super::text::words;
+use super::text::phrases;
 use crate::document::{Block, Conclusion, Document, Expectation, Head, Judgement};
 use crate::xml::escaped;
 use model::finding::{Finding, Status};
@@ -110,7 +110,7 @@ fn verdict(conclusion: &Conclusion, class: String, found: &[&Finding]) -> Case {
 }
 
 fn findings(found: &[&Finding]) -> String {
-    let line = |one: &&Finding| format!("{} ({}): {}\n", words::severity(one.severity), one.id, one.title);
+    let line = |one: &&Finding| format!("{} ({}): {}\n", phrases::severity(one.severity), one.id, one.title);
     found.iter().map(line).collect()
 }
 

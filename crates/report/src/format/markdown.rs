@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::table::markdown;
-use super::{brief, text::words};
+use super::{brief, text::phrases};
 use crate::document::{Block, Conclusion, Document, Expectation, Table};
 use model::finding::Finding;
 
@@ -95,7 +95,7 @@ fn titled(table: &Table) -> String {
 /// A line for each: what was found, and what to do. The evidence is in JSON.
 fn findings(found: &[Finding]) -> String {
     let line = |finding: &Finding| {
-        let severity = words::severity(finding.severity);
+        let severity = phrases::severity(finding.severity);
         let advice =
             if finding.advice.is_empty() { String::new() } else { format!(" → {}", finding.advice) };
         format!("- {severity} `{}`: {}.{}\n", finding.id, escaped(&finding.title), escaped(&advice))

@@ -4,7 +4,7 @@ mod chart;
 mod tables;
 
 use crate::document::{Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::finding::Status;
 use model::history::{Entry, Origin};
 use model::mesh::{CellState, MeshCell, MeshReport};
@@ -146,7 +146,7 @@ fn conclusion(report: &MeshReport) -> Block {
     let mut said: Vec<String> =
         report.findings.iter().take(MOST_FINDINGS).map(|found| sentence(&found.title)).collect();
     let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
-    said.extend((more > 0).then(|| format!("{} more: see below.", words::count(more, "finding"))));
+    said.extend((more > 0).then(|| format!("{} more: see below.", phrases::count(more, "finding"))));
     said.extend(missing(report));
     said.extend(groups(report).iter().map(range));
     if report.cells.is_empty() {
@@ -171,7 +171,7 @@ fn missing(report: &MeshReport) -> Option<String> {
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{count} {}", state.word()))
         .collect();
-    let paths = words::count(report.cells.len() as u64, "path");
+    let paths = phrases::count(report.cells.len() as u64, "path");
     (!counts.is_empty()).then(|| format!("Not measured of {paths}: {}.", counts.join(", ")))
 }
 
@@ -183,7 +183,7 @@ fn range(group: &Group<'_>) -> String {
     };
     let text =
         |value: Option<&f64>| value.map(|value| crate::expect::printed(name, *value)).unwrap_or_default();
-    let paths = words::count(values.len() as u64, "path");
+    let paths = phrases::count(values.len() as u64, "path");
     let (least, most) = (text(values.first()), text(values.last()));
     let spread = if least == most { String::new() } else { format!(", {least} to {most}") };
     sentence(&format!("{} of {paths}: median {}{spread}", group.title(), text(Some(&median))))
@@ -202,7 +202,7 @@ fn not_measured(report: &MeshReport) -> Vec<String> {
     let one = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), cell_words(cell));
     let mut lines: Vec<String> = without.iter().take(MOST_REASONS).map(one).collect();
     let more = without.len().saturating_sub(MOST_REASONS) as u64;
-    lines.extend((more > 0).then(|| format!("{} more: see `-v`", words::count(more, "path"))));
+    lines.extend((more > 0).then(|| format!("{} more: see `-v`", phrases::count(more, "path"))));
     lines
 }
 

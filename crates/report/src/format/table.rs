@@ -37,8 +37,8 @@ fn narrowed(columns: &[Column], rows: &[Vec<String>], room: usize) -> Vec<Vec<St
     let mut rows = rows.to_vec();
     let all = widths(columns, &rows);
     let total = all.iter().sum::<usize>() + GAP * columns.len().saturating_sub(1);
-    let words = (0..columns.len()).filter(|index| !columns[*index].right && *index > 0);
-    let Some(widest) = words.max_by_key(|index| all[*index]).filter(|_| total > room) else { return rows };
+    let phrases = (0..columns.len()).filter(|index| !columns[*index].right && *index > 0);
+    let Some(widest) = phrases.max_by_key(|index| all[*index]).filter(|_| total > room) else { return rows };
     let wanted = all[widest].saturating_sub(total - room);
     if wanted < LEAST_WORDS || columns[widest].heading.chars().count() > wanted {
         return rows;

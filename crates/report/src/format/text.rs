@@ -10,10 +10,10 @@ mod measure;
 pub(super) mod packets;
 mod pairs;
 pub(super) mod path;
+pub(super) mod phrases;
 pub(super) mod reach;
 mod result;
 pub(super) mod transfer;
-pub(super) mod words;
 
 pub(super) use blocks::{documents, titled};
 pub(super) use findings::{conclusion, evidence};

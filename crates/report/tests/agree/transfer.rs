@@ -77,6 +77,12 @@ fn capture(found: &mut Found, packets: &Value) {
         found.at_most(&at, "packets of flows and all", sum(flows, "packets"), number(one_way, "packets"));
     }
     let written = number(packets, "pcap.packets");
-    let seen = number(packets, "up.packets").zip(number(packets, "down.packets")).map(|(up, down)| up + down);
-    found.at_most("capture", "packets written and seen", written, seen.filter(|seen| *seen > 0.0));
+    let observed =
+        number(packets, "up.packets").zip(number(packets, "down.packets")).map(|(up, down)| up + down);
+    found.at_most(
+        "capture",
+        "packets written and seen",
+        written,
+        observed.filter(|observed| *observed > 0.0),
+    );
 }

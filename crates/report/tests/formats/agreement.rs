@@ -33,8 +33,8 @@ fn a_bent_figure_contradicts_another() {
         assert_ne!(*figure, value, "{name} {place} is bent");
         *figure = value;
         let found = contradictions(&document);
-        let seen = found.iter().any(|one| one.contains(contradiction));
-        (!seen).then(|| format!("{name} {place} does not contradict {contradiction}: {found:?}"))
+        let observed = found.iter().any(|one| one.contains(contradiction));
+        (!observed).then(|| format!("{name} {place} does not contradict {contradiction}: {found:?}"))
     };
     let unseen: Vec<String> = bends().into_iter().filter_map(unseen).collect();
     assert!(unseen.is_empty(), "{}", unseen.join("\n"));

@@ -340,9 +340,9 @@ fn egress_result(label: &str, histogram: &Histogram) -> EgressResult {
 }
 
 fn fixture(row: &str) -> EgressResult {
-    let mut words = row.split_whitespace();
-    let (label, seen) = (words.next().expect("a label"), words.next().expect("an address"));
-    let figures: Vec<u64> = words.map(|word| word.parse().expect("a number")).collect();
+    let mut remarks = row.split_whitespace();
+    let (label, observed) = (remarks.next().expect("a label"), remarks.next().expect("an address"));
+    let figures: Vec<u64> = remarks.map(|word| word.parse().expect("a number")).collect();
     let [count, min, p50, p90, p99, max, mean, stddev, mad, iqr] = figures.try_into().expect("ten figures");
     let [min, p50, p90, p99, max, mean, stddev] = [min, p50, p90, p99, max, mean, stddev].map(Nanos);
     let mut egress = egress_result(label, &Histogram::default());
@@ -351,7 +351,7 @@ fn fixture(row: &str) -> EgressResult {
     egress.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     egress.elapsed = Nanos::from_secs(101);
     egress.sent_rate = PacketRate::from_count(count, egress.elapsed);
-    egress.ends.seen_as = Some(socket(seen));
+    egress.ends.seen_as = Some(socket(observed));
     egress
 }
 

@@ -4,7 +4,7 @@ use crate::runs;
 use crate::throughput::{Throughput, spec, tcp_received, tcp_sent, udp};
 use insight::run_of_events;
 use model::event::Event;
-use model::packets::{PacketProtocol, PacketResult, PcapFile, Pieces, Seen, Tally};
+use model::packets::{Observation, PacketProtocol, PacketResult, PcapFile, Pieces, Tally};
 use model::plan::{Direction, Directions, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{Role, UdpCounters};
@@ -19,19 +19,19 @@ pub(crate) fn all() -> Vec<(&'static str, Run)> {
 /// Super-packets up, acknowledgements down, a router's ICMP; frames missed and a disk that filled up.
 fn tcp() -> Run {
     let mut tally = Tally::default();
-    let stream = seen(Direction::Up, Some((46_212, 5210)), None, Pieces::whole(60, 60));
+    let stream = observed(Direction::Up, Some((46_212, 5210)), None, Pieces::whole(60, 60));
     tally.add(&stream);
     for number in 1..=40 {
         let last = 52 + number * 30;
         let pieces = Pieces { full: 44, size: 1500, last, headers: 52 };
-        tally.add(&Seen { pieces, ..stream });
-        let back = seen(Direction::Down, Some((5210, 46_212)), None, Pieces::whole(52, 52));
+        tally.add(&Observation { pieces, ..stream });
+        let back = observed(Direction::Down, Some((5210, 46_212)), None, Pieces::whole(52, 52));
         tally.add(&back);
     }
-    let router = Seen {
+    let router = Observation {
         protocol: PacketProtocol::Icmp,
         source: IpAddr::from([192, 0, 2, 254]),
-        ..seen(Direction::Down, None, None, Pieces::whole(576, 28))
+        ..observed(Direction::Down, None, None, Pieces::whole(576, 28))
     };
     tally.add(&router);
     let mut packets = result(tally);
@@ -56,11 +56,11 @@ fn fragments() -> Run {
     let mut tally = Tally::default();
     for id in 0..1000 {
         let ports = Some((5210, 40_000));
-        tally.add(&seen(Direction::Down, ports, Some(id), Pieces::whole(1500, 28)));
-        tally.add(&seen(Direction::Down, None, Some(id), Pieces::whole(1500, 20)));
-        tally.add(&seen(Direction::Down, None, Some(id), Pieces::whole(68, 20)));
+        tally.add(&observed(Direction::Down, ports, Some(id), Pieces::whole(1500, 28)));
+        tally.add(&observed(Direction::Down, None, Some(id), Pieces::whole(1500, 20)));
+        tally.add(&observed(Direction::Down, None, Some(id), Pieces::whole(68, 20)));
     }
-    tally.add(&seen(Direction::Down, None, Some(7777), Pieces::whole(1500, 20)));
+    tally.add(&observed(Direction::Down, None, Some(7777), Pieces::whole(1500, 20)));
     let mut packets = result(tally);
     packets.pcap = Some(PcapFile { path: "f.pcapng".into(), packets: 3001, split: true, error: None });
     let row = |role, counters| vec![vec![udp((0, Direction::Down), role, 3_000, counters)]];
@@ -82,11 +82,16 @@ fn captured(test: Throughput, packets: PacketResult) -> Run {
     run_of_events("20260801-123000-ab12", "throughput", &events)
 }
 
-fn seen(direction: Direction, ports: Option<(u16, u16)>, fragment: Option<u32>, pieces: Pieces) -> Seen {
+fn observed(
+    direction: Direction,
+    ports: Option<(u16, u16)>,
+    fragment: Option<u32>,
+    pieces: Pieces,
+) -> Observation {
     let (here, there) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
     let (source, destination) = if direction == Direction::Up { (here, there) } else { (there, here) };
     let protocol = if fragment.is_some() { PacketProtocol::Udp } else { PacketProtocol::Tcp };
-    Seen { direction: Some(direction), protocol, source, destination, ports, fragment, pieces }
+    Observation { direction: Some(direction), protocol, source, destination, ports, fragment, pieces }
 }
 
 fn result(tally: Tally) -> PacketResult {

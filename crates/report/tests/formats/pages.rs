@@ -181,9 +181,9 @@ fn spoil(value: &mut serde_json::Value, with: &str) {
         Value::Array(items) => items.iter_mut().for_each(|item| spoil(item, with)),
         Value::Object(fields) => {
             for (key, value) in fields {
-                let words =
+                let remarks =
                     ["name", "label", "title", "advice", "text", "version", "kernel", "cpu", "why", "reason"];
-                let is_word = words.contains(&key.as_str()) || (key == "host" && value.is_string());
+                let is_word = remarks.contains(&key.as_str()) || (key == "host" && value.is_string());
                 match value {
                     Value::String(text) if is_word => text.push_str(with),
                     other => spoil(other, with),

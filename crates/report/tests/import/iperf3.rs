@@ -73,7 +73,7 @@ fn printed(text: &str, kind: &str, roles: &[&str]) -> f64 {
 #[test]
 fn what_iperf3_3_12_printed() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/iperf3");
-    let mut seen = 0;
+    let mut observed = 0;
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -94,11 +94,11 @@ fn what_iperf3_3_12_printed() {
                     near(handed_over, sent, 0.01);
                 }
             }
-            seen += 1;
+            observed += 1;
         }
         assert!(!text.contains("iperf 3.12") || imported.version.as_deref() == Some("3.12"), "{path:?}");
     }
-    assert!(seen >= 39, "{seen}");
+    assert!(observed >= 39, "{observed}");
 }
 
 const CLIENT: &str = include_str!("../fixtures/iperf3/v_tcp.client.txt");

@@ -18,7 +18,7 @@ fn real(name: &str) -> String {
 
 #[test]
 fn every_document_of_iperf3() {
-    let mut seen = 0;
+    let mut observed = 0;
     for file in std::fs::read_dir(folder()).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
         let text = real(&name);
@@ -49,7 +49,7 @@ fn every_document_of_iperf3() {
             if sent > 0.0 {
                 near(direction.sent.bytes.0 as f64, sent, 1e-9);
             }
-            seen += 1;
+            observed += 1;
         }
         assert_eq!(summary.outcome, Some(Outcome::Completed), "{name}");
         assert!(!imported.run.intervals.is_empty(), "{name}");
@@ -57,7 +57,7 @@ fn every_document_of_iperf3() {
             assert!(!render(&imported, format, &Style::default()).is_empty());
         }
     }
-    assert!(seen >= 16, "{seen}");
+    assert!(observed >= 16, "{observed}");
 }
 
 #[test]

@@ -14,9 +14,9 @@ struct Server(Child);
 impl Server {
     /// Starts it and waits until it listens; `None`: it is not installed.
     fn start(line: &str, port: u16, socket: Socket) -> Option<Server> {
-        let mut words = line.split_whitespace();
-        let program = words.next()?;
-        let child = Command::new(program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let mut remarks = line.split_whitespace();
+        let program = remarks.next()?;
+        let child = Command::new(program).args(remarks).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let Ok(child) = child else {
             skip::skip(format!("{program} is not installed"));
             return None;
@@ -50,8 +50,8 @@ impl Socket {
         let tables = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
         let wanted = format!(":{port:04X}");
         let open = |line: &str| {
-            let mut words = line.split_whitespace();
-            words.nth(1).is_some_and(|local| local.ends_with(&wanted)) && words.nth(1) == Some(state)
+            let mut remarks = line.split_whitespace();
+            remarks.nth(1).is_some_and(|local| local.ends_with(&wanted)) && remarks.nth(1) == Some(state)
         };
         tables.into_iter().any(|table| table.lines().any(open))
     }
@@ -153,10 +153,10 @@ fn iperf2_in_text_and_csv() {
         assert_eq!(imported.tool, Tool::Iperf2, "{text}");
         let printed =
             text.lines().rfind(|line| line.contains("bits/sec") && !line.contains("[ CT]")).expect("a row");
-        let mut words = printed.split(" sec ").nth(1).expect("figures").split_whitespace();
+        let mut remarks = printed.split(" sec ").nth(1).expect("figures").split_whitespace();
         let mut figure = || {
-            let number: f64 = words.next().expect("a figure").parse().expect("a number");
-            (number, words.next().expect("a unit"))
+            let number: f64 = remarks.next().expect("a figure").parse().expect("a number");
+            (number, remarks.next().expect("a unit"))
         };
         // Of several streams the last row is their sum over the longest of their times, which on a busy host differ:
         // their bytes are the same however the rate is reckoned.

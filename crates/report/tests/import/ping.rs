@@ -38,8 +38,8 @@ fn sizes_that_do_not() {
             Some((Some(0), HopSource::Sender))
         );
         let text = render(&RunDocument::from_run(&imported.run), by_name("text").unwrap(), &Style::default());
-        let words: Vec<&str> = text.split_whitespace().collect();
-        assert!(words.join(" ").contains(&format!("the path MTU is at most {mtu}.")), "{text}");
+        let remarks: Vec<&str> = text.split_whitespace().collect();
+        assert!(remarks.join(" ").contains(&format!("the path MTU is at most {mtu}.")), "{text}");
         // Nothing was sent, so nothing was lost.
         assert_eq!(imported.run.summary.lost, 0);
     }

@@ -7,14 +7,14 @@ mod read;
 use model::event::Event;
 use model::plan::{Directions, Transport};
 use pathmeter_report::format::iperf3::{Iperf3Options, Iperf3Role, Iperf3Text, server_banner};
-use read::{Case, Order, events};
+use read::{Case, ResultSequence, events};
 
 const TCP: Case = Case {
     file: "",
     transport: Transport::Tcp,
     directions: Directions::Up,
     length: 0,
-    order: Order::IntervalsFirst,
+    order: ResultSequence::IntervalsFirst,
     unit: 'a',
     title: None,
     interrupted: false,
@@ -31,7 +31,7 @@ const CASES: &[Case] = &[
     Case { file: "tcp_omit_r.server", directions: DOWN, ..TCP },
     Case { file: "tcp_p2.client", ..TCP },
     Case { file: "tcp_p2.server", ..TCP },
-    Case { file: "tcp_p2_r_gso.client", directions: DOWN, order: Order::ResultFirst, ..TCP },
+    Case { file: "tcp_p2_r_gso.client", directions: DOWN, order: ResultSequence::ResultFirst, ..TCP },
     Case { file: "tcp_p2_r_long.client", directions: DOWN, ..TCP },
     Case { file: "tcp_bidir_p2.client", directions: BOTH, ..TCP },
     Case { file: "tcp_bidir_p2.server", directions: BOTH, ..TCP },
@@ -54,7 +54,7 @@ const CASES: &[Case] = &[
     Case { file: "udp_disorder.server", length: 1000, ..UDP },
     Case { file: "v_tcp.client", ..TCP },
     Case { file: "v_tcp.server", ..TCP },
-    Case { file: "v_tcp_r.client", directions: DOWN, order: Order::ResultFirst, ..TCP },
+    Case { file: "v_tcp_r.client", directions: DOWN, order: ResultSequence::ResultFirst, ..TCP },
     Case { file: "v_tcp_r.server", directions: DOWN, ..TCP },
     Case { file: "v_udp.client", ..UDP },
     Case { file: "v_udp.server", ..UDP },
@@ -81,7 +81,7 @@ fn the_servers_text_inside_the_clients_prints_the_same() {
         let real = capture(case.file);
         let (_, inner) = real.split_once("Server output:\n").expect("captured with --get-server-output");
         let inner = inner.strip_suffix("\n\niperf Done.\n").expect("the client's text ends so");
-        let server = Case { file: "of.server", order: Order::IntervalsFirst, ..*case };
+        let server = Case { file: "of.server", order: ResultSequence::IntervalsFirst, ..*case };
         assert_eq!(printed(&server, inner), inner, "{}", case.file);
     }
 }

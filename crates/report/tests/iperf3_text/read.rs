@@ -21,7 +21,7 @@ pub(crate) struct Case {
     pub(crate) transport: Transport,
     pub(crate) directions: Directions,
     pub(crate) length: u32,
-    pub(crate) order: Order,
+    pub(crate) order: ResultSequence,
     pub(crate) unit: char,
     pub(crate) title: Option<&'static str>,
     pub(crate) interrupted: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Case {
 
 /// A client prints its only interval after it has the server's result.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Order {
+pub(crate) enum ResultSequence {
     IntervalsFirst,
     ResultFirst,
 }
@@ -75,8 +75,8 @@ impl Reader<'_> {
         events.push(Event::Started(Started { wall: WallTime(0), streams: streams.clone() }));
         let results: Vec<Event> = [Side::Local, Side::Peer].into_iter().filter_map(result).collect();
         match self.case.order {
-            Order::IntervalsFirst => events.append(&mut samples),
-            Order::ResultFirst => {}
+            ResultSequence::IntervalsFirst => events.append(&mut samples),
+            ResultSequence::ResultFirst => {}
         }
         events.extend(results);
         events.append(&mut samples);
@@ -125,8 +125,8 @@ impl Reader<'_> {
 
     fn end(&self) -> End {
         let line = self.after("omitting ").unwrap_or_default();
-        let words: Vec<&str> = line.split(", ").nth(1).unwrap_or_default().split(' ').collect();
-        match words.as_slice() {
+        let remarks: Vec<&str> = line.split(", ").nth(1).unwrap_or_default().split(' ').collect();
+        match remarks.as_slice() {
             [bytes, "bytes", ..] => End::Bytes(Bytes(bytes.parse().expect("a number"))),
             [blocks, "blocks", ..] => End::Blocks(blocks.parse().expect("a number")),
             [seconds, ..] if !seconds.is_empty() => {
@@ -151,8 +151,9 @@ impl Reader<'_> {
         };
         let info = |(number, line): (usize, &&str)| {
             let direction = if number < up { Direction::Up } else { Direction::Down };
-            let words: Vec<&str> = line[5..].split_whitespace().collect();
-            let address = |at: usize| format!("{}:{}", words[at], words[at + 2]).parse().expect("an address");
+            let remarks: Vec<&str> = line[5..].split_whitespace().collect();
+            let address =
+                |at: usize| format!("{}:{}", remarks[at], remarks[at + 2]).parse().expect("an address");
             StreamInfo {
                 stream: u32::try_from(number).expect("few streams"),
                 direction,
@@ -329,16 +330,16 @@ impl Reader<'_> {
 impl Row {
     fn read(line: &str) -> Row {
         let (_, figures) = line.rsplit_once(']').expect("a row begins with its id");
-        let words: Vec<&str> = figures.split_whitespace().collect();
-        let (start, end) = words[0].split_once('-').expect("begin and end");
+        let remarks: Vec<&str> = figures.split_whitespace().collect();
+        let (start, end) = remarks[0].split_once('-').expect("begin and end");
         Row {
             socket: socket(line),
             mark: line.split_once("][").map(|(_, mark)| mark[..4].to_owned()).unwrap_or_default(),
             start: start.parse().expect("seconds"),
             end: end.parse().expect("seconds"),
-            bytes: Printed::read(words[2], words[3]),
-            rate: Printed::read(words[4], words[5]),
-            rest: words[6..].iter().map(|word| (*word).to_owned()).collect(),
+            bytes: Printed::read(remarks[2], remarks[3]),
+            rate: Printed::read(remarks[4], remarks[5]),
+            rest: remarks[6..].iter().map(|word| (*word).to_owned()).collect(),
         }
     }
 
@@ -364,10 +365,10 @@ fn socket(line: &str) -> Option<i32> {
 
 /// `Sat, 21 Nov 2026 00:22:21 GMT`.
 fn wall(date: &str) -> WallTime {
-    let words: Vec<&str> = date.split_whitespace().collect();
+    let remarks: Vec<&str> = date.split_whitespace().collect();
     let months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    let month = months.find(words[2]).expect("a month") / 3 + 1;
-    let text = format!("{}-{month:02}-{}T{}Z", words[3], words[1], words[4]);
+    let month = months.find(remarks[2]).expect("a month") / 3 + 1;
+    let text = format!("{}-{month:02}-{}T{}Z", remarks[3], remarks[1], remarks[4]);
     text.parse().expect("a time")
 }
 

@@ -11,8 +11,8 @@ pub(crate) fn agree(ours: &str, theirs: &str, what: &str) {
 }
 
 /// All lines but those with these words.
-pub(crate) fn without_line(text: &str, words: &str) -> String {
-    text.lines().filter(|line| !line.contains(words)).map(|line| format!("{line}\n")).collect()
+pub(crate) fn without_line(text: &str, remarks: &str) -> String {
+    text.lines().filter(|line| !line.contains(remarks)).map(|line| format!("{line}\n")).collect()
 }
 
 /// Words and numbers; spaces do not count, as a number's padding may differ.

@@ -211,11 +211,11 @@ fn the_window_of_a_log_is_what_was_printed() {
     for case in all() {
         let capture = capture(case.name);
         let printed = capture.window();
-        let record = |(number, seen): (usize, &pathmeter_report::format::sockperf::Observation)| Record {
+        let record = |(number, observed): (usize, &pathmeter_report::format::sockperf::Observation)| Record {
             sequence: (number as u64 + 1) * u64::from(case.asked.reply_every),
             socket: 0,
-            sent: seen.sent,
-            received: Some(seen.received),
+            sent: observed.sent,
+            received: Some(observed.received),
         };
         let records: Vec<Record> = printed.observations.iter().enumerate().map(record).collect();
         let Ok(counted) = window(&records, 0, Cut::Nothing) else {

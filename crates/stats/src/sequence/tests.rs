@@ -94,7 +94,7 @@ fn a_run_longer_than_the_window_is_all_received() {
 /// The definitions, spelled out one number at a time.
 #[derive(Default)]
 struct Naive {
-    seen: HashSet<u64>,
+    observed: HashSet<u64>,
     highest: Option<u64>,
     counts: SequenceCounts,
 }
@@ -104,7 +104,7 @@ impl Naive {
         let next = self.highest.map_or(start, |highest| highest + 1);
         if sequence < start || sequence < next.saturating_sub(window) {
             self.counts.late += 1;
-        } else if !self.seen.insert(sequence) {
+        } else if !self.observed.insert(sequence) {
             self.counts.duplicates += 1;
         } else {
             self.counts.received += 1;
@@ -120,7 +120,7 @@ impl Naive {
     fn bursts(&self, start: u64, last: u64) -> (u64, u64) {
         let mut bursts = Bursts::default();
         for number in start..=last {
-            bursts.leave(u64::from(!self.seen.contains(&number)), 1);
+            bursts.leave(u64::from(!self.observed.contains(&number)), 1);
         }
         (bursts.count, bursts.longest)
     }
@@ -146,7 +146,7 @@ proptest! {
         }
         let last = (start + naive.counts.expected + unseen).saturating_sub(1).max(start);
         let totals = tracker.totals(Some(last));
-        let expected_lost = (start..=last).filter(|number| !naive.seen.contains(number)).count();
+        let expected_lost = (start..=last).filter(|number| !naive.observed.contains(number)).count();
         prop_assert_eq!(totals.lost, expected_lost as u64);
         prop_assert_eq!(totals.sent, totals.received + totals.lost);
         prop_assert_eq!((totals.loss_bursts, totals.longest_loss_burst), naive.bursts(start, last));

@@ -489,7 +489,7 @@ fn who_does_not_read_is_cut_off() {
 }
 
 /// Lines of server-sent events.
-fn report_of(page: &Page, until: &str) -> Vec<serde_json::Value> {
+fn events_until(page: &Page, until: &str) -> Vec<serde_json::Value> {
     let mut stream = page.connect();
     stream.write_all(format!("GET /api/live HTTP/1.1\r\nHost: {}\r\n\r\n", page.address).as_bytes()).unwrap();
     let mut all = Vec::new();
@@ -516,7 +516,7 @@ fn a_test_is_begun_followed_and_stopped() {
     let asked = r#"{"kind":"throughput","host":"far.example","label":"new","seconds":5}"#;
     assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], false);
     assert_eq!(page.change("POST", "/api/live", asked).status, 202);
-    let begin = report_of(&page, "points");
+    let begin = events_until(&page, "points");
     assert_eq!(kinds(&begin), ["started", "progress", "warning", "points"]);
     assert_eq!((&begin[0]["host"], &begin[0]["kind"]), (&"far.example".into(), &"throughput".into()));
     let point = &begin[3]["points"][0];
@@ -525,7 +525,7 @@ fn a_test_is_begun_followed_and_stopped() {
     assert_eq!(second.status, 409);
     assert!(second.json()["advice"].is_string());
     assert_eq!(page.change("POST", "/api/live/stop", "").json()["running"], true);
-    let whole = report_of(&page, "ended");
+    let whole = events_until(&page, "ended");
     assert_eq!(
         kinds(&whole),
         ["started", "progress", "warning", "points", "ended"],
@@ -544,9 +544,9 @@ fn a_test_that_cannot_be_or_dies_is_told() {
         (&refused.json()["error"], &refused.json()["advice"]),
         (&"nowhere has no address".into(), &"give another".into())
     );
-    assert_eq!(report_of(&page, "failed")[1]["why"]["error"], "nowhere has no address");
+    assert_eq!(events_until(&page, "failed")[1]["why"]["error"], "nowhere has no address");
     assert_eq!(page.change("POST", "/api/live", r#"{"kind":"mtu","host":"panics"}"#).status, 202);
-    let died = report_of(&page, "failed");
+    let died = events_until(&page, "failed");
     assert!(died[1]["why"]["error"].as_str().unwrap().contains("internal error"), "{died:?}");
     assert_eq!(page.change("POST", "/api/live", r#"{"kind":"mtu","host":"fine"}"#).status, 202);
 }

@@ -97,7 +97,7 @@ impl Steps {
         self.outputs.push_back(output);
     }
 
-    pub(super) fn tell(&mut self, reported: FlowEvent) {
+    pub(super) fn push_event(&mut self, reported: FlowEvent) {
         self.push(FlowOutput::FlowEvent(reported));
     }
 
@@ -132,17 +132,17 @@ impl Steps {
 /// Tells a running flow from a dead one: by the time it may take, and by what comes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
-    seen: u64,
+    observed: u64,
 }
 
 impl Watch {
     /// What has come in all; true: more than before.
     pub(super) fn progress(&mut self, received: u64) -> bool {
-        std::mem::replace(&mut self.seen, received) != received
+        std::mem::replace(&mut self.observed, received) != received
     }
 
     pub(super) fn has_seen(self) -> bool {
-        self.seen > 0
+        self.observed > 0
     }
 }
 

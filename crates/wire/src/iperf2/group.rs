@@ -5,7 +5,7 @@ use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput};
 use super::{Request, TcpClient, TcpServer, Traffic, UdpClient, UdpServer};
 use crate::stamp::Clock;
 use crate::work::WorkReply;
-use crate::work::in_band::{Back, Loss, News, Order, Reply, Request as Want, Seen};
+use crate::work::in_band::{Back, FlowCommand, FlowUpdate, Loss, PeerFact, Reply, Request as Want};
 use crate::{Input, Output, Policy, ProtocolError, Session};
 use model::event::{Event, Warning};
 use model::plan::Transport;
@@ -20,7 +20,7 @@ pub struct Group {
     policy: Policy,
     key: Option<Vec<u8>>,
     clock: Clock,
-    flows: Vec<Member>,
+    flows: Vec<GroupFlow>,
     /// Flows back that are being opened.
     asked: VecDeque<Request>,
     /// Those that are opened after this session (`-r`).
@@ -34,7 +34,7 @@ pub struct Group {
     over: bool,
 }
 
-struct Member {
+struct GroupFlow {
     machine: Box<dyn Flow>,
     deadline: Option<MonoTime>,
     over: bool,
@@ -112,7 +112,7 @@ impl Group {
 
     fn add(&mut self, machine: Box<dyn Flow>, now: MonoTime) {
         (self.timeout, self.leaving) = (None, false);
-        self.flows.push(Member { machine, deadline: None, over: false });
+        self.flows.push(GroupFlow { machine, deadline: None, over: false });
         self.drain(self.flows.len() - 1, now);
     }
 
@@ -161,13 +161,13 @@ impl Group {
                 // Round trips have a server of their own; a client that becomes one in the middle has lost its way.
                 FlowOutput::Close | FlowOutput::Bounce(_) => {
                     (flow.over, flow.deadline) = (true, None);
-                    Order::Close
+                    FlowCommand::Close
                 }
-                FlowOutput::Send(bytes) => Order::Send(bytes),
-                FlowOutput::Start(run) => Order::Start(run),
-                FlowOutput::StopSender => Order::StopSender,
-                FlowOutput::Measure => Order::Measure,
-                FlowOutput::Shutdown => Order::Shutdown,
+                FlowOutput::Send(bytes) => FlowCommand::Send(bytes),
+                FlowOutput::Start(run) => FlowCommand::Start(run),
+                FlowOutput::StopSender => FlowCommand::StopSender,
+                FlowOutput::Measure => FlowCommand::Measure,
+                FlowOutput::Shutdown => FlowCommand::Shutdown,
                 FlowOutput::ConnectBack(request) => match self.connect_back(*request) {
                     Some(order) => order,
                     None => continue,
@@ -181,27 +181,27 @@ impl Group {
         }
     }
 
-    fn connect_back(&mut self, request: Request) -> Option<Order> {
+    fn connect_back(&mut self, request: Request) -> Option<FlowCommand> {
         if request.traffic == Traffic::Tradeoff {
             self.later.push(request);
             return None;
         }
-        let order = Order::Connect(Box::new(Back { port: request.port, test: request.test() }));
+        let order = FlowCommand::Connect(Box::new(Back { port: request.port, test: request.test() }));
         self.asked.push_back(request);
         Some(order)
     }
 
-    fn order_after(&mut self, reported: FlowEvent) -> Option<Order> {
+    fn order_after(&mut self, reported: FlowEvent) -> Option<FlowCommand> {
         Some(match reported {
             // Told by whoever found out what this flow is.
             FlowEvent::Request(_) | FlowEvent::Plain => return None,
-            FlowEvent::Ack(ack) => Order::Tell(Seen::Ack(ack)),
-            FlowEvent::Report(report) => Order::Tell(Seen::Report(report)),
+            FlowEvent::Ack(ack) => FlowCommand::Note(PeerFact::Ack(ack)),
+            FlowEvent::Report(report) => FlowCommand::Note(PeerFact::Report(report)),
             FlowEvent::NoReport => {
                 let text = "the server's report never came: what arrived is not known";
                 self.outputs.push_back(Output::Event(Event::Warning(Warning::new("no-report", text))));
                 self.failure.get_or_insert(ProtocolError::Timeout("to the end of the test".into()));
-                Order::Tell(Seen::NoReport)
+                FlowCommand::Note(PeerFact::NoReport)
             }
         })
     }
@@ -215,7 +215,7 @@ impl Group {
                     self.add(back(request, self.clock, now), now);
                 }
             }
-            Reply::Flow(index, news) => self.news(index as usize, now, news),
+            Reply::Flow(index, update) => self.update(index as usize, now, update),
             Reply::Left(missing) => {
                 if let Some(missing) = missing.filter(|_| !self.interrupted) {
                     self.failure.get_or_insert(ProtocolError::Flows(missing));
@@ -226,14 +226,14 @@ impl Group {
         Ok(())
     }
 
-    fn news(&mut self, index: usize, now: MonoTime, news: News) {
-        match &news {
-            News::Received(bytes) => self.give(index, now, FlowInput::Received(bytes)),
-            News::Ended => self.give(index, now, FlowInput::Ended),
-            News::Progress(received) => self.give(index, now, FlowInput::Progress(*received)),
-            News::SenderDone(sent) => self.give(index, now, FlowInput::SenderDone(*sent)),
-            News::Measured(figures) => self.give(index, now, FlowInput::Measured(figures)),
-            News::Lost(loss) => self.lose(index, loss),
+    fn update(&mut self, index: usize, now: MonoTime, update: FlowUpdate) {
+        match &update {
+            FlowUpdate::Received(bytes) => self.give(index, now, FlowInput::Received(bytes)),
+            FlowUpdate::Ended => self.give(index, now, FlowInput::Ended),
+            FlowUpdate::Progress(received) => self.give(index, now, FlowInput::Progress(*received)),
+            FlowUpdate::SenderDone(sent) => self.give(index, now, FlowInput::SenderDone(*sent)),
+            FlowUpdate::Measured(figures) => self.give(index, now, FlowInput::Measured(figures)),
+            FlowUpdate::Lost(loss) => self.lose(index, loss),
         }
     }
 
@@ -242,7 +242,7 @@ impl Group {
         let Some(flow) = self.flows.get_mut(index) else { return };
         flow.deadline = None;
         if !std::mem::replace(&mut flow.over, true) {
-            self.outputs.push_back(Want::Flow(index as u32, Order::Close).into());
+            self.outputs.push_back(Want::Flow(index as u32, FlowCommand::Close).into());
         }
         let error = match loss.clone() {
             Loss::Unanswered if self.interrupted => return,

@@ -58,7 +58,7 @@ impl TcpClient {
         heard.extend_from_slice(bytes);
         match Ack::read(heard) {
             AckRead::More => return,
-            AckRead::Ack(ack, _) => self.steps.tell(FlowEvent::Ack(ack)),
+            AckRead::Ack(ack, _) => self.steps.push_event(FlowEvent::Ack(ack)),
             AckRead::None => {}
         }
         self.heard = None;

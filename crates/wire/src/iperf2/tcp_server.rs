@@ -80,7 +80,7 @@ impl TcpServer {
             Header::Request(request, _) => self.admit(now, *request, received),
             Header::Plain if self.key.is_none() => {
                 self.limit = now + self.policy.max_time.unwrap_or(A_DAY);
-                self.steps.tell(FlowEvent::Plain);
+                self.steps.push_event(FlowEvent::Plain);
                 self.start(now, None, received);
                 Ok(())
             }
@@ -112,7 +112,7 @@ impl TcpServer {
         if request.wants_ack() {
             self.steps.push(FlowOutput::Send(self.ack(&request, now).bytes()));
         }
-        self.steps.tell(FlowEvent::Request(Box::new(request.clone())));
+        self.steps.push_event(FlowEvent::Request(Box::new(request.clone())));
         if request.traffic == Traffic::Dual {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }

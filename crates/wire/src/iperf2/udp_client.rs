@@ -108,7 +108,7 @@ impl UdpClient {
             Phase::Running { .. } => {}
             Phase::Ending { .. } => {
                 if let Some(report) = ServerReport::read(datagram) {
-                    self.steps.tell(FlowEvent::Report(report));
+                    self.steps.push_event(FlowEvent::Report(report));
                     self.steps.close();
                 }
             }
@@ -135,7 +135,7 @@ impl UdpClient {
     fn try_fin(&mut self, now: MonoTime) {
         let Phase::Ending { tries, number } = self.phase else { return };
         if tries == FIN_TRIES {
-            self.steps.tell(FlowEvent::NoReport);
+            self.steps.push_event(FlowEvent::NoReport);
             self.steps.close();
             return;
         }
@@ -188,7 +188,7 @@ impl UdpClient {
     fn refused(&mut self) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Ending { .. } => {
-                self.steps.tell(FlowEvent::NoReport);
+                self.steps.push_event(FlowEvent::NoReport);
                 self.steps.close();
                 Ok(())
             }

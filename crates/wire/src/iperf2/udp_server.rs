@@ -94,8 +94,9 @@ impl UdpServer {
 
     fn start(&mut self, now: MonoTime) {
         let request = self.request.as_ref();
-        self.steps
-            .tell(request.map_or(FlowEvent::Plain, |request| FlowEvent::Request(Box::new(request.clone()))));
+        self.steps.push_event(
+            request.map_or(FlowEvent::Plain, |request| FlowEvent::Request(Box::new(request.clone()))),
+        );
         if let Some(request) = request.filter(|request| request.traffic == Traffic::Dual) {
             self.steps.push(FlowOutput::ConnectBack(Box::new(request.clone())));
         }

@@ -6,7 +6,7 @@ use crate::iperf3::params::{Params, block_length, in_whole_buffers};
 use crate::iperf3::results::Results;
 use crate::iperf3::state::{ErrorCode, State};
 use crate::work::throughput::{Expect, Extras, Reply, Report, Request, Until};
-use crate::{FlowHello, FlowPlan, FlowsOrder, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
+use crate::{FlowHello, FlowPlan, FlowsRequest, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
 use model::event::{EndResult, Event};
 use model::plan::{Direction, End, TestSpec, Transport};
 use model::sample::{Side, SideResult};
@@ -181,7 +181,7 @@ impl Client {
             hello: FlowHello::Iperf3 { cookie: self.config.cookie.to_string() },
             senders_wait_for_stop: false,
         };
-        self.talk.work(FlowsOrder::new(plan, WorkKind::Throughput));
+        self.talk.work(FlowsRequest::new(plan, WorkKind::Throughput));
         self.enter(now, Phase::Opening, TIMEOUT + TIMEOUT);
     }
 

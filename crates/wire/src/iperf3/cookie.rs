@@ -63,10 +63,10 @@ mod tests {
 
     #[test]
     fn the_alphabet_has_each_character_once() {
-        let mut seen = ALPHABET.to_vec();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), 32);
+        let mut observed = ALPHABET.to_vec();
+        observed.sort_unstable();
+        observed.dedup();
+        assert_eq!(observed.len(), 32);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::iperf3::state::{ErrorCode, State};
 use crate::rate_watch::RateWatch;
 use crate::work::throughput::{Expect, Reply, Report, Request, Until};
 use crate::{
-    FlowHello, FlowPlan, FlowsOrder, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
+    FlowHello, FlowPlan, FlowsRequest, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
 };
 use model::event::{EndResult, Event};
 use model::host::Host;
@@ -217,7 +217,7 @@ impl Server {
             senders_wait_for_stop: true,
         };
         let extras = Some(params.extras.clone());
-        self.talk.work(FlowsOrder { peer, extras, ..FlowsOrder::new(plan, WorkKind::Throughput) });
+        self.talk.work(FlowsRequest { peer, extras, ..FlowsRequest::new(plan, WorkKind::Throughput) });
         self.talk.send_state(State::CreateStreams);
         self.params = Some(params);
         self.enter(now, Phase::Opening, TIMEOUT);

@@ -6,7 +6,7 @@ use super::message::{Ask, Limits, Message};
 use super::ping::Pinger;
 use crate::hex::SessionId;
 use crate::work::Refusal;
-use crate::{FlowHello, FlowPlan, FlowsOrder, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
+use crate::{FlowHello, FlowPlan, FlowsRequest, Input, Output, ProtocolError, Session, WorkKind, WorkReply};
 use model::host::Host;
 use model::plan::TestSpec;
 use model::stats::clock::ClockFit;
@@ -111,8 +111,8 @@ impl Talk {
         let Some(Granted { session, key, host }) = &self.granted else { return };
         let hello = FlowHello::Native { session: *session, key: *key };
         let plan = FlowPlan { test, hello, senders_wait_for_stop: false };
-        let order = FlowsOrder { peer: Some(host.clone()), ..FlowsOrder::new(plan, kind) };
-        self.link.work(order);
+        let request = FlowsRequest { peer: Some(host.clone()), ..FlowsRequest::new(plan, kind) };
+        self.link.work(request);
     }
 
     /// The flows could not be opened: the server is told, and it is the end.

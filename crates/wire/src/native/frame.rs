@@ -336,15 +336,15 @@ mod tests {
             let messages: Vec<Message> =
                 (0..5).map(|n| Message::Stop { reason: "x".repeat(n * 17) }).collect();
             let bytes: Vec<u8> = greeting(VERSIONS).into_iter().chain(messages.iter().flat_map(encode)).collect();
-            let (mut decoder, mut seen, mut rest) = (Decoder::default(), Vec::new(), &bytes[..]);
+            let (mut decoder, mut observed, mut rest) = (Decoder::default(), Vec::new(), &bytes[..]);
             for cut in cuts.into_iter().cycle() {
                 let (now, later) = rest.split_at(cut.min(rest.len()));
                 decoder.push(now);
-                seen.extend(all(&mut decoder)?);
+                observed.extend(all(&mut decoder)?);
                 rest = later;
                 if rest.is_empty() { break; }
             }
-            prop_assert_eq!(seen, messages);
+            prop_assert_eq!(observed, messages);
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::work::Refusal;
-use crate::work::probes::PathSeen;
-use crate::work::round_trips::LatencySeen;
+use crate::work::probes::PathObservation;
+use crate::work::round_trips::LatencyObservation;
 use crate::work::throughput::Sent;
 use model::event::{Event, Warning};
 use model::host::Host;
@@ -134,11 +134,11 @@ pub enum Message {
         since: u32,
     },
     /// S: this.
-    PathSeen(Box<PathSeen>),
+    PathObservation(Box<PathObservation>),
     /// C: what has come of my messages? (latency)
     LatencyReport {},
     /// S: this.
-    LatencySeen(LatencySeen),
+    LatencyObservation(LatencyObservation),
     /// S: the interface of a session of frames is open, and this is what it is.
     FramesPort(Box<FramesPort>),
     /// C: do this with it.

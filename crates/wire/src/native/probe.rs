@@ -17,12 +17,12 @@ pub use super::message::{ProbeSend, SizeCount};
 pub use client::{ProbeClient, ProbeReply};
 pub use icmp6::{QuotedTooBig, packet_too_big};
 pub use ledger::Ledger;
-pub(super) use order::Order;
+pub(super) use schedule::ProbeSchedule;
 
 mod client;
 mod icmp6;
 mod ledger;
-mod order;
+mod schedule;
 pub(super) mod server;
 
 /// The flow of a latency session as a test: one stream, every message sent at once.

@@ -352,18 +352,18 @@ impl Run {
     }
 
     fn finish(&mut self, link: &mut Link) {
-        if self.phase == Phase::AwaitingResults && self.tell_result_of_peer(link) {
+        if self.phase == Phase::AwaitingResults && self.report_peer_result(link) {
             self.phase = Phase::Over;
         }
     }
 
     fn give_up(&mut self, link: &mut Link) -> Result<(), ProtocolError> {
-        self.tell_result_of_peer(link);
+        self.report_peer_result(link);
         self.phase = Phase::Over;
         Err(self.gone.take().unwrap_or_else(|| ProtocolError::Closed("after the test".into())))
     }
 
-    fn tell_result_of_peer(&mut self, link: &mut Link) -> bool {
+    fn report_peer_result(&mut self, link: &mut Link) -> bool {
         let Some(result) = self.result_of_peer.take() else { return false };
         link.event(Event::Result(end_result(Side::Peer, result)));
         true
@@ -376,9 +376,9 @@ fn end_result(side: Side, result: SideResult) -> EndResult {
 
 /// All numbers are in the range, and none comes twice.
 fn are_distinct(numbers: impl Iterator<Item = u32>, range: &Range<u32>) -> bool {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut observed = std::collections::BTreeSet::new();
     let mut numbers = numbers;
-    numbers.all(|number| range.contains(&number) && seen.insert(number))
+    numbers.all(|number| range.contains(&number) && observed.insert(number))
 }
 
 /// Time between two intervals of the peer that are heard, on average.

@@ -15,7 +15,7 @@ use crate::rate_watch::RateWatch;
 use crate::work::Refusal;
 use crate::work::{frames as ports, probes, round_trips, throughput};
 use crate::{
-    FlowHello, FlowPlan, FlowsOrder, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
+    FlowHello, FlowPlan, FlowsRequest, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
 };
 use model::host::Host;
 use model::plan::{Direction, End, TestSpec, Transport};
@@ -281,7 +281,7 @@ impl Server {
         let flows = match &ask {
             Ask::Frames(wish) => {
                 self.state = State::Framing(Box::new(Framing::new(&self.config.policy, now)));
-                self.link.work(ports::PortOrder::Open(wish.clone()));
+                self.link.work(ports::PortRequest::Open(wish.clone()));
                 None
             }
             Ask::Throughput { spec, .. } => Some(((**spec).clone(), WorkKind::Throughput)),
@@ -294,7 +294,7 @@ impl Server {
             let hello = FlowHello::Native { session: self.session, key: self.key };
             let plan = FlowPlan { test, hello, senders_wait_for_stop: false };
             let (peer, interval) = (Some(host.clone()), self.interval());
-            self.link.work(FlowsOrder { peer, interval, ..FlowsOrder::new(plan, kind) });
+            self.link.work(FlowsRequest { peer, interval, ..FlowsRequest::new(plan, kind) });
         }
         self.peer = Some(host);
         self.link.send(&accept);
@@ -366,7 +366,7 @@ impl Server {
     fn probe(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
         let State::Probing(probing) = &mut self.state else { return Ok(()) };
         match message {
-            Message::ProbeSend(send) => probing.order(now, send).map_err(violation),
+            Message::ProbeSend(send) => probing.request(now, send).map_err(violation),
             Message::ProbeReport { id } => {
                 self.link.send(&Message::ProbeSeen { id, received: probing.received(id) });
                 Ok(())
@@ -570,7 +570,7 @@ impl Server {
             WorkReply::Failed(reason) => self.flows_failed(now, reason),
             WorkReply::Throughput(reply) => return self.moved(now, reply),
             WorkReply::Probes(reply) => self.probed(reply),
-            WorkReply::RoundTrips(seen) => self.link.send(&Message::LatencySeen(seen)),
+            WorkReply::RoundTrips(observed) => self.link.send(&Message::LatencyObservation(observed)),
             WorkReply::Frames(answer) => self.port(now, answer),
             WorkReply::InBand(_) => {}
         }
@@ -599,7 +599,7 @@ impl Server {
                 }
             }
             probes::Reply::TooBig(size) => probing.too_big(size),
-            probes::Reply::PathSeen(seen) => self.link.send(&Message::PathSeen(seen)),
+            probes::Reply::PathObservation(observed) => self.link.send(&Message::PathObservation(observed)),
         }
     }
 }

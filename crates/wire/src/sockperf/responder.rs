@@ -19,11 +19,11 @@ pub struct Responder {
 }
 
 /// Is told of each message of a client, also of those that want no reply, after its reply is ready.
-pub type Watch = Arc<dyn Fn(Seen) + Send + Sync>;
+pub type Watch = Arc<dyn Fn(Observation) + Send + Sync>;
 
 /// A message of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct Observation {
     /// The client.
     pub from: SocketAddr,
     /// When it came, on the server's clock.
@@ -85,12 +85,12 @@ impl Reflect for Responder {
         let reply = if warm_up { None } else { self.answer(header, arrival, now, message) };
         if let Some(watch) = &self.watch {
             let Arrival { from, received, .. } = arrival;
-            watch(Seen { from, received, sequence: header.sequence, warm_up });
+            watch(Observation { from, received, sequence: header.sequence, warm_up });
         }
         reply
     }
 
-    fn tells_time(&self, len: usize) -> bool {
+    fn returns_time(&self, len: usize) -> bool {
         (self.times && len >= TIMES_LEN) || self.watch.is_some()
     }
 
@@ -183,16 +183,17 @@ mod tests {
 
     #[test]
     fn every_message_of_a_client_is_seen() {
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&seen);
-        let watch =
-            Arc::new(move |message: Seen| kept.lock().unwrap().push((message.sequence, message.warm_up)));
+        let observed = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&observed);
+        let watch = Arc::new(move |message: Observation| {
+            kept.lock().unwrap().push((message.sequence, message.warm_up))
+        });
         let mut server = Responder::new(100).silent().watched(watch);
         for flags in [CLIENT, 0, CLIENT | PONG, CLIENT | WARM_UP, PONG] {
             reply(&mut server, message(flags, 14, 14));
         }
         reply(&mut server, message(CLIENT, 15, 14));
-        assert_eq!(*seen.lock().unwrap(), [(5, false), (5, false), (5, true)]);
+        assert_eq!(*observed.lock().unwrap(), [(5, false), (5, false), (5, true)]);
     }
 
     proptest! {

@@ -6,14 +6,14 @@ use std::net::IpAddr;
 
 /// What is known of a packet and of its session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct Observation {
     /// How the packet came.
     pub(super) arrival: Arrival,
     /// Packets of its session that have come, where they are counted: as many replies, with the one to come.
     pub(super) count: Option<u32>,
 }
 
-impl Seen {
+impl Observation {
     /// Can the value of an extension of this type have this length?
     pub(super) const fn fits(kind: u8, length: usize) -> bool {
         match kind {
@@ -122,40 +122,40 @@ mod tests {
     use super::*;
     use model::time::MonoTime;
 
-    fn seen(class: Option<u8>, from: &str, to: Option<&str>) -> Seen {
+    fn observed(class: Option<u8>, from: &str, to: Option<&str>) -> Observation {
         let arrival = Arrival::new(from.parse().unwrap(), MonoTime(0));
         let to = to.map(|to| to.parse().unwrap());
-        Seen { arrival: Arrival { class, to, ..arrival }, count: Some(0x0102_0304) }
+        Observation { arrival: Arrival { class, to, ..arrival }, count: Some(0x0102_0304) }
     }
 
     #[test]
     fn a_class_says_what_came_and_is_used() {
-        let seen = seen(Some(0b1011_1001), "192.0.2.1:9", None);
+        let observed = observed(Some(0b1011_1001), "192.0.2.1:9", None);
         // DSCP1 is 46; the rest is to be filled in.
         let mut value = [0b1011_1011, 0xff, 0xff, 0xff];
-        assert!(seen.answer(Tlv::CLASS_OF_SERVICE, &mut value));
+        assert!(observed.answer(Tlv::CLASS_OF_SERVICE, &mut value));
         assert_eq!(value, [0b1011_1010, 0b1110_0100, 0, 0]);
         let tlv = [&[0x80, 4, 0, 4][..], &[40 << 2, 0, 0, 0]].concat();
-        assert_eq!(seen.reply_class(&tlv), 40 << 2);
-        assert_eq!(seen.reply_class(&[]), 46 << 2, "as it came, without ECN");
-        assert_eq!(seen.reply_class(&[0x80, 4, 0, 3, 40 << 2, 0, 0]), 46 << 2, "malformed");
+        assert_eq!(observed.reply_class(&tlv), 40 << 2);
+        assert_eq!(observed.reply_class(&[]), 46 << 2, "as it came, without ECN");
+        assert_eq!(observed.reply_class(&[0x80, 4, 0, 3, 40 << 2, 0, 0]), 46 << 2, "malformed");
     }
 
     #[test]
     fn counts_are_those_of_the_session() {
         let mut value = [9; 12];
-        assert!(seen(None, "192.0.2.1:9", None).answer(Tlv::DIRECT_MEASUREMENT, &mut value));
+        assert!(observed(None, "192.0.2.1:9", None).answer(Tlv::DIRECT_MEASUREMENT, &mut value));
         assert_eq!(value, [9, 9, 9, 9, 1, 2, 3, 4, 1, 2, 3, 4]);
     }
 
     #[test]
     fn what_is_not_known_is_not_answered() {
-        let seen = Seen { count: None, ..seen(None, "192.0.2.1:9", None) };
+        let observed = Observation { count: None, ..observed(None, "192.0.2.1:9", None) };
         for (kind, length) in
             [(Tlv::LOCATION, 4), (Tlv::CLASS_OF_SERVICE, 4), (Tlv::DIRECT_MEASUREMENT, 12), (3, 4)]
         {
             let mut value = vec![7; length];
-            assert!(!seen.answer(kind, &mut value) && value == vec![7; length], "{kind}");
+            assert!(!observed.answer(kind, &mut value) && value == vec![7; length], "{kind}");
         }
     }
 
@@ -166,7 +166,9 @@ mod tests {
             [&[flags, kind, 0, 16][..], value, &vec![0; 16 - value.len()]].concat()
         };
         let mut value = [vec![0; 4], ask(4), ask(7), ask(1), vec![0x80, 4, 0, 3, 0, 0, 0]].concat();
-        assert!(seen(None, "[::ffff:192.0.2.1]:9", Some("192.0.2.2:862")).answer(Tlv::LOCATION, &mut value));
+        assert!(
+            observed(None, "[::ffff:192.0.2.1]:9", Some("192.0.2.2:862")).answer(Tlv::LOCATION, &mut value)
+        );
         let expected = [
             vec![3, 94, 0, 9],
             got(0, 5, &[192, 0, 2, 2]),
@@ -176,7 +178,9 @@ mod tests {
         ];
         assert_eq!(value, expected.concat());
         let mut value = [vec![0; 4], ask(7), vec![0x80, 7, 0, 9]].concat();
-        assert!(seen(None, "[2001:db8::1]:9", Some("[2001:db8::2]:862")).answer(Tlv::LOCATION, &mut value));
+        assert!(
+            observed(None, "[2001:db8::1]:9", Some("[2001:db8::2]:862")).answer(Tlv::LOCATION, &mut value)
+        );
         let address = "2001:db8::1".parse::<std::net::Ipv6Addr>().unwrap().octets();
         assert_eq!(value, [vec![3, 94, 0, 9], got(0, 9, &address), vec![0x40, 7, 0, 9]].concat());
     }

@@ -2,7 +2,7 @@
 
 use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
-use super::observed::Seen;
+use super::observed::Observation;
 use super::packet::{Mode, ReflectorPacket, SenderPacket, is_reflected};
 use super::sessions::Sessions;
 use super::tlv;
@@ -151,8 +151,8 @@ impl Reflect for Reflector {
         answer.write(self.mode, packet);
         let key = self.options.key.as_ref();
         let count = self.options.stateful.then(|| answer.sequence.wrapping_add(1));
-        let seen = Seen { arrival, count };
-        self.class = tlv::reflect(tlvs, asked.sequence, answer.sequence, key, &seen);
+        let observation = Observation { arrival, count };
+        self.class = tlv::reflect(tlvs, asked.sequence, answer.sequence, key, &observation);
         if let Some(key) = key {
             key.sign(packet);
         }

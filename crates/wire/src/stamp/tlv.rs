@@ -1,10 +1,10 @@
 //! Extensions behind a base packet, and how a reflector returns them (RFC 8972 section 4).
 //!
 //! Each is `flags (1 byte) | type (1) | length of the value (2) | value`. Understood are Extra Padding, HMAC and what
-//! [`Seen`] answers; every other one is returned with the flag U.
+//! [`Observation`] answers; every other one is returned with the flag U.
 
 use super::auth::{Key, MAC_LEN};
-use super::observed::Seen;
+use super::observed::Observation;
 
 /// One extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Tlv<'_> {
     /// Is its length one that cannot be: larger than the packet, or wrong for its type?
     pub fn is_malformed(&self) -> bool {
         let length = self.value.len();
-        self.cut || (self.kind == Tlv::HMAC && length != MAC_LEN) || !Seen::fits(self.kind, length)
+        self.cut || (self.kind == Tlv::HMAC && length != MAC_LEN) || !Observation::fits(self.kind, length)
     }
 }
 
@@ -90,11 +90,17 @@ pub(super) fn write_padding(bytes: &mut [u8]) {
 
 /// Turns the extensions of a sender into those of the reply, in place and of the same size; DSCP and ECN of the reply.
 /// `asked` and `answered` are the Sequence Numbers of the two base packets, which an HMAC covers too.
-pub(super) fn reflect(tlvs: &mut [u8], asked: u32, answered: u32, key: Option<&Key>, seen: &Seen) -> u8 {
+pub(super) fn reflect(
+    tlvs: &mut [u8],
+    asked: u32,
+    answered: u32,
+    key: Option<&Key>,
+    observation: &Observation,
+) -> u8 {
     let trust = check(tlvs, asked, key);
     let broken = matches!(trust, Trust::Broken);
     let integrity = if broken { Tlv::INTEGRITY } else { 0 };
-    let class = seen.reply_class(if broken { &[] } else { tlvs });
+    let class = observation.reply_class(if broken { &[] } else { tlvs });
     let mut at = 0;
     while let Some(tlv) = (Tlvs { bytes: tlvs, at }).next() {
         let (kind, length) = (tlv.kind, tlv.value.len());
@@ -104,7 +110,7 @@ pub(super) fn reflect(tlvs: &mut [u8], asked: u32, answered: u32, key: Option<&K
         // What somebody on the path may have put there is not answered.
         let understood = match kind {
             Tlv::EXTRA_PADDING | Tlv::HMAC => true,
-            _ => malformed == 0 && !broken && seen.answer(kind, value),
+            _ => malformed == 0 && !broken && observation.answer(kind, value),
         };
         let unrecognized = if understood { 0 } else { Tlv::UNRECOGNIZED };
         tlvs[at] = unrecognized | malformed | integrity;
@@ -165,7 +171,7 @@ mod tests {
 
     fn reflected(mut tlvs: Vec<u8>, key: Option<&Key>) -> Vec<u8> {
         let arrival = Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(0));
-        reflect(&mut tlvs, 1, 2, key, &Seen { arrival, count: None });
+        reflect(&mut tlvs, 1, 2, key, &Observation { arrival, count: None });
         tlvs
     }
 

@@ -19,7 +19,7 @@ pub struct Server {
     state: State,
     heard: Vec<u8>,
     out: VecDeque<Vec<u8>>,
-    orders: VecDeque<Order>,
+    orders: VecDeque<TwampCommand>,
     deadline: Option<MonoTime>,
     /// Tests that were accepted and have not ended.
     sessions: u32,
@@ -46,7 +46,7 @@ enum State {
 
 /// What a client wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum TwampCommand {
     /// Have a socket ready; [`Server::opened`] tells.
     Open(Asked),
     /// Answer packets on all of them from now on.
@@ -84,11 +84,11 @@ impl Server {
     }
 
     /// The next thing to do. It is asked for after every input.
-    pub fn take_order(&mut self) -> Option<Order> {
+    pub fn take_order(&mut self) -> Option<TwampCommand> {
         self.orders.pop_front()
     }
 
-    /// What came of [`Order::Open`]: the port on which packets of the test will be answered, or why there is none.
+    /// What came of [`TwampCommand::Open`]: the port on which packets of the test will be answered, or why there is none.
     ///
     /// # Errors
     /// The client said something else meanwhile that is not TWAMP's.
@@ -165,13 +165,13 @@ impl Server {
         match (message[0], self.state) {
             (Request::COMMAND, State::Ready) => match self.checked(message) {
                 Ok(asked) => {
-                    self.orders.push_back(Order::Open(asked));
+                    self.orders.push_back(TwampCommand::Open(asked));
                     self.state = State::Opening;
                 }
                 Err(accept) => self.refuse(accept),
             },
             (Stop::COMMAND, State::Running) => {
-                self.orders.push_back(Order::End(std::mem::take(&mut self.timeout).min(LONGEST_TAIL)));
+                self.orders.push_back(TwampCommand::End(std::mem::take(&mut self.timeout).min(LONGEST_TAIL)));
                 (self.state, self.sessions) = (State::Ready, 0);
             }
             // Nothing runs: there is nothing to do.
@@ -180,7 +180,7 @@ impl Server {
                 let accept = if self.sessions == 0 { Accept::FAILED } else { Accept::OK };
                 self.say(StartAck { accept }.write());
                 if accept == Accept::OK {
-                    self.orders.push_back(Order::Begin);
+                    self.orders.push_back(TwampCommand::Begin);
                     (self.state, self.deadline) = (State::Running, None);
                 }
             }

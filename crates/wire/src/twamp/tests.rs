@@ -70,13 +70,13 @@ fn a_connection_has_one_test_after_the_other() {
     let start = [SetUp { mode: 1 }.write().to_vec(), request().write().to_vec()].concat();
     hear(&mut server, &start).unwrap();
     for port in [7000, 7001] {
-        assert!(matches!(server.take_order(), Some(Order::Open(_))), "{port}");
+        assert!(matches!(server.take_order(), Some(TwampCommand::Open(_))), "{port}");
         server.opened(NOW, Ok(port)).unwrap();
         hear(&mut server, &message::START_SESSIONS).unwrap();
-        assert_eq!(server.take_order(), Some(Order::Begin));
+        assert_eq!(server.take_order(), Some(TwampCommand::Begin));
         let next = [Stop { accept: Accept::OK, sessions: 1 }.write().to_vec(), request().write().to_vec()];
         hear(&mut server, &next.concat()).unwrap();
-        assert_eq!(server.take_order(), Some(Order::End(Nanos::from_millis(2500))));
+        assert_eq!(server.take_order(), Some(TwampCommand::End(Nanos::from_millis(2500))));
     }
 }
 
@@ -206,7 +206,7 @@ fn ready() -> Server {
 /// Asks for a test, which is opened on this port; the answer.
 fn ask(server: &mut Server, request: [u8; Request::LEN]) -> Accepted {
     let mut answer = hear(server, &request).unwrap();
-    if let Some(Order::Open(_)) = server.take_order() {
+    if let Some(TwampCommand::Open(_)) = server.take_order() {
         server.opened(NOW, Ok(9)).unwrap();
         answer = said(server).0;
     }
@@ -254,7 +254,7 @@ fn a_client_that_breaks_the_protocol_is_told() {
     let mut running = ready();
     ask(&mut running, request().write());
     assert_eq!(hear(&mut running, &start).map(|ack| StartAck::read(&ack).accept), Ok(Accept::OK));
-    assert_eq!(running.take_order(), Some(Order::Begin));
+    assert_eq!(running.take_order(), Some(TwampCommand::Begin));
     assert!(hear(&mut running, &start).is_err());
     // One that floods while a test is being opened.
     let mut flooded = ready();
@@ -272,8 +272,8 @@ fn a_tail_has_an_end() {
     ask(&mut server, Request { timeout: Nanos::from_secs(3600), ..request() }.write());
     hear(&mut server, &message::START_SESSIONS).unwrap();
     hear(&mut server, &Stop { accept: Accept::OK, sessions: 1 }.write()).unwrap();
-    assert_eq!(server.take_order(), Some(Order::Begin));
-    assert_eq!(server.take_order(), Some(Order::End(Nanos::from_secs(10))));
+    assert_eq!(server.take_order(), Some(TwampCommand::Begin));
+    assert_eq!(server.take_order(), Some(TwampCommand::End(Nanos::from_secs(10))));
 }
 
 proptest! {
@@ -289,7 +289,7 @@ proptest! {
                 break;
             }
             while let Some(order) = server.take_order() {
-                if let Order::Open(_) = order {
+                if let TwampCommand::Open(_) = order {
                     server.opened(NOW, Ok(9)).ok();
                 }
             }

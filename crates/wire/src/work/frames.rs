@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// What the server's machine wants done with an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PortOrder {
+pub enum PortRequest {
     /// Open an interface for this session alone; it is closed with the session. Its name is the client's word: no more than that. The numbers are in range;
     /// whether it may be offered, and have these addresses, the driver knows.
     Open(FramesWish),
@@ -23,7 +23,7 @@ pub enum PortOrder {
     },
 }
 
-/// What came of a [`PortOrder`].
+/// What came of a [`PortRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PortAnswer {
     /// The interface is open.
@@ -276,8 +276,8 @@ fn known<'de, D: Deserializer<'de>, T: for<'a> Deserialize<'a>>(deserializer: D)
     Ok(given.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
 }
 
-impl From<PortOrder> for WorkRequest {
-    fn from(order: PortOrder) -> WorkRequest {
+impl From<PortRequest> for WorkRequest {
+    fn from(order: PortRequest) -> WorkRequest {
         WorkRequest::Frames(order)
     }
 }

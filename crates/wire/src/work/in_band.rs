@@ -12,7 +12,7 @@ use model::units::{BitRate, Bytes, Nanos};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// Of this flow.
-    Flow(u32, Order),
+    Flow(u32, FlowCommand),
     /// All flows are over. Each that has come meanwhile is told ([`Reply::Came`]); otherwise no more is let in, and
     /// [`Reply::Left`] follows. `hurry`: those that may still come are not waited for.
     Leave {
@@ -23,19 +23,19 @@ pub enum Request {
 
 /// What a flow wants done.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum FlowCommand {
     /// Send these bytes, or this datagram.
     Send(Vec<u8>),
-    /// Data moves from now on; [`News::SenderDone`] follows where this end sends.
+    /// Data moves from now on; [`FlowUpdate::SenderDone`] follows where this end sends.
     Start(Run),
-    /// Stop sending; [`News::SenderDone`] follows.
+    /// Stop sending; [`FlowUpdate::SenderDone`] follows.
     StopSender,
-    /// Stop receiving data, and say what came (UDP); [`News::Measured`] follows.
+    /// Stop receiving data, and say what came (UDP); [`FlowUpdate::Measured`] follows.
     Measure,
     /// Open a flow back to the peer's address; [`Reply::Connected`] follows.
     Connect(Box<Back>),
     /// Tell the world.
-    Tell(Seen),
+    Note(PeerFact),
     /// End this end's direction of the connection (TCP).
     Shutdown,
     /// The flow is over: close it. What was measured is complete.
@@ -56,28 +56,28 @@ pub struct Back {
 pub enum Reply {
     /// A flow has come. TCP: with the bytes that were read of it; UDP: with its first datagram.
     Came(Vec<u8>),
-    /// [`Order::Connect`] is done: the flow is open, the next of this session, or could not be opened.
+    /// [`FlowCommand::Connect`] is done: the flow is open, the next of this session, or could not be opened.
     Connected(bool),
     /// Something happened to this flow.
-    Flow(u32, News),
+    Flow(u32, FlowUpdate),
     /// No flow comes any more; absent: as it should be, otherwise what is missing.
     Left(Option<String>),
 }
 
 /// What happens to a flow.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum FlowUpdate {
     /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a
-    /// datagram that came before [`Order::Start`] or after [`Order::Measure`], and in between every one that ends the
+    /// datagram that came before [`FlowCommand::Start`] or after [`FlowCommand::Measure`], and in between every one that ends the
     /// data.
     Received(Vec<u8>),
     /// TCP: the peer sends no more, or the connection broke. UDP: nobody is at the peer's port.
     Ended,
     /// Payload bytes received so far, about once a second.
     Progress(u64),
-    /// This end's sender has stopped, its amount used up or [`Order::StopSender`] said.
+    /// This end's sender has stopped, its amount used up or [`FlowCommand::StopSender`] said.
     SenderDone(Sent),
-    /// What [`Order::Measure`] asked for: the data alone, without the end.
+    /// What [`FlowCommand::Measure`] asked for: the data alone, without the end.
     Measured(ServerReport),
     /// The flow cannot go on, and why.
     Lost(Loss),
@@ -153,7 +153,7 @@ pub enum Rate {
 
 /// What a flow has learnt of its peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Seen {
+pub enum PeerFact {
     /// A client's server is this.
     Ack(Ack),
     /// A server's figures.

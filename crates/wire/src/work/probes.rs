@@ -19,7 +19,7 @@ pub enum Request {
         /// How many hops it may go; absent: as many as usual.
         hops: Option<u8>,
     },
-    /// Say what this end knows of the path; [`Reply::PathSeen`] follows.
+    /// Say what this end knows of the path; [`Reply::PathObservation`] follows.
     ReportPath {
         /// Of routers at which probes ended, only what is about this order or a later one.
         since: u32,
@@ -39,13 +39,13 @@ pub enum Reply {
     /// The kernel refused to send a datagram of this size whole.
     TooBig(u32),
     /// What this end knows of the path.
-    PathSeen(Box<PathSeen>),
+    PathObservation(Box<PathObservation>),
 }
 
 /// What the server's end of a probe session knows of the path to the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PathSeen {
+pub struct PathObservation {
     /// MTU of the interface toward the client.
     pub interface_mtu: Option<u32>,
     /// Path MTU that its kernel believes in.
@@ -66,9 +66,9 @@ pub struct PathSeen {
     pub expired: Vec<Expired>,
 }
 
-impl PathSeen {
+impl PathObservation {
     /// The same with every number and list held to what can be: the peer may be a liar.
-    pub(crate) fn sane(mut self) -> PathSeen {
+    pub(crate) fn sane(mut self) -> PathObservation {
         for size in [&mut self.interface_mtu, &mut self.cached_mtu, &mut self.announced_mss] {
             *size = size.map(|size| size.min(LARGEST_PACKET));
         }

@@ -17,7 +17,7 @@ pub enum Request {
 
 /// What the server of a latency session has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LatencySeen {
+pub struct LatencyObservation {
     /// The client's end of the flow as the server sees it.
     pub client: SocketAddr,
     /// How the server waits for messages.
@@ -39,8 +39,8 @@ impl From<Request> for WorkRequest {
     }
 }
 
-impl From<LatencySeen> for WorkReply {
-    fn from(seen: LatencySeen) -> WorkReply {
-        WorkReply::RoundTrips(seen)
+impl From<LatencyObservation> for WorkReply {
+    fn from(observed: LatencyObservation) -> WorkReply {
+        WorkReply::RoundTrips(observed)
     }
 }

@@ -10,7 +10,7 @@ use pathmeter_wire::iperf2::{
     Sending, ServerReport, Shape, TcpClient, TcpServer, Traffic, UdpClient, UdpServer, Version, number,
 };
 use pathmeter_wire::stamp::Clock;
-use pathmeter_wire::work::in_band::Seen;
+use pathmeter_wire::work::in_band::PeerFact;
 use pathmeter_wire::{Policy, ProtocolError};
 use proptest::prelude::*;
 use world::{BEGIN, Delivery, InBand, Nature, Trouble, Who};
@@ -74,9 +74,9 @@ fn report(world: &World<'_>) -> Option<ServerReport> {
     world
         .work
         .client
-        .seen
+        .observed
         .iter()
-        .find_map(|seen| if let Seen::Report(report) = seen { Some(*report) } else { None })
+        .find_map(|observed| if let PeerFact::Report(report) = observed { Some(*report) } else { None })
 }
 
 /// How the server sends.
@@ -99,7 +99,7 @@ fn every_traffic_ends_with_every_byte() {
         assert_eq!(client.sent > least, traffic != Traffic::Reverse);
         let both = matches!(traffic, Traffic::Reverse | Traffic::FullDuplex | Traffic::Dual);
         assert_eq!(server.sent > least, both, "{traffic:?}");
-        let acked = client.seen.contains(&Seen::Ack(Ack { version: Version::OURS, times: None }));
+        let acked = client.observed.contains(&PeerFact::Ack(Ack { version: Version::OURS, times: None }));
         assert_eq!(acked, !matches!(traffic, Traffic::Reverse | Traffic::FullDuplex), "{traffic:?}");
     }
 }
@@ -221,7 +221,10 @@ fn records_are_promised_by_the_header_before_them() {
         let world = run(&asked, Setting::default());
         assert_well(&world);
         let (client, server) = (&world.work.client, &world.work.server);
-        let acks = client.seen.iter().filter(|seen| matches!(seen, Seen::Ack(ack) if ack.times.is_some()));
+        let acks = client
+            .observed
+            .iter()
+            .filter(|observed| matches!(observed, PeerFact::Ack(ack) if ack.times.is_some()));
         assert_eq!(acks.count(), usize::from(traffic == Traffic::Forward));
         let header = if traffic == Traffic::Forward { &client.said[0] } else { &server.said[0] };
         let Header::Request(header, _) = Request::read(Transport::Tcp, header) else { panic!("{header:?}") };
@@ -287,7 +290,7 @@ fn a_client_without_a_report_ends_after_two_seconds() {
     let setting = losing(|who, _, _| who == Who::Server);
     let world = run(&request(Transport::Udp, Traffic::Forward), setting);
     assert!(matches!(world.errors(), [Some(ProtocolError::Timeout(_)), None]), "{:?}", world.errors());
-    assert_eq!(world.work.client.seen, [Seen::NoReport]);
+    assert_eq!(world.work.client.observed, [PeerFact::NoReport]);
     assert_eq!(world.client.warnings(), ["no-report"]);
     assert_eq!(world.work.client.said.len(), 200);
     assert!(world.work.server.said.len() <= 9, "a report is sent at most nine times");

@@ -163,7 +163,7 @@ fn a_client_above_the_rate_is_turned_off() {
 }
 
 /// What a server would send for this request.
-fn report_of(request: &Request, policy: &Policy) -> Request {
+fn reduced(request: &Request, policy: &Policy) -> Request {
     let mut flow = server(request, policy).expect("a flow");
     match flow.output(BEGIN) {
         FlowOutput::FlowEvent(FlowEvent::Request(request)) => *request,
@@ -182,7 +182,7 @@ fn bursts_and_frames_are_no_way_around_the_rate() {
         ..asks(Traffic::Reverse, A_DAY)
     };
     let frames = Frames { rate: whole(100), mean: whole(u32::MAX), variance: whole(9), gap: whole(0) };
-    let Shape::Isochronous(Some(cut)) = report_of(&shaped(Shape::Isochronous(Some(frames))), &policy).shape
+    let Shape::Isochronous(Some(cut)) = reduced(&shaped(Shape::Isochronous(Some(frames))), &policy).shape
     else {
         panic!("frames");
     };

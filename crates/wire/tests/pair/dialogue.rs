@@ -166,8 +166,8 @@ fn a_token_is_proved_by_both_ends() {
 
 #[test]
 fn the_token_never_travels() {
-    let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-    let copy = seen.clone();
+    let observed = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let copy = observed.clone();
     let tamper = Box::new(move |_: Who, bytes: &mut Vec<u8>| copy.borrow_mut().extend_from_slice(bytes));
     let client = pathmeter_wire::native::ClientConfig { token: token("open sesame"), ..client_config() };
     let server = pathmeter_wire::native::ServerConfig { token: token("open sesame"), ..server_config() };
@@ -175,7 +175,7 @@ fn the_token_never_travels() {
     let mut pair = pair_of(nature, &spec(Transport::Tcp, Directions::Up), client, server);
     pair.run();
     assert_eq!(pair.client.error, None);
-    let all = String::from_utf8_lossy(&seen.borrow()).into_owned();
+    let all = String::from_utf8_lossy(&observed.borrow()).into_owned();
     assert!(all.contains("\"auth\"") && !all.contains("sesame"));
     assert!(!all.contains(&"open sesame".bytes().map(|byte| format!("{byte:02x}")).collect::<String>()));
 }

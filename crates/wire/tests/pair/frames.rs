@@ -9,7 +9,7 @@ use pathmeter_wire::native::frames::{
     FramesSent, FramesSilence, FramesVariation, FramesWish,
 };
 use pathmeter_wire::native::{ClientConfig, EthernetAddress, Refusal, ServerConfig};
-use pathmeter_wire::work::frames::{PortAnswer, PortOrder};
+use pathmeter_wire::work::frames::{PortAnswer, PortRequest};
 use pathmeter_wire::{Input, Policy, ProtocolError, WorkReply, WorkRequest};
 use std::collections::VecDeque;
 use world::{BOTH, Who, Work};
@@ -19,7 +19,7 @@ type World = Talk<FramesClient, Interface>;
 /// What the server's driver would do.
 struct Interface {
     /// What it was told to do.
-    orders: Vec<PortOrder>,
+    control: Vec<PortRequest>,
     /// It opens the interface, or refuses.
     opens: Option<PortAnswer>,
     /// Its answers, with the time at which they are there.
@@ -28,7 +28,7 @@ struct Interface {
 
 impl Interface {
     fn new(opens: Option<PortAnswer>) -> Interface {
-        Interface { orders: Vec::new(), opens, answers: VecDeque::new() }
+        Interface { control: Vec::new(), opens, answers: VecDeque::new() }
     }
 }
 
@@ -41,11 +41,11 @@ impl Default for Interface {
 impl Work for Interface {
     fn request(&mut self, now: MonoTime, _who: Who, request: WorkRequest) -> Option<WorkReply> {
         let WorkRequest::Frames(order) = request else { panic!("{request:?} in a session of frames") };
-        if let PortOrder::Open(_) = order {
+        if let PortRequest::Open(_) = order {
             let opened = now + Nanos::from_millis(5);
             self.answers.extend(self.opens.take().map(|answer| (opened, answer)));
         }
-        self.orders.push(order);
+        self.control.push(order);
         None
     }
 
@@ -75,7 +75,7 @@ fn ready() -> World {
 trait Steps {
     fn ask(&mut self, ask: FramesAsk);
     /// The driver's answer to the last question, after this time.
-    fn tells(&mut self, after: Nanos, reply: FramesReply);
+    fn replies_at(&mut self, after: Nanos, reply: FramesReply);
     fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply;
     fn next_reply(&mut self) -> FramesReply;
     /// The server says this to the client.
@@ -89,18 +89,18 @@ impl Steps for World {
         self.take_outputs(Who::Client);
     }
 
-    fn tells(&mut self, after: Nanos, reply: FramesReply) {
-        let orders = self.work.orders.len();
-        self.run_until(|world| world.work.orders.len() > orders);
-        let Some(PortOrder::Ask { id, .. }) = self.work.orders.last() else {
-            panic!("{:?}", self.work.orders)
+    fn replies_at(&mut self, after: Nanos, reply: FramesReply) {
+        let control = self.work.control.len();
+        self.run_until(|world| world.work.control.len() > control);
+        let Some(PortRequest::Ask { id, .. }) = self.work.control.last() else {
+            panic!("{:?}", self.work.control)
         };
         self.work.answers.push_back((self.now + after, PortAnswer::Reply { id: *id, reply }));
     }
 
     fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply {
         self.ask(ask);
-        self.tells(Nanos::from_millis(1), reply);
+        self.replies_at(Nanos::from_millis(1), reply);
         self.next_reply()
     }
 
@@ -181,7 +181,7 @@ fn counted(frames: u64) -> FramesCounted {
 fn the_port_is_told_as_the_server_has_it() {
     let world = ready();
     assert_eq!(world.client.session.port(), Some(&port()));
-    assert_eq!(world.work.orders, [PortOrder::Open(wish())]);
+    assert_eq!(world.work.control, [PortRequest::Open(wish())]);
     assert_eq!(world.client.session.peer_host().unwrap().name, "server");
 }
 
@@ -205,8 +205,8 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
     };
     let reply = FramesReply::Counted(Box::new(all));
     assert_eq!(world.answered(FramesAsk::Counted {}, reply.clone()), reply);
-    let asked = &world.work.orders[2];
-    assert_eq!(*asked, PortOrder::Ask { id: 2, ask: count() });
+    let asked = &world.work.control[2];
+    assert_eq!(*asked, PortRequest::Ask { id: 2, ask: count() });
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
     let mut world = ready();
     assert_eq!(world.answered(send(), FramesReply::Begun {}), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
-    world.tells(Nanos::from_secs(61), sent(60_000));
+    world.replies_at(Nanos::from_secs(61), sent(60_000));
     assert_eq!(world.next_reply(), sent(60_000));
     world.client.session.finish(world.now);
     world.take_outputs(Who::Client);
@@ -227,10 +227,10 @@ fn sending_is_stopped_and_what_was_sent_is_told() {
     let mut world = ready();
     world.answered(send(), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
-    world.tells(Nanos::from_secs(5), sent(5000));
+    world.replies_at(Nanos::from_secs(5), sent(5000));
     world.ask(FramesAsk::Stop {});
     assert_eq!(world.next_reply(), sent(5000));
-    assert!(matches!(world.work.orders.last(), Some(PortOrder::Ask { ask: FramesAsk::Stop {}, .. })));
+    assert!(matches!(world.work.control.last(), Some(PortRequest::Ask { ask: FramesAsk::Stop {}, .. })));
     assert_eq!(world.errors(), [None, None]);
 }
 
@@ -300,14 +300,14 @@ fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
     let huge = FramesAsk::Count { sink: SinkKind::Xdp, spec: spec(), frames: (1 << 40) + 1, times: true };
     let text = world.client.session.ask(world.now, huge).unwrap_err().to_string();
     assert!(text.contains("frames is 1099511627777"), "{text}");
-    let orders = world.work.orders.len();
+    let control = world.work.control.len();
     let spec = serde_json::to_string(&FrameSpec { sizes: vec![Bytes(63)], ..spec() }).unwrap();
     let brief = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
     assert!(matches!(serde_json::from_str(&brief), Ok(FramesAsk::Count { times: true, .. })));
     world.client_says(&format!(r#"{{"type":"frames_ask","id":7,"ask":{brief}}}"#));
     let answer = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
     assert!(answer.contains("refused") && answer.contains("size is 63"), "{answer}");
-    assert_eq!((world.work.orders.len(), world.closed()), (orders, [false, false]), "the session goes on");
+    assert_eq!((world.work.control.len(), world.closed()), (control, [false, false]), "the session goes on");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn answers_that_cannot_be_end_the_session() {
         let mut world = ready();
         world.answered(count(), FramesReply::Begun {});
         world.ask(FramesAsk::Counted {});
-        world.tells(Nanos(1), lie);
+        world.replies_at(Nanos(1), lie);
         world.run();
         assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
     }
@@ -361,7 +361,7 @@ fn too_many_questions_at_once_are_a_violation() {
     for id in 1..6 {
         world.client_says(&format!(r#"{{"type":"frames_ask","id":{id},"ask":{{"what":"sent"}}}}"#));
     }
-    assert_eq!(world.work.orders.len(), 5);
+    assert_eq!(world.work.control.len(), 5);
     world.run_until(|world| world.server.closed.is_some());
     assert!(matches!(world.server.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
@@ -370,7 +370,7 @@ fn too_many_questions_at_once_are_a_violation() {
 fn a_question_too_early_is_a_violation() {
     let mut world = plain();
     world.work.opens = None;
-    world.run_until(|world| !world.work.orders.is_empty());
+    world.run_until(|world| !world.work.control.is_empty());
     world.client_says(r#"{"type":"frames_ask","id":1,"ask":{"what":"counted"}}"#);
     world.run_until(|world| world.server.closed.is_some());
     assert!(matches!(world.server.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
@@ -416,7 +416,7 @@ fn a_client_that_does_not_name_the_feature_is_refused() {
     world.client_says(r#"{"type":"hello"}"#);
     let host = serde_json::to_string(&crate::ends::host("older")).unwrap();
     world.client_says(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
-    assert_eq!(world.work.orders, []);
+    assert_eq!(world.work.control, []);
     let reply = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
     assert!(reply.contains("unsupported") && reply.contains("upgrade the client"), "{reply}");
 }
@@ -427,7 +427,7 @@ fn a_token_keeps_strangers_from_the_interface() {
     let mut world =
         world(ClientConfig { token: token("guess"), ..client_config() }, server, Interface::default());
     world.run();
-    assert_eq!(world.work.orders, []);
+    assert_eq!(world.work.control, []);
     assert!(matches!(world.client.error, Some(ProtocolError::Refused(_))), "{:?}", world.errors());
 }
 
@@ -435,7 +435,7 @@ fn a_token_keeps_strangers_from_the_interface() {
 fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
     let mut world = plain();
     world.work.opens = None;
-    world.run_until(|world| !world.work.orders.is_empty());
+    world.run_until(|world| !world.work.control.is_empty());
     world.run_for(Nanos::from_millis(20));
     let mut reply = serde_json::to_value(port()).unwrap();
     reply["type"] = "frames_port".into();

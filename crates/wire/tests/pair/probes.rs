@@ -10,7 +10,7 @@ use model::units::{BitRate, Nanos, PacketRate};
 use pathmeter_wire::native::probe::{
     Echo, Ledger, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
 };
-use pathmeter_wire::native::{Expired, LatencySeen, PathSeen, ServerConfig};
+use pathmeter_wire::native::{Expired, LatencyObservation, PathObservation, ServerConfig};
 use pathmeter_wire::work::probes::{Reply, Request};
 use pathmeter_wire::work::round_trips;
 use pathmeter_wire::{Input, Policy, ProtocolError, WorkKind, WorkReply, WorkRequest};
@@ -23,7 +23,7 @@ type World = Talk<ProbeClient, Path>;
 struct Path {
     /// Datagrams the server has sent, with their time.
     arrived: Vec<(MonoTime, Vec<u8>)>,
-    seen: Ledger,
+    observed: Ledger,
     /// The largest datagram the server's own link carries.
     local_mtu: usize,
     /// The largest that the path carries.
@@ -36,8 +36,8 @@ struct Path {
 
 impl Default for Path {
     fn default() -> Path {
-        let (arrived, seen, reflecting) = (Vec::new(), Ledger::default(), None);
-        Path { arrived, seen, local_mtu: 1472, path_mtu: 1472, reflecting, kinds: [None; 2] }
+        let (arrived, observed, reflecting) = (Vec::new(), Ledger::default(), None);
+        Path { arrived, observed, local_mtu: 1472, path_mtu: 1472, reflecting, kinds: [None; 2] }
     }
 }
 
@@ -50,7 +50,7 @@ impl Work for Path {
             }
             WorkRequest::Probes(Request::Send { bytes, cut, .. }) => self.datagram(now, bytes, cut),
             WorkRequest::Probes(Request::ReportPath { since }) => {
-                Some(Reply::PathSeen(Box::new(path_seen(since))).into())
+                Some(Reply::PathObservation(Box::new(path_seen(since))).into())
             }
             WorkRequest::RoundTrips(round_trips::Request::Reflect(spec)) => {
                 self.reflecting = Some(spec);
@@ -69,7 +69,7 @@ impl Path {
             return Some(Reply::TooBig(bytes.len() as u32).into());
         }
         if bytes.len() <= self.path_mtu {
-            self.seen.count(&bytes, None);
+            self.observed.count(&bytes, None);
             self.arrived.push((now, bytes));
         }
         None
@@ -119,16 +119,16 @@ fn order(id: u32, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Prob
     ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace: false, gap: Nanos::ZERO }
 }
 
-fn path_seen(since: u32) -> PathSeen {
+fn path_seen(since: u32) -> PathObservation {
     let router = "192.0.2.1".parse().ok();
-    PathSeen {
+    PathObservation {
         interface_mtu: Some(1500),
         makes_packets: true,
         fragments_received: Some(7),
         syn: Some(Syn { mss: Some(1460), sack: true, ..Syn::default() }),
         too_big: vec![TooBig { size: 1500, mtu: 1400, from: router, count: 3 }],
         expired: vec![Expired { id: since, size: 1472, hops: 1, from: router, ..Expired::default() }],
-        ..PathSeen::default()
+        ..PathObservation::default()
     }
 }
 
@@ -137,11 +137,12 @@ fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
     let mut world = ready();
     world.client.session.report_path(world.now, 3).unwrap();
     let reported = vec![TooBig { size: u32::MAX, mtu: u32::MAX, from: None, count: u32::MAX }; 1000];
-    let liar = PathSeen { interface_mtu: Some(u32::MAX), too_big: reported, ..PathSeen::default() };
-    world.give(Who::Server, Input::Work(Reply::PathSeen(Box::new(liar)).into()));
-    let ProbeReply::Path(seen) = world.reply() else { panic!("another reply") };
-    assert_eq!((seen.interface_mtu, seen.too_big.len()), (Some(65_575), 256));
-    assert_eq!((seen.too_big[0].mtu, seen.too_big[0].size), (65_575, 65_575));
+    let liar =
+        PathObservation { interface_mtu: Some(u32::MAX), too_big: reported, ..PathObservation::default() };
+    world.give(Who::Server, Input::Work(Reply::PathObservation(Box::new(liar)).into()));
+    let ProbeReply::Path(observed) = world.reply() else { panic!("another reply") };
+    assert_eq!((observed.interface_mtu, observed.too_big.len()), (Some(65_575), 256));
+    assert_eq!((observed.too_big[0].mtu, observed.too_big[0].size), (65_575, 65_575));
 }
 
 #[test]
@@ -157,13 +158,13 @@ fn what_the_server_sends_is_counted_by_the_client() {
     let mut world = ready();
     assert_eq!(world.work.kinds, [Some(WorkKind::Probes); 2]);
     world.work.path_mtu = 1400;
-    world.client.session.order(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
+    world.client.session.request(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
     world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 3, too_big: vec![1500] });
-    let seen = world.work.seen.received(3);
+    let observed = world.work.observed.received(3);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
-    assert_eq!(seen, [row(100, 4, None), row(1400, 4, None)]);
-    world.client.session.order(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
+    assert_eq!(observed, [row(100, 4, None), row(1400, 4, None)]);
+    world.client.session.request(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
     world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 4, too_big: vec![] }, "it may be sent in fragments");
 }
@@ -178,7 +179,7 @@ fn what_the_client_sends_is_counted_by_the_server() {
     world.take_outputs(Who::Client);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
     let received = vec![row(100, 2, None), row(1472, 1, Some(1000))];
-    assert_eq!(world.reply(), ProbeReply::Seen { id: 9, received });
+    assert_eq!(world.reply(), ProbeReply::Observation { id: 9, received });
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
     let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };
     let mut world = probing(ServerConfig { policy, ..server_config() });
     world.run_until(|world| world.client.session.is_ready());
-    world.client.session.order(world.now, order(1, &[1250], 50, None)).unwrap();
+    world.client.session.request(world.now, order(1, &[1250], 50, None)).unwrap();
     world.take_outputs(Who::Client);
     let begin = world.now;
     assert_eq!(world.reply(), ProbeReply::Sent { id: 1, too_big: vec![] });
@@ -224,7 +225,7 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
 #[test]
 fn orders_out_of_range_are_refused_by_both_ends() {
     let mut world = ready();
-    let text = world.client.session.order(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
+    let text = world.client.session.request(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
     assert!(text.contains("70000"), "{text}");
     let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
@@ -238,7 +239,7 @@ fn orders_out_of_range_are_refused_by_both_ends() {
 fn too_many_orders_at_once_are_a_violation() {
     let mut world = ready();
     for id in 0..5 {
-        world.client.session.order(world.now, order(id, &[100], 100, None)).unwrap();
+        world.client.session.request(world.now, order(id, &[100], 100, None)).unwrap();
     }
     world.take_outputs(Who::Client);
     world.run_until(|world| world.closed() == [true, true]);
@@ -336,14 +337,14 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
 fn counts_that_nobody_asked_for_are_a_violation() {
     let mut world = latency(server_config(), spec());
     world.run_until(|world| world.client.session.is_ready());
-    let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencySeen(SEEN)).unwrap();
+    let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencyObservation(SEEN)).unwrap();
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), &json].concat();
     world.give(Who::Client, Input::Received(&frame));
     assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
 /// What the server's driver says it has seen.
-const SEEN: LatencySeen = LatencySeen {
+const SEEN: LatencyObservation = LatencyObservation {
     client: std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)), 40_000),
     wait: WaitMode::Block,
     received: 12,

@@ -3,14 +3,14 @@
 use model::time::MonoTime;
 use model::units::Nanos;
 use pathmeter_wire::stamp::Timestamp;
-use pathmeter_wire::twamp::{Asked, Client, Order, Request, Server};
+use pathmeter_wire::twamp::{Asked, Client, Request, Server, TwampCommand};
 use pathmeter_wire::{Input, Output, ProtocolError, Session, WorkReply, WorkRequest};
 use world::{Nature, Trouble, Who, Work, World};
 
 /// The server with sockets of its own: on port 7000 and up.
 struct Serving {
     server: Server,
-    orders: Vec<Order>,
+    control: Vec<TwampCommand>,
     port: u16,
 }
 
@@ -18,8 +18,8 @@ impl Session for Serving {
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         self.server.input(now, input)?;
         while let Some(order) = self.server.take_order() {
-            self.orders.push(order);
-            if let Order::Open(_) = order {
+            self.control.push(order);
+            if let TwampCommand::Open(_) = order {
                 self.server.opened(now, Ok(self.port))?;
                 self.port += 1;
             }
@@ -55,7 +55,7 @@ fn talk(nature: Nature<'static>) -> Talk {
         type_p: Request::of_dscp(46),
     };
     let serving =
-        |now| Serving { server: Server::new([7; 12], Timestamp(9), now), orders: Vec::new(), port: 7000 };
+        |now| Serving { server: Server::new([7; 12], Timestamp(9), now), control: Vec::new(), port: 7000 };
     World::new(nature, |now| Client::new(request, now), serving, Nothing)
 }
 
@@ -69,12 +69,12 @@ fn a_test_is_agreed_on_begun_and_ended() {
         let mut world = talk(Nature { portion, clock_offset, ..Nature::default() });
         world.run_until(|world| world.client.session.port().is_some());
         assert_eq!(world.client.session.port(), Some(7000), "{portion}");
-        let begun = [Order::Open(Asked { port: 0x3344, dscp: 46 }), Order::Begin];
-        assert_eq!(world.server.session.orders, begun, "{portion}");
+        let begun = [TwampCommand::Open(Asked { port: 0x3344, dscp: 46 }), TwampCommand::Begin];
+        assert_eq!(world.server.session.control, begun, "{portion}");
         world.client.session.finish();
         assert_eq!(world.client.session.port(), None);
         world.run();
-        assert_eq!(world.server.session.orders.last(), Some(&Order::End(Nanos::from_millis(2500))));
+        assert_eq!(world.server.session.control.last(), Some(&TwampCommand::End(Nanos::from_millis(2500))));
         assert_eq!(world.errors(), [None, None], "{portion}");
     }
 }

@@ -10,9 +10,9 @@ use model::plan::Directions;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 fn plan(line: &str) -> Result<DevicePlan> {
-    let words = ["pathmeter", "rfc2544"].into_iter().chain(line.split_whitespace());
+    let argv = ["pathmeter", "rfc2544"].into_iter().chain(line.split_whitespace());
     let Command::Rfc2544(args) =
-        Cli::try_parse_from(words).map_err(|refused| fault(refused.to_string()))?.command
+        Cli::try_parse_from(argv).map_err(|refused| fault(refused.to_string()))?.command
     else {
         panic!("it is rfc2544")
     };

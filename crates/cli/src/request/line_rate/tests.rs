@@ -6,8 +6,8 @@ use model::line_rate::LineRate;
 use model::units::Bytes;
 
 fn ask(line: &str) -> Result<LineRate, String> {
-    let words = format!("pathmeter linerate {line}");
-    let cli = Cli::try_parse_from(words.split_whitespace()).expect("clap takes it");
+    let argv = format!("pathmeter linerate {line}");
+    let cli = Cli::try_parse_from(argv.split_whitespace()).expect("clap takes it");
     match cli.command {
         Command::Linerate(args) => {
             let question = args.question().map_err(|refused| refused.to_string())?;

@@ -10,8 +10,8 @@ use model::plan::{Directions, End, Plan, TestSpec, Transport, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 
 fn plan(line: &str) -> Result<Plan, Failure> {
-    let words = format!("pathmeter throughput {line}");
-    let cli = Cli::try_parse_from(words.split_whitespace()).expect("clap takes it");
+    let argv = format!("pathmeter throughput {line}");
+    let cli = Cli::try_parse_from(argv.split_whitespace()).expect("clap takes it");
     let Command::Throughput(args) = cli.command else { panic!("another command") };
     let plan = args.request().and_then(|asked| resolve(&asked, &Host::here().with_path_mtu(1500)));
     match plan.map_err(|error| error.failure().expect("a refusal with its reason").clone())? {

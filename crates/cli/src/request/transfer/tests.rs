@@ -7,9 +7,9 @@ use engine::error::Result;
 use engine::run::{Plan, TransferWork};
 use model::transfer::TransferMethod;
 
-fn args(words: &str) -> TransferArgs {
-    let words = ["pathmeter", "transfer"].into_iter().chain(words.split_whitespace());
-    match Cli::parse_from(words).command {
+fn args(argv: &str) -> TransferArgs {
+    let argv = ["pathmeter", "transfer"].into_iter().chain(argv.split_whitespace());
+    match Cli::parse_from(argv).command {
         Command::Transfer(args) => *args,
         other => panic!("{other:?}"),
     }
@@ -22,8 +22,8 @@ fn plan(args: &TransferArgs) -> Result<TransferWork> {
     }
 }
 
-fn refusal(words: &str) -> String {
-    plan(&args(words)).expect_err("it cannot be").to_string()
+fn refusal(argv: &str) -> String {
+    plan(&args(argv)).expect_err("it cannot be").to_string()
 }
 
 #[test]
@@ -41,8 +41,8 @@ fn defaults_are_filled() {
 
 #[test]
 fn urls_are_named_by_what_tells_them_apart() {
-    let names = |words: &str| {
-        let files = plan(&args(words)).expect("it can be").plan.files;
+    let names = |argv: &str| {
+        let files = plan(&args(argv)).expect("it can be").plan.files;
         files.into_iter().map(|file| file.label).collect::<Vec<_>>()
     };
     assert_eq!(names("http://127.0.0.1/a http://127.0.0.2/a"), ["127.0.0.1", "127.0.0.2"]);
@@ -53,7 +53,7 @@ fn urls_are_named_by_what_tells_them_apart() {
 
 #[test]
 fn what_cannot_be_is_said() {
-    for (words, said) in [
+    for (argv, said) in [
         ("ftp://127.0.0.1/x", "no kind of transfer"),
         ("127.0.0.1/x", "no URL"),
         ("http://u:p@127.0.0.1/x", "password"),
@@ -68,7 +68,7 @@ fn what_cannot_be_is_said() {
         ("s3://bucket", "a bucket and a key"),
         ("s3://bucket/../x", "a bucket and a key"),
     ] {
-        assert!(refusal(words).contains(said), "{words}: {}", refusal(words));
+        assert!(refusal(argv).contains(said), "{argv}: {}", refusal(argv));
     }
 }
 

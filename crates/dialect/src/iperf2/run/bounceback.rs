@@ -159,7 +159,7 @@ fn connect(
     let request = BounceRequest { size, reply, hold: 0, tos: None, quick_ack, trip_times };
     let connection = Iperf2Connection {
         ends: Some((socket.local_addr().map_err(failed)?, socket.peer_addr().map_err(failed)?)),
-        words: facts::bouncing(&request),
+        remarks: facts::bouncing(&request),
         tos: test.tos,
         took: Some(took),
         ..facts::requested(0, None, TcpStart::from_socket(&socket))

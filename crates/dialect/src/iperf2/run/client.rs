@@ -94,7 +94,7 @@ impl Printer {
         let dual = both && line.client.extras.back != Back::FullDuplex;
         let options = Iperf2Options { dual, ..line.output_options(Iperf2Role::Client, zone(line)) };
         let plain = Iperf2Connection {
-            words: facts::asked_for(line),
+            remarks: facts::asked_for(line),
             tos: line.client.test.tos,
             ..Iperf2Connection::default()
         };

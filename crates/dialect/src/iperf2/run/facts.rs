@@ -83,9 +83,9 @@ pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
     let (test, extras) = (&line.client.test, &line.client.extras);
     let full_duplex = test.directions == Directions::Both && extras.back == Back::FullDuplex;
     let silent = extras.no_fin || full_duplex;
-    let mut words: Vec<String> =
+    let mut remarks: Vec<String> =
         extras.unsent_limit.map(|limit| format!("prefetch={}", limit.0)).into_iter().collect();
-    words.extend(said(&[
+    remarks.extend(said(&[
         (matches!(extras.shape, Shape::Isochronous(_)), "isoch"),
         (full_duplex, "full-duplex"),
         (test.directions == Directions::Down, "reverse"),
@@ -93,20 +93,20 @@ pub(super) fn asked_for(line: &CommandLine) -> Vec<String> {
         (test.transport == Transport::Udp && silent, "no-udp-fin"),
         (extras.trip_times, "trip-times"),
     ]));
-    words
+    remarks
 }
 
 /// A client's connection as the server knows it.
 pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<TcpStart>) -> Iperf2Connection {
     let plain = Iperf2Connection { stream, tcp: start.map(tcp), ..Iperf2Connection::default() };
     let Some(request) = request else { return plain };
-    let mut words = said(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
+    let mut remarks = said(&[(matches!(request.shape, Shape::Isochronous(_)), "isoch")]);
     if let Shape::Bursts(frames) = request.shape {
         let rate = rate(frames);
-        words.push(format!("burst-period={:.4}s", if rate > 0.0 { 1.0 / rate } else { 0.0 }));
+        remarks.push(format!("burst-period={:.4}s", if rate > 0.0 { 1.0 / rate } else { 0.0 }));
     }
     let udp = request.transport == Transport::Udp;
-    words.extend(said(&[
+    remarks.extend(said(&[
         (request.traffic == Traffic::FullDuplex, "full-duplex"),
         (request.traffic == Traffic::Reverse, "reverse"),
         (request.starts_then, "epoch-start"),
@@ -114,7 +114,7 @@ pub(super) fn requested(stream: u32, request: Option<&Request>, start: Option<Tc
         (request.trip_times, "trip-times"),
     ]));
     let peer = request.version.map(version);
-    Iperf2Connection { words, tos: request.tos, peer, ..plain }
+    Iperf2Connection { remarks, tos: request.tos, peer, ..plain }
 }
 
 /// What a client that asks for round trips says of them.
@@ -122,12 +122,12 @@ pub(super) fn bouncing(request: &BounceRequest) -> Vec<String> {
     let quick = if request.quick_ack { "w/quickack " } else { "" };
     let (size, hold) = (request.size, request.hold);
     // Of replies with a size of their own only 2.2 knows, whose words these are.
-    let mut words = vec![match request.reply {
+    let mut remarks = vec![match request.reply {
         Some(reply) if reply != size => format!("bb {quick}req/reply/hold={size}/{reply}/{hold}"),
         _ => format!("bb {quick}len/hold={size}/{hold}"),
     }];
-    words.extend(said(&[(request.trip_times, "trip-times")]));
-    words
+    remarks.extend(said(&[(request.trip_times, "trip-times")]));
+    remarks
 }
 
 /// `2.1.8`, `2.2.2-master`.
@@ -149,6 +149,6 @@ pub(super) fn tcp(start: TcpStart) -> (Bytes, u32, Nanos) {
     (start.window, start.mss, start.rtt)
 }
 
-fn said(words: &[(bool, &str)]) -> Vec<String> {
-    words.iter().filter(|(there, _)| *there).map(|(_, word)| (*word).to_owned()).collect()
+fn said(remarks: &[(bool, &str)]) -> Vec<String> {
+    remarks.iter().filter(|(there, _)| *there).map(|(_, word)| (*word).to_owned()).collect()
 }

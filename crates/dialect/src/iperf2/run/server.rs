@@ -208,7 +208,7 @@ impl Session {
         match fact {
             Fact::Connect { stream, took, tcp, .. } => self.connections.push(Iperf2Connection {
                 stream: *stream,
-                words: vec!["reverse".into()],
+                remarks: vec!["reverse".into()],
                 took: Some(*took),
                 tcp: tcp.map(facts::tcp),
                 ..Iperf2Connection::default()
@@ -228,7 +228,7 @@ impl Session {
                 let connection = Iperf2Connection {
                     ends: Some(*ends),
                     device: self.device.clone(),
-                    words: facts::bouncing(request),
+                    remarks: facts::bouncing(request),
                     tos: request.tos.unwrap_or(0),
                     tcp: tcp.map(facts::tcp),
                     ..Iperf2Connection::default()

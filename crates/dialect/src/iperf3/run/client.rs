@@ -3,7 +3,7 @@
 use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::{Printer, system_info};
-use super::{FAILED, debug, no_such_cpu, words};
+use super::{FAILED, debug, messages, no_such_cpu};
 use crate::iperf3::{CommandLine, password};
 use crate::{DONE, Interrupts};
 use engine::error::{Context, Failure, Kind, Result};
@@ -31,8 +31,8 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
     let mut printer = Printer::new(line.both.json, options);
     let (sentence, prefix, exit) = match test(line, &mut printer, &mut out, stop) {
         Ok(Ended::Completed) => (None, "", DONE),
-        Ok(Ended::Interrupted) => (Some(words::CLIENT_ENDED.to_owned()), "", DONE),
-        Err(error) => (Some(words::of_client(&error)), "error - ", FAILED),
+        Ok(Ended::Interrupted) => (Some(messages::CLIENT_ENDED.to_owned()), "", DONE),
+        Err(error) => (Some(messages::of_client(&error)), "error - ", FAILED),
     };
     out.write(&printer.ended(sentence.as_deref()));
     if let (Some(sentence), false) = (&sentence, printer.holds_errors()) {

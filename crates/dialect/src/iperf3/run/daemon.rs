@@ -9,8 +9,8 @@ use std::fmt::Display;
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn start(words: &[OsString]) -> Result<(), String> {
-    crate::daemon::start("iperf3", words).map_err(error_line)
+pub(super) fn start(args: &[OsString]) -> Result<(), String> {
+    crate::daemon::start("iperf3", args).map_err(error_line)
 }
 
 /// Leaves the terminal: its signals and its end do not come here any more.

@@ -6,7 +6,7 @@ use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::system_info;
 use super::session::Sessions;
-use super::{daemon, no_such_cpu, words};
+use super::{daemon, messages, no_such_cpu};
 use crate::iperf3::{CommandLine, Json};
 use crate::{DONE, Interrupts};
 use engine::host::interrupt::Interrupt;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Serves until it is stopped. `words`: the command line, to start in the background.
-pub(super) fn run(line: &CommandLine, words: &[OsString], stop: Interrupts) -> u8 {
+pub(super) fn run(line: &CommandLine, args: &[OsString], stop: Interrupts) -> u8 {
     let served = match (line.server.daemon, daemon::is_detached()) {
-        (true, false) => prepare(line).map(drop).and_then(|()| daemon::start(words)),
+        (true, false) => prepare(line).map(drop).and_then(|()| daemon::start(args)),
         (true, true) => daemon::detach().and_then(|()| serve(line, stop)),
         (false, _) => serve(line, stop),
     };
@@ -51,7 +51,7 @@ fn serve(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let config = config(line, listener, sessions.clone(), verifier);
     let outcome = dialogues::run(config, &interrupt);
     if interrupt.is_raised() && !idle.load(Ordering::Acquire) {
-        sessions.console().note(words::SERVER_ENDED);
+        sessions.console().note(messages::SERVER_ENDED);
     }
     outcome.map_err(|e| format!("error - {e:#}"))?;
     let failure = sessions.console().failure();

@@ -2,7 +2,7 @@
 
 use super::console::Console;
 use super::printer::{Printer, json_report};
-use super::{debug, words};
+use super::{debug, messages};
 use crate::iperf3::Json;
 use engine::work::observer::{Observer, SessionEvent, Watcher};
 use model::event::Event;
@@ -100,7 +100,7 @@ impl Watcher for Session {
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
-        let sentence = outcome.err().map(words::of_session);
+        let sentence = outcome.err().map(messages::of_session);
         let mut console = self.shared.console();
         console.say(self.number, &self.printer.ended(sentence.as_deref()));
         if let (Some(sentence), false) = (sentence, self.printer.holds_errors()) {

@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::fmt::Display;
 
 /// Starts the same words in the background. Output goes nowhere, as with sockperf.
-pub(super) fn start(words: &[OsString]) -> Stepped<()> {
-    crate::daemon::start("sockperf", words).map_err(failed)
+pub(super) fn start(args: &[OsString]) -> Stepped<()> {
+    crate::daemon::start("sockperf", args).map_err(failed)
 }
 
 /// Leaves the terminal: its signals and its end do not come here any more.

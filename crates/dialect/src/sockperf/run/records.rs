@@ -53,7 +53,7 @@ mod tests {
         RoundTrip { egress: 0, message, sent: Nanos(sent), received: Nanos(received) }
     }
 
-    fn report_of(records: &[Record]) -> Vec<(u64, u64, Option<u64>)> {
+    fn figures(records: &[Record]) -> Vec<(u64, u64, Option<u64>)> {
         records
             .iter()
             .map(|record| (record.sequence, record.sent.0, record.received.map(|at| at.0)))
@@ -64,7 +64,7 @@ mod tests {
     fn the_lost_ones_stand_where_they_were_sent() {
         let trips = vec![trip(4, 40, 49), trip(2, 20, 25), trip(7, 70, 71)];
         assert_eq!(
-            report_of(&records(trips, 8, 1)),
+            figures(&records(trips, 8, 1)),
             [
                 (1, 20, None),
                 (2, 20, Some(25)),
@@ -82,10 +82,10 @@ mod tests {
     fn one_message_in_ten() {
         let trips = vec![trip(10, 1, 2), trip(30, 3, 4)];
         assert_eq!(
-            report_of(&records(trips, 4, 10)),
+            figures(&records(trips, 4, 10)),
             [(10, 1, Some(2)), (20, 1, None), (30, 3, Some(4)), (40, 3, None)]
         );
-        assert_eq!(report_of(&records(Vec::new(), 2, 5)), [(5, 0, None), (10, 0, None)]);
+        assert_eq!(figures(&records(Vec::new(), 2, 5)), [(5, 0, None), (10, 0, None)]);
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
         let trips = vec![trip(1, 10, 12), second(trip(1, 20, 22)), trip(2, 30, 32), second(trip(3, 60, 62))];
         let all = of_all(trips, &[3, 3], 1);
         assert_eq!(
-            report_of(&all),
+            figures(&all),
             [
                 (1, 10, Some(12)),
                 (2, 20, Some(22)),

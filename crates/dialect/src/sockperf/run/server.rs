@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
-use wire::sockperf::{Responder, Seen};
+use wire::sockperf::{Observation, Responder};
 
 /// Serves until the interrupt.
 pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrupts) -> Stepped<()> {
@@ -36,7 +36,7 @@ pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrup
         responder = responder.silent();
     }
     let watching = watched.clone();
-    let see = move |seen| watching.lock().unwrap_or_else(PoisonError::into_inner).see(seen);
+    let see = move |observed| watching.lock().unwrap_or_else(PoisonError::into_inner).see(observed);
     let responder = responder.watched(Arc::new(see));
     let reported: Note = Arc::new(|line: &str| note(line));
     let mut servers = Servers::default();
@@ -189,11 +189,11 @@ impl Watched {
         Watched { messages: 0, activity, rows: 0, since: mono_now(), gaps, sessions: BTreeMap::new() }
     }
 
-    fn see(&mut self, seen: Seen) {
-        let mut said = if self.gaps { self.gap(seen) } else { String::new() };
-        if !seen.warm_up {
+    fn see(&mut self, observed: Observation) {
+        let mut said = if self.gaps { self.gap(observed) } else { String::new() };
+        if !observed.warm_up {
             self.messages += 1;
-            said += &self.sign_of_life(seen.received);
+            said += &self.sign_of_life(observed.received);
         }
         if !said.is_empty() {
             // The summary says whether it could be written.
@@ -201,7 +201,7 @@ impl Watched {
         }
     }
 
-    fn gap(&mut self, Seen { from, sequence, warm_up, .. }: Seen) -> String {
+    fn gap(&mut self, Observation { from, sequence, warm_up, .. }: Observation) -> String {
         let from = plain(from);
         if let Some(session) = self.sessions.get_mut(&from) {
             return session.message(sequence, warm_up);

@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Counting {
     setup: Setup,
     captor: Captor,
-    seen: Seen,
+    observed: Observation,
     stop: Arc<AtomicBool>,
     begin: MonoTime,
 }
 
 /// What has been seen so far.
-struct Seen {
+struct Observation {
     layer: LinkLayer,
     tally: Tally,
     frames: u64,
@@ -36,8 +36,9 @@ impl Counting {
         file: Option<PcapWriter>,
         stop: Arc<AtomicBool>,
     ) -> Counting {
-        let seen = Seen { layer: captor.layer(), tally: Tally::default(), frames: 0, unread: 0, file };
-        Counting { setup, captor, seen, stop, begin: mono_now() }
+        let observed =
+            Observation { layer: captor.layer(), tally: Tally::default(), frames: 0, unread: 0, file };
+        Counting { setup, captor, observed, stop, begin: mono_now() }
     }
 
     /// Works until it is told to stop, and then for as long as the kernel may keep frames back.
@@ -56,17 +57,17 @@ impl Counting {
     }
 
     fn take_until(&mut self, deadline: MonoTime) {
-        let seen = &mut self.seen;
-        let mut take = |frame: &Frame<'_>| seen.take(frame);
+        let observed = &mut self.observed;
+        let mut take = |frame: &Frame<'_>| observed.take(frame);
         // An interface that goes down is an error once; it may come up again, and what there is to tell is counted.
         let taken = self.captor.frames(deadline, &mut take).unwrap_or(0);
-        if let (0, Some(file)) = (taken, &mut self.seen.file) {
+        if let (0, Some(file)) = (taken, &mut self.observed.file) {
             file.flush();
         }
     }
 
     fn result(self, elapsed: Nanos, statistics: Statistics) -> PacketResult {
-        let Seen { tally, frames, unread, file, .. } = self.seen;
+        let Observation { tally, frames, unread, file, .. } = self.observed;
         let dropped = statistics.dropped;
         PacketResult {
             interface: self.setup.interface,
@@ -85,7 +86,7 @@ impl Counting {
     }
 }
 
-impl Seen {
+impl Observation {
     fn take(&mut self, frame: &Frame<'_>) {
         let direction = match (self.layer, frame.kind) {
             (_, PacketKind::Foreign) => return,
@@ -98,8 +99,8 @@ impl Seen {
         let length = frame.length.saturating_sub(frame.network as u32);
         let offload = frame.offload;
         let captured = Captured::read(packet, length, offload.segmentation, offload.segment);
-        match captured.and_then(|captured| model::packets::Seen::from_capture(&captured, direction)) {
-            Some(seen) => self.tally.add(&seen),
+        match captured.and_then(|captured| model::packets::Observation::from_capture(&captured, direction)) {
+            Some(observed) => self.tally.add(&observed),
             None => self.unread += 1,
         }
         if let Some(file) = &mut self.file {

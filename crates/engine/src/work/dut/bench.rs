@@ -15,7 +15,7 @@ pub use options::{BenchOptions, Device, SideOptions};
 use super::connect;
 use super::hops::Hops;
 use super::reset::Reset;
-use super::site::Site;
+use super::testbed::Testbed;
 use crate::error::Result;
 use frames::Stop;
 use model::dut::{Action, DeviceReport, Observation, Order};
@@ -29,7 +29,7 @@ pub struct Bench {
     reset: Reset,
     hops: Hops,
     /// Kept for as long as the device is needed; absent where it is not made here.
-    site: Option<Site>,
+    testbed: Option<Testbed>,
     notes: Vec<String>,
 }
 
@@ -42,16 +42,16 @@ impl Bench {
     /// that cannot be reached.
     pub fn open(options: &BenchOptions, stop: &Stop) -> Result<Bench> {
         let places = options.cpus.on_this_host(&options.device, options.both_ways)?;
-        let (site, connected) = match &options.device {
+        let (testbed, connected) = match &options.device {
             Device::Ports(specs) => (None, connect::ports(specs, options, &places, stop)?),
             Device::Lab(topology) => {
-                let site = Site::build(topology, &places)?;
-                let connected = connect::ends(&site, options, &places, stop)?;
-                (Some(site), connected)
+                let testbed = Testbed::build(topology, &places)?;
+                let connected = connect::ends(&testbed, options, &places, stop)?;
+                (Some(testbed), connected)
             }
         };
         let hops = Hops::new(&options.device);
-        let reset = Reset::new(&options.reset, site.as_ref())?;
+        let reset = Reset::new(&options.reset, testbed.as_ref())?;
         let tester = Tester::new(connected.ports, options, stop);
         Ok(Bench {
             name: options.device.name(),
@@ -59,7 +59,7 @@ impl Bench {
             tester,
             reset,
             hops,
-            site,
+            testbed,
             notes: connected.notes,
         })
     }
@@ -70,11 +70,11 @@ impl Bench {
     /// `Kind::Void` when the host spoils it again and again, when there is no way to reset the device, and when it was stopped;
     /// `Kind::Unreachable` when no frame comes through with any tool, or a port is lost.
     pub fn execute(&mut self, order: &Order) -> Result<Observation> {
-        let before = self.hops.read(self.site.as_ref())?;
+        let before = self.hops.read(self.testbed.as_ref())?;
         let observation = self.tester.execute(order, &self.reset)?;
-        self.hops.take(&before, self.site.as_ref(), order, &observation)?;
-        if let (Action::Reset(_), Some(site)) = (order.action, &mut self.site) {
-            site.settle()?;
+        self.hops.take(&before, self.testbed.as_ref(), order, &observation)?;
+        if let (Action::Reset(_), Some(testbed)) = (order.action, &mut self.testbed) {
+            testbed.settle()?;
         }
         Ok(observation)
     }
@@ -90,11 +90,11 @@ impl Bench {
         report.title.clone_from(&self.title);
         self.tester.describe(report);
         report.hops = self.hops.most_loaded();
-        report.shares_cpu = self.site.as_ref().and_then(Site::shares_cpu).or(report.shares_cpu);
+        report.shares_cpu = self.testbed.as_ref().and_then(Testbed::shares_cpu).or(report.shares_cpu);
         for reset in report.rows.iter_mut().filter_map(|row| row.reset.as_mut()) {
             reset.how = self.reset.words().to_owned();
         }
-        let notes = self.site.iter().flat_map(Site::notes).chain(&self.notes);
+        let notes = self.testbed.iter().flat_map(Testbed::notes).chain(&self.notes);
         report.notes.extend(notes.cloned());
     }
 

@@ -1,6 +1,6 @@
 //! Which source and which sink: tried with bursts through the device, never assumed.
 
-mod words;
+mod messages;
 
 use super::port::{Port, Traffic};
 use crate::error::{Failure, Result};
@@ -21,8 +21,8 @@ pub(crate) fn choose(
     traffic: &Traffic,
     direction: Direction,
 ) -> Result<Tools> {
-    words::check_size(from, &traffic.sent)?;
-    words::check_size(to, &traffic.arriving())?;
+    messages::check_size(from, &traffic.sent)?;
+    messages::check_size(to, &traffic.arriving())?;
     let (sources, sinks) = (from.sources(), to.sinks());
     let mut trial = Trial { from, to, traffic: traffic.clone(), tried: Vec::new(), reached: false };
     trial.teach(&sources, &sinks);
@@ -30,7 +30,7 @@ pub(crate) fn choose(
         return Err(trial.failure().into());
     };
     let source = trial.fastest(&sources, sink);
-    words::explain(&mut trial.tried, &trial.from.facts().name, sink);
+    messages::explain(&mut trial.tried, &trial.from.facts().name, sink);
     Ok(Tools { direction, source, sink, tried: trial.tried })
 }
 
@@ -166,7 +166,7 @@ impl Trial<'_> {
     }
 
     fn failure(&self) -> Failure {
-        words::failure(&self.tried, &self.from.facts(), &self.to.facts(), &self.traffic)
+        messages::failure(&self.tried, &self.from.facts(), &self.to.facts(), &self.traffic)
     }
 }
 

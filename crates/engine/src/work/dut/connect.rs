@@ -6,8 +6,8 @@ use super::local::{Addressing, LocalOptions, LocalPort};
 use super::port::Port;
 use super::remote::{RemoteOptions, RemotePort};
 use super::safety::{self, Exposure};
-use super::site::Site;
 use super::spec::PortSpec;
+use super::testbed::Testbed;
 use crate::error::Result;
 use frames::Stop;
 use linux::namespace::Namespace;
@@ -60,9 +60,14 @@ pub(crate) fn ports(
 ///
 /// # Errors
 /// `Kind::Usage` and `Kind::Unreachable` for what cannot be a port.
-pub(crate) fn ends(site: &Site, options: &BenchOptions, places: &Places, stop: &Stop) -> Result<Connected> {
+pub(crate) fn ends(
+    testbed: &Testbed,
+    options: &BenchOptions,
+    places: &Places,
+    stop: &Stop,
+) -> Result<Connected> {
     let open = |side: usize| -> Result<Opened> {
-        let end = &site.ends()[side];
+        let end = &testbed.ends()[side];
         let settings = LocalOptions {
             name: Some(PortSpec { namespace: Some(end.node.clone()), ..PortSpec::here(&end.device) }),
             cpu: Some(places.generators[side]),
@@ -70,7 +75,7 @@ pub(crate) fn ends(site: &Site, options: &BenchOptions, places: &Places, stop: &
             stop: stop.clone(),
             ..LocalOptions::default()
         };
-        local(site.namespace(end)?, &end.device, &settings)
+        local(testbed.namespace(end)?, &end.device, &settings)
     };
     joined([open(0)?, open(1)?], options)
 }

@@ -1,8 +1,8 @@
 //! Where frames are dropped: the counters of every interface on the way, over the trial at the most load.
 
 use super::bench::Device;
-use super::site::Site;
 use super::spec::PortSpec;
+use super::testbed::Testbed;
 use crate::error::Result;
 use lab::counters::{InterfaceCounters, Snapshot, Traffic};
 use linux::counters::Softnet;
@@ -43,9 +43,9 @@ impl Hops {
     ///
     /// # Errors
     /// When the kernel does not answer, or an interface has gone.
-    pub(crate) fn read(&self, site: Option<&Site>) -> Result<Reading> {
-        match site {
-            Some(site) => Ok(Reading::Lab(site.counters()?)),
+    pub(crate) fn read(&self, testbed: Option<&Testbed>) -> Result<Reading> {
+        match testbed {
+            Some(testbed) => Ok(Reading::Lab(testbed.counters()?)),
             None => Ok(Reading::Ports(self.ports.iter().map(statistics).collect::<Result<_>>()?)),
         }
     }
@@ -57,7 +57,7 @@ impl Hops {
     pub(crate) fn take(
         &mut self,
         before: &Reading,
-        site: Option<&Site>,
+        testbed: Option<&Testbed>,
         order: &Order,
         observation: &Observation,
     ) -> Result<()> {
@@ -66,7 +66,7 @@ impl Hops {
             return Ok(());
         }
         let frame = Bytes(order.stream.frames.mean().round() as u64);
-        let drops = match (self.read(site)?, before) {
+        let drops = match (self.read(testbed)?, before) {
             (Reading::Lab(now), Reading::Lab(before)) => of_lab(&now.since(before), frame),
             (Reading::Ports(now), Reading::Ports(before)) => {
                 let moved = self.ports.iter().zip(now).zip(before);

@@ -3,9 +3,9 @@
 //! A thread keeps the dialogue alive while frames are sent and counted, for minutes without a word.
 
 mod converse;
+mod convert;
 pub mod offers;
 pub mod station;
-mod words;
 
 use super::local::Addressing;
 use super::port::{Counted, Port};
@@ -66,8 +66,8 @@ impl RemotePort {
         let target = target(spec)?;
         let wish = FramesWish {
             interface: spec.at_its_host().to_string(),
-            addressing: words::addressing_out(&options.addressing),
-            fallback: words::addressing_out(&options.fallback),
+            addressing: convert::addressing_out(&options.addressing),
+            fallback: convert::addressing_out(&options.fallback),
         };
         let mut conversation = Conversation::open(&target, wish, options).context(name.clone())?;
         let port = conversation.wait_for_port().context(name.clone())?;
@@ -151,7 +151,7 @@ impl Port for RemotePort {
 
     fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()> {
         let times = watch == Watch::Times;
-        let ask = FramesAsk::Count { sink: kind, spec: words::spec_out(spec), frames, times };
+        let ask = FramesAsk::Count { sink: kind, spec: convert::spec_out(spec), frames, times };
         match self.ask(ask)? {
             FramesReply::Begun {} => Ok(()),
             reply => Err(self.other(&reply)),
@@ -160,14 +160,14 @@ impl Port for RemotePort {
 
     fn counted(&mut self) -> Result<Counted> {
         match self.ask(FramesAsk::Counted {})? {
-            FramesReply::Counted(counted) => Ok(words::counted_in(&counted, mono_now())),
+            FramesReply::Counted(counted) => Ok(convert::counted_in(&counted, mono_now())),
             reply => Err(self.other(&reply)),
         }
     }
 
     fn send(&mut self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> Result<()> {
         let ask =
-            FramesAsk::Send { source: kind, spec: words::spec_out(spec), burst: words::burst_out(burst) };
+            FramesAsk::Send { source: kind, spec: convert::spec_out(spec), burst: convert::burst_out(burst) };
         match self.ask(ask)? {
             FramesReply::Begun {} => Ok(()),
             reply => Err(self.other(&reply)),
@@ -176,7 +176,7 @@ impl Port for RemotePort {
 
     fn sent(&mut self) -> Result<Sent> {
         match self.ask(FramesAsk::Sent {})? {
-            FramesReply::Sent(sent) => Ok(words::sent_in(&sent)),
+            FramesReply::Sent(sent) => Ok(convert::sent_in(&sent)),
             reply => Err(self.other(&reply)),
         }
     }

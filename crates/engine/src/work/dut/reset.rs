@@ -2,7 +2,7 @@
 
 mod command;
 
-use super::site::Site;
+use super::testbed::Testbed;
 use crate::error::{Failure, Kind, Result};
 use lab::configure::route_spec;
 use lab::topology::Node;
@@ -53,16 +53,16 @@ impl Reset {
     ///
     /// # Errors
     /// When the kernel refuses what goes before it. That there is no way is none: [`Reset::act`] says so.
-    pub(crate) fn new(direction: &ResetMethod, site: Option<&Site>) -> Result<Reset> {
+    pub(crate) fn new(direction: &ResetMethod, testbed: Option<&Testbed>) -> Result<Reset> {
         let none = |why: &str| Reset { act: Act::None(why.to_owned()), words: String::new() };
-        match (direction, site) {
+        match (direction, testbed) {
             (ResetMethod::None, _) => Ok(none("nothing was said of how the device is reset")),
             (ResetMethod::Command(command), _) => {
                 let words = format!("`{command}` was run");
                 Ok(Reset { act: Act::Command(command.clone()), words })
             }
             (ResetMethod::Link, None) => Ok(none("the device is not made here")),
-            (ResetMethod::Link, Some(site)) => match site.device() {
+            (ResetMethod::Link, Some(testbed)) => match testbed.device() {
                 None => Ok(none("the topology names no device under test")),
                 Some((node, described, interface)) => match node.namespace() {
                     None => Ok(none("the device is a virtual machine")),

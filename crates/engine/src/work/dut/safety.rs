@@ -131,7 +131,7 @@ mod tests {
         let destinations: Vec<IpAddr> = destinations.iter().map(|text| text.parse().unwrap()).collect();
         let error = check(ports, &destinations, false).unwrap_err();
         assert_eq!(error.kind(), crate::error::Kind::Usage);
-        let reply = crate::error::tests::words(&error);
+        let reply = crate::error::tests::printed(&error);
         assert!(reply.contains("RFC 6815") && reply.contains("--allow-live-network"), "{reply}");
         let notes = check(ports, &destinations, true).unwrap();
         assert!(!notes.is_empty() && notes.iter().all(|note| note.ends_with('.')), "{notes:?}");

@@ -175,7 +175,7 @@ mod tests {
         let port: PortSpec = "no-such-netns/eth0".parse().unwrap();
         let error = port.open_namespace().unwrap_err();
         assert_eq!(error.kind(), crate::error::Kind::Usage);
-        let reply = crate::error::tests::words(&error);
+        let reply = crate::error::tests::printed(&error);
         assert!(
             reply.contains("no network namespace no-such-netns") && reply.contains("ip netns list"),
             "{reply}"

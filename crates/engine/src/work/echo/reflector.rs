@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use wire::echo::{Arrival, Reflect};
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::sockperf::{Header, MAX_TCP_LEN, Responder};
 
 /// Answers the messages of one flow of a latency session, in a thread of its own, until it is dropped.
@@ -50,14 +50,14 @@ impl Reflecting {
         let numbers = SequenceTracker::new(1, SequenceTracker::DEFAULT_WINDOW);
         let ledger = Arc::new(Mutex::new(Ledger { numbers, first: None, last: MonoTime(0) }));
         let busy = Arc::<AtomicBool>::default();
-        let (stopped, seen, at_work) = (stop.clone(), ledger.clone(), busy.clone());
+        let (stopped, observed, at_work) = (stop.clone(), ledger.clone(), busy.clone());
         let largest =
             if spec.transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { MAX_TCP_LEN };
         let work = move || {
             let _place = place;
             let mut responder = Responder::native(largest);
             let mut waiter = Waiter::new(wait);
-            let count = |message: &[u8], came| note(&seen, message, came);
+            let count = |message: &[u8], came| note(&observed, message, came);
             let hooks = Hooks { busy: &at_work, after: count };
             // The flow's end is the client's business: its control connection tells the rest.
             match flow {
@@ -76,14 +76,14 @@ impl Reflecting {
     }
 
     /// What has come so far. A client that has its reply finds its message counted, although it is answered first.
-    pub(crate) fn seen(&self) -> LatencySeen {
+    pub(crate) fn observed(&self) -> LatencyObservation {
         let timeout = mono_now() + BUSY_LIMIT;
         while self.busy.load(Ordering::Acquire) && mono_now() < timeout {
             std::thread::yield_now();
         }
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = ledger.numbers.snapshot();
-        LatencySeen {
+        LatencyObservation {
             client: plain(self.client),
             wait: self.wait,
             received: counts.received,
@@ -132,7 +132,7 @@ pub(crate) fn datagrams<R: Reflect>(
             Err(e) => return Err(e),
         };
         hooks.busy.store(true, Ordering::Release);
-        let received = if reflect.tells_time(length) { mono_now() } else { MonoTime(0) };
+        let received = if reflect.returns_time(length) { mono_now() } else { MonoTime(0) };
         let now = if reflect.stamps() { mono_now() } else { received };
         if let Some(reply) = reflect.reflect(Arrival::new(from, received), now, &mut buf, length) {
             // A reply that the kernel does not take is lost like any other.
@@ -184,7 +184,7 @@ pub(crate) fn stream_on<R: Reflect>(
             hooks.busy.store(true, Ordering::Release);
             let length = message.len();
             let received = match came {
-                _ if !reflect.tells_time(length) => MonoTime(0),
+                _ if !reflect.returns_time(length) => MonoTime(0),
                 Some(came) => came,
                 None => *came.insert(mono_now()),
             };

@@ -266,7 +266,7 @@ pub(crate) fn reflect_on<R: Reflect>(
     mut reflect: R,
     silence: Nanos,
     interrupt: &Interrupt,
-    mut seen: impl FnMut(&[u8]),
+    mut observed: impl FnMut(&[u8]),
     look: impl Fn(MonoTime),
 ) -> io::Result<()> {
     socket.set_nodelay(true)?;
@@ -274,7 +274,7 @@ pub(crate) fn reflect_on<R: Reflect>(
     let last = std::cell::Cell::new(mono_now());
     let after = |message: &[u8], now| {
         last.set(now);
-        seen(message);
+        observed(message);
     };
     let hooks = Hooks { busy: &AtomicBool::new(false), after };
     let stop = || {

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use wire::echo::{Arrival, Reflect, Stray};
 use wire::stamp::{Format, Reflector, Timestamp};
-use wire::twamp::{Accept, Asked, Order, Server};
+use wire::twamp::{Accept, Asked, Server, TwampCommand};
 
 /// The server, which all connections share.
 pub(crate) struct Tests {
@@ -128,18 +128,18 @@ impl Talk<'_> {
         Ok(false)
     }
 
-    fn carry_out(&mut self, order: Order) -> Result<()> {
+    fn carry_out(&mut self, order: TwampCommand) -> Result<()> {
         match order {
-            Order::Open(asked) => {
+            TwampCommand::Open(asked) => {
                 let outcome = self.open(asked);
                 self.machine.opened(mono_now(), outcome)?;
             }
-            Order::Begin => {
+            TwampCommand::Begin => {
                 for test in &mut self.tests {
                     test.begin(self.peer)?;
                 }
             }
-            Order::End(tail) => {
+            TwampCommand::End(tail) => {
                 let until = mono_now() + tail;
                 self.tests.iter_mut().for_each(|test| test.until = Some(until));
                 self.forget(mono_now());

@@ -16,7 +16,7 @@ pub(crate) struct Waiter {
     /// Time zero of what the host did.
     started: MonoTime,
     /// When the thread was last seen running.
-    seen: MonoTime,
+    observed: MonoTime,
     /// Nothing came until the last deadline: [`WaitMode::Hybrid`] does not spin before there is something again.
     idle: bool,
     watch: HostWatch,
@@ -26,12 +26,12 @@ impl Waiter {
     /// Waits in this way from now on.
     pub(crate) fn new(mode: WaitMode) -> Waiter {
         let started = mono_now();
-        Waiter { mode, started, seen: started, idle: false, watch: HostWatch::default() }
+        Waiter { mode, started, observed: started, idle: false, watch: HostWatch::default() }
     }
 
     /// The same, for a test that began at a given time.
     pub(crate) fn since(mode: WaitMode, started: MonoTime) -> Waiter {
-        Waiter { mode, started, seen: mono_now(), idle: false, watch: HostWatch::default() }
+        Waiter { mode, started, observed: mono_now(), idle: false, watch: HostWatch::default() }
     }
 
     /// How it waits.
@@ -46,7 +46,7 @@ impl Waiter {
 
     /// The thread runs, and has done nothing long until now that counts as being held.
     pub(crate) fn running(&mut self, now: MonoTime) {
-        self.seen = now;
+        self.observed = now;
     }
 
     /// Tries until something came or the deadline has passed (`None`). `attempt` must not block; `sleep_on` is what
@@ -92,14 +92,14 @@ impl Waiter {
     /// Sleeps until something is there to read, or the deadline.
     pub(crate) fn sleep(&mut self, on: &mut [Interest<'_>], deadline: MonoTime) -> io::Result<()> {
         wait(on, Some(deadline))?;
-        self.seen = mono_now();
+        self.observed = mono_now();
         Ok(())
     }
 
     /// Was the thread held since it was last seen? Only one that spins can tell: the kernel works for others on the time
     /// of one that sleeps and sends, and nothing is wrong with that.
     pub(crate) fn look(&mut self, now: MonoTime) {
-        let from = std::mem::replace(&mut self.seen, now);
+        let from = std::mem::replace(&mut self.observed, now);
         let length = now.saturating_since(from);
         if length > HICCUP && self.mode == WaitMode::Spin {
             let start = from.saturating_since(self.started);

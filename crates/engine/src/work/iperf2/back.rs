@@ -1,6 +1,6 @@
 //! The flows that a server opens to its client (`-d`, `-r`).
 
-use super::member::{Known, Member};
+use super::active_flow::{ActiveFlow, Known};
 use crate::error::Result;
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::FlowSocket;
@@ -16,7 +16,7 @@ use wire::{FlowHello, FlowPlan};
 ///
 /// # Errors
 /// The client cannot be reached at its port.
-pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: u32) -> Result<Member> {
+pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: u32) -> Result<ActiveFlow> {
     let remote = SocketAddr::new(client, back.port);
     let plan = FlowPlan { test: back.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
@@ -24,8 +24,8 @@ pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: 
         Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_patiently(&plan, index, remote, &local)?)),
         Transport::Udp => FlowSocket::Udp(Arc::new(flows::connect_udp(&plan, index, remote, &local)?)),
     };
-    let member = Member::new(socket, Direction::Down, Known::Back);
-    Ok(Member { index, ..member })
+    let flow = ActiveFlow::new(socket, Direction::Down, Known::Back);
+    Ok(ActiveFlow { index, ..flow })
 }
 
 /// A client that asks for a way back may begin to listen a moment later.

@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::net::{SocketAddr, TcpStream};
 use wire::ProtocolError;
 use wire::iperf2::{BOUNCE_HEAD, Bounce, BounceRequest};
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::stamp::Clock;
 
 /// Answers the requests of a connection until the client has had enough. `deadline`: by then its first one is here.
@@ -110,21 +110,22 @@ impl Log {
         while self.interval.0 > 0 && elapsed >= self.reported.saturating_add(self.interval) {
             let end = self.reported.saturating_add(self.interval);
             let trips = self.trips - self.trips_told;
-            self.tell((self.reported, end), trips, false);
+            self.emit((self.reported, end), trips, false);
             (self.reported, self.trips_told) = (end, self.trips);
         }
     }
 
-    fn tell(&mut self, span: (Nanos, Nanos), trips: u64, whole: bool) {
+    fn emit(&mut self, span: (Nanos, Nanos), trips: u64, whole: bool) {
         self.watcher.event(SessionEvent::Fact(&Fact::Bounced { span, trips, whole }));
     }
 
     fn end(mut self, client: SocketAddr, broken: Option<&std::io::Error>) {
         let elapsed = mono_now().saturating_since(self.began);
-        self.tell((Nanos::ZERO, elapsed), self.trips, true);
+        self.emit((Nanos::ZERO, elapsed), self.trips, true);
         let wait = WaitMode::Hybrid;
-        let seen = LatencySeen { client, wait, received: self.trips, duplicates: 0, reordered: 0, elapsed };
-        self.watcher.event(SessionEvent::Reflected(&seen));
+        let observed =
+            LatencyObservation { client, wait, received: self.trips, duplicates: 0, reordered: 0, elapsed };
+        self.watcher.event(SessionEvent::Reflected(&observed));
         match broken {
             None => self.watcher.ended(Ok(())),
             Some(error) => self.watcher.ended(Err(&ProtocolError::Closed(error.to_string()))),

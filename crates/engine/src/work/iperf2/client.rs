@@ -1,6 +1,6 @@
 //! The client's end of a test.
 
-use super::member::{Known, Member};
+use super::active_flow::{ActiveFlow, Known};
 use super::source::{ReturnListener, Source};
 use super::steps::RateSteps;
 use super::udp_listener::UdpListener;
@@ -38,15 +38,15 @@ pub(super) fn run(
         request.port = *port;
     }
     let _presence = shows_itself(plan, &request);
-    let members = open_all(plan, extras, &request, interrupt, sink)?;
+    let active_flows = open_all(plan, extras, &request, interrupt, sink)?;
     let _steps = match (extras.rate_step, plan.test.fq_rate) {
-        (Some(step), Some(start)) => Some(RateSteps::start(&members, start, step)?),
+        (Some(step), Some(start)) => Some(RateSteps::start(&active_flows, start, step)?),
         _ => None,
     };
     if extras.connect_only {
-        members
+        active_flows
             .iter()
-            .filter_map(|member| member.fact(&plan.test))
+            .filter_map(|active_flow| active_flow.fact(&plan.test))
             .for_each(|fact| sink(SessionEvent::Fact(&fact)));
         return Ok(());
     }
@@ -58,7 +58,7 @@ pub(super) fn run(
     };
     let waker = Arc::new(Waker::new()?);
     let mut watcher = ToListener(sink);
-    let mut session = |directions, mut group: Group, members, source| -> Result<()> {
+    let mut session = |directions, mut group: Group, active_flows, source| -> Result<()> {
         let mut plan = plan.clone();
         plan.test.directions = directions;
         let setting = Setting {
@@ -72,11 +72,11 @@ pub(super) fn run(
             timing: extras.timing,
             watcher: &mut watcher,
         };
-        Ok(worker::run(&mut group, setting, members)?)
+        Ok(worker::run(&mut group, setting, active_flows)?)
     };
     let directions = if tradeoff { Directions::Up } else { plan.test.directions };
     let group = Group::client(&request, plan.test.streams, extras.compatible, clock, mono_now());
-    session(directions, group, members, here)?;
+    session(directions, group, active_flows, here)?;
     match after {
         Some(listener) if !interrupt.is_raised() => {
             let group = Group::listening(plan.test.transport, clock, mono_now());
@@ -170,7 +170,7 @@ fn open_all(
     request: &Request,
     interrupt: &Interrupt,
     sink: &mut dyn FnMut(SessionEvent<'_>),
-) -> Result<Vec<Member>> {
+) -> Result<Vec<ActiveFlow>> {
     let flow_plan =
         FlowPlan { test: plan.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let (mut opened, began) = (Vec::new(), mono_now());
@@ -190,11 +190,11 @@ fn open_all(
         };
         opened.push(flow);
     }
-    let members = opened.into_iter().zip(0..).map(|((socket, took), index)| {
-        let member = Member::new(socket, Direction::Up, Known::Opened(took));
-        Member { index, shape: request.shape, trip_times: request.trip_times, ..member }
+    let active_flows = opened.into_iter().zip(0..).map(|((socket, took), index)| {
+        let active_flow = ActiveFlow::new(socket, Direction::Up, Known::Opened(took));
+        ActiveFlow { index, shape: request.shape, trip_times: request.trip_times, ..active_flow }
     });
-    Ok(members.collect())
+    Ok(active_flows.collect())
 }
 
 /// Waits so long, or until the interrupt.

@@ -1,7 +1,7 @@
 //! The first bytes of a TCP connection: a test header, round trips, data of an old client, or nothing of ours.
 
+use super::active_flow::{ActiveFlow, Known};
 use super::bounce;
-use super::member::{Known, Member};
 use super::server::Server;
 use crate::error::Result;
 use crate::error::is_pause;
@@ -27,7 +27,7 @@ pub(super) fn open(
     server: &Server,
     socket: TcpStream,
     (clock, held): (Clock, &Held),
-) -> Result<Option<(Member, Option<Request>)>> {
+) -> Result<Option<(ActiveFlow, Option<Request>)>> {
     socket.set_nonblocking(false)?;
     let tcp = TcpStart::from_socket(&socket);
     socket.set_read_timeout(Some(FIRST_BYTES_STEP))?;
@@ -52,9 +52,9 @@ pub(super) fn open(
     }
     socket.set_read_timeout(None)?;
     let known = Known::Asked(request.clone());
-    let member = Member::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
-    let member = Member { first: Some(first), tcp, ..member };
-    Ok(Some((member, request.map(|request| *request))))
+    let flow = ActiveFlow::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Down, known);
+    let flow = ActiveFlow { first: Some(first), tcp, ..flow };
+    Ok(Some((flow, request.map(|request| *request))))
 }
 
 /// What a client asks for, where it says anything of itself, and the bytes in which it did.

@@ -1,7 +1,7 @@
 //! The server: finds out what each connection and each first datagram is, puts the flows of one client together, and serves
 //! each client.
 
-use super::member::{Known, Member};
+use super::active_flow::{ActiveFlow, Known};
 use super::source::{Asked, Gathering, Source};
 use super::udp_listener::{NewFlow, UdpListener};
 use super::worker::{self, Setting};
@@ -122,10 +122,10 @@ impl DatagramPort for UdpPort {
         for new_flow in new_flows {
             let Some(at) = admitted.iter().position(|(from, _)| *from == new_flow.from) else { continue };
             let (from, held) = admitted.swap_remove(at);
-            let (member, request) = udp_member(new_flow, held);
-            if let Some((member, waker)) = server.join(member, request.as_ref(), from.ip()) {
+            let (flow, request) = udp_member(new_flow, held);
+            if let Some((flow, waker)) = server.join(flow, request.as_ref(), from.ip()) {
                 let server = server.clone();
-                threads.start(from, move || server.lead(member, request, waker, clock()));
+                threads.start(from, move || server.lead(flow, request, waker, clock()));
             }
         }
     }
@@ -156,10 +156,10 @@ impl Server {
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
     fn welcome(&self, socket: TcpStream, peer: SocketAddr, held: Held) -> Result<()> {
         let clock = clock();
-        let Some((member, request)) = opening::open(self, socket, (clock, &held))? else { return Ok(()) };
-        let member = Member { held: Some(held), ..member };
-        match self.join(member, request.as_ref(), peer.ip()) {
-            Some((member, source)) => self.lead(member, request, source, clock),
+        let Some((flow, request)) = opening::open(self, socket, (clock, &held))? else { return Ok(()) };
+        let flow = ActiveFlow { held: Some(held), ..flow };
+        match self.join(flow, request.as_ref(), peer.ip()) {
+            Some((flow, source)) => self.lead(flow, request, source, clock),
             None => Ok(()),
         }
     }
@@ -167,10 +167,10 @@ impl Server {
     /// Gives a flow to the client it belongs to; otherwise it is given back as the first of its client.
     fn join(
         &self,
-        mut member: Member,
+        mut flow: ActiveFlow,
         request: Option<&Request>,
         address: IpAddr,
-    ) -> Option<(Member, (Source, Arc<Waker>))> {
+    ) -> Option<(ActiveFlow, (Source, Arc<Waker>))> {
         let alone = |waker| (Source::Complete, waker);
         let waker = match Waker::new() {
             Ok(waker) => Arc::new(waker),
@@ -180,39 +180,39 @@ impl Server {
             }
         };
         let Some(request) = request.filter(|request| request.streams > 1) else {
-            return Some((member, alone(waker)));
+            return Some((flow, alone(waker)));
         };
         let request = Request { start: None, ..request.clone() };
         let now = mono_now();
         let mut clients = self.clients.lock();
-        let is_it = |waiting: &Pending<Asked, Member>| {
+        let is_it = |waiting: &Pending<Asked, ActiveFlow>| {
             let asked = &waiting.expected;
             let is_soon = now.saturating_since(asked.since) < GATHERING;
             waiting.has_room() && is_soon && asked.address == address && asked.request == request
         };
         if let Some(waiting) = clients.find(is_it) {
             // The first made the session.
-            member.index = 1 + waiting.count();
-            waiting.deliver(member);
+            flow.index = 1 + waiting.count();
+            waiting.deliver(flow);
             return None;
         }
         let others = request.streams - 1;
         let place = clients.enter(Asked { address, request, since: now }, others, waker.clone());
-        Some((member, (Source::Server(place), waker)))
+        Some((flow, (Source::Server(place), waker)))
     }
 
     /// Runs the session of a client, and after it the one of the return path, where it was asked for.
     fn lead(
         &self,
-        member: Member,
+        flow: ActiveFlow,
         request: Option<Request>,
         (source, waker): (Source, Arc<Waker>),
         clock: Clock,
     ) -> Result<()> {
-        let peer = member.peer();
-        let transport = member.transport();
+        let peer = flow.peer();
+        let transport = flow.transport();
         let place = TestPlace::take(self, peer.ip(), transport)?;
-        let test = test(&member, request.as_ref());
+        let test = test(&flow, request.as_ref());
         let plan = Plan {
             target: Target { host: peer.ip().to_string(), address: peer },
             protocol: ProtocolName::Iperf2,
@@ -222,23 +222,23 @@ impl Server {
         let policy = self.config.policy.clone();
         let mut group = Group::server(transport, policy, self.config.key.clone(), clock, mono_now());
         let place_held = (source, &place.held);
-        let is_well = self.session(&mut group, plan.clone(), vec![member], place_held, &waker, clock);
+        let is_well = self.session(&mut group, plan.clone(), vec![flow], place_held, &waker, clock);
         let back = group.later();
         if !is_well || back.is_empty() || self.interrupt.is_raised() {
             return Ok(());
         }
-        let mut members = Vec::new();
+        let mut active_flows = Vec::new();
         for (request, index) in back.iter().zip(0..) {
             let back = Back { port: request.port, test: request.test() };
-            let member = super::back::connect(&back, peer.ip(), &plan.local, index);
-            members.push(member.context("open the return path")?);
+            let flow = super::back::connect(&back, peer.ip(), &plan.local, index);
+            active_flows.push(flow.context("open the return path")?);
         }
         let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
         let mut group = Group::back(back, clock, mono_now());
         self.session(
             &mut group,
             Plan { test, ..plan },
-            members,
+            active_flows,
             (Source::Complete, &place.held),
             &waker,
             clock,
@@ -251,7 +251,7 @@ impl Server {
         &self,
         group: &mut Group,
         plan: Plan,
-        members: Vec<Member>,
+        active_flows: Vec<ActiveFlow>,
         (source, held): (Source, &Held),
         waker: &Arc<Waker>,
         clock: Clock,
@@ -269,22 +269,22 @@ impl Server {
             timing: self.config.timing,
             watcher: watcher.as_mut(),
         };
-        let outcome = worker::run(group, setting, members);
+        let outcome = worker::run(group, setting, active_flows);
         watcher.ended(outcome.as_ref().copied());
         outcome.is_ok()
     }
 }
 
-fn udp_member(new_flow: NewFlow, held: Held) -> (Member, Option<Request>) {
+fn udp_member(new_flow: NewFlow, held: Held) -> (ActiveFlow, Option<Request>) {
     let request = new_flow.request.clone();
     let test = request.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), |r| r.test());
-    let member = new_flow.member(&test, Direction::Down, Known::Asked(request.clone()));
-    (Member { held: Some(held), ..member }, request.map(|request| *request))
+    let flow = new_flow.flow(&test, Direction::Down, Known::Asked(request.clone()));
+    (ActiveFlow { held: Some(held), ..flow }, request.map(|request| *request))
 }
 
 /// What a session runs.
-fn test(member: &Member, request: Option<&Request>) -> TestSpec {
-    let Some(request) = request else { return TestSpec::new(member.transport()) };
+fn test(flow: &ActiveFlow, request: Option<&Request>) -> TestSpec {
+    let Some(request) = request else { return TestSpec::new(flow.transport()) };
     let test = request.test();
     let directions = if request.traffic == Traffic::Dual { Directions::Both } else { test.directions };
     TestSpec { streams: request.streams.max(1), directions, ..test }

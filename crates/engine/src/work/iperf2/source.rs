@@ -1,6 +1,6 @@
 //! Where the further flows of a session come from.
 
-use super::member::{Known, Member};
+use super::active_flow::{ActiveFlow, Known};
 use super::udp_listener::{NewFlow, UdpListener};
 use crate::session::registry::{FlowRegistry, Slot};
 use crate::work::throughput::flows;
@@ -19,13 +19,13 @@ pub(super) enum Source {
     /// All are there.
     Complete,
     /// The server brings those that belong to it.
-    Server(Slot<Asked, Member>),
+    Server(Slot<Asked, ActiveFlow>),
     /// The server of this client opens them (`-d`, `-r`).
     ReturnListener(ReturnListener),
 }
 
 /// Flows that look alike are of one client.
-pub(super) type Gathering = FlowRegistry<Asked, Member>;
+pub(super) type Gathering = FlowRegistry<Asked, ActiveFlow>;
 
 /// What the flows of one client have in common.
 pub(super) struct Asked {
@@ -77,46 +77,46 @@ impl ReturnListener {
         self.taken
     }
 
-    fn take(&mut self, test: &TestSpec) -> Vec<Member> {
+    fn take(&mut self, test: &TestSpec) -> Vec<ActiveFlow> {
         let (server, room) = (self.server, self.expected - self.taken);
-        let mut members: Vec<Member> = match &mut self.listener {
+        let mut active_flows: Vec<ActiveFlow> = match &mut self.listener {
             Listener::Tcp(listener) => std::iter::from_fn(|| listener.accept().ok())
                 .filter(|(_, from)| from.ip().to_canonical() == server)
                 .map(|(socket, _)| {
                     flows::configure_accepted(&socket, test).ok();
                     socket.set_nonblocking(false).ok();
-                    let member = Member::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Up, Known::Back);
-                    Member { first: Some(Vec::new()), ..member }
+                    let flow = ActiveFlow::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Up, Known::Back);
+                    ActiveFlow { first: Some(Vec::new()), ..flow }
                 })
                 .take(room as usize)
                 .collect(),
             Listener::Udp(listener) => listener
                 .take(|from, _| from.ip() == server)
                 .into_iter()
-                .map(|new_flow| new_flow.member(test, Direction::Up, Known::Back))
+                .map(|new_flow| new_flow.flow(test, Direction::Up, Known::Back))
                 .take(room as usize)
                 .collect(),
         };
-        for member in &mut members {
-            member.index = self.taken;
+        for flow in &mut active_flows {
+            flow.index = self.taken;
             self.taken += 1;
         }
-        members
+        active_flows
     }
 }
 
 impl NewFlow {
     /// The member it becomes.
-    pub(super) fn member(self, test: &TestSpec, direction: Direction, known: Known) -> Member {
+    pub(super) fn flow(self, test: &TestSpec, direction: Direction, known: Known) -> ActiveFlow {
         flows::configure_udp(&self.socket, test, flows::Wish::Peers).ok();
-        let member = Member::new(FlowSocket::Udp(self.socket), direction, known);
-        Member { first: self.early.first().cloned(), wide: self.wide, early: self.early, ..member }
+        let flow = ActiveFlow::new(FlowSocket::Udp(self.socket), direction, known);
+        ActiveFlow { first: self.early.first().cloned(), wide: self.wide, early: self.early, ..flow }
     }
 }
 
 impl Source {
     /// The flows that have come since the last call.
-    pub(super) fn take(&mut self, test: &TestSpec) -> Vec<Member> {
+    pub(super) fn take(&mut self, test: &TestSpec) -> Vec<ActiveFlow> {
         match self {
             Source::Complete => Vec::new(),
             Source::Server(slot) => slot.take(),

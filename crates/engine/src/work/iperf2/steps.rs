@@ -1,6 +1,6 @@
 //! What the kernel paces at, raised again and again (`--fq-rate-step`).
 
-use super::member::Member;
+use super::active_flow::ActiveFlow;
 use crate::error::{Context, Result};
 use crate::work::throughput::shared::FlowSocket;
 use model::units::{BitRate, Nanos};
@@ -18,8 +18,8 @@ impl RateSteps {
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub(super) fn start(members: &[Member], start: BitRate, step: (BitRate, Nanos)) -> Result<RateSteps> {
-        let sockets: Vec<FlowSocket> = members.iter().map(|member| member.socket.clone()).collect();
+    pub(super) fn start(flows: &[ActiveFlow], start: BitRate, step: (BitRate, Nanos)) -> Result<RateSteps> {
+        let sockets: Vec<FlowSocket> = flows.iter().map(|flow| flow.socket.clone()).collect();
         let (stop, stopped) = channel::<()>();
         let work = move || {
             let mut rate = start;

@@ -1,8 +1,8 @@
 //! The worker of a session without control bytes: its flows from their first bytes to the figures. What is said on them,
 //! and when they are over, is [`Group`]'s.
 
+use super::active_flow::{ActiveFlow, Known, write_all};
 use super::details::Details;
-use super::member::{Known, Member, write_all};
 use super::source::Source;
 use crate::error::sentence;
 use crate::host::interrupt::Interrupt;
@@ -14,7 +14,7 @@ use crate::work::throughput::flows;
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::{Flow, FlowSocket, OwnFlow};
 use crate::work::throughput::timed::{Timing, wall_offset};
-use crate::work::workers::{self, Opener, Site, Worker, outcome_of};
+use crate::work::workers::{self, Opener, WorkContext, Worker, outcome_of};
 use linux::clock::{mono_now, wall_now};
 use linux::poll::{Interest, Waker, wait};
 use model::event::{Connected, EndResult, Event, Finished, Started, Warning};
@@ -28,7 +28,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use wire::iperf2::{Group, Numbered, Run, ServerReport};
 use wire::stamp::Clock;
-use wire::work::in_band::{Back, Loss, News, Order, Reply, Request, Seen};
+use wire::work::in_band::{Back, FlowCommand, FlowUpdate, Loss, PeerFact, Reply, Request};
 use wire::{FlowHello, FlowPlan, ProtocolError, WorkRequest};
 
 /// What a session is started with.
@@ -57,10 +57,11 @@ pub(super) struct Setting<'a> {
 pub(super) fn run(
     group: &mut Group,
     setting: Setting<'_>,
-    members: Vec<Member>,
+    active_flows: Vec<ActiveFlow>,
 ) -> Result<(), ProtocolError> {
     let Setting { plan, host, interrupt, waker, clock, source, held, timing, watcher } = setting;
-    let ends = members.first().map_or((plan.target.address, plan.target.address), |m| (m.local(), m.peer()));
+    let ends =
+        active_flows.first().map_or((plan.target.address, plan.target.address), |m| (m.local(), m.peer()));
     let setting = workers::Setting {
         opener: Opener::Worker,
         local: plan.local.clone(),
@@ -69,10 +70,10 @@ pub(super) fn run(
         watcher,
         offers: Arc::default(),
     };
-    let worker = |site: &mut Site<'_>| {
+    let worker = |context: &mut WorkContext<'_>| {
         let mut flows = Flows { timing, ..Flows::new(plan, clock, source, held) };
-        members.into_iter().for_each(|member| flows.add(member, site));
-        flows.introduce(site);
+        active_flows.into_iter().for_each(|active_flow| flows.add(active_flow, context));
+        flows.introduce(context);
         Box::new(flows) as _
     };
     Driver::without_control(group, setting, ends, (&interrupt, &waker), worker).run()
@@ -85,7 +86,7 @@ struct Flows<'a> {
     source: Source,
     held: Option<&'a Held>,
     timing: Timing,
-    members: Vec<Member>,
+    active_flows: Vec<ActiveFlow>,
     /// Flows whose data is to move.
     ready: Vec<(usize, Run)>,
     /// Data moves from then on (`--txstart-time`).
@@ -112,7 +113,7 @@ impl<'a> Flows<'a> {
             source,
             held,
             timing: Timing::default(),
-            members: Vec::new(),
+            active_flows: Vec::new(),
             ready: Vec::new(),
             hold: None,
             running: None,
@@ -127,109 +128,112 @@ impl<'a> Flows<'a> {
     }
 
     /// One more flow. The session hears of one that has come; those that this end has opened it knows.
-    fn add(&mut self, mut member: Member, site: &mut Site<'_>) {
+    fn add(&mut self, mut active_flow: ActiveFlow, context: &mut WorkContext<'_>) {
         self.leaving = None;
-        if let Some(first) = member.first.take() {
-            member.keep_data(&first);
-            site.reply(Reply::Came(first));
+        if let Some(first) = active_flow.first.take() {
+            active_flow.keep_data(&first);
+            context.reply(Reply::Came(first));
         }
-        self.members.push(member);
+        self.active_flows.push(active_flow);
     }
 
-    fn order(&mut self, index: usize, order: Order, site: &mut Site<'_>) {
+    fn order(&mut self, index: usize, order: FlowCommand, context: &mut WorkContext<'_>) {
         match order {
-            Order::Send(bytes) => self.send(index, &bytes, site),
-            Order::Start(run) => self.ready.push((index, run)),
-            Order::StopSender => {
-                if let (Some(running), Some(stream)) = (&self.running, self.members[index].sends) {
+            FlowCommand::Send(bytes) => self.send(index, &bytes, context),
+            FlowCommand::Start(run) => self.ready.push((index, run)),
+            FlowCommand::StopSender => {
+                if let (Some(running), Some(stream)) = (&self.running, self.active_flows[index].sends) {
                     running.stop_sender(stream);
                 }
             }
-            Order::Measure => self.stop_receiving(index),
-            Order::Connect(back) => self.connect_back(index, &back, site),
-            Order::Tell(seen) => self.tell(index, seen, site),
-            Order::Shutdown => {
-                if let FlowSocket::Tcp(socket) = &self.members[index].socket {
+            FlowCommand::Measure => self.stop_receiving(index),
+            FlowCommand::Connect(back) => self.connect_back(index, &back, context),
+            FlowCommand::Note(observed) => self.note_fact(index, observed, context),
+            FlowCommand::Shutdown => {
+                if let FlowSocket::Tcp(socket) = &self.active_flows[index].socket {
                     socket.shutdown(Shutdown::Write).ok();
                 }
             }
-            Order::Close => self.close(index, site),
+            FlowCommand::Close => self.close(index, context),
         }
     }
 
-    fn send(&mut self, index: usize, bytes: &[u8], site: &mut Site<'_>) {
-        let sent = match &self.members[index].socket {
+    fn send(&mut self, index: usize, bytes: &[u8], context: &mut WorkContext<'_>) {
+        let sent = match &self.active_flows[index].socket {
             FlowSocket::Tcp(socket) => write_all(socket, bytes, mono_now() + WRITE_LIMIT),
             // A refused datagram is like a lost one: the machine repeats what matters.
             FlowSocket::Udp(socket) => socket.send(bytes).map(drop).or(Ok(())),
         };
         if let Err(e) = sent {
-            say(site, index, News::Lost(Loss::Broken(e.to_string())));
+            say(context, index, FlowUpdate::Lost(Loss::Broken(e.to_string())));
         }
     }
 
     fn stop_receiving(&mut self, index: usize) {
-        let member = &mut self.members[index];
-        member.measuring = true;
-        if let (Some(running), Some(stream)) = (&self.running, member.receives) {
+        let active_flow = &mut self.active_flows[index];
+        active_flow.measuring = true;
+        if let (Some(running), Some(stream)) = (&self.running, active_flow.receives) {
             running.stop_stream(stream);
         }
     }
 
     /// The flow is over; what it has moved stays.
-    fn close(&mut self, index: usize, site: &mut Site<'_>) {
-        if self.members[index].is_unanswered() {
-            say(site, index, News::Lost(Loss::Unanswered));
+    fn close(&mut self, index: usize, context: &mut WorkContext<'_>) {
+        if self.active_flows[index].is_unanswered() {
+            say(context, index, FlowUpdate::Lost(Loss::Unanswered));
         }
-        let member = &mut self.members[index];
-        member.over = true;
+        let active_flow = &mut self.active_flows[index];
+        active_flow.over = true;
         if let Some(running) = &self.running {
-            [member.sends, member.receives].into_iter().flatten().for_each(|s| running.stop_stream(s));
+            [active_flow.sends, active_flow.receives]
+                .into_iter()
+                .flatten()
+                .for_each(|s| running.stop_stream(s));
         }
         self.ready.retain(|(ready, _)| *ready != index);
-        if let FlowSocket::Tcp(socket) = &member.socket {
+        if let FlowSocket::Tcp(socket) = &active_flow.socket {
             socket.shutdown(Shutdown::Both).ok();
         }
     }
 
-    fn connect_back(&mut self, index: usize, back: &Back, site: &mut Site<'_>) {
-        let (peer, number) = (self.members[index].peer(), self.members[index].index);
+    fn connect_back(&mut self, index: usize, back: &Back, context: &mut WorkContext<'_>) {
+        let (peer, number) = (self.active_flows[index].peer(), self.active_flows[index].index);
         let outcome = super::back::connect(back, peer.ip(), &self.plan.local, number);
-        site.reply(Reply::Connected(outcome.is_ok()));
+        context.reply(Reply::Connected(outcome.is_ok()));
         match outcome {
-            Ok(member) => self.add(member, site),
+            Ok(active_flow) => self.add(active_flow, context),
             Err(e) => {
                 let text = format!(
                     "the return path could not be opened to {}: {}; -R and --full-duplex need none",
                     SocketAddr::new(peer.ip(), back.port),
                     sentence(&e)
                 );
-                site.emit(Event::Warning(Warning::new("no-way-back", text)));
+                context.emit(Event::Warning(Warning::new("no-way-back", text)));
             }
         }
     }
 
-    fn tell(&mut self, index: usize, seen: Seen, site: &mut Site<'_>) {
-        let member = &self.members[index];
-        let stream = self.number(Direction::Up, member.index);
-        match seen {
-            Seen::Ack(ack) => site.tell(&Fact::Ack { stream, ack }),
-            Seen::Report(report) => {
-                let sent = member.sends.and_then(|stream| self.running.as_ref()?.sent_on(stream));
+    fn note_fact(&mut self, index: usize, observed: PeerFact, context: &mut WorkContext<'_>) {
+        let active_flow = &self.active_flows[index];
+        let stream = self.number(Direction::Up, active_flow.index);
+        match observed {
+            PeerFact::Ack(ack) => context.emit_fact(&Fact::Ack { stream, ack }),
+            PeerFact::Report(report) => {
+                let sent = active_flow.sends.and_then(|stream| self.running.as_ref()?.sent_on(stream));
                 let length = self.plan.test.length;
                 self.peer_rows.extend(sent.map(|sent| report.stream_result(sent, length)));
-                site.tell(&Fact::Report { stream, report });
+                context.emit_fact(&Fact::Report { stream, report });
             }
-            Seen::NoReport => site.tell(&Fact::NoReport { stream }),
+            PeerFact::NoReport => context.emit_fact(&Fact::NoReport { stream }),
         }
     }
 
     /// Lets no more flows in, unless one has come meanwhile.
-    fn leave(&mut self, site: &mut Site<'_>) {
+    fn leave(&mut self, context: &mut WorkContext<'_>) {
         let Some(hurry) = self.leaving else { return };
         if self.source.is_done(hurry) {
             self.leaving = None;
-            site.reply(Reply::Left(self.source.is_missed().then(|| NO_WAY_BACK.into())));
+            context.reply(Reply::Left(self.source.is_missed().then(|| NO_WAY_BACK.into())));
         }
     }
 
@@ -238,7 +242,7 @@ impl<'a> Flows<'a> {
     }
 
     /// Begins to move data on the flows that are ready.
-    fn start_ready(&mut self, site: &mut Site<'_>) {
+    fn start_ready(&mut self, context: &mut WorkContext<'_>) {
         let now = mono_now();
         let starts = |run: &Run| {
             let due = run.sends.as_ref()?.starts?;
@@ -252,8 +256,8 @@ impl<'a> Flows<'a> {
         let flows: Vec<Flow> = ready.into_iter().flat_map(|(index, run)| self.flows(index, run)).collect();
         self.streams.extend(flows.iter().map(|flow| flow.info.clone()));
         self.began.get_or_insert(now);
-        site.emit(Event::Started(Started { wall: wall_now(), streams: self.streams.clone() }));
-        let (plan, waker) = (&self.plan, site.waker.clone());
+        context.emit(Event::Started(Started { wall: wall_now(), streams: self.streams.clone() }));
+        let (plan, waker) = (&self.plan, context.waker.clone());
         let started = match &mut self.running {
             Some(running) => running.join(flows, &plan.local, &waker),
             None => {
@@ -267,54 +271,55 @@ impl<'a> Flows<'a> {
         };
         if let Err(e) = started {
             let lost = Loss::Unusable(sentence(&e));
-            (0..self.members.len()).for_each(|index| say(site, index, News::Lost(lost.clone())));
+            (0..self.active_flows.len())
+                .for_each(|index| say(context, index, FlowUpdate::Lost(lost.clone())));
         }
     }
 
     /// The one or two streams of a flow.
     fn flows(&mut self, index: usize, run: Run) -> Vec<Flow> {
-        let numbers = |direction| self.number(direction, self.members[index].index);
+        let numbers = |direction| self.number(direction, self.active_flows[index].index);
         let (up, down) = (numbers(Direction::Up), numbers(Direction::Down));
         let (test, timing) = (&self.plan.test, self.timing);
-        let member = &mut self.members[index];
-        let (sends, receives) = if member.direction == Direction::Up { (up, down) } else { (down, up) };
-        let numbered = Numbered { clock: self.clock, wide: member.wide };
+        let active_flow = &mut self.active_flows[index];
+        let (sends, receives) = if active_flow.direction == Direction::Up { (up, down) } else { (down, up) };
+        let numbered = Numbered { clock: self.clock, wide: active_flow.wide };
         let (sent, received, receive_rate) = (run.sent, run.received, run.receive_rate);
         let mut flows = Vec::new();
         if run.receives {
             let own = OwnFlow {
                 numbered,
                 sending: None,
-                shape: member.shape,
+                shape: active_flow.shape,
                 moved: received,
-                early: std::mem::take(&mut member.early),
+                early: std::mem::take(&mut active_flow.early),
                 receive_rate,
                 timing,
-                records: member.records(),
+                records: active_flow.records(),
             };
-            let flow = flows::describe(test, receives, member.socket.clone(), member.direction);
+            let flow = flows::describe(test, receives, active_flow.socket.clone(), active_flow.direction);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
-            member.receives = Some(receives);
+            active_flow.receives = Some(receives);
         }
         if let Some(sending) = run.sends {
-            if let (FlowSocket::Tcp(socket), 1..) = (&member.socket, sending.tos) {
+            if let (FlowSocket::Tcp(socket), 1..) = (&active_flow.socket, sending.tos) {
                 linux::options::set_tos(socket.as_ref(), sending.tos).ok();
             }
             let own = OwnFlow {
                 numbered,
                 sending: Some(sending),
-                shape: member.shape,
+                shape: active_flow.shape,
                 moved: sent,
                 early: Vec::new(),
                 receive_rate: None,
                 timing,
                 records: None,
             };
-            let flow = flows::describe(test, sends, member.socket.clone(), member.direction);
+            let flow = flows::describe(test, sends, active_flow.socket.clone(), active_flow.direction);
             flows.push(Flow { own: Some(Box::new(own)), ..flow });
-            member.sends = Some(sends);
+            active_flow.sends = Some(sends);
         }
-        member.started = true;
+        active_flow.started = true;
         if test.offload {
             flows.iter().for_each(flows::join_datagrams);
         }
@@ -323,58 +328,58 @@ impl<'a> Flows<'a> {
 
     /// The flows that no thread reads: their numbers.
     fn heard(&self) -> impl Iterator<Item = usize> {
-        (0..self.members.len()).filter(|index| self.members[*index].hears())
+        (0..self.active_flows.len()).filter(|index| self.active_flows[*index].hears())
     }
 
     /// Reads what has come on them.
-    fn hear_all(&mut self, site: &mut Site<'_>) {
+    fn hear_all(&mut self, context: &mut WorkContext<'_>) {
         let heard: Vec<usize> = self.heard().collect();
         let mut interests: Vec<Interest<'_>> =
-            heard.iter().map(|index| self.members[*index].interest()).collect();
+            heard.iter().map(|index| self.active_flows[*index].interest()).collect();
         if interests.is_empty() || wait(&mut interests, Some(MonoTime::ZERO)).is_err() {
             return;
         }
         let is_ready: Vec<bool> = interests.iter().map(Interest::is_ready).collect();
         let ready = heard.iter().zip(is_ready).filter(|(_, is_ready)| *is_ready);
-        ready.for_each(|(index, _)| self.hear(*index, site));
+        ready.for_each(|(index, _)| self.hear(*index, context));
     }
 
     /// Reads what has come to a flow whose data no thread reads.
-    fn hear(&mut self, index: usize, site: &mut Site<'_>) {
-        let socket = self.members[index].socket.clone();
+    fn hear(&mut self, index: usize, context: &mut WorkContext<'_>) {
+        let socket = self.active_flows[index].socket.clone();
         match &socket {
             FlowSocket::Tcp(socket) => {
                 let mut buffer = [0; 4096];
                 match (&**socket).read(&mut buffer) {
-                    Ok(n) if n > 0 => say(site, index, News::Received(buffer[..n].to_vec())),
+                    Ok(n) if n > 0 => say(context, index, FlowUpdate::Received(buffer[..n].to_vec())),
                     Err(e) if crate::error::is_pause(&e) => {}
                     Ok(_) | Err(_) => {
-                        self.members[index].ended = true;
-                        say(site, index, News::Ended);
+                        self.active_flows[index].ended = true;
+                        say(context, index, FlowUpdate::Ended);
                     }
                 }
             }
-            FlowSocket::Udp(socket) => self.hear_datagrams(index, socket, site),
+            FlowSocket::Udp(socket) => self.hear_datagrams(index, socket, context),
         }
     }
 
-    fn hear_datagrams(&mut self, index: usize, socket: &std::net::UdpSocket, site: &mut Site<'_>) {
+    fn hear_datagrams(&mut self, index: usize, socket: &std::net::UdpSocket, context: &mut WorkContext<'_>) {
         let mut buffer = vec![0; 1 << 16];
         for _ in 0..DATAGRAMS_AT_ONCE {
             match linux::message::receive(socket, &mut buffer) {
                 Ok(came) => {
                     let datagram = buffer[..came.len].to_vec();
-                    let member = &mut self.members[index];
-                    if !member.started && member.early.len() < MOST_EARLY {
-                        member.early.push(datagram.clone());
+                    let active_flow = &mut self.active_flows[index];
+                    if !active_flow.started && active_flow.early.len() < MOST_EARLY {
+                        active_flow.early.push(datagram.clone());
                     }
-                    say(site, index, News::Received(datagram));
+                    say(context, index, FlowUpdate::Received(datagram));
                 }
-                Err(e) if e.kind() == ErrorKind::ConnectionRefused => self.refused(index, site),
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => self.refused(index, context),
                 Err(_) => return,
             }
             // One that may make its data move is the session's to judge before the next is read.
-            if !self.members[index].started {
+            if !self.active_flows[index].started {
                 return;
             }
         }
@@ -382,42 +387,45 @@ impl<'a> Flows<'a> {
 
     /// The peer's host says that nobody is at its port. iPerf2's server leaves it for a moment when a flow begins, so
     /// while a client sends it must stay so. What a client asked for it did not ask for then: its address was another's.
-    fn refused(&mut self, index: usize, site: &mut Site<'_>) {
-        let (now, member) = (mono_now(), &mut self.members[index]);
-        let since = *member.refused.get_or_insert(now);
-        let sends = member.sends.is_some() && !member.sender_done;
-        let asked = self.held.is_some() && matches!(member.known, Known::Asked(_));
+    fn refused(&mut self, index: usize, context: &mut WorkContext<'_>) {
+        let (now, active_flow) = (mono_now(), &mut self.active_flows[index]);
+        let since = *active_flow.refused.get_or_insert(now);
+        let sends = active_flow.sends.is_some() && !active_flow.sender_done;
+        let asked = self.held.is_some() && matches!(active_flow.known, Known::Asked(_));
         if asked || !sends || now.saturating_since(since) >= REFUSED_FOR {
-            say(site, index, News::Ended);
+            say(context, index, FlowUpdate::Ended);
         }
     }
 
-    fn take_arrivals(&mut self, site: &mut Site<'_>) {
+    fn take_arrivals(&mut self, context: &mut WorkContext<'_>) {
         for arrival in self.source.take(&self.plan.test) {
-            self.add(arrival, site);
-            self.introduce(site);
+            self.add(arrival, context);
+            self.introduce(context);
         }
     }
 
     /// What the peer's host has said to the threads that send.
-    fn take_refusals(&mut self, site: &mut Site<'_>) {
+    fn take_refusals(&mut self, context: &mut WorkContext<'_>) {
         let Some(running) = self.running.as_ref().filter(|_| self.held.is_some()) else { return };
-        let sends = |member: &Member| member.sends.is_some_and(|stream| running.take_refusal(stream));
-        let refused: Vec<usize> = (0..self.members.len()).filter(|i| sends(&self.members[*i])).collect();
-        refused.into_iter().for_each(|index| self.refused(index, site));
+        let sends =
+            |active_flow: &ActiveFlow| active_flow.sends.is_some_and(|stream| running.take_refusal(stream));
+        let refused: Vec<usize> =
+            (0..self.active_flows.len()).filter(|i| sends(&self.active_flows[*i])).collect();
+        refused.into_iter().for_each(|index| self.refused(index, context));
     }
 
     /// Tells the server's budgets what is still alive, and ends what is to make room for others.
-    fn mind_places(&mut self, now: MonoTime, site: &mut Site<'_>) {
+    fn mind_places(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
         let mut alive = false;
-        for index in 0..self.members.len() {
-            let member = &mut self.members[index];
+        for index in 0..self.active_flows.len() {
+            let active_flow = &mut self.active_flows[index];
             let moved = |stream: Option<u32>| {
                 stream.zip(self.running.as_ref()).map_or(0, |(stream, running)| running.moved(stream))
             };
-            alive |= member.note_moved(moved(member.sends).saturating_add(moved(member.receives)), now);
-            if member.held.as_ref().is_some_and(Held::must_leave) {
-                say(site, index, News::Lost(Loss::Stopped(LEFT.into())));
+            alive |= active_flow
+                .note_moved(moved(active_flow.sends).saturating_add(moved(active_flow.receives)), now);
+            if active_flow.held.as_ref().is_some_and(Held::must_leave) {
+                say(context, index, FlowUpdate::Lost(Loss::Stopped(LEFT.into())));
             }
         }
         let Some(held) = self.held else { return };
@@ -426,68 +434,73 @@ impl<'a> Flows<'a> {
         }
         if held.must_leave() {
             let lost = Loss::Stopped(LEFT.into());
-            (0..self.members.len()).for_each(|index| say(site, index, News::Lost(lost.clone())));
+            (0..self.active_flows.len())
+                .for_each(|index| say(context, index, FlowUpdate::Lost(lost.clone())));
         }
     }
 
     /// What the threads of one flow have done.
-    fn follow(&mut self, index: usize, progress: bool, site: &mut Site<'_>) {
-        let (Some(running), member) = (&self.running, &mut self.members[index]) else { return };
-        if member.over {
+    fn follow(&mut self, index: usize, progress: bool, context: &mut WorkContext<'_>) {
+        let (Some(running), active_flow) = (&self.running, &mut self.active_flows[index]) else { return };
+        if active_flow.over {
             return;
         }
-        let sent = member.sends.filter(|stream| !member.sender_done && running.is_over(*stream));
+        let sent = active_flow.sends.filter(|stream| !active_flow.sender_done && running.is_over(*stream));
         let sent = sent.and_then(|stream| running.sent_on(stream));
-        member.sender_done |= sent.is_some();
-        let end = member.receives.and_then(|stream| running.take_end(stream));
-        let over = member.receives.filter(|stream| !member.receiver_done && running.is_over(*stream));
-        member.receiver_done |= over.is_some();
-        let is_tcp = matches!(member.socket, FlowSocket::Tcp(_));
-        let moved = member.receives.map_or(0, |stream| running.moved(stream));
+        active_flow.sender_done |= sent.is_some();
+        let end = active_flow.receives.and_then(|stream| running.take_end(stream));
+        let over =
+            active_flow.receives.filter(|stream| !active_flow.receiver_done && running.is_over(*stream));
+        active_flow.receiver_done |= over.is_some();
+        let is_tcp = matches!(active_flow.socket, FlowSocket::Tcp(_));
+        let moved = active_flow.receives.map_or(0, |stream| running.moved(stream));
         if progress {
-            say(site, index, News::Progress(moved));
+            say(context, index, FlowUpdate::Progress(moved));
         }
         if let Some(sent) = sent {
-            say(site, index, News::SenderDone(sent));
+            say(context, index, FlowUpdate::SenderDone(sent));
         }
         if let Some(end) = end {
-            say(site, index, News::Received(end));
+            say(context, index, FlowUpdate::Received(end));
         }
         if over.is_some() && is_tcp {
-            self.members[index].ended = true;
-            say(site, index, News::Ended);
+            self.active_flows[index].ended = true;
+            say(context, index, FlowUpdate::Ended);
         }
-        self.say_measured(index, site);
+        self.say_measured(index, context);
     }
 
     /// The figures that a flow has asked for, once its thread has ended.
-    fn say_measured(&mut self, index: usize, site: &mut Site<'_>) {
-        let member = &mut self.members[index];
-        let (Some(running), Some(stream), true) = (&self.running, member.receives, member.measuring) else {
+    fn say_measured(&mut self, index: usize, context: &mut WorkContext<'_>) {
+        let active_flow = &mut self.active_flows[index];
+        let (Some(running), Some(stream), true) =
+            (&self.running, active_flow.receives, active_flow.measuring)
+        else {
             return;
         };
         if running.is_over(stream)
             && let Some(result) = running.result_of(stream, mono_now())
         {
-            member.measuring = false;
+            active_flow.measuring = false;
             let report = ServerReport::of_stream(&result, self.clock);
-            say(site, index, News::Measured(report));
+            say(context, index, FlowUpdate::Measured(report));
         }
     }
 
     /// Tells of the flows that are new.
-    fn introduce(&mut self, site: &mut Site<'_>) {
+    fn introduce(&mut self, context: &mut WorkContext<'_>) {
         let test = &self.plan.test;
-        let new = self.members[self.introduced..].iter().filter_map(|member| member.fact(test));
+        let new =
+            self.active_flows[self.introduced..].iter().filter_map(|active_flow| active_flow.fact(test));
         let facts: Vec<Fact> = new.collect();
-        facts.iter().for_each(|fact| site.tell(fact));
-        if std::mem::replace(&mut self.introduced, self.members.len()) == 0 {
-            self.say_connected(site);
+        facts.iter().for_each(|fact| context.emit_fact(fact));
+        if std::mem::replace(&mut self.introduced, self.active_flows.len()) == 0 {
+            self.say_connected(context);
         }
     }
 
-    fn say_connected(&self, site: &mut Site<'_>) {
-        let Some(first) = self.members.first() else { return };
+    fn say_connected(&self, context: &mut WorkContext<'_>) {
+        let Some(first) = self.active_flows.first() else { return };
         let (local, remote) = (first.local(), first.peer());
         let mss = match &first.socket {
             FlowSocket::Tcp(socket) => linux::options::mss(socket.as_ref()).ok(),
@@ -500,56 +513,56 @@ impl<'a> Flows<'a> {
             remote,
             session: String::new(),
             control_mss: mss.and_then(|mss| u32::try_from(mss.0).ok()),
-            host: site.setting.host.clone(),
+            host: context.setting.host.clone(),
             peer: None,
         });
-        site.emit(event);
+        context.emit(event);
     }
 
-    fn sample(&mut self, sample: IntervalSample, site: &mut Site<'_>) {
-        site.emit(Event::Sample(sample));
+    fn sample(&mut self, sample: IntervalSample, context: &mut WorkContext<'_>) {
+        context.emit(Event::Sample(sample));
         if let Some(running) = &self.running {
             let interval = self.details.interval(running, self.clock);
-            site.tell(&Fact::Interval(interval));
+            context.emit_fact(&Fact::Interval(interval));
         }
     }
 
     /// What this end has measured, and what the server has said of its side.
-    fn tell_results(&mut self, now: MonoTime, site: &mut Site<'_>) {
+    fn report_results(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
         let last = self.running.as_mut().and_then(|running| running.last_sample(now));
-        last.into_iter().for_each(|sample| self.sample(sample, site));
+        last.into_iter().for_each(|sample| self.sample(sample, context));
         if let Some(running) = self.running.take() {
             for (stream, bursts) in running.take_bursts() {
-                site.tell(&Fact::Bursts { stream, bursts });
+                context.emit_fact(&Fact::Bursts { stream, bursts });
             }
             let total = self.details.total(&running, self.clock);
-            site.tell(&Fact::Total(total));
+            context.emit_fact(&Fact::Total(total));
             let (mut result, warnings) = running.measure(now);
-            warnings.into_iter().for_each(|warning| site.emit(Event::Warning(warning)));
+            warnings.into_iter().for_each(|warning| context.emit(Event::Warning(warning)));
             result.streams.iter_mut().for_each(|row| on_wall_clocks(row, self.clock));
-            tell_result(Side::Local, result, site);
+            report_result(Side::Local, result, context);
         }
         let rows = std::mem::take(&mut self.peer_rows);
         if !rows.is_empty() {
-            tell_result(Side::Peer, SideResult { streams: rows, ..SideResult::default() }, site);
+            report_result(Side::Peer, SideResult { streams: rows, ..SideResult::default() }, context);
         }
     }
 }
 
 impl Worker for Flows<'_> {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: Option<&TcpStream>) {
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
         match request {
-            WorkRequest::InBand(Request::Flow(index, order)) => self.order(index as usize, order, site),
+            WorkRequest::InBand(Request::Flow(index, order)) => self.order(index as usize, order, context),
             WorkRequest::InBand(Request::Leave { hurry }) => {
                 self.leaving = Some(hurry);
-                self.leave(site);
+                self.leave(context);
             }
             _ => {}
         }
     }
 
     fn interests(&self) -> Vec<Interest<'_>> {
-        self.heard().map(|index| self.members[index].interest()).chain(self.source.interest()).collect()
+        self.heard().map(|index| self.active_flows[index].interest()).chain(self.source.interest()).collect()
     }
 
     fn due(&self) -> Option<MonoTime> {
@@ -560,43 +573,50 @@ impl Worker for Flows<'_> {
         [starts, ticks, progress, self.source.deadline()].into_iter().flatten().min()
     }
 
-    fn tick(&mut self, now: MonoTime, site: &mut Site<'_>) {
-        self.start_ready(site);
-        self.hear_all(site);
-        self.take_arrivals(site);
+    fn tick(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
+        self.start_ready(context);
+        self.hear_all(context);
+        self.take_arrivals(context);
         if let Some(running) = &mut self.running {
             let bursts = running.take_bursts();
             let samples = running.tick(now);
-            bursts.into_iter().for_each(|(stream, bursts)| site.tell(&Fact::Bursts { stream, bursts }));
-            samples.into_iter().for_each(|sample| self.sample(sample, site));
+            bursts
+                .into_iter()
+                .for_each(|(stream, bursts)| context.emit_fact(&Fact::Bursts { stream, bursts }));
+            samples.into_iter().for_each(|sample| self.sample(sample, context));
         }
         let progress = now >= self.next_progress;
         if progress {
             self.next_progress = now + PROGRESS_STEP;
-            self.mind_places(now, site);
+            self.mind_places(now, context);
         }
-        self.take_refusals(site);
-        (0..self.members.len()).for_each(|index| self.follow(index, progress, site));
-        self.leave(site);
+        self.take_refusals(context);
+        (0..self.active_flows.len()).for_each(|index| self.follow(index, progress, context));
+        self.leave(context);
     }
 
-    fn finish(&mut self, site: &mut Site<'_>, outcome: &Result<(), ProtocolError>, interrupted: bool) {
+    fn finish(
+        &mut self,
+        context: &mut WorkContext<'_>,
+        outcome: &Result<(), ProtocolError>,
+        interrupted: bool,
+    ) {
         let now = mono_now();
-        self.tell_results(now, site);
+        self.report_results(now, context);
         if let Some(began) = self.began {
             let (elapsed, outcome) = (now.saturating_since(began), outcome_of(outcome, interrupted));
-            site.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+            context.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
         }
     }
 }
 
 /// Something has happened to this flow.
-fn say(site: &mut Site<'_>, index: usize, news: News) {
-    site.reply(Reply::Flow(index as u32, news));
+fn say(context: &mut WorkContext<'_>, index: usize, update: FlowUpdate) {
+    context.reply(Reply::Flow(index as u32, update));
 }
 
-fn tell_result(side: Side, result: SideResult, site: &mut Site<'_>) {
-    site.emit(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
+fn report_result(side: Side, result: SideResult, context: &mut WorkContext<'_>) {
+    context.emit(Event::Result(EndResult { side, result, output_text: None, output_json: None }));
 }
 
 /// Transit times are differences of the sender's wall clock and this end's monotonic one: now of two wall clocks.

@@ -4,7 +4,7 @@ use super::session::LatencySession;
 use super::twamp::TwampSession;
 use crate::error::Result;
 use model::host::Host;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 
 /// Whose it is.
 pub(crate) enum Control {
@@ -38,9 +38,9 @@ impl Control {
     ///
     /// # Errors
     /// It does not answer.
-    pub(crate) fn seen(&mut self) -> Result<Option<LatencySeen>> {
+    pub(crate) fn observed(&mut self) -> Result<Option<LatencyObservation>> {
         match self {
-            Control::Native(session) => session.seen().map(Some),
+            Control::Native(session) => session.observed().map(Some),
             Control::Twamp(_) => Ok(None),
         }
     }
@@ -49,9 +49,9 @@ impl Control {
     ///
     /// # Errors
     /// It does not answer.
-    pub(crate) fn seen_of(&mut self, sent: u64) -> Result<Option<LatencySeen>> {
+    pub(crate) fn observed_since(&mut self, sent: u64) -> Result<Option<LatencyObservation>> {
         match self {
-            Control::Native(session) => session.seen_of(sent).map(Some),
+            Control::Native(session) => session.observed_since(sent).map(Some),
             Control::Twamp(_) => Ok(None),
         }
     }

@@ -44,10 +44,15 @@ pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Re
         }
     };
     let peer = session.as_ref().and_then(|session| session.peer().cloned());
-    let seen = session.as_mut().map(Control::seen).transpose()?.flatten();
+    let observed = session.as_mut().map(Control::observed).transpose()?.flatten();
     let (local, remote) = addresses(&socket)?;
-    let ends =
-        EgressEnds { local, remote, seen_as: seen.map(|s| s.client), peer, far_wait: seen.map(|s| s.wait) };
+    let ends = EgressEnds {
+        local,
+        remote,
+        seen_as: observed.map(|s| s.client),
+        peer,
+        far_wait: observed.map(|s| s.wait),
+    };
     Ok(Opened { socket, ends, session })
 }
 

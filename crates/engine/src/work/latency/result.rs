@@ -9,7 +9,7 @@ use model::latency::{EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMod
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 
 /// What this host had done before the run.
 pub(crate) struct HostBefore {
@@ -67,7 +67,7 @@ pub(crate) fn egress_result<E: Exchange>(
     flow: EgressFlow<E>,
     ends: EgressEnds,
     elapsed: Nanos,
-    seen: Option<LatencySeen>,
+    observed: Option<LatencyObservation>,
     host: &HostFigures,
 ) -> Result<EgressResult> {
     let one_way = flow.clock.delays();
@@ -80,14 +80,15 @@ pub(crate) fn egress_result<E: Exchange>(
         counted.lost_up = Some(up);
         counted.lost_down = Some((counted.lost - up).saturating_sub(counted.asked.saturating_sub(of)));
     }
-    if let Some(seen) = &seen {
-        counted.far_received = Some(seen.received);
-        counted.lost_up = counted.sent.checked_sub(seen.received);
+    if let Some(observed) = &observed {
+        counted.far_received = Some(observed.received);
+        counted.lost_up = counted.sent.checked_sub(observed.received);
         let all_asked = counted.asked == counted.sent;
         counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));
     }
-    let one_way_rate =
-        |seen: LatencySeen| PacketRate::from_count(seen.received.saturating_sub(1), seen.elapsed);
+    let one_way_rate = |observed: LatencyObservation| {
+        PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed)
+    };
     Ok(EgressResult {
         label: egress.label.clone(),
         host: egress.target.host.clone(),
@@ -109,6 +110,6 @@ pub(crate) fn egress_result<E: Exchange>(
         outliers: totals.outliers,
         silence: totals.silence,
         sent_rate: PacketRate::from_count(counted.sent, elapsed),
-        received_rate: seen.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
+        received_rate: observed.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
     })
 }

@@ -26,7 +26,7 @@ use model::playback::Item;
 use model::time::MonoTime;
 use model::units::Nanos;
 use wire::echo::Exchange;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::{iperf2, sockperf, stamp};
 
 /// What a run needs beside its plan.
@@ -214,18 +214,21 @@ fn conclude<E: Exchange>(
             flow.tally.expire(MonoTime(u64::MAX));
         }
         let sent = flow.tally.sent_so_far() + seen_before;
-        let seen = session.map(|mut session| {
+        let observed = session.map(|mut session| {
             // The server's counts may be lost with it: then they are not told.
-            let seen = if flow.dead.is_none() { session.seen_of(sent).ok().flatten() } else { None };
+            let observed =
+                if flow.dead.is_none() { session.observed_since(sent).ok().flatten() } else { None };
             session.close();
-            seen
+            observed
         });
         let egress = &job.plan.egress_paths[index];
-        let since =
-            |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
-        let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
-        let seen = believed(seen, flow.tally.sent_so_far(), egress, sink);
-        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, seen, &noise)?;
+        let since = |observed: LatencyObservation| LatencyObservation {
+            received: observed.received.saturating_sub(seen_before),
+            ..observed
+        };
+        let observed = observed.flatten().filter(|_| idle.is_none()).map(since);
+        let observed = believed(observed, flow.tally.sent_so_far(), egress, sink);
+        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, observed, &noise)?;
         egress_paths.push(EgressResult { wire, ..result });
     }
     sink(&Event::Latency(Box::new(result::whole_result(egress_paths, noise))));
@@ -240,18 +243,18 @@ fn conclude<E: Exchange>(
 
 /// A far end cannot have received more than was sent: such counts are left out.
 fn believed(
-    seen: Option<LatencySeen>,
+    observed: Option<LatencyObservation>,
     sent: u64,
     egress: &EgressPath,
     sink: &mut dyn FnMut(&Event),
-) -> Option<LatencySeen> {
-    let seen = seen?;
-    if seen.received <= sent {
-        return Some(seen);
+) -> Option<LatencyObservation> {
+    let observed = observed?;
+    if observed.received <= sent {
+        return Some(observed);
     }
     let text = format!(
         "{}: the far end reports that {} messages came, of {sent}; its counts are left out",
-        egress.label, seen.received
+        egress.label, observed.received
     );
     sink(&Event::Warning(Warning::new("far-counts-impossible", text)));
     None
@@ -281,7 +284,7 @@ struct Done<E> {
 }
 
 fn received_before(session: &mut Option<Control>) -> u64 {
-    session.as_mut().and_then(|session| session.seen().ok()?).map_or(0, |seen| seen.received)
+    session.as_mut().and_then(|session| session.observed().ok()?).map_or(0, |observed| observed.received)
 }
 
 fn gather(job: &Job<'_>, egress: usize, started: MonoTime) -> Gather {

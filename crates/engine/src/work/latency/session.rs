@@ -3,14 +3,14 @@
 use crate::error::{Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
-use crate::work::dialogue::{Dialogue, Words};
+use crate::work::dialogue::{Dialogue, Messages};
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
 use model::host::Host;
 use model::latency::{EgressPath, LatencySpec};
 use model::plan::LocalOptions;
 use model::units::Nanos;
-use wire::native::LatencySeen;
+use wire::native::LatencyObservation;
 use wire::native::probe::{ProbeClient, ProbeReply};
 
 /// A latency session that the server has granted.
@@ -34,7 +34,7 @@ impl LatencySession {
             ..LocalOptions::default()
         };
         let machine = |config, now| ProbeClient::latency(config, spec, now);
-        let dialogue = Dialogue::open(&egress.target, &local, security, interrupt, WORDS, machine)?;
+        let dialogue = Dialogue::open(&egress.target, &local, security, interrupt, MESSAGES, machine)?;
         let mut session = LatencySession { dialogue };
         session.dialogue.run_until(mono_now() + OPEN_LIMIT, |machine| machine.is_ready())?;
         Ok(session)
@@ -59,33 +59,33 @@ impl LatencySession {
     }
 
     /// What the server has seen of the messages.
-    pub(crate) fn seen(&mut self) -> Result<LatencySeen> {
+    pub(crate) fn observed(&mut self) -> Result<LatencyObservation> {
         self.dialogue.machine.report_latency(mono_now())?;
-        let mut seen = None;
+        let mut observed = None;
         self.dialogue.run_until(mono_now() + ANSWER_LIMIT, |machine| {
             while let Some(reply) = machine.take_reply() {
                 if let ProbeReply::Reflected(reply) = reply {
-                    seen = Some(reply);
+                    observed = Some(reply);
                 }
             }
-            seen.is_some()
+            observed.is_some()
         })?;
-        seen.ok_or_else(|| fault("the server told nothing"))
+        observed.ok_or_else(|| fault("the server told nothing"))
     }
 
     /// What the server has seen once it has seen so many messages, or no more of them come: the last ones may still be
     /// on their way, or wait at the server. After an interrupt too: what was measured is to be told.
-    pub(crate) fn seen_of(&mut self, sent: u64) -> Result<LatencySeen> {
+    pub(crate) fn observed_since(&mut self, sent: u64) -> Result<LatencyObservation> {
         self.dialogue.interrupt = Interrupt::default();
-        let mut seen = self.seen()?;
+        let mut observed = self.observed()?;
         let (mut quiet, longest) = (0, mono_now() + TAIL_LIMIT);
-        while seen.received < sent && quiet < QUIET_LOOKS && mono_now() < longest {
+        while observed.received < sent && quiet < QUIET_LOOKS && mono_now() < longest {
             std::thread::sleep(LOOK.to_duration());
-            let now = self.seen()?;
-            quiet = if now.received > seen.received { 0 } else { quiet + 1 };
-            seen = now;
+            let now = self.observed()?;
+            quiet = if now.received > observed.received { 0 } else { quiet + 1 };
+            observed = now;
         }
-        Ok(seen)
+        Ok(observed)
     }
 
     /// Says goodbye.
@@ -97,7 +97,7 @@ impl LatencySession {
     }
 }
 
-const WORDS: Words = Words { closed: "during the round trips", late: "about the latency session" };
+const MESSAGES: Messages = Messages { closed: "during the round trips", late: "about the latency session" };
 const OPEN_LIMIT: Nanos = Nanos(40_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(5_000_000_000);
 /// Between two looks for messages that are still coming, and how many that see none are enough.

@@ -48,12 +48,12 @@ mod tests {
     #[test]
     fn every_size_in_the_range_comes_about_as_often() {
         let mut sizes = sizes(95, 104);
-        let mut seen = BTreeMap::new();
+        let mut observed = BTreeMap::new();
         for _ in 0..10_000 {
-            *seen.entry(sizes.next_burst()).or_insert(0) += 1;
+            *observed.entry(sizes.next_burst()).or_insert(0) += 1;
         }
-        assert_eq!(seen.keys().copied().collect::<Vec<_>>(), (95..=104).collect::<Vec<_>>());
-        assert!(seen.values().all(|count| (800..1200).contains(count)), "{seen:?}");
+        assert_eq!(observed.keys().copied().collect::<Vec<_>>(), (95..=104).collect::<Vec<_>>());
+        assert!(observed.values().all(|count| (800..1200).contains(count)), "{observed:?}");
     }
 
     #[test]

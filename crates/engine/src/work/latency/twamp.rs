@@ -3,7 +3,7 @@
 use crate::error::{Error, Failure, Result, sentence};
 use crate::host::interrupt::Interrupt;
 use crate::session::link::Link;
-use crate::work::dialogue::{Dialogue, Words};
+use crate::work::dialogue::{Dialogue, Messages};
 use linux::clock::mono_now;
 use model::latency::EgressPath;
 use model::plan::LocalOptions;
@@ -31,7 +31,7 @@ impl TwampSession {
     ) -> Result<TwampSession> {
         let machine = Client::new(request, mono_now());
         let local = LocalOptions::default();
-        let mut dialogue = Dialogue::over(link, machine, &egress.target, &local, interrupt, WORDS);
+        let mut dialogue = Dialogue::over(link, machine, &egress.target, &local, interrupt, MESSAGES);
         let mut port = None;
         let opened = dialogue.run_until(mono_now() + OPEN_LIMIT, |client| {
             port = client.port();
@@ -73,6 +73,6 @@ fn explained(egress: &EgressPath, error: Error) -> Error {
     .into()
 }
 
-const WORDS: Words = Words { closed: "during the test", late: "about the test" };
+const MESSAGES: Messages = Messages { closed: "during the test", late: "about the test" };
 /// The greeting and four answers, each of which may take its time.
 const OPEN_LIMIT: Nanos = Nanos::from_secs(40);

@@ -7,8 +7,8 @@ mod directions;
 mod echo;
 pub(super) mod facts;
 mod forward;
+mod messages;
 mod tcp;
-mod words;
 
 use crate::error::{Error, Result};
 use crate::host::interrupt::Interrupt;

@@ -11,7 +11,7 @@ use model::path::{
 };
 use model::plan::Direction;
 use packet::header;
-use wire::native::PathSeen;
+use wire::native::PathObservation;
 use wire::native::probe::{MAX_SIZE, MIN_SIZE, SizeCount};
 
 /// Finds out what a direction carries.
@@ -19,7 +19,7 @@ pub(crate) struct WayFinder<'a> {
     prober: &'a mut dyn Probes,
     direction: Direction,
     /// What the sender knew before anything was sent.
-    sender: PathSeen,
+    sender: PathObservation,
     one_way: PathDirection,
 }
 

@@ -16,7 +16,7 @@ use model::units::{Bytes, Nanos};
 use packet::header;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::ProtocolError;
-use wire::native::PathSeen;
+use wire::native::PathObservation;
 
 /// Reads both SYNs of the control connection.
 pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
@@ -25,11 +25,11 @@ pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     let control = prober.control();
     let ipv6 = prober.is_ipv6();
     if let Some(direction) = &mut result.up {
-        let seen = there.syn;
+        let observed = there.syn;
         direction.tcp = Some(TcpDirection {
             mss_sent: here.announced_mss,
-            mss_received: seen.and_then(|syn| syn.mss),
-            syn: seen,
+            mss_received: observed.and_then(|syn| syn.mss),
+            syn: observed,
             ..way_of(&here, control.as_ref())
         });
     }
@@ -44,7 +44,7 @@ pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
     Ok(())
 }
 
-fn way_of(sender: &PathSeen, control: Option<&TcpInfo>) -> TcpDirection {
+fn way_of(sender: &PathObservation, control: Option<&TcpInfo>) -> TcpDirection {
     let timestamps = control.is_some_and(|tcp| tcp.options.timestamps);
     TcpDirection { timestamps, mtu_probing: sender.mtu_probing, ..TcpDirection::default() }
 }

@@ -69,15 +69,15 @@ pub(crate) fn trace(
             break;
         }
     }
-    let seen: Vec<Seen> = hops.iter().map(Hop::seen).collect();
-    let arrived = seen.iter().any(|hop| hop.large == Answer::Arrived);
-    Ok(Traced { limit: judge(&seen), hops: routers(&seen), arrived })
+    let observed: Vec<Observation> = hops.iter().map(Hop::observed).collect();
+    let arrived = observed.iter().any(|hop| hop.large == Answer::Arrived);
+    Ok(Traced { limit: judge(&observed), hops: routers(&observed), arrived })
 }
 
-fn routers(hops: &[Seen]) -> Vec<TracedHop> {
+fn routers(hops: &[Observation]) -> Vec<TracedHop> {
     let router = |answer| if let Answer::Router(router) = answer { Some(router) } else { None };
-    let hop = |(at, seen): (usize, &Seen)| {
-        let [large, small] = [seen.large, seen.small].map(router);
+    let hop = |(at, observed): (usize, &Observation)| {
+        let [large, small] = [observed.large, observed.small].map(router);
         Some(TracedHop {
             ttl: u8::try_from(at + 1).ok()?,
             address: Some(large.or(small)?),
@@ -136,7 +136,7 @@ enum Answer {
 
 /// Both answers of one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct Observation {
     large: Answer,
     small: Answer,
     blamed: u32,
@@ -213,8 +213,8 @@ impl Batch {
 }
 
 impl Hop {
-    fn seen(&self) -> Seen {
-        Seen { large: self.large.answer, small: self.small.answer, blamed: self.blamed }
+    fn observed(&self) -> Observation {
+        Observation { large: self.large.answer, small: self.small.answer, blamed: self.blamed }
     }
 
     fn attribute(&mut self) {
@@ -259,7 +259,7 @@ fn is_over(hops: &[Hop]) -> bool {
 }
 
 /// The hop that limits, from the answers of all hops in order.
-fn judge(hops: &[Seen]) -> Option<LimitingHop> {
+fn judge(hops: &[Observation]) -> Option<LimitingHop> {
     if hops.iter().any(|hop| hop.large == Answer::NotSent) {
         return Some(LimitingHop { address: None, ttl: Some(0), found_by: HopSource::Sender });
     }
@@ -273,7 +273,7 @@ fn judge(hops: &[Seen]) -> Option<LimitingHop> {
         let ttl = u8::try_from(named.map_or(at, |named| named + 1)).ok();
         return Some(LimitingHop { address: from, ttl, found_by: HopSource::TooBig });
     }
-    let passes = |hop: &Seen| matches!(hop.large, Answer::Router(_) | Answer::Arrived);
+    let passes = |hop: &Observation| matches!(hop.large, Answer::Router(_) | Answer::Arrived);
     let last = hops.iter().rposition(passes);
     if last.is_some_and(|last| hops[last].large == Answer::Arrived) {
         return None;
@@ -319,11 +319,11 @@ mod tests {
     }
 
     fn found(hops: &[(Answer, Answer)]) -> Option<(Option<IpAddr>, u8, HopSource)> {
-        let seen: Vec<Seen> = hops
+        let observed: Vec<Observation> = hops
             .iter()
-            .map(|&(large, small)| Seen { large, small, blamed: u32::from(small != Silence) * ENOUGH })
+            .map(|&(large, small)| Observation { large, small, blamed: u32::from(small != Silence) * ENOUGH })
             .collect();
-        judge(&seen).map(|hop| (hop.address, hop.ttl.unwrap(), hop.found_by))
+        judge(&observed).map(|hop| (hop.address, hop.ttl.unwrap(), hop.found_by))
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
         ] {
             assert_eq!(found(hops), None, "{hops:?}");
         }
-        let once = Seen { large: Silence, small: one, blamed: ENOUGH - 1 };
+        let once = Observation { large: Silence, small: one, blamed: ENOUGH - 1 };
         assert_eq!(judge(&[once]), None, "it may have been chance");
     }
 

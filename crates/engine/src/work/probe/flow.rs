@@ -27,7 +27,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use wire::native::probe::{packet_too_big, quoted};
-use wire::native::{Expired, PathSeen};
+use wire::native::{Expired, PathObservation};
 
 /// A probe flow.
 pub(crate) struct ProbeFlow {
@@ -160,7 +160,7 @@ impl ProbeFlow {
 
     /// What this end knows of the path. `control`: the control connection of the session; `since`: routers at which probes of
     /// an earlier order ended are left out.
-    pub(crate) fn seen(&mut self, control: &TcpStream, since: u32) -> PathSeen {
+    pub(crate) fn observed(&mut self, control: &TcpStream, since: u32) -> PathObservation {
         self.hear();
         let kept = || syn_options(&options::saved_syn(control).ok()?);
         self.syn = self.syn.or_else(kept);
@@ -170,7 +170,7 @@ impl ProbeFlow {
             u32::try_from(tcp.advertised_mss.0).unwrap_or(u32::MAX).saturating_add(options)
         });
         let counters = Counters::snapshot().ok();
-        PathSeen {
+        PathObservation {
             interface_mtu: self.interface_mtu,
             cached_mtu: self.cached_mtu,
             makes_packets: self.raw.is_some(),

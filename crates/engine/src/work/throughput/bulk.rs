@@ -4,7 +4,7 @@
 
 use crate::error::is_pause;
 use crate::work::throughput::pacer::Pacer;
-use crate::work::throughput::shared::{Budget, Counters, Orders, StreamFacts};
+use crate::work::throughput::shared::{Budget, Counters, StreamControl, StreamFacts};
 use linux::clock::{mono_now, sleep_until};
 use linux::ring::RingReceiver;
 use linux::sendfile::SendFile;
@@ -55,7 +55,7 @@ pub(crate) fn send(
     stream: &TcpStream,
     counters: &Counters,
     budget: &Budget,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let mut source = Source::new(how, payload)?;
     stream.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
@@ -64,12 +64,12 @@ pub(crate) fn send(
     let mut now = mono_now();
     loop {
         if let Some(pacer) = &mut pacer {
-            now = pacer.wait(orders.deadline().min(now + POLL));
-            if now < pacer.due() && !orders.sender_is_over(now) {
+            now = pacer.wait(control.deadline().min(now + POLL));
+            if now < pacer.due() && !control.sender_is_over(now) {
                 continue;
             }
         }
-        if orders.sender_is_over(now) {
+        if control.sender_is_over(now) {
             return Ok(());
         }
         let granted = budget.take(step as u64);
@@ -78,7 +78,7 @@ pub(crate) fn send(
         }
         let mut left = granted as usize;
         let mut began = now;
-        while left > 0 && !orders.sender_is_over(now) {
+        while left > 0 && !control.sender_is_over(now) {
             let wrote = source.send(stream, left);
             now = mono_now();
             match wrote {
@@ -103,18 +103,18 @@ pub(crate) fn send(
             pacer.sent(granted - left as u64);
         }
         if let Some(part) = how.rtt_part {
-            now = rest(stream, part, orders);
+            now = rest(stream, part, control);
         }
     }
 }
 
 /// Waits for a part of the RTT as the kernel has it; says what time it is then.
-fn rest(stream: &TcpStream, part: f64, orders: &Orders) -> MonoTime {
+fn rest(stream: &TcpStream, part: f64, control: &StreamControl) -> MonoTime {
     let rtt = tcp_info(stream).map_or(0, |info| info.rtt.0);
     let until = mono_now() + Nanos((rtt as f64 * part) as u64);
     let mut now = mono_now();
-    while now < until && !orders.sender_is_over(now) {
-        sleep_until(until.min(now + POLL).min(orders.deadline()));
+    while now < until && !control.sender_is_over(now) {
+        sleep_until(until.min(now + POLL).min(control.deadline()));
         now = mono_now();
     }
     now
@@ -199,7 +199,7 @@ pub(crate) fn receive_to(
     path: &Path,
     stream: &TcpStream,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let reported = |e: io::Error| of_file(path, &e).to_string();
     let mut file = OpenOptions::new()
@@ -213,7 +213,7 @@ pub(crate) fn receive_to(
     stream.set_read_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
     let mut buffer = vec![0; 128 << 10];
     let mut stream = stream;
-    receive_with(None, counters, orders, || {
+    receive_with(None, counters, control, || {
         let length = stream.read(&mut buffer)?;
         file.write_all(&buffer[..length]).map_err(|e| of_file(path, &e))?;
         Ok(Received { bytes: Bytes(length as u64), closed: length == 0 })
@@ -225,7 +225,7 @@ pub(crate) fn receive(
     how: BulkReceiver,
     stream: &TcpStream,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     // With several streams io_uring is slower than plain calls.
     if how.streams == 1
@@ -234,28 +234,28 @@ pub(crate) fn receive(
         && let Ok(mut ring) = RingReceiver::new(stream)
     {
         note(counters, "io_uring");
-        return receive_with(None, counters, orders, || ring.recv(POLL));
+        return receive_with(None, counters, control, || ring.recv(POLL));
     }
     note(counters, if how.discard { "trunc" } else { "recv" });
     let mut plain = PlainReceiver::new(stream, receive_most(how), how.discard).map_err(|e| e.to_string())?;
     let pacer = how.rate.map(|rate| Pacer::new(rate, false, mono_now()));
-    receive_with(pacer, counters, orders, || plain.recv(POLL))
+    receive_with(pacer, counters, control, || plain.recv(POLL))
 }
 
 /// Receives by calls of `receive`, until the stream ends or the orders say so.
 pub(crate) fn receive_with(
     mut pacer: Option<Pacer>,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
     mut receive: impl FnMut() -> io::Result<Received>,
 ) -> Result<(), String> {
-    while !orders.receiver_is_over() {
+    while !control.receiver_is_over() {
         match receive() {
             Ok(received) => {
                 if received.bytes > Bytes(0) {
                     counters.add_read(received.bytes.0);
                     if counters.touch(mono_now()) {
-                        orders.waker.wake();
+                        control.waker.wake();
                     }
                 }
                 if received.closed {
@@ -263,7 +263,7 @@ pub(crate) fn receive_with(
                 }
                 if let Some(pacer) = &mut pacer {
                     pacer.sent(received.bytes.0);
-                    hold_back(pacer, orders);
+                    hold_back(pacer, control);
                 }
             }
             Err(e) if is_pause(&e) => {}
@@ -277,9 +277,9 @@ pub(crate) fn receive_with(
 }
 
 /// Waits until more may be read.
-fn hold_back(pacer: &mut Pacer, orders: &Orders) {
+fn hold_back(pacer: &mut Pacer, control: &StreamControl) {
     let mut now = mono_now();
-    while now < pacer.due() && !orders.receiver_is_over() {
+    while now < pacer.due() && !control.receiver_is_over() {
         now = pacer.wait(now + POLL);
     }
 }

@@ -5,7 +5,7 @@ use crate::error::is_pause;
 use crate::work::throughput::flows::is_too_big;
 use crate::work::throughput::pacer::{Pacer, burst_for};
 use crate::work::throughput::receive::UdpReceive;
-use crate::work::throughput::shared::{Budget, Counters, Orders, StreamFacts};
+use crate::work::throughput::shared::{Budget, Counters, StreamControl, StreamFacts};
 use linux::batch::{BatchReceiver, GsoSender, Wait};
 use linux::clock::{mono_now, sleep_until};
 use linux::error_queue::{self, Origin, QueueEntry};
@@ -38,7 +38,7 @@ pub(crate) struct DatagramSender {
 
 /// What a UDP receiver does while nothing is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub(crate) enum IdleMode {
     /// Asks again at once: the time of arrival is exact, and a CPU is used up.
     Spin,
     /// Sleeps a short time and asks again: nobody on the way in pays for waking this end, and half a CPU is saved.
@@ -55,7 +55,7 @@ pub(crate) fn send<D: Datagram>(
     socket: &UdpSocket,
     counters: &Counters,
     budget: &Budget,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let burst = how.rate.map(|rate| match how.burst {
         0 => burst_for(rate, how.length, MAX_BURST),
@@ -73,14 +73,14 @@ pub(crate) fn send<D: Datagram>(
     let mut now = mono_now();
     loop {
         if let Some(pacer) = &mut pacer {
-            now = pacer.wait(orders.deadline().min(now + POLL));
-            if now < pacer.due() && !orders.sender_is_over(now) {
+            now = pacer.wait(control.deadline().min(now + POLL));
+            if now < pacer.due() && !control.sender_is_over(now) {
                 continue;
             }
         } else {
             now = mono_now();
         }
-        if orders.sender_is_over(now) {
+        if control.sender_is_over(now) {
             return Ok(());
         }
         let mut left = step;
@@ -90,8 +90,8 @@ pub(crate) fn send<D: Datagram>(
                 return Ok(());
             }
             stamp(&mut sender, header, count, sequence, now);
-            let sent = send_batch(&mut sender, socket, count, counters, orders)?;
-            if sent == 0 && orders.sender_is_over(mono_now()) {
+            let sent = send_batch(&mut sender, socket, count, counters, control)?;
+            if sent == 0 && control.sender_is_over(mono_now()) {
                 return Ok(());
             }
             sequence += sent as u64;
@@ -111,26 +111,26 @@ pub(crate) fn send<D: Datagram>(
 pub(crate) fn receive<D: Datagram>(
     header: D,
     socket: &UdpSocket,
-    rest: Rest,
+    rest: IdleMode,
     early: &[Vec<u8>],
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let mut batch = BatchReceiver::new();
     let gro = linux::options::udp_gro(socket).unwrap_or(false);
-    let spins = rest == Rest::Spin;
+    let spins = rest == IdleMode::Spin;
     let facts = StreamFacts { gro, receiver: Some("recvmmsg"), spins, ..StreamFacts::default() };
     counters.facts.set(facts).ok();
     let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
     let mut last_data = mono_now();
-    if take_early(early, header, last_data, counters, orders)? {
+    if take_early(early, header, last_data, counters, control)? {
         return Ok(());
     }
-    while !orders.receiver_is_over() {
+    while !control.receiver_is_over() {
         // One that has seen nothing for a while stops burning the CPU.
-        let blocks = rest == Rest::Block || mono_now().saturating_since(last_data) > SPIN_LIMIT;
+        let blocks = rest == IdleMode::Block || mono_now().saturating_since(last_data) > SPIN_LIMIT;
         match batch.recv(socket, if blocks { Wait::Block(POLL) } else { Wait::Spin }) {
-            Ok(0) if rest == Rest::Nap && !blocks => sleep_until(mono_now() + NAP),
+            Ok(0) if rest == IdleMode::Nap && !blocks => sleep_until(mono_now() + NAP),
             Ok(0) => {}
             Ok(messages) => {
                 let now = mono_now();
@@ -139,7 +139,7 @@ pub(crate) fn receive<D: Datagram>(
                 let bytes = take_batch(&batch, messages, header, now, &mut state);
                 counters.add_bytes(bytes);
                 if bytes > 0 && counters.touch(now) {
-                    orders.waker.wake();
+                    control.waker.wake();
                 }
                 if state.end.is_some() {
                     return Ok(());
@@ -160,7 +160,7 @@ fn take_early<D: Datagram>(
     header: D,
     now: MonoTime,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<bool, String> {
     let state = counters.udp.as_ref().ok_or("the stream has no receive state")?;
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +168,7 @@ fn take_early<D: Datagram>(
         early.iter().map(|datagram| take_message([datagram.as_slice()], header, now, &mut state)).sum();
     counters.add_bytes(bytes);
     if bytes > 0 && counters.touch(now) {
-        orders.waker.wake();
+        control.waker.wake();
     }
     Ok(state.end.is_some())
 }
@@ -246,7 +246,7 @@ fn send_batch(
     socket: &UdpSocket,
     count: usize,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<usize, String> {
     loop {
         match sender.send(count) {
@@ -256,9 +256,9 @@ fn send_batch(
             }
             Err(e) if is_pause(&e) || is_from_the_network(&e, socket) => {
                 if e.kind() == ErrorKind::ConnectionRefused {
-                    counters.note_refusal(orders);
+                    counters.note_refusal(control);
                 }
-                if orders.sender_is_over(mono_now()) {
+                if control.sender_is_over(mono_now()) {
                     return Ok(0);
                 }
             }

@@ -155,15 +155,15 @@ impl UdpReceive {
 
     /// The counters now; `last`: the number of the last datagram sent, where it is known.
     pub(crate) fn counters(&self, last: Option<u64>) -> UdpCounters {
-        let seen = self.tracker.snapshot();
+        let observed = self.tracker.snapshot();
         // What was lost after the highest number that came was sent too: received and lost are all up to the last number.
         let last = last.max(self.tracker.highest());
         UdpCounters {
-            datagrams: seen.received,
+            datagrams: observed.received,
             lost: self.tracker.lost(last),
-            late: seen.late,
-            duplicates: seen.duplicates,
-            reordered: seen.reordered,
+            late: observed.late,
+            duplicates: observed.duplicates,
+            reordered: observed.reordered,
             jitter: self.jitter.estimate(),
             last_sequence: last.unwrap_or(0),
             ..UdpCounters::default()
@@ -229,8 +229,8 @@ mod tests {
         let mut state = UdpReceive::new();
         state.record(Stamp { sequence: 1, sent: MonoTime(0) }, 49, MonoTime(7));
         let known = |last| {
-            let seen = state.counters(last);
-            (seen.datagrams, seen.lost, seen.last_sequence)
+            let observed = state.counters(last);
+            (observed.datagrams, observed.lost, observed.last_sequence)
         };
         assert_eq!(known(None), (49, 0, 49));
         assert_eq!(known(Some(50)), (49, 1, 50), "the peer is told of 50, of which one was lost");

@@ -187,7 +187,7 @@ impl Running {
     /// Ends all senders; says false when there are none.
     pub(crate) fn stop_senders(&mut self, now: MonoTime) -> bool {
         self.interrupted |= self.epoch.and_then(|e| self.time_end(e)).is_some_and(|end| now < end);
-        self.streams.iter().for_each(|s| s.orders.stop_senders());
+        self.streams.iter().for_each(|s| s.control.stop_senders());
         self.streams.iter().any(|s| s.flow.info.role == Role::Sender)
     }
 
@@ -464,8 +464,8 @@ impl Running {
 impl Stream {
     /// Tells the thread to end.
     pub(crate) fn stop(&self) {
-        self.orders.stop_senders();
-        self.orders.stop_receivers();
+        self.control.stop_senders();
+        self.control.stop_receivers();
         if let (FlowSocket::Tcp(socket), Role::Receiver) = (&self.flow.socket, self.flow.info.role) {
             // Wakes a thread that sleeps in recv; the stream is at its end anyway.
             socket.shutdown(std::net::Shutdown::Read).ok();

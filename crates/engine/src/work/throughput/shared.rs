@@ -134,7 +134,7 @@ pub(crate) struct StreamFacts {
 
 /// Orders to all stream threads of one test.
 #[derive(Debug)]
-pub(crate) struct Orders {
+pub(crate) struct StreamControl {
     stop_senders: AtomicBool,
     stop_receivers: AtomicBool,
     /// When senders end by themselves; `i64::MAX`: never.
@@ -143,10 +143,10 @@ pub(crate) struct Orders {
     pub(crate) waker: Arc<Waker>,
 }
 
-impl Orders {
+impl StreamControl {
     /// No order given yet.
-    pub(crate) fn new(waker: Arc<Waker>) -> Orders {
-        Orders {
+    pub(crate) fn new(waker: Arc<Waker>) -> StreamControl {
+        StreamControl {
             stop_senders: AtomicBool::new(false),
             stop_receivers: AtomicBool::new(false),
             deadline: AtomicI64::new(i64::MAX),
@@ -187,9 +187,9 @@ impl Orders {
 
 impl Counters {
     /// Notes that the peer's host said that nobody is at its port; the first time wakes the driver.
-    pub(crate) fn note_refusal(&self, orders: &Orders) {
+    pub(crate) fn note_refusal(&self, control: &StreamControl) {
         if !self.refused.swap(true, Ordering::Relaxed) {
-            orders.waker.wake();
+            control.waker.wake();
         }
     }
 

@@ -9,10 +9,10 @@ pub(crate) use own::UNLIMITED;
 use crate::error::{Context, Result};
 use crate::session::protocol::Tests;
 use crate::work::throughput::bulk::{self, BulkReceiver, BulkSender, SOURCE};
-use crate::work::throughput::datagram::{self, DatagramSender, Rest};
+use crate::work::throughput::datagram::{self, DatagramSender, IdleMode};
 use crate::work::throughput::flows::{BEST_BLOCK, paced_block};
 use crate::work::throughput::receive::UdpReceive;
-use crate::work::throughput::shared::{Budget, Counters, Flow, FlowSocket, Orders};
+use crate::work::throughput::shared::{Budget, Counters, Flow, FlowSocket, StreamControl};
 use linux::buffer::PageBuffer;
 use linux::cpu::Usage;
 use linux::poll::Waker;
@@ -37,14 +37,14 @@ pub(crate) struct Stream {
     /// What the senders of its direction may send.
     pub(crate) budget: Arc<Budget>,
     /// What it is told.
-    pub(crate) orders: Arc<Orders>,
+    pub(crate) control: Arc<StreamControl>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Stream {
     /// A stream without an owner would go on for ever.
     fn drop(&mut self) {
-        self.orders.stop_senders();
+        self.control.stop_senders();
         self.stop();
         self.join();
     }
@@ -65,7 +65,7 @@ struct Job {
     flow: Arc<Flow>,
     counters: Arc<Counters>,
     budget: Arc<Budget>,
-    orders: Arc<Orders>,
+    control: Arc<StreamControl>,
     payload: Arc<Payload>,
     cpu: Option<u32>,
     spin: bool,
@@ -102,19 +102,19 @@ pub(crate) fn spawn(
     let job = |(index, flow): (usize, Flow)| {
         let (udp, timed) = (receive_state(&flow), own::timed_sender_or_stream(&flow));
         let counters = Counters { udp, timed, ..Counters::default() };
-        let orders = Orders::new(waker.clone());
+        let control = StreamControl::new(waker.clone());
         if let Some(deadline) = deadline {
-            orders.set_deadline(deadline);
+            control.set_deadline(deadline);
         }
         let (plan, budget) = match &flow.own {
-            Some(own) => own::begin(plan, own, &counters, &orders),
+            Some(own) => own::begin(plan, own, &counters, &control),
             None => (plan.clone(), budgets[usize::from(flow.info.direction == Direction::Down)].clone()),
         };
         let fits = plan.test.transport == Transport::Udp || payload_length(&plan) == shared.bytes.len();
         let job = Job {
             counters: Arc::new(counters),
             budget,
-            orders: Arc::new(orders),
+            control: Arc::new(control),
             payload: if fits { shared.clone() } else { Arc::new(Payload::new(&plan, sends(&flow))?) },
             cpu: (!local.affinity.is_empty()).then(|| local.affinity[index % local.affinity.len()]),
             spin,
@@ -149,11 +149,11 @@ pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
 impl Job {
     fn start(self) -> Result<Stream> {
         let (flow, counters) = (self.flow.clone(), self.counters.clone());
-        let (budget, orders) = (self.budget.clone(), self.orders.clone());
+        let (budget, control) = (self.budget.clone(), self.control.clone());
         let thread =
             std::thread::Builder::new().name(format!("stream {}", flow.info.stream)).stack_size(256 << 10);
         let thread = thread.spawn(move || self.run()).context("start a stream thread")?;
-        Ok(Stream { flow, counters, budget, orders, thread: Some(thread) })
+        Ok(Stream { flow, counters, budget, control, thread: Some(thread) })
     }
 
     fn run(self) {
@@ -162,7 +162,7 @@ impl Job {
         {
             self.counters.failure.set(e.to_string()).ok();
         }
-        let _end = Ending { counters: &self.counters, orders: &self.orders, before: Usage::of_thread() };
+        let _end = Ending { counters: &self.counters, control: &self.control, before: Usage::of_thread() };
         let outcome = match &self.flow.socket {
             FlowSocket::Tcp(socket) => self.run_tcp(socket),
             FlowSocket::Udp(socket) => self.run_udp(socket),
@@ -175,19 +175,19 @@ impl Job {
     fn run_tcp(&self, socket: &std::net::TcpStream) -> Result<(), String> {
         let test = &self.plan.test;
         if let (Role::Receiver, Some(file)) = (self.flow.info.role, &self.file) {
-            return bulk::receive_to(file, socket, &self.counters, &self.orders);
+            return bulk::receive_to(file, socket, &self.counters, &self.control);
         }
         if let (Role::Receiver, Some((own, records))) = (self.flow.info.role, own::cut_stream(&self.flow)) {
-            return pieces::receive(own, records, socket, &self.counters, &self.orders);
+            return pieces::receive(own, records, socket, &self.counters, &self.control);
         }
         if self.flow.info.role == Role::Receiver {
             let rate = self.flow.own.as_ref().and_then(|own| own.receive_rate);
             let how = BulkReceiver { streams: self.receivers, discard: test.skip_receive_copy, rate };
-            return bulk::receive(how, socket, &self.counters, &self.orders);
+            return bulk::receive(how, socket, &self.counters, &self.control);
         }
         if let Some((own, sending)) = own::cut(&self.flow) {
             let how = (sending, test.bitrate, self.spin);
-            return frames::send_stream(own, how, socket, &self.counters, &self.budget, &self.orders);
+            return frames::send_stream(own, how, socket, &self.counters, &self.budget, &self.control);
         }
         let how = BulkSender {
             block: block_size(&self.plan) as usize,
@@ -198,14 +198,14 @@ impl Job {
             file: self.file.clone(),
             rtt_part: self.flow.own.as_ref().and_then(|own| own.timing.rtt_part),
         };
-        bulk::send(&how, &self.payload.bytes, socket, &self.counters, &self.budget, &self.orders)
+        bulk::send(&how, &self.payload.bytes, socket, &self.counters, &self.budget, &self.control)
     }
 
     fn run_udp(&self, socket: &std::net::UdpSocket) -> Result<(), String> {
         let test = &self.plan.test;
         let own = self.flow.own.as_ref();
         if let Some((own, sending)) = own::cut(&self.flow) {
-            return frames::send_datagrams(own, sending, socket, &self.counters, &self.budget, &self.orders);
+            return frames::send_datagrams(own, sending, socket, &self.counters, &self.budget, &self.control);
         }
         let sender = DatagramSender {
             length: test.length as usize,
@@ -239,20 +239,20 @@ impl Job {
         socket: &std::net::UdpSocket,
     ) -> Result<(), String> {
         if self.flow.info.role == Role::Sender {
-            return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.orders);
+            return datagram::send(sender, header, socket, &self.counters, &self.budget, &self.control);
         }
         let early = self.flow.own.as_ref().map_or(&[][..], |own| &own.early);
         let rest = self.rest();
-        datagram::receive(header, socket, rest, early, &self.counters, &self.orders)
+        datagram::receive(header, socket, rest, early, &self.counters, &self.control)
     }
 
     /// Unpaced datagrams come in such numbers that a receiver may let them gather, given room for them.
-    fn rest(&self) -> Rest {
+    fn rest(&self) -> IdleMode {
         let has_room = self.flow.info.receive_buffer >= NAP_BUFFER;
         match (self.wait, self.plan.test.bitrate) {
-            (Wait::Auto, None) if has_room && self.spin => Rest::Nap,
-            _ if self.spin => Rest::Spin,
-            _ => Rest::Block,
+            (Wait::Auto, None) if has_room && self.spin => IdleMode::Nap,
+            _ if self.spin => IdleMode::Spin,
+            _ => IdleMode::Block,
         }
     }
 }
@@ -260,7 +260,7 @@ impl Job {
 /// Tells the driver that a stream's thread has ended, however it ends.
 struct Ending<'a> {
     counters: &'a Counters,
-    orders: &'a Orders,
+    control: &'a StreamControl,
     before: Usage,
 }
 
@@ -271,7 +271,7 @@ impl Drop for Ending<'_> {
         }
         self.counters.usage.set(Usage::of_thread().since(&self.before)).ok();
         self.counters.finished.store(true, Ordering::Release);
-        self.orders.waker.wake();
+        self.control.waker.wake();
     }
 }
 

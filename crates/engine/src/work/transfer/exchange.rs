@@ -3,7 +3,7 @@
 use super::source::{Source, host_and_port, shown};
 use super::trouble::{Trouble, beginning, s3_error};
 use super::upload::Upload;
-use super::wire::{Dial, Pinned, Probe, Seen, Setup};
+use super::wire::{Dial, Observation, Pinned, Probe, Setup};
 use crate::host::address::{Family, lookup};
 use linux::clock::mono_now;
 use linux::tcp_info::tcp_info;
@@ -35,11 +35,11 @@ impl Courier<'_> {
     pub(super) fn transfer(&self, file: &TransferFile, source: &Source) -> (Transfer, Option<Trouble>) {
         let mut transfer = Transfer { label: file.label.clone(), ..Transfer::default() };
         let started = mono_now();
-        let mut seen = None;
-        let outcome = self.follow(file, source, &mut transfer, &mut seen);
-        let ended = seen.and_then(|seen: Seen| {
-            self.figures(&seen, &mut transfer);
-            seen.last_byte.filter(|_| outcome.is_ok())
+        let mut observed = None;
+        let outcome = self.follow(file, source, &mut transfer, &mut observed);
+        let ended = observed.and_then(|observed: Observation| {
+            self.figures(&observed, &mut transfer);
+            observed.last_byte.filter(|_| outcome.is_ok())
         });
         transfer.times.total = ended.unwrap_or_else(mono_now) - started;
         transfer.rate = BitRate::from_bytes(transfer.bytes, transfer.times.total);
@@ -54,12 +54,12 @@ impl Courier<'_> {
         file: &TransferFile,
         source: &Source,
         transfer: &mut Transfer,
-        seen: &mut Option<Seen>,
+        observed: &mut Option<Observation>,
     ) -> Result<(), Trouble> {
         let (mut url, mut method) = (source.url(self.plan.method), self.plan.method);
         let mut pinned = Some(file.address);
         loop {
-            let answer = self.exchange(&url, method, source, pinned.take(), transfer, seen)?;
+            let answer = self.exchange(&url, method, source, pinned.take(), transfer, observed)?;
             let Some(location) = answer.location else { return Ok(()) };
             let next = url.join(&location).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
             let next = next.ok_or_else(|| Trouble::Location {
@@ -91,7 +91,7 @@ impl Courier<'_> {
         source: &Source,
         pinned: Option<SocketAddr>,
         transfer: &mut Transfer,
-        seen: &mut Option<Seen>,
+        observed: &mut Option<Observation>,
     ) -> Result<Answer, Trouble> {
         let (host, port) = host_and_port(url)?;
         let asked = mono_now();
@@ -103,8 +103,8 @@ impl Courier<'_> {
         let dial = Dial { setup: self.setup.clone(), probe: probe.clone() };
         let agent = Agent::with_parts(config(), dial, Pinned(address));
         let answer = self.request(&agent, url, method, source, transfer);
-        *seen = Some(std::mem::take(&mut *probe.seen()));
-        let trouble = seen.as_mut().and_then(|seen| seen.trouble.take());
+        *observed = Some(std::mem::take(&mut *probe.observed()));
+        let trouble = observed.as_mut().and_then(|observed| observed.trouble.take());
         // The socket's own words are clearer than those of the library above it.
         answer.map_err(|other| trouble.unwrap_or(other))
     }
@@ -151,11 +151,11 @@ impl Courier<'_> {
     }
 
     /// Puts the moments and the kernel's figures of a connection into the transfer.
-    fn figures(&self, seen: &Seen, transfer: &mut Transfer) {
+    fn figures(&self, observed: &Observation, transfer: &mut Transfer) {
         let times = &mut transfer.times;
-        (times.connect, times.tls) = (seen.connect, seen.tls);
-        times.first_byte = seen.first_byte.zip(seen.first_sent).map(|(came, sent)| came - sent);
-        let Some(socket) = &seen.socket else { return };
+        (times.connect, times.tls) = (observed.connect, observed.tls);
+        times.first_byte = observed.first_byte.zip(observed.first_sent).map(|(came, sent)| came - sent);
+        let Some(socket) = &observed.socket else { return };
         transfer.local = socket.local_addr().ok();
         let Ok(info) = tcp_info(socket) else { return };
         let (segments, bytes, mss) = match self.plan.method.direction() {

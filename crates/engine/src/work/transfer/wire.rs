@@ -33,11 +33,11 @@ pub(super) struct Setup {
 
 /// What is seen of one connection, also after the HTTP library has dropped it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Probe(Arc<Mutex<Seen>>);
+pub(super) struct Probe(Arc<Mutex<Observation>>);
 
 /// The moments of a connection, and what ended it.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Observation {
     pub(super) connect: Option<Nanos>,
     pub(super) tls: Option<Nanos>,
     pub(super) first_sent: Option<MonoTime>,
@@ -49,13 +49,13 @@ pub(super) struct Seen {
 }
 
 impl Probe {
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(super) fn observed(&self) -> MutexGuard<'_, Observation> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what went wrong, for which the library has no words.
     fn fail(&self, trouble: Trouble) -> ureq::Error {
-        self.seen().trouble.get_or_insert(trouble);
+        self.observed().trouble.get_or_insert(trouble);
         ureq::Error::ConnectionFailed
     }
 }
@@ -103,11 +103,11 @@ impl Dial {
     fn open(&self, address: SocketAddr, tls: Option<&str>) -> Result<Stream, Trouble> {
         let begun = mono_now();
         let socket = tcp_connect(address, &self.setup.socket, self.setup.connect_timeout)?;
-        self.probe.seen().connect = Some(mono_now() - begun);
+        self.probe.observed().connect = Some(mono_now() - begun);
         let step = |e| Trouble::Broken { doing: "set up the connection", source: e };
         socket.set_read_timeout(Some(STEP.to_duration())).map_err(step)?;
         socket.set_write_timeout(Some(STEP.to_duration())).map_err(step)?;
-        self.probe.seen().socket = Some(socket.try_clone().map_err(step)?);
+        self.probe.observed().socket = Some(socket.try_clone().map_err(step)?);
         match tls {
             None => Ok(Stream::Plain(socket)),
             Some(host) => self.secure(socket, host),
@@ -136,7 +136,7 @@ impl Dial {
                 Err(e) => return Err(reason(&e)),
             }
         }
-        self.probe.seen().tls = Some(mono_now() - begun);
+        self.probe.observed().tls = Some(mono_now() - begun);
         Ok(Stream::Tls(Box::new(StreamOwned::new(tls, socket))))
     }
 }
@@ -165,7 +165,7 @@ impl Transport for Wire {
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), ureq::Error> {
         self.go_on()?;
-        self.probe.seen().first_sent.get_or_insert_with(mono_now);
+        self.probe.observed().first_sent.get_or_insert_with(mono_now);
         let (mut sent, mut moved) = (0, mono_now());
         while self.deaf.is_none() && sent < amount {
             match self.stream.write(&self.buffers.output()[sent..amount]) {
@@ -193,10 +193,10 @@ impl Transport for Wire {
                 Ok(count) => {
                     self.buffers.input_appended(count);
                     if count > 0 {
-                        let mut seen = self.probe.seen();
+                        let mut observed = self.probe.observed();
                         let now = mono_now();
-                        seen.first_byte.get_or_insert(now);
-                        seen.last_byte = Some(now);
+                        observed.first_byte.get_or_insert(now);
+                        observed.last_byte = Some(now);
                     }
                     return Ok(count > 0);
                 }

@@ -1,64 +1,69 @@
 //! Frames sent and counted on an interface, which is the session's until it ends.
 
-use super::{BUSY, Site, Wanted, Worker};
+use super::{BUSY, Wanted, WorkContext, Worker};
 use crate::error::Result;
-use crate::work::dut::remote::station::{FramesSeen, Station};
+use crate::work::dut::remote::station::{FramesObservation, Station};
 use crate::work::observer::SessionEvent;
 use model::time::MonoTime;
 use std::net::TcpStream;
 use wire::native::Refusal;
 use wire::native::frames::FramesWish;
-use wire::work::frames::{PortAnswer, PortOrder};
+use wire::work::frames::{PortAnswer, PortRequest};
 use wire::{ProtocolError, WorkRequest};
 
 pub(super) struct Frames {
     station: Option<Station>,
     /// What it has done, once the interface is given back.
-    seen: Option<FramesSeen>,
+    observed: Option<FramesObservation>,
 }
 
 impl Frames {
     /// Takes the interface; `None`: it cannot be had, and the session is told.
-    pub(super) fn begin(order: PortOrder, site: &mut Site<'_>) -> Option<Frames> {
-        let PortOrder::Open(wish) = order else { return None };
-        match open(wish, site) {
-            Ok(station) => Some(Frames { station: Some(station), seen: None }),
+    pub(super) fn begin(order: PortRequest, context: &mut WorkContext<'_>) -> Option<Frames> {
+        let PortRequest::Open(wish) = order else { return None };
+        match open(wish, context) {
+            Ok(station) => Some(Frames { station: Some(station), observed: None }),
             Err(refusal) => {
-                site.reply(PortAnswer::Refused(refusal));
+                context.reply(PortAnswer::Refused(refusal));
                 None
             }
         }
     }
 }
 
-fn open(wish: FramesWish, site: &mut Site<'_>) -> Result<Station, Refusal> {
-    let station = Station::start(&site.setting.offers, wish, &site.waker)?;
-    if site.admit_wanted(Wanted { streams: 0, probes: false, begins: true }) {
+fn open(wish: FramesWish, context: &mut WorkContext<'_>) -> Result<Station, Refusal> {
+    let station = Station::start(&context.setting.offers, wish, &context.waker)?;
+    if context.admit_wanted(Wanted { streams: 0, probes: false, begins: true }) {
         return Ok(station);
     }
     Err(Refusal { code: "busy".into(), reason: BUSY.into(), advice: String::new() })
 }
 
 impl Worker for Frames {
-    fn ask(&mut self, request: WorkRequest, _site: &mut Site<'_>, _control: Option<&TcpStream>) {
-        if let (WorkRequest::Frames(PortOrder::Ask { id, ask }), Some(station)) = (request, &self.station) {
+    fn ask(&mut self, request: WorkRequest, _site: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
+        if let (WorkRequest::Frames(PortRequest::Ask { id, ask }), Some(station)) = (request, &self.station) {
             station.ask(id, ask);
         }
     }
 
-    fn tick(&mut self, _now: MonoTime, site: &mut Site<'_>) {
+    fn tick(&mut self, _now: MonoTime, context: &mut WorkContext<'_>) {
         while let Some(answer) = self.station.as_ref().and_then(Station::answer) {
-            site.reply(answer);
+            context.reply(answer);
         }
     }
 
     fn let_go(&mut self) {
-        self.seen = self.station.take().map(Station::finish);
+        self.observed = self.station.take().map(Station::finish);
     }
 
-    fn finish(&mut self, site: &mut Site<'_>, _outcome: &Result<(), ProtocolError>, _interrupted: bool) {
-        if let Some(seen) = &self.seen {
-            site.setting.watcher.event(SessionEvent::Framed(seen));
+    fn finish(
+        &mut self,
+        context: &mut WorkContext<'_>,
+        _outcome: &Result<(), ProtocolError>,
+        _interrupted: bool,
+    ) {
+        if let Some(observed) = &self.observed {
+            context.setting.watcher.event(SessionEvent::Framed(observed));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Opening the data flows of a session: a client connects them, a server waits for them.
 
-use super::{BUSY, Opener, Site};
+use super::{BUSY, Opener, WorkContext};
 use crate::error::{fault, sentence};
 use crate::work::arrivals::{Arrival, Slot};
 use crate::work::observer::SessionEvent;
@@ -12,11 +12,11 @@ use model::event::{Connected, Event, Warning};
 use model::plan::{Direction, Plan, Target};
 use std::net::TcpStream;
 use wire::work::{round_trips, throughput};
-use wire::{FlowsOrder, WorkRequest};
+use wire::{FlowsRequest, WorkRequest};
 
 /// Flows on their way to being open.
 pub(super) struct Opening {
-    order: FlowsOrder,
+    request: FlowsRequest,
     progress: Progress,
 }
 
@@ -39,28 +39,28 @@ pub(super) fn is_over(request: &WorkRequest) -> bool {
 impl Opening {
     /// Begins; `None`: it has failed, and the session is told.
     pub(super) fn begin(
-        order: FlowsOrder,
-        site: &mut Site<'_>,
+        request: FlowsRequest,
+        context: &mut WorkContext<'_>,
         control: Option<&TcpStream>,
     ) -> Option<Opening> {
-        if !site.admit(&order, false) {
-            site.fail(BUSY);
+        if !context.admit(&request, false) {
+            context.fail(BUSY);
             return None;
         }
-        say_connected(&order, site, control);
-        let (plan, setting) = (&order.plan, &site.setting);
+        say_connected(&request, context, control);
+        let (plan, setting) = (&request.plan, &context.setting);
         let opened = match &setting.opener {
             Opener::Client { target } => flows::connect_all(plan, target.address, &setting.local)
                 .map(|flows| Progress::Connected(Some(flows))),
             Opener::Server(arrivals) => arrivals
-                .wait_for(plan, site.ends.0, site.ends.1, &site.waker)
+                .wait_for(plan, context.ends.0, context.ends.1, &context.waker)
                 .map(|slot| Progress::Arriving { slot, flows: Vec::new(), complete: false }),
             Opener::Worker => Err(fault("flows are asked for that nobody opens")),
         };
         match opened {
-            Ok(progress) => Some(Opening { order, progress }),
+            Ok(progress) => Some(Opening { request, progress }),
             Err(error) => {
-                site.fail(sentence(&error));
+                context.fail(sentence(&error));
                 None
             }
         }
@@ -87,20 +87,20 @@ impl Opening {
     }
 
     /// The flows once all are there, only once.
-    pub(super) fn take(&mut self, site: &mut Site<'_>) -> Option<(Vec<Flow>, FlowsOrder)> {
+    pub(super) fn take(&mut self, context: &mut WorkContext<'_>) -> Option<(Vec<Flow>, FlowsRequest)> {
         let flows = match &mut self.progress {
             Progress::Connected(flows) => flows.take()?,
             Progress::Arriving { flows, complete, .. } => {
-                let all = self.order.plan.test.all_streams() as usize;
+                let all = self.request.plan.test.all_streams() as usize;
                 if *complete || flows.len() < all {
                     return None;
                 }
                 *complete = true;
-                flows.sort_by_key(|flow| (flow.stream, flow.order));
-                accepted(flows, &self.order, site)
+                flows.sort_by_key(|flow| (flow.stream, flow.sequence));
+                accepted(flows, &self.request, context)
             }
         };
-        Some((flows, self.order.clone()))
+        Some((flows, self.request.clone()))
     }
 
     /// The flows are open at both ends: from now on they are the worker's alone.
@@ -115,8 +115,8 @@ impl Opening {
 }
 
 /// The flows that have arrived, as the test wants them.
-fn accepted(arrivals: &[Arrival], order: &FlowsOrder, site: &mut Site<'_>) -> Vec<Flow> {
-    let test = &order.plan.test;
+fn accepted(arrivals: &[Arrival], request: &FlowsRequest, context: &mut WorkContext<'_>) -> Vec<Flow> {
+    let test = &request.plan.test;
     let mut refused = None;
     let mut flows = Vec::new();
     for (index, arrival) in arrivals.iter().enumerate() {
@@ -131,38 +131,38 @@ fn accepted(arrivals: &[Arrival], order: &FlowsOrder, site: &mut Site<'_>) -> Ve
     }
     if let Some(error) = refused {
         let text = format!("{error}; the kernel's default is used");
-        site.emit(Event::Warning(Warning::new("option-refused", text)));
+        context.emit(Event::Warning(Warning::new("option-refused", text)));
     }
     flows
 }
 
-fn say_connected(order: &FlowsOrder, site: &mut Site<'_>, control: Option<&TcpStream>) {
-    let target = match &site.setting.opener {
+fn say_connected(request: &FlowsRequest, context: &mut WorkContext<'_>, control: Option<&TcpStream>) {
+    let target = match &context.setting.opener {
         Opener::Client { target } => target.clone(),
         Opener::Server(_) | Opener::Worker => {
-            Target { host: site.ends.1.ip().to_canonical().to_string(), address: site.ends.1 }
+            Target { host: context.ends.1.ip().to_canonical().to_string(), address: context.ends.1 }
         }
     };
-    if let Some(extras) = &order.extras {
-        site.setting.watcher.event(SessionEvent::Extras(extras));
+    if let Some(extras) = &request.extras {
+        context.setting.watcher.event(SessionEvent::Extras(extras));
         if let Some(cpu) = extras.server_affinity {
-            site.setting.local.affinity = vec![cpu];
+            context.setting.local.affinity = vec![cpu];
         }
     }
-    site.reported = order.extras.clone().filter(|extras| extras.get_server_output);
-    let FlowsOrder { plan, peer, .. } = order;
+    context.reported = request.extras.clone().filter(|extras| extras.get_server_output);
+    let FlowsRequest { plan, peer, .. } = request;
     let protocol = plan.hello.protocol();
     let mss = control.and_then(|control| linux::options::mss(control).ok());
     let control_mss = mss.and_then(|bytes| u32::try_from(bytes.0).ok());
     let event = Event::Connected(Connected {
         wall: wall_now(),
-        plan: Plan { target, protocol, test: plan.test.clone(), local: site.setting.local.clone() },
-        local: site.ends.0,
-        remote: site.ends.1,
+        plan: Plan { target, protocol, test: plan.test.clone(), local: context.setting.local.clone() },
+        local: context.ends.0,
+        remote: context.ends.1,
         session: plan.hello.session(),
         control_mss,
-        host: site.setting.host.clone(),
+        host: context.setting.host.clone(),
         peer: peer.clone(),
     });
-    site.emit(event);
+    context.emit(event);
 }

@@ -1,6 +1,6 @@
 //! Single datagrams of a probe session: every one that comes is the session's own.
 
-use super::{Site, Worker};
+use super::{WorkContext, Worker};
 use crate::error::{Result, fault};
 use crate::work::probe::flow::ProbeFlow;
 use crate::work::throughput::flows;
@@ -29,19 +29,19 @@ impl Probes {
 }
 
 impl Worker for Probes {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, control: Option<&TcpStream>) {
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, control: Option<&TcpStream>) {
         let WorkRequest::Probes(request) = request else { return };
         match request {
             Request::Send { bytes, cut, hops } => {
                 if let Err(e) = self.flow.send(&bytes, cut, hops)
                     && flows::is_too_big(&e)
                 {
-                    site.reply(Reply::TooBig(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+                    context.reply(Reply::TooBig(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
                 }
             }
             Request::ReportPath { since } => {
-                let seen = control.map(|control| self.flow.seen(control, since));
-                site.reply(Reply::PathSeen(Box::new(seen.unwrap_or_default())));
+                let observed = control.map(|control| self.flow.observed(control, since));
+                context.reply(Reply::PathObservation(Box::new(observed.unwrap_or_default())));
             }
         }
     }
@@ -50,15 +50,21 @@ impl Worker for Probes {
         vec![Interest::readable(self.flow.socket.as_ref())]
     }
 
-    fn tick(&mut self, _now: MonoTime, site: &mut Site<'_>) {
+    fn tick(&mut self, _now: MonoTime, context: &mut WorkContext<'_>) {
         self.flow.hear();
         for _ in 0..DATAGRAMS_AT_ONCE {
             let Some((length, fragment)) = self.flow.receive(&mut self.buffer) else { break };
-            site.reply(Reply::Datagram { bytes: self.buffer[..length].to_vec(), fragment });
+            context.reply(Reply::Datagram { bytes: self.buffer[..length].to_vec(), fragment });
         }
     }
 
-    fn finish(&mut self, _site: &mut Site<'_>, _outcome: &Result<(), ProtocolError>, _interrupted: bool) {}
+    fn finish(
+        &mut self,
+        _site: &mut WorkContext<'_>,
+        _outcome: &Result<(), ProtocolError>,
+        _interrupted: bool,
+    ) {
+    }
 }
 
 /// Datagrams read before looking at anything else.

@@ -1,6 +1,6 @@
 //! Messages that are answered as they come, in a thread of their own.
 
-use super::{Site, Worker};
+use super::{WorkContext, Worker};
 use crate::error::{Result, sentence};
 use crate::work::echo::reflector::Reflecting;
 use crate::work::observer::SessionEvent;
@@ -22,27 +22,32 @@ impl RoundTrips {
 }
 
 impl Worker for RoundTrips {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: Option<&TcpStream>) {
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
         let WorkRequest::RoundTrips(request) = request else { return };
         match request {
             Request::Reflect(spec) => {
                 let Some(flow) = std::mem::take(&mut self.flows).pop() else { return };
                 match Reflecting::start(flow.socket, flow.info.remote, &spec) {
                     Ok(reflecting) => self.reflecting = Some(reflecting),
-                    Err(e) => site.fail(sentence(&e)),
+                    Err(e) => context.fail(sentence(&e)),
                 }
             }
             Request::Count => {
                 if let Some(reflecting) = &self.reflecting {
-                    site.reply(reflecting.seen());
+                    context.reply(reflecting.observed());
                 }
             }
         }
     }
 
-    fn finish(&mut self, site: &mut Site<'_>, _outcome: &Result<(), ProtocolError>, _interrupted: bool) {
+    fn finish(
+        &mut self,
+        context: &mut WorkContext<'_>,
+        _outcome: &Result<(), ProtocolError>,
+        _interrupted: bool,
+    ) {
         if let Some(reflecting) = self.reflecting.take() {
-            site.setting.watcher.event(SessionEvent::Reflected(&reflecting.seen()));
+            context.setting.watcher.event(SessionEvent::Reflected(&reflecting.observed()));
         }
     }
 }

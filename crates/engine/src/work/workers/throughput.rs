@@ -1,6 +1,6 @@
 //! Data that moves: the flows of a test from their opening to the figures.
 
-use super::{Site, Worker, outcome_of};
+use super::{WorkContext, Worker, outcome_of};
 use crate::error::{Result, sentence};
 use crate::work::throughput::running::Running;
 use crate::work::throughput::shared::Flow;
@@ -11,10 +11,10 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::net::TcpStream;
 use wire::work::throughput::{Reply, Request};
-use wire::{FlowsOrder, ProtocolError, WorkRequest};
+use wire::{FlowsRequest, ProtocolError, WorkRequest};
 
 pub(super) struct Throughput {
-    order: FlowsOrder,
+    order: FlowsRequest,
     flows: Vec<Flow>,
     running: Option<Running>,
     draining: bool,
@@ -24,62 +24,62 @@ pub(super) struct Throughput {
 
 impl Throughput {
     /// Over these flows.
-    pub(super) fn new(flows: Vec<Flow>, order: FlowsOrder) -> Throughput {
+    pub(super) fn new(flows: Vec<Flow>, order: FlowsRequest) -> Throughput {
         let next_progress = MonoTime::ZERO;
         Throughput { order, flows, running: None, draining: false, started: None, next_progress }
     }
 
-    fn start(&mut self, site: &mut Site<'_>) {
+    fn start(&mut self, context: &mut WorkContext<'_>) {
         let flows = std::mem::take(&mut self.flows);
         let streams = flows.iter().map(|f| f.info.clone()).collect();
         let now = mono_now();
         self.started = Some(now);
-        site.emit(Event::Started(Started { wall: wall_now(), streams }));
-        let local = &mut site.setting.local;
+        context.emit(Event::Started(Started { wall: wall_now(), streams }));
+        let local = &mut context.setting.local;
         if let Some(interval) = self.order.interval {
             local.interval = interval;
         }
-        match Running::start(self.order.plan.clone(), flows, local, &site.waker, now) {
+        match Running::start(self.order.plan.clone(), flows, local, &context.waker, now) {
             Ok(running) => self.running = Some(running),
-            Err(e) => site.fail(sentence(&e)),
+            Err(e) => context.fail(sentence(&e)),
         }
     }
 
-    fn stop_senders(&mut self, site: &mut Site<'_>) {
+    fn stop_senders(&mut self, context: &mut WorkContext<'_>) {
         let now = mono_now();
         let has_senders = self.running.as_mut().is_some_and(|running| running.stop_senders(now));
         if !has_senders {
-            site.reply(Reply::SendersDone(Vec::new()));
+            context.reply(Reply::SendersDone(Vec::new()));
         }
     }
 
-    fn measure(&mut self, site: &mut Site<'_>) -> SideResult {
+    fn measure(&mut self, context: &mut WorkContext<'_>) -> SideResult {
         self.draining = false;
         let Some(mut running) = self.running.take() else { return SideResult::default() };
         let now = mono_now();
         if let Some(sample) = running.last_sample(now) {
-            tell_sample(site, sample);
+            report_sample(context, sample);
         }
         let (result, warnings) = running.measure(now);
-        warnings.into_iter().for_each(|warning| site.emit(Event::Warning(warning)));
+        warnings.into_iter().for_each(|warning| context.emit(Event::Warning(warning)));
         let local =
             EndResult { side: Side::Local, result: result.clone(), output_text: None, output_json: None };
-        site.emit(Event::Result(local));
+        context.emit(Event::Result(local));
         result
     }
 
-    fn tell_measured(&mut self, site: &mut Site<'_>, result: SideResult) {
-        let report = site.report();
-        site.reply(Reply::Measured { result: Box::new(result), report });
+    fn report_measured(&mut self, context: &mut WorkContext<'_>, result: SideResult) {
+        let report = context.report();
+        context.reply(Reply::Measured { result: Box::new(result), report });
     }
 }
 
 impl Worker for Throughput {
-    fn ask(&mut self, request: WorkRequest, site: &mut Site<'_>, _control: Option<&TcpStream>) {
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
         let WorkRequest::Throughput(request) = request else { return };
         match request {
-            Request::Start => self.start(site),
-            Request::StopSenders => self.stop_senders(site),
+            Request::Start => self.start(context),
+            Request::StopSenders => self.stop_senders(context),
             Request::Drain { expect, limit } => {
                 self.draining = true;
                 if let Some(running) = &mut self.running {
@@ -94,48 +94,53 @@ impl Worker for Throughput {
         running.next_tick().into_iter().chain([self.next_progress]).min()
     }
 
-    fn tick(&mut self, now: MonoTime, site: &mut Site<'_>) {
+    fn tick(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
         let Some(running) = &mut self.running else {
             if std::mem::take(&mut self.draining) {
-                self.tell_measured(site, SideResult::default());
+                self.report_measured(context, SideResult::default());
             }
             return;
         };
         for sample in running.tick(now) {
-            tell_sample(site, sample);
+            report_sample(context, sample);
         }
         if now >= self.next_progress {
             self.next_progress = now + PROGRESS_STEP;
             let (received, sent) = running.progress();
-            site.reply(Reply::Progress { sent, received, omitted: running.is_omitting() });
+            context.reply(Reply::Progress { sent, received, omitted: running.is_omitting() });
         }
         if let Some(sent) = running.senders_done(now) {
-            site.reply(Reply::SendersDone(sent));
+            context.reply(Reply::SendersDone(sent));
         }
         if self.draining && running.is_drained(now) {
-            let result = self.measure(site);
-            self.tell_measured(site, result);
+            let result = self.measure(context);
+            self.report_measured(context, result);
         }
     }
 
-    fn rescue(&mut self, site: &mut Site<'_>) {
+    fn rescue(&mut self, context: &mut WorkContext<'_>) {
         if self.running.is_some() {
-            self.measure(site);
+            self.measure(context);
         }
     }
 
-    fn finish(&mut self, site: &mut Site<'_>, outcome: &Result<(), ProtocolError>, interrupted: bool) {
+    fn finish(
+        &mut self,
+        context: &mut WorkContext<'_>,
+        outcome: &Result<(), ProtocolError>,
+        interrupted: bool,
+    ) {
         let Some(started) = self.started else { return };
         let outcome = outcome_of(outcome, interrupted);
         let elapsed = mono_now().saturating_since(started);
-        site.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+        context.emit(Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
     }
 }
 
 /// An interval is told to the world and to the session.
-fn tell_sample(site: &mut Site<'_>, sample: IntervalSample) {
-    site.emit(Event::Sample(sample.clone()));
-    site.reply(Reply::Sample(sample));
+fn report_sample(context: &mut WorkContext<'_>, sample: IntervalSample) {
+    context.emit(Event::Sample(sample.clone()));
+    context.reply(Reply::Sample(sample));
 }
 
 /// Time between two reports of progress to the session.

@@ -11,7 +11,7 @@ pub(super) struct Maps {
     /// For each CPU, the words below.
     pub(super) counters: Map,
     /// A bit for each number.
-    pub(super) seen: Map,
+    pub(super) observed: Map,
     /// Only when times are taken too.
     pub(super) times: Option<times::Maps>,
 }
@@ -35,7 +35,7 @@ pub(super) fn program(spec: &FrameSpec, maps: &Maps) -> Assembler {
     code.load(Size::Double, Reg::R8, Reg::R6, (payload + 4) as i16);
     code.to_network(Size::Double, Reg::R8);
     judge_order(&mut code);
-    judge_duplicate(&mut code, &maps.seen);
+    judge_duplicate(&mut code, &maps.observed);
     if let Some(maps) = &maps.times {
         times::take(&mut code, maps, spec.is_timed().then_some(payload));
     }
@@ -64,14 +64,14 @@ fn judge_order(code: &mut Assembler) {
 }
 
 /// One bit for each number.
-fn judge_duplicate(code: &mut Assembler, seen: &Map) {
+fn judge_duplicate(code: &mut Assembler, observed: &Map) {
     let (beyond, done) = (code.label(), code.label());
     code.op(Op::Mov, Reg::R1, Reg::R8);
     code.op_value(Op::ShiftRight, Reg::R1, 6);
-    code.set(Reg::R2, seen.entries().into());
+    code.set(Reg::R2, observed.entries().into());
     code.jump_if(If::GreaterOrEqual, Reg::R1, Reg::R2, beyond);
     code.store(Size::Word, Reg::R10, KEY, Reg::R1);
-    look_up(code, seen);
+    look_up(code, observed);
     code.jump_if_value(If::Equal, Reg::R0, 0, beyond);
     code.op(Op::Mov, Reg::R2, Reg::R8);
     code.op_value(Op::And, Reg::R2, 63);

@@ -14,16 +14,16 @@ pub(in super::super) fn loss_from_hop(run: &Run) -> Vec<Finding> {
 fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
     let found = look.found;
     let counted = loss.counted;
-    let place = match (loss.clean, loss.seen) {
-        (Some(clean), Some(seen)) if seen == clean + 1 => {
+    let place = match (loss.clean, loss.observed) {
+        (Some(clean), Some(observed)) if observed == clean + 1 => {
             format!(
                 "it begins behind {}, and {} shows it first",
                 named_at(found, clean),
-                named_at(found, seen)
+                named_at(found, observed)
             )
         }
-        (Some(clean), Some(seen)) => {
-            format!("it begins between {} and {}", named_at(found, clean), named_at(found, seen))
+        (Some(clean), Some(observed)) => {
+            format!("it begins between {} and {}", named_at(found, clean), named_at(found, observed))
         }
         (Some(clean), None) => format!("it begins behind {}", named_at(found, clean)),
         (None, _) if is_limited(found) => {
@@ -49,7 +49,7 @@ fn lost(look: &Look<'_>, loss: LossStart) -> Finding {
         .with("lost_count", counted.missing())
         .with("sent_count", counted.sent)
         .with_known("clean_hops", loss.clean.map(u32::from))
-        .with_known("first_lossy_hops", loss.seen.map(u32::from));
+        .with_known("first_lossy_hops", loss.observed.map(u32::from));
     finding.advise(match loss.clean {
         Some(clean) => {
             let other = match look.back.is_some() || found.counted_on_arrival {

@@ -39,16 +39,16 @@ impl Tail {
             return None;
         }
         let limit = if lone { limit } else { rtt.p50.saturating_mul(HEAVY) };
-        let seen = egress.outliers.iter().filter(|outlier| outlier.rtt >= limit);
+        let observed = egress.outliers.iter().filter(|outlier| outlier.rtt >= limit);
         let causes = [Cause::Host, Cause::Path, Cause::Unknown]
-            .map(|cause| seen.clone().filter(|o| o.cause == cause).count() as u64);
+            .map(|cause| observed.clone().filter(|o| o.cause == cause).count() as u64);
         let counted = egress.histogram.as_ref().and_then(|text| Histogram::from_v2_base64(text).ok());
         let counted = counted.map(|histogram| beyond(&histogram, limit));
         let known = counted.unwrap_or_else(|| causes.iter().sum::<u64>()).max(u64::from(rtt.max >= limit));
         let far = known.saturating_add(egress.counted.late);
         let others =
-            seen.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
-        let farthest = others.unwrap_or(if seen.count() == 0 { rtt.max } else { rtt.p50 });
+            observed.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
+        let farthest = others.unwrap_or(if observed.count() == 0 { rtt.max } else { rtt.p50 });
         let excess = farthest.saturating_sub(rtt.p50);
         Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess })
     }

@@ -53,7 +53,7 @@ fn spelling(checker: &mut Checker<'_>, path: &[&str], what: &str, name: &str) {
 }
 
 fn links(topology: &Topology, checker: &mut Checker<'_>) {
-    let mut seen: Vec<&End> = Vec::new();
+    let mut observed: Vec<&End> = Vec::new();
     for (number, link) in topology.links.iter().enumerate() {
         let number = number.to_string();
         for (place, side) in link.sides.iter().enumerate() {
@@ -63,7 +63,7 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
                 checker.wrong(&path, no_node(topology, &side.end.node));
                 continue;
             };
-            if seen.contains(&&side.end) {
+            if observed.contains(&&side.end) {
                 checker.wrong(
                     &path,
                     format!(
@@ -72,7 +72,7 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
                     ),
                 );
             }
-            seen.push(&side.end);
+            observed.push(&side.end);
             let made = node.devices.iter().find(|device| device.name == side.end.device);
             let peer = &link.sides[1 - place].end.node;
             made.into_iter().for_each(|made| made_and_linked(topology, made, peer, &path, checker));

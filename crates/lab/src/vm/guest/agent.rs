@@ -93,16 +93,16 @@ impl Agent {
         self.port.send(&Frame::json(Kind::Ended, stream, &ended)?)
     }
 
-    fn start(&self, stream: u32, order: &[u8]) -> io::Result<()> {
-        let order: Start = serde_json::from_slice(order)?;
-        match spawn(&order) {
+    fn start(&self, stream: u32, request: &[u8]) -> io::Result<()> {
+        let request: Start = serde_json::from_slice(request)?;
+        match spawn(&request) {
             Ok(child) => {
                 lock(&self.running).insert(stream, child.id());
                 let (port, running) = (self.port.clone(), Arc::clone(&self.running));
                 thread::Builder::new().spawn(move || follow(child, stream, &port, &running)).map(drop)
             }
             Err(error) => {
-                let program = order.command.first().map_or("", String::as_str);
+                let program = request.command.first().map_or("", String::as_str);
                 let ended = Ended { error: Some(format!("{program}: {error}")), ..Ended::default() };
                 self.port.send(&Frame::json(Kind::Ended, stream, &ended)?)
             }
@@ -172,13 +172,13 @@ fn rename(network: &mut Network, mac: [u8; 6], name: &str) -> linux::Result<()> 
     network.set_name(&link.name, name)
 }
 
-fn spawn(order: &Start) -> io::Result<Child> {
-    let Some((program, arguments)) = order.command.split_first() else {
+fn spawn(request: &Start) -> io::Result<Child> {
+    let Some((program, arguments)) = request.command.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no command"));
     };
     let mut command = Command::new(program);
     command.args(arguments).env("PATH", PATH).current_dir("/root").process_group(0);
-    pin(&mut command, &order.cpus);
+    pin(&mut command, &request.cpus);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 /// `modprobe -q -- NAME`, as the kernel calls it.
-pub(super) fn run(words: &[OsString]) -> ExitCode {
-    let names = words.iter().skip(1).filter_map(|word| word.to_str()).filter(|word| !word.starts_with('-'));
+pub(super) fn run(args: &[OsString]) -> ExitCode {
+    let names = args.iter().skip(1).filter_map(|word| word.to_str()).filter(|word| !word.starts_with('-'));
     let all = names.map(load).collect::<io::Result<Vec<()>>>();
     if all.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -52,17 +52,17 @@ impl Index {
         found
     }
 
-    fn gather<'i>(&'i self, name: &'i str, files: &mut Vec<&'i str>, seen: &mut HashSet<&'i str>) {
-        if !seen.insert(name) {
+    fn gather<'i>(&'i self, name: &'i str, files: &mut Vec<&'i str>, observed: &mut HashSet<&'i str>) {
+        if !observed.insert(name) {
             return;
         }
         let line = self
             .0
             .lines()
             .find_map(|line| line.strip_prefix("module ")?.strip_prefix(name)?.strip_prefix(' '));
-        let mut words = line.unwrap_or_default().split_whitespace();
-        let Some(file) = words.next() else { return };
-        words.for_each(|needed| self.gather(needed, files, seen));
+        let mut args = line.unwrap_or_default().split_whitespace();
+        let Some(file) = args.next() else { return };
+        args.for_each(|needed| self.gather(needed, files, observed));
         files.push(file);
     }
 }

@@ -24,9 +24,12 @@ fn served() -> (CommandServer, UnixStream, impl Fn() -> UnixStream) {
     (server, far, connect)
 }
 
-fn order(socket: UnixStream, node: &str) -> RemoteCommand {
-    RemoteCommand::order(socket, Order { node: node.into(), command: vec!["ip".into(), "route".into()] })
-        .unwrap()
+fn request(socket: UnixStream, node: &str) -> RemoteCommand {
+    RemoteCommand::request(
+        socket,
+        CommandRequest { node: node.into(), command: vec!["ip".into(), "route".into()] },
+    )
+    .unwrap()
 }
 
 /// The order as the machine gets it.
@@ -45,7 +48,7 @@ fn follow(command: RemoteCommand) -> (Result<Ended, Lost>, Vec<u8>, Vec<u8>) {
 #[test]
 fn what_a_command_writes_and_how_it_ends_reach_the_client() {
     let (_server, mut machine, connect) = served();
-    let command = order(connect(), "vm");
+    let command = request(connect(), "vm");
     let mut asker = command.asker().unwrap();
     let stream = started(&mut machine);
     let long = vec![b'x'; 3 * CHUNK + 1];
@@ -64,7 +67,7 @@ fn what_a_command_writes_and_how_it_ends_reach_the_client() {
 #[test]
 fn a_command_is_killed_when_its_client_goes() {
     let (_server, mut machine, connect) = served();
-    let command = order(connect(), "vm");
+    let command = request(connect(), "vm");
     let stream = started(&mut machine);
     drop(command);
     assert_eq!(Frame::read(&mut machine).unwrap(), Some(Frame::new(Kind::Kill, stream, Vec::new())));
@@ -73,7 +76,7 @@ fn a_command_is_killed_when_its_client_goes() {
 #[test]
 fn a_machine_that_ends_is_told_from_a_lab_that_goes() {
     let (server, mut machine, connect) = served();
-    let command = order(connect(), "vm");
+    let command = request(connect(), "vm");
     started(&mut machine);
     drop(machine);
     let end = follow(command).0.unwrap();
@@ -81,7 +84,7 @@ fn a_machine_that_ends_is_told_from_a_lab_that_goes() {
     drop(server);
 
     let (server, mut machine, connect) = served();
-    let command = order(connect(), "vm");
+    let command = request(connect(), "vm");
     started(&mut machine);
     drop(server);
     drop(machine);
@@ -99,11 +102,11 @@ fn garbage_is_refused_and_the_next_client_served() {
         // That the rest of it was not read may show as a reset.
         let _ = client.read_to_end(&mut answer);
     }
-    let end = follow(order(connect(), "nobody")).0.unwrap();
+    let end = follow(request(connect(), "nobody")).0.unwrap();
     assert_eq!(end.error.unwrap(), "no machine is named nobody");
     // After its order a client may send nothing but the wish that it ends.
     let mut client = connect();
-    let command = order(client.try_clone().unwrap(), "vm");
+    let command = request(client.try_clone().unwrap(), "vm");
     let stream = started(&mut machine);
     client.write_all(&[7; 9]).unwrap();
     assert_eq!(Frame::read(&mut machine).unwrap(), Some(Frame::new(Kind::Kill, stream, Vec::new())));
@@ -115,12 +118,12 @@ fn only_so_many_commands_run_at_once() {
     let (_server, mut machine, connect) = served();
     let commands: Vec<_> = (0..MOST_CLIENTS)
         .map(|_| {
-            let command = order(connect(), "vm");
+            let command = request(connect(), "vm");
             started(&mut machine);
             command
         })
         .collect();
-    let end = follow(order(connect(), "vm")).0.unwrap();
+    let end = follow(request(connect(), "vm")).0.unwrap();
     assert!(end.error.unwrap().starts_with("16 commands run"));
     drop(commands);
 }

@@ -44,8 +44,8 @@ fn what_nobody_watched_is_unknown_unless_the_kernel_tells() {
     assert_eq!(far(None), Cause::Unknown);
     assert_eq!(far(Some(3_000)), Cause::Path);
     assert_eq!(far(Some(480_000)), Cause::Host);
-    let seen = watch(&[(0, 490_000)]).attribute(&trip(0, 500_000, None), USUAL, false);
-    assert_eq!(seen.cause, Cause::Host);
+    let observed = watch(&[(0, 490_000)]).attribute(&trip(0, 500_000, None), USUAL, false);
+    assert_eq!(observed.cause, Cause::Host);
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl<'a> Alerts<'a> {
     }
 
     /// Tells what changed by a plan's runs, and by what was missed beside them.
-    pub(super) fn tell(self, plan: &MeshPlan) -> Result<()> {
+    pub(super) fn notify(self, plan: &MeshPlan) -> Result<()> {
         let mut results = Results::read(&self.args.results).map_err(super::failed)?;
         let all: HashSet<String> = results.outcomes.keys().chain(results.missed.keys()).cloned().collect();
         let mut runs = runs_of_plan(plan);
@@ -143,7 +143,7 @@ impl<'a> Group<'a> {
     }
 
     /// Tells what changed by the last run.
-    pub(super) fn tell(self, run: &Run) -> Result<()> {
+    pub(super) fn notify(self, run: &Run) -> Result<()> {
         let Some((receivers, judge)) = self.alerts else { return Ok(()) };
         let judged = judge.judge_group(run, &self.target).map_err(failed)?;
         send(receivers, &judged, &self.args.label);

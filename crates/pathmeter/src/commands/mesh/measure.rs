@@ -100,7 +100,7 @@ fn measured(
     #[cfg(feature = "store")]
     if let Some(alerts) = alerts.filter(|_| !interrupt.is_raised()) {
         alerts.again(&plan, &mut carry_out)?;
-        alerts.tell(&plan)?;
+        alerts.notify(&plan)?;
     }
     // The file may have runs of other meshes, too.
     let results = results_of_runs(Results::read(&args.results).map_err(failed)?, &runs);
@@ -121,18 +121,18 @@ fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<()
     let mut reported = None;
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
-        tell(coordinator, &mut reported);
+        notify(coordinator, &mut reported);
         coordinator.rest(due).map_err(failed)?;
     }
     if interrupt.is_raised() && !coordinator.is_complete() {
         coordinator.stop("it was stopped").map_err(failed)?;
-        tell(coordinator, &mut reported);
+        notify(coordinator, &mut reported);
     }
     Ok(())
 }
 
 /// One line on standard error for each change.
-fn tell(coordinator: &Coordinator, reported: &mut Option<String>) {
+fn notify(coordinator: &Coordinator, reported: &mut Option<String>) {
     let rows = coordinator.ledger().rows();
     let (all, ended) =
         rows.fold((0, 0), |(all, ended), (_, row)| (all + 1, ended + usize::from(row.state.is_final())));

@@ -115,9 +115,9 @@ impl Live {
 /// `0007-snat-latency.json`.
 fn name_of_file(number: u32, name: &str) -> String {
     let plain = |letter: char| if letter.is_alphanumeric() || letter == '.' { letter } else { '-' };
-    let words: String = name.chars().map(plain).collect();
-    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
-    format!("{number:04}-{}.json", words.join("-"))
+    let argv: String = name.chars().map(plain).collect();
+    let argv: Vec<&str> = argv.split('-').filter(|word| !word.is_empty()).collect();
+    format!("{number:04}-{}.json", argv.join("-"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One round: a command of this program as a process of its own, and what it measured.
 
-use crate::commands::command_line::{PATHS, Ran, words};
+use crate::commands::command_line::{PATHS, Ran, argv};
 use crate::commands::store::failed;
 use crate::exit::Exit;
 use cli::WatchArgs;
@@ -17,7 +17,7 @@ use store::{Begun, Store};
 
 /// What is run in every round.
 pub(super) struct Task {
-    words: Vec<String>,
+    argv: Vec<String>,
     target: String,
     label: String,
 }
@@ -33,15 +33,15 @@ impl Task {
     /// # Errors
     /// The command is none that measures a path.
     pub(super) fn from_args(args: &WatchArgs) -> Result<Task> {
-        let mut words = words(&args.run, PATHS)?;
-        words.insert(1, args.target.clone());
+        let mut argv = argv(&args.run, PATHS)?;
+        argv.insert(1, args.target.clone());
         // It is kept here.
-        words.push("--no-save".into());
-        Ok(Task { words, target: args.target.clone(), label: args.label.clone() })
+        argv.push("--no-save".into());
+        Ok(Task { argv, target: args.target.clone(), label: args.label.clone() })
     }
 
     pub(super) fn kind(&self) -> &str {
-        self.words.first().map(String::as_str).unwrap_or_default()
+        self.argv.first().map(String::as_str).unwrap_or_default()
     }
 
     /// Runs it. A far end that cannot be reached is a result, too.
@@ -50,7 +50,7 @@ impl Task {
     /// The command line is not understood.
     pub(super) fn measure(&self) -> Result<Round> {
         let (id, started) = (run_id()?, wall_now());
-        let (run, exit) = match Ran::from_args(&self.words)?.run() {
+        let (run, exit) = match Ran::from_args(&self.argv)?.run() {
             Ok((run, exit)) => (Run { id: id.clone(), ..run }, exit),
             Err(error) => match Exit::from_error(&error) {
                 exit @ (Exit::Unreachable | Exit::Void) => {

@@ -60,18 +60,18 @@ impl World {
         self.scratch.file(name, None)
     }
 
-    fn words(&self, words: &[&str], user: &str) -> Vec<String> {
+    fn argv(&self, argv: &[&str], user: &str) -> Vec<String> {
         let folder = self.file("mesh");
         let (ca, key) = (format!("{folder}/ca.pem"), format!("{folder}/keys/{user}.seed"));
         // One of the agents may open nothing but HTTPS.
         let url = if user == "par" { "wss://10.90.0.1:8443" } else { "tls://10.90.0.1:4222" };
         let ours = ["--coordinator", url, "--ca", &ca, "--key", &key];
-        words.iter().chain(&ours).map(|word| (*word).to_owned()).collect()
+        argv.iter().chain(&ours).map(|word| (*word).to_owned()).collect()
     }
 
-    fn start(&self, host: &str, words: &[&str], user: &str) -> Running {
-        let words = self.words(words, user);
-        Running::start(pathmeter(Some(&ns(host)), &words.iter().map(String::as_str).collect::<Vec<_>>()))
+    fn start(&self, host: &str, argv: &[&str], user: &str) -> Running {
+        let argv = self.argv(argv, user);
+        Running::start(pathmeter(Some(&ns(host)), &argv.iter().map(String::as_str).collect::<Vec<_>>()))
     }
 
     /// Starts the server, and forgets one that was killed.
@@ -82,23 +82,23 @@ impl World {
         self.hub = Some(hub);
     }
 
-    fn agent(&self, name: &str, words: &[&str]) -> Running {
+    fn agent(&self, name: &str, argv: &[&str]) -> Running {
         let (spool, token) = (self.file("spool"), format!("{}/mesh.token", self.file("mesh")));
         let own = ["agent", "run", "--name", name, "--spool", &spool, "--token-file", &token];
-        let agent = self.start(name, &[&own, words].concat(), name);
+        let agent = self.start(name, &[&own, argv].concat(), name);
         agent.wait_for(&format!("agent {name} of"));
         agent
     }
 
     /// A run of the mesh whose results are kept: its words, with a file of results of this name.
-    fn begin(&self, results: &str, words: &[&str]) -> Running {
+    fn begin(&self, results: &str, argv: &[&str]) -> Running {
         let (results, store) = (self.file(results), self.file("runs.db"));
         let own = ["mesh", "run", "--results", &results, "--save", "--store", &store, "--json"];
-        self.start("core", &[&own, words].concat(), "coordinator")
+        self.start("core", &[&own, argv].concat(), "coordinator")
     }
 
-    fn run(&self, results: &str, words: &[&str]) -> Ended {
-        self.begin(results, words).end()
+    fn run(&self, results: &str, argv: &[&str]) -> Ended {
+        self.begin(results, argv).end()
     }
 
     /// Waits until the coordinator lists this agent.

@@ -33,16 +33,16 @@ fn ctrl_c_ends_the_runs_of_the_agents_and_the_same_command_measures_them_anew() 
     mesh.wait_for(2);
     let results = scratch.file("night.jsonl", None);
     let night = |time| ["mesh", "run", "-t", time, "--results", &results, "--json"].map(str::to_owned);
-    let words = night("100s");
-    let long = mesh.start(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let args = night("100s");
+    let long = mesh.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
     begun(&mesh, 0);
     long.signal("INT");
     let report = long.end().code(4).json();
     for cell in report["cells"].as_array().unwrap() {
         assert!(cell["state"] == "missed" && cell["reason"] == "it was stopped", "{cell}");
     }
-    let words = night("200ms");
-    let report = mesh.run(&words.iter().map(String::as_str).collect::<Vec<_>>()).code(0).json();
+    let args = night("200ms");
+    let report = mesh.run(&args.iter().map(String::as_str).collect::<Vec<_>>()).code(0).json();
     assert!(report["cells"].as_array().unwrap().iter().all(|cell| cell["state"] == "done"), "{report}");
     // What was measured is what was asked for then, and nothing came of what was stopped.
     for outcome in outcomes(&results) {

@@ -38,14 +38,14 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
     let metrics = scratch.file("alerts.prom", None);
     let night = |results: &str| {
         let results = scratch.file(results, None);
-        let words = ["mesh", "run", "--test", "latency", "-t", "100ms", "--save", "--json"];
+        let args = ["mesh", "run", "--test", "latency", "-t", "100ms", "--save", "--json"];
         let more = ["--results", &results, "--store", &store, "--alert-webhook", &hook];
-        let more = [&words[..], &more, &["--alert-metrics", &metrics]].concat();
+        let more = [&args[..], &more, &["--alert-metrics", &metrics]].concat();
         more.into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let start = |results: &str| {
-        let words = night(results);
-        mesh.start(&words.iter().map(String::as_str).collect::<Vec<_>>())
+        let args = night(results);
+        mesh.start(&args.iter().map(String::as_str).collect::<Vec<_>>())
     };
     // Nobody listens at the address; the coordinator is killed while it tries again.
     let first = start("monday.jsonl");

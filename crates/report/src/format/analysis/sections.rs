@@ -1,7 +1,7 @@
 //! The tables of an analysis. A column that no row fills is left out, a table without rows too.
 
 use crate::document::{Cell, Table};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use insight::analysis::{Analysis, Flow, PathBound, Trips};
 use model::path::Bound;
 use model::stats::compare::{Comparison, Judgement};
@@ -30,7 +30,7 @@ const THROUGHPUT: [Cell<Flow>; 8] = [
     Cell("carried", true, |flow| {
         (flow.received.bytes > Bytes::ZERO).then(|| flow.received.bytes.to_string())
     }),
-    Cell("lost", true, |flow| flow.loss.map(|loss| words::percent(loss.share))),
+    Cell("lost", true, |flow| flow.loss.map(|loss| phrases::percent(loss.share))),
     Cell("retransmits", true, |flow| flow.retransmits.map(|count| count.to_string())),
 ];
 
@@ -51,7 +51,7 @@ const WIRE: [Cell<Flow>; 9] = [
     }),
     Cell("packets", true, |flow| Some(flow.wire.packets_per_second?.to_string())),
     Cell("at most", true, |flow| Some(flow.line_rate?.packets_per_second.to_string())),
-    Cell("share", true, |flow| flow.wire.line_rate_share.map(words::percent)),
+    Cell("share", true, |flow| flow.wire.line_rate_share.map(phrases::percent)),
     Cell("goodput at most", true, |flow| Some(flow.line_rate?.goodput.to_string())),
 ];
 

@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 pub(super) fn findings_text(run: &Run, style: &Style) -> String {
     let mut text = list(&run.findings, insight::answer::answer_of_run(run).action, style);
     let nested = run.tests.iter().flat_map(|test| &test.summary.warnings);
-    let mut seen = BTreeSet::new();
+    let mut observed = BTreeSet::new();
     for warning in run.summary.warnings.iter().chain(nested) {
-        if seen.insert(&warning.text) {
+        if observed.insert(&warning.text) {
             let mark = style.paint(Paint::Dim, &format!("{:<8}", "note"));
             text.push_str(&hanging(&mark, &format!("{}: {}", warning.id, plain(&warning.text)), None, style));
         }

@@ -1,7 +1,7 @@
 //! The last lines: what was done, with which versions, on which hosts, when, and where there is more.
 
 use super::super::text::latency as latency_text;
-use super::super::text::{transfer, words};
+use super::super::text::{phrases, transfer};
 use super::super::{Paint, Style};
 use model::event::Outcome;
 use model::host::Host;
@@ -29,7 +29,10 @@ pub(in crate::format) fn line(run: &Run) -> String {
         what(run),
         versions(run),
         run.host.as_ref().map(|host| kernel(&host.kernel)).filter(|kernel| !kernel.is_empty()),
-        run.host.as_ref().filter(|host| host.cpus > 0).map(|host| words::count(u64::from(host.cpus), "CPU")),
+        run.host
+            .as_ref()
+            .filter(|host| host.cpus > 0)
+            .map(|host| phrases::count(u64::from(host.cpus), "CPU")),
         run.host.as_ref().and_then(interface),
         took(run),
         run.started.map(date),
@@ -53,7 +56,7 @@ fn what(run: &Run) -> Option<String> {
     run.plan
         .as_ref()
         .filter(|_| run.tests.is_empty() || run.summary.pairs.is_some())
-        .map(|plan| words::test(&plan.test))
+        .map(|plan| phrases::test(&plan.test))
 }
 
 fn versions(run: &Run) -> Option<String> {
@@ -68,8 +71,8 @@ fn versions(run: &Run) -> Option<String> {
 
 /// `Linux 6.18` of `Linux 6.18.44-fc x86_64`.
 pub(in crate::format) fn kernel(text: &str) -> String {
-    let mut words = text.split_whitespace();
-    let (system, release) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut phrases = text.split_whitespace();
+    let (system, release) = (phrases.next().unwrap_or_default(), phrases.next().unwrap_or_default());
     let numbers: Vec<&str> = release.split('.').take(2).collect();
     format!("{system} {}", numbers.join(".")).trim().to_owned()
 }

@@ -1,7 +1,7 @@
 //! The table of tests of throughput: one, or those of a `measure` run with what its probes found.
 
 use super::super::Style;
-use super::super::text::words;
+use super::super::text::phrases;
 use super::grouped;
 use super::path;
 use super::table::{Row, Table};
@@ -96,8 +96,8 @@ fn rows(
             .below()
             .with_note(frames),
     );
-    table.push(row("of line rate", |direction| direction.wire.line_rate_share.map(words::percent)).below());
-    let lost = |direction: &DirectionSummary| direction.loss.map(|loss| words::percent(loss.share));
+    table.push(row("of line rate", |direction| direction.wire.line_rate_share.map(phrases::percent)).below());
+    let lost = |direction: &DirectionSummary| direction.loss.map(|loss| phrases::percent(loss.share));
     table.push(row("lost", lost).below().with_note(places(directions)));
     let count = |count: u64| (count > 0).then(|| grouped(count));
     table.push(

@@ -3,7 +3,7 @@
 use super::tables::primary;
 use crate::document::Chart;
 use crate::expect::metric;
-use crate::format::text::words::rate_unit;
+use crate::format::text::phrases::rate_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::experiment::{Row, RowFigure};
 

@@ -1,7 +1,7 @@
 //! What a plan would do, as a document.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::experiment::{Outline, OutlinePath, OutlineRow};
 use model::units::{Bytes, Nanos};
 
@@ -51,7 +51,7 @@ impl Document for Outline {
 
 /// How much it is.
 fn amount(outline: &Outline) -> String {
-    let runs = words::count(outline.runs, "run");
+    let runs = phrases::count(outline.runs, "run");
     let time = match (outline.is_time_known, outline.time) {
         (true, time) => format!("about {time}"),
         (false, Nanos::ZERO) => "as long as they need".into(),

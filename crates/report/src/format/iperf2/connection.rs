@@ -15,7 +15,7 @@ pub struct Iperf2Connection {
     /// The interface it leaves through.
     pub device: Option<String>,
     /// What was asked for, in the words of the line: `reverse`, `full-duplex`, `trip-times`, `no-udp-fin`…
-    pub words: Vec<String>,
+    pub remarks: Vec<String>,
     /// TOS byte.
     pub tos: u8,
     /// File descriptor.
@@ -34,9 +34,9 @@ impl Iperf2Connection {
         let Some((local, remote)) = self.ends else { return String::new() };
         let device = self.device.as_ref().filter(|_| options.enhanced);
         let device = device.map(|name| format!("%{name}")).unwrap_or_default();
-        let words: String = self.words(options, wall).iter().map(|word| format!(" {word}")).collect();
+        let remarks: String = self.remarks(options, wall).iter().map(|word| format!(" {word}")).collect();
         format!(
-            "{id}local {}{device} port {} connected with {} port {}{words}\n",
+            "{id}local {}{device} port {} connected with {} port {}{remarks}\n",
             shown(local.ip(), options),
             local.port(),
             shown(remote.ip(), options),
@@ -44,32 +44,32 @@ impl Iperf2Connection {
         )
     }
 
-    fn words(&self, options: &Iperf2Options, wall: Option<WallTime>) -> Vec<String> {
-        let mut words: Vec<String> = self.words.iter().map(|word| format!("({word})")).collect();
-        let has = |word: &str| self.words.iter().any(|own| own == word);
+    fn remarks(&self, options: &Iperf2Options, wall: Option<WallTime>) -> Vec<String> {
+        let mut remarks: Vec<String> = self.remarks.iter().map(|word| format!("({word})")).collect();
+        let has = |word: &str| self.remarks.iter().any(|own| own == word);
         if let (true, Some(socket)) = (options.enhanced, self.socket) {
-            words.push(format!("(sock={socket})"));
+            remarks.push(format!("(sock={socket})"));
         }
         if self.tos > 0 {
-            words.push(match () {
+            remarks.push(match () {
                 () if has("full-duplex") => format!("(tos rx/tx=0x{0:x}/0x{0:x})", self.tos),
                 () if has("reverse") => format!("(tos tx=0x{:x})", self.tos),
                 () => format!("(tos rx=0x{:x})", self.tos),
             });
         }
         if let (true, Some(peer)) = (options.enhanced, &self.peer) {
-            words.push(format!("(peer {peer})"));
+            remarks.push(format!("(peer {peer})"));
         }
         if let Some((window, mss, rtt)) = self.tcp {
-            words.push(format!("(icwnd/mss/irtt={}/{mss}/{})", window.0 / 1024, rtt.0 / 1000));
+            remarks.push(format!("(icwnd/mss/irtt={}/{mss}/{})", window.0 / 1024, rtt.0 / 1000));
         }
         if options.enhanced {
-            words.extend(self.took.map(|took| format!("(ct={:4.2} ms)", took.0 as f64 / 1e6)));
+            remarks.extend(self.took.map(|took| format!("(ct={:4.2} ms)", took.0 as f64 / 1e6)));
             // A server that sends says no time, as iPerf2's.
             let sends = options.role == Iperf2Role::Server && (has("reverse") || has("full-duplex"));
-            words.extend(wall.filter(|_| !sends).map(|wall| format!("on {}", options.zone.date(wall))));
+            remarks.extend(wall.filter(|_| !sends).map(|wall| format!("on {}", options.zone.date(wall))));
         }
-        words
+        remarks
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
         let connection = Iperf2Connection {
             ends: Some((address("127.0.0.1:51980"), address("127.0.0.1:38815"))),
             device: Some("lo".into()),
-            words: vec!["reverse".into()],
+            remarks: vec!["reverse".into()],
             tos: 0x20,
             socket: Some(3),
             tcp: Some((Bytes(10 * 32_741), 32_741, Nanos(37_400))),

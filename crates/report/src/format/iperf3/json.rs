@@ -378,8 +378,8 @@ fn end_sums(ends: &Ends, block: &Block) -> Map<String, Value> {
             "jitter_ms": 0, "lost_packets": 0, "packets": block.sum(|row| row.sent_packets),
             "lost_percent": 0, "sender": true,
         })));
-        let seen = block.sum(|row| row.received_packets);
-        sum_received.extend(udp_sum(block, block.mean_jitter_ms(), seen, false));
+        let observed = block.sum(|row| row.received_packets);
+        sum_received.extend(udp_sum(block, block.mean_jitter_ms(), observed, false));
         sums.insert(block_name(block, "sum"), sum.into());
     } else {
         if block.has_retransmits {

@@ -8,7 +8,7 @@ use crate::format::brief::findings::hanging;
 use crate::format::brief::grouped;
 use crate::format::brief::provenance::{date, kernel};
 use crate::format::brief::table::{Row, Table};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use crate::format::{Paint, Style};
 use model::finding::Severity;
 use model::framing::Network;
@@ -109,7 +109,7 @@ fn table(variant: &Variant, families: &[Network]) -> Table {
             LabTest::Loss => vec![Row::new("loss, paced", directed(lost))],
             _ => vec![
                 Row::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
-                Row::new("of limit", directed(|one| one.share_of_limit.map(words::percent))).below(),
+                Row::new("of limit", directed(|one| one.share_of_limit.map(phrases::percent))).below(),
                 Row::new("lost", directed(lost)).below(),
             ],
         };
@@ -135,7 +135,7 @@ fn has_figure(row: &Row) -> bool {
 }
 
 fn lost(series: &Series) -> Option<String> {
-    sections::lost(series).map(words::percent)
+    sections::lost(series).map(phrases::percent)
 }
 
 fn median(nanos: f64) -> Option<String> {
@@ -229,18 +229,18 @@ fn provenance(report: &LabReport) -> String {
     let parts = [
         Some(format!(
             "{} of {} each",
-            words::count(report.repetitions.into(), "repetition"),
-            words::span(report.time)
+            phrases::count(report.repetitions.into(), "repetition"),
+            phrases::span(report.time)
         )),
         host.map(|host| host.version.clone()),
         host.map(|host| kernel(&host.kernel)),
-        host.map(|host| words::count(host.cpus.into(), "CPU")),
+        host.map(|host| phrases::count(host.cpus.into(), "CPU")),
         report.started.map(date),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let notes = match report.notes.len() {
         0 => String::new(),
-        count => format!(" and {} on the figures", words::count(count as u64, "note")),
+        count => format!(" and {} on the figures", phrases::count(count as u64, "note")),
     };
     format!("{}. Details{notes}: -v", parts.join(", "))
 }

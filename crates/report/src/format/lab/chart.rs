@@ -2,7 +2,7 @@
 
 use super::sections::{FAMILIES, Kind, kinds};
 use super::sentences::{circumstances, title};
-use crate::format::text::words::rate_unit;
+use crate::format::text::phrases::rate_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::lab::{LabReport, LabTest, Series, SpeedBasis, Variant};
 

@@ -4,7 +4,7 @@ pub(super) use super::sentences::OWN;
 use super::sentences::name;
 use crate::document::{Cell, Table};
 use crate::format::frames;
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::framing::Network;
 use model::lab::{Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, Variant, Versus};
 use model::plan::Direction;
@@ -46,11 +46,11 @@ const THROUGHPUT: [Cell<Series>; 11] = [
     Cell("Mbit/s", true, |one| Some(mbits(one.goodput?.median))),
     Cell("±", true, |one| one.goodput.filter(|of| of.stddev > 0.0).map(|of| mbits(of.stddev))),
     Cell("kpps", true, |one| {
-        Some(words::significant(median(one, |run| Some(run.packets_per_second?.0))? / 1e3))
+        Some(phrases::significant(median(one, |run| Some(run.packets_per_second?.0))? / 1e3))
     }),
-    Cell("of NIC", true, |one| one.share_of_nic.map(words::percent)),
-    Cell("of limit", true, |one| one.share_of_limit.map(words::percent)),
-    Cell("lost", true, |one| lost(one).map(words::percent)),
+    Cell("of NIC", true, |one| one.share_of_nic.map(phrases::percent)),
+    Cell("of limit", true, |one| one.share_of_limit.map(phrases::percent)),
+    Cell("lost", true, |one| lost(one).map(phrases::percent)),
     Cell("CPU", true, |one| one.cpu.map(|cpu| percent(cpu.busy))),
     Cell("softirq", true, |one| one.cpu.map(|cpu| percent(cpu.softirq))),
 ];
@@ -81,7 +81,7 @@ const DROPPED: [Cell<Dropper>; 4] = [
         [] => None,
         [one] => Some(one.clone()),
         [first, others @ ..] => {
-            Some(format!("{first}, and {}", words::count(others.len() as u64, "further test")))
+            Some(format!("{first}, and {}", phrases::count(others.len() as u64, "further test")))
         }
     }),
 ];
@@ -185,9 +185,9 @@ impl Row {
         let sides = FAMILIES.map(|family| {
             let Some(series) = kind.series_of(variant, family) else { return Side::default() };
             let value = series.goodput.map(|of| mbits(of.median));
-            let value = value.or_else(|| series.rtt.map(|of| words::significant(of.median / 1e6)));
+            let value = value.or_else(|| series.rtt.map(|of| phrases::significant(of.median / 1e6)));
             let found = report.comparisons.iter().find(|one| is_of(one, variant, series));
-            Side { value, limit: series.share_of_limit.map(words::percent), change: found.and_then(change) }
+            Side { value, limit: series.share_of_limit.map(phrases::percent), change: found.and_then(change) }
         });
         Row { name: variant.name.clone(), sides }
     }
@@ -226,7 +226,7 @@ fn what(series: &Series) -> String {
 }
 
 pub(super) fn mbits(bits: f64) -> String {
-    words::significant(bits / 1e6)
+    phrases::significant(bits / 1e6)
 }
 
 fn percent(share: f64) -> String {

@@ -1,7 +1,7 @@
 //! What a lab report says in sentences.
 
 use crate::format::frames;
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::lab::{LabReport, Series, Variant, VariantFinding};
 use model::units::BitRate;
 
@@ -14,8 +14,8 @@ pub(super) fn title(report: &LabReport) -> String {
 pub(super) fn circumstances(report: &LabReport) -> String {
     let mut parts = vec![format!(
         "{} of {} each",
-        words::count(report.repetitions.into(), "repetition"),
-        words::span(report.time)
+        phrases::count(report.repetitions.into(), "repetition"),
+        phrases::span(report.time)
     )];
     if let Some(host) = &report.host {
         parts.push(format!(
@@ -23,7 +23,7 @@ pub(super) fn circumstances(report: &LabReport) -> String {
             host.name,
             host.kernel,
             host.cpu,
-            words::count(host.cpus.into(), "CPU")
+            phrases::count(host.cpus.into(), "CPU")
         ));
         parts.push(host.version.clone());
     }
@@ -57,7 +57,7 @@ pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
 pub(super) fn finding(one: &VariantFinding) -> String {
     let finding = &one.finding;
     let one_way = finding.direction.map(|one_way| format!(" {one_way}")).unwrap_or_default();
-    let severity = words::severity(finding.severity);
+    let severity = phrases::severity(finding.severity);
     let title = finding.title.trim_end_matches('.');
     format!("{} ({severity}, {}{one_way}): {title}", finding.id, one.family)
 }
@@ -111,7 +111,7 @@ fn outcome(measured: &[&Variant]) -> String {
         .map(|(held, word)| (count(held), word));
     let mut parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let Some((first, word)) = parts.next() else { return "nothing was expected".into() };
-    let first = format!("{} {word}", words::count(first, "expectation"));
+    let first = format!("{} {word}", phrases::count(first, "expectation"));
     let others = parts.map(|(count, word)| format!("{count} {word}"));
     std::iter::once(first).chain(others).collect::<Vec<_>>().join(", ")
 }

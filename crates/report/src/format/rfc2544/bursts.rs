@@ -4,7 +4,7 @@ use super::latency::{over_runs, range};
 use super::rates::{mega, rate};
 use super::sections::Head;
 use crate::document::{Cell, Table};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::dut::{
     BackToBackReport, DeviceReport, LoadLimit, RecoveryReport, ResetReport, ResetTime, StreamReport,
 };
@@ -38,7 +38,7 @@ const BURSTS: [Cell<Bursts>; 11] = [
     Cell("implied", true, |(_, report)| Some(seconds(report.buffer?.implied))),
     Cell("corrected", true, |(_, report)| Some(seconds(report.buffer?.corrected))),
     Cell("", false, |(_, report)| {
-        let words = report.outcome.irregular.iter().map(|word| match word {
+        let phrases = report.outcome.irregular.iter().map(|word| match word {
             Irregular::NoUpperBound => "the longest passed",
             Irregular::NoLowerBound => "a single frame was lost",
             Irregular::Unfinished => "unfinished",
@@ -46,7 +46,7 @@ const BURSTS: [Cell<Bursts>; 11] = [
             Irregular::LossInversion => "loss inversion",
             Irregular::Duplicates => "duplicates",
         });
-        Some(words.collect::<Vec<_>>().join(", ")).filter(|words| !words.is_empty())
+        Some(phrases.collect::<Vec<_>>().join(", ")).filter(|phrases| !phrases.is_empty())
     }),
 ];
 
@@ -67,7 +67,7 @@ const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
         (true, _) => Some("no overload: the link carries no more".into()),
         (_, 0) => None,
         (_, runs) => Some(
-            format!("{} did not end in time", words::count(runs.into(), "recovery"))
+            format!("{} did not end in time", phrases::count(runs.into(), "recovery"))
                 .replace("recoverys", "recoveries"),
         ),
     }),
@@ -95,7 +95,7 @@ const RESET: [Cell<(Head, ResetReport)>; 7] = [
     Cell("runs", true, |(_, report)| Some(report.runs.len().to_string())),
     Cell("", false, |(_, report)| {
         let never = report.runs.iter().filter(|run| run.by_time.is_none()).count();
-        (never > 0).then(|| format!("{} without an end", words::count(never as u64, "run")))
+        (never > 0).then(|| format!("{} without an end", phrases::count(never as u64, "run")))
     }),
 ];
 

@@ -3,7 +3,7 @@
 use super::loss::{loss_at, offered};
 use super::sections::{frames, network};
 use super::sentences::{goal_name, link, title};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
@@ -136,7 +136,7 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
         values: loads.iter().map(|load| Some(loss_at(row, *load)?.loss_percent)).collect(),
         limit: Vec::new(),
     };
-    let places = loads.iter().map(|load| words::significant(*load)).collect();
+    let places = loads.iter().map(|load| phrases::significant(*load)).collect();
     (!rows.is_empty()).then(|| LinePanel {
         title: format!("Frame loss rate{of}"),
         unit: "%".into(),

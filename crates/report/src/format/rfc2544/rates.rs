@@ -3,7 +3,7 @@
 use super::sections::{Head, frames, network};
 use super::sentences::goal_name;
 use crate::document::{Cell, Column, Table};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};
 use model::framing::WIRE_OVERHEAD;
 use model::search::{Irregular, Load};
@@ -68,7 +68,7 @@ const THROUGHPUT: [Cell<Rate>; 9] = [
     Cell("Ways", false, |rate| rate.directions.map(str::to_owned)),
     Cell("Line Mpps", true, |rate| rate.line.map(mega)),
     Cell("Mpps", true, |rate| Some(least(mega(rate.pps?), rate.least))),
-    Cell("of line", true, |rate| rate.share.map(words::percent)),
+    Cell("of line", true, |rate| rate.share.map(phrases::percent)),
     Cell("Gbit/s L2", true, |rate| rate.bits.map(|[l2, _]| giga(l2))),
     Cell("Gbit/s L1", true, |rate| rate.bits.map(|[_, l1]| giga(l1))),
     Cell("", false, |rate| Some(rate.remark.clone()).filter(|remark| !remark.is_empty())),
@@ -121,7 +121,7 @@ fn goal_cells(row: &StreamReport, goal: &str) -> [String; 3] {
 fn mrr_cells(row: &StreamReport) -> [String; 3] {
     let Some(mrr) = &row.mrr else { return [const { String::new() }; 3] };
     let spread = mrr.forwarded.stddev.map(mega).unwrap_or_default();
-    [mega(mrr.forwarded.mean), spread, words::percent(mrr.loss_ratio)]
+    [mega(mrr.forwarded.mean), spread, phrases::percent(mrr.loss_ratio)]
 }
 
 fn has(device: &DeviceReport, goal: &str) -> bool {
@@ -158,14 +158,14 @@ pub(super) fn remark(row: &StreamReport, rate: &RateReport) -> String {
         LoadLimit::Asked => "the most load asked for",
         LoadLimit::Generator => "generator-bound",
     });
-    let words = rate.irregular.iter().filter_map(|word| match word {
+    let phrases = rate.irregular.iter().filter_map(|word| match word {
         Irregular::NoUpperBound | Irregular::GeneratorLimited => None,
         Irregular::NoLowerBound => Some("none: the least load failed"),
         Irregular::Unfinished => Some("search unfinished"),
         Irregular::LossInversion => Some("loss inversion"),
         Irregular::Duplicates => Some("duplicates"),
     });
-    limit.into_iter().chain(words).collect::<Vec<_>>().join(", ")
+    limit.into_iter().chain(phrases).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn is_least(row: &StreamReport, rate: &RateReport) -> bool {
@@ -182,11 +182,11 @@ pub(super) fn rate(load: Load) -> String {
 }
 
 pub(super) fn mega(pps: f64) -> String {
-    words::significant(pps / 1e6)
+    phrases::significant(pps / 1e6)
 }
 
 pub(super) fn giga(bits: f64) -> String {
-    words::significant(bits / 1e9)
+    phrases::significant(bits / 1e9)
 }
 
 const LAYERS: &str = "Rates are of each direction where nothing else is said. L2: frames with their FCS; L1: with preamble and gap too.";

@@ -1,6 +1,6 @@
 //! What was tested and how, in sentences.
 
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::dut::{
     DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Tools, Tried, TunnelEnds,
 };
@@ -22,7 +22,10 @@ pub(super) fn asked(report: &DutReport) -> String {
     let departs = match setup.departures.len() {
         0 => String::new(),
         count => {
-            format!(" Not all that the standards ask for: {} (-v).", words::count(count as u64, "departure"))
+            format!(
+                " Not all that the standards ask for: {} (-v).",
+                phrases::count(count as u64, "departure")
+            )
         }
     };
     let tests = insight::finding::capital(&tests.join(", "));
@@ -48,7 +51,7 @@ pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
 /// Where and when.
 pub(super) fn host(report: &DutReport) -> Option<String> {
     let host = report.host.as_ref()?;
-    let cpus = words::count(host.cpus.into(), "CPU");
+    let cpus = phrases::count(host.cpus.into(), "CPU");
     let at = report.started.map_or_else(String::new, |at| format!(", {at}"));
     Some(format!("On {}, {}, {} ({cpus}), {}{at}.", host.name, host.kernel, host.cpu, host.version))
 }
@@ -60,16 +63,16 @@ fn frames(setup: &Setup) -> String {
     for stream in &setup.streams {
         names.push(&stream.frames.name);
         networks.push(stream.network.to_string());
-        both_directions.push(words::directions(stream.directions));
+        both_directions.push(phrases::directions(stream.directions));
     }
     let unique = |names: Vec<String>| {
-        let mut seen: Vec<String> = Vec::new();
+        let mut observed: Vec<String> = Vec::new();
         names.into_iter().for_each(|name| {
-            if !seen.contains(&name) {
-                seen.push(name)
+            if !observed.contains(&name) {
+                observed.push(name)
             }
         });
-        seen
+        observed
     };
     let own = |names: Vec<&str>| unique(names.into_iter().map(str::to_owned).collect()).join(", ");
     format!(
@@ -95,21 +98,21 @@ fn search(setup: &Setup) -> String {
             let goal = &named.goal;
             let exceed = match goal.exceed_ratio {
                 0.0 => String::new(),
-                share => format!(", {} of the time may be worse", words::percent(share)),
+                share => format!(", {} of the time may be worse", phrases::percent(share)),
             };
             let loss = match goal.loss_ratio {
                 0.0 => "no loss".into(),
-                ratio => format!("loss up to {}", words::percent(ratio)),
+                ratio => format!("loss up to {}", phrases::percent(ratio)),
             };
             let together = match goal.duration_sum == goal.final_duration {
                 true => String::new(),
-                false => format!(", {} together", words::span(goal.duration_sum)),
+                false => format!(", {} together", phrases::span(goal.duration_sum)),
             };
             format!(
                 "{} ({loss}{exceed}, trials of {}{together}, to {})",
                 goal_name(&named.name),
-                words::span(goal.final_duration),
-                words::percent(goal.width)
+                phrases::span(goal.final_duration),
+                phrases::percent(goal.width)
             )
         })
         .collect();
@@ -188,7 +191,7 @@ fn tools(tools: &Tools) -> Vec<String> {
     });
     let mut lines = vec![format!(
         "{}: sent by {}, counted by {}{}.",
-        words::direction_word(tools.direction),
+        phrases::direction_word(tools.direction),
         tools.source,
         tools.sink,
         ceiling.unwrap_or_default()
@@ -198,7 +201,7 @@ fn tools(tools: &Tools) -> Vec<String> {
             let why = why.trim_end_matches('.');
             lines.push(format!(
                 "{}: not {} into {}: {why}.",
-                words::direction_word(tools.direction),
+                phrases::direction_word(tools.direction),
                 tried.source,
                 tried.sink
             ));
@@ -228,7 +231,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
         })
         .collect();
     if device.voided > 0 {
-        let trials = words::count(device.voided, "trial");
+        let trials = phrases::count(device.voided, "trial");
         lines.push(format!("{trials} thrown away and repeated, since this host held the generator up."));
     }
     lines.extend(device.notes.iter().cloned());

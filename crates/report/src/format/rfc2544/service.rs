@@ -2,7 +2,7 @@
 
 use super::sections::frames;
 use crate::document::{Cell, Table};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::dut::y1564::{Kind, Miss};
 use model::dut::{DeviceReport, ServiceStep, Setup};
 
@@ -22,7 +22,7 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Table> {
             format!(
                 "Promised: committed {}{excess}; loss up to {}, delay {}, variation {}, availability {}.",
                 profile.committed,
-                words::percent(profile.loss),
+                phrases::percent(profile.loss),
                 profile.delay,
                 profile.variation,
                 precise(profile.availability)
@@ -30,7 +30,7 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Table> {
         })
         .collect();
     notes.extend(
-        service.availability.map(|share| format!("Available {} of the time.", words::percent(share))),
+        service.availability.map(|share| format!("Available {} of the time.", phrases::percent(share))),
     );
     notes.extend(service.notes.iter().cloned());
     notes.push(if service.passed { "Passed: all promises hold.".into() } else { "Failed.".into() });
@@ -43,7 +43,7 @@ const STEPS: [Cell<Step>; 7] = [
     Cell("Step", false, |(kind, _)| Some((*kind).to_owned())),
     Cell("offered", true, |(_, step)| Some(step.step.offered.to_string())),
     Cell("received", true, |(_, step)| Some(step.observed.received.to_string())),
-    Cell("lost", true, |(_, step)| Some(words::percent(step.observed.loss))),
+    Cell("lost", true, |(_, step)| Some(phrases::percent(step.observed.loss))),
     Cell("delay", true, |(_, step)| step.observed.delay.map(|time| time.to_string())),
     Cell("variation", true, |(_, step)| step.observed.variation.map(|time| time.to_string())),
     Cell("result", false, |(_, step)| {
@@ -70,7 +70,7 @@ fn miss(miss: &Miss) -> String {
     match miss {
         Miss::RateBelow(rate) => format!("under {rate}"),
         Miss::RateAbove(rate) => format!("over {rate}"),
-        Miss::LossAbove(share) => format!("loss over {}", words::percent(*share)),
+        Miss::LossAbove(share) => format!("loss over {}", phrases::percent(*share)),
         Miss::DelayAbove(time) => format!("delay over {time}"),
         Miss::VariationAbove(time) => format!("variation over {time}"),
     }

@@ -4,7 +4,7 @@ use super::{charts, details};
 use crate::document::{Block, Column, Conclusion, Table};
 use crate::format::brief::provenance;
 use crate::format::text::{
-    latency, packets, pair_facts, path, path_facts, segments, test_rows, transfer, words,
+    latency, packets, pair_facts, path, path_facts, phrases, segments, test_rows, transfer,
 };
 use crate::format::{frames, hops};
 use insight::finding::grouped;
@@ -123,7 +123,7 @@ fn sizes(found: &PathResult) -> Vec<Block> {
     let directions =
         [Direction::Up, Direction::Down].into_iter().filter(|d| found.in_direction(*d).is_some());
     let headings: Vec<Column> =
-        directions.map(|direction| Column::left(words::direction_word(direction))).collect();
+        directions.map(|direction| Column::left(phrases::direction_word(direction))).collect();
     let columns = |first: &str| [vec![Column::left(first)], headings.clone()].concat();
     let rows = path::rows(found).into_iter().map(|row| (row.name.to_owned(), row.cells)).collect();
     let service = found.service.iter().flat_map(path::service);
@@ -137,19 +137,19 @@ fn sizes(found: &PathResult) -> Vec<Block> {
 
 /// What a capture of packets saw.
 fn captured(run: &Run) -> Vec<Block> {
-    let Some(seen) = &run.summary.packets else { return Vec::new() };
+    let Some(observed) = &run.summary.packets else { return Vec::new() };
     let mut blocks = vec![
-        Block::Paragraph(format!("Packets on `{}`:", seen.interface)),
-        Block::facts(packets::facts(seen)),
+        Block::Paragraph(format!("Packets on `{}`:", observed.interface)),
+        Block::facts(packets::facts(observed)),
     ];
-    for (direction, one_way) in packets::directions(seen) {
-        let first = format!("Size {}", words::direction_word(direction).to_lowercase());
+    for (direction, one_way) in packets::directions(observed) {
+        let first = format!("Size {}", phrases::direction_word(direction).to_lowercase());
         let columns = packets::size_columns(first).into();
         blocks.push(Block::Table(Table::new(columns, packets::size_rows(one_way))));
     }
-    if seen.flows.len() > 1 {
+    if observed.flows.len() > 1 {
         let columns = packets::flow_columns().into();
-        blocks.push(Block::Table(Table::new(columns, packets::flow_rows(seen))));
+        blocks.push(Block::Table(Table::new(columns, packets::flow_rows(observed))));
     }
     blocks
 }
@@ -224,7 +224,7 @@ pub(in crate::format) fn title(run: &Run) -> String {
             run.transfer.as_ref().map_or_else(|| format!("Run `{}`", run.id), transfer::title)
         }
         Some(plan) if run.tests.is_empty() => {
-            format!("Throughput to `{}`: {}", plan.target.host, words::test(&plan.test))
+            format!("Throughput to `{}`: {}", plan.target.host, phrases::test(&plan.test))
         }
         Some(plan) => format!("Measurement of the path to `{}`", plan.target.host),
         None => format!("Run `{}`", run.id),
@@ -233,7 +233,7 @@ pub(in crate::format) fn title(run: &Run) -> String {
 
 fn latency_title(run: &Run) -> String {
     let Some(plan) = &run.latency else {
-        return format!("Latency, {}", words::count(run.summary.egress_paths.len() as u64, "path"));
+        return format!("Latency, {}", phrases::count(run.summary.egress_paths.len() as u64, "path"));
     };
     let mut hosts: Vec<String> =
         plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host)).collect();
@@ -249,11 +249,11 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         ("Goodput", |this_direction| Some(this_direction.goodput.to_string())),
         ("On the wire", |this_direction| this_direction.wire.rate.map(|rate| rate.to_string())),
         ("Packets", |this_direction| this_direction.wire.packets_per_second.map(|rate| rate.to_string())),
-        ("Share of line rate", |this_direction| this_direction.wire.line_rate_share.map(words::percent)),
+        ("Share of line rate", |this_direction| this_direction.wire.line_rate_share.map(phrases::percent)),
         ("Received", |this_direction| {
             Some(format!("{} in {}", this_direction.received.bytes, this_direction.elapsed))
         }),
-        ("Lost", |this_direction| this_direction.loss.map(|loss| words::percent(loss.share))),
+        ("Lost", |this_direction| this_direction.loss.map(|loss| phrases::percent(loss.share))),
         ("Lost on the path, in the receiving socket, at the sender", |this_direction| {
             let lost = |loss: Loss| [loss.path, loss.receiver, loss.sender].map(grouped).join(", ");
             this_direction.loss.map(lost)

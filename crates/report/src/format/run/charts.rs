@@ -8,7 +8,7 @@ pub(super) use time::{rates, totals};
 
 use crate::document::{Block, Chart};
 use crate::format::frames as sweep;
-use crate::format::text::{transfer, words::rate_unit};
+use crate::format::text::{phrases::rate_unit, transfer};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
 use model::path::{PathDirection, PathResult, SizeProbe};
 use model::plan::Direction;

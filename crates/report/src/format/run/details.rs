@@ -3,7 +3,7 @@
 use super::method;
 use crate::document::Block;
 use crate::format::fingerprint;
-use crate::format::text::{data_paths, direction_facts, ended, host_line, pair_table, stream_table, words};
+use crate::format::text::{data_paths, direction_facts, ended, host_line, pair_table, phrases, stream_table};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -35,7 +35,7 @@ fn directions(run: &Run) -> Vec<(String, Vec<Block>)> {
         let one_way = run.summary.direction(direction).filter(|_| run.tests.is_empty())?;
         let mut blocks = vec![Block::facts(direction_facts(one_way, &run.summary))];
         blocks.extend(stream_table(one_way).map(Block::Table));
-        Some((format!("{}: {}", words::direction_word(direction), one_way.goodput), blocks))
+        Some((format!("{}: {}", phrases::direction_word(direction), one_way.goodput), blocks))
     });
     known.collect()
 }

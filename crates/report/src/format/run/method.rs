@@ -1,7 +1,7 @@
 //! How a run was measured: its method in a sentence, where that is described, and what was asked of the sockets.
 
 use crate::document::Block;
-use crate::format::text::words;
+use crate::format::text::phrases;
 use model::plan::{Plan, ProtocolName, Wait};
 use model::run::Run;
 use model::units::Nanos;
@@ -27,7 +27,7 @@ fn facts(plan: &Plan) -> Vec<(&'static str, String)> {
     let bytes = |size: u32| format!("{size} B");
     let length = if test.length == 0 { "each end's best".to_owned() } else { bytes(test.length) };
     let asked = [
-        ("Test", Some(words::test(test))),
+        ("Test", Some(phrases::test(test))),
         ("Omitted at the begin", Some(test.omit).filter(|omit| *omit > Nanos::ZERO).map(|o| o.to_string())),
         ("Length of a write or datagram", Some(length)),
         (

@@ -1,6 +1,6 @@
 //! What a run measured over time, every point of it: for charts that are looked into.
 
-use crate::format::text::{interval_rate, interval_rates, interval_senders, words};
+use crate::format::text::{interval_rate, interval_rates, interval_senders, phrases};
 use model::event::Event;
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::{Direction, Plan, Transport};
@@ -63,7 +63,7 @@ pub fn live_points(event: &Event) -> Vec<LivePoint> {
 /// What a test does, in a line.
 #[must_use]
 pub fn test_title(plan: &Plan) -> String {
-    words::test(&plan.test)
+    phrases::test(&plan.test)
 }
 
 fn of_interval(sample: &IntervalSample) -> Vec<LivePoint> {
@@ -118,7 +118,7 @@ pub fn series(run: &Run) -> Vec<Series> {
 }
 
 fn of_throughput(test: &Run, plan: &Plan) -> Vec<Series> {
-    let title = words::test(&plan.test);
+    let title = phrases::test(&plan.test);
     let both_directions = || plan.test.directions.each();
     let goodput = both_directions().map(|direction| {
         let rates = interval_rates(&test.intervals, plan, direction);

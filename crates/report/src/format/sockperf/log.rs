@@ -24,9 +24,9 @@ pub(super) fn heading(asked: &Asked) -> String {
 pub(super) fn rows(full_rtt: bool, observations: &[Observation]) -> String {
     let (what, parts) = if full_rtt { ("rtt", 1.0) } else { ("latency", 2.0) };
     let mut text = format!("{RULE}packet, txTime(sec), rxTime(sec), {what}(usec)\n");
-    for (number, seen) in observations.iter().enumerate() {
+    for (number, observed) in observations.iter().enumerate() {
         // In floating point as sockperf does it, and so with its rounding of the last digit.
-        let (sent, received) = (seconds(seen.sent), seconds(seen.received));
+        let (sent, received) = (seconds(observed.sent), seconds(observed.received));
         let trip = (received - sent) * (1_000_000.0 / parts);
         let _ = writeln!(text, "{number}, {sent:.9}, {received:.9}, {trip:.3}");
     }

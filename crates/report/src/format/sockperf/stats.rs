@@ -36,11 +36,11 @@ impl Figures {
     #[must_use]
     pub fn from_observations(observations: &[Observation], full_rtt: bool) -> Option<Figures> {
         let parts = if full_rtt { 1 } else { 2 };
-        let trip = |seen: &Observation| seen.received.saturating_sub(seen.sent).0;
-        let mut sorted: Vec<u64> = observations.iter().map(|seen| trip(seen) / parts).collect();
+        let trip = |observed: &Observation| observed.received.saturating_sub(observed.sent).0;
+        let mut sorted: Vec<u64> = observations.iter().map(|observed| trip(observed) / parts).collect();
         sorted.sort_unstable();
         let count = u128::try_from(sorted.len()).ok().filter(|count| *count > 0)?;
-        let sum: u128 = observations.iter().map(|seen| u128::from(trip(seen))).sum();
+        let sum: u128 = observations.iter().map(|observed| u128::from(trip(observed))).sum();
         let average = u64::try_from(sum / count).unwrap_or(u64::MAX) / parts;
         let mean = sorted.iter().map(|value| *value as f64).sum::<f64>() / sorted.len() as f64;
         Some(Figures {

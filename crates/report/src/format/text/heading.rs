@@ -1,14 +1,14 @@
 //! The heading: from where to where, and what the test does.
 
 use super::super::{Paint, Style, frames};
-use super::words;
+use super::phrases;
 use model::host::Host;
 use model::plan::Plan;
 use model::run::Run;
 
 /// The heading of one test; `from` names this end.
 pub(super) fn of_plan(plan: &Plan, from: Option<&str>, style: &Style) -> String {
-    let title = format!("Throughput to {}: {}", plan.target.host, words::test(&plan.test));
+    let title = format!("Throughput to {}: {}", plan.target.host, phrases::test(&plan.test));
     let from = from.map(|from| format!("from {from} ")).unwrap_or_default();
     let route = format!("{from}to {}, {} protocol", plan.target.address, plan.protocol);
     join(&title, &[route], style)
@@ -40,7 +40,7 @@ pub(in crate::format) fn host_line(host: &Host) -> String {
     let mut parts = vec![host.name.clone()];
     parts.extend(Some(&host.kernel).filter(|kernel| !kernel.is_empty()).cloned());
     if host.cpus > 0 {
-        parts.push(words::count(u64::from(host.cpus), "CPU"));
+        parts.push(phrases::count(u64::from(host.cpus), "CPU"));
     }
     if let Some(nic) = &host.nic {
         let speed = match (nic.link_bps, nic.is_virtual) {

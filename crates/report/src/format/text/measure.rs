@@ -2,8 +2,8 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
+use super::phrases;
 use super::result::fact;
-use super::words;
 use crate::document::Column;
 use model::run::Run;
 use model::summary::DirectionSummary;
@@ -34,7 +34,7 @@ pub(in crate::format) fn path_facts(run: &Run) -> Vec<(&'static str, String)> {
             0 => String::new(),
             lost => format!("; {lost} of {} probes without an answer", rtt.count + lost),
         };
-        facts.push(("idle RTT", words::distribution(rtt) + &lost));
+        facts.push(("idle RTT", phrases::distribution(rtt) + &lost));
     }
     facts.extend(summary.path.iter().flat_map(super::path::facts));
     facts.extend(summary.reach.iter().flat_map(|reach| super::reach::facts(reach)));
@@ -80,8 +80,8 @@ fn label(test: &Run) -> String {
 fn group_rows(label: String, directions: [Option<&DirectionSummary>; 2]) -> Vec<Vec<String>> {
     type Cell = fn(&DirectionSummary) -> Option<String>;
     let details: [(&str, Cell); 6] = [
-        ("share of line rate", |direction| direction.wire.line_rate_share.map(words::percent)),
-        ("lost", |direction| direction.loss.map(|loss| words::percent(loss.share))),
+        ("share of line rate", |direction| direction.wire.line_rate_share.map(phrases::percent)),
+        ("lost", |direction| direction.loss.map(|loss| phrases::percent(loss.share))),
         ("retransmits", |direction| direction.retransmits.map(|count| count.to_string())),
         ("jitter", |direction| direction.jitter.map(|jitter| jitter.rfc3550.to_string())),
         ("RTT under load", |direction| direction.loaded_rtt.map(|rtt| rtt.to_string())),

@@ -2,8 +2,8 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
+use super::phrases;
 use super::result::fact;
-use super::words;
 use crate::document::Column;
 use insight::finding::grouped;
 use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
@@ -18,7 +18,7 @@ pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> 
     }
     for (direction, one_way) in directions(packets) {
         text.push('\n');
-        let first = format!("Size {}", words::direction_word(direction).to_lowercase());
+        let first = format!("Size {}", phrases::direction_word(direction).to_lowercase());
         text.push_str(&plain(&size_columns(first), &size_rows(one_way), style));
     }
     if packets.flows.len() > 1 {
@@ -39,7 +39,7 @@ pub(in crate::format) fn directions(
 /// Totals, whether they are all, and the file, by name.
 pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> {
     let mut facts: Vec<_> = directions(packets)
-        .map(|(direction, one_way)| (words::direction_word(direction).to_lowercase(), total(one_way)))
+        .map(|(direction, one_way)| (phrases::direction_word(direction).to_lowercase(), total(one_way)))
         .collect();
     if facts.is_empty() {
         facts.push(("seen".into(), format!("nothing from or to {}", packets.peer)));
@@ -49,7 +49,7 @@ pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> 
     }
     if let Some(file) = &packets.pcap {
         let kind = if file.split { "split as on the wire" } else { "super-packets as they are" };
-        let count = words::count(file.packets, "packet");
+        let count = phrases::count(file.packets, "packet");
         let broken = file.error.as_ref().map(|why| format!("; it ends early: {why}")).unwrap_or_default();
         facts.push(("file".into(), format!("{}: {count}, {kind}{broken}", file.path)));
     }
@@ -59,7 +59,7 @@ pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> 
 fn total(direction: &PacketDirection) -> String {
     let mean = direction.mean_size().unwrap_or_default();
     let mut parts = vec![
-        words::count(direction.packets, "packet"),
+        phrases::count(direction.packets, "packet"),
         direction.bytes.to_string(),
         format!("{mean:.1} bytes each on average"),
     ];
@@ -69,7 +69,7 @@ fn total(direction: &PacketDirection) -> String {
     if direction.super_packets > 0 {
         parts.push(format!(
             "seen as {} that offloads handle at once",
-            words::count(direction.super_packets, "super-packet")
+            phrases::count(direction.super_packets, "super-packet")
         ));
     }
     parts.join(", ")
@@ -85,7 +85,7 @@ fn missing(packets: &PacketResult) -> String {
         ));
     }
     if packets.unread > 0 {
-        parts.push(format!("{} could not be counted", words::count(packets.unread, "frame")));
+        parts.push(format!("{} could not be counted", phrases::count(packets.unread, "frame")));
     }
     parts.join("; ")
 }
@@ -125,7 +125,7 @@ pub(in crate::format) fn size_rows(direction: &PacketDirection) -> Vec<Vec<Strin
             packets.to_string(),
             share,
             bar(packets, most),
-            words::count(hidden.len() as u64, "size"),
+            phrases::count(hidden.len() as u64, "size"),
         ]);
     }
     cells
@@ -138,7 +138,7 @@ fn size_row(row: &SizeCount, all: u64, most: u64) -> Vec<String> {
 }
 
 fn share(packets: u64, all: u64) -> String {
-    words::percent(packets as f64 / all.max(1) as f64)
+    phrases::percent(packets as f64 / all.max(1) as f64)
 }
 
 fn bar(packets: u64, most: u64) -> String {
@@ -193,9 +193,9 @@ pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
         });
         let uncounted = match packets.other_flows {
             0 => String::new(),
-            other => format!(", and {} of further ones", words::count(other, "packet")),
+            other => format!(", and {} of further ones", phrases::count(other, "packet")),
         };
-        let name = format!("{}{uncounted}", words::count(hidden.len() as u64, "other flow"));
+        let name = format!("{}{uncounted}", phrases::count(hidden.len() as u64, "other flow"));
         rows.push(row(name, &up, &down));
     }
     rows

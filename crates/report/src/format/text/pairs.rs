@@ -2,8 +2,8 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
+use super::phrases;
 use super::result::fact;
-use super::words;
 use crate::document::{Column, Table};
 use model::pairs::{Pairs, PairsDirection};
 use model::plan::Direction;
@@ -41,7 +41,7 @@ pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
         );
         facts.push((
             "all ran",
-            format!("{}, {} of {}", sum.overlap, words::percent(pairs.overlap_share), sum.whole),
+            format!("{}, {} of {}", sum.overlap, phrases::percent(pairs.overlap_share), sum.whole),
         ));
     }
     if let Some(start) = &pairs.common_start {
@@ -59,7 +59,7 @@ fn carried(direction: &PairsDirection) -> String {
     let mut parts = vec![direction.goodput.to_string()];
     parts.extend(direction.wire.map(|wire| format!("{wire} on the wire")));
     parts.extend(direction.packets_per_second.map(|rate| rate.to_string()));
-    parts.extend(direction.line_rate_share.map(|share| format!("{} of line rate", words::percent(share))));
+    parts.extend(direction.line_rate_share.map(|share| format!("{} of line rate", phrases::percent(share))));
     parts.join(", ")
 }
 

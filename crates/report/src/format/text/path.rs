@@ -14,8 +14,8 @@ pub(super) use heading::{of_run, started};
 pub(in crate::format) use heading::{subject, unknown};
 
 use super::super::{Paint, Style};
+use super::phrases;
 use super::result::outcome;
-use super::words;
 use model::path::PathResult;
 use model::run::Run;
 
@@ -48,7 +48,7 @@ fn effort(path: &PathResult, style: &Style) -> String {
     if path.packets == 0 {
         return String::new();
     }
-    let line = format!("Found out with {} in {}.", words::count(path.packets, "packet"), path.elapsed);
+    let line = format!("Found out with {} in {}.", phrases::count(path.packets, "packet"), path.elapsed);
     format!("\n{}\n", style.paint(Paint::Dim, &line))
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::words;
+use super::phrases;
 use crate::document::{Column, Table};
 use insight::finding::grouped;
 use model::event::Outcome;
@@ -28,7 +28,7 @@ pub(super) fn result_text(run: &Run, style: &Style) -> String {
 }
 
 fn block(direction: Direction, summary: &DirectionSummary, all: &Summary, style: &Style) -> String {
-    let title = format!("{}: {}", words::direction_word(direction), summary.goodput);
+    let title = format!("{}: {}", phrases::direction_word(direction), summary.goodput);
     let what = match summary.receiver_unknown {
         true => "acknowledged by the receiver, whose own figures are missing",
         false => "of payload received",
@@ -63,8 +63,8 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         let lost = loss.path + loss.receiver + loss.sender;
         let places = format!(
             "{} ({}): {} on the path, {} in the receiving socket, {} at the sender",
-            words::percent(loss.share),
-            words::count(lost, "datagram"),
+            phrases::percent(loss.share),
+            phrases::count(lost, "datagram"),
             grouped(loss.path),
             grouped(loss.receiver),
             grouped(loss.sender)
@@ -81,7 +81,8 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         facts.push(("disorder", order));
     }
     if let Some(jitter) = &summary.jitter {
-        let more = jitter.distribution.map(|d| format!("; {}", words::distribution(&d))).unwrap_or_default();
+        let more =
+            jitter.distribution.map(|d| format!("; {}", phrases::distribution(&d))).unwrap_or_default();
         facts.push(("jitter", format!("{} at the end (RFC 3550){more}", jitter.rfc3550)));
     }
     if let Some(delay) = &summary.one_way {
@@ -113,7 +114,7 @@ pub(super) fn on_the_wire(summary: &DirectionSummary, all: &Summary) -> Option<S
     }
     if let Some(share) = summary.wire.line_rate_share {
         let link = all.link.as_ref().map(|link| format!(" of {}", link.rate)).unwrap_or_default();
-        parts.push(format!("{} of the line rate{link}", words::percent(share)));
+        parts.push(format!("{} of the line rate{link}", phrases::percent(share)));
     }
     Some(parts.join(", "))
 }
@@ -129,7 +130,7 @@ pub(in crate::format) fn segments(summary: &DirectionSummary) -> Option<String> 
 
 fn received(summary: &DirectionSummary) -> String {
     let datagrams = match summary.transport {
-        Transport::Udp => format!(" in {}", words::count(summary.received.datagrams, "datagram")),
+        Transport::Udp => format!(" in {}", phrases::count(summary.received.datagrams, "datagram")),
         Transport::Tcp => String::new(),
     };
     let segment = match (summary.transport, summary.mss) {
@@ -142,12 +143,12 @@ fn received(summary: &DirectionSummary) -> String {
 fn cpu(summary: &DirectionSummary) -> Option<String> {
     let one = |name: &str, cpu: &Option<CpuUse>| {
         let cpu = cpu.as_ref()?;
-        let mut text = format!("{name} {} of one CPU", words::percent(cpu.process));
+        let mut text = format!("{name} {} of one CPU", phrases::percent(cpu.process));
         if cpu.busiest_thread > 0.0 {
-            text.push_str(&format!(" (busiest thread {})", words::percent(cpu.busiest_thread)));
+            text.push_str(&format!(" (busiest thread {})", phrases::percent(cpu.busiest_thread)));
         }
         if cpu.softirq > 0.0 {
-            text.push_str(&format!(", softirq {}", words::percent(cpu.softirq)));
+            text.push_str(&format!(", softirq {}", phrases::percent(cpu.softirq)));
         }
         Some(text)
     };
@@ -183,7 +184,7 @@ pub(in crate::format) fn stream_table(summary: &DirectionSummary) -> Option<Tabl
     let cells = rows.iter().take(MOST_STREAMS).map(|row| {
         let share = if total > 0 { row.goodput.0 as f64 / total as f64 } else { 0.0 };
         let last = row.retransmits.or(row.lost).map_or("-".into(), grouped);
-        vec![row.stream.to_string(), row.goodput.to_string(), words::percent(share), last]
+        vec![row.stream.to_string(), row.goodput.to_string(), phrases::percent(share), last]
     });
     Some(Table::new(columns.into(), cells.collect()))
 }

@@ -7,7 +7,7 @@ pub(in crate::format) use table::{changes, columns, rows};
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::{heading, words};
+use super::{heading, phrases};
 use crate::document::Column;
 use model::run::Run;
 use model::stats::quantile::median;
@@ -160,13 +160,13 @@ pub(super) fn transfer_text(run: &Run, style: &Style) -> String {
 /// What a capture saw of each row's transfers.
 fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
     let row = |row: &TransferRow| {
-        let seen = row.packets?;
+        let observed = row.packets?;
         Some(vec![
             cut(&row.label, MOST_LABEL),
-            format!("{:.0}", seen.up),
-            format!("{:.0}", seen.down),
-            format!("{:.0} B", seen.mean),
-            format!("{} B", seen.largest),
+            format!("{:.0}", observed.up),
+            format!("{:.0}", observed.down),
+            format!("{:.0} B", observed.mean),
+            format!("{} B", observed.largest),
         ])
     };
     rows.iter().filter_map(row).collect()
@@ -224,7 +224,7 @@ fn notes(run: &Run) -> Vec<String> {
         let came = if first.bytes > Bytes::ZERO { format!(", after {}", first.bytes) } else { String::new() };
         notes.push(format!(
             "{} failed; the first{came}: {error}",
-            words::count(failed.len() as u64, "transfer")
+            phrases::count(failed.len() as u64, "transfer")
         ));
     }
     notes

@@ -53,10 +53,10 @@ fn spec(output: &Output, transport: Transport) -> TestSpec {
     let part = if output.client.is_empty() { &output.server } else { &output.client };
     let rows = if part.finals.is_empty() { &part.intervals } else { &part.finals };
     let mut ids: Vec<_> = Part::single(rows).iter().map(|row| (row.id, row.role.clone())).collect();
-    let mut seen = Vec::new();
+    let mut observed = Vec::new();
     ids.retain(|id| {
-        !seen.contains(id) && {
-            seen.push(id.clone());
+        !observed.contains(id) && {
+            observed.push(id.clone());
             true
         }
     });

@@ -81,13 +81,13 @@ pub(super) fn quick() -> DutReport {
     setup.max = Some(PacketRate(5_000_000));
     setup.goals = goals(&[("throughput", Goal::tst009()), ("pdr", Goal::pdr())]);
     let mut bridge = device("eth1 - eth2");
-    let words = [
+    let remarks = [
         (Some(4.1e6), None, vec![Irregular::NoUpperBound]),
         (Some(1.2e6), Some(1.5e6), vec![Irregular::LossInversion, Irregular::Unfinished]),
         (None, Some(1e4), vec![Irregular::NoLowerBound]),
         (Some(9e5), Some(9.1e5), vec![Irregular::Duplicates]),
     ];
-    for (stream, (lower, upper, irregular)) in streams.iter().zip(words) {
+    for (stream, (lower, upper, irregular)) in streams.iter().zip(remarks) {
         let mut row = StreamReport::new(stream.clone());
         row.ceiling = Some(Load(4.1e6));
         row.most = Some(Load(4.1e6));

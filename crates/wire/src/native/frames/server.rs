@@ -6,7 +6,7 @@ use crate::Policy;
 use crate::native::link::Link;
 use crate::native::message::Message;
 use crate::work::Refusal;
-use crate::work::frames::{PortAnswer, PortOrder};
+use crate::work::frames::{PortAnswer, PortRequest};
 use model::time::MonoTime;
 use model::units::Nanos;
 
@@ -61,7 +61,7 @@ impl Framing {
             }
             self.asked.push(id);
         }
-        link.work(PortOrder::Ask { id, ask });
+        link.work(PortRequest::Ask { id, ask });
         Ok(())
     }
 

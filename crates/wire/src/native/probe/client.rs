@@ -1,6 +1,6 @@
 //! The client of a probe or latency session. It speaks on the control connection; the datagrams themselves are its driver's.
 
-use super::order::{check, duration};
+use super::schedule::{check, duration};
 use super::{ProbeSend, SizeCount, latency_test};
 use crate::native::caller::{Caller, Kind, Talk};
 use crate::native::client::ClientConfig;
@@ -8,8 +8,8 @@ use crate::native::frame::violation;
 use crate::native::link::{ANSWER, Link, opening, silent};
 use crate::native::message::{Ask, Message};
 use crate::native::ping::Pinger;
-use crate::work::probes::PathSeen;
-use crate::work::round_trips::LatencySeen;
+use crate::work::probes::PathObservation;
+use crate::work::round_trips::LatencyObservation;
 use crate::{ProtocolError, WorkKind, WorkReply};
 use model::latency::LatencySpec;
 use model::plan::{TestSpec, Transport};
@@ -41,16 +41,16 @@ pub enum ProbeReply {
         too_big: Vec<u32>,
     },
     /// These have arrived at the server.
-    Seen {
+    Observation {
         /// The client's number of its datagrams.
         id: u32,
         /// Distinct ones, by size.
         received: Vec<SizeCount>,
     },
     /// What the server knows of the path.
-    Path(Box<PathSeen>),
+    Path(Box<PathObservation>),
     /// What has come of the messages of a latency session.
-    Reflected(LatencySeen),
+    Reflected(LatencyObservation),
 }
 
 #[derive(Debug)]
@@ -91,13 +91,13 @@ impl ProbeClient {
     ///
     /// # Errors
     /// The order is out of range, or the session is not ready.
-    pub fn order(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), ProtocolError> {
+    pub fn request(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), ProtocolError> {
         check(&send).map_err(|what| ProtocolError::Flows(format!("order of probes: {what}")))?;
         let time = duration(&send);
         self.ask(now, time, Message::ProbeSend(send))
     }
 
-    /// Asks which of this client's probes of this number have arrived; [`ProbeReply::Seen`] follows.
+    /// Asks which of this client's probes of this number have arrived; [`ProbeReply::Observation`] follows.
     ///
     /// # Errors
     /// The session is not ready.
@@ -199,16 +199,16 @@ impl Kind for Probes {
                 return self.answered(ProbeReply::Sent { id, too_big });
             }
             (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
-                return self.answered(ProbeReply::Seen { id, received });
+                return self.answered(ProbeReply::Observation { id, received });
             }
-            (State::Ready { .. }, Message::PathSeen(seen)) => {
-                return self.answered(ProbeReply::Path(Box::new(seen.sane())));
+            (State::Ready { .. }, Message::PathObservation(observed)) => {
+                return self.answered(ProbeReply::Path(Box::new(observed.sane())));
             }
             (State::Starting { .. }, Message::Started {}) => {
                 self.state = State::Ready { waiting: 0, deadline: now };
             }
-            (State::Ready { .. }, Message::LatencySeen(seen)) => {
-                return self.answered(ProbeReply::Reflected(seen));
+            (State::Ready { .. }, Message::LatencyObservation(observed)) => {
+                return self.answered(ProbeReply::Reflected(observed));
             }
             _ => return Err(violation("a message that is not due in a probe session".into())),
         }

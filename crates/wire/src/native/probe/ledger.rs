@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// By order and size.
-    seen: BTreeMap<(u32, u32), Row>,
+    observed: BTreeMap<(u32, u32), Row>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,10 +28,10 @@ impl Ledger {
         if index >= MAX_COUNT {
             return false;
         }
-        while self.seen.len() >= MAX_ROWS && !self.seen.contains_key(&(id, size)) {
-            self.seen.pop_first();
+        while self.observed.len() >= MAX_ROWS && !self.observed.contains_key(&(id, size)) {
+            self.observed.pop_first();
         }
-        let row = self.seen.entry((id, size)).or_default();
+        let row = self.observed.entry((id, size)).or_default();
         row.indexes |= 1 << index;
         row.fragment = row.fragment.max(fragment);
         true
@@ -39,12 +39,12 @@ impl Ledger {
 
     /// Which have arrived of one order and size: a bit for each index, the lowest for 0.
     pub fn indexes(&self, id: u32, size: u32) -> u128 {
-        self.seen.get(&(id, size)).map_or(0, |row| row.indexes)
+        self.observed.get(&(id, size)).map_or(0, |row| row.indexes)
     }
 
     /// What has arrived of one order, smallest size first.
     pub fn received(&self, id: u32) -> Vec<SizeCount> {
-        let rows = self.seen.range((id, 0)..=(id, u32::MAX));
+        let rows = self.observed.range((id, 0)..=(id, u32::MAX));
         rows.map(|(&(_, size), row)| SizeCount {
             size,
             count: row.indexes.count_ones(),
@@ -87,7 +87,7 @@ mod tests {
         let mut ledger = Ledger::default();
         assert!(!ledger.count(&probe(0, MAX_COUNT, 100), None));
         (0..10_000).for_each(|id| assert!(ledger.count(&probe(id, 0, 24), None)));
-        assert_eq!(ledger.seen.len(), MAX_ROWS);
+        assert_eq!(ledger.observed.len(), MAX_ROWS);
         assert_eq!(ledger.received(9_999).len(), 1);
     }
 }

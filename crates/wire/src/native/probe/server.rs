@@ -1,6 +1,6 @@
 //! The server's part of a probe session once its flow is open.
 
-use super::{Ledger, Order, ProbeSend, SizeCount, echo_reply};
+use super::{Ledger, ProbeSchedule, ProbeSend, SizeCount, echo_reply};
 use crate::Policy;
 use crate::native::admit;
 use crate::native::link::Link;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 #[derive(Debug)]
 pub(in crate::native) struct Probing {
-    orders: VecDeque<Order>,
+    control: VecDeque<ProbeSchedule>,
     ledger: Ledger,
     max_rate: Option<BitRate>,
     bytes_left: u64,
@@ -22,7 +22,7 @@ pub(in crate::native) struct Probing {
 impl Probing {
     pub(in crate::native) fn new(policy: &Policy, now: MonoTime) -> Probing {
         Probing {
-            orders: VecDeque::new(),
+            control: VecDeque::new(),
             ledger: Ledger::default(),
             max_rate: policy.max_rate,
             bytes_left: MAX_BYTES,
@@ -36,20 +36,20 @@ impl Probing {
 
     /// When the next ordered datagram is due.
     pub(in crate::native) fn due(&self) -> Option<MonoTime> {
-        self.orders.front().map(Order::due)
+        self.control.front().map(ProbeSchedule::due)
     }
 
     /// Takes an order; `Err` says what is wrong with it.
-    pub(in crate::native) fn order(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), String> {
-        let order = Order::new(send, self.max_rate, now)?;
+    pub(in crate::native) fn request(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), String> {
+        let request = ProbeSchedule::new(send, self.max_rate, now)?;
         self.bytes_left = self
             .bytes_left
-            .checked_sub(order.bytes())
+            .checked_sub(request.bytes())
             .ok_or_else(|| format!("more than {MAX_BYTES} bytes of probes in one session"))?;
-        if self.orders.len() == MAX_ORDERS {
+        if self.control.len() == MAX_ORDERS {
             return Err(format!("more than {MAX_ORDERS} orders of probes at once"));
         }
-        self.orders.push_back(order);
+        self.control.push_back(request);
         Ok(())
     }
 
@@ -67,21 +67,21 @@ impl Probing {
     }
 
     pub(in crate::native) fn too_big(&mut self, size: u32) {
-        if let Some(order) = self.orders.front_mut() {
-            order.too_big(size);
+        if let Some(request) = self.control.front_mut() {
+            request.too_big(size);
         }
     }
 
     /// Carries out what is due, one datagram at a time.
     pub(in crate::native) fn poll(&mut self, now: MonoTime, link: &mut Link) {
-        let Some(order) = self.orders.front_mut() else { return };
-        if now < order.due() {
+        let Some(request) = self.control.front_mut() else { return };
+        if now < request.due() {
             return;
         }
-        if let Some((id, too_big)) = order.done() {
+        if let Some((id, too_big)) = request.done() {
             link.send(&Message::ProbeSent { id, too_big: too_big.to_vec() });
-            self.orders.pop_front();
-        } else if let Some(datagram) = order.poll(now) {
+            self.control.pop_front();
+        } else if let Some(datagram) = request.poll(now) {
             link.work(datagram);
         }
     }

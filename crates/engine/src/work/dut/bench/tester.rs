@@ -121,7 +121,7 @@ impl Tester {
             }
             all.extend(ran);
         }
-        self.tell_odd(stream, &all);
+        self.note_irregular(stream, &all);
         Ok(summed(&all))
     }
 
@@ -172,7 +172,7 @@ impl Tester {
                 None => {}
             }
             self.kept += 1;
-            self.tell_odd(&order.stream, &ran);
+            self.note_irregular(&order.stream, &ran);
             return Ok(summed(&ran));
         }
     }
@@ -182,7 +182,7 @@ impl Tester {
         self.ceilings.get(&(stream.to_string(), direction)).copied()
     }
 
-    fn tell_odd(&mut self, stream: &Stream, ran: &[Ran]) {
+    fn note_irregular(&mut self, stream: &Stream, ran: &[Ran]) {
         for one in ran {
             if let Some(what) = one.impossible() {
                 self.note(format!("{stream} {}: {what}", one.direction));

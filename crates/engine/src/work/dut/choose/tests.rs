@@ -1,8 +1,8 @@
 use super::*;
-use crate::error::tests::words;
+use crate::error::tests::printed;
 use crate::error::{Kind, Result, fault};
+use crate::work::dut::fixture::{Between, Fixture, frames};
 use crate::work::dut::port::Counted;
-use crate::work::dut::scene::{Between, Scene, frames};
 use frames::{Arrived, FrameSpec, Ports, Sent};
 use model::dut::PortFacts;
 use std::net::IpAddr;
@@ -178,7 +178,7 @@ fn nothing_at_all_says_where_it_ended() {
     let reply = |delivery| {
         let error = through(delivery).unwrap_err();
         assert_eq!(error.kind(), Kind::Unreachable);
-        words(&error)
+        printed(&error)
     };
     let lost = reply(|_, _| Ok((0, 1_000_000)));
     assert!(
@@ -198,28 +198,31 @@ fn frames_longer_than_the_mtu_are_refused_before_anything_is_sent() {
     let error = choose(&mut device.clone(), &mut device, &traffic(spec()), Direction::Up).unwrap_err();
     assert_eq!(error.kind(), Kind::Usage);
     assert!(
-        words(&error)
+        printed(&error)
             .to_string()
             .contains("frames of 1518 bytes need an MTU of 1500, and that of eth7 is 1499")
     );
     device.mtu = 1500;
     assert!(
-        super::words::check_size(&device, &FrameSpec { vlan: Some(7), sizes: vec![Bytes(1522)], ..spec() })
-            .is_ok()
+        super::messages::check_size(
+            &device,
+            &FrameSpec { vlan: Some(7), sizes: vec![Bytes(1522)], ..spec() }
+        )
+        .is_ok()
     );
 }
 
 /// A router of the kernel's: with its ports as they are live frames vanish, and with GRO they do not.
 #[test]
 fn through_a_real_router_what_arrives_is_taken() {
-    let Some(scene) = Scene::new(Between::Router) else { return };
-    let (mut one, mut two) = scene.ports();
+    let Some(fixture) = Fixture::new(Between::Router) else { return };
+    let (mut one, mut two) = fixture.ports();
     let spec = frames(&mut one, &two, true, 64);
     let plain = choose(&mut one, &mut two, &traffic(spec.clone()), Direction::Up).unwrap();
     assert_ne!(plain.source, SourceKind::LiveFrames);
     let why = row(&plain, SourceKind::LiveFrames).refused.clone().unwrap_or_default();
     assert!(why.contains("gro on"), "{plain:?}");
-    scene.take_live_frames();
+    fixture.take_live_frames();
     let mended = choose(&mut one, &mut two, &traffic(spec.clone()), Direction::Up).unwrap();
     assert_eq!(row(&mended, SourceKind::LiveFrames).refused, None, "{mended:?}");
     assert!(row(&mended, mended.source).ceiling_pps.is_some());

@@ -1,7 +1,7 @@
 use super::*;
 use crate::error::Kind;
-use crate::error::tests::words;
-use crate::work::dut::scene::{Between, Scene, again, frames, open};
+use crate::error::tests::printed;
+use crate::work::dut::fixture::{Between, Fixture, again, frames, open};
 use model::units::Nanos;
 use std::time::{Duration, Instant};
 
@@ -21,9 +21,9 @@ fn trial(from: &mut LocalPort, to: &mut LocalPort, spec: &FrameSpec, burst: &Bur
 #[test]
 fn frames_cross_every_device_with_addresses_made_for_the_test() {
     for between in [Between::Cable, Between::Bridge, Between::Router] {
-        let Some(scene) = Scene::new(between) else { return };
-        scene.take_live_frames();
-        let (mut one, mut two) = scene.ports();
+        let Some(fixture) = Fixture::new(between) else { return };
+        fixture.take_live_frames();
+        let (mut one, mut two) = fixture.ports();
         for v4 in [true, false] {
             let spec = frames(&mut one, &two, v4, 128);
             let (sent, counted) = trial(&mut one, &mut two, &spec, &paced(1000));
@@ -40,14 +40,14 @@ fn frames_cross_every_device_with_addresses_made_for_the_test() {
 
 #[test]
 fn what_was_added_goes_with_the_port_and_what_was_there_stays() {
-    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let Some(fixture) = Fixture::new(Between::Cable) else { return };
     let own: IpAddr = "10.9.0.1".parse().unwrap();
-    let mut network = open(&scene.hosts[0]).unwrap();
+    let mut network = open(&fixture.hosts[0]).unwrap();
     network.add_address("eth0", own, 24).unwrap();
     let asked: IpAddr = "198.18.7.7".parse().unwrap();
     let addressing = Addressing { addresses: vec![(own, 24), (asked, 24)], gateways: vec![] };
-    let options = LocalOptions { addressing, ..scene.options(0) };
-    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &options).unwrap();
+    let options = LocalOptions { addressing, ..fixture.options(0) };
+    let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &options).unwrap();
     // Of IPv4 it has addresses, so that none is added by itself; of IPv6 it has none.
     let expected: Vec<IpAddr> = vec![own, asked, "2001:2::2".parse().unwrap()];
     assert_eq!(port.addresses(), expected);
@@ -61,61 +61,61 @@ fn what_was_added_goes_with_the_port_and_what_was_there_stays() {
 /// An interface with an address of the world is not given more of them unasked.
 #[test]
 fn nothing_is_added_unasked_to_what_others_use() {
-    let Some(scene) = Scene::new(Between::Cable) else { return };
+    let Some(fixture) = Fixture::new(Between::Cable) else { return };
     let public: IpAddr = "8.8.4.4".parse().unwrap();
-    open(&scene.hosts[0]).unwrap().add_address("eth0", public, 24).unwrap();
-    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &scene.options(0)).unwrap();
+    open(&fixture.hosts[0]).unwrap().add_address("eth0", public, 24).unwrap();
+    let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &fixture.options(0)).unwrap();
     assert_eq!((port.addresses(), port.notes()), (vec![public], &[][..]));
     assert!(crate::work::dut::safety::check(&[port.exposure()], &[], false).is_err());
     let addressing = Addressing::bridged(0);
-    let asked = LocalOptions { addressing: addressing.clone(), ..scene.options(0) };
+    let asked = LocalOptions { addressing: addressing.clone(), ..fixture.options(0) };
     drop(port);
-    let port = LocalPort::open(again(&scene.hosts[0]), "eth0", &asked).unwrap();
+    let port = LocalPort::open(again(&fixture.hosts[0]), "eth0", &asked).unwrap();
     assert_eq!(port.addresses().len(), 1 + addressing.addresses.len());
 }
 
 #[test]
 fn ports_in_one_namespace_find_each_other() {
-    let Some(scene) = Scene::in_one(Between::Bridge) else { return };
-    let (mut one, two) = scene.ports();
+    let Some(fixture) = Fixture::in_one(Between::Bridge) else { return };
+    let (mut one, two) = fixture.ports();
     assert_eq!(one.next_hop(two.addresses()[0]).unwrap(), two.mac());
 
-    let scene = Scene::in_one(Between::Router).expect("the first could be made");
-    let (mut one, mut two) = scene.ports();
-    let near = open(&scene.device).unwrap().link("near").unwrap().mac;
+    let fixture = Fixture::in_one(Between::Router).expect("the first could be made");
+    let (mut one, mut two) = fixture.ports();
+    let near = open(&fixture.device).unwrap().link("near").unwrap().mac;
     assert_eq!(Some(one.next_hop(two.addresses()[0]).unwrap()), near);
-    scene.take_live_frames();
+    fixture.take_live_frames();
     let spec = frames(&mut one, &two, true, 64);
     let (_, counted) = trial(&mut one, &mut two, &spec, &paced(500));
     assert_eq!(counted.arrived.distinct(), 500);
     one.gateways.clear();
-    let reply = words(&one.next_hop(two.addresses()[0]).unwrap_err());
+    let reply = printed(&one.next_hop(two.addresses()[0]).unwrap_err());
     assert!(reply.contains("198.19.0.2 is an address of this host") && reply.contains("gateway"), "{reply}");
 }
 
-fn refused(scene: &Scene, interface: &str) -> (Kind, String) {
-    let error = LocalPort::open(again(&scene.hosts[0]), interface, &scene.options(0)).unwrap_err();
-    (error.kind(), words(&error))
+fn refused(fixture: &Fixture, interface: &str) -> (Kind, String) {
+    let error = LocalPort::open(again(&fixture.hosts[0]), interface, &fixture.options(0)).unwrap_err();
+    (error.kind(), printed(&error))
 }
 
 #[test]
 fn an_interface_that_cannot_be_a_port_is_refused_with_the_way_out() {
-    let Some(scene) = Scene::new(Between::Cable) else { return };
-    let (kind, reply) = refused(&scene, "eth7");
+    let Some(fixture) = Fixture::new(Between::Cable) else { return };
+    let (kind, reply) = refused(&fixture, "eth7");
     assert_eq!(kind, Kind::Usage);
     assert!(reply.contains("no interface eth7 here") && reply.contains("lo, eth0"), "{reply}");
-    let (kind, reply) = refused(&scene, "lo");
+    let (kind, reply) = refused(&fixture, "lo");
     assert!(kind == Kind::Usage && reply.contains("loopback"), "{reply}");
-    let mut network = open(&scene.hosts[0]).unwrap();
+    let mut network = open(&fixture.hosts[0]).unwrap();
     network.add_bridge("br0").unwrap();
-    let (kind, reply) = refused(&scene, "br0");
+    let (kind, reply) = refused(&fixture, "br0");
     assert!(kind == Kind::Usage && reply.contains("br0 is a bridge"), "{reply}");
     // The other end down: no carrier.
-    open(&scene.hosts[1]).unwrap().set_down("eth0").unwrap();
-    let (kind, reply) = refused(&scene, "eth0");
+    open(&fixture.hosts[1]).unwrap().set_down("eth0").unwrap();
+    let (kind, reply) = refused(&fixture, "eth0");
     assert!(kind == Kind::Unreachable && reply.contains("eth0 has no carrier"), "{reply}");
     network.set_down("eth0").unwrap();
-    let (kind, reply) = refused(&scene, "eth0");
+    let (kind, reply) = refused(&fixture, "eth0");
     assert!(
         kind == Kind::Unreachable
             && reply.contains("eth0 is down")
@@ -126,12 +126,12 @@ fn an_interface_that_cannot_be_a_port_is_refused_with_the_way_out() {
 
 #[test]
 fn a_next_hop_that_is_not_found_says_why() {
-    let Some(scene) = Scene::new(Between::Router) else { return };
-    let (mut one, two) = scene.ports();
+    let Some(fixture) = Fixture::new(Between::Router) else { return };
+    let (mut one, two) = fixture.ports();
     let failed = |port: &mut LocalPort, to: &str| {
         let error = port.next_hop(to.parse().unwrap()).unwrap_err();
         assert_eq!(error.kind(), Kind::Unreachable);
-        words(&error)
+        printed(&error)
     };
     // On the link, and nobody there.
     one.gateways = vec!["198.18.0.99".parse().unwrap(), "2001:2::99".parse().unwrap()];
@@ -147,8 +147,8 @@ fn a_next_hop_that_is_not_found_says_why() {
 
 #[test]
 fn what_is_being_sent_ends_when_it_is_told_to() {
-    let Some(scene) = Scene::new(Between::Cable) else { return };
-    let (mut one, mut two) = scene.ports();
+    let Some(fixture) = Fixture::new(Between::Cable) else { return };
+    let (mut one, mut two) = fixture.ports();
     let spec = frames(&mut one, &two, true, 64);
     let long = Burst { frames: 10_000_000, time: Nanos::from_secs(1000), ..paced(0) };
     two.count(SinkKind::Xdp, &spec, 1000, Watch::Counts).unwrap();
@@ -175,14 +175,14 @@ fn what_is_being_sent_ends_when_it_is_told_to() {
 
 #[test]
 fn what_the_kernel_refuses_is_an_error_of_send_and_count() {
-    let Some(scene) = Scene::new(Between::Cable) else { return };
-    let (mut one, mut two) = scene.ports();
+    let Some(fixture) = Fixture::new(Between::Cable) else { return };
+    let (mut one, mut two) = fixture.ports();
     let spec = FrameSpec { sizes: vec![model::units::Bytes(9018)], ..frames(&mut one, &two, true, 64) };
     let error = one.send(SourceKind::LiveFrames, &spec, &paced(1)).unwrap_err();
     let reply = crate::error::sentence(&error);
     assert!(reply.starts_with("send out of eth0: ") && reply.contains("above 3200 bytes"), "{reply}");
     assert!(one.sent().is_err(), "nothing was begun");
-    open(&scene.hosts[1]).unwrap().delete_link("eth0").unwrap();
+    open(&fixture.hosts[1]).unwrap().delete_link("eth0").unwrap();
     let reply = crate::error::sentence(&two.count(SinkKind::Xdp, &spec, 1, Watch::Counts).unwrap_err());
     assert!(reply.starts_with("count on eth0: "), "{reply}");
 }

@@ -3,7 +3,7 @@
 use super::RemoteOptions;
 use crate::error::{Result, fault};
 use crate::host::interrupt::Interrupt;
-use crate::work::dialogue::{Dialogue, Words};
+use crate::work::dialogue::{Dialogue, Messages};
 use frames::Stop;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
@@ -43,7 +43,7 @@ impl Conversation {
         // What ends it is not an interrupt but `stop`: what was sent until then is still told.
         let interrupt = Interrupt::default();
         let RemoteOptions { local, security, stop, .. } = options;
-        let dialogue = Dialogue::open(target, local, security, &interrupt, WORDS, machine)?;
+        let dialogue = Dialogue::open(target, local, security, &interrupt, MESSAGES, machine)?;
         let waker = Arc::new(Waker::new()?);
         Ok(Conversation { dialogue, waker, stop: stop.clone(), stop_said: false, waiting: None })
     }
@@ -161,7 +161,7 @@ impl std::fmt::Debug for Conversation {
     }
 }
 
-const WORDS: Words = Words { closed: "during a session of frames", late: "about its interface" };
+const MESSAGES: Messages = Messages { closed: "during a session of frames", late: "about its interface" };
 /// How soon a raised stop is seen while something is asked for.
 const STEP: Nanos = Nanos(50_000_000);
 /// The same while frames are sent and counted: every look takes time from those that do.

@@ -122,8 +122,8 @@ impl Claim {
         let options = LocalOptions {
             name: Some(port.clone()),
             cpu: self.cpu(),
-            addressing: super::words::addressing_in(&wish.addressing),
-            fallback: super::words::addressing_in(&wish.fallback),
+            addressing: super::convert::addressing_in(&wish.addressing),
+            fallback: super::convert::addressing_in(&wish.fallback),
             is_lab: false,
             stop: stop.clone(),
         };

@@ -2,8 +2,8 @@
 
 use super::super::local::LocalPort;
 use super::super::port::Port;
+use super::convert;
 use super::offers::{Claim, Offers, refusal, refused};
-use super::words;
 use crate::error::Result;
 use frames::{Stop, Watch};
 use linux::clock::mono_now;
@@ -23,13 +23,13 @@ pub(crate) struct Station {
     orders: Option<Sender<(u32, FramesAsk)>>,
     answers: Receiver<PortAnswer>,
     stop: Stop,
-    seen: Arc<Mutex<FramesSeen>>,
+    observed: Arc<Mutex<FramesObservation>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What a session of frames did, for the server's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FramesSeen {
+pub struct FramesObservation {
     /// The interface.
     pub interface: String,
     /// Frames sent.
@@ -42,7 +42,7 @@ pub struct FramesSeen {
 struct Work {
     claim: Claim,
     port: LocalPort,
-    seen: Arc<Mutex<FramesSeen>>,
+    observed: Arc<Mutex<FramesObservation>>,
 }
 
 impl Station {
@@ -59,24 +59,26 @@ impl Station {
         let (orders, asked) = channel();
         let (reply, answers) = channel();
         let stop = Stop::default();
-        let seen =
-            Arc::new(Mutex::new(FramesSeen { interface: wish.interface.clone(), ..FramesSeen::default() }));
-        let (watched, waker, log) = (stop.clone(), waker.clone(), seen.clone());
+        let observed = Arc::new(Mutex::new(FramesObservation {
+            interface: wish.interface.clone(),
+            ..FramesObservation::default()
+        }));
+        let (watched, waker, log) = (stop.clone(), waker.clone(), observed.clone());
         let work = move || {
             // Where nobody listens any more, the session is over.
-            let tell = |answer| {
+            let emit = |answer| {
                 reply.send(answer).ok();
                 waker.wake();
             };
             match claim.open(&wish, &watched) {
-                Ok(port) => Work { claim, port, seen: log }.run(&asked, &tell),
-                Err(error) => tell(PortAnswer::Refused(refused(&error))),
+                Ok(port) => Work { claim, port, observed: log }.run(&asked, &emit),
+                Err(error) => emit(PortAnswer::Refused(refused(&error))),
             }
         };
         let thread = std::thread::Builder::new().name("station".into()).spawn(work);
         let thread =
             thread.map_err(|error| refusal("busy", format!("start a thread: {error}"), "try again later"))?;
-        Ok(Station { orders: Some(orders), answers, stop, seen, thread: Some(thread) })
+        Ok(Station { orders: Some(orders), answers, stop, observed, thread: Some(thread) })
     }
 
     /// Has something done; the answer comes later. After a stop, what was sent can still be asked for.
@@ -95,10 +97,10 @@ impl Station {
     }
 
     /// Sends and counts no more, and gives the interface back; what it did.
-    pub(crate) fn finish(self) -> FramesSeen {
-        let seen = self.seen.clone();
+    pub(crate) fn finish(self) -> FramesObservation {
+        let observed = self.observed.clone();
         drop(self);
-        seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        observed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -114,11 +116,11 @@ impl Drop for Station {
 }
 
 impl Work {
-    fn run(mut self, asked: &Receiver<(u32, FramesAsk)>, tell: &dyn Fn(PortAnswer)) {
-        tell(PortAnswer::Open(Box::new(self.describe())));
+    fn run(mut self, asked: &Receiver<(u32, FramesAsk)>, emit: &dyn Fn(PortAnswer)) {
+        emit(PortAnswer::Open(Box::new(self.describe())));
         for (id, ask) in asked {
             let reply = self.carry_out(ask).unwrap_or_else(|error| FramesReply::Refused(refused(&error)));
-            tell(PortAnswer::Reply { id, reply });
+            emit(PortAnswer::Reply { id, reply });
         }
     }
 
@@ -141,34 +143,34 @@ impl Work {
             }
             FramesAsk::Count { sink, spec, frames, times } => {
                 let watch = if times { Watch::Times } else { Watch::Counts };
-                self.port.count(sink, &words::spec_in(&spec), frames, watch)?;
+                self.port.count(sink, &convert::spec_in(&spec), frames, watch)?;
                 Ok(FramesReply::Begun {})
             }
             FramesAsk::Counted {} => {
                 let counted = self.port.counted()?;
-                self.log(|seen| seen.counted += counted.arrived.frames);
-                Ok(FramesReply::Counted(Box::new(words::counted_out(&counted, mono_now()))))
+                self.log(|observed| observed.counted += counted.arrived.frames);
+                Ok(FramesReply::Counted(Box::new(convert::counted_out(&counted, mono_now()))))
             }
             FramesAsk::Send { source, spec, burst } => {
                 self.claim.check_vlan(spec.vlan)?;
                 let tunnel = spec.outer.map(|(_, end)| IpAddr::from(end));
                 self.claim.check(&[spec.destination].into_iter().chain(tunnel).collect::<Vec<_>>())?;
-                let mut spec = words::spec_in(&spec);
+                let mut spec = convert::spec_in(&spec);
                 // Frames of this host say so, whatever the client would have them say.
                 spec.source_mac = self.port.mac();
-                self.port.send(source, &spec, &words::burst_in(&burst))?;
+                self.port.send(source, &spec, &convert::burst_in(&burst))?;
                 Ok(FramesReply::Begun {})
             }
             FramesAsk::Sent {} => {
                 let sent = self.port.sent()?;
-                self.log(|seen| seen.sent += sent.frames);
-                Ok(FramesReply::Sent(words::sent_out(&sent)))
+                self.log(|observed| observed.sent += sent.frames);
+                Ok(FramesReply::Sent(convert::sent_out(&sent)))
             }
             FramesAsk::Stop {} => Ok(FramesReply::Begun {}),
         }
     }
 
-    fn log(&self, note: impl FnOnce(&mut FramesSeen)) {
-        note(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+    fn log(&self, note: impl FnOnce(&mut FramesObservation)) {
+        note(&mut self.observed.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

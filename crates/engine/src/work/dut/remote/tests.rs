@@ -3,11 +3,11 @@
 use super::offers::Offers;
 use super::*;
 use crate::error::Result;
-use crate::error::tests::words;
+use crate::error::tests::printed;
 use crate::host::interrupt::Interrupt;
 use crate::server::dialogues::{self, Config};
+use crate::work::dut::fixture::{Between, Fixture, again, open};
 use crate::work::dut::local::LocalPort;
-use crate::work::dut::scene::{Between, Scene, again, open};
 use crate::work::observer::{Observer, SessionEvent, Watcher};
 use frames::Ports;
 use linux::capture::Capture;
@@ -22,7 +22,7 @@ use wire::{Policy, ProtocolError};
 
 /// The far host with its server.
 struct Far {
-    scene: Scene,
+    fixture: Fixture,
     interrupt: Interrupt,
     server: Option<JoinHandle<()>>,
     log: Log,
@@ -44,8 +44,8 @@ impl Observer for Log {
 
 impl Watcher for Log {
     fn event(&mut self, event: SessionEvent<'_>) {
-        let SessionEvent::Framed(seen) = event else { return };
-        self.note(&format!("{}: {} sent, {} counted", seen.interface, seen.sent, seen.counted));
+        let SessionEvent::Framed(observed) = event else { return };
+        self.note(&format!("{}: {} sent, {} counted", observed.interface, observed.sent, observed.counted));
     }
 
     fn ended(&mut self, outcome: Result<(), &ProtocolError>) {
@@ -56,16 +56,16 @@ impl Watcher for Log {
 impl Far {
     /// `None` after saying why not, as a scene is.
     fn new(anywhere: bool) -> Option<Far> {
-        let scene = Scene::new(Between::Bridge)?;
-        scene.take_live_frames();
-        open(&scene.hosts[0]).unwrap().add_veth("ctl", "ctl", &scene.hosts[1]).unwrap();
-        for (host, number) in scene.hosts.iter().zip([1, 2]) {
+        let fixture = Fixture::new(Between::Bridge)?;
+        fixture.take_live_frames();
+        open(&fixture.hosts[0]).unwrap().add_veth("ctl", "ctl", &fixture.hosts[1]).unwrap();
+        for (host, number) in fixture.hosts.iter().zip([1, 2]) {
             let mut network = open(host).unwrap();
             network.set_up("ctl").unwrap();
             network.add_address("ctl", [192, 168, 99, number].into(), 24).unwrap();
         }
         let (interrupt, log) = (Interrupt::default(), Log::default());
-        let (host, raised, observer) = (again(&scene.hosts[1]), interrupt.clone(), log.clone());
+        let (host, raised, observer) = (again(&fixture.hosts[1]), interrupt.clone(), log.clone());
         let (up, is_up) = sync_channel(1);
         let serve = move || {
             host.enter().unwrap();
@@ -77,20 +77,20 @@ impl Far {
         };
         let server = Some(std::thread::spawn(serve));
         is_up.recv().expect("the server starts");
-        Some(Far { scene, interrupt, server, log })
+        Some(Far { fixture, interrupt, server, log })
     }
 
     fn near(&self) -> LocalPort {
-        LocalPort::open(again(&self.scene.hosts[0]), "eth0", &self.scene.options(0)).unwrap()
+        LocalPort::open(again(&self.fixture.hosts[0]), "eth0", &self.fixture.options(0)).unwrap()
     }
 
     fn options(&self) -> RemoteOptions {
-        RemoteOptions { fallback: self.scene.options(1).fallback, ..RemoteOptions::default() }
+        RemoteOptions { fallback: self.fixture.options(1).fallback, ..RemoteOptions::default() }
     }
 
     fn open(&self, port: &str, options: &RemoteOptions) -> Result<RemotePort> {
         let spec: PortSpec = port.parse().unwrap();
-        self.scene.hosts[0].run(|| RemotePort::open(&spec, options)).unwrap()
+        self.fixture.hosts[0].run(|| RemotePort::open(&spec, options)).unwrap()
     }
 
     fn port(&self) -> RemotePort {
@@ -99,7 +99,7 @@ impl Far {
 
     fn refused(&self, port: &str, options: &RemoteOptions) -> (Kind, String) {
         let error = self.open(port, options).expect_err("it is refused");
-        (error.kind(), words(&error))
+        (error.kind(), printed(&error))
     }
 
     /// Opens the port once whoever had it has gone.
@@ -212,14 +212,14 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     drop(port);
     let wish = FramesWish {
         interface: "eth0".into(),
-        fallback: words::addressing_out(&far.options().fallback),
+        fallback: convert::addressing_out(&far.options().fallback),
         ..FramesWish::default()
     };
     let target = Target { host: "far".into(), address: ([192, 168, 99, 2], native::PORT).into() };
     let options = far.options();
     far.port_when_free();
     // Without a thread that would say goodbye.
-    let gone = far.scene.hosts[0].run(|| Conversation::open(&target, wish, &options)).unwrap();
+    let gone = far.fixture.hosts[0].run(|| Conversation::open(&target, wish, &options)).unwrap();
     let mut gone = gone.unwrap();
     gone.wait_for_port().unwrap();
     near.count(SinkKind::Xdp, &spec, LONG, Watch::Counts).unwrap();
@@ -227,8 +227,8 @@ fn a_client_that_is_gone_sends_no_more_and_the_next_is_served() {
     let (answer, reply) = sync_channel(1);
     let send = FramesAsk::Send {
         source: SourceKind::LiveFrames,
-        spec: words::spec_out(&spec),
-        burst: words::burst_out(&burst(LONG)),
+        spec: convert::spec_out(&spec),
+        burst: convert::burst_out(&burst(LONG)),
     };
     questions.send(Question { ask: send, answer }).unwrap();
     let begun = loop {
@@ -261,7 +261,7 @@ fn a_stop_is_heard_far_away() {
     let spec = frames(&mut port, &near, 5);
     port.send(SourceKind::LiveFrames, &spec, &burst(LONG)).unwrap();
     let again = port.send(SourceKind::LiveFrames, &spec, &burst(LONG)).unwrap_err();
-    assert!(words(&again).contains("sending already"), "{again:?}");
+    assert!(printed(&again).contains("sending already"), "{again:?}");
     let stop = options.stop.clone();
     let raise = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
@@ -308,11 +308,11 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     let (near, mut port) = (far.near(), far.port());
     let spec = FrameSpec { source_mac: [2, 0xba, 0xd, 0, 0, 1], ..frames(&mut port, &near, 6) };
     let tagged = FrameSpec { vlan: Some(7), ..spec.clone() };
-    let reply = words(&port.send(SourceKind::LiveFrames, &tagged, &burst(5)).unwrap_err());
+    let reply = printed(&port.send(SourceKind::LiveFrames, &tagged, &burst(5)).unwrap_err());
     assert!(reply.contains("VLAN 7") && reply.contains("--frames-vlan 7"), "{reply}");
     let public = FrameSpec { destination: [9, 9, 9, 9].into(), ..spec.clone() };
     let error = port.send(SourceKind::LiveFrames, &public, &burst(5)).unwrap_err();
-    let reply = words(&error);
+    let reply = printed(&error);
     assert!(reply.contains("9.9.9.9") && reply.contains("--frames-anywhere"), "{reply}");
     assert!(port.next_hop([9, 9, 9, 9].into()).is_err());
     assert!(port.sent().is_err() && port.counted().is_err(), "nothing was begun");
@@ -320,7 +320,7 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     assert!(port.count(SinkKind::Xdp, &small, 5, Watch::Counts).unwrap_err().to_string().contains("eth0@"));
 
     let capture = Capture { interface: "eth0".into(), peer: spec.source, snap: 200, memory: Bytes(1 << 20) };
-    let mut captor = far.scene.hosts[0].run(|| capture.start()).unwrap().unwrap();
+    let mut captor = far.fixture.hosts[0].run(|| capture.start()).unwrap().unwrap();
     port.send(SourceKind::LiveFrames, &spec, &burst(5)).unwrap();
     assert_eq!(port.sent().unwrap().frames, 5);
     let (mut sources, deadline) = (Vec::new(), mono_now() + Nanos::from_secs(10));
@@ -346,7 +346,7 @@ fn a_server_that_is_shut_down_says_so() {
     let mut reply = String::new();
     for _ in 0..100 {
         if let Err(error) = port.counted() {
-            reply = words(&error);
+            reply = printed(&error);
         }
         if !reply.contains("nothing is being counted") {
             break;
@@ -354,5 +354,5 @@ fn a_server_that_is_shut_down_says_so() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(reply.contains("interrupted"), "{reply}");
-    assert!(words(&port.sent().unwrap_err()).contains("is over"), "and stays so");
+    assert!(printed(&port.sent().unwrap_err()).contains("is over"), "and stays so");
 }

@@ -46,7 +46,7 @@ pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn report_of(command: &str, timeout: Duration) -> String {
+    fn failure_text(command: &str, timeout: Duration) -> String {
         let error = run(command, timeout).expect_err("it fails");
         assert_eq!(error.kind(), Kind::Void);
         error.to_string()
@@ -56,10 +56,10 @@ mod tests {
     fn a_command_succeeds_fails_or_is_ended() {
         let timeout = Duration::from_secs(60);
         assert!(run("true", timeout).is_ok());
-        let failed = report_of("echo no such box >&2; exit 3", timeout);
+        let failed = failure_text("echo no such box >&2; exit 3", timeout);
         assert!(failed.contains("exit status: 3") && failed.ends_with("no such box"), "{failed}");
-        assert!(report_of("exit 1", timeout).ends_with("it said nothing"));
-        let endless = report_of("sleep 1000 & sleep 1000", Duration::from_millis(50));
+        assert!(failure_text("exit 1", timeout).ends_with("it said nothing"));
+        let endless = failure_text("sleep 1000 & sleep 1000", Duration::from_millis(50));
         assert!(endless.contains("did not end within 0 s"), "{endless}");
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Phase<'a> {
     refused: Option<String>,
     warnings: Vec<Warning>,
     line: Arc<Line>,
-    tell: Sender<Arrived>,
+    emit: Sender<Arrived>,
     reported: Receiver<Arrived>,
 }
 
@@ -49,7 +49,7 @@ struct Line {
 }
 
 /// What the threads of a phase tell.
-enum News {
+enum PhaseUpdate {
     Started,
     Sample(IntervalSample),
     Warning(Warning),
@@ -58,11 +58,11 @@ enum News {
 }
 
 /// News of a session, by its number, and when it came.
-type Arrived = (usize, MonoTime, News);
+type Arrived = (usize, MonoTime, PhaseUpdate);
 
 impl<'a> Phase<'a> {
     pub(super) fn new(load_plan: &'a LoadPlan<'a>, load: Directions, index: usize) -> Phase<'a> {
-        let (tell, reported) = channel();
+        let (emit, reported) = channel();
         Phase {
             load_plan,
             load,
@@ -75,7 +75,7 @@ impl<'a> Phase<'a> {
             refused: None,
             warnings: Vec::new(),
             line: Arc::new(Line { goodput: AtomicU64::new(FIRST_GOODPUT.0), over: AtomicBool::new(false) }),
-            tell,
+            emit,
             reported,
         }
     }
@@ -186,20 +186,20 @@ impl<'a> Phase<'a> {
         let number = self.sessions.len();
         self.sessions.push(Flowing::new(streams));
         let plan = self.load_plan.session(self.load, streams, time);
-        let (security, interrupt, tell) =
-            (self.load_plan.security, self.interrupt.clone(), self.tell.clone());
+        let (security, interrupt, emit) =
+            (self.load_plan.security, self.interrupt.clone(), self.emit.clone());
         let work = move || {
             // The phase waits until its sessions have ended: it hears everything.
-            let say = |news| drop(tell.send((number, mono_now(), news)));
+            let say = |update| drop(emit.send((number, mono_now(), update)));
             let mut sink = |event: &Event| match event {
-                Event::Started(_) => say(News::Started),
-                Event::Sample(sample) => say(News::Sample(sample.clone())),
-                Event::Warning(warning) => say(News::Warning(warning.clone())),
+                Event::Started(_) => say(PhaseUpdate::Started),
+                Event::Sample(sample) => say(PhaseUpdate::Sample(sample.clone())),
+                Event::Warning(warning) => say(PhaseUpdate::Warning(warning.clone())),
                 _ => {}
             };
             let extras = wire::iperf3::Extras::default();
             let outcome = client::run(&plan, security, &extras, &interrupt, &mut sink);
-            say(News::Ended(outcome.map_err(|e| sentence(&e))));
+            say(PhaseUpdate::Ended(outcome.map_err(|e| sentence(&e))));
         };
         if let Err(e) = Builder::new().name("load".into()).spawn_scoped(scope, work) {
             self.ended(number, Err(format!("start a thread: {e}")));
@@ -211,18 +211,18 @@ impl<'a> Phase<'a> {
     where
         'a: 'scope,
     {
-        let (load_plan, line, tell) = (self.load_plan, self.line.clone(), self.tell.clone());
+        let (load_plan, line, emit) = (self.load_plan, self.line.clone(), self.emit.clone());
         let work = move || {
-            let tell = |outcome: Result<ForeignProbe>| {
-                drop(tell.send((0, mono_now(), News::Foreign(outcome.map_err(|e| sentence(&e))))));
+            let emit = |outcome: Result<ForeignProbe>| {
+                drop(emit.send((0, mono_now(), PhaseUpdate::Foreign(outcome.map_err(|e| sentence(&e))))));
             };
             let asker = match Asker::new(load_plan.egress, load_plan.security) {
                 Ok(asker) => asker,
-                Err(e) => return tell(Err(e)),
+                Err(e) => return emit(Err(e)),
             };
             while !line.over.load(Ordering::Acquire) {
                 let begun = mono_now();
-                tell(asker.ask());
+                emit(asker.ask());
                 let next = begun + pause(BitRate(line.goodput.load(Ordering::Relaxed)));
                 while mono_now() < next && !line.over.load(Ordering::Acquire) {
                     std::thread::sleep(STEP.min(next - mono_now()).to_duration());
@@ -237,23 +237,23 @@ impl<'a> Phase<'a> {
     /// Waits a moment for news, and takes all there are.
     fn hear(&mut self) {
         let mut reported = self.reported.recv_timeout(STEP.to_duration()).ok();
-        while let Some((number, at, news)) = reported {
-            match news {
-                News::Started => self.sessions[number].started = Some(at),
-                News::Sample(sample) => {
+        while let Some((number, at, update)) = reported {
+            match update {
+                PhaseUpdate::Started => self.sessions[number].started = Some(at),
+                PhaseUpdate::Sample(sample) => {
                     let rtts = self.sessions[number].take(at, &sample);
                     if let Some(rpm) = &mut self.rpm {
                         rpm.loaded(rtts);
                     }
                 }
-                News::Warning(warning) => self.warnings.push(warning),
-                News::Ended(outcome) => self.ended(number, outcome),
-                News::Foreign(Ok(probe)) => {
+                PhaseUpdate::Warning(warning) => self.warnings.push(warning),
+                PhaseUpdate::Ended(outcome) => self.ended(number, outcome),
+                PhaseUpdate::Foreign(Ok(probe)) => {
                     if let Some(rpm) = &mut self.rpm {
                         rpm.foreign(probe);
                     }
                 }
-                News::Foreign(Err(reason)) => self.refused = Some(reason),
+                PhaseUpdate::Foreign(Err(reason)) => self.refused = Some(reason),
             }
             reported = self.reported.try_recv().ok();
         }

@@ -100,14 +100,14 @@ fn judge(back: &mut Back, rows: &[Row], interface: u32) {
     back.sizes.sort_by_key(|probe| probe.size);
     back.sizes.dedup_by_key(|probe| probe.size);
     let fragment = rows.iter().filter_map(|row| row.fragment).min();
-    let seen = rows.iter().filter(whole).map(|row| row.size).max();
+    let observed = rows.iter().filter(whole).map(|row| row.size).max();
     // A fragment that came is a packet that came.
-    back.path_mtu = seen.max(fragment).filter(|size| *size <= interface);
+    back.path_mtu = observed.max(fragment).filter(|size| *size <= interface);
     let Some(mtu) = back.path_mtu else { return };
     let cut_above = rows.iter().any(|row| row.size == mtu + 1 && row.whole == 0 && row.fragment.is_some());
     // Fragments carry multiples of 8 bytes: with 8 more the next larger would have fitted.
-    let last_of_eight = fragment.is_some_and(|fragment| seen == Some(fragment + 7));
-    let exact = mtu >= interface || (seen == Some(mtu) && (cut_above || last_of_eight));
+    let last_of_eight = fragment.is_some_and(|fragment| observed == Some(fragment + 7));
+    let exact = mtu >= interface || (observed == Some(mtu) && (cut_above || last_of_eight));
     back.bound = if exact { Bound::Exact } else { Bound::AtLeast };
 }
 

@@ -39,13 +39,13 @@ impl Asked<'_> {
             let (packets, doubt) = self.explain(&mut up, back.as_ref(), echo.as_ref(), port)?;
             result.packets += packets;
             result.echo_hole = doubt.or_else(|| unanswered(&up, &down, echo.as_ref(), facts.most));
-            self.tell_doubts(&mut result, &up, &down, echo.as_ref(), port);
+            self.note_doubts(&mut result, &up, &down, echo.as_ref(), port);
         }
         result.packets += self.packets();
         result.elapsed = mono_now().saturating_since(self.began);
         result.up = Some(up);
         result.down = Some(down);
-        self.tell_unknown(&mut result);
+        self.note_unknown(&mut result);
         if self.tcp.is_some() {
             self.add_tcp(&mut result);
         }
@@ -58,7 +58,7 @@ impl Asked<'_> {
         result.packets += tcp.packets;
         result.elapsed = mono_now().saturating_since(self.began);
         if tcp.open.is_none() {
-            self.tell_no_tcp(result);
+            self.note_no_tcp(result);
             return;
         }
         // Where the kernel believes in a smaller path MTU, that hides what was announced.

@@ -7,7 +7,7 @@ use model::plan::{Direction, Transport};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use wire::native::probe::SizeCount;
-use wire::native::{Expired, PathSeen};
+use wire::native::{Expired, PathObservation};
 
 /// What a router does with packets of one direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Simulated {
     pub(super) ipv6: bool,
     /// The two routers up, nearest to the sender first, and down.
     pub(super) routers: [[Router; 2]; 2],
-    seen: [PathSeen; 2],
+    observed: [PathObservation; 2],
 }
 
 /// What became of a packet.
@@ -40,14 +40,14 @@ enum Passage {
 
 impl Simulated {
     pub(super) fn new(ipv6: bool, routers: [[Router; 2]; 2]) -> Simulated {
-        let end = PathSeen {
+        let end = PathObservation {
             interface_mtu: Some(INTERFACE),
             cached_mtu: Some(INTERFACE),
             makes_packets: true,
             fragments_received: Some(0),
-            ..PathSeen::default()
+            ..PathObservation::default()
         };
-        Simulated { ipv6, routers, seen: [end.clone(), end] }
+        Simulated { ipv6, routers, observed: [end.clone(), end] }
     }
 
     pub(super) fn address(&self, direction: usize, hop: usize) -> IpAddr {
@@ -67,7 +67,7 @@ impl Simulated {
             if ttl.is_some_and(|ttl| usize::from(ttl) == hop + 1) {
                 if !router.untraceable {
                     let reported = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
-                    self.seen[at].expired.push(reported);
+                    self.observed[at].expired.push(reported);
                 }
                 return Passage::Lost;
             }
@@ -97,9 +97,9 @@ impl Simulated {
         let same = |known: &&mut TooBig| {
             (known.size, known.mtu, known.from) == (message.size, message.mtu, message.from)
         };
-        match self.seen[at].too_big.iter_mut().find(same) {
+        match self.observed[at].too_big.iter_mut().find(same) {
             Some(known) => known.count += 1,
-            None => self.seen[at].too_big.push(message),
+            None => self.observed[at].too_big.push(message),
         }
     }
 
@@ -129,7 +129,7 @@ impl Simulated {
         );
         let arrived = self.pieces(at, &sizes);
         let whole = arrived == sizes.len();
-        let counted = self.seen[1 - at].fragments_received.get_or_insert(0);
+        let counted = self.observed[1 - at].fragments_received.get_or_insert(0);
         *counted += arrived as u64;
         whole && !matches!(shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
     }
@@ -145,8 +145,8 @@ impl Probes for Simulated {
         Flow { transport: Transport::Udp, from: port(40_000), to: port(5210) }
     }
 
-    fn sender(&mut self, direction: Direction) -> Result<PathSeen> {
-        Ok(self.seen[index(direction)].clone())
+    fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
+        Ok(self.observed[index(direction)].clone())
     }
 
     fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {

@@ -30,7 +30,7 @@ impl Running {
 
     /// This stream's sender ends now.
     pub(crate) fn stop_sender(&self, stream: u32) {
-        self.stream_value(stream, |stream| stream.orders.stop_senders());
+        self.stream_value(stream, |stream| stream.control.stop_senders());
     }
 
     /// This stream receives no more.

@@ -3,7 +3,7 @@
 use crate::error::is_pause;
 use crate::work::throughput::bulk::POLL;
 use crate::work::throughput::pacer::Pacer;
-use crate::work::throughput::shared::{Budget, Counters, Orders, OwnFlow};
+use crate::work::throughput::shared::{Budget, Counters, OwnFlow, StreamControl};
 use linux::clock::{mono_now, sleep_until};
 use model::time::{MonoTime, WallTime};
 use model::units::{BitRate, Nanos};
@@ -56,17 +56,17 @@ impl Schedule {
     }
 
     /// Waits until the next piece is due; `None`: the end comes before. Says how many bytes it has.
-    fn next(&mut self, orders: &Orders) -> Option<f64> {
+    fn next(&mut self, control: &StreamControl) -> Option<f64> {
         self.previous = self.count;
         self.count = self.count.wrapping_add(1);
         let due = self.period.map(|period| self.due(period, mono_now()));
         loop {
             let now = mono_now();
-            if orders.sender_is_over(now) {
+            if control.sender_is_over(now) {
                 return None;
             }
             match due.filter(|due| *due > now) {
-                Some(due) => sleep_until(due.min(now + POLL).min(orders.deadline())),
+                Some(due) => sleep_until(due.min(now + POLL).min(control.deadline())),
                 None => return Some(self.size()),
             }
         }
@@ -108,7 +108,7 @@ pub(crate) fn send_stream(
     mut socket: &TcpStream,
     counters: &Counters,
     budget: &Budget,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     socket.set_write_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
     let length = if sending.length == 0 { BURST } else { sending.length as usize };
@@ -117,13 +117,13 @@ pub(crate) fn send_stream(
     let mut pacer = rate.filter(|_| schedule.period.is_none()).map(|rate| Pacer::new(rate, spin, start));
     let mut piece = Vec::new();
     let mut sequence = 0;
-    while let Some(size) = schedule.next(orders) {
-        wait_for(&mut pacer, orders);
+    while let Some(size) = schedule.next(control) {
+        wait_for(&mut pacer, control);
         let wanted = (size as usize).clamp(BurstRecord::LEN, MOST);
         let size = budget.take(wanted as u64) as usize;
         if size < BurstRecord::LEN {
             // What is left has no room for a record; the receiver counts bytes, and it is data all the same.
-            return send_all(&mut socket, &digits(size), counters, orders);
+            return send_all(&mut socket, &digits(size), counters, control);
         }
         if piece.len() != size {
             piece = digits(size);
@@ -139,7 +139,7 @@ pub(crate) fn send_stream(
         };
         record.write(&mut piece);
         counters.time(|timed| timed.number(schedule.count));
-        send_all(&mut socket, &piece, counters, orders)?;
+        send_all(&mut socket, &piece, counters, control)?;
         if let Some(pacer) = &mut pacer {
             pacer.sent(size as u64);
         }
@@ -154,7 +154,7 @@ pub(crate) fn send_datagrams(
     socket: &UdpSocket,
     counters: &Counters,
     budget: &Budget,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let length = sending.length as usize;
     let place = FrameRecord::place(Some(Version::OURS));
@@ -165,13 +165,13 @@ pub(crate) fn send_datagrams(
     let start = mono_now();
     let mut schedule = Schedule::new(own.shape, (length, 1), start);
     let (mut owed, mut number) = (0.0, 0);
-    while let Some(size) = schedule.next(orders) {
+    while let Some(size) = schedule.next(control) {
         owed += size;
         let count = (owed / length as f64) as usize;
         owed -= (count * length) as f64;
         counters.time(|timed| timed.number(schedule.count));
         for left in (1..=count).rev() {
-            if budget.take(length as u64) == 0 || orders.sender_is_over(mono_now()) {
+            if budget.take(length as u64) == 0 || control.sender_is_over(mono_now()) {
                 return Ok(());
             }
             let now = mono_now();
@@ -189,7 +189,7 @@ pub(crate) fn send_datagrams(
             match socket.send(&datagram) {
                 Ok(_) => {}
                 // Refused by the network for an earlier one: like a loss.
-                Err(e) if e.kind() == ErrorKind::ConnectionRefused => counters.note_refusal(orders),
+                Err(e) if e.kind() == ErrorKind::ConnectionRefused => counters.note_refusal(control),
                 Err(e) if is_pause(&e) => {}
                 Err(e) => return Err(format!("send: {e}")),
             }
@@ -201,10 +201,10 @@ pub(crate) fn send_datagrams(
     Ok(())
 }
 
-fn wait_for(pacer: &mut Option<Pacer>, orders: &Orders) {
+fn wait_for(pacer: &mut Option<Pacer>, control: &StreamControl) {
     let Some(pacer) = pacer else { return };
-    while mono_now() < pacer.due() && !orders.sender_is_over(mono_now()) {
-        pacer.wait(orders.deadline().min(mono_now() + POLL));
+    while mono_now() < pacer.due() && !control.sender_is_over(mono_now()) {
+        pacer.wait(control.deadline().min(mono_now() + POLL));
     }
 }
 
@@ -213,7 +213,7 @@ fn send_all(
     socket: &mut &TcpStream,
     mut bytes: &[u8],
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let mut began = mono_now();
     while !bytes.is_empty() {
@@ -228,7 +228,7 @@ fn send_all(
                 began = now;
             }
             Err(e) if is_pause(&e) => {
-                if orders.sender_is_over(mono_now()) {
+                if control.sender_is_over(mono_now()) {
                     return Ok(());
                 }
             }

@@ -4,7 +4,7 @@ use super::budget_bytes;
 use super::frames;
 use crate::work::throughput::receive::Delays;
 use crate::work::throughput::shared::{
-    Budget, Counters, Flow, FlowSocket, Orders, OwnFlow, PieceRecords, Records,
+    Budget, Counters, Flow, FlowSocket, OwnFlow, PieceRecords, Records, StreamControl,
 };
 use crate::work::throughput::timed::{HistogramKind, Timed, Timing};
 use linux::clock::mono_now;
@@ -35,7 +35,7 @@ pub(super) fn begin(
     plan: &FlowPlan,
     own: &OwnFlow,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> (FlowPlan, Arc<Budget>) {
     let now = mono_now();
     if let Some(state) = &counters.udp {
@@ -49,7 +49,7 @@ pub(super) fn begin(
     if let Some(sending) = &own.sending {
         plan.test = sent_test(&plan.test, sending);
         if let Amount::Time(time) = sending.amount {
-            orders.set_deadline(now + time);
+            control.set_deadline(now + time);
         }
     }
     let budget = budget_bytes(&plan).map(|bytes| bytes.saturating_sub(own.moved));

@@ -3,7 +3,7 @@
 
 use crate::work::throughput::bulk::{POLL, note, receive_with};
 use crate::work::throughput::pacer::Pacer;
-use crate::work::throughput::shared::{Counters, Orders, OwnFlow, PieceRecords, READ};
+use crate::work::throughput::shared::{Counters, OwnFlow, PieceRecords, READ, StreamControl};
 use crate::work::throughput::timed::{Burst, Timed};
 use linux::clock::mono_now;
 use linux::stream::Received;
@@ -21,7 +21,7 @@ pub(crate) fn receive(
     records: PieceRecords,
     mut socket: &TcpStream,
     counters: &Counters,
-    orders: &Orders,
+    control: &StreamControl,
 ) -> Result<(), String> {
     let timed = counters.timed.as_ref().ok_or("the stream times nothing")?;
     socket.set_read_timeout(Some(POLL.to_duration())).map_err(|e| e.to_string())?;
@@ -30,12 +30,12 @@ pub(crate) fn receive(
     own.early.iter().for_each(|bytes| pieces.feed(bytes, mono_now(), timed));
     let mut buffer = vec![0; READ as usize];
     let pacer = own.receive_rate.map(|rate| Pacer::new(rate, false, mono_now()));
-    receive_with(pacer, counters, orders, || {
+    receive_with(pacer, counters, control, || {
         let length = socket.read(&mut buffer)?;
         pieces.note_read(length as u64);
         pieces.feed(&buffer[..length], mono_now(), timed);
         if length > 0 && pieces.has_burst() {
-            orders.waker.wake();
+            control.waker.wake();
         }
         Ok(Received { bytes: Bytes(length as u64), closed: length == 0 })
     })

@@ -15,10 +15,10 @@ use std::thread;
 
 /// Runs the command and ends as it does.
 pub(super) fn run(directory: &Directory, lab: &HeldLab, node: &str, command: &[OsString]) -> Result<Exit> {
-    let words = words(node, command)?;
+    let args = args(node, command)?;
     // Before the command starts, so that none is missed.
     let signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGQUIT])?;
-    let command = RemoteCommand::start(directory, lab, node, words).map_err(failed)?;
+    let command = RemoteCommand::start(directory, lab, node, args).map_err(failed)?;
     let asker = command.asker()?;
     thread::Builder::new().spawn(move || hand_on(signals, asker))?;
     let end = match command.follow(&mut stdout(), &mut stderr()) {
@@ -50,15 +50,15 @@ fn hand_on(mut signals: Signals, mut asker: Asker) {
     let _ = asker.leave();
 }
 
-fn words(node: &str, command: &[OsString]) -> Result<Vec<String>> {
+fn args(node: &str, command: &[OsString]) -> Result<Vec<String>> {
     let refused = |cannot: &str| {
         failed(LabError::NotHere { node: node.to_owned(), what: "a virtual machine", cannot: cannot.into() })
     };
     if command.is_empty() {
         return Err(refused("a shell would have neither a terminal nor input in it; name a command"));
     }
-    let words: Option<Vec<String>> = command.iter().map(|word| word.to_str().map(str::to_owned)).collect();
-    words.ok_or_else(|| refused("a command for it must be UTF-8"))
+    let args: Option<Vec<String>> = command.iter().map(|word| word.to_str().map(str::to_owned)).collect();
+    args.ok_or_else(|| refused("a command for it must be UTF-8"))
 }
 
 /// 128 and `SIGKILL`, as for a command in a namespace that goes.

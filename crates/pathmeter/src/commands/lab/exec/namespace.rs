@@ -14,8 +14,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 
 /// Runs the command, or a shell, and ends as it does.
-pub(super) fn run(lab: &HeldLab, node: &HeldNode, words: &[OsString]) -> Result<Exit> {
-    let (program, rest) = match words.split_first() {
+pub(super) fn run(lab: &HeldLab, node: &HeldNode, argv: &[OsString]) -> Result<Exit> {
+    let (program, rest) = match argv.split_first() {
         Some((program, rest)) => (program.clone(), rest),
         None => (std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()), &[][..]),
     };

@@ -62,7 +62,7 @@ impl Pairs<'_> {
             }
             attempt += 1;
         }
-        group.tell(&run)?;
+        group.notify(&run)?;
         Ok(run)
     }
 

@@ -1,7 +1,7 @@
 //! Charts of round trips: percentiles, the distribution, several ways side by side, and the load's part.
 
 use crate::document::{Block, Chart};
-use crate::format::text::{latency, words};
+use crate::format::text::{latency, phrases};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
 use model::latency::{EgressResult, LoadResult};
 use model::stats::histogram::Histogram;
@@ -120,7 +120,7 @@ pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
     let row = |phase: &model::latency::LoadPhase| BarRow {
         name: phase
             .load
-            .map_or_else(|| "idle".to_owned(), |load| format!("load {}", words::directions(load))),
+            .map_or_else(|| "idle".to_owned(), |load| format!("load {}", phrases::directions(load))),
         bars: vec![phase.rtt.map(|rtt| Bar {
             value: value(rtt.p50),
             whisker: Some([value(rtt.min), value(rtt.p99)]),

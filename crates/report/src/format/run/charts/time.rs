@@ -1,7 +1,7 @@
 //! Charts of throughput: the rates of each test, and rate, RTT and loss over time.
 
 use crate::document::{Block, Chart};
-use crate::format::text::{Gauges, interval_gauges, interval_rates, words, words::rate_unit};
+use crate::format::text::{Gauges, interval_gauges, interval_rates, phrases, phrases::rate_unit};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
@@ -41,7 +41,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             unit: unit.into(),
             series: directions
                 .iter()
-                .map(|direction| words::direction_word(WAYS[*direction]).to_owned())
+                .map(|direction| phrases::direction_word(WAYS[*direction]).to_owned())
                 .collect(),
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().enumerate().map(row).collect() }],
             ..BarChart::default()
@@ -67,7 +67,7 @@ pub(in crate::format::run) fn rates(run: &Run) -> Option<Block> {
     let (unit, scale) = rate_unit(all.flat_map(|(_, rates)| rates).map(|(_, rate)| rate.0 as f64));
     let alone = shown.len() == 1;
     let title = |index: usize, plan: &Plan| match run.summary.pairs {
-        _ if alone => words::test(&plan.test),
+        _ if alone => phrases::test(&plan.test),
         Some(_) => format!("Pair {}, {}", index + 1, kind(plan)),
         None => kind(plan),
     };
@@ -112,7 +112,7 @@ fn series(test: &Run, plan: &Plan) -> Vec<Rates> {
 
 /// `TCP up`.
 fn kind(plan: &Plan) -> String {
-    format!("{} {}", plan.test.transport, words::directions(plan.test.directions))
+    format!("{} {}", plan.test.transport, phrases::directions(plan.test.directions))
 }
 
 /// There is a line in it.
@@ -143,7 +143,7 @@ fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
     let every = ends.len().div_ceil(MOST_LABELS).max(1);
     let label = |(index, end): (usize, &Nanos)| match index % every {
         // Intervals end some milliseconds late.
-        0 => words::significant((end.as_secs_f64() * 10.0).round() / 10.0),
+        0 => phrases::significant((end.as_secs_f64() * 10.0).round() / 10.0),
         _ => String::new(),
     };
     ("Seconds".into(), ends.iter().enumerate().map(label).collect())

@@ -61,10 +61,10 @@ fn counts(hop: &Hop, router: Option<&HopRouter>) -> Counts {
 }
 
 fn router(hop: &Hop, router: Option<&HopRouter>) -> Router {
-    let words = |numbers: Vec<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    let phrases = |numbers: Vec<u32>| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
     let origin = router.and_then(|router| router.origin.as_ref());
-    let flows = |router: &HopRouter| words(router.flows.iter().map(|flow| flow + 1).collect());
-    let labels = |router: &HopRouter| words(router.labels.iter().map(|one| one.label).collect());
+    let flows = |router: &HopRouter| phrases(router.flows.iter().map(|flow| flow + 1).collect());
+    let labels = |router: &HopRouter| phrases(router.labels.iter().map(|one| one.label).collect());
     Router {
         mtu_bytes: router.and_then(|router| router.next_mtu),
         outcome: Some(hop.missing),

@@ -2,8 +2,8 @@
 
 use super::super::super::Style;
 use super::super::super::table::whole;
+use super::super::phrases;
 use super::super::result::fact;
-use super::super::words;
 use super::counts::share;
 use super::egress::this_host;
 use super::percentiles::median_bounds;
@@ -25,7 +25,8 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
     let table = |egress_paths: &[EgressResult], more| {
         whole(&columns(egress_paths, more), &rows(egress_paths, unit, more))
     };
-    let widths = [More::ALL, More { seen: false, host: true }, More { seen: true, host: false }, More::NONE];
+    let widths =
+        [More::ALL, More { observed: false, host: true }, More { observed: true, host: false }, More::NONE];
     let widest = widths.into_iter().map(|more| table(egress_paths, more)).find(|table| fits(table));
     text.push_str(&widest.unwrap_or_else(|| table(&shortened(egress_paths), More::NONE)));
     if let Some(note) = note(egress_paths) {
@@ -70,20 +71,20 @@ pub(in crate::format) fn unit(egress_paths: &[EgressResult]) -> Unit {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::format) struct More {
     /// The address that the far end sees, where it is another.
-    seen: bool,
+    observed: bool,
     /// The median on the wire, and what this host adds to it, where these were timed.
     host: bool,
 }
 
 impl More {
     /// Everything.
-    pub(in crate::format) const ALL: More = More { seen: true, host: true };
-    const NONE: More = More { seen: false, host: false };
+    pub(in crate::format) const ALL: More = More { observed: true, host: true };
+    const NONE: More = More { observed: false, host: false };
 
     /// As far as there is something to tell.
     fn among(self, egress_paths: &[EgressResult]) -> More {
         More {
-            seen: self.seen && egress_paths.iter().any(|egress| translated(egress).is_some()),
+            observed: self.observed && egress_paths.iter().any(|egress| translated(egress).is_some()),
             host: self.host && egress_paths.iter().any(|egress| egress.wire.is_some()),
         }
     }
@@ -100,7 +101,7 @@ pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> V
     if more.host {
         columns.extend(["Wire p50", "Host adds"].map(Column::right));
     }
-    if more.seen {
+    if more.observed {
         columns.push(Column::left("Seen as"));
     }
     columns
@@ -128,9 +129,10 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
             let times = egress.wire.map(|wire| [wire.rtt.p50, added(wire)].map(|time| unit.print(time)));
             row.extend(times.unwrap_or_else(|| ["-"; 2].map(String::from)));
         }
-        if more.seen {
+        if more.observed {
             row.push(
-                translated(egress).map_or_else(|| "-".into(), |seen| seen.ip().to_canonical().to_string()),
+                translated(egress)
+                    .map_or_else(|| "-".into(), |observed| observed.ip().to_canonical().to_string()),
             );
         }
         row
@@ -177,11 +179,11 @@ fn sentence(run: &Run, egress: &EgressResult, best: Option<&EgressResult>) -> St
         parts.push(format!(
             "{} lost ({})",
             egress.counted.lost,
-            words::percent(share(egress.counted.lost, egress.counted.asked))
+            phrases::percent(share(egress.counted.lost, egress.counted.asked))
         ));
     }
     parts.extend(
-        translated(egress).map(|seen| format!("seen as {} by the far end", seen.ip().to_canonical())),
+        translated(egress).map(|observed| format!("seen as {} by the far end", observed.ip().to_canonical())),
     );
     format!("{}: {}.", egress.label, parts.join("; "))
 }
@@ -192,7 +194,11 @@ fn silent(egress: &EgressResult) -> String {
             format!("{}: {rate}, {arrived} of {} messages arrived.", egress.label, egress.counted.sent)
         }
         _ => {
-            format!("{}: no reply to any of {}.", egress.label, words::count(egress.counted.asked, "message"))
+            format!(
+                "{}: no reply to any of {}.",
+                egress.label,
+                phrases::count(egress.counted.asked, "message")
+            )
         }
     }
 }
@@ -204,7 +210,7 @@ fn against(egress: &EgressResult, median: Nanos, best: &EgressResult) -> String 
         return format!("shortest median, {median}");
     }
     let more = median.saturating_sub(shortest);
-    let percent = words::percent(share(more.0, shortest.0.max(1)));
+    let percent = phrases::percent(share(more.0, shortest.0.max(1)));
     let same = match (median_bounds(egress), median_bounds(best)) {
         (Some((low, _)), Some((_, high))) if low <= high => ", no more than chance",
         _ => "",
@@ -214,8 +220,8 @@ fn against(egress: &EgressResult, median: Nanos, best: &EgressResult) -> String 
 
 /// The address that the far end sees, where it is not this end's own.
 fn translated(egress: &EgressResult) -> Option<SocketAddr> {
-    let seen = egress.ends.seen_as?;
-    (seen.ip().to_canonical() != egress.ends.local.ip().to_canonical()).then_some(seen)
+    let observed = egress.ends.seen_as?;
+    (observed.ip().to_canonical() != egress.ends.local.ip().to_canonical()).then_some(observed)
 }
 
 /// Letters of a label in a full table.

@@ -1,6 +1,6 @@
 //! What became of the messages, in a phrase.
 
-use super::super::words;
+use super::super::phrases;
 use insight::finding::grouped;
 use model::latency::Counted;
 
@@ -16,7 +16,7 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
     let lost = match counted.lost {
         0 => "none lost".into(),
         lost => {
-            let share = words::percent(share(lost, counted.asked));
+            let share = phrases::percent(share(lost, counted.asked));
             format!("{} lost ({share}{})", grouped(lost), places(counted))
         }
     };
@@ -47,7 +47,7 @@ fn one_way(counted: &Counted) -> String {
         grouped(counted.sent),
         grouped(arrived),
         grouped(lost),
-        words::percent(share(lost, counted.sent))
+        phrases::percent(share(lost, counted.sent))
     )
 }
 

@@ -1,8 +1,8 @@
 //! The block of a single way.
 
 use super::super::super::Style;
+use super::super::phrases;
 use super::super::result::fact;
-use super::super::words;
 use super::{counted, percentiles, tables, title};
 use model::latency::{ClockNote, EgressResult, HostNoise, OneWayDelays, WaitMode, WireTimes};
 use model::run::Run;
@@ -46,7 +46,7 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
         let text = format!(
             "the first {} ({}) left out of all times below, until these were steady",
             egress.warm_up,
-            words::count(egress.warm_up_count, "round trip")
+            phrases::count(egress.warm_up_count, "round trip")
         );
         facts.push(("warm-up", text));
     }
@@ -57,13 +57,13 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
     if let Some(rtt) = egress.rtt.filter(|rtt| rtt.count > 0) {
         facts.push((
             "range",
-            format!("{} to {} of {}", rtt.min, rtt.max, words::count(rtt.count, "round trip")),
+            format!("{} to {} of {}", rtt.min, rtt.max, phrases::count(rtt.count, "round trip")),
         ));
         facts.push(("mean", mean(egress, &rtt)));
         facts.extend(spread(egress).map(|text| ("spread", text)));
     }
     facts.extend(egress.service.map(|rtt| {
-        ("from the send", format!("{}; the rest waited in this sender", words::distribution(&rtt)))
+        ("from the send", format!("{}; the rest waited in this sender", phrases::distribution(&rtt)))
     }));
     facts.extend(floor(summary, egress).map(|text| ("tool floor", text)));
     facts.extend(egress.wire.map(|wire| ("on the wire", on_the_wire(&wire))));
@@ -79,10 +79,10 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
 fn mean(egress: &EgressResult, rtt: &Distribution) -> String {
     let sure = egress.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
         let width = Nanos(mean.half_width.max(0.0).round() as u64);
-        let level = words::percent(mean.level);
+        let level = phrases::percent(mean.level);
         let more =
             if mean.correlated { "; longer waves than the test can tell: in truth less sure" } else { "" };
-        let worth = words::count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
+        let worth = phrases::count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
         format!(" ± {width} ({level} sure, worth {worth}{more})")
     });
     format!("{}{}, standard deviation {}", rtt.mean, sure.unwrap_or_default(), rtt.stddev)
@@ -112,8 +112,8 @@ fn on_the_wire(wire: &WireTimes) -> String {
     let added = wire.application.p50.saturating_sub(wire.rtt.p50);
     format!(
         "{} by {by} times of {}; this host above that adds {added}",
-        words::distribution(&wire.rtt),
-        words::count(wire.rtt.count, "round trip")
+        phrases::distribution(&wire.rtt),
+        phrases::count(wire.rtt.count, "round trip")
     )
 }
 
@@ -140,14 +140,14 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
 /// What this host did to the measuring thread; nothing when nothing is known of it.
 pub(super) fn this_host(summary: &Summary) -> Option<String> {
     let noise = summary.noise.filter(|noise| *noise != HostNoise::default())?;
-    let switched = words::count(noise.involuntary_switches, "time");
-    let stolen = words::percent(noise.steal_share);
+    let switched = phrases::count(noise.involuntary_switches, "time");
+    let stolen = phrases::percent(noise.steal_share);
     // A thread that sleeps does not see when it is held, so of none nothing is said.
     let held = match noise.hiccups {
         0 => String::new(),
         times => format!(
             "held the measuring thread {} for over 50 µs, {} in all, at worst {}; ",
-            words::count(times, "time"),
+            phrases::count(times, "time"),
             noise.hiccup_total,
             noise.hiccup_worst
         ),
@@ -166,11 +166,11 @@ fn far_end(wait: WaitMode) -> &'static str {
 }
 
 fn seen_as(egress: &EgressResult) -> Option<String> {
-    let seen = egress.ends.seen_as?;
-    let (there, here) = (seen.ip().to_canonical(), egress.ends.local.ip().to_canonical());
-    (there != here || seen.port() != egress.ends.local.port()).then(|| {
+    let observed = egress.ends.seen_as?;
+    let (there, here) = (observed.ip().to_canonical(), egress.ends.local.ip().to_canonical());
+    (there != here || observed.port() != egress.ends.local.port()).then(|| {
         format!(
-            "the far end sees {seen} where this end sends from {}: something in between translates",
+            "the far end sees {observed} where this end sends from {}: something in between translates",
             egress.ends.local
         )
     })

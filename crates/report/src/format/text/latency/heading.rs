@@ -2,7 +2,7 @@
 
 use super::super::super::Style;
 use super::super::heading::{host_line, join};
-use super::super::words;
+use super::super::phrases;
 use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitMode};
 use model::plan::End;
 use model::run::Run;
@@ -25,7 +25,7 @@ pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String
 /// The heading of a run, stored or just finished.
 pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
     let Some(plan) = &run.latency else {
-        let title = format!("Latency, {}", words::count(run.summary.egress_paths.len() as u64, "path"));
+        let title = format!("Latency, {}", phrases::count(run.summary.egress_paths.len() as u64, "path"));
         return join(&title, &[format!("run {}", run.id)], style);
     };
     let mut lines = Vec::new();
@@ -50,7 +50,7 @@ fn title(plan: &LatencyPlan) -> String {
         (egress_paths, _) => format!(" by {egress_paths} paths"),
     };
     let to = match hosts.as_slice() {
-        [first, _, ..] => format!("{first} and {} more", words::count(hosts.len() as u64 - 1, "host")),
+        [first, _, ..] => format!("{first} and {} more", phrases::count(hosts.len() as u64 - 1, "host")),
         hosts => hosts.join(", "),
     };
     format!("Latency to {to}{by}: {}", phrase(plan))
@@ -70,9 +70,9 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
     let mut parts = vec![format!("{} {mode}", plan.transport), size];
     parts.extend(plan.rate.map(|rate| rate.to_string()));
     parts.push(match plan.end {
-        End::Time(time) => words::span(time),
+        End::Time(time) => phrases::span(time),
         End::Bytes(bytes) => bytes.to_string(),
-        End::Blocks(messages) => words::count(messages, "message"),
+        End::Blocks(messages) => phrases::count(messages, "message"),
     });
     if plan.load.is_some() {
         parts.push("idle and under load".into());
@@ -82,9 +82,10 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
 
 /// `10.0.0.4:40000 (seen as 203.0.113.7:40000) to 192.0.2.7:5210`.
 fn ends_line(ends: &EgressEnds) -> String {
-    let seen = ends.seen_as.filter(|seen| seen.ip().to_canonical() != ends.local.ip().to_canonical());
-    let seen = seen.map(|seen| format!(" (seen as {seen})")).unwrap_or_default();
-    format!("{}{seen} to {}", ends.local, ends.remote)
+    let observed =
+        ends.seen_as.filter(|observed| observed.ip().to_canonical() != ends.local.ip().to_canonical());
+    let observed = observed.map(|observed| format!(" (seen as {observed})")).unwrap_or_default();
+    format!("{}{observed} to {}", ends.local, ends.remote)
 }
 
 /// How this end waits, and what that costs.

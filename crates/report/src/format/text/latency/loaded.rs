@@ -2,8 +2,8 @@
 
 use super::super::super::Style;
 use super::super::super::table::plain;
+use super::super::phrases;
 use super::super::result::fact;
-use super::super::words;
 use super::counts::share;
 use super::{chart, title};
 use crate::document::Column;
@@ -60,10 +60,10 @@ fn responsive(figure: &Responsiveness) -> String {
         grouped(figure.foreign.round() as u64),
         figure.tcp,
         figure.http,
-        words::count(figure.foreign_probes, "probe"),
+        phrases::count(figure.foreign_probes, "probe"),
         grouped(figure.loaded.round() as u64),
         figure.loaded_http,
-        words::count(figure.loaded_probes, "probe"),
+        phrases::count(figure.loaded_probes, "probe"),
     )
 }
 
@@ -87,7 +87,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
             or_dash(p50.map(|time| time.to_string())),
             or_dash(rtt.filter(|rtt| carries(rtt.count, 99.0)).map(|rtt| rtt.p99.to_string())),
             or_dash(added.map(|(p50, idle)| added_text(p50, idle.p50))),
-            words::percent(share(phase.lost, phase.sent)),
+            phrases::percent(share(phase.lost, phase.sent)),
             or_dash(phase.up.map(|rate| rate.to_string())),
             or_dash(phase.down.map(|rate| rate.to_string())),
             or_dash(phase.responsiveness.map(|figure| grouped(figure.rpm.round() as u64))),

@@ -1,7 +1,7 @@
 //! What crosses in each direction: a row for each figure, the directions side by side.
 
 use super::super::super::Style;
-use super::super::words;
+use super::super::phrases;
 use super::heading::known_ways;
 use super::wide;
 use model::path::{
@@ -22,7 +22,8 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
     if directions.is_empty() {
         return String::new();
     }
-    let headings: Vec<&str> = directions.iter().map(|direction| words::direction_word(*direction)).collect();
+    let headings: Vec<&str> =
+        directions.iter().map(|direction| phrases::direction_word(*direction)).collect();
     let rows: Vec<wide::Row> =
         rows(path).into_iter().map(|row| wide::Row { name: row.name.into(), cells: row.cells }).collect();
     format!("\n{}", wide::table(&headings, &rows, style))
@@ -64,9 +65,9 @@ const FIGURES: &[(&str, Cell)] = &[
         let loss = one_way.size_dependent_loss?;
         Some(format!(
             "{} of {} bytes, {} of small ones",
-            words::percent(loss.large),
+            phrases::percent(loss.large),
             loss.size,
-            words::percent(loss.small)
+            phrases::percent(loss.small)
         ))
     }),
 ];

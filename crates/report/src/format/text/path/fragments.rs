@@ -1,7 +1,7 @@
 //! The tests of fragments: how datagrams were cut, and what arrived.
 
 use super::super::super::Style;
-use super::super::words;
+use super::super::phrases;
 use super::heading::known_ways;
 use super::wide;
 use model::path::{FragmentShape, FragmentTest, PathResult};
@@ -13,7 +13,8 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
         return String::new();
     }
     let directions = known_ways(path);
-    let headings: Vec<&str> = directions.iter().map(|direction| words::direction_word(*direction)).collect();
+    let headings: Vec<&str> =
+        directions.iter().map(|direction| phrases::direction_word(*direction)).collect();
     let rows: Vec<wide::Row> = rows.into_iter().map(|(name, cells)| wide::Row { name, cells }).collect();
     super::title("Fragments: datagrams that arrived", style) + &wide::table(&headings, &rows, style)
 }
@@ -60,7 +61,7 @@ fn outcome(test: &FragmentTest) -> String {
     let pieces = u64::from(test.pieces) * u64::from(test.sent);
     let cut_on_the_way = test.shape == FragmentShape::MayBeCut;
     let counted = test.pieces_received.map(|arrived| match cut_on_the_way {
-        true => words::count(arrived, "piece"),
+        true => phrases::count(arrived, "piece"),
         false => format!("{arrived} of {pieces} pieces"),
     });
     let arrived = is_whole(test.shape)

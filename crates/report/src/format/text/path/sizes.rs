@@ -8,11 +8,11 @@ use model::path::{PathResult, SizeProbe};
 pub(super) fn strips(path: &PathResult, style: &Style) -> String {
     let directions = known_ways(path).into_iter().filter_map(|direction| {
         let one_way = path.in_direction(direction).filter(|one_way| !one_way.sizes.is_empty())?;
-        Some((direction.to_string(), one_way.sizes.as_slice(), Words::PATH))
+        Some((direction.to_string(), one_way.sizes.as_slice(), Phrases::PATH))
     });
     let services = path.service.iter().filter(|service| !service.sizes.is_empty());
-    let services = services.map(|service| ("payload".to_owned(), service.sizes.as_slice(), Words::SERVICE));
-    let strips: Vec<(String, &[SizeProbe], Words)> = directions.chain(services).collect();
+    let services = services.map(|service| ("payload".to_owned(), service.sizes.as_slice(), Phrases::SERVICE));
+    let strips: Vec<(String, &[SizeProbe], Phrases)> = directions.chain(services).collect();
     if strips.is_empty() {
         return String::new();
     }
@@ -23,15 +23,15 @@ pub(super) fn strips(path: &PathResult, style: &Style) -> String {
     let ends = low.to_string().len() + high.to_string().len() + 2;
     let room = style.width.saturating_sub(2 + name + ends).clamp(LEAST, MOST);
     let mut text = String::new();
-    for (label, sizes, words) in strips {
+    for (label, sizes, phrases) in strips {
         if text.is_empty() {
-            text.push_str(&super::title(words.legend, style));
+            text.push_str(&super::title(phrases.legend, style));
         }
         let cells = cells(sizes, low, high, room);
         let bar: String = cells.iter().map(|cell| cell.symbol()).collect();
         let head = style.paint(Paint::Dim, &format!("{label:<name$}"));
         text.push_str(&format!("  {head}{low} {} {high}\n", painted(&bar, style)));
-        for line in style.wrap(&ranges(sizes, words), 2 + name) {
+        for line in style.wrap(&ranges(sizes, phrases), 2 + name) {
             text.push_str(&format!("  {}{line}\n", " ".repeat(name)));
         }
     }
@@ -40,21 +40,21 @@ pub(super) fn strips(path: &PathResult, style: &Style) -> String {
 
 /// What becomes of a size, said of one and of several.
 #[derive(Clone, Copy)]
-struct Words {
+struct Phrases {
     legend: &'static str,
     well: [&'static str; 2],
     partly: [&'static str; 2],
     lost: [&'static str; 2],
 }
 
-impl Words {
-    const PATH: Words = Words {
+impl Phrases {
+    const PATH: Phrases = Phrases {
         legend: "Sizes tried in one piece: █ crosses, ▒ in part, ░ vanishes, · not tried",
         well: ["crosses", "cross"],
         partly: ["crosses in part", "cross in part"],
         lost: ["vanishes", "vanish"],
     };
-    const SERVICE: Words = Words {
+    const SERVICE: Phrases = Phrases {
         legend: "Sizes tried: █ answered, ▒ in part, ░ silence, · not tried",
         well: ["is answered", "are answered"],
         partly: ["is answered in part", "are answered in part"],
@@ -134,7 +134,7 @@ fn shown(here: &[Delivery], before: Option<Delivery>, after: Option<Delivery>) -
 }
 
 /// `576 to 1400 cross, 1401 to 1500 vanish`
-fn ranges(sizes: &[SizeProbe], words: Words) -> String {
+fn ranges(sizes: &[SizeProbe], phrases: Phrases) -> String {
     let mut sizes = sizes.to_vec();
     sizes.sort_by_key(|probe| probe.size);
     let mut ranges: Vec<(Delivery, u32, u32)> = Vec::new();
@@ -147,16 +147,16 @@ fn ranges(sizes: &[SizeProbe], words: Words) -> String {
     }
     let more = ranges.len().saturating_sub(MOST_RANGES);
     let reported =
-        ranges.iter().take(MOST_RANGES).map(|(delivery, from, to)| in_words(*delivery, *from, *to, words));
+        ranges.iter().take(MOST_RANGES).map(|(delivery, from, to)| phrase(*delivery, *from, *to, phrases));
     let reported = reported.collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{reported}, and {more} changes more") } else { reported }
 }
 
-fn in_words(delivery: Delivery, from: u32, to: u32, words: Words) -> String {
+fn phrase(delivery: Delivery, from: u32, to: u32, phrases: Phrases) -> String {
     let [one, several] = match delivery {
-        Delivery::Crosses => words.well,
-        Delivery::Partly => words.partly,
-        Delivery::Vanishes => words.lost,
+        Delivery::Crosses => phrases.well,
+        Delivery::Partly => phrases.partly,
+        Delivery::Vanishes => phrases.lost,
         Delivery::NotTried => ["was not tried", "were not tried"],
     };
     if from == to { format!("{from} {one}") } else { format!("{from} to {to} {several}") }
@@ -217,10 +217,10 @@ mod tests {
 
     #[test]
     fn ranges_are_told_in_words() {
-        let reported = ranges(&probes(&[(1500, 0), (576, 3), (1400, 3), (1401, 0)]), Words::PATH);
+        let reported = ranges(&probes(&[(1500, 0), (576, 3), (1400, 3), (1401, 0)]), Phrases::PATH);
         assert_eq!(reported, "576 to 1400 cross, 1401 to 1500 vanish");
-        assert_eq!(ranges(&probes(&[(1500, 3)]), Words::PATH), "1500 crosses");
+        assert_eq!(ranges(&probes(&[(1500, 3)]), Phrases::PATH), "1500 crosses");
         let many: Vec<(u32, u32)> = (0..8).map(|size| (size, if size % 2 == 0 { 3 } else { 0 })).collect();
-        assert!(ranges(&probes(&many), Words::SERVICE).ends_with(", and 3 changes more"));
+        assert!(ranges(&probes(&many), Phrases::SERVICE).ends_with(", and 3 changes more"));
     }
 }

@@ -1,6 +1,6 @@
 //! The same with real frames, through topologies built in namespaces: what is sent at a low rate arrives, all of it.
 
-use super::super::super::site;
+use super::super::super::testbed;
 use super::{options, report};
 use crate::work::dut::bench::{Bench, BenchOptions, Device, SideOptions};
 use crate::work::dut::cpu::Cpus;
@@ -104,7 +104,7 @@ fn what_cannot_be_tested_says_why() {
 fn opened(name: &str, cpus: Cpus, reset: ResetMethod) -> Bench {
     let topology = shipped::find(name).unwrap();
     let sides = [&topology.from, &topology.to]
-        .map(|end| SideOptions { tunnel: site::tunnel(&topology, end), ..SideOptions::default() });
+        .map(|end| SideOptions { tunnel: testbed::tunnel(&topology, end), ..SideOptions::default() });
     let device = Device::Lab(Box::new(topology));
     let pause = Nanos::from_millis(300);
     let options = BenchOptions { device, sides, reset, cpus, pause, both_ways: false, ..options() };

@@ -16,7 +16,7 @@ use std::net::{SocketAddr, TcpStream};
 use wire::iperf2::{FrameRecord, Header, Request, Shape};
 
 /// One flow.
-pub(super) struct Member {
+pub(super) struct ActiveFlow {
     /// A flow that has come: what its session is to hear first.
     pub(super) first: Option<Vec<u8>>,
     /// Its socket.
@@ -71,9 +71,9 @@ pub(super) enum Known {
     Back,
 }
 
-impl Member {
+impl ActiveFlow {
     /// A flow that has just been opened or found.
-    pub(super) fn new(socket: FlowSocket, direction: Direction, known: Known) -> Member {
+    pub(super) fn new(socket: FlowSocket, direction: Direction, known: Known) -> ActiveFlow {
         let (wide, shape, trip_times) = match &known {
             Known::Asked(Some(request)) => (request.wide, request.shape, request.trip_times),
             _ => (true, Shape::Stream, false),
@@ -82,7 +82,7 @@ impl Member {
             FlowSocket::Tcp(socket) => TcpStart::from_socket(socket),
             FlowSocket::Udp(_) => None,
         };
-        Member {
+        ActiveFlow {
             tcp,
             first: None,
             socket,

@@ -18,18 +18,18 @@ pub(super) enum Between {
 }
 
 /// Where the ports are: each in a namespace of its own, or both in the first one, where they are `eth0` and `eth1`.
-pub(super) struct Scene {
+pub(super) struct Fixture {
     pub(super) hosts: [Namespace; 2],
     /// With `near` and `far`.
     pub(super) device: Namespace,
     pub(super) between: Between,
 }
 
-impl Scene {
+impl Fixture {
     /// The scene, or `None` after saying why not: only for want of permission.
-    pub(super) fn new(between: Between) -> Option<Scene> {
-        match Scene::build(between, false) {
-            Ok(scene) => Some(scene),
+    pub(super) fn new(between: Between) -> Option<Fixture> {
+        match Fixture::build(between, false) {
+            Ok(fixture) => Some(fixture),
             Err(error) if error.errno() == Some(linux::errno::EPERM) => {
                 skip::skip(format!("needs root: {error}"));
                 None
@@ -39,11 +39,11 @@ impl Scene {
     }
 
     /// The same with both ports in the first namespace.
-    pub(super) fn in_one(between: Between) -> Option<Scene> {
-        Scene::new(between).map(|_| Scene::build(between, true).expect("the first one could be made"))
+    pub(super) fn in_one(between: Between) -> Option<Fixture> {
+        Fixture::new(between).map(|_| Fixture::build(between, true).expect("the first one could be made"))
     }
 
-    fn build(between: Between, in_one: bool) -> linux::Result<Scene> {
+    fn build(between: Between, in_one: bool) -> linux::Result<Fixture> {
         let (hosts, device) = ([Namespace::new()?, Namespace::new()?], Namespace::new()?);
         for namespace in [&hosts[0], &hosts[1], &device] {
             // Else link-local addresses wait two seconds, and neighbour discovery for them.
@@ -79,7 +79,7 @@ impl Scene {
                 }
             }
         }
-        Ok(Scene { hosts, device, between })
+        Ok(Fixture { hosts, device, between })
     }
 
     /// Lets the device take frames that are no socket buffers.

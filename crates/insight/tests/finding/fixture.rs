@@ -16,7 +16,7 @@ use pathmeter_insight::run_of_events;
 use std::net::SocketAddr;
 
 /// Ten seconds of one stream up, at 1.2 Gbit/s of UDP or TCP, without a mark on it.
-pub(crate) struct Scene {
+pub(crate) struct Fixture {
     pub(crate) plan: Plan,
     pub(crate) probes: Vec<Probe>,
     /// What was found of the path in the test's direction.
@@ -28,18 +28,18 @@ pub(crate) struct Scene {
     pub(crate) receiver: Option<SideResult>,
 }
 
-impl Scene {
-    pub(crate) fn udp() -> Scene {
-        let mut scene = Scene::new(Transport::Udp);
-        scene.plan.test.length = 1472;
-        scene.plan.test.bitrate = Some(BitRate(1_177_600_000));
-        *scene.sent() = UdpCounters { datagrams: DATAGRAMS, ..UdpCounters::default() };
-        scene.deliver(DATAGRAMS);
-        scene
+impl Fixture {
+    pub(crate) fn udp() -> Fixture {
+        let mut fixture = Fixture::new(Transport::Udp);
+        fixture.plan.test.length = 1472;
+        fixture.plan.test.bitrate = Some(BitRate(1_177_600_000));
+        *fixture.sent() = UdpCounters { datagrams: DATAGRAMS, ..UdpCounters::default() };
+        fixture.deliver(DATAGRAMS);
+        fixture
     }
 
-    pub(crate) fn tcp() -> Scene {
-        let mut scene = Scene::new(Transport::Tcp);
+    pub(crate) fn tcp() -> Fixture {
+        let mut fixture = Fixture::new(Transport::Tcp);
         let tcp = TcpCounters {
             acknowledged: Bytes(DATAGRAMS * 1472),
             max_send_window: Bytes(6_000_000),
@@ -51,11 +51,11 @@ impl Scene {
             timestamps: true,
             ..TcpCounters::default()
         };
-        scene.sender.streams[0].tcp = Some(tcp);
-        scene
+        fixture.sender.streams[0].tcp = Some(tcp);
+        fixture
     }
 
-    fn new(transport: Transport) -> Scene {
+    fn new(transport: Transport) -> Fixture {
         let target = Target { host: "far".into(), address: address("192.0.2.7:5210") };
         let plan = Plan {
             target,
@@ -65,7 +65,7 @@ impl Scene {
         };
         let mut receiver = end(Role::Receiver);
         receiver.datapath.receive_buffer = Bytes(212_992);
-        Scene {
+        Fixture {
             plan,
             probes: Vec::new(),
             path: None,
@@ -76,12 +76,12 @@ impl Scene {
     }
 
     /// As fast as possible.
-    pub(crate) fn unlimited(mut self) -> Scene {
+    pub(crate) fn unlimited(mut self) -> Fixture {
         self.plan.test.bitrate = None;
         self
     }
 
-    pub(crate) fn with(mut self, bend: impl FnOnce(&mut Scene)) -> Scene {
+    pub(crate) fn with(mut self, bend: impl FnOnce(&mut Fixture)) -> Fixture {
         bend(&mut self);
         self
     }
@@ -111,14 +111,14 @@ impl Scene {
     }
 
     /// Datagrams of this size, which do not fit the path.
-    pub(crate) fn large(mut self, payload: u32, arrived: u64) -> Scene {
+    pub(crate) fn large(mut self, payload: u32, arrived: u64) -> Fixture {
         self.plan.test.length = payload;
         self.deliver(arrived);
         self
     }
 
     /// Ten probes of a size, and what they say of the path together with those before.
-    pub(crate) fn size(mut self, payload: u32, fragmented: bool, received: u32) -> Scene {
+    pub(crate) fn size(mut self, payload: u32, fragmented: bool, received: u32) -> Fixture {
         let direction = self.path.get_or_insert_default();
         if fragmented {
             direction.fragments.tests.push(in_pieces(payload, received));
@@ -135,12 +135,12 @@ impl Scene {
         self
     }
 
-    pub(crate) fn probe(mut self, probe: Probe) -> Scene {
+    pub(crate) fn probe(mut self, probe: Probe) -> Fixture {
         self.probes.push(probe);
         self
     }
 
-    pub(crate) fn link(self, rate: u64) -> Scene {
+    pub(crate) fn link(self, rate: u64) -> Fixture {
         self.probe(Probe::Link { rate: BitRate(rate), source: "--link".into() })
     }
 

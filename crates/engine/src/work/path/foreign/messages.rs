@@ -60,7 +60,7 @@ impl Asked<'_> {
     }
 
     /// What each way of asking cannot tell.
-    pub(super) fn tell_unknown(&mut self, result: &mut PathResult) {
+    pub(super) fn note_unknown(&mut self, result: &mut PathResult) {
         let host = self.plan.target.host.clone();
         let mut add = |direction, what: &str, why: String| {
             result.unknown.push(Unknown { direction, what: what.into(), why });
@@ -118,7 +118,7 @@ impl Asked<'_> {
     }
 
     /// Where answers leave room for doubt, or contradict one another.
-    pub(super) fn tell_doubts(
+    pub(super) fn note_doubts(
         &self,
         result: &mut PathResult,
         up: &PathDirection,
@@ -182,7 +182,7 @@ impl Asked<'_> {
     }
 
     /// That no port of TCP is open.
-    pub(super) fn tell_no_tcp(&self, result: &mut PathResult) {
+    pub(super) fn note_no_tcp(&self, result: &mut PathResult) {
         let what = "which segments TCP sends".to_owned();
         let why = match named_port(self.plan) {
             None => {

@@ -15,7 +15,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// One topology while it is measured.
-pub(super) struct Site {
+pub(super) struct Testbed {
     /// What is known of it so far.
     pub(super) variant: Variant,
     /// Whether the far end answered over IPv4 and over IPv6; absent where nobody asked.
@@ -29,11 +29,11 @@ pub(super) struct Site {
     _server: Option<Running>,
 }
 
-impl Site {
+impl Testbed {
     /// Builds a topology and starts its answering end. What cannot be built here stands in the variant.
-    pub(super) fn new(planned: &Planned, host: &mut feature::Host, program: &str) -> Site {
+    pub(super) fn new(planned: &Planned, host: &mut feature::Host, program: &str) -> Testbed {
         let topology = &planned.topology;
-        let mut site = Site {
+        let mut testbed = Testbed {
             variant: variant(topology),
             answered: [None; 2],
             lab: None,
@@ -44,17 +44,17 @@ impl Site {
         let lacks = host.lacks(topology);
         if !lacks.is_empty() {
             let needs: Vec<&str> = lacks.iter().map(|lack| lack.needs.as_str()).collect();
-            site.variant.unavailable = Some(format!("not on this host: needs {}", needs.join(", ")));
-            return site;
+            testbed.variant.unavailable = Some(format!("not on this host: needs {}", needs.join(", ")));
+            return testbed;
         }
         match build(planned, program) {
             Ok((lab, server)) => {
-                site.variant.notes.extend(lab.notes().iter().cloned());
-                (site.lab, site._server) = (Some(lab), server);
+                testbed.variant.notes.extend(lab.notes().iter().cloned());
+                (testbed.lab, testbed._server) = (Some(lab), server);
             }
-            Err(why) => site.variant.unavailable = Some(why),
+            Err(why) => testbed.variant.unavailable = Some(why),
         }
-        site
+        testbed
     }
 
     /// Takes the findings of a run, each once.

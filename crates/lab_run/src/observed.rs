@@ -7,14 +7,14 @@ use model::units::BitRate;
 
 /// What was seen beside a command.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Observation {
     pub(super) cpu: Option<LabCpu>,
     pub(super) drops: Vec<Drops>,
     /// Rate of the frames on the shaped links, up and down.
     pub(super) shaped: [Option<BitRate>; 2],
 }
 
-impl Seen {
+impl Observation {
     /// As the part of a repetition in one direction.
     pub(super) fn repetition(&self, direction: Option<Direction>) -> Repetition {
         Repetition {

@@ -6,7 +6,7 @@ use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 
 #[derive(Debug)]
-pub(in crate::native) struct Order {
+pub(in crate::native) struct ProbeSchedule {
     send: ProbeSend,
     max_rate: Option<BitRate>,
     size_at: usize,
@@ -15,15 +15,15 @@ pub(in crate::native) struct Order {
     too_big: Vec<u32>,
 }
 
-impl Order {
+impl ProbeSchedule {
     /// An order to begin now; `Err` says what is wrong with it.
     pub(in crate::native) fn new(
         send: ProbeSend,
         max_rate: Option<BitRate>,
         now: MonoTime,
-    ) -> Result<Order, String> {
+    ) -> Result<ProbeSchedule, String> {
         check(&send)?;
-        Ok(Order { send, max_rate, size_at: 0, index: 0, due: now, too_big: Vec::new() })
+        Ok(ProbeSchedule { send, max_rate, size_at: 0, index: 0, due: now, too_big: Vec::new() })
     }
 
     pub(in crate::native) fn bytes(&self) -> u64 {
@@ -123,16 +123,16 @@ mod tests {
         ProbeSend { id: 4, sizes: sizes.to_vec(), count, cut: None, trace: true, gap: Nanos::ZERO }
     }
 
-    fn run(order: &mut Order) -> Vec<(u64, usize, u8)> {
+    fn run(request: &mut ProbeSchedule) -> Vec<(u64, usize, u8)> {
         let mut sent = Vec::new();
-        while order.done().is_none() {
-            let now = order.due();
-            let Some(Request::Send { bytes, cut: None, hops: Some(hops) }) = order.poll(now) else {
+        while request.done().is_none() {
+            let now = request.due();
+            let Some(Request::Send { bytes, cut: None, hops: Some(hops) }) = request.poll(now) else {
                 panic!("a datagram is due");
             };
             sent.push((now.0 / 1_000_000, bytes.len(), hops));
             if bytes.len() > 1472 {
-                order.too_big(bytes.len() as u32);
+                request.too_big(bytes.len() as u32);
             }
         }
         sent
@@ -140,19 +140,19 @@ mod tests {
 
     #[test]
     fn datagrams_leave_one_by_one_and_a_size_too_big_is_left_out() {
-        let mut order = Order::new(send(&[100, 1500, 1472], 2), None, MonoTime(0)).unwrap();
+        let mut request = ProbeSchedule::new(send(&[100, 1500, 1472], 2), None, MonoTime(0)).unwrap();
         assert_eq!(
-            run(&mut order),
+            run(&mut request),
             [(0, 100, 1), (1, 1500, 1), (2, 1472, 1), (3, 100, 2), (4, 1472, 2)],
             "every size once, then again"
         );
-        assert_eq!(order.done(), Some((4, [1500].as_slice())));
+        assert_eq!(request.done(), Some((4, [1500].as_slice())));
     }
 
     #[test]
     fn the_servers_rate_limit_holds() {
-        let mut order = Order::new(send(&[1000], 3), Some(BitRate(80_000)), MonoTime(0)).unwrap();
-        assert_eq!(run(&mut order), [(0, 1000, 1), (100, 1000, 2), (200, 1000, 3)]);
+        let mut request = ProbeSchedule::new(send(&[1000], 3), Some(BitRate(80_000)), MonoTime(0)).unwrap();
+        assert_eq!(run(&mut request), [(0, 1000, 1), (100, 1000, 2), (200, 1000, 3)]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 /// A topology that is up.
 #[derive(Debug)]
-pub(crate) struct Site {
+pub(crate) struct Testbed {
     /// Put back before the interfaces go.
     threads: Vec<NapiThreads>,
     lab: Lab,
@@ -35,12 +35,12 @@ fn unavailable(why: String, advice: &str) -> Error {
     Failure { kind: Kind::Void, message: why, advice: Some(advice.to_owned()) }.into()
 }
 
-impl Site {
+impl Testbed {
     /// Builds a topology, and gives the device a CPU of its own.
     ///
     /// # Errors
     /// [`Kind::Void`] where this host cannot build it, or an end of it is no namespace of this host.
-    pub(crate) fn build(topology: &Topology, places: &Places) -> Result<Site> {
+    pub(crate) fn build(topology: &Topology, places: &Places) -> Result<Testbed> {
         check_ends(topology)?;
         let lacks = feature::Host::default().lacks(topology);
         if !lacks.is_empty() {
@@ -56,7 +56,7 @@ impl Site {
             accept_frames(&lab, place, &mut notes)?;
         }
         let (threads, shares_cpu) = give_cpu(&lab, &facing, places.device, &mut notes)?;
-        Ok(Site { threads, lab, ends, facing, device_cpu: places.device, shares_cpu, notes })
+        Ok(Testbed { threads, lab, ends, facing, device_cpu: places.device, shares_cpu, notes })
     }
 
     /// Its two ends, the one that measures first.
