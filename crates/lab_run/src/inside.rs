@@ -44,7 +44,7 @@ pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> Result<LabRe
         message: error.to_string(),
         advice: None,
     })?;
-    let Ok(mut report) = serde_json::from_slice::<LabReport>(&done.output.stdout) else {
+    let Ok(mut report) = model::json::read::<LabReport>(&done.output.stdout) else {
         let ended = done.output.ended.unwrap_or_default();
         let how = match (ended.error, ended.code) {
             (Some(error), _) => error,

@@ -19,9 +19,9 @@ pub(super) enum Outcome {
 /// Reads the result document of one of our commands: the last line that is one, or all of it.
 pub(super) fn of_output(output: &Output) -> Outcome {
     let text = String::from_utf8_lossy(&output.stdout);
-    let whole = || serde_json::from_str::<Run>(&text).ok();
+    let whole = || model::json::read::<Run>(text.as_bytes()).ok();
     let last = text.lines().rev().find(|line| line.contains("\"event\":\"run\""));
-    match last.and_then(|line| serde_json::from_str(line).ok()).or_else(whole) {
+    match last.and_then(|line| model::json::read(line.as_bytes()).ok()).or_else(whole) {
         Some(run) => Outcome::Run(Box::new(run)),
         None => Outcome::Failed(why(output)),
     }

@@ -167,7 +167,7 @@ fn carried(outcome: Outcome) -> Result<Carried, String> {
         End::Void { reason, body } => (body, Some(reason)),
         End::Failed { reason } => return Err(reason),
     };
-    let run: Result<Run, _> = serde_json::from_str(&body);
+    let run: Result<Run, _> = model::json::read(body.as_bytes());
     let mut run =
         run.map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?;
     void.iter().for_each(|reason| lapse(&mut run, reason));

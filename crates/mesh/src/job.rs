@@ -96,7 +96,7 @@ impl JobResult {
     /// # Errors
     /// Another version wrote it, or it is the result of another job.
     pub fn read(body: &str, title: &str) -> std::result::Result<JobResult, String> {
-        let result: JobResult = serde_json::from_str(body)
+        let result: JobResult = model::json::read(body.as_bytes())
             .map_err(|error| format!("the result is not of this version: {error}"))?;
         let job = result.job.title();
         if job != title {

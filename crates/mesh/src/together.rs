@@ -77,7 +77,7 @@ fn read(asked: &str, outcome: &Outcome, offset: Option<Offset>) -> std::result::
     };
     let mut run = match Asked::read(asked)? {
         Asked::Mesh(_) => JobResult::read(body, &outcome.title)?.run,
-        Asked::Plan(_) => serde_json::from_str(body)
+        Asked::Plan(_) => model::json::read(body.as_bytes())
             .map_err(|error| format!("the result of {} is not of this version: {error}", outcome.agent))?,
     };
     let ours = |time| offset.map_or(time, |offset| offset.at_ours(time));

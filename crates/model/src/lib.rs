@@ -12,6 +12,7 @@ pub mod frames;
 pub mod history;
 pub mod hops;
 pub mod host;
+pub mod json;
 pub mod lab;
 pub mod latency;
 pub mod line_rate;

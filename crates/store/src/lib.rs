@@ -353,7 +353,9 @@ impl Store {
     }
 
     fn events(&self, id: &str) -> Result<Vec<Event>> {
-        let read = |text: &String| serde_json::from_str(text).map_err(|why| damaged(&self.database, id, why));
+        let read = |text: &String| {
+            model::json::read(text.as_bytes()).map_err(|why| damaged(&self.database, id, why))
+        };
         query::events(&self.database, id)?.iter().map(read).collect()
     }
 }

@@ -61,7 +61,7 @@ fn content(database: &Database, id: &str) -> Option<(String, Content)> {
     // Up to the first that cannot be read.
     let read =
         database.each("SELECT event FROM events WHERE run = $1 ORDER BY number", &[id.into()], |mut row| {
-            events.extend(serde_json::from_str::<Event>(&row.text(0)).ok());
+            events.extend(model::json::read::<Event>(row.text(0).as_bytes()).ok());
         });
     (read.is_ok() && !kind.is_empty() || !events.is_empty()).then_some((kind, Content::Events(events)))
 }

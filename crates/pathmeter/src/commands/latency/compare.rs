@@ -34,7 +34,7 @@ fn kept(file: &Path) -> Result<Vec<EgressResult>> {
     let mut egress_paths: Vec<EgressResult> = Vec::new();
     for (number, line) in BufReader::new(source).lines().enumerate() {
         let named = || format!("read {}, line {}", file.display(), number + 1);
-        let run: Run = serde_json::from_str(&line.with_context(named)?).map_err(|error| {
+        let run: Run = model::json::read(line.with_context(named)?.as_bytes()).map_err(|error| {
             let advice = "give --save another file, or take that line out of it";
             Failure::usage(format!("{}: it is no result: {error}", named()), advice)
         })?;
