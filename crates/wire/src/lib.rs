@@ -11,9 +11,9 @@
 //!
 //! throughput   Flows ──► Open ──► Start ──► (Sample | Progress)* … (SendersDone | the peer says stop)
 //!                        ──► StopSenders ──► SendersDone ──► Drain ──► Measured
-//! probes       Flows ──► Open ──► (Send ──► TooBig | Datagram | ReportPath ──► PathSeen)*
-//! round trips  Flows ──► Open ──► Reflect ──► (Count ──► seen)*
-//! frames       Open ──► Open ──► (Ask ──► Told)*
+//! probes       Flows ──► Open ──► (Send ──► TooBig | Datagram | ReportPath ──► PathObservation)*
+//! round trips  Flows ──► Open ──► Reflect ──► (Count ──► count)*
+//! frames       Open ──► Open ──► (Ask ──► Reply)*
 //! ```
 
 pub mod echo;
