@@ -11,6 +11,7 @@
 //! ```
 
 pub mod dialogues;
+pub mod metrics;
 mod sockets;
 
 use crate::error::{Context, Failure, Result};

@@ -10,13 +10,13 @@ use cli::files::{key, token};
 use cli::{Common, ServeArgs};
 use engine::error::Result;
 use engine::server::dialogues::DEFAULT_TESTS;
+use engine::server::metrics::{Counted, Metrics};
 use engine::server::{Config, Server};
 use engine::session::tls::ServerTls;
 use engine::work::dut::remote::station::FramesObservation;
 use engine::work::observer::{Observer, SessionEvent, Watcher};
 use insight::run_of_events;
 use linux::clock::wall_now;
-use metrics::{Counted, Metrics};
 use model::event::Event;
 use model::plan::{ProtocolName, Transport};
 use model::sample::Role;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ServeArgs, _global: &Common) -> Result<Exit> {
     // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
     linux::privilege::raise_open_files().ok();
     let metrics = args.metrics.map(|address| (address, Arc::<Metrics>::default()));
-    let page = metrics.as_ref().map(|(address, metrics)| metrics.page(*address));
+    let page = metrics.as_ref().map(|(address, metrics)| metrics::page(metrics, *address));
     let server = Server::bind(Config { metrics: page, ..config(args)? })?;
     rights::give_up(args, &Log)?;
     let observer: Arc<dyn Observer> = match metrics {
