@@ -3,6 +3,7 @@
 #![no_main]
 
 use model::dut::PortFacts;
+use model::event::Event;
 use model::host::Host;
 use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, Side};
@@ -25,7 +26,8 @@ use wire::{Input, Output, Policy, Session, WorkReply, WorkRequest};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((&first, rest)) = data.split_first() else { return };
-    let now = MonoTime(1 << 40);
+    let began = MonoTime(1 << 40);
+    let now = began;
     let token = if first & 4 == 0 { None } else { Token::new(b"a secret of 16 b") };
     let (binding, entropy, software) = (Vec::new(), [1; 32], String::from("fuzz"));
     match first & 3 {
@@ -33,7 +35,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             let (policy, busy, host) = (Policy::default(), false, Host::default());
             let guarded = token.is_some();
             let config = ServerConfig { token, binding, policy, busy, entropy, software, host };
-            let asked = Cell::new(false);
+            let (asked, heard) = (Cell::new(false), Cell::new(0));
             let check = |output: &Output, now: MonoTime| match output {
                 // Who has asked for nothing yet is not waited for: connections are places, too.
                 Output::WaitUntil(until) if !asked.get() => {
@@ -43,6 +45,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                     asked.set(true);
                     // Who does not know the token has nothing done for it: no flow, no place, no probe, no frame.
                     assert!(!guarded, "{output:?} for a stranger");
+                }
+                // Whoever listens may keep each: they are no more than one in 50 ms, and some at once.
+                Output::Event(Event::Sample(sample)) if sample.side == Side::Peer => {
+                    heard.set(heard.get() + 1);
+                    let allowed = 64 + (now - began).0 / 50_000_000;
+                    assert!(heard.get() <= allowed, "{} intervals, where {allowed} are allowed", heard.get());
                 }
                 _ => {}
             };

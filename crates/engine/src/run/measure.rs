@@ -226,11 +226,13 @@ fn heed(test: &mut TestSpec, limits: &Limits) {
     }
 }
 
-/// A path without UDP is measured with TCP alone, and so is one whose probes broke off. Anything else is an error.
+/// A path without UDP is measured with TCP alone, and so is one whose probes broke off or were ended by the far end. Anything else is an error.
 fn without_probes(error: Error, sink: &mut dyn FnMut(&Event)) -> Result<Event> {
     let id = match error.protocol() {
         Some(ProtocolError::Flows(_)) => "udp-unreachable",
-        Some(ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => "probe-failed",
+        Some(ProtocolError::Timeout(_) | ProtocolError::Closed(_) | ProtocolError::PeerStopped(_)) => {
+            "probe-failed"
+        }
         _ => return Err(error),
     };
     let text = sentence(&error);

@@ -11,7 +11,7 @@ use crate::session::listener::{
 };
 use crate::session::penalty::Penalties;
 use crate::session::protocol::{Hello, Name, Protocol};
-use crate::session::tls::ServerTls;
+use crate::session::tls::{ServerTls, TURNED_AWAY};
 use crate::work::arrivals::Arrivals;
 use crate::work::driver::Driver;
 use crate::work::dut::remote::offers::Offers;
@@ -167,9 +167,7 @@ impl Service for Port {
     fn refusal(&self, why: &str) -> Vec<u8> {
         match self.protocol {
             ProtocolName::Iperf3 => iperf3::access_denied().into(),
-            // Plain words are none to a client that begins with TLS.
-            _ if self.server.config.tls.is_some() => Vec::new(),
-            _ => native::refusal("limit", why, "try again later"),
+            _ => self.server.words_of_limit(why),
         }
     }
 
@@ -272,7 +270,7 @@ impl Server {
         connection: &mut Held,
     ) -> Result<()> {
         let client = client_of(peer.ip(), self.config.token.is_some());
-        self.wait_for_penalty(peer.ip(), connection)?;
+        self.wait_for_penalty(&socket, peer.ip(), connection)?;
         let mut link = Link::new(socket, first, tls)?;
         link.handshake(mono_now() + FIRST_BYTES_LIMIT).context("TLS")?;
         let config = native::ServerConfig {
@@ -295,10 +293,19 @@ impl Server {
         driven
     }
 
+    /// How a native client hears that it has reached a limit. Plain words are none to one that begins with TLS.
+    fn words_of_limit(&self, why: &str) -> Vec<u8> {
+        match self.config.tls {
+            Some(_) => TURNED_AWAY.into(),
+            None => native::refusal("limit", why, "try again later"),
+        }
+    }
+
     /// An address that has given wrong tokens is heard again after a while.
-    fn wait_for_penalty(&self, source: IpAddr, connection: &Held) -> Result<()> {
+    fn wait_for_penalty(&self, socket: &TcpStream, source: IpAddr, connection: &Held) -> Result<()> {
         let Some(wait) = self.penalties.wait(source, mono_now()) else {
-            return Err(refused("too many attempts after wrong tokens, closed"));
+            turn_away(socket, &self.words_of_limit("too many attempts after wrong tokens"))?;
+            return Err(refused("too many attempts after wrong tokens, told so"));
         };
         let until = mono_now() + wait;
         while mono_now() < until {

@@ -82,6 +82,15 @@ fn no_tls(address: SocketAddr, error: &std::io::Error) -> Failure {
             format!("{address} accepts connections but does not answer when TLS is asked for"),
             "check that `pathmeter serve --tls` runs on this port",
         ),
+        (_, Some(rustls::Error::AlertReceived(rustls::AlertDescription::AccessDenied))) => {
+            Failure::unreachable(
+                format!(
+                    "{address} turned this connection away: it has too many connections, of this address or in all, or too many \
+                 wrong tokens came from this address"
+                ),
+                "try again later; the server's log says which it is",
+            )
+        }
         (_, Some(rustls::Error::General(other_certificate))) => Failure::unreachable(
             format!("{address} is not the server that was expected: {other_certificate}"),
             "give the --fingerprint that the server printed at its last start (each start makes a new \

@@ -44,7 +44,14 @@ impl Link {
     /// Completes the TLS handshake, where there is one.
     pub(crate) fn handshake(&mut self, deadline: MonoTime) -> io::Result<()> {
         while self.tls.as_ref().is_some_and(|t| t.is_handshaking()) {
-            self.flush_tls(deadline)?;
+            if let Err(error) = self.flush_tls(deadline) {
+                // A peer that has closed already may have said why.
+                return Err(self
+                    .read_tls()
+                    .err()
+                    .filter(|why| why.kind() == ErrorKind::InvalidData)
+                    .unwrap_or(error));
+            }
             if self.tls.as_ref().is_some_and(|t| t.is_handshaking() && t.wants_read()) {
                 if self.ahead.is_empty() {
                     self.wait_for(deadline, false)?;

@@ -112,6 +112,13 @@ pub(crate) fn connect(expected: Fingerprint) -> Result<rustls::Connection> {
     Ok(ClientConnection::new(Arc::new(config), name)?.into())
 }
 
+/// All that a server says to a client that begins with TLS and is turned away: an alert before the handshake, which costs no
+/// computation (RFC 8446 section 6).
+pub(crate) const TURNED_AWAY: [u8; 7] = [ALERT, 3, 3, 0, 2, FATAL, ACCESS_DENIED];
+const ALERT: u8 = 21;
+const FATAL: u8 = 2;
+const ACCESS_DENIED: u8 = 49;
+
 /// A value that both ends of one TLS connection share and nobody else: binds the token's proof to the connection.
 pub(crate) fn binding(tls: &rustls::Connection) -> Result<[u8; 32]> {
     let exported = match tls {

@@ -18,7 +18,9 @@ unsafe impl Send for Mapping {}
 impl Mapping {
     /// Fresh pages, zeroes at first.
     pub(super) fn anonymous(length: usize) -> Result<Mapping> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        // Miri knows no pages that could be there before they are used.
+        let populate = if cfg!(miri) { 0 } else { libc::MAP_POPULATE };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | populate;
         Mapping::new(length, flags, -1, 0)
     }
 

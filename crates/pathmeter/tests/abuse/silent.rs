@@ -41,6 +41,25 @@ fn who_has_too_many_connections_hears_so() {
     server.stop();
 }
 
+/// Whether it begins with TLS or not, nothing is computed for it.
+#[test]
+fn who_has_too_many_connections_hears_so_with_tls_too() {
+    let Some(testbed) = Testbed::new("who_has_too_many_connections_hears_so_with_tls_too") else { return };
+    let server = testbed.serve_only(&["--tls"]);
+    server.process.wait_for("--fingerprint ");
+    let said = server.process.said();
+    let print = said.split("--fingerprint ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let held = testbed.connect(1, 5210, 300);
+    server.process.wait_for("too many connections of this address");
+    let plain = ["throughput", SERVER, "-n", "1M", "--bind", "10.77.1.1"];
+    let encrypted = [&plain[..], &["--fingerprint", print]].concat();
+    testbed.client(&encrypted).end().code(3).says("turned this connection away: it has too many connections");
+    testbed.client(&plain).end().code(3).says("it demands that, and has too many connections");
+    drop(held);
+    testbed.client(&[&plain[..4], &["--bind", "10.77.1.2", "--fingerprint", print]].concat()).end().code(0);
+    server.stop();
+}
+
 #[test]
 fn a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_nobody_out() {
     let name = "a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_nobody_out";

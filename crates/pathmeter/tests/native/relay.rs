@@ -58,7 +58,7 @@ impl Drop for Relay {
     }
 }
 
-fn carry_connections(listener: &TcpListener, server: u16, stop: &AtomicBool) {
+pub(super) fn carry_connections(listener: &TcpListener, server: u16, stop: &AtomicBool) {
     while !stop.load(Ordering::Acquire) {
         let Ok((near, _)) = listener.accept() else {
             std::thread::sleep(STEP);
@@ -78,7 +78,12 @@ fn carry_connections(listener: &TcpListener, server: u16, stop: &AtomicBool) {
     }
 }
 
-fn carry_datagrams(near: &UdpSocket, server: u16, delivery: fn(u64) -> Delivery, stop: &AtomicBool) {
+pub(super) fn carry_datagrams(
+    near: &UdpSocket,
+    server: u16,
+    delivery: fn(u64) -> Delivery,
+    stop: &AtomicBool,
+) {
     let mut clients: HashMap<SocketAddr, Flow> = HashMap::new();
     let mut buf = vec![0; 1 << 16];
     while !stop.load(Ordering::Acquire) {

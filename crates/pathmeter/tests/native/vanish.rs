@@ -1,7 +1,14 @@
 //! Ends that vanish in the middle of a test: the other ends by itself, shows what it measured, and is good for the next.
 
+use super::fake::{Fake, fake};
+use super::relay::{Delivery, carry_connections, carry_datagrams};
 use super::support::{Server, start};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 #[test]
 fn a_server_that_is_killed_during_a_test() {
@@ -45,6 +52,56 @@ fn a_server_that_is_killed_during_measure() {
     let run = ended.json();
     assert!(run["summary"]["rtt_ns"]["count"].as_u64().unwrap() > 0, "the probes are not lost: {run:#}");
     assert!(!run["tests"].as_array().unwrap().is_empty(), "the first test is not lost");
+}
+
+/// What was measured before and what else can be measured is not lost.
+#[test]
+fn a_server_that_ends_the_probes_is_measured_without_the_rest_of_them() {
+    let server = Server::start(&[]);
+    let port = server.port;
+    let over = Arc::<AtomicBool>::default();
+    let (for_tcp, for_udp) = (over.clone(), over.clone());
+    let (host, connections) = fake(move |fake| {
+        end_the_probes(fake, port)?;
+        carry_connections(&fake.door()?, port, &for_tcp);
+        Ok(())
+    });
+    let near = UdpSocket::bind(&host).expect("the port is as free for UDP");
+    near.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    let datagrams = std::thread::spawn(move || carry_datagrams(&near, port, |_| Delivery::Once, &for_udp));
+    let ended = start(&["measure", &host, "--quick", "--json"]).end();
+    over.store(true, Ordering::Release);
+    connections.join().unwrap().unwrap();
+    datagrams.join().unwrap();
+    let run = ended.code(0).says("the time for probes is over: going on with TCP alone").json();
+    assert!(run["summary"]["rtt_ns"]["count"].as_u64().unwrap() > 0, "{run:#}");
+    assert_eq!(run["tests"].as_array().unwrap().len(), 2, "TCP up and down: {run:#}");
+    let warnings = run["summary"]["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning["id"] == "probe-failed"), "{warnings:#?}");
+}
+
+/// Carries what the client and a server say, until the server tells of the path: that is never said.
+fn end_the_probes(fake: &mut Fake, server: u16) -> io::Result<()> {
+    let mut far = TcpStream::connect(("127.0.0.1", server))?;
+    let (mut from, mut to) = (fake.control.try_clone()?, far.try_clone()?);
+    let up = std::thread::spawn(move || io::copy(&mut from, &mut to));
+    let mut greeting = [0; 10];
+    far.read_exact(&mut greeting)?;
+    fake.control.write_all(&greeting)?;
+    loop {
+        let mut length = [0; 4];
+        far.read_exact(&mut length)?;
+        let mut text = vec![0; u32::from_be_bytes(length) as usize];
+        far.read_exact(&mut text)?;
+        let message: Value = serde_json::from_slice(&text)?;
+        if message["type"] == "path_seen" {
+            break;
+        }
+        fake.control.write_all(&[&length[..], &text].concat())?;
+    }
+    fake.send(&json!({"type": "stop", "reason": "the time for probes is over"}))?;
+    up.join().expect("it only copies").ok();
+    Ok(())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The flows of one client at one end: a session without control bytes. Each flow is a test by itself with a machine of its
 //! own ([`Flow`]); what they have in common is when it is over, and what of it has failed.
 
-use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput};
+use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, TIMEOUT};
 use super::{Request, TcpClient, TcpServer, Traffic, UdpClient, UdpServer};
 use crate::stamp::Clock;
 use crate::work::WorkReply;
@@ -37,6 +37,8 @@ pub struct Group {
 struct GroupFlow {
     machine: Box<dyn Flow>,
     deadline: Option<MonoTime>,
+    /// Of a server's flow back: it is stopped then, whatever it has still to send.
+    limit: Option<MonoTime>,
     over: bool,
 }
 
@@ -58,10 +60,10 @@ impl Group {
 
     /// A server's flows back to its client that have just been opened: those of [`Group::later`].
     #[must_use]
-    pub fn back(requests: &[Request], clock: Clock, now: MonoTime) -> Group {
+    pub fn back(requests: &[Request], policy: Policy, clock: Clock, now: MonoTime) -> Group {
         let transport = requests.first().map_or(Transport::Tcp, |request| request.transport);
-        let mut group = Group::new(transport, clock);
-        requests.iter().for_each(|request| group.add(back(request.clone(), clock, now), now));
+        let mut group = Group { policy, ..Group::new(transport, clock) };
+        requests.iter().for_each(|request| group.add_back(request.clone(), now));
         group
     }
 
@@ -112,8 +114,16 @@ impl Group {
 
     fn add(&mut self, machine: Box<dyn Flow>, now: MonoTime) {
         (self.timeout, self.leaving) = (None, false);
-        self.flows.push(GroupFlow { machine, deadline: None, over: false });
+        self.flows.push(GroupFlow { machine, deadline: None, limit: None, over: false });
         self.drain(self.flows.len() - 1, now);
+    }
+
+    fn add_back(&mut self, request: Request, now: MonoTime) {
+        let limit = now + request.time_limit(&self.policy);
+        self.add(back(request, self.clock, now), now);
+        if let Some(flow) = self.flows.last_mut() {
+            flow.limit = Some(limit);
+        }
     }
 
     /// A flow that begins like this.
@@ -212,7 +222,7 @@ impl Group {
             Reply::Connected(stands) => {
                 let request = self.asked.pop_front();
                 if let Some(request) = request.filter(|_| stands) {
-                    self.add(back(request, self.clock, now), now);
+                    self.add_back(request, now);
                 }
             }
             Reply::Flow(index, update) => self.update(index as usize, now, update),
@@ -267,6 +277,13 @@ impl Group {
             if is_due(self.flows[index].deadline) {
                 self.give(index, now, FlowInput::Timer);
             }
+            let flow = &mut self.flows[index];
+            if !flow.over && is_due(flow.limit) {
+                // Asked once more, it does not wait for its sender.
+                flow.limit = Some(now + TIMEOUT);
+                self.failure.get_or_insert(ProtocolError::Stopped(TOO_LONG.into()));
+                self.give(index, now, FlowInput::Interrupt(TOO_LONG));
+            }
         }
         if is_due(self.timeout) {
             self.failure.get_or_insert(ProtocolError::Timeout("with a flow".into()));
@@ -310,7 +327,8 @@ impl Session for Group {
     }
 
     fn output(&mut self, _now: MonoTime) -> Output {
-        let next = || self.flows.iter().filter_map(|flow| flow.deadline).chain(self.timeout).min();
+        let flows = self.flows.iter().filter(|flow| !flow.over);
+        let next = || flows.flat_map(|flow| [flow.deadline, flow.limit]).flatten().chain(self.timeout).min();
         let wait = || Output::WaitUntil(if self.over { None } else { next() });
         self.outputs.pop_front().unwrap_or_else(wait)
     }
@@ -336,6 +354,7 @@ fn back(request: Request, clock: Clock, now: MonoTime) -> Box<dyn Flow> {
     }
 }
 
+const TOO_LONG: &str = "the flow back takes longer than this server allows (--max-time)";
 const UNANSWERED: &str = "to what this end has sent last: it, or the path to it, is gone";
 /// Longest wait for the flow that a server's session was made for.
 const FIRST_FLOW: Nanos = Nanos::from_secs(10);

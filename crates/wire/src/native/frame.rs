@@ -121,6 +121,9 @@ impl Decoder {
     fn check_magic(&self) -> Result<(), ProtocolError> {
         let begin = &self.bytes[self.taken..];
         let length = begin.len().min(CONTROL_MAGIC.len());
+        if begin.starts_with(&TLS_ALERT) {
+            return Err(violation("it answers in TLS: it demands that, and has too many connections".into()));
+        }
         if begin[..length] == CONTROL_MAGIC[..length] { Ok(()) } else { Err(not_ours()) }
     }
 }
@@ -197,6 +200,8 @@ fn not_ours() -> ProtocolError {
     violation("it does not greet as pathmeter does; is another service on this port?".into())
 }
 
+/// What an alert of TLS begins with.
+const TLS_ALERT: [u8; 2] = [21, 3];
 /// Longest text kept, characters.
 const MAX_TEXT: usize = 1024;
 /// 36 years in nanoseconds, or an exbibyte.

@@ -170,7 +170,7 @@ fn a_connection_back_can_come_after_the_test() {
         work.expects = Some((Who::Server, 1));
         let mut world = World::new(
             setting.nature,
-            |now| Group::back(later, clock(), now),
+            |now| Group::back(later, Policy::default(), clock(), now),
             |now| Group::listening(transport, clock(), now),
             work,
         );
@@ -178,6 +178,22 @@ fn a_connection_back_can_come_after_the_test() {
         assert_well(&world);
         assert!(world.work.server.received > 200 * 900);
         assert!(world.server.session.later().is_empty(), "and no connection back to that");
+    }
+}
+
+/// The client says how many bytes come back; the server how long that may take.
+#[test]
+fn flows_back_of_many_bytes_end_with_the_time_allowed() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let amount = Amount::Bytes(Bytes(1 << 30));
+        let asked = Request { amount, ..request(transport, Traffic::Dual) };
+        let policy = Policy { max_time: Some(Nanos::from_secs(2)), ..Policy::default() };
+        let vanishes = troubled([(500, Trouble::Vanish(Who::Client))]);
+        let mut world = world(&asked, Setting { policy, ..vanishes });
+        let took = world.run();
+        assert!(took <= Nanos::from_secs(20), "{transport}: {took}");
+        let sent = world.work.server.sent;
+        assert!((400_000..1_000_000).contains(&sent), "{transport}: {sent} bytes in two seconds and a bit");
     }
 }
 
@@ -189,7 +205,7 @@ fn a_server_that_never_connects_back_is_not_waited_for() {
     work.expects = Some((Who::Server, 1));
     let mut world = World::new(
         setting.nature,
-        |now| Group::back(&[asked], clock(), now),
+        |now| Group::back(&[asked], Policy::default(), clock(), now),
         |now| Group::listening(Transport::Tcp, clock(), now),
         work,
     );

@@ -209,6 +209,19 @@ fn an_idle_session_is_kept_alive() {
     assert_eq!((world.errors(), world.closed()), ([None, None], [false, false]));
 }
 
+/// Its hosts may be busy.
+#[test]
+fn a_session_has_a_minute_however_short_tests_must_be_and_no_more() {
+    let policy = Policy { max_time: Some(Nanos::from_secs(1)), ..Policy::default() };
+    let mut world = probing(ServerConfig { policy, ..server_config() });
+    world.run_until(|world| world.client.session.is_ready());
+    world.run_for(Nanos::from_secs(59));
+    assert_eq!((world.errors(), world.closed()), ([None, None], [false, false]));
+    world.run_for(Nanos::from_secs(5));
+    let Some(ProtocolError::PeerStopped(why)) = &world.client.error else { panic!("{:?}", world.errors()) };
+    assert!(why.contains("time"), "{why}");
+}
+
 #[test]
 fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
     let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };

@@ -234,7 +234,7 @@ impl Server {
             active_flows.push(flow.context("open the return path")?);
         }
         let test = TestSpec { directions: Directions::Down, ..plan.test.clone() };
-        let mut group = Group::back(back, clock, mono_now());
+        let mut group = Group::back(back, self.config.policy.clone(), clock, mono_now());
         self.session(
             &mut group,
             Plan { test, ..plan },

@@ -26,7 +26,7 @@ impl Probing {
             ledger: Ledger::default(),
             max_rate: policy.max_rate,
             bytes_left: MAX_BYTES,
-            deadline: now + admit::longest(policy).min(LONGEST),
+            deadline: now + admit::longest(policy).clamp(LEAST, LONGEST),
         }
     }
 
@@ -89,4 +89,6 @@ impl Probing {
 
 const MAX_BYTES: u64 = 128 << 20;
 const MAX_ORDERS: usize = 4;
+/// Ten times what the probes of `pathmeter measure` take, however short tests must be: a busy host stands still now and then.
+const LEAST: Nanos = Nanos::from_secs(60);
 const LONGEST: Nanos = Nanos::from_secs(300);
