@@ -1,7 +1,6 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
 use super::flow::{EgressFlow, FarCount};
-use crate::error::Result;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
 use model::latency::disturbance::HostWatch;
@@ -69,10 +68,10 @@ pub(crate) fn egress_result<E: Exchange>(
     elapsed: Nanos,
     seen: Option<LatencySeen>,
     host: &HostFigures,
-) -> Result<EgressResult> {
+) -> EgressResult {
     let one_way = flow.clock.delays();
     let far_counted = flow.far_counted();
-    let totals = flow.tally.finish(&host.watch, host.watched, elapsed)?;
+    let totals = flow.tally.finish(&host.watch, host.watched, elapsed);
     let mut counted = totals.counted;
     if let Some(FarCount { answered, of }) = far_counted {
         // Of what was lost after the last reply nobody knows where.
@@ -88,7 +87,7 @@ pub(crate) fn egress_result<E: Exchange>(
     }
     let one_way_rate =
         |seen: LatencySeen| PacketRate::from_count(seen.received.saturating_sub(1), seen.elapsed);
-    Ok(EgressResult {
+    EgressResult {
         label: egress.label.clone(),
         host: egress.target.host.clone(),
         ends,
@@ -110,5 +109,5 @@ pub(crate) fn egress_result<E: Exchange>(
         silence: totals.silence,
         sent_rate: PacketRate::from_count(counted.sent, elapsed),
         received_rate: seen.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
-    })
+    }
 }

@@ -225,8 +225,12 @@ fn conclude<E: Exchange>(
             |seen: LatencySeen| LatencySeen { received: seen.received.saturating_sub(seen_before), ..seen };
         let seen = seen.flatten().filter(|_| idle.is_none()).map(since);
         let seen = believed(seen, flow.tally.sent_so_far(), egress, sink);
-        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, seen, &noise)?;
+        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, seen, &noise);
         egress_paths.push(EgressResult { wire, ..result });
+    }
+    // The figures stand without the file.
+    if let Some(Err(error)) = job.raw.as_ref().map(RawFile::finish) {
+        sink(&Event::Warning(Warning::new("raw-incomplete", sentence(&error))));
     }
     sink(&Event::Latency(Box::new(result::whole_result(egress_paths, noise))));
     let outcome = match broken {
