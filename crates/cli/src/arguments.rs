@@ -189,6 +189,8 @@ impl Command {
             Command::Demo(_) => true,
             #[cfg(feature = "lab")]
             Command::Lab(args) => matches!(args.command, LabCommand::Run(_)),
+            #[cfg(feature = "fleet")]
+            Command::Mesh(args) => matches!(args.command, MeshCommand::Run(_) | MeshCommand::Show(_)),
             #[cfg(feature = "plan")]
             Command::Plan(args) => matches!(args.command, PlanCommand::Run(_)),
             _ => false,

@@ -172,7 +172,10 @@ impl FleetError {
                 "wait until what it needs is free, or see what it reports: pathmeter mesh show"
             }
             FleetError::Schedule { .. } => "write `@every 15m`, or five cron fields: `0 3 * * *`",
-            FleetError::File { .. } => "name a folder that this user may write",
+            FleetError::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "see that the name is right: `mesh run --results` and `mesh init` write such files"
+            }
+            FleetError::File { .. } => "name a file in a folder that this user may read and write",
             FleetError::Malformed { .. } => "the other end may be another version of pathmeter",
         }
     }

@@ -35,6 +35,14 @@ pub fn answer_of_run(run: &Run) -> Answer {
     Answer { line: line + &ended(run), action: action(run) }
 }
 
+/// The finding that the answer names in a few words of its own.
+#[must_use]
+pub fn headline_of_run(run: &Run) -> Option<&Finding> {
+    let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info)?;
+    let is_short = SHORT.iter().any(|(id, _)| *id == serious.id);
+    (is_short && run.verdict.status != Status::Void && !run.is_hops()).then_some(serious)
+}
+
 /// The advice of the worst finding, in its first sentence.
 fn action(run: &Run) -> String {
     let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info);

@@ -73,7 +73,7 @@ pub enum PlanError {
         meant: String,
     },
     /// A mesh of fewer than two.
-    #[error("a mesh needs two agents, and {0} is there")]
+    #[error("a mesh needs two agents; connected: {0}")]
     TooFew(usize),
     /// Runs that start together, of a pair that cannot be measured.
     #[error("{0}: neither of them listens, so that no pair of them can be measured")]

@@ -51,7 +51,7 @@ pub struct LatencyArgs {
 
 /// Which egress paths are measured, and their labels.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Ways")]
+#[command(next_help_heading = "Paths")]
 pub struct EgressArgs {
     #[command(flatten)]
     pub origin: OriginArgs,

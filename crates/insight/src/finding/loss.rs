@@ -46,7 +46,7 @@ fn socket_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let buffer = one_way.receiver.map_or(Bytes::ZERO, |end| end.datapath.receive_buffer);
     let kernel_count = one_way.receiver.map_or(0, |end| end.kernel.udp_receive_buffer_errors);
     let title = format!(
-        "The receiver's socket, not the path, dropped {} {} ({} of those sent): its buffer of {buffer:#} was full",
+        "The receiver's socket, not the path, dropped {} {} ({}): its buffer of {buffer:#} was full",
         count(dropped, "datagram"),
         one_way.direction,
         percent(share)
@@ -73,7 +73,7 @@ fn buffer_advice(direction: &MeasuredDirection<'_>, buffer: Bytes) -> String {
             format!("It is what -w asked for: allow a larger one, `{}`.", fix::receive_buffer())
         }
         _ => format!(
-            "At the receiver, where it is less: `{}`, then `{}`.",
+            "At the receiver: `{}`, then `{}`.",
             fix::buffer_limit("net.core.rmem_max"),
             fix::receive_buffer()
         ),

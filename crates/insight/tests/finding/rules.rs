@@ -435,10 +435,7 @@ fn a_small_buffer_that_was_asked_for_is_named_and_no_limit_is_lowered() {
     assert!(own.contains("what -w asked for") && !own.contains("rmem_max"), "{own}");
     for capped in [with(Some(64 << 20), 212_992), with(None, 212_992)] {
         let capped = advice(&capped, "receiver-buffer-loss");
-        assert!(
-            capped.contains("where it is less: `sudo sysctl -w net.core.rmem_max=268435456`"),
-            "{capped}"
-        );
+        assert!(capped.contains("At the receiver: `sudo sysctl -w net.core.rmem_max=268435456`"), "{capped}");
     }
     let enough = advice(&with(Some(64 << 20), 64 << 20), "receiver-buffer-loss");
     assert!(enough.contains("the receiver too slow"), "{enough}");

@@ -43,6 +43,7 @@ fn what_cannot_be_asked_is_2() {
         ("throughput h --chart no-picture", "neither an .svg nor a .png"),
         ("doctor --chart x.svg", "no figures to draw"),
         ("lab list --chart x.svg", "no figures to draw"),
+        ("mesh show --results nosuch.jsonl --chart x.svg", "nosuch.jsonl: No such file"),
         ("throughput h --dscp af99", "af99"),
         ("throughput h --format xml", "xml"),
         ("throughput h --format csv --json", "--json"),

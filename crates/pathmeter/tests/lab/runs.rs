@@ -103,6 +103,24 @@ fn a_broken_expectation_is_told_and_ends_with_1() {
     );
 }
 
+#[test]
+fn what_the_kernel_lacks_is_an_error_and_void() {
+    let test = "what_the_kernel_lacks_is_an_error_and_void";
+    if buildable(test).is_none() {
+        return;
+    }
+    let listed = run(&["lab", "list", "--json"]).code(0).json();
+    let vlan = listed.as_array().unwrap().iter().find(|one| one["name"] == "vlan").unwrap();
+    let lacks = vlan["lacks"].as_array().map_or(0, Vec::len);
+    if lacks == 0 {
+        skip::skip(format!("{test}: this kernel has 8021q"));
+        return;
+    }
+    let ended =
+        run(&["lab", "run", "vlan", "--quick"]).code(4).says("error: vlan: not on this host: needs 8021q");
+    assert!(ended.stdout.starts_with("VOID  Nothing was measured"), "{}", ended.stdout);
+}
+
 /// What did not run is neither held nor broken.
 #[test]
 fn an_interrupt_judges_nothing_that_did_not_run() {

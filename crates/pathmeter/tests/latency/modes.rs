@@ -1,7 +1,7 @@
 //! Every mode, transport and size against our own server: each message is counted, at both ends.
 
 use super::common::{count, counts, measured, number, only_egress};
-use super::support::{Scratch, Server};
+use super::support::{Scratch, Server, on_a_small_disk};
 use model::stats::histogram::Histogram;
 use serde_json::Value;
 
@@ -126,6 +126,24 @@ fn the_raw_file_gives_the_same_figures_as_the_result() {
             sum / count
         );
     }
+    server.stop();
+}
+
+#[test]
+fn a_full_disk_cuts_the_raw_file_at_a_line_and_leaves_the_result() {
+    let test = "a_full_disk_cuts_the_raw_file_at_a_line_and_leaves_the_result";
+    let (server, scratch) = (Server::start(&[]), Scratch::new("raw-full"));
+    let line = format!("latency {} -n 20000 --warm-up 0s --json --raw small/raw.csv", server.host());
+    let script = format!("\"$PATHMETER\" {line}; code=$?; cp small/raw.csv raw.csv; exit $code");
+    let Some(ended) = on_a_small_disk(test, &scratch, "64k", &script) else { return };
+    let run = ended.code(0).json();
+    let warnings = run["summary"]["warnings"].as_array().unwrap();
+    let warning = warnings.iter().find(|one| one["id"] == "raw-incomplete").expect("the disk was full");
+    assert!(warning["text"].as_str().unwrap().contains("No space left"), "{warning}");
+    assert_eq!(counts(only_egress(&run), ["received"]), [20_000], "the figures stand");
+    let rows = std::fs::read_to_string(scratch.file("raw.csv", None)).unwrap();
+    assert!(rows.ends_with('\n') && rows.lines().count() > 100, "{} lines", rows.lines().count());
+    assert!(rows.lines().all(|line| line.split(',').count() == 5), "each line is whole");
     server.stop();
 }
 

@@ -1,6 +1,6 @@
 //! Runs that are kept: found again, shown again, compared, and there after a crash.
 
-use super::support::{Ended, Running, Scratch, Server, pathmeter, run};
+use super::support::{Ended, Running, Scratch, Server, on_a_small_disk, pathmeter, run};
 use serde_json::Value;
 
 /// A store of this test's own.
@@ -33,6 +33,24 @@ impl Kept {
     fn throughput(&self, server: &Server, args: &[&str]) -> Ended {
         self.run(&[&["throughput", &server.host(), "-n", "1M", "--save"], args].concat()).code(0)
     }
+}
+
+#[test]
+fn a_full_disk_leaves_a_file_of_lines_as_it_was_and_shows_the_result() {
+    let test = "a_full_disk_leaves_a_file_of_lines_as_it_was";
+    let (server, scratch) = (Server::start(&[]), Scratch::new("keep-full"));
+    let line = format!("throughput {} -n 1M --save=small/runs.ndjson", server.host());
+    let script = format!(
+        "\"$PATHMETER\" {line} >/dev/null 2>&1 || exit 98\n\
+         cp small/runs.ndjson before\nhead -c 999999 /dev/zero >small/rest 2>/dev/null\n\
+         \"$PATHMETER\" {line}; code=$?\ncp small/runs.ndjson after\nexit $code"
+    );
+    let Some(ended) = on_a_small_disk(test, &scratch, "64k", &script) else { return };
+    let ended = ended.code(2).says("small/runs.ndjson").says("No space left");
+    assert!(ended.stdout.contains("Details: -v"), "the result is shown: {}", ended.stdout);
+    let [before, after] = ["before", "after"].map(|name| std::fs::read(scratch.file(name, None)).unwrap());
+    assert!(before == after && before.ends_with(b"\n"), "{} and {} bytes", before.len(), after.len());
+    server.stop();
 }
 
 #[test]

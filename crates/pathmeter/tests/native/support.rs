@@ -275,3 +275,19 @@ impl Said {
 /// No process and no wait of these tests takes longer, on however busy a machine.
 const LIMIT: Duration = Duration::from_secs(120);
 const STEP: Duration = Duration::from_millis(10);
+
+/// A script of the shell beside a disk of this size, the directory `small` in `scratch`. Absent, after saying why, where nobody may
+/// mount one.
+pub(super) fn on_a_small_disk(test: &str, scratch: &Scratch, size: &str, script: &str) -> Option<Ended> {
+    std::fs::create_dir(scratch.0.join("small")).unwrap();
+    let mounted = format!("mount -t tmpfs -o size={size} tmpfs small || exit 99\n{script}");
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", &mounted]).current_dir(&scratch.0).stdin(Stdio::null());
+    let output = command.env("PATHMETER", env!("CARGO_BIN_EXE_pathmeter")).output().expect("unshare(1)");
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    if output.status.code() == Some(99) || stderr.starts_with("unshare:") {
+        skip(test, &stderr);
+        return None;
+    }
+    Some(Ended { code: output.status.code(), stdout, stderr })
+}

@@ -66,6 +66,23 @@ impl Bridged {
         self.forget(&self.server);
     }
 
+    /// The bridge counts what matches.
+    pub(super) fn count_on_bridge(&self, what: &str) {
+        let rules = format!(
+            "table bridge n {{\nchain c {{\ntype filter hook prerouting priority 0;\n{what} counter\n}}\n}}\n"
+        );
+        nft(&self.bridge, &rules);
+    }
+
+    /// How many matched.
+    pub(super) fn counted_on_bridge(&self) -> u64 {
+        let mut list = Command::new("ip");
+        list.args(["netns", "exec", &self.bridge, "nft", "list", "table", "bridge", "n"]);
+        let rules = String::from_utf8(list.output().unwrap().stdout).unwrap();
+        let count = rules.split("counter packets ").nth(1).and_then(|rest| rest.split(' ').next());
+        count.unwrap_or_else(|| panic!("{rules}")).parse().unwrap()
+    }
+
     /// Nothing is known of neighbours there.
     pub(super) fn forget(&self, ns: &str) {
         ip(&["-n", ns, "neighbour", "flush", "dev", "eth0"]);

@@ -138,6 +138,20 @@ fn a_host_that_is_silent_is_told_from_one_that_is_not_there() {
         .says("ARP for 10.78.0.9 (the router) on eth0 is not answered");
 }
 
+/// Every way of asking waits at once: the kernel asks for the neighbour a few times, and not for each of them.
+#[test]
+fn packet_sizes_of_a_dead_neighbour_name_it_after_few_requests() {
+    let Some(net) = Bridged::new("packet_sizes_of_a_dead_neighbour") else { return };
+    net.unplug_server();
+    net.forget(&net.client);
+    net.count_on_bridge("arp operation request");
+    net.client(&["mtu", SERVER, "-4"])
+        .code(3)
+        .says("ARP for 10.78.0.2 (the host itself) on eth0 is not answered");
+    let asked = net.counted_on_bridge();
+    assert!((1..=6).contains(&asked), "{asked} requests: two rounds of three at most");
+}
+
 fn find<'a>(run: &'a Value, id: &str) -> Option<&'a Value> {
     list(&run["findings"]).iter().find(|finding| finding["id"] == id)
 }

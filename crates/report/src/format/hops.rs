@@ -284,7 +284,7 @@ fn chart(run: &Run, found: &HopsResult) -> Option<Block> {
 }
 
 /// Heads the hops that the far end traced.
-const BACK: &str = "Way back, traced by the far end";
+const BACK: &str = "Reverse path, traced by the far end";
 /// Columns that a narrow screen can do without, the first before the others.
 const DISPENSABLE: &[&str] = &["Notes", "AS", "Name", "Jitter", "Best", "p90", "Flows"];
 /// Narrower screens break lines.

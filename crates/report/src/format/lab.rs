@@ -166,7 +166,8 @@ fn text(report: &LabReport, style: &Style) -> String {
 fn is_as_expected(variant: &Variant) -> bool {
     let was_measured = !variant.series.is_empty() || !variant.sweeps.is_empty();
     let held = |one| expectation(variant, one).judgement == Judgement::Held;
-    was_measured && variant.expectations.iter().all(held)
+    let has_failed = variant.sweeps.iter().any(|sweep| sweep.error.is_some());
+    was_measured && !has_failed && variant.expectations.iter().all(held)
 }
 
 fn tables(sections: &[Table], style: &Style) -> String {

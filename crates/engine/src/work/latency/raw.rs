@@ -3,7 +3,7 @@
 use crate::error::{Context, Result};
 use model::units::Nanos;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -57,6 +57,19 @@ impl RawFile {
         Ok(RawFile::Written(Arc::new(path.to_owned()), out))
     }
 
+    /// Writes what is left. What could not be written is not in the file, which ends with a whole line.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let RawFile::Written(path, out) = self else { return Ok(()) };
+        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match out.failed.take() {
+            Some(error) => Err(error),
+            None => out.file.flush(),
+        };
+        written
+            .inspect_err(|_| drop(end_with_a_line(path)))
+            .with_context(|| format!("write the round trips to {}", path.display()))
+    }
+
     /// The lines of the way with this label.
     pub(crate) fn log(&self, label: &str) -> RawLog {
         let egress = match self {
@@ -87,15 +100,18 @@ impl RawLog {
             }
         }
     }
-
-    /// Writes what is left.
-    pub(crate) fn finish(self) -> Result<()> {
-        let RawFile::Written(path, out) = &self.file else { return Ok(()) };
-        let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match out.failed.take() {
-            Some(error) => Err(error),
-            None => out.file.flush(),
-        };
-        written.with_context(|| format!("write the round trips to {}", path.display()))
-    }
 }
+
+/// Takes off a part of a line, which a full disk leaves.
+fn end_with_a_line(path: &Path) -> std::io::Result<()> {
+    let mut file = File::options().read(true).write(true).open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LINE)))?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail)?;
+    let part = tail.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
+    if file.metadata()?.is_file() { file.set_len(length.saturating_sub(part)) } else { Ok(()) }
+}
+
+/// More than a line has.
+const LONGEST_LINE: u64 = 4096;

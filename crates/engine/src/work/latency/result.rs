@@ -1,7 +1,6 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
 use super::flow::{EgressFlow, FarCount};
-use crate::error::Result;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, Usage};
 use model::latency::disturbance::HostWatch;
@@ -69,10 +68,10 @@ pub(crate) fn egress_result<E: Exchange>(
     elapsed: Nanos,
     observed: Option<LatencyObservation>,
     host: &HostFigures,
-) -> Result<EgressResult> {
+) -> EgressResult {
     let one_way = flow.clock.delays();
     let far_counted = flow.far_counted();
-    let totals = flow.tally.finish(&host.watch, host.watched, elapsed)?;
+    let totals = flow.tally.finish(&host.watch, host.watched, elapsed);
     let mut counted = totals.counted;
     if let Some(FarCount { answered, of }) = far_counted {
         // Of what was lost after the last reply nobody knows where.
@@ -86,10 +85,9 @@ pub(crate) fn egress_result<E: Exchange>(
         let all_asked = counted.asked == counted.sent;
         counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));
     }
-    let one_way_rate = |observed: LatencyObservation| {
-        PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed)
-    };
-    Ok(EgressResult {
+    let one_way_rate =
+        |observed: LatencyObservation| PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed);
+    EgressResult {
         label: egress.label.clone(),
         host: egress.target.host.clone(),
         ends,
@@ -111,5 +109,5 @@ pub(crate) fn egress_result<E: Exchange>(
         silence: totals.silence,
         sent_rate: PacketRate::from_count(counted.sent, elapsed),
         received_rate: observed.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
-    })
+    }
 }

@@ -222,14 +222,16 @@ fn conclude<E: Exchange>(
             observed
         });
         let egress = &job.plan.egress_paths[index];
-        let since = |observed: LatencyObservation| LatencyObservation {
-            received: observed.received.saturating_sub(seen_before),
-            ..observed
-        };
+        let since =
+            |observed: LatencyObservation| LatencyObservation { received: observed.received.saturating_sub(seen_before), ..observed };
         let observed = observed.flatten().filter(|_| idle.is_none()).map(since);
         let observed = believed(observed, flow.tally.sent_so_far(), egress, sink);
-        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, observed, &noise)?;
+        let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, observed, &noise);
         egress_paths.push(EgressResult { wire, ..result });
+    }
+    // The figures stand without the file.
+    if let Some(Err(error)) = job.raw.as_ref().map(RawFile::finish) {
+        sink(&Event::Warning(Warning::new("raw-incomplete", sentence(&error))));
     }
     sink(&Event::Latency(Box::new(result::whole_result(egress_paths, noise))));
     let outcome = match broken {

@@ -3,7 +3,6 @@
 use super::in_flight::{Answer, InFlight};
 use super::loaded::PhaseSeries;
 use super::raw::RawLog;
-use crate::error::Result;
 use crate::work::throughput::sampler::WORTH_A_WORD;
 use model::latency::disturbance::{Farthest, HostWatch, Trip};
 use model::latency::{Counted, EgressSample, Outlier};
@@ -244,11 +243,8 @@ impl Tally {
     }
 
     /// The end, after `elapsed`. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
-    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool, elapsed: Nanos) -> Result<Totals> {
+    pub(crate) fn finish(self, watch: &HostWatch, watched: bool, elapsed: Nanos) -> Totals {
         let silence = self.longest_silence(elapsed);
-        if let Some(raw) = self.raw.take() {
-            raw.finish()?;
-        }
         let (histogram, warm_up, warm_up_count, spread, level, exact) = match self.fixed_warm_up {
             Some(time) => (self.kept, time, self.skipped, None, None, self.exact.sorted(0)),
             None => {
@@ -261,7 +257,7 @@ impl Tally {
         let spread = exact.as_ref().map(Sorted::dispersion).or(spread);
         let farthest = self.farthest.since(warm_up);
         let outliers = farthest.iter().map(|trip| watch.attribute(trip, usual, watched)).collect();
-        let totals = Totals {
+        Totals {
             counted: self.counted,
             service: self.service,
             mean: self.means.interval(warm_up_count, LEVEL),
@@ -277,8 +273,7 @@ impl Tally {
             },
             rtt,
             histogram,
-        };
-        Ok(totals)
+        }
     }
 
     fn lose(&mut self, lost: u64) {

@@ -36,7 +36,7 @@ const THROUGHPUT: [Cell<Flow>; 8] = [
 
 const WIRE: [Cell<Flow>; 9] = [
     Cell("run", false, |flow| Some(flow.run.clone())),
-    Cell("way", false, |flow| Some(flow.direction.to_string())),
+    Cell("", false, |flow| Some(flow.direction.to_string())),
     Cell("payload", true, |flow| Some(format!("{} B", flow.payload?))),
     Cell("MSS", true, |flow| {
         flow.segment.map(|segment| format!("{} − {}", segment.mss, segment.mss - segment.with_timestamps))
@@ -57,7 +57,7 @@ const WIRE: [Cell<Flow>; 9] = [
 
 const STREAMS: [Cell<Flow>; 6] = [
     Cell("run", false, |flow| Some(flow.run.clone())),
-    Cell("way", false, |flow| Some(flow.direction.to_string())),
+    Cell("", false, |flow| Some(flow.direction.to_string())),
     Cell("streams", true, |flow| flow.fairness.map(|fair| fair.streams.to_string())),
     Cell("slowest", true, |flow| flow.fairness.map(|fair| fair.least.to_string())),
     Cell("fastest", true, |flow| flow.fairness.map(|fair| fair.most.to_string())),
@@ -79,7 +79,7 @@ const TRIPS: [Cell<Trips>; 10] = [
 
 const PATHS: [Cell<PathBound>; 3] = [
     Cell("run", false, |one| Some(one.run.clone())),
-    Cell("way", false, |one| Some(one.direction.to_string())),
+    Cell("", false, |one| Some(one.direction.to_string())),
     Cell("path MTU", true, |one| {
         let bound = match one.bound {
             Bound::Exact => "",

@@ -11,7 +11,15 @@ use std::collections::BTreeSet;
 
 /// The findings, worst first, one of both directions once; then warnings of the engine.
 pub(super) fn findings_text(run: &Run, style: &Style) -> String {
-    let mut text = list(&run.findings, insight::answer::answer_of_run(run).action, style);
+    let action = insight::answer::answer_of_run(run).action;
+    let mut text = match headline(run).filter(|_| !style.detail) {
+        Some(first) => {
+            let others: Vec<Finding> =
+                run.findings.iter().filter(|other| other.id != first.id).cloned().collect();
+            see_above(run, first, style) + &list(&others, action, style)
+        }
+        None => list(&run.findings, action, style),
+    };
     let nested = run.tests.iter().flat_map(|test| &test.summary.warnings);
     let mut observed = BTreeSet::new();
     for warning in run.summary.warnings.iter().chain(nested) {
@@ -21,6 +29,23 @@ pub(super) fn findings_text(run: &Run, style: &Style) -> String {
         }
     }
     text
+}
+
+/// The finding of the first line, whose figures are in the table of a run of several tests: to be repeated nowhere.
+fn headline(run: &Run) -> Option<&Finding> {
+    let first = insight::answer::headline_of_run(run)?;
+    (!run.tests.is_empty() && IN_THE_TABLE.contains(&first.id.as_str())).then_some(first)
+}
+
+/// `fragments-dropped: up, down: see above`.
+fn see_above(run: &Run, first: &Finding, style: &Style) -> String {
+    let is_in = |direction: &Direction| {
+        run.findings.iter().any(|other| other.id == first.id && other.direction == Some(*direction))
+    };
+    let directions = [Direction::Up, Direction::Down].into_iter().filter(is_in);
+    let directions: Vec<String> = directions.map(|direction| direction.to_string()).collect();
+    let place = if directions.is_empty() { String::new() } else { format!("{}: ", directions.join(", ")) };
+    hanging(&mark(first.severity, style), &format!("{}: {place}see above", first.id), None, style)
 }
 
 /// Findings, one of both directions once. `said`: the advice that stands above already.
@@ -77,12 +102,7 @@ fn brief(advice: &str) -> String {
 }
 
 fn finding_lines(finding: &Finding, place: Place, advice: Option<&String>, style: &Style) -> String {
-    let (word, paint) = match finding.severity {
-        Severity::Info => ("note", Paint::Dim),
-        Severity::Warning => ("warning", Paint::Warning),
-        Severity::Problem => ("problem", Paint::Problem),
-    };
-    let mark = style.paint(paint, &format!("{word:<8}"));
+    let mark = mark(finding.severity, style);
     let direction = finding.direction.map(|direction| format!("{direction}: ")).unwrap_or_default();
     let direction = if place.before { direction } else { String::new() };
     let too = place.twin.map(|twin| format!("; {twin}, too")).unwrap_or_default();
@@ -99,6 +119,16 @@ fn finding_lines(finding: &Finding, place: Place, advice: Option<&String>, style
         text.push_str(&hanging(&" ".repeat(8), &evidence, Some(Paint::Dim), style));
     }
     text
+}
+
+/// The word of a severity, as wide as all of them.
+pub(in crate::format) fn mark(severity: Severity, style: &Style) -> String {
+    let (word, paint) = match severity {
+        Severity::Info => ("note", Paint::Dim),
+        Severity::Warning => ("warning", Paint::Warning),
+        Severity::Problem => ("problem", Paint::Problem),
+    };
+    style.paint(paint, &format!("{word:<8}"))
 }
 
 /// What was expected, and whether it held.
@@ -122,6 +152,8 @@ pub(in crate::format) fn hanging(mark: &str, sentence: &str, paint: Option<Paint
     text
 }
 
+/// Findings whose figures have a row in the table: of fragments, and of losses.
+const IN_THE_TABLE: [&str; 3] = ["fragments-dropped", "receiver-buffer-loss", "path-loss"];
 /// Columns before the text.
 const INDENT: usize = 11;
 /// Advice of more characters takes more than three lines.

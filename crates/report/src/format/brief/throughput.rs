@@ -171,15 +171,15 @@ fn places(directions: &[Option<&DirectionSummary>]) -> String {
             share: 0.0,
         },
     );
-    let places =
-        [(sum.path, "on the path"), (sum.receiver, "at the receiver"), (sum.sender, "at the sender")];
+    let places = [(sum.path, "path"), (sum.receiver, "receiver"), (sum.sender, "sender")];
     let some: Vec<(u64, &str)> = places.into_iter().filter(|(count, _)| *count > 0).collect();
     match some.as_slice() {
         [] => String::new(),
-        [(_, place)] => format!("all {place}"),
+        [(_, "path")] => "all on the path".into(),
+        [(_, place)] => format!("all at the {place}"),
         several => several
             .iter()
-            .map(|(count, place)| format!("{} {place}", grouped(*count)))
+            .map(|(count, place)| format!("{place} {}", grouped(*count)))
             .collect::<Vec<_>>()
             .join(", "),
     }

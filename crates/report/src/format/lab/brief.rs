@@ -3,8 +3,9 @@
 
 use super::sections::{self, OWN};
 use super::sentences;
+use super::sweeps;
 use crate::document::Judgement;
-use crate::format::brief::findings::hanging;
+use crate::format::brief::findings::{hanging, mark};
 use crate::format::brief::grouped;
 use crate::format::brief::provenance::{date, kernel};
 use crate::format::brief::table::{Row, Table};
@@ -21,25 +22,31 @@ use std::cmp::Reverse;
 pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
     let style = &Style { width: style.width.min(WIDEST), ..*style };
     let mut text = super::verdict(report, style);
-    let compared = sections::compared(report);
+    let swept = sweeps::compared(report);
+    let compared: Vec<_> = sections::compared(report).into_iter().chain(swept).collect();
     // Where topologies are compared, a line for each metric says it, but of one that is otherwise than expected.
     let shown = |variant: &&Variant| compared.is_empty() || !super::is_as_expected(variant);
-    text.extend(report.variants.iter().filter(shown).map(|one| topology(one, style)));
+    let is_alone = compared.is_empty();
+    text.extend(report.variants.iter().filter(shown).map(|one| topology(one, is_alone, style)));
     text.push_str(&super::tables(&compared, style));
+    let not_run = sweeps::not_run(report).filter(|_| !is_alone).map(|line| style.list(&[line], "  "));
+    text.extend(not_run.map(|line| format!("\n{line}")));
     let lines = style.wrap(&provenance(report), 2);
     text.push('\n');
     text.extend(lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
     text
 }
 
-/// One topology: its table, what became of the packets, and the reasons.
-fn topology(variant: &Variant, style: &Style) -> String {
+/// One topology: its table, what became of the packets, and the reasons. `is_alone`: no table beside it has its sweeps.
+fn topology(variant: &Variant, is_alone: bool, style: &Style) -> String {
     let title = format!("{}: {}", variant.name, variant.title);
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
     text.push_str(&figures(variant, style));
-    text.push_str(&super::tables(&sections::sweep_tables(variant), style));
+    let swept = if is_alone { sections::sweep_tables(variant) } else { Vec::new() };
+    text.push_str(&super::tables(&swept, style));
     text.push_str(&style.list(&dropped(variant).into_iter().collect::<Vec<_>>(), "  "));
-    let reasons = expectations(variant, style) + &findings(variant, style) + &remarks(variant, style);
+    let reasons =
+        expectations(variant, style) + &findings(variant, style) + &remarks(variant, is_alone, style);
     if reasons.is_empty() { text } else { format!("{text}\n{reasons}") }
 }
 
@@ -184,12 +191,7 @@ fn findings(variant: &Variant, style: &Style) -> String {
             continue;
         }
         said.push(&finding.id);
-        let (word, paint) = match finding.severity {
-            Severity::Info => ("note", Paint::Dim),
-            Severity::Warning => ("warning", Paint::Warning),
-            Severity::Problem => ("problem", Paint::Problem),
-        };
-        let mark = style.paint(paint, &format!("{word:<8}"));
+        let mark = mark(finding.severity, style);
         let title = finding.title.replace('`', "");
         let title = format!("{} ({}): {title}", finding.id, places(variant, &finding.id));
         text.push_str(&hanging(&mark, &title, None, style));
@@ -216,9 +218,9 @@ fn places(variant: &Variant, id: &str) -> String {
 }
 
 /// What could not be measured, and what is to be known of this topology.
-fn remarks(variant: &Variant, style: &Style) -> String {
-    let mark = style.paint(Paint::Dim, &format!("{:<8}", "note"));
-    let all = sentences::of_measuring(variant);
+fn remarks(variant: &Variant, is_alone: bool, style: &Style) -> String {
+    let mark = mark(Severity::Info, style);
+    let all = if is_alone { sentences::of_measuring(variant) } else { sentences::not_measured(variant) };
     let all = all.iter().chain(&variant.notes);
     all.map(|line| hanging(&mark, &line.replace('`', ""), None, style)).collect()
 }

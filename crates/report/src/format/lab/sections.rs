@@ -42,7 +42,7 @@ pub(super) fn sweep_tables(variant: &Variant) -> Vec<Table> {
 const THROUGHPUT: [Cell<Series>; 11] = [
     Cell("what", false, |one| Some(what(one))),
     Cell("", false, |one| Some(one.family.to_string())),
-    Cell("way", false, |one| Some(one.direction?.to_string())),
+    Cell("direction", false, |one| Some(one.direction?.to_string())),
     Cell("Mbit/s", true, |one| Some(mbits(one.goodput?.median))),
     Cell("±", true, |one| one.goodput.filter(|of| of.stddev > 0.0).map(|of| mbits(of.stddev))),
     Cell("kpps", true, |one| {
@@ -66,7 +66,7 @@ const TRIPS: [Cell<Series>; 6] = [
 
 const SIZES: [Cell<Series>; 3] = [
     Cell("", false, |one| Some(one.family.to_string())),
-    Cell("way", false, |one| Some(one.direction?.to_string())),
+    Cell("direction", false, |one| Some(one.direction?.to_string())),
     Cell("bytes", true, |one| Some(one.path_mtu?.to_string())),
 ];
 

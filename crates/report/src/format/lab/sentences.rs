@@ -2,7 +2,7 @@
 
 use crate::format::frames;
 use crate::format::text::phrases;
-use model::lab::{LabReport, Series, Variant, VariantFinding};
+use model::lab::{FrameSweep, LabReport, Series, Variant, VariantFinding};
 use model::units::BitRate;
 
 pub(super) fn title(report: &LabReport) -> String {
@@ -41,16 +41,22 @@ pub(super) fn sentences_of(variant: &Variant) -> Vec<String> {
 
 /// What there is to say of how it was measured: what could not be, and notes on frames.
 pub(super) fn of_measuring(variant: &Variant) -> Vec<String> {
-    let mut lines: Vec<String> =
-        variant.unavailable.iter().map(|why| format!("not measured: {why}")).collect();
-    lines.extend(failures(variant));
+    let mut lines = not_measured(variant);
     for sweep in &variant.sweeps {
-        lines.extend(sweep.error.iter().map(|why| format!("frames, {} failed: {why}", sweep.family)));
         lines.extend(
             frames::notes_of_rows(&sweep.rows).into_iter().map(|note| format!("{}, {note}", sweep.family)),
         );
     }
     lines
+}
+
+/// What could not be measured, and why.
+pub(super) fn not_measured(variant: &Variant) -> Vec<String> {
+    let unavailable = variant.unavailable.iter().map(|why| format!("not measured: {why}"));
+    let failed = |sweep: &FrameSweep| {
+        sweep.error.as_ref().map(|why| format!("frames, {} failed: {why}", sweep.family))
+    };
+    unavailable.chain(failures(variant)).chain(variant.sweeps.iter().filter_map(failed)).collect()
 }
 
 /// A finding in a line.

@@ -1,11 +1,16 @@
 //! The chart of sweeps over frame sizes: a line for each topology and family.
 
+use super::sections::FAMILIES;
 use super::sentences::{circumstances, title};
+use crate::document::{Column, Table};
 use crate::format::frames::{goodput, goodput_limit, packets, packets_limit};
+use crate::format::text::words;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::frames::FrameRow;
+use model::framing::Network;
 use model::lab::{FrameSweep, LabReport, Variant};
 use model::plan::Transport;
+use std::collections::BTreeSet;
 
 /// Goodput of TCP and packets of UDP over frame size, for every topology; absent where nothing was swept.
 #[must_use]
@@ -31,6 +36,28 @@ pub fn sweeps(report: &LabReport) -> Option<LineChart> {
         limit: rows().any(|row| row.line_rate_pps.is_some()).then(|| "line rate".into()),
         panels,
     })
+}
+
+/// Sweeps of several topologies: for each transport a row for each topology and a column for each size that has a figure.
+pub(super) fn compared(report: &LabReport) -> Vec<Table> {
+    if report.variants.len() < 2 {
+        return Vec::new();
+    }
+    PANELS.iter().flat_map(|panel| FAMILIES.map(|family| panel.table(report, family))).flatten().collect()
+}
+
+/// Sizes that no topology was swept with, by transport; why is among the details.
+pub(super) fn not_run(report: &LabReport) -> Option<String> {
+    let rows = || report.variants.iter().flat_map(|variant| &variant.sweeps).flat_map(|sweep| &sweep.rows);
+    let sizes = |panel: &Panel| {
+        let own = || rows().filter(|row| row.protocol == panel.protocol);
+        let was_run = |size: u32| own().any(|row| row.frame == size && row.skipped.is_none());
+        let skipped: BTreeSet<u32> = own().map(|row| row.frame).filter(|size| !was_run(*size)).collect();
+        let skipped: Vec<String> = skipped.iter().map(u32::to_string).collect();
+        (!skipped.is_empty()).then(|| format!("{} {}", panel.protocol, skipped.join(", ")))
+    };
+    let parts: Vec<String> = PANELS.iter().filter_map(sizes).collect();
+    (!parts.is_empty()).then(|| format!("Not run: {} bytes; -v says why.", parts.join("; ")))
 }
 
 struct Panel {
@@ -59,6 +86,34 @@ const PANELS: [Panel; 2] = [
 ];
 
 impl Panel {
+    fn table(&self, report: &LabReport, family: Network) -> Option<Table> {
+        let swept: Vec<(&Variant, &FrameSweep)> = report
+            .variants
+            .iter()
+            .flat_map(|variant| variant.sweeps.iter().map(move |sweep| (variant, sweep)))
+            .filter(|(_, sweep)| sweep.family == family)
+            .collect();
+        let measured = |row: &&FrameRow| {
+            row.protocol == self.protocol && row.skipped.is_none() && (self.value)(row).is_some()
+        };
+        let all = swept.iter().flat_map(|(_, sweep)| &sweep.rows);
+        let sizes: BTreeSet<u32> = all.filter(measured).map(|row| row.frame).collect();
+        let cell = |sweep: &FrameSweep, size: u32| {
+            let value = sweep.rows.iter().filter(measured).find(|row| row.frame == size).and_then(self.value);
+            value.map_or_else(|| "-".into(), words::significant)
+        };
+        let row = |(variant, sweep): &(&Variant, &FrameSweep)| {
+            let cells = sizes.iter().map(|size| cell(sweep, *size));
+            std::iter::once(variant.name.clone()).chain(cells).collect::<Vec<String>>()
+        };
+        let heads = sizes.iter().map(|size| Column::right(size.to_string()));
+        let columns = std::iter::once(Column::left("topology")).chain(heads).collect();
+        (!sizes.is_empty()).then(|| Table {
+            title: format!("{}, {}, by bytes of the frame, {family}", self.title, self.unit),
+            ..Table::new(columns, swept.iter().map(row).collect())
+        })
+    }
+
     fn draw(&self, swept: &[(&Variant, &FrameSweep)], sizes: &[u32]) -> LinePanel {
         let lines = swept.iter().map(|(variant, sweep)| {
             let over = |value: fn(&FrameRow) -> Option<f64>| {

@@ -23,11 +23,11 @@ pub(super) fn draw_chart(group: &Group<'_>) -> Option<Chart> {
     let rows: Vec<BarRow> = group.sites().into_iter().map(row).collect();
     (all.len() > 1).then(|| {
         Chart::Bars(BarChart {
-            title: group.title(),
-            subtitle: "medians of the paths of each site".into(),
+            title: format!("Mesh: {} of each host", group.title()),
+            subtitle: "medians of its paths to and from the others".into(),
             unit: unit.into(),
-            series: vec!["out".into(), "in".into()],
-            whiskers: Some("the least and the most of its paths".into()),
+            series: vec!["to the others".into(), "from the others".into()],
+            whiskers: Some("least and most of its paths".into()),
             panels: vec![BarPanel { title: String::new(), rows }],
             ..BarChart::default()
         })

@@ -90,7 +90,7 @@ pub(super) fn at_throughput(device: &DeviceReport) -> Option<Table> {
 const AT_THROUGHPUT: [Cell<AtThroughput>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
-    Cell("Way", false, |row| Some(row.direction.direction.to_string())),
+    Cell("Direction", false, |row| Some(row.direction.direction.to_string())),
     Cell("Rate", true, |row| Some(rate(row.load))),
     Cell("TL (1–99 %)", true, |row| row.direction.typical.map(over_runs)),
     Cell("WCL (1–99 %)", true, |row| row.direction.worst_case.map(over_runs)),
@@ -130,7 +130,7 @@ pub(super) fn variation(device: &DeviceReport) -> Option<Table> {
 const VARIATION: [Cell<Variation>; 9] = [
     Cell("Frame", true, |row| row.head.frame()),
     Cell("", false, |row| row.head.network()),
-    Cell("Way", false, |row| Some(row.direction.direction.to_string())),
+    Cell("Direction", false, |row| Some(row.direction.direction.to_string())),
     Cell("Rate", true, |row| Some(rate(row.load))),
     Cell("PDV (1–99 %)", true, |row| Some(over_runs(row.direction.packet))),
     Cell("IPDV least", true, |row| Some(signed(row.direction.inter_packet?.min_ns))),

@@ -65,7 +65,7 @@ fn of_rate(device: &DeviceReport, row: &StreamReport, found: &RateReport) -> Rat
 const THROUGHPUT: [Cell<Rate>; 9] = [
     Cell("Frame", true, |rate| rate.head.as_ref()?.frame()),
     Cell("", false, |rate| rate.head.as_ref()?.network()),
-    Cell("Ways", false, |rate| rate.directions.map(str::to_owned)),
+    Cell("Directions", false, |rate| rate.directions.map(str::to_owned)),
     Cell("Line Mpps", true, |rate| rate.line.map(mega)),
     Cell("Mpps", true, |rate| Some(least(mega(rate.pps?), rate.least))),
     Cell("of line", true, |rate| rate.share.map(phrases::percent)),

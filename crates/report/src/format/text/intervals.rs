@@ -9,9 +9,9 @@ use model::units::{BitRate, Bytes, Nanos, PacketRate};
 /// The head of the table.
 pub(super) fn header(plan: &Plan, style: &Style) -> String {
     let names = match plan.test.transport {
-        Transport::Tcp => ["Time", "Way", "Goodput", "Retransmits", "Window", "RTT"],
+        Transport::Tcp => ["Time", "Direction", "Goodput", "Retransmits", "Window", "RTT"],
         // Of what a sender alone knows nobody says that it arrived.
-        Transport::Udp => ["Time", "Way", "Rate", "Datagrams", "Lost", "Jitter"],
+        Transport::Udp => ["Time", "Direction", "Rate", "Datagrams", "Lost", "Jitter"],
     };
     let line = line(&names.map(String::from));
     format!("{}\n", style.paint(Paint::Bold, &line))
@@ -240,5 +240,5 @@ fn time((start, end): (Nanos, Nanos), length: Nanos) -> String {
 
 fn line(cells: &[String; 6]) -> String {
     let [time, direction, rate, first, second, third] = cells;
-    format!("  {time:<16}{direction:<5}{rate:>12}{first:>12}{second:>11}{third:>10}")
+    format!("  {time:<16}{direction:<9}{rate:>12}{first:>12}{second:>10}{third:>9}")
 }

@@ -93,7 +93,7 @@ impl More {
 /// The columns.
 pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> Vec<Column> {
     let more = more.among(egress_paths);
-    let mut columns = vec![Column::left("Way")];
+    let mut columns = vec![Column::left("Path")];
     columns.extend(["Mean", "Max", "Min", "p50", "p99", "Std dev"].map(Column::right));
     if egress_paths.iter().any(|egress| egress.counted.lost > 0) {
         columns.push(Column::right("Lost"));

@@ -10,7 +10,7 @@ use model::units::Nanos;
 /// The head of the table.
 pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
     let names = ["Sent", "Round trips", "p50", "p99", "Longest", "Lost"].map(String::from);
-    let line = line("Time", Some("Way").filter(|_| plan.egress_paths.len() > 1), &names);
+    let line = line("Time", Some("Path").filter(|_| plan.egress_paths.len() > 1), &names);
     format!("{}\n", style.paint(Paint::Bold, &line))
 }
 
