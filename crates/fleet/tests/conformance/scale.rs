@@ -112,7 +112,7 @@ fn lease_times(broker: &Nats) {
     let clock = || SystemClock.mono();
     let mut times: Vec<u64> = (0..300)
         .map(|number| {
-            let resources = [format!("nic.a{}", number % 50), format!("nic.b{}", number % 50)];
+            let resources = [format!("far.a{}", number % 50), format!("far.b{}", number % 50)];
             let begin = SystemClock.mono();
             let acquired =
                 Lease::acquire(broker, claim(format!("run-{number}"), &resources), &clock).expect("asked");

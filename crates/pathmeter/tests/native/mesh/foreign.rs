@@ -68,7 +68,7 @@ fn an_agent_measures_to_the_programs_of_other_tools() {
         until(tool.program, || is_bound(tool.is_udp, port));
         for text in tool.tests {
             count += 1;
-            plan += &format!("[[tests]]\nname = \"{count}\"\n{text}\nport = {port}\ntime = \"500ms\"\n");
+            plan += &format!("[[tests]]\nname = \"{count}\"\n{text}\nport = {port}\ntime = \"1s\"\n");
         }
     }
     let file = scratch.file("programs.toml", Some(&plan));

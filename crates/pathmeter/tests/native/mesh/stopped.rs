@@ -154,7 +154,7 @@ fn two_coordinators_and_a_plan_that_goes_on() {
     let report = mesh.run(&["plan", "run", &file, "--json"]).json();
     let row = &report["rows"][0];
     assert!(
-        row["reason"].as_str().unwrap().contains("the plan's limit on bytes, 15 MB, is reached"),
+        row["reason"].as_str().unwrap().contains("the plan's limit on bytes, 15.0 MB, is reached"),
         "{row}"
     );
     assert_eq!(row["runs"].as_array().unwrap().len(), 2, "{row}");
