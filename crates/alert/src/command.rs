@@ -2,10 +2,8 @@
 
 use crate::Alert;
 use crate::undelivered::Undelivered;
-use linux::process::wait_or_kill;
-use std::os::unix::process::CommandExt;
 use std::process::{Command as Process, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A command that a shell runs for each alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,15 +20,24 @@ impl Command {
             .env("PATHMETER_RUN", &alert.run)
             .env("PATHMETER_TEXT", &alert.text)
             .stdin(Stdio::null())
-            .process_group(0)
             .spawn()
             .map_err(|error| Undelivered::for_good(error.to_string()))?;
-        match wait_or_kill(&mut child, limit) {
-            Ok(Some(status)) if status.success() => Ok(()),
-            // What it did before it failed must not be done again.
-            Ok(Some(status)) => Err(Undelivered::for_good(status.to_string())),
-            Ok(None) => Err(Undelivered::for_good(format!("it was ended after {} s", limit.as_secs()))),
-            Err(error) => Err(Undelivered::for_good(error.to_string())),
+        let begun = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                // What it did before it failed must not be done again.
+                Ok(Some(status)) => return Err(Undelivered::for_good(status.to_string())),
+                Ok(None) if begun.elapsed() > limit => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(Undelivered::for_good(format!("it was ended after {} s", limit.as_secs())));
+                }
+                Ok(None) => std::thread::sleep(STEP),
+                Err(error) => return Err(Undelivered::for_good(error.to_string())),
+            }
         }
     }
 }
+
+const STEP: Duration = Duration::from_millis(20);

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Mailboxes that get alerts, and the server that takes them.
 #[derive(Clone)]
 pub struct Mail {
-    server: SmtpTransportBuilder,
+    server: Box<SmtpTransportBuilder>,
     from: Mailbox,
     to: Vec<Mailbox>,
 }
@@ -49,7 +49,7 @@ impl Mail {
             text.parse::<Mailbox>().map_err(|error| MailError::Address(format!("{text}: {error}")))
         };
         let to = to.iter().map(|text| mailbox(text)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Mail { server, from: mailbox(from)?, to })
+        Ok(Mail { server: Box::new(server), from: mailbox(from)?, to })
     }
 
     pub(crate) fn shown(&self) -> String {
@@ -58,7 +58,7 @@ impl Mail {
 
     pub(crate) fn deliver(&self, alert: &Alert, limit: Duration) -> Result<(), Undelivered> {
         let message = self.message(alert).map_err(Undelivered::for_good)?;
-        let sent = self.server.clone().timeout(Some(limit)).build().send(&message);
+        let sent = (*self.server).clone().timeout(Some(limit)).build().send(&message);
         sent.map(|_| ()).map_err(|error| match error.is_permanent() {
             true => Undelivered::for_good(error.to_string()),
             false => Undelivered::for_now(error.to_string()),

@@ -18,7 +18,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
@@ -134,20 +134,6 @@ impl Signal {
 /// When there is no such group any more.
 pub fn signal_group(leader: u32, signal: Signal) -> io::Result<()> {
     Ok(kill_process_group(pid_of(leader)?, signal.number())?)
-}
-
-/// Waits for a child that leads a process group; after so long all of its group is killed, and `None` comes.
-///
-/// # Errors
-/// When the kernel is older than Linux 5.3, or it was waited for before.
-pub fn wait_or_kill(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
-    let has_ended = Process::of_child(child)?.wait(limit);
-    if !has_ended {
-        // It may have ended just now.
-        signal_group(child.id(), Signal::Kill).ok();
-    }
-    let status = child.wait().named("wait for", || format!("process {}", child.id()))?;
-    Ok(has_ended.then_some(status))
 }
 
 /// A process that cannot be mistaken for a later one of the same number.

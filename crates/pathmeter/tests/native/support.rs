@@ -1,12 +1,10 @@
 //! Running the built program: a server on a free port, clients with a limit, and what they said.
 
 #[path = "../peers/ports.rs"]
-#[cfg_attr(not(feature = "fleet"), expect(dead_code, reason = "some of it is for tests of foreign servers"))]
+#[expect(dead_code, reason = "some of it is for tests of foreign servers")]
 mod ports;
 
 pub(super) use ports::free_port;
-#[cfg(feature = "fleet")]
-pub(super) use ports::is_bound;
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};

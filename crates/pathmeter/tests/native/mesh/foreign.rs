@@ -1,6 +1,6 @@
 //! Paths from an agent to the real programs of other tools.
 
-use super::super::support::{Running, Scratch, free_port, is_bound, skip};
+use super::super::support::{Running, Scratch, free_port, skip};
 use super::{mesh, until};
 use std::process::Command;
 
@@ -42,6 +42,13 @@ const TOOLS: [Tool; 4] = [
         tests: &["test = \"latency\"\nprotocol = \"sockperf\""],
     },
 ];
+
+/// Whether a server listens there, of which no connection must be made to find that out.
+fn is_bound(is_udp: bool, port: u16) -> bool {
+    let kind = if is_udp { "udp" } else { "tcp" };
+    let tables = ["", "6"].map(|version| std::fs::read_to_string(format!("/proc/net/{kind}{version}")));
+    tables.into_iter().flatten().any(|text| text.contains(&format!(":{port:04X} 00000000")))
+}
 
 #[test]
 fn an_agent_measures_to_the_programs_of_other_tools() {

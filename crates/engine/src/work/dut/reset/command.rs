@@ -1,7 +1,7 @@
 //! The user's command that resets the device: run to its end, but for no longer than there is patience.
 
 use crate::error::{Context, Failure, Kind, Result};
-use linux::process::wait_or_kill;
+use linux::process::{Process, Signal, signal_group};
 use linux::spawn::memory_file;
 use std::io::{Read, Seek};
 use std::os::unix::process::CommandExt;
@@ -23,10 +23,14 @@ pub(super) fn run(command: &str, timeout: Duration) -> Result<()> {
         let advice = "try the command by itself: it must reset the device and end with 0";
         Failure { kind: Kind::Void, message, advice: Some(advice.into()) }
     };
-    let Some(status) = wait_or_kill(&mut child, timeout)? else {
+    if !Process::of_child(&child)?.wait(timeout) {
+        // It may have ended just now.
+        signal_group(child.id(), Signal::Kill).ok();
+        child.wait()?;
         let seconds = timeout.as_secs();
         return Err(failed(format!("the reset command did not end within {seconds} s: `{command}`")).into());
-    };
+    }
+    let status = child.wait()?;
     if status.success() {
         return Ok(());
     }
