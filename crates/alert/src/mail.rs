@@ -4,6 +4,7 @@ use crate::Alert;
 use crate::undelivered::Undelivered;
 use lettre::message::Mailbox;
 use lettre::message::header::ContentType;
+use lettre::transport::smtp::SmtpTransportBuilder;
 use lettre::{Message, SmtpTransport, Transport};
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 /// Mailboxes that get alerts, and the server that takes them.
 #[derive(Clone)]
 pub struct Mail {
-    server: String,
+    server: Box<SmtpTransportBuilder>,
     from: Mailbox,
     to: Vec<Mailbox>,
 }
@@ -43,12 +44,12 @@ impl Mail {
     /// # Errors
     /// The URL or an address is none.
     pub fn through(server: &str, from: &str, to: &[String]) -> Result<Mail, MailError> {
-        SmtpTransport::from_url(server).map_err(|error| MailError::Server(error.to_string()))?;
+        let server = SmtpTransport::from_url(server).map_err(|error| MailError::Server(error.to_string()))?;
         let mailbox = |text: &str| {
             text.parse::<Mailbox>().map_err(|error| MailError::Address(format!("{text}: {error}")))
         };
         let to = to.iter().map(|text| mailbox(text)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Mail { server: server.to_owned(), from: mailbox(from)?, to })
+        Ok(Mail { server: Box::new(server), from: mailbox(from)?, to })
     }
 
     pub(crate) fn shown(&self) -> String {
@@ -57,9 +58,7 @@ impl Mail {
 
     pub(crate) fn deliver(&self, alert: &Alert, limit: Duration) -> Result<(), Undelivered> {
         let message = self.message(alert).map_err(Undelivered::for_good)?;
-        let server = SmtpTransport::from_url(&self.server)
-            .map_err(|error| Undelivered::for_good(error.to_string()))?;
-        let sent = server.timeout(Some(limit)).build().send(&message);
+        let sent = (*self.server).clone().timeout(Some(limit)).build().send(&message);
         sent.map(|_| ()).map_err(|error| match error.is_permanent() {
             true => Undelivered::for_good(error.to_string()),
             false => Undelivered::for_now(error.to_string()),

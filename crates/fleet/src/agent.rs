@@ -306,12 +306,14 @@ impl<'a> Agent<'a> {
         if self.offers > 0 {
             self.spool.lapse(self.clock.wall(), LAPSES_AFTER)?;
         }
-        self.deliver_at = now + offer_after(self.offers);
-        self.offers = self.offers.saturating_add(1);
+        // What the broker does not take, as it is out of reach or full, was not offered.
+        self.deliver_at = now + DELIVER_EVERY;
         for outcome in self.spool.pending() {
             let text = serde_json::to_vec(outcome).unwrap_or_default();
             self.broker.append(Log::Outcomes, &self.options.name, &outcome.run, &text)?;
         }
+        self.deliver_at = now + offer_after(self.offers);
+        self.offers = self.offers.saturating_add(1);
         let runs: Vec<&str> = self.spool.pending().iter().map(|outcome| outcome.run.as_str()).collect();
         let question = Value::from(runs).to_string();
         self.asked = Some(self.broker.request(SINK, question.as_bytes())?);

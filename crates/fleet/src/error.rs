@@ -74,7 +74,19 @@ pub enum FleetError {
         /// The key, subject or stream.
         object: String,
     },
-    /// The server's disk or a limit of its streams is full, or it has no JetStream.
+    /// The server's disk or a limit of its storage is full. What was tried is not done.
+    #[error("the storage of the NATS server {server} is full: {operation} `{object}`: {why}")]
+    Full {
+        /// What was tried.
+        operation: &'static str,
+        /// The key, subject or stream.
+        object: String,
+        /// The server's URL.
+        server: String,
+        /// What the server reports.
+        why: String,
+    },
+    /// The server fails, or has no JetStream.
     #[error("{operation} `{object}`: {why}")]
     Server {
         /// What was tried.
@@ -142,9 +154,9 @@ impl FleetError {
     }
 
     /// Whether a loop goes on and tries again: the error is transient, or the server's own, as while a cluster chooses a
-    /// leader.
+    /// leader or its storage is full.
     pub(crate) fn may_pass(&self) -> bool {
-        self.is_transient() || matches!(self, FleetError::Server { .. })
+        self.is_transient() || matches!(self, FleetError::Server { .. } | FleetError::Full { .. })
     }
 
     /// What to do about it.
@@ -164,6 +176,9 @@ impl FleetError {
             FleetError::NoStream { .. } => "wait for the cluster, or make them: pathmeter mesh doctor",
             FleetError::NoResponder { .. } => "start it: pathmeter agent run",
             FleetError::Conflict { .. } | FleetError::TimedOut { .. } => "try again",
+            FleetError::Full { .. } => {
+                "make room on its disk, or raise `max_file_store` in its configuration; outcomes wait on the agents' disks"
+            }
             FleetError::Server { .. } => {
                 "see the server's log, its disk, and that JetStream is on: pathmeter mesh doctor"
             }

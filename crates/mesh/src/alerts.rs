@@ -11,7 +11,6 @@ use linux::clock::wall_now;
 use model::mesh::{CellState, MeshCell, MeshReport};
 use model::run::Run;
 use model::stats::compare::Rules;
-use model::time::WallTime;
 use report::format::trend::Trends;
 use store::{Change, Filter, Store, StoreError};
 
@@ -182,15 +181,13 @@ impl Judge {
 
     fn trends(&self, target: &str, kind: &str) -> Result<Trends, StoreError> {
         let filter = Filter {
-            target: Some(target.to_owned()),
             kind: Some(kind.to_owned()),
             label: Some(self.label.clone()),
             limit: Some(LOOKED_BACK),
             ..Filter::default()
         };
-        let marks: Vec<(WallTime, String)> =
-            self.store.marks(target)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
-        Ok(Trends::from_samples(target, &self.store.series(&filter)?, &marks, Rules::new(true)))
+        let (samples, marks) = self.store.marked_series(target, &filter)?;
+        Ok(Trends::from_samples(target, &samples, &marks, Rules::new(true)))
     }
 }
 
@@ -239,6 +236,7 @@ mod tests {
     use crate::outcomes::{done, failed, latency, missed, outcome};
     use fleet::job::{AgentJob, Outcome};
     use fleet::lease::Class;
+    use model::time::WallTime;
     use model::units::Nanos;
 
     /// A store and its judge, night after night.

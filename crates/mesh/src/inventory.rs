@@ -8,6 +8,8 @@ use fleet::broker::{Broker, Bucket};
 use linux::nic::Nic as SystemNic;
 use linux::privilege::{Capabilities, Capability, try_io_uring};
 use model::host::{Host, Nic};
+use model::time::WallTime;
+use model::units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -38,6 +40,8 @@ pub struct AgentReport {
     pub interfaces: Vec<Nic>,
     /// What its privileges and kernel let it do.
     pub capabilities: Vec<String>,
+    /// What time it was there when it reported.
+    pub clock: Option<WallTime>,
 }
 
 impl AgentReport {
@@ -80,6 +84,32 @@ pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
         }
     }
     Ok(agents)
+}
+
+/// Agents whose clocks are more than a minute wrong by what they reported, each in a sentence. A report can be 30 s old; how a
+/// clock stands exactly, [`Roster::read`](crate::roster::Roster::read) asks.
+#[must_use]
+pub fn wrong_clocks(reports: &BTreeMap<String, AgentReport>, now: WallTime) -> Vec<String> {
+    let sentence = |(name, report): (&String, &AgentReport)| {
+        let clock = report.clock?;
+        let (ahead, behind) = (clock - now, now - clock);
+        let is_wrong = ahead > MINUTE || behind > MINUTE + REPORT_LIVES;
+        is_wrong.then(|| wrong_clock(name, ahead > MINUTE, ahead.max(behind)))
+    };
+    reports.iter().filter_map(sentence).collect()
+}
+
+/// That an agent's clock is wrong.
+pub(crate) fn wrong_clock(agent: &str, is_ahead: bool, span: Nanos) -> String {
+    let side = if is_ahead { "ahead of" } else { "behind" };
+    let seconds = (span.0 + 500_000_000) / 1_000_000_000;
+    let minutes = (seconds + 30) / 60;
+    let span = match (seconds, minutes) {
+        (..120, _) => format!("{seconds} s"),
+        (_, ..120) => format!("{minutes} min"),
+        _ => format!("{} h", (minutes + 30) / 60),
+    };
+    format!("{agent}: its clock is {span} {side} this host's (set one of them by NTP)")
 }
 
 /// The agents that are there, as plans know them.
@@ -127,9 +157,33 @@ fn capabilities() -> Vec<String> {
     able.into_iter().filter(|(_, is_able)| *is_able).map(|(name, _)| name.to_owned()).collect()
 }
 
+const MINUTE: Nanos = Nanos::from_secs(60);
+/// How old a report can be.
+const REPORT_LIVES: Nanos = Nanos::from_secs(30);
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_far_off_is_named() {
+        let now = WallTime(1_790_000_000_000_000_000);
+        let at = |clock: u64| {
+            let report = AgentReport { clock: Some(WallTime(clock)), ..AgentReport::default() };
+            wrong_clocks(&BTreeMap::from([("ams".to_owned(), report)]), now)
+        };
+        let second = 1_000_000_000;
+        assert_eq!(
+            at(now.0 + 7_191 * second),
+            ["ams: its clock is 2 h ahead of this host's (set one of them by NTP)"]
+        );
+        assert!(at(now.0 - 910 * second)[0].contains("clock is 15 min behind this host's"));
+        assert!(at(now.0 + 61 * second)[0].contains("clock is 61 s ahead of"));
+        // As right as a report tells, at its begin and at its end.
+        assert!(at(now.0 + 59 * second).is_empty() && at(now.0 - 89 * second).is_empty());
+        let silent = BTreeMap::from([("ams".to_owned(), AgentReport::default())]);
+        assert!(wrong_clocks(&silent, now).is_empty());
+    }
 
     fn address(text: &str) -> IpAddr {
         text.parse().expect("an address")

@@ -1,6 +1,6 @@
 //! The agents that are there, as a document.
 
-use crate::inventory::{AgentReport, agents};
+use crate::inventory::{AgentReport, agents, wrong_clock};
 use fleet::broker::Broker;
 use fleet::clock::Clock;
 use fleet::group::offset;
@@ -84,6 +84,14 @@ impl RosterRow {
         }
     }
 
+    /// That its clock is more than a second wrong, without what the question itself may be wrong by.
+    fn wrong_clock(&self) -> Option<String> {
+        let (ahead, error) = (self.clock_ahead_ns?, self.clock_error_ns?);
+        let span = Nanos(ahead.unsigned_abs());
+        let is_wrong = span.saturating_sub(error) > SECOND;
+        is_wrong.then(|| format!("{}.", wrong_clock(&self.name, ahead > 0, span)))
+    }
+
     fn link(&self) -> String {
         let nic = self.report.host.as_ref().and_then(|host| host.nic.as_ref());
         nic.map_or_else(
@@ -132,7 +140,8 @@ impl Document for Roster {
             self.agents.iter().map(|row| row.cells().map(|cell| report::harmless::text(&cell).into()).into());
         let silent =
             self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
-        let sentences = silent.chain(self.unreachable()).collect();
+        let wrong = self.agents.iter().filter_map(RosterRow::wrong_clock);
+        let sentences = silent.chain(wrong).chain(self.unreachable()).collect();
         vec![Block::Table(Table::new(columns.into(), rows.collect())), Block::Sentences(sentences)]
     }
 
@@ -151,4 +160,5 @@ impl Document for Roster {
 
 const COLUMNS: [&str; 8] =
     ["agent", "listens", "address", "interface", "clock", "clock source", "capabilities", "version"];
+const SECOND: Nanos = Nanos::from_secs(1);
 const SCHEMA: &str = "pathmeter/agents/1";

@@ -39,7 +39,7 @@ mod schema;
 
 pub use error::StoreError;
 pub use location::Location;
-pub use marks::{Change, Mark, Undelivered};
+pub use marks::{Change, KnownChange, Mark, Undelivered};
 pub use query::Filter;
 pub use record::{Placed, Recorder};
 pub use salvage::{Salvaged, salvage};

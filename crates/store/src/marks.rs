@@ -2,7 +2,8 @@
 
 use crate::database::Value;
 use crate::query::{from_sql, to_sql};
-use crate::{Result, Store};
+use crate::{Filter, Result, Store};
+use model::history::Sample;
 use model::time::WallTime;
 
 /// A known change of a path: trends begin anew here.
@@ -15,6 +16,9 @@ pub struct Mark {
     /// What changed.
     pub note: String,
 }
+
+/// When a path changed, and what.
+pub type KnownChange = (WallTime, String);
 
 /// A change that is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +50,16 @@ impl Store {
                       ON CONFLICT (target, at) DO UPDATE SET note = excluded.note";
         let values = [(&mark.target).into(), to_sql(mark.at).into(), (&mark.note).into()];
         self.database.execute(insert, &values).map(drop)
+    }
+
+    /// What the trends of a target are made of: its runs by this filter, and when what of it was known to change.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn marked_series(&self, target: &str, filter: &Filter) -> Result<(Vec<Sample>, Vec<KnownChange>)> {
+        let filter = Filter { target: Some(target.to_owned()), ..filter.clone() };
+        let marks = self.marks(target)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
+        Ok((self.series(&filter)?, marks))
     }
 
     /// The marks of a target, the earliest first.

@@ -1,6 +1,8 @@
 //! One suite, two back ends: this process, and a real NATS server.
 
 mod cluster;
+mod full;
+mod loops;
 mod scale;
 mod server;
 mod suite;

@@ -1,17 +1,26 @@
 //! Figures of docs/fleet.md: `cargo test -p pathmeter-fleet --test conformance -- --ignored --nocapture --test-threads=1`.
 
 use super::server::{Cluster, Server, program};
-use model::time::MonoTime;
+use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
+use pathmeter_fleet::agent::{Agent, AgentOptions, Permit, Runner, Task, TaskEnd};
 use pathmeter_fleet::broker::nats::Nats;
-use pathmeter_fleet::broker::{Broker, Bucket, Expected, Log};
+use pathmeter_fleet::broker::{Broker, Bucket, Expected, Log, Mailbox};
 use pathmeter_fleet::clock::{Clock, SystemClock};
+use pathmeter_fleet::coordinator::Coordinator;
+use pathmeter_fleet::job::{AgentJob, End};
 use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::results::InMemory;
+use pathmeter_fleet::spool::Spool;
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::Barrier;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
+use std::time::Duration;
 
 const AGENTS: usize = 1000;
 const LONG: Nanos = Nanos::from_secs(60);
@@ -66,7 +75,13 @@ fn a_thousand_agents_on_one_server() {
         (after.1 - before.1) / AGENTS as u64,
         (after.0 - before.0) / AGENTS as u64
     ));
-    let ready = Barrier::new(AGENTS + 1);
+    broadcast(&coordinator, &mut mailboxes, "pm.go.all");
+    lease_times(&coordinator);
+}
+
+/// When each of those who listen had a message.
+fn broadcast(broker: &Nats, mailboxes: &mut [Box<dyn Mailbox>], subject: &str) {
+    let ready = Barrier::new(mailboxes.len() + 1);
     let mut arrivals: Vec<u64> = thread::scope(|scope| {
         let waiting: Vec<_> = mailboxes
             .iter_mut()
@@ -81,23 +96,23 @@ fn a_thousand_agents_on_one_server() {
             .collect();
         ready.wait();
         let sent = SystemClock.mono();
-        coordinator.publish("pm.go.all", b"T0").expect("sent");
+        broker.publish(subject, b"T0").expect("sent");
         waiting.into_iter().map(|waiting| (waiting.join().expect("arrived") - sent).0 / 1000).collect()
     });
     arrivals.sort_unstable();
     print(&format!(
-        "broadcast to {AGENTS}: p50 {} us, max {} us",
+        "broadcast to {}: p50 {} us, max {} us",
+        arrivals.len(),
         quantile(&arrivals, 0.5),
         quantile(&arrivals, 1.0)
     ));
-    lease_times(&coordinator);
 }
 
 fn lease_times(broker: &Nats) {
     let clock = || SystemClock.mono();
     let mut times: Vec<u64> = (0..300)
         .map(|number| {
-            let resources = [format!("nic.a{}", number % 50), format!("nic.b{}", number % 50)];
+            let resources = [format!("far.a{}", number % 50), format!("far.b{}", number % 50)];
             let begin = SystemClock.mono();
             let acquired =
                 Lease::acquire(broker, claim(format!("run-{number}"), &resources), &clock).expect("asked");
@@ -113,6 +128,116 @@ fn lease_times(broker: &Nats) {
         quantile(&times, 0.5),
         quantile(&times, 0.99)
     ));
+}
+
+/// A job that has ended before it began, with fixed bytes.
+struct Nothing;
+
+impl Runner for Nothing {
+    fn start(&self, _: &AgentJob, _: Option<WallTime>, _: &Arc<Permit>) -> Box<dyn Task> {
+        Box::new(Nothing)
+    }
+}
+
+impl Task for Nothing {
+    fn poll(&mut self) -> Option<TaskEnd> {
+        let now = SystemClock.wall();
+        Some(TaskEnd { started: now, finished: now, result: Ok("x".repeat(4096)) })
+    }
+}
+
+/// The loop of `pathmeter agent run`, until all is over.
+fn be_agent(number: usize, broker: &Nats, folder: &Path, is_over: &AtomicBool) {
+    let spool = Spool::open(&folder.join(format!("{number}.jsonl"))).expect("a spool");
+    let options = AgentOptions::named(format!("a{number}"));
+    let mut agent = Agent::new(options, broker, &SystemClock, &Nothing, spool).expect("an agent");
+    while !is_over.load(Ordering::SeqCst) {
+        let due = agent.step().expect("a step");
+        agent.rest(due).expect("rest");
+    }
+}
+
+/// The first rounds of a tournament.
+fn rounds(sites: usize, count: usize) -> MeshPlan {
+    let sites: Vec<Site> = (0..sites).map(|number| Site::sole(format!("a{number}"))).collect();
+    let begin = SystemClock.mono();
+    let mut plan = MeshPlan::new("scale", &sites, None, &[], |a, b| {
+        let title = format!("{} -> {}", a.agent, b.agent);
+        let (agent, part, body) = (a.agent.clone(), String::new(), String::new());
+        let (class, span) = (Class::Exclusive, Nanos::from_secs(60));
+        vec![RunRequest { agent, title, part, class, span, body }]
+    });
+    print(&format!(
+        "a mesh of {} sites, {} runs, planned in {} us",
+        sites.len(),
+        plan.runs(),
+        (SystemClock.mono() - begin).0 / 1000
+    ));
+    plan.rounds.truncate(count);
+    plan
+}
+
+/// Agents at their loops, one thread and one connection each; a hundred of them are measured, all pairs of a round at once.
+#[test]
+#[ignore = "figures of docs/fleet.md, not a check"]
+fn a_thousand_agents_at_work() {
+    program().expect("nats-server");
+    let server = Server::start(&["ams"], &[]);
+    let coordinator = server.connect("coordinator").expect("a connection");
+    coordinator.make_streams(1).expect("streams");
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
+    let memory = || (resident("self"), resident(&server.process().to_string()));
+    let before = memory();
+    let agents: Vec<Nats> =
+        (0..AGENTS).map(|_| server.connect("coordinator").expect("a connection")).collect();
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for (number, broker) in agents.iter().enumerate() {
+            let (folder, is_over) = (folder.path(), &is_over);
+            let thread = thread::Builder::new().stack_size(512 << 10);
+            thread.spawn_scoped(scope, move || be_agent(number, broker, folder, is_over)).expect("a thread");
+        }
+        let begin = SystemClock.mono();
+        while coordinator.keys(Bucket::Agents).map_or(0, |keys| keys.len()) < AGENTS {
+            thread::sleep(Duration::from_millis(200));
+        }
+        print(&format!("{AGENTS} agents are there after {} ms", (SystemClock.mono() - begin).0 / 1_000_000));
+        thread::sleep(Duration::from_secs(20));
+        let after = memory();
+        print(&format!(
+            "{AGENTS} agents at their loops: {} KiB of the server and {} KiB of the client for each",
+            (after.1 - before.1) / AGENTS as u64,
+            (after.0 - before.0) / AGENTS as u64
+        ));
+        let mut mailboxes: Vec<_> =
+            agents.iter().map(|agent| agent.subscribe("pm.skew").expect("to listen")).collect();
+        broadcast(&coordinator, &mut mailboxes, "pm.skew");
+        let leases = scope.spawn(|| lease_times(&agents[AGENTS - 1]));
+        measure(&coordinator, rounds(100, 20));
+        leases.join().expect("measured");
+        is_over.store(true, Ordering::SeqCst);
+    });
+}
+
+fn measure(broker: &Nats, plan: MeshPlan) {
+    let (results, runs, count) = (InMemory::default(), plan.runs(), plan.rounds.len());
+    let mut sink = results.clone();
+    let mut coordinator =
+        Coordinator::new("c", broker, &SystemClock, plan, &mut sink).expect("a coordinator");
+    let begin = SystemClock.mono();
+    while !coordinator.is_complete() {
+        assert!((SystemClock.mono() - begin).0 < 600_000_000_000, "{:#?}", coordinator.ledger());
+        let due = coordinator.step().expect("a step");
+        coordinator.rest(due).expect("rest");
+    }
+    let time = SystemClock.mono() - begin;
+    let results = results.all();
+    let done = results.outcomes.values().filter(|outcome| matches!(outcome.end, End::Done { .. })).count();
+    print(&format!(
+        "{count} rounds of a mesh of 100 sites, {done} of {runs} runs done: {} ms a round beside the measuring",
+        time.0 / 1_000_000 / count as u64
+    ));
+    assert_eq!(done, runs);
 }
 
 /// A cluster of three loses the server that leads the streams, while outcomes are appended and a lease is held.

@@ -32,6 +32,11 @@ pub(crate) struct Server {
 impl Server {
     /// One for these agents, on a port that the system chooses; with TLS when it has names.
     pub(crate) fn start(agents: &[&str], names: &[&str]) -> Server {
+        Server::start_with(agents, names, "")
+    }
+
+    /// The same with more settings of JetStream.
+    pub(crate) fn start_with(agents: &[&str], names: &[&str], settings: &str) -> Server {
         let folder = tempfile::tempdir().expect("a folder");
         let setup = MeshSetup {
             agents: agents.iter().map(|name| (*name).to_owned()).collect(),
@@ -40,6 +45,9 @@ impl Server {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
         };
         let files = setup.write(folder.path()).expect("the server's files");
+        let text = std::fs::read_to_string(&files.configuration).expect("a configuration");
+        let text = text.replace("jetstream {\n", &format!("jetstream {{\n{settings}\n"));
+        std::fs::write(&files.configuration, text).expect("a configuration");
         let (child, port) = run(&files.configuration);
         Server { child, port, files, _folder: folder, reactor: Reactor::start().expect("a thread") }
     }

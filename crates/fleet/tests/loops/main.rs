@@ -251,6 +251,29 @@ fn what_nobody_awaits_is_offered_seldom_and_then_put_aside() {
     assert!(Spool::open(&world.spool_of(0)).expect("again").has_finished("of a coordinator that is gone"));
 }
 
+/// What the broker never took is not put aside, however old, and is offered every few seconds.
+#[test]
+fn what_the_broker_does_not_take_stays() {
+    let world = World::new(1);
+    let time = world.clock.wall();
+    let end = End::Done { body: "result".into() };
+    let (run, title, agent) = ("run".into(), "s0 -> s1".into(), "s0".into());
+    let outcome = Outcome { run, title, agent, end, started: time, finished: time, token: 1, attempt: 1 };
+    Spool::open(&world.spool_of(0)).and_then(|mut spool| spool.finish(outcome)).expect("written");
+    let mut agent = world.agent(0);
+    world.cut(0, true);
+    for _ in 0..8 * 24 * 60 {
+        agent.step().expect("a step");
+        world.advance(Nanos::from_secs(60));
+    }
+    world.cut(0, false);
+    world.advance(Nanos::from_secs(5));
+    agent.step().expect("a step");
+    let mut sink = world.broker.consume(Log::Outcomes, "sink", None, Nanos::from_secs(1)).expect("outcomes");
+    assert!(sink.next(Nanos::ZERO).expect("asked").is_some(), "within five seconds");
+    assert!(!agent.is_idle(), "nobody has confirmed it");
+}
+
 /// One of two coordinators works; when it dies, the other goes on with what is left.
 #[test]
 fn the_second_coordinator_goes_on() {

@@ -7,7 +7,6 @@ use cli::{Common, LevelArgs, TrendArgs};
 use engine::error::Result;
 use linux::clock::wall_now;
 use model::stats::compare::Rules;
-use model::time::WallTime;
 use report::format::trend::Trends;
 use store::{Filter, Mark, Store};
 
@@ -19,7 +18,6 @@ pub(crate) fn run(args: &TrendArgs, global: &Common) -> Result<Exit> {
         existing(&args.store)?.mark(&mark).map_err(failed)?;
     }
     let filter = Filter {
-        target: Some(args.target.clone()),
         kind: args.kind.clone(),
         label: args.label.clone(),
         since: args.since.as_deref().map(|text| time(text, "--since")).transpose()?,
@@ -37,9 +35,7 @@ pub(super) fn trends_of_store(
     filter: &Filter,
     level: LevelArgs,
 ) -> Result<Trends> {
-    let samples = store.series(filter).map_err(failed)?;
-    let marks: Vec<(WallTime, String)> =
-        store.marks(target).map_err(failed)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
+    let (samples, marks) = store.marked_series(target, filter).map_err(failed)?;
     let rules = Rules {
         noise_floor_percent: level.noise_floor,
         least_percent: level.least,

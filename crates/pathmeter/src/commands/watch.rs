@@ -153,7 +153,6 @@ impl Watch<'_> {
     fn keep(&self, round: &Round) -> Result<Trends> {
         round.keep(&self.store)?;
         let filter = Filter {
-            target: Some(self.args.target.clone()),
             kind: Some(self.task.kind().to_owned()),
             label: Some(self.args.label.clone()).filter(|label| !label.is_empty()),
             limit: Some(LOOKED_BACK),

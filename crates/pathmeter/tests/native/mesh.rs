@@ -1,6 +1,8 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
+mod clocks;
 mod faults;
+mod foreign;
 mod stopped;
 mod told;
 

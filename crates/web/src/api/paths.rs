@@ -89,9 +89,9 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
 
 /// The trends of a path, with the rules that `pathmeter trend` has where no others are asked for.
 fn trends(store: &Store, target: &str) -> Result<Trends, Failed> {
-    let filter = Filter { target: Some(target.into()), limit: Some(TREND), ..Filter::default() };
-    let marks: Vec<_> = store.marks(target)?.into_iter().map(|mark| (mark.at, mark.note)).collect();
-    Ok(Trends::from_samples(target, &store.series(&filter)?, &marks, Rules::new(true)))
+    let (samples, marks) =
+        store.marked_series(target, &Filter { limit: Some(TREND), ..Filter::default() })?;
+    Ok(Trends::from_samples(target, &samples, &marks, Rules::new(true)))
 }
 
 /// The runs to each far end, in the order of their latest runs. `entries`: the latest first.

@@ -85,8 +85,9 @@ pub(crate) fn egress_result<E: Exchange>(
         let all_asked = counted.asked == counted.sent;
         counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));
     }
-    let one_way_rate =
-        |observed: LatencyObservation| PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed);
+    let one_way_rate = |observed: LatencyObservation| {
+        PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed)
+    };
     EgressResult {
         label: egress.label.clone(),
         host: egress.target.host.clone(),

@@ -222,8 +222,10 @@ fn conclude<E: Exchange>(
             observed
         });
         let egress = &job.plan.egress_paths[index];
-        let since =
-            |observed: LatencyObservation| LatencyObservation { received: observed.received.saturating_sub(seen_before), ..observed };
+        let since = |observed: LatencyObservation| LatencyObservation {
+            received: observed.received.saturating_sub(seen_before),
+            ..observed
+        };
         let observed = observed.flatten().filter(|_| idle.is_none()).map(since);
         let observed = believed(observed, flow.tally.sent_so_far(), egress, sink);
         let result = result::egress_result(egress, job.plan.mode, flow, ends, counted, observed, &noise);

@@ -2,6 +2,7 @@
 
 use crate::error::FleetError;
 use async_nats::jetstream::stream::{ConsumerError, ConsumerErrorKind};
+use async_nats::jetstream::{self, ErrorCode};
 use std::error::Error;
 
 /// Something that is tried: what an error of it names.
@@ -16,6 +17,9 @@ pub(super) struct Attempt {
 
 impl Attempt {
     pub(super) fn server(&self, error: &(dyn Error + 'static)) -> FleetError {
+        if let Some(reported) = reported(error).filter(|reported| FULL.contains(&reported.error_code())) {
+            return self.refused(reported);
+        }
         let why = chain(error);
         if why.contains("timed out") || why.contains("deadline has elapsed") {
             return FleetError::TimedOut { operation: self.operation, object: self.object.clone() };
@@ -24,9 +28,13 @@ impl Attempt {
     }
 
     /// What JetStream answered.
-    pub(super) fn refused(&self, error: &async_nats::jetstream::Error) -> FleetError {
-        if error.error_code() == async_nats::jetstream::ErrorCode::STREAM_NOT_FOUND {
+    pub(super) fn refused(&self, error: &jetstream::Error) -> FleetError {
+        if error.error_code() == ErrorCode::STREAM_NOT_FOUND {
             return self.no_stream();
+        }
+        if FULL.contains(&error.error_code()) {
+            let (operation, object, server) = (self.operation, self.object.clone(), self.server.clone());
+            return FleetError::Full { operation, object, server, why: error.to_string() };
         }
         self.because(error.to_string())
     }
@@ -50,6 +58,23 @@ impl Attempt {
         FleetError::Server { operation: self.operation, object: self.object.clone(), why }
     }
 }
+
+/// What JetStream answered, where that is the cause of an error.
+fn reported<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e jetstream::Error> {
+    match error.downcast_ref() {
+        Some(answer) => Some(answer),
+        None => reported(error.source()?),
+    }
+}
+
+/// The server's words for a disk, an account or a stream that takes no more.
+const FULL: [ErrorCode; 5] = [
+    ErrorCode::ACCOUNT_RESOURCES_EXCEEDED,
+    ErrorCode::INSUFFICIENT_RESOURCES,
+    ErrorCode::MEMORY_RESOURCES_EXCEEDED,
+    ErrorCode::STORAGE_RESOURCES_EXCEEDED,
+    ErrorCode::STREAM_STORE_FAILED,
+];
 
 /// An error with its causes, each once.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {

@@ -21,7 +21,7 @@ use fleet::mesh::MeshPlan;
 use fleet::results::{ResultFile, Results};
 use fleet::setup::COORDINATOR;
 use mesh::expected::broken;
-use mesh::inventory::agents;
+use mesh::inventory::{agents, wrong_clocks};
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
 use mesh::rounds::{Planned, Reports, chosen, plan};
 use mesh::timetable::Timetable;
@@ -39,7 +39,8 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     streams(&nats, args.replicas).map_err(failed)?;
     let reports = chosen(agents(&nats).map_err(failed)?, &names(args, &asked)).map_err(refused)?;
     let Planned { plan, unreachable } = plan(&name, &reports, &asked).map_err(refused)?;
-    let notes: Vec<String> = unreachable.iter().map(|pair| neither_listens(pair)).collect();
+    let deaf = unreachable.iter().map(|pair| neither_listens(pair));
+    let notes: Vec<String> = deaf.chain(wrong_clocks(&reports, SystemClock.wall())).collect();
     let estimate = estimate(&plan, &notes, &reports, timetable.as_ref());
     if args.dry_run {
         deliver(global, estimate.as_bytes())?;

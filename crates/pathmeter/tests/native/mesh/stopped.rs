@@ -148,6 +148,16 @@ fn two_coordinators_and_a_plan_that_goes_on() {
     let row = &report["rows"][0];
     assert!(row["reason"].as_str().unwrap().contains("limit on time"), "{row}");
     assert!(row["runs"].as_array().unwrap().len() < 3, "{row}");
+    // The same of bytes, of which the second run takes more than are left.
+    let limited = plan("test = \"throughput\"\nbytes = \"10MB\"") + "[limits]\nbytes = \"15MB\"\n";
+    let file = scratch.file("bytes.toml", Some(&limited));
+    let report = mesh.run(&["plan", "run", &file, "--json"]).json();
+    let row = &report["rows"][0];
+    assert!(
+        row["reason"].as_str().unwrap().contains("the plan's limit on bytes, 15.0 MB, is reached"),
+        "{row}"
+    );
+    assert_eq!(row["runs"].as_array().unwrap().len(), 2, "{row}");
 }
 
 /// A far end with a token: the agent's own configuration has it, or the run says what is missing.

@@ -1,6 +1,6 @@
 //! Who is told of a mesh: also after the program that was to tell it was killed.
 
-use super::super::support::Scratch;
+use super::super::support::{Scratch, run};
 use super::mesh;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -74,4 +74,37 @@ fn an_alert_that_a_killed_coordinator_did_not_deliver_is_delivered_by_the_next()
     assert!(beat.unwrap().parse::<f64>().unwrap() > 1.7e9, "{text}");
     let unreachable = "alert=\"unreachable\"} 1";
     assert!(text.contains(unreachable), "{text}");
+}
+
+/// Pairs that start together are measured again before anybody is told, and each change is told once.
+#[test]
+fn pairs_that_start_together_are_told_of_once() {
+    let scratch = Scratch::new("mesh-told-together");
+    let test = "pairs_that_start_together_are_told_of_once";
+    let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
+    let token = format!("{}/mesh.token", mesh.folder);
+    let stranger = scratch.file("another.token", Some("another token of more than sixteen bytes"));
+    let (store, reported) = (scratch.file("runs.db", None), scratch.file("told", None));
+    let hook = format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET\" >> {reported}");
+    let night = || {
+        let words = ["mesh", "run", "--together", "--pair", "ams:fra", "-t", "200ms", "--json"];
+        mesh.run(&[&words[..], &["--save", "--store", &store, "--alert", &hook]].concat())
+    };
+    let kept = || {
+        let words = ["history", "--target", "together ams:fra", "--store", &store, "--json"];
+        run(&words).code(0).json().as_array().unwrap().len()
+    };
+    let _ams = mesh.agent("ams", &token);
+    {
+        let _fra = mesh.agent("fra", &stranger);
+        mesh.wait_for(2);
+        night().code(4).says("ALERT together ams:fra");
+        assert_eq!(kept(), 2, "it was measured again before it was told");
+        assert!(!night().code(4).stderr.contains("ALERT"), "it is known");
+        assert_eq!(kept(), 3, "what is known is not measured again");
+    }
+    let _fra = mesh.agent("fra", &token);
+    night().says("ALERT together ams:fra");
+    let lines = std::fs::read_to_string(&reported).unwrap();
+    assert_eq!(lines, "unreachable together ams:fra\nreachable together ams:fra\n");
 }

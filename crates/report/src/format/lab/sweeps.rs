@@ -4,7 +4,7 @@ use super::sections::FAMILIES;
 use super::sentences::{circumstances, title};
 use crate::document::{Column, Table};
 use crate::format::frames::{goodput, goodput_limit, packets, packets_limit};
-use crate::format::text::words;
+use crate::format::text::phrases;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::framing::Network;
@@ -100,7 +100,7 @@ impl Panel {
         let sizes: BTreeSet<u32> = all.filter(measured).map(|row| row.frame).collect();
         let cell = |sweep: &FrameSweep, size: u32| {
             let value = sweep.rows.iter().filter(measured).find(|row| row.frame == size).and_then(self.value);
-            value.map_or_else(|| "-".into(), words::significant)
+            value.map_or_else(|| "-".into(), phrases::significant)
         };
         let row = |(variant, sweep): &(&Variant, &FrameSweep)| {
             let cells = sizes.iter().map(|size| cell(sweep, *size));

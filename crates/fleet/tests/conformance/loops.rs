@@ -1,0 +1,97 @@
+//! Agents and a plan that the tests of faulty servers have measured.
+
+use model::units::Nanos;
+use pathmeter_fleet::agent::{Agent, AgentOptions, Measured, Start, Threads};
+use pathmeter_fleet::broker::nats::Nats;
+use pathmeter_fleet::clock::SystemClock;
+use pathmeter_fleet::job::{AgentJob, End};
+use pathmeter_fleet::lease::Class;
+use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
+use pathmeter_fleet::results::InMemory;
+use pathmeter_fleet::spool::Spool;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+pub(crate) const AGENTS: [&str; 2] = ["ams", "fra"];
+pub(crate) const RUNS: usize = 10;
+
+/// What happened at the agents.
+#[derive(Default)]
+pub(crate) struct Observation {
+    at_work: AtomicUsize,
+    /// The runs that were carried out, each time.
+    pub(crate) carried_out: Mutex<Vec<String>>,
+    pub(crate) is_over: AtomicBool,
+}
+
+/// Tells the agents that all is over, when it is dropped.
+pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+pub(crate) fn plan() -> MeshPlan {
+    let sites: Vec<Site> = AGENTS.iter().map(|name| Site::sole(*name)).collect();
+    MeshPlan::new("cluster", &sites, None, &[], |a, _| {
+        let run = |number: usize| RunRequest {
+            agent: a.agent.clone(),
+            title: format!("run {number}"),
+            part: number.to_string(),
+            class: Class::Exclusive,
+            span: Nanos::from_secs(1),
+            body: String::new(),
+        };
+        (0..RUNS).map(run).collect()
+    })
+}
+
+/// An agent whose runs take a fifth of a second, until all is over. `each`: what a run does beside.
+pub(crate) fn agent(
+    name: &str,
+    broker: &Nats,
+    folder: &Path,
+    observed: &Arc<Observation>,
+    each: &Arc<dyn Fn() + Send + Sync>,
+) {
+    let (noted, each) = (Arc::clone(observed), Arc::clone(each));
+    let work = move |job: &AgentJob, _: &Start| {
+        assert_eq!(noted.at_work.fetch_add(1, Ordering::SeqCst), 0, "two exclusive runs at once");
+        std::thread::sleep(Duration::from_millis(200));
+        each();
+        noted.at_work.fetch_sub(1, Ordering::SeqCst);
+        noted.carried_out.lock().expect("whole").push(job.run.clone());
+        Ok(Measured { body: "result".into(), span: None })
+    };
+    let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
+    let spool = Spool::open(&folder.join(format!("{name}.jsonl"))).expect("a spool");
+    let agent = Agent::new(AgentOptions::named(name), broker, &SystemClock, &threads, spool);
+    let mut agent = agent.expect("an agent");
+    while !observed.is_over.load(Ordering::SeqCst) {
+        let due = agent.step().expect("a step");
+        agent.rest(due).expect("rest");
+    }
+}
+
+/// What runs do that do nothing.
+pub(crate) fn nothing() -> Arc<dyn Fn() + Send + Sync> {
+    Arc::new(|| {})
+}
+
+/// Every run has an outcome, and none was carried out twice.
+pub(crate) fn assert_all_done_once(results: &InMemory, observed: &Observation) {
+    let results = results.all();
+    assert!(results.outcomes.len() == RUNS && results.missed.is_empty(), "{results:?}");
+    for outcome in results.outcomes.values() {
+        assert!(matches!(outcome.end, End::Done { .. }), "{outcome:?}");
+    }
+    let mut carried_out = observed.carried_out.lock().expect("whole").clone();
+    carried_out.sort_unstable();
+    carried_out.dedup();
+    let count = observed.carried_out.lock().expect("whole").len();
+    assert_eq!((carried_out.len(), count), (RUNS, RUNS), "each once");
+}
