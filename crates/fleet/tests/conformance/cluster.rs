@@ -1,6 +1,6 @@
 //! A cluster of three servers that loses its leader while a mesh is measured.
 
-use super::loops::{AGENTS, Over, Observation, agent, assert_all_done_once, nothing, plan};
+use super::loops::{AGENTS, Observation, Over, agent, assert_all_done_once, nothing, plan};
 use super::server::{Cluster, program};
 use pathmeter_fleet::FleetError;
 use pathmeter_fleet::clock::SystemClock;

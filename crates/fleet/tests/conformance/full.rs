@@ -1,6 +1,6 @@
 //! A server whose storage is full while a mesh is measured.
 
-use super::loops::{AGENTS, Over, Observation, agent, assert_all_done_once, plan};
+use super::loops::{AGENTS, Observation, Over, agent, assert_all_done_once, plan};
 use super::server::{Server, program};
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
