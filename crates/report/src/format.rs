@@ -23,6 +23,7 @@ mod matrix;
 mod mesh;
 pub mod ndjson;
 pub mod prometheus;
+pub mod ranges;
 pub mod rfc2544;
 pub mod rolling;
 mod run;

@@ -1,7 +1,6 @@
 //! `pathmeter watch`: a path measured again and again, kept and judged, without any server.
 
 mod round;
-mod tally;
 
 use super::alerts::Alerts;
 use super::store::{failed, open};
@@ -16,6 +15,7 @@ use engine::error::Result;
 use engine::host::interrupt::Interrupt;
 use linux::clock::wall_now;
 use report::format::Live;
+use report::format::ranges::Ranges;
 use report::format::trend::Trends;
 use report::harmless;
 use round::{Round, Task};
@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{Filter, Store};
-use tally::Tally;
 
 /// Runs the command.
 pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
@@ -34,9 +33,9 @@ pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
     let store = open(&args.store)?;
     let stop = signals::interrupt()?;
     let is_json = global.format().live == Live::Events;
-    let (alerts, tally) = (Alerts::from_args(&args.alerts, open(&args.store)?)?, Tally::default());
+    let (alerts, ranges) = (Alerts::from_args(&args.alerts, open(&args.store)?)?, Ranges::default());
     let mut watch =
-        Watch { args, store, task, alerts, tally, asked: signals::asked()?, is_json, last: Exit::Done };
+        Watch { args, store, task, alerts, ranges, asked: signals::asked()?, is_json, last: Exit::Done };
     let mut round = 0;
     loop {
         round += 1;
@@ -55,7 +54,7 @@ struct Watch<'a> {
     store: Store,
     task: Task,
     alerts: Alerts<'a>,
-    tally: Tally,
+    ranges: Ranges,
     /// Somebody wants to know the sums so far.
     asked: Arc<AtomicBool>,
     /// Rounds are lines of JSON.
@@ -78,7 +77,7 @@ impl Watch<'_> {
                 _ if trends.is_worse() => Exit::Regression,
                 _ => Exit::Done,
             };
-            self.tally.add(&round);
+            self.ranges.add(round.exit() != Exit::Unreachable, round.figures());
             match self.is_json {
                 true => say(harmless::json(&round.json()).trim_end()),
                 false => say(&round.line()),
@@ -147,7 +146,7 @@ impl Watch<'_> {
 
     /// All rounds so far, on standard error: standard output has the rounds alone.
     fn sums(&self) {
-        self.tally.lines().iter().for_each(|line| progress::say(line));
+        self.ranges.lines().iter().for_each(|line| progress::say(line));
     }
 
     fn keep(&self, round: &Round) -> Result<Trends> {

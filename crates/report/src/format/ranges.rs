@@ -1,29 +1,29 @@
-//! All rounds of a watch in a few lines: how many there were, and each figure's range. It takes the same memory however long it
-//! goes on.
+//! All rounds of a watch in a few lines: how many there were, and each figure's range. It takes the same memory however long
+//! it goes on.
 
-use super::round::Round;
-use crate::exit::Exit;
+use model::history::Headline;
 
 /// What the rounds came to.
-#[derive(Default)]
-pub(super) struct Tally {
+#[derive(Debug, Default)]
+pub struct Ranges {
     rounds: u64,
     unreachable: u64,
     figures: Vec<Range>,
 }
 
+#[derive(Debug)]
 struct Range {
     name: String,
     least: (f64, String),
     most: (f64, String),
 }
 
-impl Tally {
-    /// Counts a round.
-    pub(super) fn add(&mut self, round: &Round) {
+impl Ranges {
+    /// Counts a round: whether the far end could be reached, and what was measured.
+    pub fn add(&mut self, is_reached: bool, figures: Vec<Headline>) {
         self.rounds += 1;
-        self.unreachable += u64::from(round.exit() == Exit::Unreachable);
-        for figure in round.figures() {
+        self.unreachable += u64::from(!is_reached);
+        for figure in figures {
             self.figure(figure.name, (figure.value, figure.text));
         }
     }
@@ -38,7 +38,8 @@ impl Tally {
     }
 
     /// The lines; empty before the first round.
-    pub(super) fn lines(&self) -> Vec<String> {
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
         if self.rounds == 0 {
             return Vec::new();
         }
@@ -56,10 +57,10 @@ mod tests {
 
     #[test]
     fn a_range_grows_both_ways() {
-        let mut tally = Tally { rounds: 3, unreachable: 1, figures: Vec::new() };
+        let mut ranges = Ranges { rounds: 3, unreachable: 1, figures: Vec::new() };
         for (value, text) in [(5.0, "5 ms"), (9.0, "9 ms"), (2.0, "2 ms")] {
-            tally.figure("rtt.p50".into(), (value, text.into()));
+            ranges.figure("rtt.p50".into(), (value, text.into()));
         }
-        assert_eq!(tally.lines(), ["3 rounds, the far end unreachable in 1", "  rtt.p50: 2 ms to 9 ms"]);
+        assert_eq!(ranges.lines(), ["3 rounds, the far end unreachable in 1", "  rtt.p50: 2 ms to 9 ms"]);
     }
 }
