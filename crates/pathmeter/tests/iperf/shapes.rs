@@ -117,9 +117,11 @@ fn row(line: &str, unit: bool) -> String {
     // 2.1.8 does not know the total at a client and prints -1.
     let line = line.replace(",-1,-0.000,", ",0,0.000,");
     // On one host a delay is a microsecond below zero now and then: both ends cut their times to whole ones. How much
-    // delays spread is not read here from a server's report, whose field for it is too small for most paths.
+    // delays spread is not read here from a server's report, whose field for it is too small for most paths. The network
+    // power divides by the mean delay, which is no number where that is zero.
     let delays = |line: &str| {
-        line.replace("/- ms", "/0 ms").replace("/-", "/").replace(" ms -", " ms ").replace("  -", "  ")
+        let line = line.replace(" pkts NAN", " pkts 0").replace("/- ms", "/0 ms").replace("/-", "/");
+        line.replace(" ms -", " ms ").replace("  -", "  ")
     };
     let line = if line.contains(" pps ") { delays(&line) } else { line };
     let mut masked = String::new();

@@ -134,10 +134,12 @@ pub enum Message {
         since: u32,
     },
     /// S: this.
+    #[serde(rename = "path_seen")]
     PathObservation(Box<PathObservation>),
     /// C: what has come of my messages? (latency)
     LatencyReport {},
     /// S: this.
+    #[serde(rename = "latency_seen")]
     LatencyObservation(LatencyObservation),
     /// S: the interface of a session of frames is open, and this is what it is.
     FramesPort(Box<FramesPort>),
