@@ -27,6 +27,10 @@ pub(super) fn verdict(run: &Run) -> Verdict {
     if run.summary.outcome == Some(Outcome::Interrupted) {
         sentences.push("It was stopped before its end.".into());
     }
+    if sentences.is_empty() {
+        // Not of this program's making: it counts no transfer without its time.
+        return Verdict { status: Status::Void, text: "The document has no transfer's time.".into() };
+    }
     let status = if failed > 0 { Status::Degraded } else { Status::Ok };
     Verdict { status, text: sentences.join(" ") }
 }
@@ -133,6 +137,15 @@ mod tests {
     fn finding_text(rates: [f64; 6], expected: Option<f64>) -> String {
         let row = row(rates, expected);
         compared(&row, row.gain.as_ref().expect("it has one"))
+    }
+
+    #[test]
+    fn a_document_without_times_is_void() {
+        let mut run = Run::default();
+        let row = TransferRow { count: 1, ..TransferRow::default() };
+        run.summary.transfer = Some(TransferResult { rows: vec![row], ..TransferResult::default() });
+        assert_eq!(verdict(&run).status, Status::Void);
+        assert!(!verdict(&run).text.is_empty());
     }
 
     #[test]

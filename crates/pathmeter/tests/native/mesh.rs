@@ -378,13 +378,17 @@ fn a_schedule_has_a_row_for_every_time() {
         let args = mesh.args(&[&args[..], &["--results", results]].concat(), "coordinator");
         start(&args.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let rows_of = |results: &str, state: &str, least: usize| loop {
-        let list = run(&["mesh", "show", "--results", results, "--runs", "--json"]).code(0).json();
-        let rows: Vec<serde_json::Value> = list["runs"].as_array().unwrap().clone();
-        let rows: Vec<serde_json::Value> = rows.into_iter().filter(|row| row["state"] == state).collect();
-        if rows.len() >= least {
-            return rows;
+    let rows_of = |results: &str, state: &str, least: usize| {
+        for _ in 0..600 {
+            let list = run(&["mesh", "show", "--results", results, "--runs", "--json"]).code(0).json();
+            let rows: Vec<serde_json::Value> = list["runs"].as_array().unwrap().clone();
+            let rows: Vec<serde_json::Value> = rows.into_iter().filter(|row| row["state"] == state).collect();
+            if rows.len() >= least {
+                return rows;
+            }
+            std::thread::sleep(Duration::from_millis(100));
         }
+        panic!("not {least} runs are {state}");
     };
     let results = scratch.file("series.jsonl", Some(""));
     let series = start_with(&results, "@every 1s");

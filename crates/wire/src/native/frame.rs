@@ -88,9 +88,8 @@ impl Decoder {
     /// The bytes are not this protocol, or no version is common. Whatever comes afterwards is undefined.
     pub fn next_message(&mut self) -> Result<Option<Message>, ProtocolError> {
         if self.version.is_none() {
-            let Some(greeting) = self.bytes[self.taken..].first_chunk() else {
-                return self.check_magic().map(|()| None);
-            };
+            self.check_magic()?;
+            let Some(greeting) = self.bytes[self.taken..].first_chunk() else { return Ok(None) };
             self.version = Some(common_version(greeting)?);
             self.taken += GREETING_LEN;
         }
@@ -123,6 +122,9 @@ impl Decoder {
         let length = begin.len().min(CONTROL_MAGIC.len());
         if begin.starts_with(&TLS_ALERT) {
             return Err(violation("it answers in TLS: it demands that, and has too many connections".into()));
+        }
+        if TLS_ALERT.starts_with(begin) {
+            return Ok(());
         }
         if begin[..length] == CONTROL_MAGIC[..length] { Ok(()) } else { Err(not_ours()) }
     }
@@ -228,9 +230,23 @@ mod tests {
     }
 
     fn decode(bytes: &[u8]) -> Result<Vec<Message>, ProtocolError> {
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::with_limit(MAX_SERVER_FRAME);
         decoder.push(bytes);
         all(&mut decoder)
+    }
+
+    /// In whatever portions they come.
+    #[test]
+    fn an_alert_of_tls_is_known_byte_by_byte() {
+        for portion in 1..=3 {
+            let mut decoder = Decoder::with_limit(MAX_SERVER_FRAME);
+            let mut frames = [21, 3, 3].chunks(portion).map(|bytes| {
+                decoder.push(bytes);
+                decoder.next_message().map(drop)
+            });
+            let error = frames.find_map(Result::err).expect("it is no greeting");
+            assert!(error.to_string().contains("TLS"), "{error}");
+        }
     }
 
     #[test]
@@ -249,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_newer_peer_is_spoken_to_at_our_version() {
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::with_limit(MAX_SERVER_FRAME);
         decoder.push(&greeting((1, 9)));
         assert_eq!(decoder.next_message(), Ok(None));
         assert_eq!(decoder.version(), Some(VERSIONS.1));

@@ -51,7 +51,9 @@ fn spread(mean: f64, stddev: f64) -> String {
     let Some((number, unit)) = text.split_once(' ') else { return text };
     let factor =
         number.parse::<f64>().ok().filter(|number| *number > 0.0).map_or(1.0, |number| mean / number);
-    format!("{number} ± {:.2} {unit}", stddev / factor)
+    let spread = stddev / factor;
+    let decimals = [10.0, 1.0].iter().filter(|least| spread < **least).count();
+    format!("{number} ± {spread:.decimals$} {unit}")
 }
 
 /// A column of changes.
