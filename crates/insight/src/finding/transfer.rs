@@ -140,15 +140,6 @@ mod tests {
     }
 
     #[test]
-    fn a_document_without_times_is_void() {
-        let mut run = Run::default();
-        let row = TransferRow { count: 1, ..TransferRow::default() };
-        run.summary.transfer = Some(TransferResult { rows: vec![row], ..TransferResult::default() });
-        assert_eq!(verdict(&run).status, Status::Void);
-        assert!(!verdict(&run).text.is_empty());
-    }
-
-    #[test]
     fn a_gain_is_told_with_its_interval_and_its_reason() {
         let text = finding_text([19_370.0, 19_365.0, 19_372.0, 19_361.0, 19_368.0, 19_366.0], Some(1.92));
         assert!(

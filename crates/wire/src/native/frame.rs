@@ -230,7 +230,7 @@ mod tests {
     }
 
     fn decode(bytes: &[u8]) -> Result<Vec<Message>, ProtocolError> {
-        let mut decoder = Decoder::with_limit(MAX_SERVER_FRAME);
+        let mut decoder = Decoder::default();
         decoder.push(bytes);
         all(&mut decoder)
     }
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn an_alert_of_tls_is_known_byte_by_byte() {
         for portion in 1..=3 {
-            let mut decoder = Decoder::with_limit(MAX_SERVER_FRAME);
+            let mut decoder = Decoder::default();
             let mut frames = [21, 3, 3].chunks(portion).map(|bytes| {
                 decoder.push(bytes);
                 decoder.next_message().map(drop)
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_newer_peer_is_spoken_to_at_our_version() {
-        let mut decoder = Decoder::with_limit(MAX_SERVER_FRAME);
+        let mut decoder = Decoder::default();
         decoder.push(&greeting((1, 9)));
         assert_eq!(decoder.next_message(), Ok(None));
         assert_eq!(decoder.version(), Some(VERSIONS.1));
