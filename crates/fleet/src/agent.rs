@@ -345,7 +345,8 @@ fn offer_after(offers: u32) -> Nanos {
 /// Where agents ask which runs the sink has.
 pub(crate) const SINK: &str = "pm.sink";
 const REPORT_EVERY: Nanos = Nanos::from_secs(10);
-const REPORT_LIVES: Nanos = Nanos::from_secs(30);
+/// How old the report of an agent can be that still counts as there.
+pub const REPORT_LIVES: Nanos = Nanos::from_secs(30);
 const DELIVER_EVERY: Nanos = Nanos::from_secs(5);
 const DELIVER_SELDOM: Nanos = Nanos::from_secs(600);
 /// As long as the server keeps an outcome.

@@ -25,8 +25,7 @@ pub fn answer_of_run(run: &Run) -> Answer {
     if run.verdict.status == Status::Void {
         return Answer { line: one_sentence(&run.verdict.text), action: action(run) };
     }
-    let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info);
-    let line = match serious {
+    let line = match serious(run) {
         // Where it is, is the answer about hops.
         Some(finding) if run.is_hops() => finding.title.split(": ").next().unwrap_or_default().to_owned(),
         Some(finding) => short(run, finding),
@@ -38,15 +37,19 @@ pub fn answer_of_run(run: &Run) -> Answer {
 /// The finding that the answer names in a few words of its own.
 #[must_use]
 pub fn headline_of_run(run: &Run) -> Option<&Finding> {
-    let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info)?;
+    let serious = serious(run)?;
     let is_short = SHORT.iter().any(|(id, _)| *id == serious.id);
     (is_short && run.verdict.status != Status::Void && !run.is_hops()).then_some(serious)
 }
 
+/// The worst finding, where it is more than a remark.
+fn serious(run: &Run) -> Option<&Finding> {
+    run.findings.iter().find(|finding| finding.severity > Severity::Info)
+}
+
 /// The advice of the worst finding, in its first sentence.
 fn action(run: &Run) -> String {
-    let serious = run.findings.iter().find(|finding| finding.severity > Severity::Info);
-    serious.map(|finding| first_sentence(&finding.advice)).unwrap_or_default()
+    serious(run).map(|finding| first_sentence(&finding.advice)).unwrap_or_default()
 }
 
 fn one_sentence(text: &str) -> String {

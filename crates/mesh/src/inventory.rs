@@ -4,6 +4,7 @@ use engine::host::describe;
 use engine::host::host_port::HostPort;
 use experiment::KnownAgent;
 use fleet::Result;
+use fleet::agent::REPORT_LIVES;
 use fleet::broker::{Broker, Bucket};
 use linux::nic::Nic as SystemNic;
 use linux::privilege::{Capabilities, Capability, try_io_uring};
@@ -158,8 +159,6 @@ fn capabilities() -> Vec<String> {
 }
 
 const MINUTE: Nanos = Nanos::from_secs(60);
-/// How old a report can be.
-const REPORT_LIVES: Nanos = Nanos::from_secs(30);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! A cluster of three servers that loses its leader while a mesh is measured.
 
-use super::loops::{AGENTS, Observation, Over, agent, assert_all_done_once, nothing, plan};
+use super::loops::{AGENTS, Observation, assert_all_done_once, beside_agents, nothing, plan};
 use super::server::{Cluster, program};
 use pathmeter_fleet::FleetError;
 use pathmeter_fleet::clock::SystemClock;
@@ -28,13 +28,7 @@ fn a_mesh_goes_on_when_the_leader_of_a_cluster_dies() {
     let mut sink = results.clone();
     let mut coordinator =
         Coordinator::new("c", &broker, &SystemClock, plan(), &mut sink).expect("a coordinator");
-    std::thread::scope(|scope| {
-        for (name, broker) in AGENTS.iter().zip(&brokers) {
-            let (folder, observed) = (folder.path(), &observed);
-            scope.spawn(move || agent(name, broker, folder, observed, &nothing()));
-        }
-        // Also when an assertion fails: else the agents would be waited for.
-        let over = Over(&observed.is_over);
+    beside_agents(&brokers, folder.path(), &observed, &nothing(), || {
         let mut is_killed = false;
         while !coordinator.is_complete() {
             assert!(begin.elapsed().as_secs() < 180, "{:#?}", coordinator.ledger());
@@ -45,7 +39,6 @@ fn a_mesh_goes_on_when_the_leader_of_a_cluster_dies() {
                 cluster.kill_leader();
             }
         }
-        drop(over);
         assert!(is_killed);
     });
     assert_all_done_once(&results, &observed);

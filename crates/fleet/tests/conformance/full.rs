@@ -1,6 +1,6 @@
 //! A server whose storage is full while a mesh is measured.
 
-use super::loops::{AGENTS, Observation, Over, agent, assert_all_done_once, plan};
+use super::loops::{AGENTS, Observation, assert_all_done_once, beside_agents, plan};
 use super::server::{Server, program};
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
@@ -66,12 +66,7 @@ fn a_mesh_goes_on_when_a_full_server_has_room_again() {
     let mut sink = results.clone();
     let mut coordinator =
         Coordinator::new("c", &broker, &SystemClock, plan(), &mut sink).expect("a coordinator");
-    std::thread::scope(|scope| {
-        for (name, broker) in AGENTS.iter().zip(&brokers) {
-            let (folder, observed, each) = (folder.path(), &observed, &each);
-            scope.spawn(move || agent(name, broker, folder, observed, each));
-        }
-        let over = Over(&observed.is_over);
+    beside_agents(&brokers, folder.path(), &observed, &each, || {
         let (begin, mut reported) = (Instant::now(), None);
         while !coordinator.is_complete() {
             assert!(begin.elapsed().as_secs() < 120, "{reported:?} {:#?}", coordinator.ledger());
@@ -87,7 +82,6 @@ fn a_mesh_goes_on_when_a_full_server_has_room_again() {
                 make_room(&broker);
             }
         }
-        drop(over);
         let reported = reported.expect("it was full");
         assert!(reported.starts_with("the storage of the NATS server nats://localhost:"), "{reported}");
     });

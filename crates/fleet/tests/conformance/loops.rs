@@ -22,12 +22,12 @@ pub(crate) const RUNS: usize = 10;
 pub(crate) struct Observation {
     at_work: AtomicUsize,
     /// The runs that were carried out, each time.
-    pub(crate) carried_out: Mutex<Vec<String>>,
-    pub(crate) is_over: AtomicBool,
+    carried_out: Mutex<Vec<String>>,
+    is_over: AtomicBool,
 }
 
 /// Tells the agents that all is over, when it is dropped.
-pub(crate) struct Over<'a>(pub(crate) &'a AtomicBool);
+struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
@@ -51,7 +51,7 @@ pub(crate) fn plan() -> MeshPlan {
 }
 
 /// An agent whose runs take a fifth of a second, until all is over. `each`: what a run does beside.
-pub(crate) fn agent(
+fn agent(
     name: &str,
     broker: &Nats,
     folder: &Path,
@@ -75,6 +75,24 @@ pub(crate) fn agent(
         let due = agent.step().expect("a step");
         agent.rest(due).expect("rest");
     }
+}
+
+/// Does this while the agents are at their loops, each with its broker.
+pub(crate) fn beside_agents(
+    brokers: &[Nats],
+    folder: &Path,
+    observed: &Arc<Observation>,
+    each: &Arc<dyn Fn() + Send + Sync>,
+    work: impl FnOnce(),
+) {
+    std::thread::scope(|scope| {
+        for (name, broker) in AGENTS.iter().zip(brokers) {
+            scope.spawn(move || agent(name, broker, folder, observed, each));
+        }
+        // Also when an assertion fails: else the agents would be waited for.
+        let _over = Over(&observed.is_over);
+        work();
+    });
 }
 
 /// What runs do that do nothing.

@@ -51,6 +51,16 @@ fn resident(process: &str) -> u64 {
     line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
+/// Of this process, and of the server.
+fn memory(server: &Server) -> [u64; 2] {
+    [resident("self"), resident(&server.process().to_string())]
+}
+
+fn print_memory(what: &str, before: [u64; 2], after: [u64; 2]) {
+    let [client, server] = [0, 1].map(|process| (after[process] - before[process]) / AGENTS as u64);
+    print(&format!("{AGENTS} {what}: {server} KiB of the server and {client} KiB of the client for each"));
+}
+
 #[test]
 #[ignore = "figures of docs/fleet.md, not a check"]
 fn a_thousand_agents_on_one_server() {
@@ -58,7 +68,7 @@ fn a_thousand_agents_on_one_server() {
     let server = Server::start(&["ams"], &[]);
     let coordinator = server.connect("coordinator").expect("a connection");
     coordinator.make_streams(1).expect("streams");
-    let before = (resident("self"), resident(&server.process().to_string()));
+    let before = memory(&server);
     let agents: Vec<Nats> =
         (0..AGENTS).map(|_| server.connect("coordinator").expect("a connection")).collect();
     for (number, agent) in agents.iter().enumerate() {
@@ -69,12 +79,7 @@ fn a_thousand_agents_on_one_server() {
     }
     let mut mailboxes: Vec<_> =
         agents.iter().map(|agent| agent.subscribe("pm.go.>").expect("to listen")).collect();
-    let after = (resident("self"), resident(&server.process().to_string()));
-    print(&format!(
-        "{AGENTS} agents: {} KiB of the server and {} KiB of the client for each",
-        (after.1 - before.1) / AGENTS as u64,
-        (after.0 - before.0) / AGENTS as u64
-    ));
+    print_memory("agents", before, memory(&server));
     broadcast(&coordinator, &mut mailboxes, "pm.go.all");
     lease_times(&coordinator);
 }
@@ -186,8 +191,7 @@ fn a_thousand_agents_at_work() {
     let coordinator = server.connect("coordinator").expect("a connection");
     coordinator.make_streams(1).expect("streams");
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder");
-    let memory = || (resident("self"), resident(&server.process().to_string()));
-    let before = memory();
+    let before = memory(&server);
     let agents: Vec<Nats> =
         (0..AGENTS).map(|_| server.connect("coordinator").expect("a connection")).collect();
     let is_over = AtomicBool::new(false);
@@ -203,12 +207,7 @@ fn a_thousand_agents_at_work() {
         }
         print(&format!("{AGENTS} agents are there after {} ms", (SystemClock.mono() - begin).0 / 1_000_000));
         thread::sleep(Duration::from_secs(20));
-        let after = memory();
-        print(&format!(
-            "{AGENTS} agents at their loops: {} KiB of the server and {} KiB of the client for each",
-            (after.1 - before.1) / AGENTS as u64,
-            (after.0 - before.0) / AGENTS as u64
-        ));
+        print_memory("agents at their loops", before, memory(&server));
         let mut mailboxes: Vec<_> =
             agents.iter().map(|agent| agent.subscribe("pm.skew").expect("to listen")).collect();
         broadcast(&coordinator, &mut mailboxes, "pm.skew");

@@ -97,9 +97,9 @@ fn connection(line: &str) -> String {
 }
 
 /// Numbers behind these words, and the signs between them, are one mark.
-fn masked_behind(line: &str, args: &[&str]) -> String {
+fn masked_behind(line: &str, words: &[&str]) -> String {
     let mut masked = line.to_owned();
-    for word in args {
+    for word in words {
         let parts: Vec<&str> = masked.split(word).collect();
         let rest = parts[1..].iter().map(|part| {
             let end = part.find(|c: char| !(c.is_ascii_digit() || "-:. ".contains(c))).unwrap_or(part.len());

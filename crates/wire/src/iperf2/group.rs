@@ -53,7 +53,7 @@ impl Group {
                 (Transport::Udp, false) => Box::new(UdpClient::new(request.clone(), clock, now)),
                 (_, true) => back(request.clone(), clock, now),
             };
-            group.add(machine, now);
+            group.add(machine, None, now);
         }
         group
     }
@@ -112,27 +112,24 @@ impl Group {
         &self.later
     }
 
-    fn add(&mut self, machine: Box<dyn Flow>, now: MonoTime) {
+    fn add(&mut self, machine: Box<dyn Flow>, limit: Option<MonoTime>, now: MonoTime) {
         (self.timeout, self.leaving) = (None, false);
-        self.flows.push(GroupFlow { machine, deadline: None, limit: None, over: false });
+        self.flows.push(GroupFlow { machine, deadline: None, limit, over: false });
         self.drain(self.flows.len() - 1, now);
     }
 
     fn add_back(&mut self, request: Request, now: MonoTime) {
         let limit = now + request.time_limit(&self.policy);
-        self.add(back(request, self.clock, now), now);
-        if let Some(flow) = self.flows.last_mut() {
-            flow.limit = Some(limit);
-        }
+        self.add(back(request, self.clock, now), Some(limit), now);
     }
 
     /// A flow that begins like this.
     fn came(&mut self, first: &[u8], now: MonoTime) {
         if self.transport == Transport::Udp {
             match UdpServer::new(first, &self.policy, self.clock, now) {
-                Some(machine) => self.add(Box::new(machine), now),
+                Some(machine) => self.add(Box::new(machine), None, now),
                 // It keeps its number: whoever does the work counts it.
-                None => self.add(Box::new(Refused(true)), now),
+                None => self.add(Box::new(Refused(true)), None, now),
             }
             return;
         }
@@ -141,7 +138,7 @@ impl Group {
             Some(key) => machine.with_key(key.clone()),
             None => machine,
         };
-        self.add(Box::new(machine), now);
+        self.add(Box::new(machine), None, now);
         if !first.is_empty() {
             self.give(self.flows.len() - 1, now, FlowInput::Received(first));
         }

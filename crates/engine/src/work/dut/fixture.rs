@@ -117,8 +117,8 @@ impl Fixture {
 }
 
 /// Frames from one port to the other's first address of a family, by the next hop.
-pub(super) fn frames(from: &mut LocalPort, to: &LocalPort, v4: bool, size: u64) -> FrameSpec {
-    let first = |port: &LocalPort| {
+pub(super) fn frames(from: &mut dyn Port, to: &dyn Port, v4: bool, size: u64) -> FrameSpec {
+    let first = |port: &dyn Port| {
         port.addresses().into_iter().find(|own| own.is_ipv4() == v4).expect("it has one of this family")
     };
     let (source, destination): (IpAddr, IpAddr) = (first(from), first(to));

@@ -105,12 +105,17 @@ impl RawLog {
 /// Takes off a part of a line, which a full disk leaves.
 fn end_with_a_line(path: &Path) -> std::io::Result<()> {
     let mut file = File::options().read(true).write(true).open(path)?;
-    let length = file.metadata()?.len();
+    let metadata = file.metadata()?;
+    // A device has no length, and its end is not to be looked for.
+    if !metadata.is_file() {
+        return Ok(());
+    }
+    let length = metadata.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LONGEST_LINE)))?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;
     let part = tail.iter().rev().take_while(|byte| **byte != b'\n').count() as u64;
-    if file.metadata()?.is_file() { file.set_len(length.saturating_sub(part)) } else { Ok(()) }
+    file.set_len(length.saturating_sub(part))
 }
 
 /// More than a line has.

@@ -15,12 +15,8 @@ use std::collections::BTreeSet;
 /// Goodput of TCP and packets of UDP over frame size, for every topology; absent where nothing was swept.
 #[must_use]
 pub fn sweeps(report: &LabReport) -> Option<LineChart> {
-    let swept: Vec<(&Variant, &FrameSweep)> = report
-        .variants
-        .iter()
-        .flat_map(|variant| variant.sweeps.iter().map(move |sweep| (variant, sweep)))
-        .filter(|(_, sweep)| !sweep.rows.is_empty())
-        .collect();
+    let swept: Vec<(&Variant, &FrameSweep)> =
+        all_sweeps(report).filter(|(_, sweep)| !sweep.rows.is_empty()).collect();
     let rows = || swept.iter().flat_map(|(_, sweep)| &sweep.rows);
     let mut sizes: Vec<u32> = rows().map(|row| row.frame).collect();
     sizes.sort_unstable();
@@ -38,6 +34,11 @@ pub fn sweeps(report: &LabReport) -> Option<LineChart> {
     })
 }
 
+/// Every sweep, with its topology.
+fn all_sweeps(report: &LabReport) -> impl Iterator<Item = (&Variant, &FrameSweep)> {
+    report.variants.iter().flat_map(|variant| variant.sweeps.iter().map(move |sweep| (variant, sweep)))
+}
+
 /// Sweeps of several topologies: for each transport a row for each topology and a column for each size that has a figure.
 pub(super) fn compared(report: &LabReport) -> Vec<Table> {
     if report.variants.len() < 2 {
@@ -48,7 +49,7 @@ pub(super) fn compared(report: &LabReport) -> Vec<Table> {
 
 /// Sizes that no topology was swept with, by transport; why is among the details.
 pub(super) fn not_run(report: &LabReport) -> Option<String> {
-    let rows = || report.variants.iter().flat_map(|variant| &variant.sweeps).flat_map(|sweep| &sweep.rows);
+    let rows = || all_sweeps(report).flat_map(|(_, sweep)| &sweep.rows);
     let sizes = |panel: &Panel| {
         let own = || rows().filter(|row| row.protocol == panel.protocol);
         let was_run = |size: u32| own().any(|row| row.frame == size && row.skipped.is_none());
@@ -87,12 +88,8 @@ const PANELS: [Panel; 2] = [
 
 impl Panel {
     fn table(&self, report: &LabReport, family: Network) -> Option<Table> {
-        let swept: Vec<(&Variant, &FrameSweep)> = report
-            .variants
-            .iter()
-            .flat_map(|variant| variant.sweeps.iter().map(move |sweep| (variant, sweep)))
-            .filter(|(_, sweep)| sweep.family == family)
-            .collect();
+        let swept: Vec<(&Variant, &FrameSweep)> =
+            all_sweeps(report).filter(|(_, sweep)| sweep.family == family).collect();
         let measured = |row: &&FrameRow| {
             row.protocol == self.protocol && row.skipped.is_none() && (self.value)(row).is_some()
         };

@@ -6,10 +6,9 @@ use crate::error::Result;
 use crate::error::tests::printed;
 use crate::host::interrupt::Interrupt;
 use crate::server::dialogues::{self, Config};
-use crate::work::dut::fixture::{Between, Fixture, again, open};
+use crate::work::dut::fixture::{self, Between, Fixture, again, open};
 use crate::work::dut::local::LocalPort;
 use crate::work::observer::{Observer, SessionEvent, Watcher};
-use frames::Ports;
 use linux::capture::Capture;
 use linux::socket::{TcpOptions, tcp_listen};
 use model::plan::ProtocolName;
@@ -143,20 +142,7 @@ fn config(listener: std::net::TcpListener, offers: Offers, log: Log) -> Config {
 
 /// Frames from one port to the other over IPv4, by the next hop.
 fn frames(from: &mut dyn Port, to: &dyn Port, tag: u32) -> FrameSpec {
-    let first = |port: &dyn Port| port.addresses().into_iter().find(IpAddr::is_ipv4).unwrap();
-    let (source, destination) = (first(from), first(to));
-    FrameSpec {
-        source_mac: from.mac(),
-        destination_mac: from.next_hop(destination).unwrap(),
-        source,
-        destination,
-        hop_limit: 64,
-        ports: Ports::Random,
-        vlan: None,
-        outer: None,
-        sizes: vec![Bytes(128)],
-        tag,
-    }
+    FrameSpec { tag, ..fixture::frames(from, to, true, 128) }
 }
 
 /// 5000 frames a second.
