@@ -81,7 +81,7 @@ fn mac(bytes: [u8; 6]) -> String {
 const LOOK_AT: &str = "look whether the device forwards between these two interfaces (both up, forwarding on, a route to the \
                        destination's network, no filter), whether it knows the far port (ARP, neighbour discovery), and \
                        whether the two ports are swapped";
-const LOOK_AT_TUNNEL: &str = "whether its tunnel has the two ends that were argv, and no option behind its header (`encaplimit \
+const LOOK_AT_TUNNEL: &str = "whether its tunnel has the two ends that were given, and no option behind its header (`encaplimit \
                               none`)";
 /// Ethernet's header and the FCS.
 const FRAMING: u64 = 18;
