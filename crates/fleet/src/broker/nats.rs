@@ -2,7 +2,8 @@
 //!
 //! A bucket and a log are a stream each (`PM_LEASE`, `PM_JOB`, …). Keys are subjects of which the last message counts; their
 //! lifetimes are those of messages, kept by the server. Reads of keys go to the stream's leader. The connection is opened from
-//! this end and comes back by itself; meanwhile calls end with [`FleetError::Unreachable`].
+//! this end and comes back by itself; meanwhile calls end with [`FleetError::Unreachable`]. Every call ends: an answer that was
+//! lost with its connection is waited for no longer than [`NatsOptions::timeout`] says.
 
 mod connect;
 mod failure;
@@ -34,6 +35,8 @@ pub struct Nats {
     context: jetstream::Context,
     refusals: Refusals,
     server: String,
+    /// How long one request may take.
+    timeout: Duration,
 }
 
 impl std::fmt::Debug for Nats {
@@ -105,13 +108,26 @@ impl Nats {
 
     /// Waits for the outcome, or for the server to report that this key may not do it.
     fn wait<T>(&self, attempt: &Attempt, work: impl Future<Output = Result<T>>) -> Result<T> {
+        self.wait_for(Duration::ZERO, attempt, work)
+    }
+
+    /// The same for something that may take so long by itself.
+    fn wait_for<T>(
+        &self,
+        expected: Duration,
+        attempt: &Attempt,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let mut refused = self.refusals.listen();
+        // Two requests are the most that a call makes. The client library gives up by itself only on some.
+        let limit = expected + 2 * self.timeout;
         let outcome = self.reactor.wait(async {
             tokio::select! {
                 outcome = work => outcome,
                 subject = refused.among(&attempt.subjects) => {
                     Err(FleetError::NotPermitted { operation: attempt.operation, subject })
                 }
+                () = tokio::time::sleep(limit) => Err(attempt.timed_out()),
             }
         });
         match outcome {

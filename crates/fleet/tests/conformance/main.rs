@@ -14,9 +14,12 @@ use pathmeter_fleet::broker::nats::{Nats, NatsOptions, Reactor};
 use pathmeter_fleet::broker::{Appended, Broker, Bucket, Expected, Log};
 use server::Server;
 use skip::skip;
-use std::io::Write;
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 use suite::{CASES, World};
 
 struct InProcess(Local);
@@ -89,7 +92,8 @@ fn what_was_stored_outlives_a_crash_of_the_server() {
     }
     world.0.crash();
     let mut found = broker.get(Bucket::Plans, "p");
-    while found.as_ref().is_err_and(FleetError::is_transient) {
+    let begin = Instant::now();
+    while found.as_ref().is_err_and(FleetError::is_transient) && begin.elapsed().as_secs() < 60 {
         found = broker.get(Bucket::Plans, "p");
     }
     assert_eq!(found.expect("read").expect("an entry").revision, revision);
@@ -127,6 +131,81 @@ fn keys_and_servers_that_do_not_fit_are_refused_with_a_reason() {
     assert!(error.is_transient(), "{error}");
     let down = world.0.connect("ams").expect_err("nobody there");
     assert!(matches!(down, FleetError::Unreachable { .. }), "{down}");
+}
+
+/// A relay between a client and a server that from some time on passes nothing on, and closes nothing.
+struct Relay {
+    port: u16,
+    is_silent: Arc<AtomicBool>,
+}
+
+impl Relay {
+    fn to(server: u16) -> Relay {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let is_silent = Arc::new(AtomicBool::new(false));
+        let silent = Arc::clone(&is_silent);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(far) = TcpStream::connect(("127.0.0.1", server)) else { return };
+                let back = (far.try_clone().expect("a handle"), client.try_clone().expect("a handle"));
+                for (from, to) in [(client, far), back] {
+                    let silent = Arc::clone(&silent);
+                    thread::spawn(move || pass(from, to, &silent));
+                }
+            }
+        });
+        Relay { port, is_silent }
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, is_silent: &AtomicBool) {
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if !is_silent.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).is_err() {
+            return;
+        }
+    }
+}
+
+/// Its answers are lost, and its connection stays: the client library itself would wait for ever for some of them.
+#[test]
+fn every_call_ends_when_the_server_falls_silent() {
+    let Some(world) = on_server(&[]) else { return };
+    let relay = Relay::to(world.0.port);
+    let reactor = Reactor::start().expect("a thread");
+    let options = NatsOptions {
+        server: format!("nats://127.0.0.1:{}", relay.port),
+        name: "coordinator".into(),
+        seed: Some(pathmeter_fleet::setup::read_seed(&world.0.files.coordinator).expect("a seed")),
+        timeout: Nanos::from_millis(300),
+        ..NatsOptions::default()
+    };
+    let broker = Nats::connect(&reactor, &options).expect("a connection");
+    let mut outcomes = broker.consume(Log::Outcomes, "sink", None, Nanos::from_secs(20)).expect("outcomes");
+    assert_eq!(outcomes.next(Nanos::ZERO).expect("asked"), None);
+    relay.is_silent.store(true, Ordering::SeqCst);
+    let (told, ended) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let mut ends = vec![
+            outcomes.next(Nanos::ZERO).map(drop),
+            outcomes.next(Nanos::from_millis(10)).map(drop),
+            broker.get(Bucket::Plans, "p").map(drop),
+            broker.put(Bucket::Plans, "p", b"", Expected::Anything, None).map(drop),
+            broker.append(Log::Jobs, "ams", "1", b"").map(drop),
+            broker.keys(Bucket::Plans).map(drop),
+            broker.make_streams(1),
+        ];
+        // What is only sent has no answer that could be missing.
+        let _ = broker.publish("pm.go.x", b"");
+        let _ = broker.subscribe("pm.go.x").map(drop);
+        let _ = told.send(std::mem::take(&mut ends));
+    });
+    let ends = ended.recv_timeout(Duration::from_secs(60)).expect("every call ends");
+    // That nothing came in the time that was given is no error of asking for messages with a time.
+    for (number, end) in ends.iter().enumerate() {
+        assert!(number == 1 || end.as_ref().is_err_and(FleetError::is_transient), "{number}: {end:?}");
+    }
 }
 
 /// What a server of 2.9.10 (Debian 12) reports when a client connects.

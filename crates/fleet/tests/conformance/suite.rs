@@ -279,11 +279,17 @@ fn a_duplicate_is_stored_once(world: &dyn World) {
     assert_eq!(again, Appended::Duplicate, "even after it was taken");
 }
 
+/// Returns when the server knows what this agent listens on: it answers in the order of the questions.
+fn answered(agent: &dyn Broker) {
+    agent.put(Bucket::Agents, "ams", b"listening", Expected::Anything, None).expect("its own key");
+}
+
 fn requests_are_answered_or_nobody_is_there(world: &dyn World) {
     let (coordinator, agent) = (world.coordinator(), world.ams());
     let nobody = ask(&*coordinator, "pm.cmd.nobody", b"ready?", LONG);
     assert!(matches!(nobody, Err(FleetError::NoResponder { subject }) if subject == "pm.cmd.nobody"));
     let mut commands = agent.subscribe("pm.cmd.ams").expect("its own commands");
+    answered(&*agent);
     thread::scope(|scope| {
         scope.spawn(|| {
             let command = commands.next(LONG).expect("asked").expect("a command");
@@ -299,8 +305,7 @@ fn requests_are_answered_or_nobody_is_there(world: &dyn World) {
 fn a_broadcast_reaches_all_who_listen(world: &dyn World) {
     let (coordinator, agent) = (world.coordinator(), world.ams());
     let mut mailboxes: Vec<_> = (0..20).map(|_| agent.subscribe("pm.go.*").expect("to listen")).collect();
-    // Answered behind what the agent asked before, so that the server knows its subscriptions.
-    agent.put(Bucket::Agents, "ams", b"listening", Expected::Anything, None).expect("its own key");
+    answered(&*agent);
     coordinator.publish("pm.go.group1", b"T0").expect("sent");
     for mailbox in &mut mailboxes {
         let message = mailbox.next(LONG).expect("asked").expect("the message");

@@ -24,9 +24,9 @@ fn round_trips_over_a_link_in_both_families() {
             assert_eq!(only_egress(&run)["ends"]["seen_as"], only_egress(&run)["ends"]["local"], "{host}");
         }
         // The kernel begins to time packets when it next has time for it.
-        let run = measured(&net, &[host, "-t", "2s"]);
-        let wire = &only_egress(&run)["wire"];
-        assert!(number(&wire["rtt_ns"], "count") > 0, "the kernel times a link's packets: {wire:#}");
+        let timed = (0..10).map(|_| only_egress(&measured(&net, &[host, "-t", "2s"]))["wire"].clone());
+        let wire = timed.into_iter().find(|wire| wire["rtt_ns"]["count"].as_u64() > Some(0));
+        let wire = wire.expect("the kernel times a link's packets");
         assert!(number(&wire["rtt_ns"], "max") <= number(&wire["application_ns"], "max"), "{wire:#}");
     }
     // Both as two ways of one run.

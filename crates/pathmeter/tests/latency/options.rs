@@ -158,7 +158,7 @@ fn a_dry_run_prints_the_plan_and_sends_nothing() {
 fn expectations_decide_how_it_ends() {
     let server = Server::start(&[]);
     let host = server.host();
-    let args = ["-n", "400", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
+    let args = ["-n", "2000", "--expect", "rtt.p99<=10s", "--expect", "rtt.p50>=1ns"];
     latency(&host, &[&args[..], &PATIENT].concat()).code(0);
     let ended = latency(&host, &["-n", "200", "--expect", "rtt.p50<=1ns"]).code(1);
     assert!(ended.stdout.contains("Details: -v"), "{}", ended.stdout);

@@ -79,6 +79,7 @@ impl Nats {
             client,
             refusals,
             server: options.server.clone(),
+            timeout,
         };
         nats.check_version().map(|()| nats)
     }

@@ -30,7 +30,7 @@ impl NatsMailbox {
         let inbox = nats.client.new_inbox();
         let attempt = nats.attempt("publish to", subject, vec![subject.to_owned(), inbox.clone()]);
         let mailbox = NatsMailbox::open(nats, inbox.clone(), attempt)?;
-        nats.reactor.wait(async {
+        nats.wait(&mailbox.attempt, async {
             let sent = nats.client.publish_with_reply(subject.to_owned(), inbox, data.to_vec().into()).await;
             sent.map_err(|error| mailbox.attempt.server(&error))?;
             nats.client.flush().await.map_err(|_| mailbox.attempt.timed_out())
@@ -88,11 +88,11 @@ pub(super) struct NatsConsumer {
 impl Consumer for NatsConsumer {
     fn next(&mut self, wait: Nanos) -> Result<Option<Delivery>> {
         let attempt = &self.attempt;
-        let message = self.nats.wait(attempt, async {
+        let expires = Duration::from_nanos(wait.0);
+        let message = self.nats.wait_for(expires, attempt, async {
             let batch = if wait == Nanos::ZERO {
                 self.consumer.fetch().max_messages(1).messages().await
             } else {
-                let expires = Duration::from_nanos(wait.0);
                 self.consumer.batch().max_messages(1).expires(expires).messages().await
             };
             let mut batch = batch.map_err(|error| attempt.server(&error))?;
