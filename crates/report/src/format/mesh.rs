@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 
 impl Document for MeshReport {
     fn head(&self) -> Head {
-        let title = if self.name.is_empty() { "Mesh".into() } else { format!("Mesh {}", self.name) };
+        let is_named = !["", "mesh"].contains(&self.name.as_str());
+        let title = if is_named { format!("Mesh {}", self.name) } else { "Mesh".into() };
         Head { kind: "mesh".into(), title, depth: 1, started: self.started, finished: self.finished }
     }
 

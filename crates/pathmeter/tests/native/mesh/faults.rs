@@ -154,7 +154,7 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     world.serve();
     world.start("core", &["mesh", "doctor"], "coordinator").end().code(0);
     let mut agents = vec![world.agent("fra", &[])];
-    agents.extend(["par", "ams"].map(|name| world.agent(name, &["--no-listen"])));
+    agents.extend(["par", "ams"].map(|name| world.agent(name, &["--no-listen", "--lease", "5s"])));
     ["ams", "fra", "par"].iter().for_each(|name| world.wait_for_agent(name));
 
     // Behind NAT the agents open the connections of both directions; between two of them there is no way.
@@ -176,9 +176,29 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     world.run("healed.jsonl", &night).code(0);
     assert_eq!(std::fs::read_to_string(&reported).unwrap(), "unreachable ams -> fra\nreachable ams -> fra\n");
 
-    // Server, coordinator and an agent at work are killed at once.
+    // An agent whose packets to and from the server are lost, without a word to either, stops by itself; the path that it
+    // measures is whole.
     let spool = format!("{}/ams.jsonl", world.file("spool"));
-    let begun = || std::fs::read_to_string(&spool).unwrap_or_default().matches("\"begun\"").count();
+    let lines = |word: &str| std::fs::read_to_string(&spool).unwrap_or_default().matches(word).count();
+    let (begun, finished) = (|| lines("\"begun\""), || lines("\"finished\""));
+    let (before, ended) = (begun(), finished());
+    let long = ["--test", "latency", "-t", "100s", "--agent", "ams", "--agent", "fra"];
+    let coordinator = world.begin("apart.jsonl", &long);
+    until("ams has begun a run", || begun() > before);
+    let cut = "table inet cut {\nchain out {\ntype filter hook output priority 0;\ntcp dport 4222 drop\n}\n\
+               chain in {\ntype filter hook input priority 0;\ntcp sport 4222 drop\n}\n}\n";
+    nft(&ns("ams"), cut);
+    until("ams has stopped its run", || finished() > ended);
+    nft(&ns("ams"), "delete table inet cut\n");
+    let report = coordinator.end().code(4).json();
+    let cell = &report["cells"][0];
+    assert!(cell["state"] == "void" && cell["reason"] == "lease lost", "{cell}");
+    let outcomes = world.outcomes("apart.jsonl");
+    let time = |key: &str| outcomes[0][key].as_u64().unwrap();
+    assert!(time("finished") - time("started") < 60_000_000_000, "it ended before its time: {outcomes:?}");
+    world.wait_for_agent("ams");
+
+    // Server, coordinator and an agent at work are killed at once.
     let before = begun();
     let coordinator = world.begin("killed.jsonl", &["-t", "1s"]);
     until("ams has begun a run", || begun() > before);

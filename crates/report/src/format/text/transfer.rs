@@ -9,6 +9,7 @@ use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::{heading, phrases};
 use crate::document::Column;
+use insight::finding::grouped;
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{
@@ -163,10 +164,10 @@ fn packets(rows: &[TransferRow]) -> Vec<Vec<String>> {
         let observed = row.packets?;
         Some(vec![
             cut(&row.label, MOST_LABEL),
-            format!("{:.0}", observed.up),
-            format!("{:.0}", observed.down),
-            format!("{:.0} B", observed.mean),
-            format!("{} B", observed.largest),
+            grouped(observed.up.round() as u64),
+            grouped(observed.down.round() as u64),
+            format!("{} B", grouped(observed.mean.round() as u64)),
+            format!("{} B", grouped(observed.largest)),
         ])
     };
     rows.iter().filter_map(row).collect()
