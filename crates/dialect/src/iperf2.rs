@@ -186,6 +186,8 @@ pub(crate) struct Server {
     pub(crate) timeout: Option<Nanos>,
     /// `--jitter-histograms`.
     pub(crate) jitter: Option<BinShape>,
+    /// `--udp-reverse`: UDP is sent to clients that nothing proves to be there.
+    pub(crate) udp_reverse: bool,
 }
 
 impl Default for Both {

@@ -85,6 +85,8 @@ pub struct Config {
     pub frames_ports: Vec<PortSpec>,
     /// Those frames may go to any address.
     pub frames_anywhere: bool,
+    /// Networks whose addresses they may have beside those for benchmarks: an address and the length of its prefix.
+    pub frames_networks: Vec<(IpAddr, u8)>,
     /// VLANs they may be in.
     pub frames_vlans: Vec<u16>,
 }
@@ -114,6 +116,7 @@ impl Default for Config {
             one_off: false,
             frames_ports: Vec::new(),
             frames_anywhere: false,
+            frames_networks: Vec::new(),
             frames_vlans: Vec::new(),
         }
     }
@@ -140,6 +143,18 @@ struct Sockets {
     metrics: Option<TcpListener>,
 }
 
+impl Sockets {
+    /// Where tests are served.
+    fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        let both =
+            |pair: &'_ Option<(TcpListener, UdpSocket)>| pair.as_ref().map(|(tcp, _)| tcp.local_addr());
+        let listeners = self.native.iter().chain(&self.iperf3).chain(&self.twamp).chain(&self.http);
+        let addresses = listeners.map(TcpListener::local_addr).chain(both(&self.iperf2));
+        let addresses = addresses.chain(self.sockperf.iter().map(|(tcp, _)| tcp.local_addr()));
+        addresses.chain(self.stamp.iter().map(UdpSocket::local_addr)).filter_map(Result::ok)
+    }
+}
+
 impl Server {
     /// Opens the sockets. Clients may come from now on, and are answered as soon as it serves.
     ///
@@ -147,10 +162,9 @@ impl Server {
     /// A port is taken or may not be used; a group, an interface or a limit cannot be had.
     pub fn bind(mut config: Config) -> Result<Server> {
         let sockets = Sockets::open(&mut config)?;
-        let offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
+        let offers = Offers::new(&config.frames_ports, config.frames_anywhere, &config.frames_networks)?;
         let offers = offers.with_vlans(&config.frames_vlans);
-        let dialogues = sockets.native.iter().chain(&sockets.iperf3);
-        let beyond = dialogues.filter_map(|listener| listener.local_addr().ok()).any(is_beyond);
+        let beyond = sockets.addresses().any(is_beyond);
         if beyond && config.token.is_none() && !config.frames_ports.is_empty() {
             return Err(Failure::usage(
                 "--frames-port beyond loopback without a token: whoever reaches this host could send frames out of it",
@@ -440,3 +454,19 @@ const NOT_LIMITED: &str = "SockPerf, STAMP and TWAMP have no tests that could be
                            --max-tests do not hold there; each message has one reply";
 /// Longest test of clients of other hosts that have proved nothing, where the operator says nothing.
 const LONGEST_OPEN_TEST: Nanos = Nanos::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sockets that were handed over are on loopback, those that it opens are not.
+    #[test]
+    fn any_port_that_others_reach_has_the_limits_of_an_open_server() {
+        let handed = || vec![TcpListener::bind("127.0.0.1:0").expect("a port")];
+        let inside = Config { listeners: handed(), ..Config::default() };
+        assert!(!Server::bind(inside).expect("a server").beyond);
+        let open = Config { listeners: handed(), http: Some(0), ..Config::default() };
+        let server = Server::bind(open).expect("a server");
+        assert!(server.beyond && server.policy(server.beyond).max_time == Some(LONGEST_OPEN_TEST));
+    }
+}

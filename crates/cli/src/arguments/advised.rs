@@ -179,6 +179,7 @@ fn concrete(command: &str) -> String {
 
 fn value(word: String) -> String {
     match word.as_str() {
+        "ADDRESS/LENGTH" => "198.51.100.0/24".into(),
         "HOST" => "192.0.2.1".into(),
         "PORT" => "5210".into(),
         "N" => "4".into(),

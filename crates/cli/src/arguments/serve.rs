@@ -84,6 +84,9 @@ pub struct ServeArgs {
     /// Frames may go to any address, and out of interfaces that carry other traffic (RFC 6815)
     #[arg(long, requires = "frames_port")]
     pub frames_anywhere: bool,
+    /// Network whose addresses frames may have beside those for benchmarks, 198.18.0.0/15 and 2001:2::/48; repeatable
+    #[arg(long, value_name = "ADDRESS/LENGTH", requires = "frames_port", value_parser = network)]
+    pub frames_network: Vec<(IpAddr, u8)>,
     /// VLAN that frames may be sent into; repeatable
     #[arg(long, value_name = "ID", requires = "frames_port", value_parser = clap::value_parser!(u16).range(0..4095))]
     pub frames_vlan: Vec<u16>,
@@ -147,4 +150,13 @@ impl ServeArgs {
     pub fn stamp_port(&self) -> Option<u16> {
         self.stamp.or(self.all.then_some(wire::stamp::PORT))
     }
+}
+
+/// An address and the length of its prefix.
+fn network(text: &str) -> Result<(IpAddr, u8), String> {
+    let parsed = text.split_once('/').and_then(|(address, length)| {
+        let (address, length) = (address.parse::<IpAddr>().ok()?, length.parse::<u8>().ok()?);
+        (length <= if address.is_ipv4() { 32 } else { 128 }).then_some((address, length))
+    });
+    parsed.ok_or_else(|| "write ADDRESS/LENGTH, as in 10.1.2.0/24 or fd00:1::/64".into())
 }

@@ -1,4 +1,4 @@
-//! What a server's log says of clients that were turned away: a few lines of each source at once and some in a minute, so
+//! What a server's log says of clients that were turned away, and of requests: a few lines of each source at once and some in a minute, so
 //! that nobody fills a disk.
 
 use linux::clock::mono_now;
@@ -88,9 +88,14 @@ impl Notes {
         (self.note)(text);
     }
 
-    /// A line on a client, unless there have been many.
+    /// A line on a client that was turned away, unless there have been many.
     pub(crate) fn note_from(&self, peer: SocketAddr, text: &str) {
         (self.turned_away)();
+        self.note_limited(peer, text);
+    }
+
+    /// A line on what a client has done, unless there have been many.
+    pub(crate) fn note_limited(&self, peer: SocketAddr, text: &str) {
         if let Some(left_out) = self.limit.pass(peer.ip(), mono_now()) {
             self.note(&with_left_out(&format!("{}: {text}", plain(peer)), left_out));
         }
@@ -117,6 +122,7 @@ const MOST_SOURCES: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     fn at(seconds: u64) -> MonoTime {
         MonoTime(1) + Nanos::from_secs(seconds)
@@ -131,6 +137,24 @@ mod tests {
         assert_eq!(limit.pass([192, 0, 2, 2].into(), at(0)), Some(0), "another source");
         assert_eq!(limit.pass(source, at(5)), Some(990), "what was left out is counted");
         assert_eq!(limit.pass(source, at(5)), None);
+    }
+
+    #[test]
+    fn what_clients_have_done_is_limited_and_turns_nobody_away() {
+        let (lines, away) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let (written, counted) = (lines.clone(), away.clone());
+        let note: Note = Arc::new(move |_| {
+            written.fetch_add(1, Ordering::Relaxed);
+        });
+        let notes = Notes::counted(
+            note,
+            Box::new(move || {
+                counted.fetch_add(1, Ordering::Relaxed);
+            }),
+        );
+        (0..1000).for_each(|_| notes.note_limited(([192, 0, 2, 1], 80).into(), "(http) get 1 B"));
+        assert!((10..20).contains(&lines.load(Ordering::Relaxed)), "{lines:?}");
+        assert_eq!(away.load(Ordering::Relaxed), 0);
     }
 
     #[test]

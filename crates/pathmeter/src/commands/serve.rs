@@ -67,6 +67,7 @@ fn config(args: &ServeArgs) -> Result<Config> {
         one_off: args.one_off,
         frames_ports: args.frames_port.clone(),
         frames_anywhere: args.frames_anywhere,
+        frames_networks: args.frames_network.clone(),
         frames_vlans: args.frames_vlan.clone(),
     })
 }

@@ -2,12 +2,13 @@
 //! sends here takes that part, and answers nothing.
 
 use super::net::SERVER;
+use super::support::{Running, pathmeter};
 use super::testbed::{Testbed, stranger};
 use model::plan::Transport;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
-use std::net::UdpSocket;
-use std::time::Duration;
+use std::net::{TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
 use wire::iperf2::{Amount, Numbered, Request, Traffic, put_fin};
 use wire::native::udp::{UdpOpen, UdpStep};
 use wire::native::{FlowKey, SessionId};
@@ -131,6 +132,53 @@ fn data_over_udp_is_sent_to_who_has_a_connection_and_to_all_where_it_is_said_so(
     assert_eq!(heard, 1470);
     server.process.wait_for("the client has closed its port");
     server.stop();
+}
+
+/// The connection that proves an address is looked at as long as data is sent.
+#[test]
+fn data_over_udp_ends_with_the_connection_that_proved_the_address() {
+    let name = "data_over_udp_ends_with_the_connection_that_proved_the_address";
+    let Some(testbed) = Testbed::new(name) else { return };
+    let server = testbed.serve_only(&["--iperf2"]);
+    testbed.there(|| {
+        let proof = TcpStream::connect((SERVER, 5001)).unwrap();
+        let socket = UdpSocket::bind((proof.local_addr().unwrap().ip(), 4000)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        socket.send_to(&iperf2_asks(Traffic::Reverse), (SERVER, 5001)).unwrap();
+        assert_eq!(socket.recv(&mut [0; 2000]).unwrap(), 1470);
+        drop(proof);
+        // Data for a day was asked for, and nothing says that nobody is there.
+        let end = Instant::now() + Duration::from_secs(20);
+        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+        while socket.recv(&mut [0; 2000]).is_ok() {
+            assert!(Instant::now() < end, "it goes on without a proof");
+        }
+    });
+    server.stop();
+}
+
+/// The server of iPerf2's own command line, too.
+#[test]
+fn pathmeter_iperf_sends_no_udp_to_whoever_asks() {
+    let Some(testbed) = Testbed::new("pathmeter_iperf_sends_no_udp_to_whoever_asks") else { return };
+    for (options, is_served) in
+        [(&["iperf", "-s", "-u"][..], false), (&["iperf", "-s", "-u", "--udp-reverse"], true)]
+    {
+        let server = Running::start(pathmeter(Some(testbed.server()), options));
+        let heard = testbed.there(|| {
+            let socket = UdpSocket::bind((stranger(1), 4000)).unwrap();
+            socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+            // Until it listens nobody hears it.
+            (0..50).any(|_| {
+                socket.send_to(&iperf2_asks(Traffic::Reverse), (SERVER, 5001)).unwrap();
+                socket.recv(&mut [0; 2000]).is_ok()
+            })
+        });
+        assert_eq!(heard, is_served, "{options:?}");
+        server.wait_for(if is_served { "can have UDP sent there" } else { "--udp-reverse" });
+        server.signal("TERM");
+        server.end();
+    }
 }
 
 /// Of IPv4 and UDP.

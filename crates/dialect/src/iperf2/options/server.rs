@@ -52,6 +52,17 @@ pub(in crate::iperf2) const SERVER: &[Row] = &[
             Ok(())
         },
     ),
+    row(
+        None,
+        "udp-reverse",
+        Value::None,
+        "send UDP to whoever asks, as iPerf2 does: also to who is not there",
+        |line, _| {
+            line.server.udp_reverse = true;
+            line.server_only.push("--udp-reverse");
+            Ok(())
+        },
+    ),
     row(None, "permit-key-timeout", Value::Needed("SECONDS"), "not served", |_, _| {
         Err(Fault::not_served("--permit-key-timeout", "a server without it keeps its key; end it with -t"))
     }),

@@ -92,14 +92,16 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let transport = line.client.test.transport;
     out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    if transport == Transport::Udp && line.server.udp_reverse {
+        complain("WARNING: --udp-reverse: whoever forges an address can have UDP sent there");
+    }
     let shared = Shared { options, screen: Arc::new(Mutex::new(Screen { out, last: 0 })) };
     let config = Config {
         tcp: sockets.tcp,
         udp: sockets.udp,
         policy: Policy::default(),
         max_tests: if line.server.one_at_a_time { 1 } else { MAX_TESTS },
-        // Who gives iPerf2's own command line wants what that tool does.
-        unverified: true,
+        unverified: line.server.udp_reverse,
         timeout: line.server.timeout,
         tests: line.server.clients,
         time: line.both.time.filter(|time| time.0 > 0),

@@ -165,6 +165,7 @@ pub(super) fn datagrams<R: Reflect>(
     linux::options::set_recv_buffer(socket, BUFFER).map_err(io::Error::other)?;
     let mut waiter = Waiter::new(wait);
     let mut buf = vec![0; 1 << 16];
+    let mut failures = 0;
     while !stop.load(Ordering::Acquire) {
         let deadline = mono_now() + STOP_STEP;
         let came = match waiter.until(deadline, socket, || message::receive(socket, &mut buf)) {
@@ -175,8 +176,15 @@ pub(super) fn datagrams<R: Reflect>(
             }
             // ICMP about an earlier reply: its client has gone.
             Err(e) if e.kind() == ErrorKind::ConnectionRefused => continue,
-            Err(e) => return Err(e),
+            // No memory for a moment, or the like: whoever waits for replies misses some.
+            Err(e) if failures == MOST_FAILURES => return Err(e),
+            Err(_) => {
+                failures += 1;
+                std::thread::sleep(FAILURE_PAUSE.to_duration());
+                continue;
+            }
         };
+        failures = 0;
         let received = mono_now();
         let Some(from) = came.from else { continue };
         let now = if reflect.stamps() { mono_now() } else { received };
@@ -297,6 +305,9 @@ pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io:
     }
 }
 
+/// Errors of a socket one after the other, and the pause after each.
+const MOST_FAILURES: u32 = 600;
+const FAILURE_PAUSE: Nanos = Nanos::from_millis(100);
 const STOP_STEP: Nanos = Nanos(100_000_000);
 /// Longest time for a client to agree on keys.
 const HANDSHAKE: Nanos = Nanos::from_secs(10);

@@ -49,7 +49,7 @@ struct Test {
     socket: Option<UdpSocket>,
     dscp: u8,
     stop: Arc<AtomicBool>,
-    /// When the last packet came.
+    /// When the last packet came, or it was asked for.
     heard: Arc<AtomicU64>,
     /// No packets are answered from then on.
     until: Option<MonoTime>,
@@ -115,15 +115,19 @@ impl Talk<'_> {
         if self.server.stop.load(Ordering::Acquire) {
             return Ok(true);
         }
-        if self.tests.is_empty() && held.must_leave() {
+        if !self.tests.iter().any(Test::has_begun) && held.must_leave() {
             return Err(refused(LEFT));
         }
-        if !self.tests.is_empty() {
+        // Who has only asked for tests may still be asked to leave.
+        if self.tests.iter().any(Test::has_begun) {
             held.touch(now, false);
         }
-        let heard = self.tests.iter().map(|test| MonoTime(test.heard.load(Ordering::Acquire))).max();
-        if heard.is_some_and(|heard| now.saturating_since(heard) > SILENCE) {
-            return Err(refused("its TWAMP test had no packet for 15 minutes, ended"));
+        let before = self.tests.len();
+        self.tests.retain(|test| !test.is_silent(now));
+        if self.tests.is_empty() && before > 0 {
+            return Err(refused(
+                "its TWAMP tests were not begun for 30 s, or had no packet for 15 minutes, ended",
+            ));
         }
         Ok(false)
     }
@@ -190,6 +194,16 @@ impl Talk<'_> {
 }
 
 impl Test {
+    fn has_begun(&self) -> bool {
+        self.socket.is_none()
+    }
+
+    /// Nobody has begun it for long, or it has had no packet for long.
+    fn is_silent(&self, now: MonoTime) -> bool {
+        let most = if self.has_begun() { SILENCE } else { BEGINS_WITHIN };
+        now.saturating_since(MonoTime(self.heard.load(Ordering::Acquire))) > most
+    }
+
     /// Answers packets from now on, in a thread of its own; what came before is not answered.
     fn begin(&mut self, peer: IpAddr) -> Result<()> {
         let Some(socket) = self.socket.take() else { return Ok(()) };
@@ -254,5 +268,35 @@ const MOST_EARLY: u32 = 10_000;
 const LOWEST_PORT: u16 = 1024;
 /// Time between two looks at what is not polled.
 const LOOK_STEP: Nanos = Nanos::from_millis(100);
+/// A test that is asked for holds a place: it is to begin soon.
+const BEGINS_WITHIN: Nanos = Nanos::from_secs(30);
 /// REFWAIT of RFC 5357 section 4.2: a test without packets for so long is over.
 const SILENCE: Nanos = Nanos::from_secs(900);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_nobody_begins_or_uses_is_over() {
+        let budget = Budget::new(Limits::quarters(MOST_TESTS, false));
+        let peer = IpAddr::from([192, 0, 2, 1]);
+        let mut test = Test {
+            socket: Some(UdpSocket::bind("127.0.0.1:0").expect("a port")),
+            dscp: 0,
+            stop: Arc::default(),
+            heard: Arc::new(AtomicU64::new(1)),
+            until: None,
+            thread: None,
+            _held: budget.take(peer, 1, client_of(peer, false)).ok().expect("a place"),
+        };
+        let asked = MonoTime(1);
+        assert!(
+            !test.is_silent(asked + Nanos::from_secs(29)) && test.is_silent(asked + Nanos::from_secs(31))
+        );
+        test.socket = None;
+        assert!(
+            !test.is_silent(asked + Nanos::from_secs(899)) && test.is_silent(asked + Nanos::from_secs(901))
+        );
+    }
+}

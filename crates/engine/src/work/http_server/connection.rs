@@ -286,7 +286,8 @@ impl<'a> Connection<'a> {
     fn log(&self, direction: &str, meter: &Meter<'_>) {
         let (bytes, elapsed) = (Bytes(meter.bytes), meter.elapsed());
         let rate = BitRate::from_bytes(bytes, elapsed);
-        self.service.notes.note(&format!("{} (http) {direction} {bytes} in {elapsed}, {rate}", self.peer));
+        let text = format!("(http) {direction} {bytes} in {elapsed}, {rate}");
+        self.service.notes.note_limited(self.peer, &text);
     }
 }
 

@@ -69,6 +69,7 @@ pub(super) fn run(
             clock,
             source,
             held: None,
+            is_there: &|| true,
             timing: extras.timing,
             watcher: &mut watcher,
         };

@@ -175,7 +175,7 @@ impl Server {
         let waker = match Waker::new() {
             Ok(waker) => Arc::new(waker),
             Err(e) => {
-                self.notes.note(&format!("{address}: {e}"));
+                self.notes.note_limited(SocketAddr::new(address, 0), &e.to_string());
                 return None;
             }
         };
@@ -258,6 +258,7 @@ impl Server {
     ) -> bool {
         let peer = plan.target.address;
         let mut watcher = self.config.observer.session(peer, ProtocolName::Iperf2);
+        let is_there = || self.is_there(peer.ip());
         let setting = Setting {
             plan,
             host: host::describe(Some(peer.ip())),
@@ -266,6 +267,7 @@ impl Server {
             clock,
             source,
             held: Some(held),
+            is_there: &is_there,
             timing: self.config.timing,
             watcher: watcher.as_mut(),
         };
@@ -318,7 +320,7 @@ impl Drop for TestPlace<'_> {
 }
 
 const UNPROVED: &str = "refused: it asks for data over UDP, and nothing proves that it is at this address \
-                        (--iperf2-udp-reverse serves such clients)";
+                        (`pathmeter serve --iperf2-udp-reverse`, `pathmeter iperf -s --udp-reverse`: such clients are served)";
 /// UDP flows: a client may have as many as it may ask for.
 const FLOWS: Limits = Limits { total: 512, per_source: 128, per_site: 256, reserve: 0 };
 /// Most streams of one client.

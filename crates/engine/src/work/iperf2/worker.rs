@@ -47,6 +47,8 @@ pub(super) struct Setting<'a> {
     pub(super) source: Source,
     /// Its place among a server's tests.
     pub(super) held: Option<&'a Held>,
+    /// Does something still prove that the far end is at its address? Only then it is sent datagrams.
+    pub(super) is_there: &'a dyn Fn() -> bool,
     /// What is timed beside what every test needs.
     pub(super) timing: Timing,
     /// Is told what happens, as it happens.
@@ -59,7 +61,7 @@ pub(super) fn run(
     setting: Setting<'_>,
     active_flows: Vec<ActiveFlow>,
 ) -> Result<(), ProtocolError> {
-    let Setting { plan, host, interrupt, waker, clock, source, held, timing, watcher } = setting;
+    let Setting { plan, host, interrupt, waker, clock, source, held, is_there, timing, watcher } = setting;
     let ends =
         active_flows.first().map_or((plan.target.address, plan.target.address), |m| (m.local(), m.peer()));
     let setting = workers::Setting {
@@ -71,7 +73,7 @@ pub(super) fn run(
         offers: Arc::default(),
     };
     let worker = |context: &mut WorkContext<'_>| {
-        let mut flows = Flows { timing, ..Flows::new(plan, clock, source, held) };
+        let mut flows = Flows { timing, is_there, ..Flows::new(plan, clock, source, held) };
         active_flows.into_iter().for_each(|active_flow| flows.add(active_flow, context));
         flows.introduce(context);
         Box::new(flows) as _
@@ -85,6 +87,7 @@ struct Flows<'a> {
     clock: Clock,
     source: Source,
     held: Option<&'a Held>,
+    is_there: &'a dyn Fn() -> bool,
     timing: Timing,
     active_flows: Vec<ActiveFlow>,
     /// Flows whose data is to move.
@@ -112,6 +115,7 @@ impl<'a> Flows<'a> {
             clock,
             source,
             held,
+            is_there: &|| true,
             timing: Timing::default(),
             active_flows: Vec::new(),
             ready: Vec::new(),
@@ -428,6 +432,15 @@ impl<'a> Flows<'a> {
                 say(context, index, FlowUpdate::Lost(Loss::Stopped(LEFT.into())));
             }
         }
+        let sends_datagrams =
+            |flow: &ActiveFlow| flow.sends.is_some() && matches!(flow.socket, FlowSocket::Udp(_));
+        let senders: Vec<usize> = (0..self.active_flows.len())
+            .filter(|index| sends_datagrams(&self.active_flows[*index]))
+            .collect();
+        if !senders.is_empty() && !(self.is_there)() {
+            let lost = Loss::Stopped(UNPROVED_NOW.into());
+            senders.into_iter().for_each(|index| say(context, index, FlowUpdate::Lost(lost.clone())));
+        }
         let Some(held) = self.held else { return };
         if alive {
             held.touch(now, true);
@@ -629,6 +642,7 @@ fn on_wall_clocks(row: &mut StreamResult, clock: Clock) {
     }
 }
 
+const UNPROVED_NOW: &str = "the connection has gone that proved that the client is at its address";
 const NO_WAY_BACK: &str = "the server did not connect back: a firewall or NAT is in the way; measure both directions \
                            on one connection (--full-duplex), or the other alone (-R)";
 /// Longest time for the peer to take a header.

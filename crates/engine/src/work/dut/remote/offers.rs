@@ -19,6 +19,8 @@ pub struct Offers {
     ports: Vec<Offer>,
     /// Frames may go to any address.
     anywhere: bool,
+    /// The operator's own list: networks beside those for benchmarks.
+    networks: Vec<(IpAddr, u8)>,
     /// VLAN tags that frames may have.
     vlans: Vec<u16>,
 }
@@ -37,13 +39,15 @@ pub(super) struct Claim {
 }
 
 impl Offers {
-    /// Offers these interfaces, after a look at each. `anywhere`: frames may go to any address.
+    /// Offers these interfaces, after a look at each. `anywhere`: frames may go to any address; `networks`: and to these,
+    /// an address and the length of its prefix each.
     ///
     /// # Errors
     /// `Kind::Usage` for an interface that is not there, is named twice, or carries other traffic; `Kind::Unreachable` for
     /// one that cannot be used: it is down, or there is no privilege.
-    pub fn new(ports: &[PortSpec], anywhere: bool) -> Result<Offers> {
-        let mut offers = Offers { ports: Vec::new(), anywhere, vlans: Vec::new() };
+    pub fn new(ports: &[PortSpec], anywhere: bool, networks: &[(IpAddr, u8)]) -> Result<Offers> {
+        let mut offers =
+            Offers { ports: Vec::new(), anywhere, networks: networks.to_vec(), vlans: Vec::new() };
         for port in ports {
             if port.host.is_some() {
                 let what = format!("--frames-port {port} names another host");
@@ -79,8 +83,20 @@ impl Offers {
 
     /// RFC 6815, in the words of a server.
     fn check(&self, exposure: &Exposure, addresses: &[IpAddr]) -> Result<()> {
-        let checked = safety::check(&[exposure], addresses, self.anywhere);
+        let others: Vec<IpAddr> = addresses.iter().copied().filter(|one| !self.is_listed(*one)).collect();
+        let checked = safety::check(&[exposure], &others, self.anywhere);
         checked.map(drop).map_err(|error| Failure::usage(sentence(&error), ANYWHERE).into())
+    }
+
+    /// Is it in a network of the operator's list?
+    fn is_listed(&self, address: IpAddr) -> bool {
+        let whole = if address.is_ipv4() { 32 } else { 128 };
+        self.networks.iter().any(|network| network.1 <= whole && overlap(*network, (address, whole)))
+    }
+
+    /// May a client give an interface this address, or send frames from it?
+    fn may_have(&self, address: IpAddr) -> bool {
+        self.anywhere || is_for_benchmarks(address) || self.is_listed(address)
     }
 
     /// The interface of this name, for one session.
@@ -147,7 +163,7 @@ impl Claim {
             let what = format!("a network of a prefix as short as {address}/{prefix}");
             return Err(Failure::usage(what, format!("ask for /{shortest} or longer")).into());
         }
-        if !self.offers.anywhere && !is_for_benchmarks(address) {
+        if !self.offers.may_have(address) {
             let what = format!("{address} is not an address for benchmarks");
             return Err(Failure::usage(what, BENCHMARK_ADDRESSES).into());
         }
@@ -163,6 +179,19 @@ impl Claim {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether frames may come from this address: one of the interface, which has these, or one that it could be given.
+    ///
+    /// # Errors
+    /// It is somebody else's.
+    pub(super) fn check_source(&self, source: IpAddr, own: &[IpAddr]) -> Result<()> {
+        if own.contains(&source) || self.offers.may_have(source) {
+            return Ok(());
+        }
+        let what =
+            format!("frames from {source}, which is neither the interface's address nor one for benchmarks");
+        Err(Failure::usage(what, BENCHMARK_ADDRESSES).into())
     }
 
     /// Whether frames may have this VLAN tag.
@@ -226,7 +255,7 @@ pub(super) fn refused(error: &Error) -> Refusal {
 }
 
 const BENCHMARK_ADDRESSES: &str = "ask for one of 198.18.0.0/15 or 2001:2::/48; \
-                                   `pathmeter serve --frames-anywhere` allows others";
+                                   `pathmeter serve --frames-network ADDRESS/LENGTH` allows others";
 const ANYWHERE: &str = "name an interface that leads to the device under test and nowhere else; \
                         `pathmeter serve --frames-anywhere` allows it all the same";
 
@@ -250,6 +279,23 @@ mod tests {
         assert!(!overlaps(("198.18.0.2", 24), ("2001:2::1", 64)));
         assert!(overlaps(("2001:2::2", 64), ("2001:2::9", 128)));
         assert!(!overlaps(("2001:2::2", 64), ("2001:2:0:1::2", 64)));
+    }
+
+    #[test]
+    fn the_operators_list_is_all_that_is_added() {
+        let networks = vec![(address("8.8.8.0"), 24), (address("fd00:1::"), 64)];
+        let offers = Offers { networks, ..Offers::default() };
+        for (text, may) in [
+            ("8.8.8.7", true),
+            ("8.8.9.7", false),
+            ("fd00:1::5", true),
+            ("fd00:2::5", false),
+            ("198.18.0.1", true),
+        ] {
+            assert_eq!(offers.may_have(address(text)), may, "{text}");
+        }
+        assert!(offers.check(&Exposure::default(), &[address("8.8.8.7")]).is_ok());
+        assert!(offers.check(&Exposure::default(), &[address("8.8.9.7")]).is_err());
     }
 
     #[test]

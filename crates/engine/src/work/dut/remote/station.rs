@@ -155,6 +155,11 @@ impl Work {
                 self.claim.check_vlan(spec.vlan)?;
                 let tunnel = spec.outer.map(|(_, end)| IpAddr::from(end));
                 self.claim.check(&[spec.destination].into_iter().chain(tunnel).collect::<Vec<_>>())?;
+                let own = self.port.addresses();
+                let begin = spec.outer.map(|(begin, _)| IpAddr::from(begin));
+                for source in [spec.source].into_iter().chain(begin) {
+                    self.claim.check_source(source, &own)?;
+                }
                 let mut spec = convert::spec_in(&spec);
                 // Frames of this host say so, whatever the client would have them say.
                 spec.source_mac = self.port.mac();

@@ -68,7 +68,7 @@ impl Far {
         let (up, is_up) = sync_channel(1);
         let serve = move || {
             host.enter().unwrap();
-            let offers = Offers::new(&["eth0".parse().unwrap()], anywhere).unwrap();
+            let offers = Offers::new(&["eth0".parse().unwrap()], anywhere, &[]).unwrap();
             let address = SocketAddr::from(([192, 168, 99, 2], native::PORT));
             let listener = tcp_listen(address, &TcpOptions::default(), 8).unwrap();
             up.send(()).unwrap();
@@ -301,6 +301,9 @@ fn frames_go_where_they_may_and_say_from_whom_they_are() {
     let reply = printed(&error);
     assert!(reply.contains("9.9.9.9") && reply.contains("--frames-anywhere"), "{reply}");
     assert!(port.next_hop([9, 9, 9, 9].into()).is_err());
+    let forged = FrameSpec { source: [192, 0, 2, 9].into(), ..spec.clone() };
+    let reply = printed(&port.send(SourceKind::LiveFrames, &forged, &burst(5)).unwrap_err());
+    assert!(reply.contains("frames from 192.0.2.9") && reply.contains("--frames-network"), "{reply}");
     assert!(port.sent().is_err() && port.counted().is_err(), "nothing was begun");
     let small = FrameSpec { sizes: vec![Bytes(63)], ..spec.clone() };
     assert!(port.count(SinkKind::Xdp, &small, 5, Watch::Counts).unwrap_err().to_string().contains("eth0@"));
