@@ -288,7 +288,7 @@ mod tests {
             heard: Arc::new(AtomicU64::new(1)),
             until: None,
             thread: None,
-            _held: budget.take(peer, 1, client_of(peer, false)).ok().expect("a place"),
+            _held: budget.take(peer, 1, client_of(peer, false)).unwrap_or_else(|_| panic!("a place")),
         };
         let asked = MonoTime(1);
         assert!(

@@ -109,6 +109,12 @@ impl World {
         });
     }
 
+    /// How often an agent's spool has this word.
+    fn spooled(&self, agent: &str, word: &str) -> usize {
+        let text = std::fs::read_to_string(format!("{}/{agent}.jsonl", self.file("spool")));
+        text.unwrap_or_default().matches(word).count()
+    }
+
     /// The outcomes of a file of results, in its order.
     fn outcomes(&self, results: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(self.file(results)).unwrap();
@@ -176,29 +182,10 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     world.run("healed.jsonl", &night).code(0);
     assert_eq!(std::fs::read_to_string(&reported).unwrap(), "unreachable ams -> fra\nreachable ams -> fra\n");
 
-    // An agent whose packets to and from the server are lost, without a word to either, stops by itself; the path that it
-    // measures is whole.
-    let spool = format!("{}/ams.jsonl", world.file("spool"));
-    let lines = |word: &str| std::fs::read_to_string(&spool).unwrap_or_default().matches(word).count();
-    let (begun, finished) = (|| lines("\"begun\""), || lines("\"finished\""));
-    let (before, ended) = (begun(), finished());
-    let long = ["--test", "latency", "-t", "100s", "--agent", "ams", "--agent", "fra"];
-    let coordinator = world.begin("apart.jsonl", &long);
-    until("ams has begun a run", || begun() > before);
-    let cut = "table inet cut {\nchain out {\ntype filter hook output priority 0;\ntcp dport 4222 drop\n}\n\
-               chain in {\ntype filter hook input priority 0;\ntcp sport 4222 drop\n}\n}\n";
-    nft(&ns("ams"), cut);
-    until("ams has stopped its run", || finished() > ended);
-    nft(&ns("ams"), "delete table inet cut\n");
-    let report = coordinator.end().code(4).json();
-    let cell = &report["cells"][0];
-    assert!(cell["state"] == "void" && cell["reason"] == "lease lost", "{cell}");
-    let outcomes = world.outcomes("apart.jsonl");
-    let time = |key: &str| outcomes[0][key].as_u64().unwrap();
-    assert!(time("finished") - time("started") < 60_000_000_000, "it ended before its time: {outcomes:?}");
-    world.wait_for_agent("ams");
+    a_silent_partition_voids_what_was_measured(&world);
 
     // Server, coordinator and an agent at work are killed at once.
+    let begun = || world.spooled("ams", "\"begun\"");
     let before = begun();
     let coordinator = world.begin("killed.jsonl", &["-t", "1s"]);
     until("ams has begun a run", || begun() > before);
@@ -227,6 +214,28 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     let list = ["history", "--kind", "throughput", "--store", &world.file("runs.db"), "--json"];
     let kept = Running::start(pathmeter(None, &list)).end().code(0).json();
     assert_eq!(kept.as_array().unwrap().len(), 8, "four before and four now");
+}
+
+/// An agent whose packets to and from the server are lost, without a word to either, stops by itself; the path that it
+/// measures is whole.
+fn a_silent_partition_voids_what_was_measured(world: &World) {
+    let (begun, finished) = (|| world.spooled("ams", "\"begun\""), || world.spooled("ams", "\"finished\""));
+    let (before, ended) = (begun(), finished());
+    let long = ["--test", "latency", "-t", "100s", "--agent", "ams", "--agent", "fra"];
+    let coordinator = world.begin("apart.jsonl", &long);
+    until("ams has begun a run", || begun() > before);
+    let cut = "table inet cut {\nchain out {\ntype filter hook output priority 0;\ntcp dport 4222 drop\n}\n\
+               chain in {\ntype filter hook input priority 0;\ntcp sport 4222 drop\n}\n}\n";
+    nft(&ns("ams"), cut);
+    until("ams has stopped its run", || finished() > ended);
+    nft(&ns("ams"), "delete table inet cut\n");
+    let report = coordinator.end().code(4).json();
+    let cell = &report["cells"][0];
+    assert!(cell["state"] == "void" && cell["reason"] == "lease lost", "{cell}");
+    let outcomes = world.outcomes("apart.jsonl");
+    let time = |key: &str| outcomes[0][key].as_u64().unwrap();
+    assert!(time("finished") - time("started") < 60_000_000_000, "it ended before its time: {outcomes:?}");
+    world.wait_for_agent("ams");
 }
 
 /// Of runs that share a host one ended before the other began.
