@@ -78,7 +78,7 @@ impl Path<'_> {
         one_way.interface_mtu.filter(|own| *own > mtu && one_way.untold() && helps)?;
         let device = self.device(direction);
         let mut why = format!(
-            "its kernel is not told that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
+            "its kernel does not know that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
              segments small in both directions",
             one_way.crosses()?
         );

@@ -140,14 +140,6 @@ pub fn set_busy_poll(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, SO_BUSY_POLL, u32::try_from(span.0 / 1000).unwrap_or(u32::MAX).min(LARGEST_BUFFER as u32))
 }
 
-/// Adds to every received datagram the count of those dropped for want of buffer (`SO_RXQ_OVFL`).
-///
-/// # Errors
-/// What `setsockopt(2)` gives.
-pub fn set_overflow_count(fd: &impl AsFd, on: bool) -> Result<()> {
-    set_int(fd, SO_RXQ_OVFL, u32::from(on))
-}
-
 /// Packets this socket dropped since it was opened (`SO_MEMINFO`): buffer full or checksum wrong. Wraps at 2³².
 ///
 /// # Errors
@@ -236,7 +228,6 @@ pub(crate) fn getsockopt(fd: BorrowedFd<'_>, opt: Opt, value: &mut [u8]) -> io::
 const SO_BINDTODEVICE: Opt = Opt(libc::SOL_SOCKET, libc::SO_BINDTODEVICE, "SO_BINDTODEVICE");
 const SO_MAX_PACING_RATE: Opt = Opt(libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, "SO_MAX_PACING_RATE");
 const SO_BUSY_POLL: Opt = Opt(libc::SOL_SOCKET, libc::SO_BUSY_POLL, "SO_BUSY_POLL");
-const SO_RXQ_OVFL: Opt = Opt(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, "SO_RXQ_OVFL");
 const SO_MEMINFO: Opt = Opt(libc::SOL_SOCKET, libc::SO_MEMINFO, "SO_MEMINFO");
 /// The index of the drop count in `SO_MEMINFO` (linux/sock_diag.h).
 const SK_MEMINFO_DROPS: usize = 8;
@@ -328,9 +319,7 @@ mod tests {
     #[test]
     fn switches_are_taken() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        set_overflow_count(&socket, true).unwrap();
         set_reuse_address(&socket, true).unwrap();
-        assert_eq!(get_int(&socket, SO_RXQ_OVFL).unwrap(), 1);
         set_device(&socket, "lo").unwrap();
         set_busy_poll(&socket, Nanos(0)).unwrap();
         assert_eq!(get_int(&socket, SO_BUSY_POLL).unwrap(), 0);

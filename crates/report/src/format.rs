@@ -62,6 +62,8 @@ pub struct Format {
     pub about: &'static str,
     /// What is written while something runs.
     pub live: Live,
+    /// How it writes a plan; absent: it has no form for one.
+    pub plan: Option<PlanForm>,
     /// Writes documents, one after the other; what is written ends with a line feed.
     pub render: fn(&[&dyn Document], &Style) -> String,
 }
@@ -87,45 +89,80 @@ pub enum Live {
     Nothing,
 }
 
+/// How a format writes what would be done (`--dry-run`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanForm {
+    /// Sentences where the command has them, else as JSON.
+    Text,
+    /// Indented JSON.
+    Json,
+    /// A line of JSON.
+    Line,
+}
+
 /// Every format, in the order help shows them. The first is the usual one.
 pub static FORMATS: &[Format] = &[
     Format {
         name: "text",
         about: "tables and sentences for people",
         live: Live::Rows,
+        plan: Some(PlanForm::Text),
         render: text::documents,
     },
-    Format { name: "json", about: "one document", live: Live::Nothing, render: json::documents },
+    Format {
+        name: "json",
+        about: "one document",
+        live: Live::Nothing,
+        plan: Some(PlanForm::Json),
+        render: json::documents,
+    },
     Format {
         name: "ndjson",
         about: "one event a line, as it happens",
         live: Live::Events,
+        plan: Some(PlanForm::Line),
         render: ndjson::documents,
     },
-    Format { name: "csv", about: "rows with a header", live: Live::Nothing, render: csv::documents },
+    Format {
+        name: "csv",
+        about: "rows with a header",
+        live: Live::Nothing,
+        plan: None,
+        render: csv::documents,
+    },
     Format {
         name: "markdown",
         about: "tables for a ticket",
         live: Live::Nothing,
+        plan: None,
         render: markdown::documents,
     },
-    Format { name: "html", about: "one page to send or print", live: Live::Nothing, render: html::documents },
+    Format {
+        name: "html",
+        about: "one page to send or print",
+        live: Live::Nothing,
+        plan: None,
+        render: html::documents,
+    },
     Format {
         name: "junit",
         about: "expectations as test cases, for CI",
         live: Live::Nothing,
+        plan: None,
         render: junit::documents,
     },
     Format {
         name: "prometheus",
         about: "samples of the latest run of each path",
         live: Live::Nothing,
+        plan: None,
         render: prometheus::documents,
     },
     Format {
         name: "wide",
         about: "CSV with a row for each run and a column for each figure",
         live: Live::Nothing,
+        plan: None,
         render: wide::documents,
     },
 ];

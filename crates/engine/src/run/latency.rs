@@ -61,7 +61,7 @@ fn attribute(measured: bool, error: Error) -> Error {
             if !measured =>
         {
             let advice = "check that `pathmeter serve` listens there, and not another service (`sockperf sr` is reached with \
-                          --protocol sockperf); its log may tell more";
+                          --protocol sockperf); its log may say more";
             error.advised("latency session", advice)
         }
         _ => error,

@@ -194,7 +194,7 @@ impl Server {
             }
             flow::Opening::Control if self.config.tls.is_some() => {
                 turn_away(&socket, &native::refusal("unsupported", WITHOUT_TLS, GIVE_FINGERPRINT))?;
-                Err(refused("a client came without TLS, and this server demands it; told so"))
+                Err(refused("a client came without TLS, and this server demands it"))
             }
             flow::Opening::Control => self.converse_native(socket, peer, first, None, connection),
             flow::Opening::Flow(hello) => {
@@ -305,7 +305,7 @@ impl Server {
     fn wait_for_penalty(&self, socket: &TcpStream, source: IpAddr, connection: &Held) -> Result<()> {
         let Some(wait) = self.penalties.wait(source, mono_now()) else {
             turn_away(socket, &self.words_of_limit("too many attempts after wrong tokens"))?;
-            return Err(refused("too many attempts after wrong tokens, told so"));
+            return Err(refused("too many attempts after wrong tokens"));
         };
         let until = mono_now() + wait;
         while mono_now() < until {

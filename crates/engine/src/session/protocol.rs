@@ -118,7 +118,7 @@ const PROTOCOLS: [Protocol; 7] = [
             payload_of_segment: None,
             start: "start `pathmeter serve` there (it listens on 5210), or give its port as HOST:PORT",
             check: "check that `pathmeter serve` listens there, and not another service (`iperf3 -s` is reached with \
-                    --protocol iperf3); its log may tell more",
+                    --protocol iperf3); its log may say more",
             is_silent: false,
             streams_are_tests: false,
             sends_digits: false,
@@ -173,7 +173,7 @@ const PROTOCOLS: [Protocol; 7] = [
             payload_of_segment: None,
             start: "start `iperf -s` or `pathmeter serve --iperf2` there, or give its port with -p",
             check: "check that `iperf -s` (`iperf -s -u` for UDP) or `pathmeter serve --iperf2` listens there, and not \
-                    another service; its log may tell more",
+                    another service; its log may say more",
             is_silent: false,
             streams_are_tests: true,
             sends_digits: true,
@@ -354,10 +354,10 @@ pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, er
         // Nothing is agreed on before its data is sent: a service of another protocol closes the connection then.
         ProtocolError::Closed(_) if begun && protocol == ProtocolName::Iperf2 => {
             "check that `iperf -s` or `pathmeter serve --iperf2` listens there, and not another service; if it does, it, its \
-             host or the path broke down, and its log may tell more"
+             host or the path broke down, and its log may say more"
         }
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
-            "it, its host or the path broke down; what was measured until then is shown, and its log may tell more"
+            "it, its host or the path broke down; what was measured until then is shown, and its log may say more"
         }
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
             Tests::for_protocol(protocol).check

@@ -163,12 +163,12 @@ fn failed(url: &str, trouble: &Trouble) -> Error {
             "check who you are: of S3 the keys (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), --region and the clock"
         }
         Trouble::Status { status: 404, .. } => "check the path; `pathmeter serve --http` has /bytes/10M",
-        Trouble::Status { .. } => "the server refused; its log may tell more",
+        Trouble::Status { .. } => "the server refused; its log may say more",
         Trouble::Redirects { .. } => "give the URL that they lead to, or allow more with --redirects",
         Trouble::Silence(_) => {
             "the far end or the path stalled; a path that drops large packets looks so too"
         }
-        _ => "the server or the path broke the transfer off; its log may tell more",
+        _ => "the server or the path broke the transfer off; its log may say more",
     };
     Failure::unreachable(message, advice).into()
 }

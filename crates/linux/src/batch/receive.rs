@@ -15,7 +15,7 @@ use units::time::WallTime;
 
 /// Buffers for eight messages of up to 64 KiB; receiving allocates nothing.
 ///
-/// What a [`Message`] tells depends on what was switched on for the socket: `set_udp_gro`, `set_overflow_count` and
+/// What a [`Message`] tells depends on what was switched on for the socket: `set_udp_gro` and
 /// `set_receive_fragment_size` of [`crate::options`], and `set_receive_time` or `set_timestamping` of
 /// [`crate::timestamp`].
 #[derive(Debug)]
@@ -41,8 +41,6 @@ pub struct Message<'a> {
     pub data: &'a [u8],
     /// The payload of each datagram but the last, which may be shorter.
     pub segment_size: usize,
-    /// Datagrams this socket has dropped for want of buffer so far (`SO_RXQ_OVFL`); absent until the first. Wraps.
-    pub overflow: Option<u32>,
     /// When the kernel received it (the first, if joined), on `CLOCK_REALTIME`.
     pub kernel_time: Option<WallTime>,
     /// When the network card received it, on the card's own clock.
@@ -100,7 +98,6 @@ impl BatchReceiver {
         let mut message = Message {
             data,
             segment_size: data.len(),
-            overflow: None,
             kernel_time: None,
             nic_time: None,
             fragment_size: None,
@@ -109,7 +106,6 @@ impl BatchReceiver {
         ControlMessages::new(&self.control[index].0[..filled.control_len]).for_each(|note| {
             match (note.level, note.kind) {
                 (libc::SOL_UDP, libc::UDP_GRO) => message.segment_size = note.word().unwrap_or(0) as usize,
-                (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => message.overflow = note.word(),
                 (libc::SOL_IP, IP_RECVFRAGSIZE) | (libc::SOL_IPV6, IPV6_RECVFRAGSIZE) => {
                     message.fragment_size = note.word().filter(|&size| size > 0);
                 }
@@ -218,7 +214,7 @@ struct Control([u8; CONTROL]);
 const BATCH: usize = 8;
 /// No UDP payload, joined or not, is longer.
 const MESSAGE: usize = 65_536;
-/// Room for GRO size, overflow count, time and fragment size, with as much to spare.
+/// Room for GRO size, time and fragment size, with as much to spare.
 const CONTROL: usize = 256;
 const IP_RECVFRAGSIZE: libc::c_int = 25;
 const IPV6_RECVFRAGSIZE: libc::c_int = 77;

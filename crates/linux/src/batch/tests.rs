@@ -159,22 +159,14 @@ fn an_empty_datagram_is_one_datagram() {
 }
 
 #[test]
-fn overflow_and_kernel_time_come_with_the_message() {
+fn the_kernels_time_comes_with_the_message() {
     let (sender, receiver) = pair("127.0.0.1:0");
-    options::set_overflow_count(&receiver, true).unwrap();
     set_receive_time(&receiver, true).unwrap();
-    options::set_recv_buffer(&receiver, Bytes(4096)).unwrap();
     let before = crate::clock::wall_now();
-    for _ in 0..50 {
-        sender.send(&[0; 1400]).unwrap();
-    }
+    sender.send(&[0; 1400]).unwrap();
     let mut batch = BatchReceiver::new();
     assert!(batch.recv(&receiver, TIMEOUT).unwrap() > 0);
     let after = crate::clock::wall_now();
     let time = batch.message(0).kernel_time.expect("asked for");
     assert!(before <= time && time <= after, "{before:?} {time:?} {after:?}");
-    while batch.recv(&receiver, Wait::Spin).unwrap() > 0 {}
-    sender.send(&[0; 1400]).unwrap();
-    assert_eq!(batch.recv(&receiver, TIMEOUT).unwrap(), 1);
-    assert_eq!(batch.message(0).overflow, Some(options::drops(&receiver).unwrap()));
 }

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {
-        return print_plan(&plan, global);
+        return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "frames", &args.target.host.to_string())?;
     let options = Options { security, stop: signals::interrupt()?, ..Options::default() };

@@ -17,7 +17,7 @@ pub(crate) fn run(args: &HopsArgs, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.dry_run {
-        return print_plan(&plan, global);
+        return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "hops", &args.host.to_string())?;
     let capture = args.capture.options(args.origin.device.as_deref());

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &LatencyArgs, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {
-        return print_plan(&plan, global);
+        return print_plan(&plan, None, global);
     }
     let hosts: Vec<String> = args.hosts.iter().map(ToString::to_string).collect();
     let mut keep = Keep::open(&args.keep, "latency", &hosts.join(" "))?;

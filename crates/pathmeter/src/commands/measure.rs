@@ -24,7 +24,7 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
             "note: of the UDP tests, length and bitrate are known only then: the largest payload found to cross whole, \
              {UDP_PERCENT} % of what TCP carried"
         );
-        return print_plan(&plan, global);
+        return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "measure", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());

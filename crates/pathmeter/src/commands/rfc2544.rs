@@ -5,7 +5,6 @@ mod plan;
 mod progress;
 
 use super::keep::Keep;
-use super::output::deliver;
 use super::session::{print_plan, security};
 use super::set::find;
 use crate::exit::Exit;
@@ -31,10 +30,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
     if args.session.dry_run {
-        return match global.format().name {
-            "text" => deliver(global, plan::text(devices).as_bytes()).map(|()| Exit::Done),
-            _ => print_plan(&plan, global),
-        };
+        return print_plan(&plan, Some(plan::text(devices)), global);
     }
     if !args.lab.is_empty() {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.

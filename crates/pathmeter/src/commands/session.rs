@@ -13,7 +13,7 @@ use model::history;
 use model::run::Run;
 use report::document::{indented_json, json_line, with_units};
 use report::expect::{Checked, Expectation};
-use report::format::RunDocument;
+use report::format::{Live, PlanForm, RunDocument};
 use std::io::Write;
 
 /// Reads the token and the fingerprint that the command line names.
@@ -29,17 +29,22 @@ pub(crate) fn security(args: &IdentityArgs) -> Result<Security> {
     Ok(Security { token, fingerprint: args.fingerprint.map(|f| f.0) })
 }
 
-/// Prints a plan: what `--dry-run` is for.
+/// Prints a plan: what `--dry-run` is for. `text`: the plan for people, where the command has one.
 ///
 /// # Errors
 /// `Kind::Usage` for a format that no plan is written in.
-pub(crate) fn print_plan<P: serde::Serialize>(plan: &P, global: &Common) -> Result<Exit> {
+pub(crate) fn print_plan<P: serde::Serialize>(
+    plan: &P,
+    text: Option<String>,
+    global: &Common,
+) -> Result<Exit> {
     let plan = with_units(serde_json::to_value(plan).map_err(|error| fault(error.to_string()))?);
-    let text = match global.format().name {
-        "text" | "json" => indented_json(&plan),
-        "ndjson" => json_line(&plan),
-        other => {
-            let message = format!("--dry-run --format {other}: a plan is written as JSON");
+    let text = match global.format().plan {
+        Some(PlanForm::Text) => text.unwrap_or_else(|| indented_json(&plan)),
+        Some(PlanForm::Json) => indented_json(&plan),
+        Some(PlanForm::Line) => json_line(&plan),
+        None => {
+            let message = format!("--dry-run --format {}: a plan is written as JSON", global.format().name);
             return Err(Failure::usage(message, "give --format json or --format ndjson").into());
         }
     };
@@ -67,7 +72,7 @@ pub(crate) fn conclude_all(
     let is_void =
         ended.run.summary.transfer.as_ref().is_some_and(|found| found.rows.iter().all(|row| row.count == 0));
     let is_said =
-        ended.error.is_some() && is_void && global.format().name == "text" && global.output.is_none();
+        ended.error.is_some() && is_void && global.format().live == Live::Rows && global.output.is_none();
     let concluded = match is_said {
         true => Ok(Exit::Void),
         false => conclude(&mut ended.run, live, expected, global),

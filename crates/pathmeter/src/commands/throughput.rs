@@ -17,7 +17,7 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {
-        return print_plan(&plan, global);
+        return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "throughput", &args.target.host.to_string())?;
     let capture = args.capture.options(args.target.origin.device.as_deref());

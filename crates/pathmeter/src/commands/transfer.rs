@@ -16,7 +16,7 @@ pub(crate) fn run(args: &TransferArgs, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.dry_run {
-        return print_plan(&plan, global);
+        return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "transfer", &args.urls.join(" "))?;
     let capture = args.capture.options(args.connection.origin.device.as_deref());

@@ -133,7 +133,7 @@ fn nothing_stands_out(report: &Experiment) -> String {
         (1, _) => "It was measured, and there is nothing to compare it with.".into(),
         (_, 0) => "All rows were measured, and none is worse than what it is held against.".into(),
         (_, open) => format!(
-            "All rows were measured. Of {} it cannot be told whether there is a difference: more runs would.",
+            "All rows were measured. Of {} it is not clear whether there is a difference: more runs would.",
             phrases::count(open, "row")
         ),
     }

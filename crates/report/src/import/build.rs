@@ -86,7 +86,7 @@ impl ParsedRun {
         let fits = if v6 { ETHERNET_MTU - 48 } else { ETHERNET_MTU - 28 };
         if self.test.transport == Transport::Udp && !loopback && size > fits && !JUMBO.contains(&size) {
             self.mtu = Some(ETHERNET_MTU);
-            self.warn("assumed-mtu", format!("The output does not tell the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
+            self.warn("assumed-mtu", format!("The output does not give the path's MTU: {ETHERNET_MTU} is assumed, in which {size}-byte datagrams do not fit."));
         }
     }
 
@@ -144,7 +144,7 @@ impl ParsedRun {
             self.known.mss.filter(|_| self.mss.is_none() && self.test.transport == Transport::Tcp)
         {
             self.mss = Some(mss);
-            self.warn("given-mss", format!("The output does not tell the segments on the wire: they are reckoned with {mss} bytes, as asked for."));
+            self.warn("given-mss", format!("The output does not give the segments on the wire: they are reckoned with {mss} bytes, as asked for."));
         }
     }
 

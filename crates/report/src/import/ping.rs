@@ -94,7 +94,7 @@ fn path(parsed: &mut ParsedRun, output: &Output) {
         }
     } else if counted.received > 0 && size > BARE {
         (direction.path_mtu, direction.bound) = (Some(size), Bound::AtLeast);
-        parsed.warn("crossed", format!("Packets of {size} bytes crossed. The output does not tell whether fragments were forbidden (`-M do`): if so, the path MTU is at least {size}."));
+        parsed.warn("crossed", format!("Packets of {size} bytes crossed. The output does not say whether fragments were forbidden (`-M do`): if so, the path MTU is at least {size}."));
     } else {
         return;
     }

@@ -133,7 +133,7 @@ fn bandwidth(
     if elapsed.is_none() {
         parsed.warn(
             "assumed-time",
-            "The output does not tell how long it ran: qperf's default of 2 seconds is assumed.",
+            "The output does not say how long it ran: qperf's default of 2 seconds is assumed.",
         );
     }
     let elapsed = elapsed.unwrap_or(DEFAULT_TIME);
@@ -153,7 +153,7 @@ fn bandwidth(
         return Some(parsed);
     }
     if figures.size().is_none() {
-        parsed.warn("assumed-size", "The output does not tell the size of datagrams: qperf's default of 32 KiB is assumed, and their numbers follow from it.");
+        parsed.warn("assumed-size", "The output does not give the size of datagrams: qperf's default of 32 KiB is assumed, and their numbers follow from it.");
     }
     parsed.assume_mtu();
     let received = figures.rate("recv_bw")?;

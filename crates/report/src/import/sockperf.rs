@@ -90,7 +90,7 @@ fn of_summary(parsed: &mut ParsedRun, figures: &Figures) {
         parsed.warn("no-heading", NO_HEADING);
     } else if figures.size.is_none() {
         let text = format!(
-            "The output does not tell the size of messages: SockPerf's default of {DEFAULT_SIZE} bytes is assumed."
+            "The output does not give the size of messages: SockPerf's default of {DEFAULT_SIZE} bytes is assumed."
         );
         parsed.warn("assumed-size", text);
     }

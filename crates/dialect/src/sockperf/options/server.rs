@@ -43,5 +43,5 @@ pub(crate) const SERVER: &[Row] = &[
             Ok(())
         },
     ),
-    row(&['g'], &["gap-detection"], Flag, Of::SERVER, "tell of missing numbers", |l, _, _| set(&mut l.gaps)),
+    row(&['g'], &["gap-detection"], Flag, Of::SERVER, "report missing numbers", |l, _, _| set(&mut l.gaps)),
 ];

@@ -39,7 +39,7 @@ pub(super) fn packet_times(facts: &Facts) -> Check {
         found: match clock {
             None => "by the kernel; no hardware interface on the default route".into(),
             Some(PacketClock::Kernel) => "by the kernel: this interface has no clock for packets".into(),
-            Some(PacketClock::InterfaceOff) => "by the kernel: the interface could and is not told to".into(),
+            Some(PacketClock::InterfaceOff) => "by the kernel: the interface could and is not set to".into(),
             Some(PacketClock::InterfaceOn) => "by the interface and the kernel".into(),
         },
         why_it_matters: "round trips on the wire, without this host's own part, are timed by the interface, or a little \

@@ -177,7 +177,7 @@ impl Port for LocalPort {
             return Err(fault(format!("{} is sending already", self.interface.name)));
         }
         if self.stop.is_raised() {
-            return Err(fault(format!("{} has been told to stop", self.interface.name)));
+            return Err(fault(format!("{} was asked to stop", self.interface.name)));
         }
         let job = sender::Job {
             namespace: self.namespace.clone(),

@@ -334,7 +334,7 @@ fn broken_off<E>(plan: &LatencyPlan, flows: &[EgressFlow<E>]) -> Option<Failure>
     Some(Failure::unreachable(
         reasons.join("; "),
         "it, its host or the path broke down, or its limits were reached; what was measured until then is shown, and \
-         its log may tell more",
+         its log may say more",
     ))
 }
 

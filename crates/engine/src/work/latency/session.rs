@@ -70,7 +70,7 @@ impl LatencySession {
             }
             observed.is_some()
         })?;
-        observed.ok_or_else(|| fault("the server told nothing"))
+        observed.ok_or_else(|| fault("the server reported nothing"))
     }
 
     /// What the server has seen once it has seen so many messages, or no more of them come: the last ones may still be

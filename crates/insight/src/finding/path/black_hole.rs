@@ -42,7 +42,7 @@ fn by_echo(hole: EchoHole) -> Finding {
     let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
     let finding = if hole.requests_arrive { finding } else { finding.everywhere() };
     finding.with("first_lost_bytes", first).with("last_lost_bytes", last).advise(format!(
-        "Run `pathmeter serve` at the far host and look again, which tells the direction and the cause; until then keep to \
+        "Run `pathmeter serve` at the far host and look again, which shows the direction and the cause; until then keep to \
          packets of {fits} bytes in both directions."
     ))
 }

@@ -1,7 +1,7 @@
 //! `pathmeter lab run`: topologies built, measured, judged and compared.
 
 use crate::commands::keep::Keep;
-use crate::commands::output::{deliver, write};
+use crate::commands::output::write;
 use crate::commands::progress::say;
 use crate::commands::session::print_plan;
 use crate::commands::steps::Steps;
@@ -19,10 +19,7 @@ use model::lab::LabReport;
 pub(crate) fn run(args: &LabRunArgs, global: &Common) -> Result<Exit> {
     let plan = Plan::from_request(&request(args))?;
     if args.dry_run {
-        return match global.format().name {
-            "text" => deliver(global, plan.text().as_bytes()).map(|()| Exit::Done),
-            _ => print_plan(&plan.value(), global),
-        };
+        return print_plan(&plan.value(), Some(plan.text()), global);
     }
     if args.in_vm {
         let keep = keep(args)?;

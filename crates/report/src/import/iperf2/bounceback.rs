@@ -75,7 +75,7 @@ pub(super) fn parse_served(output: &Output, block: &Block) -> Option<ParsedRun> 
         parsed.elapsed = parsed.elapsed.max(row.elapsed());
     }
     parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-    parsed.warn("times-unknown", "A server's output tells how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are the client's to tell.");
+    parsed.warn("times-unknown", "A server's output gives how much was asked and answered: the number of round trips is reckoned from the bytes, and their times are the client's to tell.");
     (count > 0).then_some(parsed)
 }
 

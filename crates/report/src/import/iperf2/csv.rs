@@ -73,7 +73,7 @@ pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
     if transport == Transport::Tcp {
         parsed.warn(
             "which-end",
-            "CSV does not tell which end printed it: what was sent stands for what arrived.",
+            "CSV does not say which end printed it: what was sent stands for what arrived.",
         );
     }
     take(&mut parsed, &lines, &ids, role);

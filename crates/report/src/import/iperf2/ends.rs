@@ -28,7 +28,7 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
             if side == Side::Local { (stream.local, stream.remote) } else { (stream.remote, stream.local) };
         (parsed.client, parsed.server) = (Some(client), Some(server));
     } else {
-        parsed.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+        parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
     }
     let mut speaker = Speaker { parsed: &mut parsed, output, side, up: Vec::new(), down: Vec::new() };
     speaker.spec();

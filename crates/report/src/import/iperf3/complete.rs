@@ -19,7 +19,7 @@ pub(super) fn complete(parsed: &mut ParsedRun, output: &Output) {
         end.datapath.congestion.clone_from(&output.extra.congestion[which]);
     }
     if parsed.server.is_none() {
-        parsed.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+        parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
     }
 }
 

@@ -135,7 +135,7 @@ fn addresses(parsed: &mut ParsedRun, start: &Value, side: Side) {
     let (local, remote) = (address("local_host", "local_port"), address("remote_host", "remote_port"));
     (parsed.client, parsed.server) = if side == Side::Local { (local, remote) } else { (remote, local) };
     if parsed.server.is_none() {
-        parsed.warn("no-addresses", "The output does not tell the addresses: IPv4 is assumed.");
+        parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn failure(tried: &[Tried], from: &PortFacts, to: &PortFacts, traffic
         true => format!("there is no way to send out of {out} or to count on {into}"),
         false => format!("nothing can be sent out of {out} and counted on {into}: {}", refusals.join("; ")),
     };
-    Failure::unreachable(what, "run it as root; `pathmeter doctor` tells what this host lets it do")
+    Failure::unreachable(what, "run it as root; `pathmeter doctor` shows what this host lets it do")
 }
 
 fn mac(bytes: [u8; 6]) -> String {

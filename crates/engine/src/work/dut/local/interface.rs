@@ -41,7 +41,7 @@ fn named(interface: &str, name: &PortSpec) -> Result<Nic> {
     }
     let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
     let place = name.namespace.as_ref().map_or("here".into(), |namespace| format!("in {namespace}"));
-    let advice = format!("there is {}; `{}` tells more", names.join(", "), name.command("ip -brief link"));
+    let advice = format!("there is {}; `{}` shows more", names.join(", "), name.command("ip -brief link"));
     Err(Failure::usage(format!("there is no interface {interface} {place}"), advice).into())
 }
 

@@ -164,7 +164,7 @@ fn what_is_being_sent_ends_when_it_is_told_to() {
     assert!(began.elapsed() < Duration::from_secs(200));
     raise.join().unwrap();
     let reply = one.send(SourceKind::LiveFrames, &spec, &long).unwrap_err().to_string();
-    assert_eq!(reply, "eth0 has been told to stop");
+    assert_eq!(reply, "eth0 was asked to stop");
     assert!(one.sent().is_err() && two.counted().is_ok() && two.counted().is_err());
     // Dropped in the middle of it.
     one.stop = Stop::default();

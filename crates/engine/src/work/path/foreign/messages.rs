@@ -76,7 +76,7 @@ impl Asked<'_> {
             EchoState::Forbidden => add(Some(Direction::Down), back, echo_right()),
             EchoState::Silent(echo) => {
                 let why = format!(
-                    "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would tell",
+                    "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would show it",
                     echo.packets
                 );
                 add(Some(Direction::Down), back, why);
@@ -175,7 +175,7 @@ impl Asked<'_> {
             && let Some(mtu) = down.path_mtu
         {
             let why = format!(
-                "no reply above {mtu} bytes could be provoked whole; `pathmeter serve` there would tell"
+                "no reply above {mtu} bytes could be provoked whole; `pathmeter serve` there would show it"
             );
             add(Direction::Down, "whether larger packets come back", why);
         }
