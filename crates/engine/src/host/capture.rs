@@ -51,10 +51,10 @@ enum State {
 
 /// Begins to capture the packets from and to a host; nothing when none were asked for.
 ///
-/// Where this process may not capture, the test goes on without: [`Capture::finish`] says so.
+/// Where this process may not capture, a test whose packets were to be counted goes on without: [`Capture::finish`] says so.
 ///
 /// # Errors
-/// There is no such interface, or the file cannot be made.
+/// There is no such interface, or the file cannot be made, or would have nothing in it.
 pub fn start(options: &CaptureOptions, peer: IpAddr) -> Result<Option<Capture>> {
     if !options.is_wanted() {
         return Ok(None);
@@ -64,6 +64,7 @@ pub fn start(options: &CaptureOptions, peer: IpAddr) -> Result<Option<Capture>> 
         Ok(opened) => opened,
         Err(error) => match error.errno() {
             Some(ENODEV) if options.interface.is_some() => return Err(no_interface(&error).into()),
+            _ if options.pcap.is_some() => return Err(no_file(&error).into()),
             _ => return Ok(Some(Capture(State::Refused(refused(&error))))),
         },
     };
@@ -123,6 +124,14 @@ fn open(options: &CaptureOptions, peer: IpAddr) -> linux::Result<(Setup, Captor)
 
 fn no_interface(error: &linux::OsError) -> Failure {
     Failure::usage(error.to_string(), "`ip link` shows the names of the interfaces")
+}
+
+fn no_file(error: &linux::OsError) -> Failure {
+    let advice = match error.errno() {
+        Some(EPERM | EACCES) => format!("to allow it: {}", fix::rights(None)),
+        _ => "leave out --pcap to measure without".into(),
+    };
+    Failure::usage(format!("--pcap: packets cannot be captured: {error}"), advice)
 }
 
 fn refused(error: &linux::OsError) -> Warning {

@@ -98,12 +98,19 @@ fn advice(direction: &MeasuredDirection<'_>, buffer: Buffer, needed: Bytes) -> S
             needed.0
         );
     }
-    let (end, name, default) = match buffer {
-        Buffer::Receiver => ("receiver", "tcp_rmem", 131_072),
-        Buffer::Sender => ("sender", "tcp_wmem", 16_384),
+    let (end, name, default, usual) = match buffer {
+        Buffer::Receiver => ("receiver", "tcp_rmem", 131_072, 6 << 20),
+        Buffer::Sender => ("sender", "tcp_wmem", 16_384, 4 << 20),
     };
     // The kernel gives about half of a buffer to the window (net.ipv4.tcp_adv_win_scale).
     let buffer = needed.0.saturating_mul(2);
+    if buffer <= usual {
+        // A host that allows what hosts usually do allows this: its limit shall not be lowered.
+        return format!(
+            "The kernel lets a window grow so far where nothing holds it: see at the {end} that the third number of \
+             `sysctl net.ipv4.{name}` is above {buffer}, and that its program reads and writes without a pause."
+        );
+    }
     format!("Allow a larger window at the {end}: `sysctl -w net.ipv4.{name}=\"4096 {default} {buffer}\"`.")
 }
 

@@ -23,7 +23,9 @@ fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
         Running::start(command).end()
     };
     let file = scratch.file("none.pcapng", None);
-    let ended = as_nobody(&["throughput", V4, "-t", "300ms", "--capture", "--pcap", &file, "--json"]).code(0);
+    let ended = as_nobody(&["throughput", V4, "-t", "300ms", "--capture", "--pcap", &file]).code(2);
+    ended.says("--pcap: packets cannot be captured").says("setcap cap_net_admin,cap_net_raw");
+    let ended = as_nobody(&["throughput", V4, "-t", "300ms", "--capture", "--json"]).code(0);
     let run = ended.json();
     assert!(number(&run["summary"]["up"]["received"]["bytes"]) > 0);
     assert!(run["summary"]["packets"].is_null());

@@ -128,8 +128,7 @@ impl Reflector {
 impl Reflect for Reflector {
     fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize> {
         let base = if self.twamp.is_some() { TWAMP_REFLECTOR_LEN } else { self.mode.base_len() };
-        // RFC 9000 section 8.1: not more than three times what came from an address that nothing proves.
-        let length = len.max(base.min(MOST_FOR_EACH * len));
+        let length = len.max(base);
         let message = buf.get(..len)?;
         if length > buf.len() || !self.is_request(message) {
             return None;
@@ -146,14 +145,6 @@ impl Reflect for Reflector {
             answer.write(Mode::Open, &mut packet);
             buf[..base].copy_from_slice(&packet[..base]);
             self.class = class;
-            return Some(length);
-        }
-        if length < base {
-            // A sender of TWAMP-Light with its 14 bytes, which reads 41.
-            let mut packet = [0; Mode::Open.base_len()];
-            answer.write(Mode::Open, &mut packet);
-            buf[..length].copy_from_slice(&packet[..length]);
-            self.class = 0;
             return Some(length);
         }
         let (packet, tlvs) = buf[..length].split_at_mut(base);
@@ -181,8 +172,6 @@ impl Reflect for Reflector {
     }
 }
 
-/// Bytes that are sent for each that came.
-const MOST_FOR_EACH: usize = 3;
 /// Sessions that are counted at a time: half a MiB.
 const MOST_SESSIONS: usize = 8192;
 

@@ -4,14 +4,18 @@ use super::super::text::grouped;
 use super::super::verdict::{first_sentence, status};
 use super::super::{Severity, Status, Verdict};
 use super::found;
-use model::hops::{Hop, HopProtocol, HopsEnd, HopsResult, Missing};
+use model::hops::{Counted, Hop, HopProtocol, HopsEnd, HopsResult, Missing};
 use model::run::Run;
 
 /// Void when nothing answered at all; else one to three sentences.
 pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
-    let Some(found) = found(run).filter(|found| found.hops.iter().any(|hop| hop.counted.answered > 0)) else {
-        return Verdict { status: Status::Void, text: nothing(run) };
-    };
+    let Some(found) = found(run) else { return Verdict { status: Status::Void, text: nothing(run) } };
+    if found.hops.iter().all(|hop| hop.counted.answered == 0) {
+        return match found.echo.filter(|echo| echo.answered > 0) {
+            Some(echo) => Verdict { status: Status::Degraded, text: echoes_alone(found, echo) },
+            None => Verdict { status: Status::Void, text: nothing(run) },
+        };
+    }
     let worst = run.findings.iter().find(|finding| finding.severity > Severity::Info);
     // The finding says the rest.
     let what = |title: &str| {
@@ -25,6 +29,17 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
     };
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     Verdict { status: status(&run.findings).max(least), text }
+}
+
+/// It is there, and nobody says so of these probes.
+fn echoes_alone(found: &HopsResult, echo: Counted) -> String {
+    format!(
+        "The far end answers echo requests, {} of {}, and nobody answers these probes: its port takes them, or something drops \
+         them. {}",
+        grouped(echo.answered),
+        grouped(echo.sent),
+        other(found.protocol)
+    )
 }
 
 fn nothing(run: &Run) -> String {
