@@ -146,11 +146,10 @@ struct Sockets {
 impl Sockets {
     /// Where tests are served.
     fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
-        let both =
-            |pair: &'_ Option<(TcpListener, UdpSocket)>| pair.as_ref().map(|(tcp, _)| tcp.local_addr());
         let listeners = self.native.iter().chain(&self.iperf3).chain(&self.twamp).chain(&self.http);
-        let addresses = listeners.map(TcpListener::local_addr).chain(both(&self.iperf2));
-        let addresses = addresses.chain(self.sockperf.iter().map(|(tcp, _)| tcp.local_addr()));
+        let listeners = listeners.chain(self.iperf2.iter().map(|(tcp, _)| tcp));
+        let listeners = listeners.chain(self.sockperf.iter().map(|(tcp, _)| tcp));
+        let addresses = listeners.map(TcpListener::local_addr);
         addresses.chain(self.stamp.iter().map(UdpSocket::local_addr)).filter_map(Result::ok)
     }
 }
@@ -162,8 +161,8 @@ impl Server {
     /// A port is taken or may not be used; a group, an interface or a limit cannot be had.
     pub fn bind(mut config: Config) -> Result<Server> {
         let sockets = Sockets::open(&mut config)?;
-        let offers = Offers::new(&config.frames_ports, config.frames_anywhere, &config.frames_networks)?;
-        let offers = offers.with_vlans(&config.frames_vlans);
+        let offers = Offers::new(&config.frames_ports, config.frames_anywhere)?;
+        let offers = offers.with_vlans(&config.frames_vlans).with_networks(&config.frames_networks);
         let beyond = sockets.addresses().any(is_beyond);
         if beyond && config.token.is_none() && !config.frames_ports.is_empty() {
             return Err(Failure::usage(

@@ -127,20 +127,22 @@ fn no_interface(error: &linux::OsError) -> Failure {
 }
 
 fn no_file(error: &linux::OsError) -> Failure {
-    let advice = match error.errno() {
-        Some(EPERM | EACCES) => format!("to allow it: {}", fix::rights(None)),
-        _ => "leave out --pcap to measure without".into(),
-    };
+    let advice = allowing(error).map(|rights| format!("to allow it: {rights}"));
+    let advice = advice.unwrap_or_else(|| "leave out --pcap to measure without".into());
     Failure::usage(format!("--pcap: packets cannot be captured: {error}"), advice)
 }
 
+/// What would allow it, where it is privilege that is missing.
+fn allowing(error: &linux::OsError) -> Option<String> {
+    matches!(error.errno(), Some(EPERM | EACCES)).then(|| fix::rights(None))
+}
+
 fn refused(error: &linux::OsError) -> Warning {
-    let text = match error.errno() {
-        Some(EPERM | EACCES) => format!(
-            "Packets were not captured, for this process may not ({error}). To allow it: {}",
-            fix::rights(None)
-        ),
-        _ => format!("Packets were not captured: {error}."),
+    let text = match allowing(error) {
+        Some(rights) => {
+            format!("Packets were not captured, for this process may not ({error}). To allow it: {rights}")
+        }
+        None => format!("Packets were not captured: {error}."),
     };
     Warning::new("capture-refused", text)
 }

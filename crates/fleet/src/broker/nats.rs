@@ -3,7 +3,7 @@
 //! A bucket and a log are a stream each (`PM_LEASE`, `PM_JOB`, …). Keys are subjects of which the last message counts; their
 //! lifetimes are those of messages, kept by the server. Reads of keys go to the stream's leader. The connection is opened from
 //! this end and comes back by itself; meanwhile calls end with [`FleetError::Unreachable`]. Every call ends: an answer that was
-//! lost with its connection is waited for no longer than [`NatsOptions::timeout`] says.
+//! lost with its connection is waited for no longer than twice what [`NatsOptions::timeout`] says.
 
 mod connect;
 mod failure;

@@ -185,9 +185,9 @@ fn every_call_ends_when_the_server_falls_silent() {
     let mut outcomes = broker.consume(Log::Outcomes, "sink", None, Nanos::from_secs(20)).expect("outcomes");
     assert_eq!(outcomes.next(Nanos::ZERO).expect("asked"), None);
     relay.is_silent.store(true, Ordering::SeqCst);
-    let (told, ended) = std::sync::mpsc::channel();
+    let (sender, ended) = std::sync::mpsc::channel();
     thread::spawn(move || {
-        let mut ends = vec![
+        let ends = vec![
             outcomes.next(Nanos::ZERO).map(drop),
             outcomes.next(Nanos::from_millis(10)).map(drop),
             broker.get(Bucket::Plans, "p").map(drop),
@@ -199,7 +199,7 @@ fn every_call_ends_when_the_server_falls_silent() {
         // What is only sent has no answer that could be missing.
         let _ = broker.publish("pm.go.x", b"");
         let _ = broker.subscribe("pm.go.x").map(drop);
-        let _ = told.send(std::mem::take(&mut ends));
+        let _ = sender.send(ends);
     });
     let ends = ended.recv_timeout(Duration::from_secs(60)).expect("every call ends");
     // That nothing came in the time that was given is no error of asking for messages with a time.

@@ -4,6 +4,7 @@ use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, percent};
 use super::{Finding, Severity, latency};
 use crate::fix;
+use model::framing::LARGEST_UDP_PAYLOAD;
 use model::plan::Wait;
 use model::run::Run;
 use model::sample::{CpuUse, Role};
@@ -173,7 +174,8 @@ fn cpu_evidence(finding: Finding, direction: &MeasuredDirection<'_>, role: Role)
 
 fn sender_advice(direction: &MeasuredDirection<'_>) -> String {
     let cpus = direction.sender.map_or(1, |end| end.cpu.cpus);
-    let fits_twice = direction.plan.test.length.saturating_mul(2) <= LARGEST_BATCH;
+    // What the kernel takes at once (UDP_SEGMENT) is no more than the largest datagram.
+    let fits_twice = direction.plan.test.length.saturating_mul(2) <= LARGEST_UDP_PAYLOAD;
     if direction.udp() && fits_twice && direction.sender.is_some_and(|end| end.datapath.gso_segments <= 1) {
         return "Hand many datagrams to the kernel at once: without --no-gso or --no-offload, on a kernel with UDP_SEGMENT (4.18).".into();
     }
@@ -209,8 +211,6 @@ const FULL: f64 = 0.95;
 const DELIVERED: f64 = 0.01;
 /// Below one datagram in a thousand, drops do not explain a rate.
 const NOTICEABLE: f64 = 0.001;
-/// Bytes of datagrams that the kernel takes at once (UDP_SEGMENT).
-const LARGEST_BATCH: u32 = 65_507;
 /// A shorter test differs by this much for other reasons.
 const COSTLY: f64 = 0.03;
 /// A test has at most so many streams.

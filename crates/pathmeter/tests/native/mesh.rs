@@ -50,9 +50,7 @@ impl Mesh {
 
     /// How often an agent's spool has this word: `begun`, `finished`.
     fn spooled(&self, agent: &str, word: &str) -> usize {
-        let text =
-            std::fs::read_to_string(format!("{}/spool/{agent}.jsonl", self.folder)).unwrap_or_default();
-        text.lines().filter(|line| line.starts_with(&format!("{{\"{word}\""))).count()
+        spooled(&format!("{}/spool", self.folder), agent, word)
     }
 
     /// How many agents are there.
@@ -78,6 +76,12 @@ impl Mesh {
         agent.wait_for(&format!("agent {name} of"));
         agent
     }
+}
+
+/// How many lines of an agent's spool in this folder are of this kind.
+fn spooled(folder: &str, agent: &str, word: &str) -> usize {
+    let text = std::fs::read_to_string(format!("{folder}/{agent}.jsonl")).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with(&format!("{{\"{word}\""))).count()
 }
 
 /// Looks again and again, and not for ever.

@@ -180,7 +180,7 @@ pub(super) fn datagrams<R: Reflect>(
             Err(e) if failures == MOST_FAILURES => return Err(e),
             Err(_) => {
                 failures += 1;
-                std::thread::sleep(FAILURE_PAUSE.to_duration());
+                std::thread::sleep(STOP_STEP.to_duration());
                 continue;
             }
         };
@@ -305,9 +305,8 @@ pub fn join(socket: &UdpSocket, group: IpAddr, interface: Option<IpAddr>) -> io:
     }
 }
 
-/// Errors of a socket one after the other, and the pause after each.
+/// Errors of a socket one after the other: a minute of them.
 const MOST_FAILURES: u32 = 600;
-const FAILURE_PAUSE: Nanos = Nanos::from_millis(100);
 const STOP_STEP: Nanos = Nanos(100_000_000);
 /// Longest time for a client to agree on keys.
 const HANDSHAKE: Nanos = Nanos::from_secs(10);

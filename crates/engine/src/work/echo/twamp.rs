@@ -115,12 +115,11 @@ impl Talk<'_> {
         if self.server.stop.load(Ordering::Acquire) {
             return Ok(true);
         }
-        if !self.tests.iter().any(Test::has_begun) && held.must_leave() {
-            return Err(refused(LEFT));
-        }
         // Who has only asked for tests may still be asked to leave.
         if self.tests.iter().any(Test::has_begun) {
             held.touch(now, false);
+        } else if held.must_leave() {
+            return Err(refused(LEFT));
         }
         let before = self.tests.len();
         self.tests.retain(|test| !test.is_silent(now));

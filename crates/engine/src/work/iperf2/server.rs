@@ -175,7 +175,7 @@ impl Server {
         let waker = match Waker::new() {
             Ok(waker) => Arc::new(waker),
             Err(e) => {
-                self.notes.note_limited(SocketAddr::new(address, 0), &e.to_string());
+                self.notes.note_limited(flow.peer(), &e.to_string());
                 return None;
             }
         };

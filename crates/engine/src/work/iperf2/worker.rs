@@ -431,15 +431,11 @@ impl<'a> Flows<'a> {
             if active_flow.held.as_ref().is_some_and(Held::must_leave) {
                 say(context, index, FlowUpdate::Lost(Loss::Stopped(LEFT.into())));
             }
-        }
-        let sends_datagrams =
-            |flow: &ActiveFlow| flow.sends.is_some() && matches!(flow.socket, FlowSocket::Udp(_));
-        let senders: Vec<usize> = (0..self.active_flows.len())
-            .filter(|index| sends_datagrams(&self.active_flows[*index]))
-            .collect();
-        if !senders.is_empty() && !(self.is_there)() {
-            let lost = Loss::Stopped(UNPROVED_NOW.into());
-            senders.into_iter().for_each(|index| say(context, index, FlowUpdate::Lost(lost.clone())));
+            let sends_datagrams =
+                active_flow.sends.is_some() && matches!(active_flow.socket, FlowSocket::Udp(_));
+            if sends_datagrams && !(self.is_there)() {
+                say(context, index, FlowUpdate::Lost(Loss::Stopped(UNPROVED_NOW.into())));
+            }
         }
         let Some(held) = self.held else { return };
         if alive {

@@ -2,7 +2,7 @@
 
 use super::super::net::{ip, may_make_networks, nft};
 use super::super::support::{Ended, Running, Scratch, pathmeter, skip};
-use super::until;
+use super::{spooled, until};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::process::Command;
@@ -109,10 +109,9 @@ impl World {
         });
     }
 
-    /// How often an agent's spool has this word.
-    fn spooled(&self, agent: &str, word: &str) -> usize {
-        let text = std::fs::read_to_string(format!("{}/{agent}.jsonl", self.file("spool")));
-        text.unwrap_or_default().matches(word).count()
+    /// How many lines of the spool of `ams` are of this kind.
+    fn spooled(&self, word: &str) -> usize {
+        spooled(&self.file("spool"), "ams", word)
     }
 
     /// The outcomes of a file of results, in its order.
@@ -185,7 +184,7 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
     a_silent_partition_voids_what_was_measured(&world);
 
     // Server, coordinator and an agent at work are killed at once.
-    let begun = || world.spooled("ams", "\"begun\"");
+    let begun = || world.spooled("begun");
     let before = begun();
     let coordinator = world.begin("killed.jsonl", &["-t", "1s"]);
     until("ams has begun a run", || begun() > before);
@@ -219,7 +218,7 @@ fn nat_a_partition_and_the_death_of_every_part_lose_nothing_and_measure_nothing_
 /// An agent whose packets to and from the server are lost, without a word to either, stops by itself; the path that it
 /// measures is whole.
 fn a_silent_partition_voids_what_was_measured(world: &World) {
-    let (begun, finished) = (|| world.spooled("ams", "\"begun\""), || world.spooled("ams", "\"finished\""));
+    let (begun, finished) = (|| world.spooled("begun"), || world.spooled("finished"));
     let (before, ended) = (begun(), finished());
     let long = ["--test", "latency", "-t", "100s", "--agent", "ams", "--agent", "fra"];
     let coordinator = world.begin("apart.jsonl", &long);

@@ -39,15 +39,13 @@ pub(super) struct Claim {
 }
 
 impl Offers {
-    /// Offers these interfaces, after a look at each. `anywhere`: frames may go to any address; `networks`: and to these,
-    /// an address and the length of its prefix each.
+    /// Offers these interfaces, after a look at each. `anywhere`: frames may go to any address.
     ///
     /// # Errors
     /// `Kind::Usage` for an interface that is not there, is named twice, or carries other traffic; `Kind::Unreachable` for
     /// one that cannot be used: it is down, or there is no privilege.
-    pub fn new(ports: &[PortSpec], anywhere: bool, networks: &[(IpAddr, u8)]) -> Result<Offers> {
-        let mut offers =
-            Offers { ports: Vec::new(), anywhere, networks: networks.to_vec(), vlans: Vec::new() };
+    pub fn new(ports: &[PortSpec], anywhere: bool) -> Result<Offers> {
+        let mut offers = Offers { anywhere, ..Offers::default() };
         for port in ports {
             if port.host.is_some() {
                 let what = format!("--frames-port {port} names another host");
@@ -72,6 +70,12 @@ impl Offers {
     #[must_use]
     pub fn with_vlans(self, vlans: &[u16]) -> Offers {
         Offers { vlans: vlans.to_vec(), ..self }
+    }
+
+    /// The same, with frames that may have addresses of these networks: an address and the length of its prefix each.
+    #[must_use]
+    pub fn with_networks(self, networks: &[(IpAddr, u8)]) -> Offers {
+        Offers { networks: networks.to_vec(), ..self }
     }
 
     /// Opens an interface and closes it again; tells what could be disturbed.

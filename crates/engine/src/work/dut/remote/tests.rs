@@ -68,7 +68,7 @@ impl Far {
         let (up, is_up) = sync_channel(1);
         let serve = move || {
             host.enter().unwrap();
-            let offers = Offers::new(&["eth0".parse().unwrap()], anywhere, &[]).unwrap();
+            let offers = Offers::new(&["eth0".parse().unwrap()], anywhere).unwrap();
             let address = SocketAddr::from(([192, 168, 99, 2], native::PORT));
             let listener = tcp_listen(address, &TcpOptions::default(), 8).unwrap();
             up.send(()).unwrap();
