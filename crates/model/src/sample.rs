@@ -129,6 +129,10 @@ pub struct StreamResult {
 pub struct TcpCounters {
     /// Segments sent again.
     pub retransmits: u64,
+    /// Of these, segments that the peer reports to have twice (DSACK, RFC 2883): they were not lost. Absent: before Linux 4.19,
+    /// or another program's sender.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spurious_retransmits: Option<u64>,
     /// Bytes the peer's kernel has acknowledged (sender).
     pub acknowledged: Bytes,
     /// Congestion window in bytes.

@@ -134,6 +134,9 @@ pub struct DirectionSummary {
     pub one_way: Option<OneWayDelay>,
     /// Segments sent again (TCP).
     pub retransmits: Option<u64>,
+    /// Of these, segments that the receiver had already (TCP, DSACK); absent where the sender's kernel does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spurious_retransmits: Option<u64>,
     /// Segments with payload and their mean size (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<Segments>,
@@ -389,6 +392,7 @@ impl Summary {
             jitter: receiver.jitter(),
             one_way: self.one_way(direction, &receiver),
             retransmits: sender.tcp_sum(|t| t.retransmits),
+            spurious_retransmits: sender.spurious_retransmits(),
             segments: Segments::from_rows(&sender, &receiver),
             mss: payload,
             loaded_rtt: sender.mean_rtt(),
@@ -490,6 +494,13 @@ impl<'a> Rows<'a> {
     fn tcp_sum(&self, field: impl Fn(&TcpCounters) -> u64) -> Option<u64> {
         let values: Vec<u64> = self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(field).collect();
         (!values.is_empty()).then(|| values.into_iter().fold(0, u64::saturating_add))
+    }
+
+    /// Of all streams, where every one of them has the count.
+    fn spurious_retransmits(&self) -> Option<u64> {
+        let counts = self.rows.iter().filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.spurious_retransmits);
+        let sum = counts.reduce(|sum, count| Some(sum?.saturating_add(count?)));
+        sum.flatten()
     }
 
     fn mean_rtt(&self) -> Option<Nanos> {

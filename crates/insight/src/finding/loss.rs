@@ -24,7 +24,7 @@ pub(super) fn path_loss(run: &Run) -> Vec<Finding> {
 /// Datagrams arrived after later ones.
 pub(super) fn reordering(run: &Run) -> Vec<Finding> {
     measured_directions(run)
-        .filter_map(|direction| overtaken(&direction))
+        .filter_map(|direction| overtaken(&direction).or_else(|| needlessly_retransmitted(&direction)))
         .chain(latency::reordering(run))
         .collect()
 }
@@ -118,11 +118,40 @@ fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     Some(finding.advise(advice))
 }
 
+/// What a TCP direction retransmitted.
+struct Retransmits {
+    all: u64,
+    /// Of data that the receiver had already (DSACK): no loss.
+    spurious: u64,
+    segments: u64,
+}
+
+impl Retransmits {
+    fn in_direction(one_way: &MeasuredDirection<'_>) -> Option<Retransmits> {
+        let all = one_way.figures.retransmits?;
+        // Duplicates that the network made are reported like those of the sender.
+        let spurious = one_way.figures.spurious_retransmits.unwrap_or(0).min(all);
+        let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+        (segments >= ENOUGH_SEGMENTS).then_some(Retransmits { all, spurious, segments })
+    }
+
+    fn share(&self, count: u64) -> f64 {
+        count as f64 / self.segments.max(self.all).max(1) as f64
+    }
+
+    fn evidence(&self, finding: Finding) -> Finding {
+        finding
+            .with("retransmits_count", self.all)
+            .with("spurious_retransmits_count", self.spurious)
+            .with("segments_count", self.segments)
+            .with("retransmits_share", self.share(self.all))
+    }
+}
+
 fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let retransmits = one_way.figures.retransmits?;
-    let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
-    let share = retransmits as f64 / segments.max(retransmits).max(1) as f64;
-    if share < RETRANSMITTED || segments < ENOUGH_SEGMENTS {
+    let sent = Retransmits::in_direction(one_way)?;
+    let lost = sent.all - sent.spurious;
+    if sent.share(lost) < RETRANSMITTED {
         return None;
     }
     let congestion = one_way.figures.congestion.as_deref().unwrap_or("the congestion control");
@@ -130,20 +159,37 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let is_bbr = congestion.starts_with("bbr");
     let slower = if is_bbr { String::new() } else { format!(", and {congestion} slows down for each loss") };
     let title = format!(
-        "TCP {} retransmitted {} ({}): the path loses packets{slower}",
+        "TCP {} retransmitted {} ({}){}: the path loses packets{slower}",
         one_way.direction,
-        count(retransmits, "segment"),
-        percent(share)
+        count(lost, "segment"),
+        percent(sent.share(lost)),
+        if sent.spurious == 0 { "" } else { " that had not arrived" },
     );
-    let finding = Finding::new("path-loss", Severity::Warning, one_way.direction, title)
-        .with("retransmits_count", retransmits)
-        .with("segments_count", segments)
-        .with("retransmits_share", share);
+    let finding = sent.evidence(Finding::new("path-loss", Severity::Warning, one_way.direction, title));
     let mut advice = "Find where: measure with UDP below the rate TCP reached (`--udp -b`), and look at the drops of each interface (`ip -s link`).".to_owned();
     if !is_bbr {
         advice.push_str(" `--congestion bbr` bears random loss better.");
     }
     Some(finding.advise(advice))
+}
+
+/// Segments that were retransmitted although they had arrived: later ones overtook them.
+fn needlessly_retransmitted(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let sent = Retransmits::in_direction(one_way)?;
+    // The kernel expects three segments out of order (`net.ipv4.tcp_reordering`), and more where it saw more.
+    let extent = one_way.tcp_rows().map(|tcp| tcp.reordering).max().filter(|extent| *extent > EXPECTED)?;
+    let share = sent.share(sent.spurious);
+    if share < RETRANSMITTED {
+        return None;
+    }
+    let title = format!(
+        "The path changes the order of packets {}: TCP retransmitted {} ({}) that had arrived, {extent} segments out of order",
+        one_way.direction,
+        count(sent.spurious, "segment"),
+        percent(share)
+    );
+    let finding = Finding::new("reordering", Severity::Warning, one_way.direction, title);
+    Some(sent.evidence(finding).with("reordering_count", u64::from(extent)).advise(order_advice(one_way)))
 }
 
 fn overtaken(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
@@ -162,10 +208,14 @@ fn overtaken(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         .with("reordered_count", late)
         .with("received_count", received)
         .with("reordered_share", share);
-    Some(finding.advise(format!(
+    Some(finding.advise(order_advice(one_way)))
+}
+
+fn order_advice(one_way: &MeasuredDirection<'_>) -> String {
+    format!(
         "Look for load sharing packet by packet (bonding mode balance-rr, equal-cost paths without flow hashing) or a receive queue per packet: `ethtool -x {}`.",
         one_way.interface(Role::Receiver)
-    )))
+    )
 }
 
 fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
@@ -207,6 +257,8 @@ const SOCKET_LOSS: f64 = 0.000_1;
 const PATH_LOSS: f64 = 0.001;
 /// TCP finds a path's limit by losing packets, so that some are normal; one in a hundred is not.
 const RETRANSMITTED: f64 = 0.01;
+/// Segments out of order that TCP takes for no loss, from the start.
+const EXPECTED: u32 = 3;
 /// Shares of fewer segments say nothing.
 const ENOUGH_SEGMENTS: u64 = 1000;
 /// One in a thousand overtaken is not chance any more, and costs TCP spurious retransmissions.

@@ -102,6 +102,8 @@ const SCENARIOS: &[Scenario] = &[
     raises("path-loss", "TCP sends 2 % again", || {
         Fixture::tcp().with(|s| s.tcp_counters().retransmits = 20_000).run()
     }),
+    raises("path-loss", "TCP: 2 % had not arrived, as many had", || reordered_tcp(40_000, 20_000).run()),
+    spares("path-loss", "TCP sends 2 % again that had arrived", || reordered_tcp(20_000, 19_000).run()),
     spares("path-loss", "0.05 %", || lossy(500).run()),
     spares("path-loss", "the same loss in the receiving socket", || socket_drops(2000).run()),
     spares("path-loss", "fragments are dropped, which says it all", || Fixture::udp().large(8192, 0).run()),
@@ -174,6 +176,11 @@ const SCENARIOS: &[Scenario] = &[
     spares("at-line-rate", "a link of 2.5 Gbit/s is not", || Fixture::udp().link(2_500_000_000).run()),
     spares("at-line-rate", "nobody knows the link", || Fixture::udp().run()),
     raises("reordering", "1 % overtaken", || Fixture::udp().with(|s| s.received().reordered = 10_000).run()),
+    raises("reordering", "TCP sends 2 % again that had arrived", || reordered_tcp(20_000, 19_000).run()),
+    spares("reordering", "TCP sends 2 % again that had not arrived", || reordered_tcp(20_000, 500).run()),
+    spares("reordering", "TCP's timer expired too early, nothing was out of order", || {
+        reordered_tcp(20_000, 19_000).with(|s| s.tcp_counters().reordering = 3).run()
+    }),
     spares("reordering", "0.01 % overtaken", || Fixture::udp().with(|s| s.received().reordered = 100).run()),
     raises("duplicates", "0.1 % twice", || Fixture::udp().with(|s| s.received().duplicates = 1_000).run()),
     spares("duplicates", "two in a million", || Fixture::udp().with(|s| s.received().duplicates = 2).run()),
@@ -203,6 +210,18 @@ fn silence(milliseconds: u64, ended: bool, missing: Option<u64>) -> Silence {
 
 fn silent(milliseconds: u64, missing: Option<u64>) -> Fixture {
     Fixture::udp().with(|s| s.received().silence = Some(silence(milliseconds, true, missing)))
+}
+
+/// TCP over a path that changes the order of packets: so many segments were sent again, of which so many had arrived.
+fn reordered_tcp(retransmits: u64, spurious: u64) -> Fixture {
+    Fixture::tcp().with(|s| {
+        *s.tcp_counters() = TcpCounters {
+            retransmits,
+            spurious_retransmits: Some(spurious),
+            reordering: 40,
+            ..s.tcp_counters().clone()
+        };
+    })
 }
 
 fn silent_tcp(milliseconds: u64, ended: bool) -> Fixture {

@@ -173,6 +173,9 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
     let window = now.send_window.unwrap_or_default();
     TcpCounters {
         retransmits: since(|i| i.retransmits.into()),
+        spurious_retransmits: now
+            .duplicate_reports
+            .map(|_| since(|i| i.duplicate_reports.unwrap_or(0).into())),
         acknowledged: Bytes(since(|i| i.bytes_acked.unwrap_or_default().0)),
         cwnd: now.cwnd_bytes,
         max_cwnd: now.cwnd_bytes,

@@ -93,7 +93,9 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         facts.push(("segments", segments));
     }
     if let Some(resent) = summary.retransmits {
-        facts.push(("retransmits", grouped(resent)));
+        let spurious = summary.spurious_retransmits.filter(|count| *count > 0);
+        let of_which = spurious.map(|count| format!(", {} of data that had arrived", grouped(count)));
+        facts.push(("retransmits", format!("{}{}", grouped(resent), of_which.unwrap_or_default())));
     }
     if let Some(rtt) = summary.loaded_rtt {
         facts.push(("RTT under load", rtt.to_string()));

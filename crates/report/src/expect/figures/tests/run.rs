@@ -98,6 +98,7 @@ fn direction(at: u32) -> DirectionSummary {
             max: micros(at + 25),
             error: micros(at + 26),
         }),
+        spurious_retransmits: None,
         retransmits: Some(count(at + 27)),
         segments: None,
         mss: Some(at + 29),
