@@ -299,7 +299,7 @@ pub struct OriginArgs {
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
     /// Speed of the link, to compare with [default: what the network interface says]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = values::link_speed)]
     pub link: Option<BitRate>,
     #[command(flatten)]
     pub identity: IdentityArgs,

@@ -31,7 +31,10 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             }
             _ => "give a file in a directory that this user may write to; nothing was measured",
         };
-        Failure::usage(format!("write {}: {error}", path.display()), advice)
+        // The file that was tried beside it is nobody's concern.
+        let said = error.to_string();
+        let said = said.split(" at path ").next().unwrap_or_default();
+        Failure::usage(format!("write {}: {said}", path.display()), advice)
     })
 }
 
@@ -122,6 +125,7 @@ mod tests {
         for path in [directory.path().to_owned(), directory.path().join("no/such"), "/proc/result".into()] {
             let refused = check(&path).unwrap_err();
             assert!(refused.message.contains(path.to_str().unwrap()), "{refused}");
+            assert!(!refused.message.contains(".pathmeter-"), "{refused}");
         }
         let full = check(Path::new("/dev/full")).unwrap_err();
         assert!(full.message.contains("No space left") && full.advice.unwrap().contains("room"));

@@ -27,12 +27,10 @@ pub use path::{Path, Service as UdpService};
 pub use throughput::{Sockets, Throughput};
 pub use transfer::{Body, BucketPlace, S3, Transfer};
 
-/// What a test until Ctrl-C is planned for: the longest that every far end grants.
-pub const ENDLESS: Nanos = Nanos::from_secs(86_400);
+pub use model::plan::ENDLESS;
 
 use crate::error::Result;
 use crate::run::Plan;
-use model::units::Nanos;
 
 /// What is to be measured. Whatever is not given has a default.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! A run in one line: what was found, and what to do about it. The verdict's sentences say the same at length.
 
 pub use crate::finding::first_sentence;
+use crate::finding::significant;
 use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
 use model::latency::{EgressResult, LoadPhase};
@@ -26,9 +27,15 @@ pub fn answer_of_run(run: &Run) -> Answer {
         return Answer { line: one_sentence(&run.verdict.text), action: action(run) };
     }
     let line = match serious(run) {
+        // A rest of a test does not show what set its rate.
+        Some(finding) if finding.severity < Severity::Problem && has_failed(run) => figures(run),
         // Where it is, is the answer about hops.
         Some(finding) if run.is_hops() => finding.title.split(": ").next().unwrap_or_default().to_owned(),
-        Some(finding) => short(run, finding),
+        // Under load the figures are the answer, and the finding says what they mean.
+        Some(finding) => match loaded(run) {
+            Some(figures) => format!("{}: {figures}", short(run, finding)),
+            None => short(run, finding),
+        },
         None => figures(run),
     };
     Answer { line: line + &ended(run), action: action(run) }
@@ -49,7 +56,8 @@ fn serious(run: &Run) -> Option<&Finding> {
 
 /// The advice of the worst finding, in its first sentence.
 fn action(run: &Run) -> String {
-    serious(run).map(|finding| first_sentence(&finding.advice)).unwrap_or_default()
+    let is_of_it = |finding: &&Finding| finding.severity == Severity::Problem || !has_failed(run);
+    serious(run).filter(is_of_it).map(|finding| first_sentence(&finding.advice)).unwrap_or_default()
 }
 
 fn one_sentence(text: &str) -> String {
@@ -67,6 +75,11 @@ fn ended(run: &Run) -> String {
         Some(Outcome::Failed { reason }) => format!("; then it broke off: {reason}"),
         Some(Outcome::Completed) | None => String::new(),
     }
+}
+
+/// It broke off.
+fn has_failed(run: &Run) -> bool {
+    matches!(run.summary.outcome, Some(Outcome::Failed { .. }))
 }
 
 /// A finding in a few words, with its directions.
@@ -146,10 +159,8 @@ fn sizes(summary: &Summary) -> Option<String> {
 }
 
 fn latency(run: &Run) -> String {
-    let phases = run.summary.loaded.iter().flat_map(|loaded| &loaded.phases);
-    let loaded: Vec<String> = phases.filter_map(phase).collect();
-    if loaded.len() > 1 {
-        return format!("RTT {}", loaded.join(", "));
+    if let Some(figures) = loaded(run) {
+        return figures;
     }
     match run.summary.egress_paths.as_slice() {
         [egress] => way_line(egress).unwrap_or_else(|| one_sentence(&run.verdict.text)),
@@ -171,15 +182,28 @@ fn way_line(egress: &EgressResult) -> Option<String> {
     Some(format!("RTT {} median{p99}, {} lost", rtt.p50, egress.counted.lost))
 }
 
-fn phase(phase: &LoadPhase) -> Option<String> {
-    let rtt = phase.rtt.filter(|rtt| rtt.count > 0)?;
-    let name = match phase.load {
-        None => "idle",
-        Some(Directions::Up) => "loaded up",
-        Some(Directions::Down) => "loaded down",
-        Some(Directions::Both) => "loaded in both directions",
-    };
-    Some(format!("{} {name}", rtt.p50))
+/// `RTT 181 µs idle, loaded 2.08 ms up, 5.49 ms both; 9 230 RPM`: the responsiveness is that of the worst phase.
+fn loaded(run: &Run) -> Option<String> {
+    let phases = &run.summary.loaded.as_ref()?.phases;
+    let median = |phase: &LoadPhase| phase.rtt.filter(|rtt| rtt.count > 0).map(|rtt| rtt.p50);
+    let idle = phases.iter().find(|phase| phase.load.is_none()).and_then(median);
+    let under_load = |phase: &LoadPhase| Some(format!("{} {}", median(phase)?, load_name(phase.load?)));
+    let under_load: Vec<String> = phases.iter().filter_map(under_load).collect();
+    if under_load.is_empty() {
+        return None;
+    }
+    let idle = idle.map(|idle| format!("{idle} idle, ")).unwrap_or_default();
+    let rpm = phases.iter().filter_map(|phase| phase.responsiveness).map(|figure| figure.rpm);
+    let rpm = rpm.reduce(f64::min).map(|rpm| format!("; {} RPM", significant(rpm))).unwrap_or_default();
+    Some(format!("RTT {idle}loaded {}{rpm}", under_load.join(", ")))
+}
+
+fn load_name(load: Directions) -> &'static str {
+    match load {
+        Directions::Up => "up",
+        Directions::Down => "down",
+        Directions::Both => "both",
+    }
 }
 
 /// Every finding in a few words, to which directions can be added.
@@ -232,6 +256,19 @@ mod tests {
     fn every_finding_has_a_short_form() {
         let ids: Vec<&str> = SHORT.iter().map(|(id, _)| *id).collect();
         assert_eq!(ids, model::finding::IDS);
+    }
+
+    #[test]
+    fn of_a_test_that_broke_off_a_limit_is_not_the_answer() {
+        let mut run = crate::run_of_events("1", "measure", &[]);
+        let window = Finding::new("window-limited", Severity::Warning, Direction::Up, "full".into());
+        run.findings = vec![window.advise("Ask for a larger one.")];
+        run.verdict.status = Status::Degraded;
+        assert_eq!(answer_of_run(&run).action, "Ask for a larger one.");
+        run.summary.outcome = Some(Outcome::Failed { reason: "the peer closed".into() });
+        let Answer { line, action } = answer_of_run(&run);
+        assert!(line.ends_with("; then it broke off: the peer closed") && !line.contains("window"), "{line}");
+        assert_eq!(action, "");
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod verdict;
 mod window;
 
 pub use outage::is_lasting;
-pub use text::{capital, grouped};
+pub use text::{capital, grouped, significant};
 pub(crate) use text::{lower, percent};
 pub use verdict::first_sentence;
 pub(crate) use verdict::status;

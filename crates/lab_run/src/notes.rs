@@ -20,8 +20,8 @@ pub(super) fn notes(plan: &Plan, host: &Host) -> Vec<String> {
     if plan.compared {
         let first = &plan.variants[0].topology.name;
         notes.push(format!(
-            "Where a link has no speed, `of NIC` and `of limit` are against what {first} transferred in the same test: frames \
-             against its frames, and goodput against what such packets would carry at its rate of frames."
+            "Where a link has no speed, shares are of what {first} transferred in the same test: frames against its frames, and \
+             goodput against what such packets would carry at its rate of frames."
         ));
     }
     if sides(&plan.variants[0].topology).any(|side| side.offload != Some(false)) {

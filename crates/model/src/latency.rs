@@ -292,6 +292,11 @@ impl LatencySpec {
     pub fn bitrate(&self) -> Option<BitRate> {
         self.rate.map(|rate| BitRate(rate.0.saturating_mul(u64::from(self.size) * 8)))
     }
+
+    /// The message rate that carries at most so many bits per second of payload, one at least.
+    pub fn rate_within(&self, most: BitRate) -> PacketRate {
+        PacketRate((most.0 / (u64::from(self.size.max(1)) * 8)).max(1))
+    }
 }
 
 impl std::fmt::Display for LatencyProtocol {

@@ -289,3 +289,6 @@ impl TestSpec {
         if self.stream_numbers(Direction::Up).contains(&stream) { Direction::Up } else { Direction::Down }
     }
 }
+
+/// What a test until Ctrl-C is planned for: the longest that every far end grants.
+pub const ENDLESS: Nanos = Nanos::from_secs(86_400);

@@ -3,12 +3,41 @@
 pub(crate) use cli::exit::Exit;
 
 use engine::error::Error;
+use report::format::Style;
 use report::harmless;
 use std::fmt::{Display, Formatter};
 use std::io;
 
+/// Writes an error on standard error: on a terminal broken at its width, elsewhere each message on one line, for logs and
+/// `grep`.
+pub(crate) fn report(error: &Error) {
+    let text = ErrorMessage(error).to_string();
+    let text = match linux::screen::size() {
+        Some((_, columns)) => broken(&text, usize::from(columns).min(WIDEST)),
+        None => text,
+    };
+    let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
+}
+
+/// Lines broken at spaces to fit, what goes on indented by two more than its begin.
+fn broken(text: &str, width: usize) -> String {
+    let style = Style { width, ..Style::default() };
+    let line = |line: &str| {
+        let indent = line.chars().take_while(|letter| *letter == ' ').count();
+        if line.chars().count() <= width {
+            return line.to_owned();
+        }
+        let rest = " ".repeat(indent + INDENT);
+        let lines = style.wrap(line, indent + INDENT);
+        let first = lines.first().map(|first| format!("{}{first}", " ".repeat(indent))).unwrap_or_default();
+        let more = lines.iter().skip(1).map(|more| format!("\n{rest}{more}"));
+        first + &more.collect::<String>()
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// What stderr says of an error: the chain of causes on one line, and the advice on the next.
-pub(crate) struct ErrorMessage<'a>(pub(crate) &'a Error);
+struct ErrorMessage<'a>(pub(crate) &'a Error);
 
 impl Display for ErrorMessage<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
@@ -36,6 +65,9 @@ pub(crate) fn install_panic_hook() {
     }));
 }
 
+const INDENT: usize = 2;
+/// Prose beyond this is hard to read.
+const WIDEST: usize = 100;
 const REPORT_IT: &str =
     "please report it with the command line at https://github.com/pathmeter/pathmeter/issues";
 
@@ -65,6 +97,19 @@ mod tests {
         assert!(panics("stream 0", "in a thread of its own").is_err(), "the others go on");
         // What runs a test is not the main thread, but for the hook its name decides.
         panics("main", "on purpose").ok();
+    }
+
+    #[test]
+    fn an_error_fits_the_terminal() {
+        let text = "error: -P 0: at least one stream is needed, and at most one hundred and twenty-eight\n  give -P 1 to -P 128";
+        for width in [60, 80, 100] {
+            let shown = broken(text, width);
+            assert!(shown.lines().all(|line| line.chars().count() <= width), "{width}: {shown}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&shown), words(text), "{width}");
+            assert!(shown.ends_with("\n  give -P 1 to -P 128"), "{width}: {shown}");
+        }
+        assert_eq!(broken(text, 200), text);
     }
 
     #[test]

@@ -7,9 +7,8 @@ mod signals;
 use cli::config::Config;
 use cli::{Cli, Command};
 use engine::error::Result;
-use exit::{ErrorMessage, Exit};
+use exit::Exit;
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -24,7 +23,7 @@ fn main() -> ExitCode {
     let ended = commands::dialect::called_as(&argv)
         .unwrap_or_else(|| cli::read(argv).and_then(|(cli, config)| run(&cli, &config)));
     let exit = ended.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
+        exit::report(&error);
         Exit::from_error(&error)
     });
     exit.into()

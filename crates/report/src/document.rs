@@ -16,7 +16,7 @@ pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};
 
-use crate::plot::{Drawing, Figure};
+use crate::plot::{BarChart, Drawing, Figure};
 use model::finding::Status;
 use model::history::Entry;
 use model::time::WallTime;
@@ -82,17 +82,33 @@ fn drawn(blocks: &[Block]) -> Vec<Chart> {
     blocks.iter().flat_map(of).collect()
 }
 
-/// The drawings of documents as one picture, with what they are of and `command` below; `None`: nothing to draw.
-pub fn picture(documents: &[&dyn Document], command: &str) -> Option<Figure> {
-    let drawings: Vec<Drawing> =
+/// The drawings of documents as one picture, with what they are of and `command` below. Of a document without figures it
+/// has the verdict: a picture that was asked for says why it is empty.
+pub fn picture(documents: &[&dyn Document], command: &str) -> Figure {
+    let mut drawings: Vec<Drawing> =
         documents.iter().flat_map(|document| document.charts()).map(|chart| chart.drawing()).collect();
+    if drawings.is_empty() {
+        drawings.extend(documents.iter().map(|document| without_figures(*document)));
+    }
     let is_void = |block: &Block| matches!(block, Block::Conclusion(of) if of.status == Status::Void);
     let whence = documents.iter().map(|document| document.provenance());
-    (!drawings.is_empty()).then(|| Figure {
+    Figure {
         drawings,
         footer: whence.chain([command.to_owned()]).filter(|line| !line.is_empty()).collect(),
         void: documents.iter().any(|document| document.blocks().iter().any(is_void)),
-    })
+    }
+}
+
+/// The verdict of a document in the place of its figures.
+fn without_figures(document: &dyn Document) -> Drawing {
+    let said = |block: &Block| match block {
+        Block::Conclusion(of) => Some(if of.answer.is_empty() { of.text.clone() } else { of.answer.clone() }),
+        _ => None,
+    };
+    let verdict = document.blocks().iter().find_map(said).map(|text| text.replace('`', ""));
+    let title = document.head().title.replace('`', "");
+    let subtitle = "no figures to draw".to_owned();
+    BarChart { title, subtitle, notes: verdict.into_iter().collect(), ..BarChart::default() }.drawing()
 }
 
 /// What a document is.

@@ -54,15 +54,13 @@ pub enum ExpectError {
         text: String,
     },
     /// No figure has this name.
-    #[error("read expectation `{text}`: there is no figure `{key}`{likely} {known}")]
+    #[error("read expectation `{text}`: there is no figure `{key}`{known}")]
     UnknownKey {
         /// The text as it was given.
         text: String,
         /// What stands before the comparison.
         key: String,
-        /// `: did you mean …? The figures are`, or without a guess.
-        likely: String,
-        /// Every figure.
+        /// The one that was meant, as it seems, or every figure.
         known: String,
     },
     /// The value does not fit the figure.
@@ -116,8 +114,8 @@ impl FromStr for Expectation {
                 Source::Direction(_) | Source::Path(_) => format!("{before}{one_way}{}", figure.name),
                 _ => format!("{before}{}", figure.name),
             });
-            let likely = likely(&plain, names);
-            ExpectError::UnknownKey { text: text.into(), key: key.into(), likely, known: known_keys() }
+            let known = likely(&plain, names, known_keys);
+            ExpectError::UnknownKey { text: text.into(), key: key.into(), known }
         };
         let figure = every_figure().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
         let wanted = read_value(figure.quantity, text, key, value)?;
@@ -227,12 +225,14 @@ pub fn names() -> Vec<String> {
     every_figure().flat_map(written).collect()
 }
 
-/// `: did you mean …? The figures are`, with the name most like this one, if there is any that could be meant.
-fn likely(key: &str, names: impl Iterator<Item = String>) -> String {
+/// `: did you mean …?`, with the name most like this one; where none could be meant, all of them.
+fn likely(key: &str, names: impl Iterator<Item = String>, all: impl FnOnce() -> String) -> String {
     let rated = names.map(|name| (strsim::jaro_winkler(key, &name), name));
     let best = rated.filter(|(likeness, _)| *likeness > LIKE).max_by(|a, b| a.0.total_cmp(&b.0));
-    let guess = best.map(|(_, name)| format!(": did you mean `{name}`? The figures are"));
-    guess.unwrap_or_else(|| "; the figures are".into())
+    best.map_or_else(
+        || format!("; the figures are {}", all()),
+        |(_, name)| format!(": did you mean `{name}`?"),
+    )
 }
 
 /// From here on two names are taken for the same, mistyped (Jaro and Winkler's likeness, 0 to 1).
@@ -301,6 +301,11 @@ mod tests {
         ] {
             let said = text.parse::<Expectation>().expect_err(text).to_string();
             assert!(said.contains(meant), "{text}: {said}");
+            // Who mistyped one name does not want to read a hundred.
+            assert!(
+                !meant.starts_with("did you mean") || said.lines().all(|line| line.len() < 120),
+                "{said}"
+            );
         }
         let said = "64.througput>=1Mpps".parse::<DeviceExpectation>().expect_err("mistyped").to_string();
         assert!(said.contains("did you mean `64.throughput`?"), "{said}");
@@ -472,10 +477,8 @@ mod tests {
             ("down.goodput>=", "write a figure"),
             (">=5", "write a figure"),
             ("", "write a figure"),
-            (
-                "down.godput>=5G",
-                "no figure `down.godput`: did you mean `down.goodput`? The figures are rtt.min",
-            ),
+            ("down.godput>=5G", "no figure `down.godput`: did you mean `down.goodput`?"),
+            ("colour==5", "no figure `colour`; the figures are rtt.min"),
             ("goodput>=5G", "no figure `goodput`"),
             ("up.rtt.p99<5ms", "no figure `up.rtt.p99`"),
             ("down.goodput>=fast", "is a rate with its unit, such as 9.4Gbit/s: fast"),

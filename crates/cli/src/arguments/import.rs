@@ -52,7 +52,7 @@ pub struct OutputsArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Speed of the link, to compare with
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = super::values::link_speed)]
     pub link: Option<BitRate>,
     /// Payload of TCP segments on the wire, for outputs that do not print it
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=65_535))]

@@ -23,7 +23,7 @@ ENCAPSULATIONS (from the wire inwards)
   wireguard[6] esp[6]-gcm[:natt] esp[6]-cbc[:natt] srv6[:SEGMENTS][:reduced]")]
 pub struct LinerateArgs {
     /// Speed of the link
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", value_parser = super::values::link_speed)]
     pub link: BitRate,
     /// Ethernet frame sizes with their FCS, before encapsulation [default: RFC 2544's, 64 to 1518]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', conflicts_with_all = ["mtu", "payload"])]

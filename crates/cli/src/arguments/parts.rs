@@ -130,3 +130,20 @@ impl Cli {
         }
     }
 }
+
+#[cfg(feature = "store")]
+impl Cli {
+    /// Far ends by the names that runs are kept under.
+    pub fn kept_targets_mut(&mut self) -> Vec<&mut String> {
+        match &mut self.command {
+            Command::Trend(args) => vec![&mut args.target],
+            Command::Watch(args) => {
+                args.kept.clone_from(&args.target);
+                vec![&mut args.kept]
+            }
+            Command::History(args) => args.filter.target.iter_mut().collect(),
+            Command::Export(args) => args.filter.target.iter_mut().collect(),
+            _ => Vec::new(),
+        }
+    }
+}

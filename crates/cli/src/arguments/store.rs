@@ -203,7 +203,7 @@ EXAMPLES
   pathmeter trend far.example --mark 'new line, 10 Gbit/s'    begin anew from now on
   pathmeter trend far.example --baseline                      exit code 5 when a figure is worse")]
 pub struct TrendArgs {
-    /// The far end, as it was written when runs were kept
+    /// The far end
     #[arg(value_name = "TARGET")]
     pub target: String,
     /// Runs of this command only
@@ -264,6 +264,9 @@ pub struct WatchArgs {
     /// The far end
     #[arg(value_name = "TARGET")]
     pub target: String,
+    /// The name its runs are kept under.
+    #[arg(skip)]
+    pub kept: String,
     /// From the begin of one round to that of the next; up to a tenth is added at random, so that many hosts do not
     /// measure at once
     #[arg(long, value_name = "TIME", default_value = "15m")]

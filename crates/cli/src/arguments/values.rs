@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use model::path::from_hex;
+use model::units::{BitRate, UnitError};
 use report::format::{FORMATS, Format, by_name};
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
@@ -17,6 +18,16 @@ pub(super) fn format_help() -> String {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let (last, others) = names.split_last().expect("the table has rows");
     format!("How the result is written: {} or {last}", others.join(", "))
+}
+
+/// The speed of a link. A bare number would be bits per second, of which no link has so few.
+pub(super) fn link_speed(text: &str) -> Result<BitRate, String> {
+    let speed: BitRate = text.parse().map_err(|error: UnitError| error.to_string())?;
+    match speed.0 {
+        // None at all is refused where it is used.
+        0 | 1_000.. => Ok(speed),
+        _ => Err(format!("{speed} is the speed of no link: write its unit, such as 25G or 100M")),
+    }
 }
 
 /// A share of a hundred, from 0 to 100, with or without its sign.
@@ -76,6 +87,16 @@ impl Display for Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_link_has_a_unit() {
+        assert_eq!(link_speed("25G"), Ok(BitRate(25_000_000_000)));
+        assert_eq!(link_speed("9600"), Ok(BitRate(9600)));
+        for text in ["25", "999", "fast"] {
+            assert!(link_speed(text).is_err(), "{text}");
+        }
+        assert!(link_speed("25").unwrap_err().ends_with("such as 25G or 100M"));
+    }
 
     #[test]
     fn fingerprints_read_back() {

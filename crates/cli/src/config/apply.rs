@@ -10,6 +10,8 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use engine::error::{Failure, Result};
+#[cfg(feature = "store")]
+use engine::host::host_port::kept_name;
 
 impl Config {
     /// The program with its options' defaults as the file has them. `typed`: what the command line says; what it excludes
@@ -48,6 +50,11 @@ impl Config {
             if let (Some(link @ None), Some(text)) = (link, &target.link) {
                 *link = Some(parsed(text, &target.name, "link")?);
             }
+        }
+        #[cfg(feature = "store")]
+        for target in cli.kept_targets_mut() {
+            let names = target.split_whitespace().map(|name| self.target(name).map_or(name, |of| &of.host));
+            *target = kept_name(&names.collect::<Vec<_>>().join(" "));
         }
         #[cfg(any(feature = "fleet", feature = "plan"))]
         if let Some(targets) = cli.named_targets_mut() {

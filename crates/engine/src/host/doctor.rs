@@ -42,10 +42,8 @@ fn judge(facts: &Facts) -> Vec<Check> {
 
 fn privileges(facts: &Facts) -> Check {
     let wanted = [Capability::NetAdmin, Capability::NetRaw, Capability::SysNice];
-    let names =
-        |list: &mut dyn Iterator<Item = Capability>| list.map(Capability::name).collect::<Vec<_>>().join(",");
     let is_fine = wanted.iter().all(|right| facts.has(*right));
-    let held = names(&mut facts.capabilities.iter().copied());
+    let held = facts.capabilities.iter().copied().map(Capability::name).collect::<Vec<_>>().join(", ");
     let who = if facts.is_root { "root" } else { "an ordinary user" };
     let with = if held.is_empty() { "no capabilities".to_owned() } else { held };
     let program = facts.program.as_ref().map_or("pathmeter".into(), |path| path.display().to_string());

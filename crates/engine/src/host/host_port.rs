@@ -32,6 +32,15 @@ impl FromStr for HostPort {
     }
 }
 
+/// The name that runs of a far end are kept under, however it is written: the host without a port. What is no host, such
+/// as a URL, stays as it is.
+#[must_use]
+pub fn kept_name(text: &str) -> String {
+    let host = |text: &str| text.parse::<HostPort>().ok().map(|host| host.host);
+    let hosts: Option<Vec<String>> = text.split_whitespace().map(host).collect();
+    hosts.filter(|hosts| !hosts.is_empty()).map_or_else(|| text.to_owned(), |hosts| hosts.join(" "))
+}
+
 /// Host and port apart. An IPv6 address without brackets has no port.
 fn split_port(text: &str) -> Result<(&str, Option<&str>), String> {
     if let Some(rest) = text.strip_prefix('[') {
@@ -58,6 +67,20 @@ impl Display for HostPort {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_far_end_is_kept_under_one_name() {
+        for (text, kept) in [
+            ("far.example", "far.example"),
+            ("far.example:99", "far.example"),
+            ("[::1]:5210", "::1"),
+            ("a.example b.example:99", "a.example b.example"),
+            ("http://far.example:8080/x", "http://far.example:8080/x"),
+            ("", ""),
+        ] {
+            assert_eq!(kept_name(text), kept);
+        }
+    }
 
     #[test]
     fn hosts_with_and_without_ports() {

@@ -354,3 +354,13 @@ fn service(megabits: u64) -> ServiceReport {
         notes: Vec::new(),
     }
 }
+
+#[test]
+fn without_a_search_the_most_that_was_received_is_the_answer() {
+    let device = concluded(|device| {
+        device.rows[0].rates.clear();
+        forwarded(device, &[1e6]);
+    });
+    let text = device.verdict.text;
+    assert!(text.starts_with("MRR 1.00 Mpps of 64-byte frames (70.0 % lost)."), "{text}");
+}

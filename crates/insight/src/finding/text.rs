@@ -21,13 +21,17 @@ pub(crate) fn percent(share: f64) -> String {
 /// How many times: three significant digits, one after the point at most: `2.5`, `72.7`, `727`, `1 160`.
 pub(super) fn ratio(value: f64) -> String {
     match value {
-        1000.0.. => {
-            let step = 10_f64.powf(value.log10().floor() - 2.0);
-            grouped(((value / step).round() * step) as u64)
-        }
+        1000.0.. => significant(value),
         99.95.. => format!("{value:.0}"),
         _ => format!("{value:.1}"),
     }
+}
+
+/// A count that was not counted one by one: three significant digits, thousands set apart.
+#[must_use]
+pub fn significant(value: f64) -> String {
+    let step = 10_f64.powf((value.max(1.0).log10().floor() - 2.0).max(0.0));
+    grouped(((value / step).round() * step) as u64)
 }
 
 /// `1 datagram`, `12 datagrams`.

@@ -16,7 +16,7 @@ pub(super) fn verdict(run: &Run) -> Verdict {
     }
     let mut sentences = match result.rows.as_slice() {
         [row] => single(row),
-        rows => rows.iter().filter_map(|row| Some(compared(row, row.gain.as_ref()?))).collect(),
+        rows => of_several(rows),
     };
     sentences.extend(result.rows.iter().filter(|row| row.count == 0 && row.failed > 0).map(silent));
     if failed > 0 {
@@ -63,6 +63,20 @@ fn single(row: &TransferRow) -> Vec<String> {
     sentences
 }
 
+/// What differs for sure, the surest answer; where nothing does, the rates come first.
+fn of_several(rows: &[TransferRow]) -> Vec<String> {
+    let is_sure = |row: &&TransferRow| {
+        let judgement = row.gain.as_ref().map(|gain| gain.comparison.judgement);
+        judgement.is_some_and(|found| matches!(found, Judgement::Better | Judgement::Worse | Judgement::Same))
+    };
+    let (sure, open): (Vec<&TransferRow>, Vec<&TransferRow>) = rows.iter().partition(is_sure);
+    let rate = |row: &TransferRow| Some(format!("{} {}", row.label, rate_of(row.rate?.median)));
+    let rates: Vec<String> = rows.iter().filter_map(rate).collect();
+    let rates = (sure.is_empty() && !rates.is_empty()).then(|| format!("{} (medians).", rates.join(", ")));
+    let against = sure.into_iter().chain(open).filter_map(|row| Some(compared(row, row.gain.as_ref()?)));
+    rates.into_iter().chain(against).collect()
+}
+
 fn rate_of(value: f64) -> BitRate {
     BitRate(value as u64)
 }
@@ -83,7 +97,8 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
         }
         (Judgement::Same, Some((.., sure))) => format!("{label} and {base} are the same{sure}"),
         (_, Some((word, percent, sure))) => {
-            format!("{label} came out {percent} {word} than {base}{sure}, but {}", gain.comparison.judgement)
+            let judgement = gain.comparison.judgement;
+            format!("{label} against {base}: {judgement}; it came out {percent} {word}{sure}")
         }
         (judgement, None) => format!("{label} against {base}: {judgement}"),
     };

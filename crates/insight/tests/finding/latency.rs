@@ -180,6 +180,14 @@ fn whose_fault_sets_the_severity() {
 }
 
 #[test]
+fn under_load_the_load_is_the_answer_and_an_idle_outlier_a_remark() {
+    let run = far(50_000, Cause::Path).load(Directions::Up, 10, 14).run();
+    assert_eq!(find(&run, "rtt-outliers").unwrap().severity, Severity::Info);
+    let line = pathmeter_insight::answer::answer_of_run(&run).line;
+    assert_eq!(line, "RTT 10.0 ms idle, loaded 14.0 ms up");
+}
+
+#[test]
 fn the_hosts_own_far_ones_do_not_make_the_paths_worse() {
     let mut fixture = far(50_000, Cause::Host);
     let path = Outlier { at: Nanos(0), rtt: Nanos::from_millis(2), host: Nanos(0), cause: Cause::Path };

@@ -3,14 +3,13 @@
 use super::import::contents;
 use super::output::write;
 use super::set::find;
-use crate::exit::{ErrorMessage, Exit};
+use crate::exit::{self, Exit};
 use cli::{AnalyseArgs, Common, GroupBy};
 use engine::error::Result;
 use insight::analysis::{Analysis, Asked, Subject};
 use model::history::Kept;
 use model::run::Run;
 use report::import::{Known, group, names};
-use std::io::Write;
 use std::path::Path;
 
 /// Prints the analysis of every output of every file, and of every kept run that is named. One that cannot be read does not keep
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &AnalyseArgs, global: &Common) -> Result<Exit> {
         match read(file, args) {
             Ok(found) => runs.extend(found),
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
+                exit::report(&error);
                 worst = Exit::from_error(&error);
             }
         }

@@ -6,7 +6,6 @@ use cli::{Command, Common};
 use engine::error::fault;
 use engine::error::{Context, Failure, Result};
 use report::document::{Document, picture};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Refuses what could not be drawn, before anything is measured for it.
@@ -31,27 +30,24 @@ pub(crate) fn check(command: &Command, global: &Common) -> Result<()> {
     Ok(())
 }
 
-/// Draws documents into each file of `--chart`. Where they have nothing to draw, such as a test that ended before its first
-/// interval, standard error says so.
+/// Draws documents into each file of `--chart`. Of a result without figures, such as a test that ended before its first
+/// interval, the picture says so.
 ///
 /// # Errors
 /// When a file cannot be written.
 pub(crate) fn write(documents: &[&dyn Document], global: &Common) -> Result<()> {
-    if !draw(documents, &global.chart)? {
-        let _ = writeln!(std::io::stderr(), "--chart: this result has no figures to draw");
-    }
-    Ok(())
+    draw(documents, &global.chart)
 }
 
-/// Draws documents into each of these files; says whether there was something to draw, or none was asked for.
+/// Draws documents into each of these files.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<bool> {
+pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<()> {
     if files.is_empty() {
-        return Ok(true);
+        return Ok(());
     }
-    let Some(figure) = picture(documents, &command_line()) else { return Ok(false) };
+    let figure = picture(documents, &command_line());
     let svg = figure.svg();
     for path in files {
         let written = match kind(path) {
@@ -64,7 +60,7 @@ pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<boo
         };
         written.with_context(|| format!("write {}", path.display()))?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// What was typed, as a shell reads it.

@@ -4,14 +4,14 @@
 mod keep;
 
 use super::output::write;
-use crate::exit::{ErrorMessage, Exit};
+use crate::exit::{self, Exit};
 use cli::{Common, ImportArgs, OutputsArgs};
 use engine::error::{Context, Failure, Result};
 use model::history::Kept;
 use report::document::Document;
 use report::format::document;
 use report::import::{Imported, Known, read, reports};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
@@ -58,7 +58,7 @@ pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Contents)>, Exit) {
         match contents(file, known) {
             Ok(held) => files.push((file.display().to_string(), held)),
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "{}", ErrorMessage(&error));
+                exit::report(&error);
                 worst = Exit::from_error(&error);
             }
         }

@@ -88,7 +88,7 @@ impl<'a> Live<'a> {
     fn new(plan: &Plan, global: &'a Common) -> Live<'a> {
         Live {
             global,
-            style: Style { colour: false, ..Screen::from_options(global).style() },
+            style: Style { colour: false, ..Screen::of_errors(global).style() },
             region: Region::new(global),
             is_of_steps: matches!(plan, Plan::Measure(_) | Plan::Pairs(_) | Plan::Frames(_)),
             warns: matches!(plan, Plan::Transfer(_)),
@@ -114,7 +114,8 @@ impl<'a> Live<'a> {
             Event::TransferStarted(begun) => self.transfer = Some(begun.plan.clone()),
             // What is changed and who is trusted must be known before it happens.
             Event::Warning(warning) if self.warns => {
-                self.region.say(&format!("warning: {}\n", warning.text));
+                let lines = self.style.wrap(&format!("warning: {}", warning.text), 0);
+                self.region.say(&lines.iter().map(|line| format!("{line}\n")).collect::<String>());
             }
             _ => {}
         }

@@ -41,6 +41,8 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
 /// The screen that standard output is, or a plain one.
 pub(crate) struct Screen {
     terminal: bool,
+    /// Its columns, where they are known.
+    columns: Option<u16>,
     colour: Colour,
     detail: bool,
 }
@@ -50,9 +52,16 @@ impl Screen {
     pub(crate) fn from_options(global: &Common) -> Screen {
         Screen {
             terminal: global.output.is_none() && std::io::stdout().is_terminal(),
+            columns: linux::screen::columns().filter(|_| global.output.is_none()),
             colour: global.color,
             detail: global.verbose > 0,
         }
+    }
+
+    /// Where what is said beside the result goes: standard error.
+    pub(crate) fn of_errors(global: &Common) -> Screen {
+        let columns = linux::screen::size().map(|(_, columns)| columns);
+        Screen { terminal: std::io::stderr().is_terminal(), columns, ..Screen::from_options(global) }
     }
 
     /// How text is shown on it: by itself colour only on a terminal and without `NO_COLOR`.
@@ -64,8 +73,7 @@ impl Screen {
             Colour::Never => false,
             Colour::Auto => self.terminal && !no_color && !dumb,
         };
-        let columns = linux::screen::columns().filter(|_| self.terminal);
-        let width = columns.map_or(Style::default().width, usize::from).clamp(60, 200);
+        let width = self.columns.map_or(Style::default().width, usize::from).clamp(60, 200);
         Style { colour, width, detail: self.detail }
     }
 }

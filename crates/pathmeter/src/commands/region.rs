@@ -60,9 +60,22 @@ impl Drop for Region {
 fn drawn(before: usize, lines: &[String], rows: usize, columns: usize) -> String {
     let most = usize::max(rows, 2) - 1;
     let shown = &lines[lines.len().saturating_sub(most)..];
-    let cut =
-        |line: &String| -> String { line.chars().take(columns.saturating_sub(1)).chain(['\n']).collect() };
-    erased(before) + &shown.iter().map(cut).collect::<String>()
+    let lines = shown.iter().map(|line| cut(line, columns.saturating_sub(1)) + "\n");
+    erased(before) + &lines.collect::<String>()
+}
+
+/// The line as far as it fits: of a row whole columns, since a part of a number would be another number.
+fn cut(line: &str, room: usize) -> String {
+    if line.chars().count() <= room {
+        return line.to_owned();
+    }
+    let fits: String = line.chars().take(room).collect();
+    let next = line.chars().nth(room);
+    let is_whole = next == Some(' ') && line.chars().nth(room + 1) == Some(' ');
+    match fits.trim_end().rsplit_once("  ") {
+        Some((columns, _)) if !is_whole && !columns.trim().is_empty() => columns.trim_end().to_owned(),
+        _ => fits.trim_end().to_owned(),
+    }
 }
 
 /// Up so many lines, and away with all below.
@@ -81,5 +94,15 @@ mod tests {
         assert_eq!(drawn(2, &lines[1..], 24, 80), "\r\x1b[2A\x1b[Jb\nc\n");
         assert_eq!(drawn(1, &lines, 3, 7), "\r\x1b[1A\x1b[Jb\nc\n", "the last lines that fit");
         assert_eq!(drawn(0, &lines[..1], 24, 7), "a long\n");
+    }
+
+    #[test]
+    fn a_row_that_is_too_wide_loses_whole_columns() {
+        let row = "  0.0-1.0 s   up   1.81 Gbit/s    115   1.01 MB";
+        assert_eq!(cut(row, row.len()), row);
+        assert_eq!(cut(row, row.len() - 1), "  0.0-1.0 s   up   1.81 Gbit/s    115");
+        assert_eq!(cut(row, 37), "  0.0-1.0 s   up   1.81 Gbit/s    115", "the next column is out of sight");
+        assert_eq!(cut(row, 36), "  0.0-1.0 s   up   1.81 Gbit/s");
+        assert_eq!(cut("a sentence of words", 12), "a sentence o");
     }
 }

@@ -5,6 +5,7 @@ mod plan;
 mod progress;
 
 use super::keep::Keep;
+use super::output::Screen;
 use super::session::{print_plan, security};
 use super::set::find;
 use crate::exit::Exit;
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     let Plan::Device(devices) = &plan else { return Err(fault("the plan is none of devices")) };
     if args.session.dry_run {
-        return print_plan(&plan, Some(plan::text(devices)), global);
+        return print_plan(&plan, Some(plan::text(devices, &Screen::from_options(global).style())), global);
     }
     if !args.lab.is_empty() {
         // Before any thread is started: an ordinary user's process moves into a user namespace here.
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Rfc2544Args, global: &Common) -> Result<Exit> {
     let ports: Vec<String> = args.ports.iter().map(ToString::to_string).collect();
     let target = [ports.as_slice(), args.lab.as_slice()].concat().join(" ");
     let keep = Keep::open(&args.keep, "rfc2544", &target)?;
-    super::progress::say(plan::text(devices).trim_end());
+    super::progress::say(plan::text(devices, &Screen::of_errors(global).style()).trim_end());
     let journal = journal(args, devices, global)?;
     let stop = signals::interrupt()?;
     let options = Options { security, stop: stop.clone(), journal: journal.clone(), ..Options::default() };

@@ -5,6 +5,8 @@ use super::import::contents;
 use super::store::{failed, location, time};
 use cli::StoreArgs;
 use engine::error::{Failure, Result};
+#[cfg(feature = "store")]
+use engine::host::host_port::kept_name;
 #[cfg(feature = "device")]
 use model::dut::DutReport;
 use model::history::{Kept, Sample};
@@ -127,7 +129,7 @@ fn filter(text: &str) -> Result<Option<Filter>, Failure> {
         let (key, value) = term.split_once('=').ok_or_else(wrong)?;
         match key {
             "label" => filter.label = Some(value.into()),
-            "target" => filter.target = Some(value.into()),
+            "target" => filter.target = Some(kept_name(value)),
             "kind" => filter.kind = Some(value.into()),
             "verdict" => filter.status = Some(value.into()),
             "since" => filter.since = Some(time(value, "since")?),

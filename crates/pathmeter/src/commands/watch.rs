@@ -157,7 +157,7 @@ impl Watch<'_> {
             limit: Some(LOOKED_BACK),
             ..Filter::default()
         };
-        trend::trends_of_store(&self.store, &self.args.target, &filter, self.args.level)
+        trend::trends_of_store(&self.store, &self.args.kept, &filter, self.args.level)
     }
 }
 

@@ -156,6 +156,18 @@ fn a_chart_shows_what_the_text_does_not_and_takes_nothing_from_it() {
 }
 
 #[test]
+fn a_chart_that_is_asked_for_is_there() {
+    let scratch = Scratch::new("charts-there");
+    let svg = scratch.file("hops.svg", None);
+    // Nobody listens, and this host says so.
+    let port = super::support::free_port().to_string();
+    let argv = ["hops", "127.0.0.1", "--protocol", "tcp", "-p", &port, "-c", "1", "--chart", &svg];
+    let ended = super::support::run(&argv);
+    let drawn = std::fs::read_to_string(&svg).unwrap_or_else(|error| panic!("{error}: {}", ended.stderr));
+    assert!(drawn.contains("<svg") && drawn.contains("Hops to 127.0.0.1"), "{drawn}");
+}
+
+#[test]
 fn a_reader_that_leaves_stops_nothing() {
     let server = Server::start(&[]);
     let line = format!(

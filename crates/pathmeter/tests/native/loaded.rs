@@ -211,3 +211,52 @@ fn what_goes_not_together_with_a_load_is_said() {
         run(&all).code(2).says(says);
     }
 }
+
+/// Phases shorter than the interval: a row that ends with its phase says of which it is.
+#[test]
+fn no_interval_is_of_two_phases() {
+    let server = Server::start(&[]);
+    let reported = run(&["latency", &server.host(), "--loaded", "-t", "700ms", "--format", "ndjson"]).code(0);
+    let lines = reported.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("a document"));
+    let rows: Vec<Value> = lines.filter(|line| line["event"] == "latency_sample").collect();
+    let mut loads: Vec<&str> = rows.iter().filter_map(|row| row["load"].as_str()).collect();
+    loads.dedup();
+    assert_eq!(loads, LOADS, "{}", reported.stdout);
+    let series = last(&reported)["summary"]["loaded"]["series"].as_array().unwrap().clone();
+    for row in rows.iter().filter(|row| row["load"].is_string()) {
+        let [start, end] = ["start_ns", "end_ns"].map(|key| count(&row[key]));
+        let within = series
+            .windows(2)
+            .filter(|pair| count(&pair[0]["at_ns"]) >= start && count(&pair[1]["at_ns"]) <= end);
+        for point in within.map(|pair| &pair[1]).filter(|point| point["load"].is_string()) {
+            assert_eq!(point["load"], row["load"], "{point:#} in {row:#}");
+        }
+    }
+}
+
+/// A server with a limit serves round trips: the limit is their rate, and that of the load beside them.
+#[test]
+fn a_limit_of_the_server_is_the_rate() {
+    let server = Server::start(&["--max-rate", "2M"]);
+    let host = server.host();
+    for argv in [&[][..], &["--tcp"], &["--mode", "throughput"]] {
+        let run = run(&[&["latency", &host, "-t", "500ms", "--json"][..], argv].concat()).code(0).json();
+        // 2 Mbit/s in messages of 64 bytes.
+        assert_eq!(run["latency"]["rate_pps"], 3906, "{argv:?}: {:#}", run["latency"]);
+        let sent = count(&run["summary"]["ways"][0]["counted"]["sent"]);
+        assert!((1..=3906).contains(&sent), "{argv:?}: {sent} in half a second");
+        let warnings = run["summary"]["warnings"].to_string();
+        assert!(
+            warnings.contains("limited-by-server") && warnings.contains("3.91 kpps"),
+            "{argv:?}: {warnings}"
+        );
+    }
+    run(&["latency", &host, "--rate", "5k", "-t", "500ms"]).code(3).says("--rate 3906");
+    let run = run(&["latency", &host, "--loaded", "-t", "2s", "--json"]).code(0).json();
+    for phase in &run["summary"]["loaded"]["phases"].as_array().unwrap()[1..] {
+        for key in ["up_bps", "down_bps"] {
+            // Several sessions would carry twice that; buffers carry over what is a little more.
+            assert!(phase[key].as_u64().unwrap_or(0) < 3_000_000, "{phase:#}");
+        }
+    }
+}

@@ -46,7 +46,9 @@ fn a_path_that_gets_worse_is_told_once_and_its_recovery_once() {
     as_usual(watch("8M", "8"));
     let reported = std::fs::read_to_string(reported).expect("the hook has run");
     let of_goodput: Vec<&str> = reported.lines().filter(|line| line.contains("udp.up.goodput")).collect();
-    let expected = ["worse", "recovered"].map(|word| format!("{word} udp.up.goodput {host}"));
+    // A far end is kept under its name, whatever its port.
+    let name = host.split(':').next().expect("a name");
+    let expected = ["worse", "recovered"].map(|word| format!("{word} udp.up.goodput {name}"));
     assert_eq!(of_goodput, expected, "{reported}");
     let trend = kept.run(&["trend", &host, "--json", "--noise-floor", "30"]).code(0).json();
     let series =
@@ -94,7 +96,9 @@ fn a_far_end_that_is_gone_is_told_once_kept_and_the_exit_code() {
     let host = server.host();
     let back =
         kept.run(&["watch", &host, "--every", "1ms", "--rounds", "1", "--run", "throughput -n 100k"]).code(0);
-    assert!(!back.stdout.contains("ALERT"), "{}", back.stdout);
+    // At another port, but the same far end.
+    let alerts: Vec<&str> = back.stdout.lines().filter(|line| line.starts_with("ALERT")).collect();
+    assert_eq!(alerts, ["ALERT 127.0.0.1: can be measured again"], "{}", back.stdout);
 }
 
 #[test]
@@ -145,4 +149,21 @@ fn two_commands_in_turn_are_compared() {
     kept.run(&["compare", "--interleave", "history", &slow])
         .code(2)
         .says("is not one of the commands that can be run so");
+}
+
+#[test]
+fn a_far_end_has_one_name_however_it_was_measured() {
+    let (server, kept) = (Server::start(&[]), Kept::new("one-name"));
+    let host = server.host();
+    let name = host.split(':').next().expect("a name").to_owned();
+    kept.run(&["throughput", &host, "-n", "100K", "--save"]).code(0);
+    kept.run(&["watch", &host, "--rounds", "1", "--run", "throughput -n 100K"]).code(0);
+    for target in [&host, &name] {
+        let listed = kept.run(&["history", "--target", target, "--json"]).code(0).json();
+        let runs = listed["runs"].as_array().or(listed.as_array()).expect("a list");
+        let targets: Vec<&str> = runs.iter().filter_map(|run| run["target"].as_str()).collect();
+        assert_eq!(targets, [&name, &name], "{target}");
+        let trend = kept.run(&["trend", target, "--json"]).code(0).json();
+        assert_eq!(trend["target"], *name, "{trend:#}");
+    }
 }

@@ -32,8 +32,7 @@ impl FromStr for DeviceExpectation {
         let (scope, figure) = named(key).ok_or_else(|| ExpectError::UnknownKey {
             text: text.into(),
             key: key.into(),
-            likely: likely(key, names_like(key)),
-            known: known_device_keys(),
+            known: likely(key, names_like(key), known_device_keys),
         })?;
         let wanted = read_value(figure.quantity, text, key, value)?;
         let scope = scope.map(str::to_owned);

@@ -92,6 +92,7 @@ fn finding(check: &Check) -> Option<Finding> {
 /// For people: what is wrong first, with its mend.
 fn text(checks: &[Check], style: &Style) -> String {
     let mut text = String::new();
+    let mut said: Vec<(&str, &str)> = Vec::new();
     for check in sorted(checks) {
         let (paint, word) = match check.status {
             Status::Ok => (Paint::Good, "ok"),
@@ -112,10 +113,27 @@ fn text(checks: &[Check], style: &Style) -> String {
             text.push_str(&format!("{INDENT}{line}\n"));
         }
         if let Some(fix) = &check.fix {
-            text.push_str(&format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("$ {fix}"))));
+            match said.iter().find(|(_, known)| known == fix) {
+                Some((name, _)) => text.push_str(&format!("{INDENT}the command of {name} is the fix\n")),
+                None => text.push_str(&command(fix, style)),
+            }
+            said.push((check.name, fix));
         }
     }
     text
+}
+
+/// A command as a shell takes it: one that is too long goes on below after each `&&`.
+fn command(fix: &str, style: &Style) -> String {
+    let whole = format!("$ {fix}");
+    let is_long = INDENT.len() + whole.chars().count() > style.width;
+    let lines: Vec<&str> = if is_long { whole.split(" && ").collect() } else { vec![&whole] };
+    let last = lines.len() - 1;
+    let line = |(index, line): (usize, &&str)| {
+        let (more, on) = (if index > 0 { "    " } else { "" }, if index < last { " && \\" } else { "" });
+        format!("{INDENT}{}\n", style.paint(Paint::Bold, &format!("{more}{line}{on}")))
+    };
+    lines.iter().enumerate().map(line).collect()
 }
 
 /// A table for a ticket.
@@ -140,6 +158,25 @@ mod tests {
     use crate::document::Style;
     use crate::format::{by_name, render};
     use model::doctor::{Check, Status};
+
+    #[test]
+    fn a_long_command_goes_on_below_and_stands_once() {
+        let fix = "sudo install -m 750 pathmeter /usr/local/bin/pathmeter-privileged && sudo setcap cap_net_raw+ep x";
+        let check = |name| Check {
+            name,
+            status: Status::Warn,
+            found: "missing".into(),
+            why_it_matters: "it matters",
+            fix: Some(fix.into()),
+        };
+        let text = super::text(&[check("rights"), check("capture")], &Style::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(text.matches("sudo install").count(), 1, "{text}");
+        assert!(text.contains("privileged && \\\n          sudo setcap"), "{text}");
+        assert!(text.contains("the command of rights is the fix"), "{text}");
+        let wide = super::text(&[check("rights")], &Style { width: 200, ..Style::default() });
+        assert!(wide.contains(fix), "{wide}");
+    }
 
     #[test]
     fn what_ails_a_host_is_a_finding_with_its_fix() {

@@ -1,10 +1,11 @@
 //! The hops of a path: their table, the flows through them, the answer in a line, and a chart.
 
+mod chart;
+
 use super::table::whole;
 use super::text::phrases;
 use super::{Paint, Style};
-use crate::document::{Block, Cell, Chart, Table};
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::document::{Block, Cell, Table};
 use model::hops::{
     Counted, Hop, HopFlow, HopProtocol, HopRouter, HopSample, HopsPlan, HopsResult, HopsSample, Missing,
 };
@@ -25,7 +26,7 @@ pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let tables = table(found, "").into_iter().chain(flows(found)).chain(back).map(Block::Table);
     let mut blocks: Vec<Block> = plan.into_iter().chain(tables).collect();
     blocks.push(Block::list(legend(found)));
-    blocks.extend(chart(run, found));
+    blocks.extend(chart::charts(run, found));
     blocks
 }
 
@@ -251,36 +252,6 @@ pub(super) fn live_row(sample: &HopsSample) -> String {
     let address = last.address.map(|address| format!(" {address}")).unwrap_or_default();
     let median = last.rtt_p50.map(|rtt| format!(", median {rtt}")).unwrap_or_default();
     format!("{seconds:>8.1} s  hop {ttl}{address}: {answered} of {sent} answered{median}\n")
-}
-
-/// The median round trip to each hop.
-fn chart(run: &Run, found: &HopsResult) -> Option<Block> {
-    let longest = found.hops.iter().filter_map(|hop| hop.rtt).map(|rtt| rtt.max).max()?;
-    let (unit, scale) = if longest < Nanos::from_millis(1) { ("µs", 1e3) } else { ("ms", 1e6) };
-    let value = |time: Nanos| time.0 as f64 / scale;
-    let row = |hop: &Hop| BarRow {
-        name: match hop.routers.first() {
-            Some(router) => {
-                format!("{} {}", hop.ttl, router.name.clone().unwrap_or_else(|| router.address.to_string()))
-            }
-            None => hop.ttl.to_string(),
-        },
-        bars: vec![hop.rtt.map(|rtt| Bar {
-            value: value(rtt.p50),
-            whisker: Some([value(rtt.min), value(rtt.p90)]),
-            mark: None,
-        })],
-        missing: "no answer".into(),
-    };
-    Some(Block::Chart(Chart::Bars(BarChart {
-        title: title(run),
-        subtitle: run.hops.as_ref().map(subject).unwrap_or_default(),
-        unit: unit.into(),
-        series: vec!["median round trip".into()],
-        whiskers: Some("from the least to the 90th percentile".into()),
-        panels: vec![BarPanel { title: String::new(), rows: found.hops.iter().map(row).collect() }],
-        ..BarChart::default()
-    })))
 }
 
 /// Heads the hops that the far end traced.

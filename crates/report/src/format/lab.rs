@@ -37,7 +37,7 @@ impl Document for LabReport {
         // What is noted in the picture stands in the document, too.
         let bars = Some(BarChart { notes: Vec::new(), ..chart(self) }).filter(|bars| !bars.panels.is_empty());
         blocks.extend(drawn(self, bars).into_iter().map(Block::Chart));
-        blocks.extend(self.variants.iter().flat_map(part));
+        blocks.extend(self.variants.iter().flat_map(|one| part(self, one)));
         if !self.notes.is_empty() {
             blocks.extend([Block::Heading("Notes".into()), Block::list(self.notes.iter().cloned())]);
         }
@@ -86,9 +86,9 @@ impl Document for LabReport {
     }
 }
 
-fn part(variant: &Variant) -> Vec<Block> {
+fn part(report: &LabReport, variant: &Variant) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(format!("{}: {}", variant.name, variant.title))];
-    blocks.extend(sections::section_tables(variant).into_iter().map(Block::Table));
+    blocks.extend(sections::section_tables(report, variant).into_iter().map(Block::Table));
     let before = sentences::of_measuring(variant).into_iter().map(Item::from);
     let findings = variant
         .findings
@@ -150,7 +150,7 @@ fn text(report: &LabReport, style: &Style) -> String {
     for variant in &report.variants {
         let title = format!("{}: {}", variant.name, variant.title);
         text.push_str(&format!("\n{}\n", style.paint(Paint::Bold, &title)));
-        text.push_str(&tables(&sections::section_tables(variant), style));
+        text.push_str(&tables(&sections::section_tables(report, variant), style));
         text.push_str(&style.list(&sentences::sentences_of(variant), "  - "));
     }
     text.push_str(&tables(&sections::compared(report), style));
@@ -162,18 +162,20 @@ fn text(report: &LabReport, style: &Style) -> String {
     text
 }
 
-/// It was measured, and every expectation held.
-fn is_as_expected(variant: &Variant) -> bool {
+/// It was measured, and no expectation is broken; one of what nobody asked to measure is not.
+fn is_not_broken(variant: &Variant) -> bool {
     let was_measured = !variant.series.is_empty() || !variant.sweeps.is_empty();
-    let held = |one| expectation(variant, one).judgement == Judgement::Held;
-    let has_failed = variant.sweeps.iter().any(|sweep| sweep.error.is_some());
-    was_measured && !has_failed && variant.expectations.iter().all(held)
+    let broken = |one| expectation(variant, one).judgement == Judgement::Broken;
+    was_measured && sentences::not_measured(variant).is_empty() && !variant.expectations.iter().any(broken)
 }
 
 fn tables(sections: &[Table], style: &Style) -> String {
     let table = |section: &Table| {
-        let title = style.paint(Paint::Dim, &section.title);
-        format!("\n  {title}\n{}", plain(&section.columns, &section.rows, style))
+        let title = match section.title.as_str() {
+            "" => String::new(),
+            title => format!("  {}\n", style.paint(Paint::Dim, title)),
+        };
+        format!("\n{title}{}", plain(&section.columns, &section.rows, style))
     };
     sections.iter().map(table).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, axis_unit, higher_is_better, printed};
+use crate::format::text::phrases::count;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::history::Sample;
 use model::stats::compare::Rules;
@@ -10,6 +11,7 @@ use model::stats::trend::{Change, ChangeKind, Trend};
 use model::time::WallTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The trend document, schema `pathmeter/trend/1`. Only ever extended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -283,6 +285,7 @@ impl Trends {
             title: format!("{} over time", self.target),
             subtitle: "a point for each run".into(),
             across: "Run".into(),
+            limit: self.series.iter().any(|series| !series.changes.is_empty()).then(|| "level".into()),
             panels,
             ..LineChart::default()
         };
@@ -304,20 +307,49 @@ fn panel(series: &Series) -> LinePanel {
     let line = Line {
         name: series.kind.clone(),
         values: series.points.iter().map(|point| Some(point.value / size)).collect(),
-        ..Line::default()
+        limit: levels(series).into_iter().map(|level| Some(level / size)).collect(),
     };
+    let mut places: Vec<String> = series.points.iter().map(place).collect();
+    // Runs of the same minute have one label.
+    for index in (1..places.len()).rev() {
+        if places[index] == places[index - 1] {
+            places[index].clear();
+        }
+    }
     LinePanel {
         title: series.figure.clone(),
         unit: unit.into(),
         lines: vec![line],
-        across: Some((across, series.points.iter().map(place).collect())),
+        across: Some((across, places)),
         ..LinePanel::default()
     }
+}
+
+/// The median that each run is held against, where the level has changed.
+fn levels(series: &Series) -> Vec<f64> {
+    let Some(first) = series.changes.first() else { return Vec::new() };
+    let level = |point: &Point| {
+        let turn = series.changes.iter().rev().find(|turn| turn.at <= point.at);
+        turn.map_or(first.before, |turn| turn.after)
+    };
+    series.points.iter().map(level).collect()
 }
 
 impl Document for Trends {
     fn head(&self) -> Head {
         Head { kind: "trend".into(), title: format!("Trend of {}", self.target), depth: 1, ..Head::default() }
+    }
+
+    fn provenance(&self) -> String {
+        let runs: BTreeMap<&str, &str> = self
+            .series
+            .iter()
+            .flat_map(|series| &series.points)
+            .map(|point| (point.at.as_str(), point.run.as_str()))
+            .collect();
+        let span = runs.keys().next().zip(runs.keys().last());
+        let span = span.map(|(first, last)| format!(", from {first} to {last}")).unwrap_or_default();
+        format!("Trend of {}: {}{span}", self.target, count(runs.len() as u64, "run"))
     }
 
     fn blocks(&self) -> Vec<Block> {

@@ -59,6 +59,18 @@ impl Axis {
     }
 }
 
+/// As [`number`], with every significant digit of what is no whole number: 18.0 beside 18.4.
+pub(super) fn figure(value: f64) -> String {
+    let text = number(value);
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    match value.abs() {
+        whole if whole.fract() == 0.0 || digits >= 3 => text,
+        tens if (10.0..99.95).contains(&tens) => format!("{value:.1}"),
+        ones if (1.0..10.0).contains(&ones) => format!("{value:.2}"),
+        _ => text,
+    }
+}
+
 /// Three significant digits at least, whole from 100 on, thousands apart.
 pub(super) fn number(value: f64) -> String {
     let decimals = match value.abs() {
@@ -138,6 +150,16 @@ mod tests {
             (123_456.0, "123\u{a0}456"),
         ] {
             assert_eq!(number(value), text);
+        }
+        for (value, text) in [
+            (18.02, "18.0"),
+            (18.41, "18.4"),
+            (1.504, "1.50"),
+            (80.0, "80"),
+            (0.0, "0"),
+            (1443.7, "1\u{a0}444"),
+        ] {
+            assert_eq!(figure(value), text);
         }
     }
 }

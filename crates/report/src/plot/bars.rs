@@ -1,6 +1,6 @@
 //! Grouped horizontal bars in panels over one axis: names stand before their bars and never overlap, however long.
 
-use super::axis::{Axis, number};
+use super::axis::{Axis, figure, number};
 use super::svg::{Drawing, GREY, GRID, INK, Svg, Text, room, wrapped};
 
 /// A chart of panels, which share their axis.
@@ -16,6 +16,8 @@ pub struct BarChart {
     pub series: Vec<String>,
     /// What the mark across a bar means; absent when no bar has one.
     pub mark: Option<String>,
+    /// The mark is another measured value and no limit: a bar may go beyond it.
+    pub is_reference: bool,
     /// What the whiskers mean; absent when no bar has any.
     pub whiskers: Option<String>,
     /// The panels, two side by side.
@@ -159,7 +161,7 @@ impl BarChart {
             let x = place.x(mark);
             svg.line([x, y - 0.5, x, y + BAR + 0.5], MARK, 2.5);
         }
-        let label = format!("{}{}", number(bar.value), bar.share().unwrap_or_default());
+        let label = format!("{}{}", figure(bar.value), bar.share(self.is_reference).unwrap_or_default());
         let style = Text { size: 10.5, ..Text::PLAIN };
         svg.text(bar.label_at(place, room(&label, style.size)), y + BAR - 2.6, style, &label);
     }
@@ -184,9 +186,13 @@ impl Bar {
 impl Bar {
     /// How much of what it could be it is. More than all of it is no share: the limit or the figure is wrong, which a finding
     /// says.
-    fn share(&self) -> Option<String> {
+    fn share(&self, is_reference: bool) -> Option<String> {
         let share = self.value / self.mark.filter(|mark| *mark > 0.0)?;
-        Some(if share > OVER { " (over the limit)".into() } else { format!(" ({:.0} %)", share * 100.0) })
+        Some(if share > OVER && !is_reference {
+            " (over the limit)".into()
+        } else {
+            format!(" ({:.0} %)", share * 100.0)
+        })
     }
 
     /// Where a label so wide stands: behind the bar and its whisker, or behind the mark where that would cross it.

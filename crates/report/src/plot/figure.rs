@@ -53,4 +53,4 @@ const DARK: [(&str, &str); 5] =
 const MARGIN: f64 = 28.0;
 const LINE: f64 = 15.0;
 /// Of a line of the footer.
-const LETTERS: usize = 180;
+const LETTERS: usize = 187;

@@ -7,7 +7,7 @@ use crate::{Policy, sockperf};
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::LatencySpec;
 use model::plan::{End, TestSpec, Transport};
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, PacketRate};
 
 /// Longest test, omitted time included.
 pub const MAX_TIME: Nanos = Nanos::from_secs(86_400);
@@ -36,9 +36,9 @@ pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), R
         ));
     }
     let Some(allowed) = policy.max_rate else { return Ok(()) };
-    let messages = allowed.0 / (u64::from(spec.size) * 8);
+    let messages = spec.rate_within(allowed).0;
     match spec.bitrate() {
-        Some(rate) if rate <= allowed => Ok(()),
+        Some(rate) if rate <= allowed || spec.rate == Some(PacketRate(1)) => Ok(()),
         _ => Err(limit(
             format!(
                 "messages without a rate or at a higher one, where this server allows {allowed} (--max-rate)"

@@ -151,12 +151,15 @@ impl Entry {
     }
 
     fn keep_to_the_limit(&mut self, link: &mut Link) {
-        let (Ask::Throughput { spec, .. }, Some(most)) = (&mut self.ask, self.limits.max_rate) else {
-            return;
-        };
-        if spec.bitrate.is_none() {
-            spec.bitrate = Some(BitRate((most.0 / u64::from(spec.streams.max(1))).max(1)));
-            link.event(Limits::warning(most));
+        let Some(most) = self.limits.max_rate else { return };
+        match &mut self.ask {
+            Ask::Throughput { spec, .. } if spec.bitrate.is_none() => {
+                spec.bitrate = Some(BitRate((most.0 / u64::from(spec.streams.max(1))).max(1)));
+                link.event(Limits::warning(most));
+            }
+            // The driver keeps to it, and says so: it sends the messages.
+            Ask::Latency { spec } if spec.rate.is_none() => spec.rate = Some(spec.rate_within(most)),
+            _ => {}
         }
     }
 

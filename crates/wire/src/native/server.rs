@@ -343,7 +343,8 @@ impl Server {
         if let Some(Ask::Latency { spec }) = &self.ask {
             let time = admit::latency_time(spec, &self.config.policy);
             self.state = State::Reflecting { deadline: now + time + LATENCY_SLACK };
-            self.link.work(round_trips::Request::Reflect((**spec).clone()));
+            let most = spec.rate.filter(|_| self.config.policy.max_rate.is_some());
+            self.link.work(round_trips::Request::Reflect { spec: (**spec).clone(), most });
             self.link.send(&Message::Started {});
         }
         let Some(spec) = self.spec().cloned() else { return };

@@ -2,7 +2,7 @@
 
 use super::{WorkReply, WorkRequest};
 use model::latency::{LatencySpec, WaitMode};
-use model::units::Nanos;
+use model::units::{Nanos, PacketRate};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
@@ -10,7 +10,12 @@ use std::net::SocketAddr;
 #[derive(Clone, Debug)]
 pub enum Request {
     /// Answer its messages from now on.
-    Reflect(LatencySpec),
+    Reflect {
+        /// What was granted.
+        spec: LatencySpec,
+        /// More messages than these get no answer; absent: all get one.
+        most: Option<PacketRate>,
+    },
     /// Say what has come of them; [`WorkReply::RoundTrips`] follows.
     Count,
 }

@@ -52,7 +52,7 @@ impl Work for Path {
             WorkRequest::Probes(Request::ReportPath { since }) => {
                 Some(Reply::PathObservation(Box::new(path_seen(since))).into())
             }
-            WorkRequest::RoundTrips(round_trips::Request::Reflect(spec)) => {
+            WorkRequest::RoundTrips(round_trips::Request::Reflect { spec, .. }) => {
                 self.reflecting = Some(spec);
                 None
             }

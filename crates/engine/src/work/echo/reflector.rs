@@ -1,5 +1,6 @@
 //! The server's loops: a message in, its reply out, as soon as can be.
 
+use super::bounded::Bounded;
 use super::socket::{Inbox, Next, Socket};
 use super::wait::Waiter;
 use crate::error::{Context, Result};
@@ -11,7 +12,7 @@ use model::latency::{LatencySpec, WaitMode};
 use model::plan::Transport;
 use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{Nanos, PacketRate};
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,8 +43,13 @@ struct Ledger {
 }
 
 impl Reflecting {
-    /// Starts the thread. `client`: the far end of the flow.
-    pub(crate) fn start(flow: FlowSocket, client: SocketAddr, spec: &LatencySpec) -> Result<Reflecting> {
+    /// Starts the thread. `client`: the far end of the flow; `most`: messages answered at most.
+    pub(crate) fn start(
+        flow: FlowSocket,
+        client: SocketAddr,
+        spec: &LatencySpec,
+        most: Option<PacketRate>,
+    ) -> Result<Reflecting> {
         let place = SpinPlace::take(spec.wait);
         let wait = place.wait;
         let stop = Arc::<AtomicBool>::default();
@@ -55,7 +61,7 @@ impl Reflecting {
             if spec.transport == Transport::Udp { LARGEST_UDP_PAYLOAD as usize } else { MAX_TCP_LEN };
         let work = move || {
             let _place = place;
-            let mut responder = Responder::native(largest);
+            let mut responder = Bounded::new(Responder::native(largest), most);
             let mut waiter = Waiter::new(wait);
             let count = |message: &[u8], came| note(&observed, message, came);
             let hooks = Hooks { busy: &at_work, after: count };

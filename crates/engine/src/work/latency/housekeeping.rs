@@ -28,6 +28,8 @@ pub(crate) struct Housekeeping<'a> {
     due: MonoTime,
     next_sample: MonoTime,
     sampled: MonoTime,
+    /// The phase of a run beside a load in which the interval began.
+    phase: Option<usize>,
     /// Longest wait for a reply, for each path.
     reply_timeout: Vec<Nanos>,
 }
@@ -55,6 +57,7 @@ impl<'a> Housekeeping<'a> {
             due,
             next_sample,
             sampled: started,
+            phase: Some(0),
             reply_timeout,
         }
     }
@@ -82,6 +85,7 @@ impl<'a> Housekeeping<'a> {
 
     /// Does what is due.
     pub(crate) fn keep<E: Exchange>(&mut self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
+        self.turn(now, flows);
         if now < self.due() {
             return;
         }
@@ -108,6 +112,19 @@ impl<'a> Housekeeping<'a> {
         if now >= self.next_sample {
             self.sample(now, flows);
             self.next_sample = now.max(self.next_sample + self.plan.interval);
+        }
+    }
+
+    /// Closes the interval where the load begins or ends, so that no interval is of two phases.
+    fn turn<E: Exchange>(&mut self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
+        let Some(phase) = flows.first().map(|flow| flow.tally.phase()) else { return };
+        if phase == self.phase {
+            return;
+        }
+        self.last_sample(now, flows);
+        self.phase = phase;
+        if self.plan.interval > Nanos::ZERO {
+            self.next_sample = now + self.plan.interval;
         }
     }
 

@@ -21,7 +21,7 @@ use model::latency::{
     EgressEnds, EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, LatencySpec, Load, WaitMode,
 };
 use model::plan::{End, LocalOptions, Transport};
-use model::units::{Bytes, Nanos};
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::Arc;
@@ -32,15 +32,17 @@ pub(crate) struct Opened {
     pub(crate) socket: Socket,
     pub(crate) ends: EgressEnds,
     pub(crate) session: Option<Control>,
+    /// Messages that the server allows, which none asked for.
+    pub(crate) most: Option<(PacketRate, BitRate)>,
 }
 
 /// Opens a way. `far_wait`: how its far end is to wait, where it can be asked.
 pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Result<Opened> {
-    let (socket, mut session) = match job.plan.protocol {
+    let ((socket, mut session), most) = match job.plan.protocol {
         LatencyProtocol::Native => native(job, egress, far_wait)?,
-        LatencyProtocol::Twamp => twamp(job, egress)?,
+        LatencyProtocol::Twamp => (twamp(job, egress)?, None),
         LatencyProtocol::Sockperf | LatencyProtocol::Stamp | LatencyProtocol::Iperf2 => {
-            (foreign(job, egress)?, None)
+            ((foreign(job, egress)?, None), None)
         }
     };
     let peer = session.as_ref().and_then(|session| session.peer().cloned());
@@ -53,7 +55,7 @@ pub(crate) fn open(job: &Job<'_>, egress: &EgressPath, far_wait: WaitMode) -> Re
         peer,
         far_wait: observed.map(|s| s.wait),
     };
-    Ok(Opened { socket, ends, session })
+    Ok(Opened { socket, ends, session, most })
 }
 
 /// Sets what may be refused; each refusal is told and the measurement goes on without.
@@ -78,7 +80,10 @@ pub(crate) fn configure(socket: &Socket, plan: &LatencyPlan) -> Vec<Warning> {
     warnings
 }
 
-fn native(job: &Job<'_>, egress: &EgressPath, wait: WaitMode) -> Result<(Socket, Option<Control>)> {
+/// The flow, its session, and the rate that the server allows where none was asked for.
+type Native = ((Socket, Option<Control>), Option<(PacketRate, BitRate)>);
+
+fn native(job: &Job<'_>, egress: &EgressPath, wait: WaitMode) -> Result<Native> {
     let plan = job.plan;
     let phases = |load: &Load| load.time.saturating_mul(load.phases.len() as u64);
     let time = match plan.end {
@@ -94,12 +99,15 @@ fn native(job: &Job<'_>, egress: &EgressPath, wait: WaitMode) -> Result<(Socket,
         time,
         rate: plan.rate,
     };
-    let session = LatencySession::open(egress, spec, plan.connect_timeout, job.security, job.interrupt)?;
+    let session =
+        LatencySession::open(egress, spec.clone(), plan.connect_timeout, job.security, job.interrupt)?;
+    let most = session.max_rate().filter(|_| plan.rate.is_none());
+    let most = most.map(|most| (spec.rate_within(most), most));
     let socket = match session.flow()? {
         FlowSocket::Tcp(socket) => Socket::Tcp(socket),
         FlowSocket::Udp(socket) => Socket::Udp(socket),
     };
-    Ok((socket, Some(Control::Native(Box::new(session)))))
+    Ok(((socket, Some(Control::Native(Box::new(session)))), most))
 }
 
 /// Agrees with a TWAMP server on a test, whose packets go from the control connection's address.

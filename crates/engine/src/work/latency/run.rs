@@ -24,7 +24,7 @@ use model::latency::{
 };
 use model::playback::Item;
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{BitRate, Nanos, PacketRate};
 use wire::echo::Exchange;
 use wire::native::LatencyObservation;
 use wire::{iperf2, sockperf, stamp};
@@ -125,10 +125,22 @@ fn open_waiting(
             false
         }
     });
+    if let Some((rate, limit)) = opened.iter().filter_map(|egress: &Opened| egress.most).min() {
+        plan.rate = Some(rate);
+        sink(&Event::Warning(limited(rate, limit, job.largest())));
+    }
     match failed {
         Some(e) if opened.is_empty() => Err(e),
         _ => Ok((plan, opened)),
     }
+}
+
+/// Says that the server's limit is the rate.
+fn limited(rate: PacketRate, limit: BitRate, size: u32) -> Warning {
+    let text = format!(
+        "The server allows a session {limit} in each direction (--max-rate): at most {rate} of {size}-byte messages were sent."
+    );
+    Warning::new("limited-by-server", text)
 }
 
 fn measure<E: Exchange>(
@@ -294,6 +306,8 @@ fn received_before(session: &mut Option<Control>) -> u64 {
 fn gather(job: &Job<'_>, egress: usize, started: MonoTime) -> Gather {
     let plan = job.plan;
     let rate = match (plan.rate, plan.mode) {
+        // One after the other, whatever the rate.
+        (_, LatencyMode::PingPong) => 0,
         (Some(rate), _) => rate.0,
         (None, LatencyMode::UnderLoad) => UNPACED,
         (None, _) => 0,

@@ -9,7 +9,7 @@ use linux::clock::mono_now;
 use model::host::Host;
 use model::latency::{EgressPath, LatencySpec};
 use model::plan::LocalOptions;
-use model::units::Nanos;
+use model::units::{BitRate, Nanos};
 use wire::native::LatencyObservation;
 use wire::native::probe::{ProbeClient, ProbeReply};
 
@@ -48,6 +48,11 @@ impl LatencySession {
     /// The server's host.
     pub(crate) fn peer(&self) -> Option<&Host> {
         self.dialogue.machine.peer_host()
+    }
+
+    /// The highest rate of payload that the server allows.
+    pub(crate) fn max_rate(&self) -> Option<BitRate> {
+        self.dialogue.machine.limits().max_rate
     }
 
     /// Keeps the dialogue alive; does not wait. To be called every second or so.

@@ -112,6 +112,11 @@ impl Tally {
         self.phase_series.as_ref()?.loaded(at)
     }
 
+    /// The number of the phase in which the last message went, 0 being idle; `None`: between two.
+    pub(crate) fn phase(&self) -> Option<usize> {
+        self.phase_series.as_ref().map_or(Some(0), PhaseSeries::last)
+    }
+
     /// The course of the run, which is over. What is counted from now on is not told.
     pub(crate) fn take_course(&mut self) -> Option<PhaseSeries> {
         let phase_series = self.phase_series.take()?;

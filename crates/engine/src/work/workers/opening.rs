@@ -32,7 +32,7 @@ pub(super) fn is_over(request: &WorkRequest) -> bool {
     matches!(
         request,
         WorkRequest::Throughput(throughput::Request::Start)
-            | WorkRequest::RoundTrips(round_trips::Request::Reflect(_))
+            | WorkRequest::RoundTrips(round_trips::Request::Reflect { .. })
     )
 }
 

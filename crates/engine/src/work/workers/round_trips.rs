@@ -25,9 +25,9 @@ impl Worker for RoundTrips {
     fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
         let WorkRequest::RoundTrips(request) = request else { return };
         match request {
-            Request::Reflect(spec) => {
+            Request::Reflect { spec, most } => {
                 let Some(flow) = std::mem::take(&mut self.flows).pop() else { return };
-                match Reflecting::start(flow.socket, flow.info.remote, &spec) {
+                match Reflecting::start(flow.socket, flow.info.remote, &spec, most) {
                     Ok(reflecting) => self.reflecting = Some(reflecting),
                     Err(e) => context.fail(sentence(&e)),
                 }

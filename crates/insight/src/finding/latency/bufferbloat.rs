@@ -1,6 +1,6 @@
 //! `bufferbloat`: queues under load hold packets far longer than the idle path does.
 
-use super::super::text::{capital, ratio};
+use super::super::text::{capital, ratio, significant};
 use super::super::{Finding, Severity};
 use model::latency::LoadPhase;
 use model::plan::{Direction, Directions};
@@ -43,7 +43,7 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
     let carried = if rates.is_empty() { String::new() } else { format!(" ({})", rates.join(", ")) };
     let rpm = phase
         .responsiveness
-        .map(|figure| format!("; responsiveness {:.0} round trips per minute", figure.rpm));
+        .map(|figure| format!("; responsiveness {} round trips per minute", significant(figure.rpm)));
     let rpm = rpm.unwrap_or_default();
     let title = capital(&format!(
         "{name}{carried} raises the median round trip from {} to {}, {} times: {more} of queue{rpm}",

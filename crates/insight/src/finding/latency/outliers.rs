@@ -108,7 +108,9 @@ fn finding(run: &Run, egress: &EgressResult, tail: &Tail) -> Finding {
     let (rtt, late) = (&tail.rtt, egress.counted.late);
     let ratio = rtt.max.0 as f64 / rtt.p50.0 as f64;
     let [host, path, unknown] = tail.causes;
-    let severity = tail.severity(late);
+    // Beside a load these are round trips of the idle phase alone, and not what was asked.
+    let is_beside = run.summary.loaded.as_ref().is_some_and(|loaded| loaded.phases.len() > 1);
+    let severity = if is_beside { Severity::Info } else { tail.severity(late) };
     let finding =
         Finding::new("rtt-outliers", severity, Direction::Up, title(run, egress, tail)).everywhere();
     let finding = finding

@@ -1,6 +1,6 @@
 //! The conclusion of a latency run.
 
-use super::super::text::{grouped, lower, percent};
+use super::super::text::{grouped, lower, percent, significant};
 use super::super::verdict::{ending, status};
 use super::super::{Status, Verdict};
 use super::{one_way, share, silence};
@@ -118,9 +118,8 @@ fn loaded(run: &Run, phase: &LoadPhase) -> Option<String> {
         Directions::Down => "down",
         Directions::Both => "in both directions",
     };
-    let rpm = phase
-        .responsiveness
-        .map(|figure| format!(", {} round trips per minute", grouped(figure.rpm.round() as u64)));
+    let rpm =
+        phase.responsiveness.map(|figure| format!(", {} round trips per minute", significant(figure.rpm)));
     let rpm = rpm.unwrap_or_default();
     (!reported("bufferbloat")).then(|| format!("Under load {name} it takes {}{rpm}.", rtt.p50))
 }

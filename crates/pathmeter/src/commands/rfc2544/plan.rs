@@ -5,10 +5,12 @@ use engine::run::DevicePlan;
 use model::dut::{PlanRow, Setup};
 use model::plan::Directions;
 use model::units::Nanos;
+use report::format::Style;
 use std::fmt::Write;
 
-/// The plan for people.
-pub(super) fn text(plan: &DevicePlan) -> String {
+/// The plan for people, as wide as the screen.
+pub(super) fn text(plan: &DevicePlan, style: &Style) -> String {
+    let style = &Style { width: style.width.min(WIDEST), ..*style };
     let mut text = String::new();
     for bench in &plan.benches {
         let title = bench.device.title().map(|title| format!(": {title}")).unwrap_or_default();
@@ -16,7 +18,7 @@ pub(super) fn text(plan: &DevicePlan) -> String {
     }
     let setup = &plan.setup;
     let names: Vec<String> = setup.streams.iter().map(ToString::to_string).collect();
-    let _ = writeln!(text, "  Frames: {}; {}", joined(&names), directions(setup));
+    text.push_str(&style.list(&[format!("Frames: {}; {}", joined(&names), directions(setup))], "  "));
     let trials = setup.plan();
     for test in &setup.tests {
         let rows: Vec<&PlanRow> = trials.rows.iter().filter(|row| row.test == *test).collect();
@@ -27,16 +29,13 @@ pub(super) fn text(plan: &DevicePlan) -> String {
         let each = format!("{count} × {}", first.trial);
         let _ = writeln!(text, "  {:<22} {each:<16} at most {}{only}", test.to_string(), about(most));
     }
-    for note in &plan.notes {
-        let _ = writeln!(text, "  - {note}");
-    }
+    text.push_str(&style.list(&plan.notes, "  - "));
     let each = if plan.benches.len() > 1 { " for all" } else { "" };
-    let _ = writeln!(
-        text,
+    let most = format!(
         "At most {}{each}, but for trials that this host spoils, which are repeated. Ctrl-C ends it with what was measured.",
         about(plan.most())
     );
-    text
+    text + &style.list(&[most], "")
 }
 
 /// From which port to which.
@@ -59,6 +58,9 @@ fn joined(streams: &[String]) -> String {
     }
     parts.join(", ")
 }
+
+/// Prose beyond this is hard to read.
+const WIDEST: usize = 100;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use super::shown::{of_content, shown};
 use super::{failed, filter, found};
-use crate::exit::{ErrorMessage, Exit};
+use crate::exit::{self, Exit};
 use cli::{Common, ExportArgs};
 use engine::error::{Context, Result};
 use model::history::Kept;
@@ -38,7 +38,7 @@ fn every(store: &Store, ids: &[String], lines: &mut Lines) -> Result<Exit> {
         match shown(store, id) {
             Ok(shown) => lines.write(&shown)?,
             Err(error) => {
-                say(&ErrorMessage(&error).to_string());
+                exit::report(&error);
                 exit = Exit::from_error(&error);
             }
         }

@@ -37,7 +37,7 @@ impl Task {
         argv.insert(1, args.target.clone());
         // It is kept here.
         argv.push("--no-save".into());
-        Ok(Task { argv, target: args.target.clone(), label: args.label.clone() })
+        Ok(Task { argv, target: args.kept.clone(), label: args.label.clone() })
     }
 
     pub(super) fn kind(&self) -> &str {

@@ -1,14 +1,15 @@
 //! A lab report on one screen: the verdict, for each topology a table with a column for each direction, what is otherwise than
 //! expected, the findings. The full tables are behind `-v`.
 
-use super::sections::{self, OWN};
+use super::sections::{self, LIMIT, OWN};
 use super::sentences;
 use super::sweeps;
-use crate::document::Judgement;
+use crate::document::{Judgement, Table as DocumentTable};
 use crate::format::brief::findings::{hanging, mark};
 use crate::format::brief::grouped;
 use crate::format::brief::provenance::{date, kernel};
 use crate::format::brief::table::{Row, Table};
+use crate::format::table::whole;
 use crate::format::text::phrases;
 use crate::format::{Paint, Style};
 use model::finding::Severity;
@@ -25,10 +26,18 @@ pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
     let swept = sweeps::compared(report);
     let compared: Vec<_> = sections::compared(report).into_iter().chain(swept).collect();
     // Where topologies are compared, a line for each metric says it, but of one that is otherwise than expected.
-    let shown = |variant: &&Variant| compared.is_empty() || !super::is_as_expected(variant);
+    let shown = |variant: &&Variant| compared.is_empty() || !super::is_not_broken(variant);
     let is_alone = compared.is_empty();
-    text.extend(report.variants.iter().filter(shown).map(|one| topology(one, is_alone, style)));
-    text.push_str(&super::tables(&compared, style));
+    let limit = sections::reference(report).map_or(LIMIT.to_owned(), |first| format!("of {first}"));
+    text.extend(report.variants.iter().filter(shown).map(|one| topology(one, &limit, is_alone, style)));
+    text.push_str(&super::tables(
+        &compared.iter().map(|table| headed(table, style)).collect::<Vec<_>>(),
+        style,
+    ));
+    let is_open = |table: &DocumentTable| table.rows.iter().flatten().any(|cell| cell.ends_with(" ?"));
+    if compared.iter().any(is_open) {
+        text.push_str("\n  ?: the repetitions differ as much among themselves\n");
+    }
     let not_run = sweeps::not_run(report).filter(|_| !is_alone).map(|line| style.list(&[line], "  "));
     text.extend(not_run.map(|line| format!("\n{line}")));
     let lines = style.wrap(&provenance(report), 2);
@@ -37,11 +46,21 @@ pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
     text
 }
 
+/// The table with its title as the head of the first column, a line less for each, where the screen has room for that.
+fn headed(table: &DocumentTable, style: &Style) -> DocumentTable {
+    let mut headed = table.clone();
+    if let Some(first) = headed.columns.first_mut() {
+        first.heading = std::mem::take(&mut headed.title);
+    }
+    let text = whole(&headed.columns, &headed.rows);
+    if text.lines().all(|line| line.chars().count() <= style.width) { headed } else { table.clone() }
+}
+
 /// One topology: its table, what became of the packets, and the reasons. `is_alone`: no table beside it has its sweeps.
-fn topology(variant: &Variant, is_alone: bool, style: &Style) -> String {
+fn topology(variant: &Variant, limit: &str, is_alone: bool, style: &Style) -> String {
     let title = format!("{}: {}", variant.name, variant.title);
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
-    text.push_str(&figures(variant, style));
+    text.push_str(&figures(variant, limit, style));
     let swept = if is_alone { sections::sweep_tables(variant) } else { Vec::new() };
     text.push_str(&super::tables(&swept, style));
     text.push_str(&style.list(&dropped(variant).into_iter().collect::<Vec<_>>(), "  "));
@@ -54,9 +73,9 @@ fn topology(variant: &Variant, is_alone: bool, style: &Style) -> String {
 type Place = (Network, Option<Direction>);
 
 /// Both families side by side, or one below the other on a narrow screen.
-fn figures(variant: &Variant, style: &Style) -> String {
+fn figures(variant: &Variant, limit: &str, style: &Style) -> String {
     let table = |families: &[Network]| {
-        let table = table(variant, families);
+        let table = table(variant, limit, families);
         move |style: &Style| if table.rows.is_empty() { String::new() } else { table.text(style) }
     };
     let both = table(&sections::FAMILIES);
@@ -67,7 +86,7 @@ fn figures(variant: &Variant, style: &Style) -> String {
     }
 }
 
-fn table(variant: &Variant, families: &[Network]) -> Table {
+fn table(variant: &Variant, limit: &str, families: &[Network]) -> Table {
     let has = |place: &Place| variant.series.iter().any(|one| (one.family, one.direction) == *place);
     let family = |family| {
         let directions = [Direction::Up, Direction::Down].map(|one_way| (family, Some(one_way))).into_iter();
@@ -116,7 +135,7 @@ fn table(variant: &Variant, families: &[Network]) -> Table {
             LabTest::Loss => vec![Row::new("loss, paced", directed(lost))],
             _ => vec![
                 Row::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
-                Row::new("of limit", directed(|one| one.share_of_limit.map(phrases::percent))).below(),
+                Row::new(limit, directed(|one| one.share_of_limit.map(phrases::percent))).below(),
                 Row::new("lost", directed(lost)).below(),
             ],
         };
@@ -170,14 +189,20 @@ fn expectations(variant: &Variant, style: &Style) -> String {
     let judged = |one: &Expectation| super::expectation(variant, one).judgement;
     let line = |one: &Expectation| {
         let (word, paint) = match judged(one) {
-            Judgement::Held => return String::new(),
+            Judgement::Held | Judgement::Open => return String::new(),
             Judgement::Broken => ("broken", Paint::Problem),
-            Judgement::Open => ("open", Paint::Dim),
         };
         let mark = style.paint(paint, &format!("{word:<8}"));
         hanging(&mark, &format!("{}: {}, expected: {}", one.what, one.found, one.expected), None, style)
     };
-    variant.expectations.iter().map(line).collect()
+    let broken: String = variant.expectations.iter().map(line).collect();
+    let open = variant.expectations.iter().filter(|one| judged(one) == Judgement::Open);
+    let open: Vec<&str> = open.map(|one| one.what.trim_start_matches("finding ")).collect();
+    if open.is_empty() {
+        return broken;
+    }
+    let text = format!("not measured: {}", open.join(", "));
+    broken + &hanging(&style.paint(Paint::Dim, &format!("{:<8}", "open")), &text, None, style)
 }
 
 /// Findings, one of several families and directions once.

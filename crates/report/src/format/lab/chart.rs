@@ -1,10 +1,10 @@
 //! The chart of a lab report: rates of every topology and family, and what their framing would let through.
 
-use super::sections::{FAMILIES, Kind, kinds};
+use super::sections::{FAMILIES, Kind, kinds, reference};
 use super::sentences::{circumstances, title};
 use crate::format::text::phrases::rate_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
-use model::lab::{LabReport, LabTest, Series, SpeedBasis, Variant};
+use model::lab::{LabReport, LabTest, Series, Variant};
 
 /// Makes the chart: a panel for each direction of TCP and UDP.
 #[must_use]
@@ -30,6 +30,7 @@ pub fn chart(report: &LabReport) -> BarChart {
         unit: unit.into(),
         series: FAMILIES.map(|family| family.to_string()).into(),
         mark: limits.then(|| limit_name(report)),
+        is_reference: reference(report).is_some(),
         whiskers: repeated.then(|| "least and most of the repetitions; the bar is their median".into()),
         panels: kinds.iter().map(|kind| panel(report, kind, scale)).collect(),
         notes,
@@ -38,11 +39,8 @@ pub fn chart(report: &LabReport) -> BarChart {
 
 /// What the limits are: of links without a speed it is what the first topology transferred.
 fn limit_name(report: &LabReport) -> String {
-    let speeds =
-        || report.variants.iter().flat_map(|variant| &variant.series).filter_map(|series| series.speed);
-    let is_first = || speeds().all(|speed| speed.basis == SpeedBasis::First);
-    match report.variants.first().filter(|_| is_first()) {
-        Some(first) => format!("limit: the frames of {} in this framing, with the share used", first.name),
+    match reference(report) {
+        Some(first) => format!("what the frames of {first} carry in this framing, and the share of it"),
         None => "limit: what the framing lets through, with the share used".into(),
     }
 }

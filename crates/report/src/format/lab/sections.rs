@@ -6,13 +6,15 @@ use crate::document::{Cell, Table};
 use crate::format::frames;
 use crate::format::text::phrases;
 use model::framing::Network;
-use model::lab::{Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, Variant, Versus};
+use model::lab::{
+    Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, SpeedBasis, Variant, Versus,
+};
 use model::plan::Direction;
 use model::stats::compare::Judgement;
 use model::units::Nanos;
 
 /// What one topology showed.
-pub(super) fn section_tables(variant: &Variant) -> Vec<Table> {
+pub(super) fn section_tables(report: &LabReport, variant: &Variant) -> Vec<Table> {
     let with = |keep: fn(&Series) -> bool| -> Vec<Series> {
         variant.series.iter().filter(|series| keep(series)).cloned().collect()
     };
@@ -27,7 +29,7 @@ pub(super) fn section_tables(variant: &Variant) -> Vec<Table> {
         Table::of_cells("Packets dropped", &DROPPED, &dropped(variant)),
         Table::of_cells("Expected", &EXPECTED, &variant.expectations),
     ];
-    sections.into_iter().flatten().chain(sweep_tables(variant)).collect()
+    sections.into_iter().flatten().map(|table| named(report, table)).chain(sweep_tables(variant)).collect()
 }
 
 /// What it carried in frames of each size.
@@ -48,8 +50,8 @@ const THROUGHPUT: [Cell<Series>; 11] = [
     Cell("kpps", true, |one| {
         Some(phrases::significant(median(one, |run| Some(run.packets_per_second?.0))? / 1e3))
     }),
-    Cell("of NIC", true, |one| one.share_of_nic.map(phrases::percent)),
-    Cell("of limit", true, |one| one.share_of_limit.map(phrases::percent)),
+    Cell(NIC, true, |one| one.share_of_nic.map(phrases::percent)),
+    Cell(LIMIT, true, |one| one.share_of_limit.map(phrases::percent)),
     Cell("lost", true, |one| lost(one).map(phrases::percent)),
     Cell("CPU", true, |one| one.cpu.map(|cpu| percent(cpu.busy))),
     Cell("softirq", true, |one| one.cpu.map(|cpu| percent(cpu.softirq))),
@@ -115,6 +117,8 @@ const EXPECTED: [Cell<Expectation>; 4] = [
 ];
 
 /// A table for each kind of measurement: a row for each topology, the two families side by side.
+///
+/// Of links without a speed the limit is what the first topology transferred: the heads of the columns name it.
 pub(super) fn compared(report: &LabReport) -> Vec<Table> {
     if report.comparisons.is_empty() {
         return Vec::new();
@@ -124,10 +128,37 @@ pub(super) fn compared(report: &LabReport) -> Vec<Table> {
         .filter_map(|kind| {
             let rows: Vec<Row> =
                 report.variants.iter().map(|variant| Row::from_report(report, variant, kind)).collect();
-            Table::of_cells(&kind.title(), &COMPARED, &rows)
+            Table::of_cells(&kind.title(), &COMPARED, &rows).map(|table| named(report, table))
         })
         .collect()
 }
+
+/// The reference of a comparison: the first topology, where no link of any has a speed of its own.
+pub(super) fn reference(report: &LabReport) -> Option<&str> {
+    let all = || report.variants.iter().flat_map(|variant| &variant.series);
+    let mut speeds = all().filter_map(|series| series.speed).peekable();
+    let is_first = speeds.peek().is_some() && speeds.all(|speed| speed.basis == SpeedBasis::First);
+    report.variants.first().filter(|_| is_first).map(|first| first.name.as_str())
+}
+
+/// The table with what shares and changes are of in the heads of its columns.
+fn named(report: &LabReport, mut table: Table) -> Table {
+    let first = report.variants.first().map(|first| first.name.as_str()).unwrap_or_default();
+    for column in &mut table.columns {
+        match (column.heading.as_str(), reference(report)) {
+            (LIMIT, Some(reference)) => column.heading = format!("of {reference}"),
+            (NIC, Some(reference)) => column.heading = format!("frames of {reference}"),
+            (VERSUS, _) => column.heading = format!("vs {first}"),
+            _ => {}
+        }
+    }
+    table
+}
+
+/// Columns that are renamed where a topology is what they are of.
+pub(super) const LIMIT: &str = "of limit";
+const NIC: &str = "of NIC";
+const VERSUS: &str = "vs first";
 
 /// A kind of measurement, whatever the family.
 #[derive(Clone, PartialEq)]
@@ -214,11 +245,11 @@ fn change(one: &Versus) -> Option<String> {
 const COMPARED: [Cell<Row>; 7] = [
     Cell("topology", false, |row| Some(row.name.clone())),
     Cell("IPv4", true, |row| row.sides[0].value.clone()),
-    Cell("of limit", true, |row| row.sides[0].limit.clone()),
-    Cell("vs first", true, |row| row.sides[0].change.clone()),
+    Cell(LIMIT, true, |row| row.sides[0].limit.clone()),
+    Cell(VERSUS, true, |row| row.sides[0].change.clone()),
     Cell("IPv6", true, |row| row.sides[1].value.clone()),
-    Cell("of limit", true, |row| row.sides[1].limit.clone()),
-    Cell("vs first", true, |row| row.sides[1].change.clone()),
+    Cell(LIMIT, true, |row| row.sides[1].limit.clone()),
+    Cell(VERSUS, true, |row| row.sides[1].change.clone()),
 ];
 
 fn what(series: &Series) -> String {

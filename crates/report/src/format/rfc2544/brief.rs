@@ -50,7 +50,7 @@ fn device(device: &DeviceReport, report: &DutReport, named: bool, style: &Style)
         text.push('\n');
         text.push_str(&style.list(&lines, "  "));
         // That it was stopped, or broke off, is one of them.
-        text.push_str(&style.list(&device.notes, "  - "));
+        text.push_str(&style.list(&distinct(&device.notes), "  - "));
     }
     let found = findings::list(&device.findings, String::new(), style);
     if found.is_empty() { text } else { format!("{text}\n{found}") }
@@ -144,6 +144,30 @@ fn notes(device: &DeviceReport) -> Vec<String> {
     .collect()
 }
 
+/// Notes that differ in their numbers alone as one, with how many there are of it.
+fn distinct(notes: &[String]) -> Vec<String> {
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.' || letter == '\u{a0}';
+    let key = |note: &str| -> Vec<String> {
+        // Units belong to the numbers: 900 ms and 1.2 s are one note, too.
+        let words = note.split_whitespace().map(|word| word.trim_matches([',', ':', '(', ')']));
+        let words = words.filter(|word| !word.chars().any(is_number) && !UNITS.contains(word));
+        words.map(str::to_owned).collect()
+    };
+    let mut groups: Vec<(&String, Vec<String>, u64)> = Vec::new();
+    for note in notes {
+        let key = key(note);
+        match groups.iter_mut().find(|group| group.1 == key) {
+            Some(group) => group.2 += 1,
+            None => groups.push((note, key, 1)),
+        }
+    }
+    let line = |(note, _, count): &(&String, Vec<String>, u64)| match count {
+        1 => (*note).clone(),
+        more => format!("{note} (and {} more like it: -v)", more - 1),
+    };
+    groups.iter().map(line).collect()
+}
+
 /// How much is not there, and how much was repeated.
 fn left_out(device: &DeviceReport) -> Option<String> {
     let left: usize = device.rows.iter().map(|row| row.left_out.len()).sum();
@@ -155,5 +179,24 @@ fn left_out(device: &DeviceReport) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{} (-v says why).", insight::finding::capital(&parts.join(", "))))
 }
 
+/// Of times and rates in notes.
+const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "pps", "kpps", "Mpps", "%", "bytes"];
 /// Goals without loss, the one that RFC 2544 calls throughput first.
 const NO_LOSS: [&str; 2] = ["throughput", "ndr"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_that_differ_in_numbers_alone_are_one() {
+        let held = |frames: u32, time: &str| {
+            format!("IPv4 {frames}: the host held the generator up, in the end for {time} in all")
+        };
+        let notes =
+            [held(64, "111 ms"), held(64, "1.20 s"), held(512, "59.8 ms"), "Stopped early.".to_owned()];
+        let shown = distinct(&notes);
+        assert_eq!(shown, [format!("{} (and 2 more like it: -v)", notes[0]), "Stopped early.".to_owned()]);
+        assert_eq!(distinct(&notes[2..]), notes[2..]);
+    }
+}

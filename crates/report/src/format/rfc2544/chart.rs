@@ -154,22 +154,26 @@ fn latencies(device: &DeviceReport, of: &str) -> Vec<LinePanel> {
         [one] => vec![*one],
         [first, .., last] => vec![*first, *last],
     };
-    ends.into_iter().map(|row| latency(device, row, of)).collect()
+    let delays = || ends.iter().flat_map(|row| &row.latency).flat_map(|at| &at.directions);
+    let slowest = delays().map(|direction| direction.delays.p99).max().unwrap_or_default();
+    // Beyond ten milliseconds, microseconds have more digits than an axis has room for.
+    let unit = if slowest >= SLOW { ("ms", 1e6) } else { ("µs", 1e3) };
+    ends.iter().map(|row| latency(device, row, of, unit)).collect()
 }
 
-fn latency(device: &DeviceReport, row: &StreamReport, of: &str) -> LinePanel {
+fn latency(device: &DeviceReport, row: &StreamReport, of: &str, (unit, scale): (&str, f64)) -> LinePanel {
     let directions: Vec<Direction> = row.stream.directions.each().collect();
     let line = |direction: Direction, (name, percentile): &(&str, Percentile)| {
         let value = |at: &LatencyReport| {
             let own = at.directions.iter().find(|one| one.direction == direction && one.delays.count > 0)?;
-            Some(percentile(&own.delays).0 as f64 / 1e3)
+            Some(percentile(&own.delays).0 as f64 / scale)
         };
         let shown = if directions.len() > 1 { format!("{name} {direction}") } else { (*name).to_owned() };
         Line { name: shown, values: row.latency.iter().map(value).collect(), limit: Vec::new() }
     };
     LinePanel {
         title: format!("Latency of {}{of}", frames(device, &row.stream)),
-        unit: "µs".into(),
+        unit: unit.into(),
         lines: directions
             .iter()
             .flat_map(|direction| PERCENTILES.iter().map(|of| line(*direction, of)))
@@ -191,7 +195,9 @@ fn name(device: &DeviceReport, row: &StreamReport) -> String {
 type Percentile = fn(&Distribution) -> Nanos;
 
 const PERCENTILES: [(&str, Percentile); 3] =
-    [("P50", |delays| delays.p50), ("P90", |delays| delays.p90), ("P99", |delays| delays.p99)];
+    [("p50", |delays| delays.p50), ("p90", |delays| delays.p90), ("p99", |delays| delays.p99)];
+/// Delays from here on are drawn in milliseconds.
+const SLOW: Nanos = Nanos::from_millis(10);
 /// Of more devices than these only the rates are drawn.
 const MOST_DEVICES: usize = 3;
 /// What differs by more is drawn on a logarithmic axis.

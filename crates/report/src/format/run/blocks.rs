@@ -103,7 +103,7 @@ fn of_transfers(run: &Run) -> Vec<Block> {
         blocks.push(Block::Table(Table::new(transfer::columns(rows), transfer::rows(rows))));
         let (columns, changes) = transfer::changes(rows);
         blocks.push(Block::Table(Table::new(columns, changes)));
-        blocks.extend(charts::transfers(run, rows));
+        blocks.extend(charts::transfers(run, result));
     }
     let warnings = run.summary.warnings.iter().map(|warning| format!("{}: {}", warning.id, warning.text));
     blocks.push(Block::list(warnings));

@@ -2,18 +2,18 @@
 
 mod latency;
 mod time;
+mod transfer;
 
 pub(super) use latency::{loaded, round_trips};
 pub(super) use time::{rates, totals};
+pub(super) use transfer::transfers;
 
 use crate::document::{Block, Chart};
 use crate::format::frames as sweep;
-use crate::format::text::{phrases::rate_unit, transfer};
-use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
+use crate::plot::{Line, LineChart, LinePanel};
 use model::path::{PathDirection, PathResult, SizeProbe};
 use model::plan::Direction;
 use model::run::Run;
-use model::transfer::TransferRow;
 
 /// The sizes that were tried in each direction, and how many packets of each crossed: where a line falls is the path MTU.
 pub(super) fn ladder(found: &PathResult) -> Option<Block> {
@@ -56,30 +56,4 @@ fn steps(direction: Direction, one_way: &PathDirection) -> LinePanel {
 /// The sweep's own chart.
 pub(super) fn frames(run: &Run) -> Block {
     Block::Chart(Chart::Lines(sweep::chart(run)))
-}
-
-/// The median rate of each row; none of a single one.
-pub(super) fn transfers(run: &Run, rows: &[TransferRow]) -> Option<Block> {
-    let known: Vec<(&TransferRow, _)> = rows.iter().filter_map(|row| Some((row, row.rate?))).collect();
-    let (unit, scale) = rate_unit(known.iter().map(|(_, rate)| rate.max));
-    let row = |(row, rate): &(&TransferRow, model::transfer::Spread)| BarRow {
-        name: row.label.clone(),
-        bars: vec![Some(Bar {
-            value: rate.median / scale,
-            whisker: Some([rate.min / scale, rate.max / scale]),
-            mark: None,
-        })],
-        missing: String::new(),
-    };
-    (known.len() > 1).then(|| {
-        Block::Chart(Chart::Bars(BarChart {
-            title: "Rate of the transfers".into(),
-            subtitle: run.transfer.as_ref().map(transfer::title).unwrap_or_default(),
-            unit: unit.into(),
-            series: vec!["median".into()],
-            whiskers: Some("least and most".into()),
-            panels: vec![BarPanel { title: String::new(), rows: known.iter().map(row).collect() }],
-            ..BarChart::default()
-        }))
-    })
 }

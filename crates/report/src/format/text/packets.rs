@@ -9,7 +9,7 @@ use insight::finding::grouped;
 use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
 
-/// The whole section.
+/// The section; without details the sizes that matter, and no flows.
 pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> String {
     let title = format!("Packets on {}", packets.interface);
     let mut text = format!("\n{}\n", style.paint(Paint::Bold, &title));
@@ -19,9 +19,10 @@ pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> 
     for (direction, one_way) in directions(packets) {
         text.push('\n');
         let first = format!("Size {}", phrases::direction_word(direction).to_lowercase());
-        text.push_str(&plain(&size_columns(first), &size_rows(one_way), style));
+        let rows = if style.detail { size_rows(one_way) } else { frequent(one_way) };
+        text.push_str(&plain(&size_columns(first), &rows, style));
     }
-    if packets.flows.len() > 1 {
+    if packets.flows.len() > 1 && style.detail {
         text.push('\n');
         text.push_str(&plain(&flow_columns(), &flow_rows(packets), style));
     }
@@ -101,17 +102,28 @@ pub(in crate::format) fn size_columns(first: impl Into<String>) -> [Column; 5] {
     ]
 }
 
+/// The few sizes that one in a hundred packets has.
+fn frequent(direction: &PacketDirection) -> Vec<Vec<String>> {
+    let is_frequent = |row: &&SizeCount| row.packets.saturating_mul(100) >= direction.packets;
+    let count = direction.sizes.rows().iter().filter(is_frequent).count();
+    most_frequent(direction, count.clamp(1, MOST_FREQUENT))
+}
+
 /// The sizes with the most packets, smallest first, and the others together.
 pub(in crate::format) fn size_rows(direction: &PacketDirection) -> Vec<Vec<String>> {
+    most_frequent(direction, MOST_SIZES)
+}
+
+fn most_frequent(direction: &PacketDirection, most_sizes: usize) -> Vec<Vec<String>> {
     let rows = direction.sizes.rows();
     let mut by_count: Vec<u64> = rows.iter().map(|row| row.packets).collect();
     by_count.sort_unstable_by(|a, b| b.cmp(a));
-    let least = by_count.get(MOST_SIZES - 1).copied().unwrap_or(0);
+    let least = by_count.get(most_sizes - 1).copied().unwrap_or(0);
     let largest = direction.sizes.largest();
     // Of several with as many packets as the last shown, the smallest sizes are.
     let (mut shown, mut hidden) = (Vec::new(), Vec::new());
     for row in rows {
-        let wanted = row.packets >= least && shown.len() < MOST_SIZES;
+        let wanted = row.packets >= least && shown.len() < most_sizes;
         if wanted || Some(row.to) == largest { shown.push(row) } else { hidden.push(row) }
     }
     let most = by_count.first().copied().unwrap_or(0);
@@ -223,6 +235,8 @@ const BAR: usize = 16;
 /// More rows than this make a table nobody reads.
 const MOST_SIZES: usize = 10;
 const MOST_FLOWS: usize = 8;
+/// Likewise without the details.
+const MOST_FREQUENT: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use insight::finding::grouped;
 use model::finding::Severity;
-use model::plan::{Direction, Directions, End, TestSpec, Transport};
+use model::plan::{Direction, Directions, ENDLESS, End, TestSpec, Transport};
 use model::stats::histogram::Distribution;
 use model::stats::percentile::carries;
 use model::units::Nanos;
@@ -86,6 +86,7 @@ pub(in crate::format) fn test(test: &TestSpec) -> String {
         parts.push(format!("{}-byte datagrams", test.length));
     }
     parts.push(match test.end {
+        End::Time(ENDLESS) => UNTIL_STOPPED.into(),
         End::Time(time) => span(time),
         End::Bytes(bytes) => bytes.to_string(),
         End::Blocks(blocks) => count(blocks, "block"),
@@ -95,6 +96,9 @@ pub(in crate::format) fn test(test: &TestSpec) -> String {
     }
     parts.join(", ")
 }
+
+/// Of a test that ends by Ctrl-C.
+pub(in crate::format) const UNTIL_STOPPED: &str = "until stopped";
 
 /// `Up` or `Down`.
 pub(in crate::format) fn direction_word(direction: Direction) -> &'static str {

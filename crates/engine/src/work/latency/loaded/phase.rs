@@ -151,6 +151,8 @@ impl<'a> Phase<'a> {
             self.line.goodput.store(carried.0, Ordering::Relaxed);
             let next = self.rpm.as_mut().map(|rpm| rpm.close(carried));
             let room = self.sessions.iter().map(|s| s.streams).sum::<u32>() < MOST_CONNECTIONS;
+            // The limit is the load's rate: more sessions would go beyond it.
+            let room = room && !self.warnings.iter().any(|warning| warning.id == LIMITED);
             if next == Some(Next::AddLoad) && room && until - now >= LEAST_TIME {
                 self.open(scope, 1, until - now);
             }
@@ -289,6 +291,8 @@ fn settling(time: Nanos) -> Nanos {
     Nanos(time.0 / 4).min(LONGEST_SETTLING)
 }
 
+/// What the server's limit on rates is reported by.
+const LIMITED: &str = "limited-by-server";
 /// Time between two looks around.
 const STEP: Nanos = Nanos::from_millis(10);
 const LONGEST_SETTLING: Nanos = Nanos::from_secs(1);

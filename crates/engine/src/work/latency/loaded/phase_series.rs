@@ -100,6 +100,15 @@ impl PhaseSeries {
         }
     }
 
+    /// The number of the phase in which the last message went; `None`: between two.
+    pub(crate) fn last(&self) -> Option<usize> {
+        match self.turns.last() {
+            None => Some(0),
+            Some((_, Now::Phase { index, .. })) => Some(*index),
+            Some((_, Now::Between)) => None,
+        }
+    }
+
     /// Was there no load yet?
     pub(crate) fn was_idle(&self, at: Nanos) -> bool {
         matches!(self.at(at), Now::Phase { index: 0, .. })
@@ -175,10 +184,13 @@ mod tests {
         let mut phase_series = PhaseSeries::new(current_phase.clone(), ms(100), ms(1000));
         let stages =
             [(0, phase(0, true)), (200, Now::Between), (300, phase(1, false)), (400, phase(1, true))];
+        assert_eq!(phase_series.last(), Some(0), "it begins idle");
         for at in (0..600).step_by(10) {
             let now = stages.iter().rev().find(|(from, _)| *from <= at).unwrap().1;
             current_phase.set(now);
             phase_series.sent(ms(at));
+            let last = if at < 200 { Some(0) } else { Some(1).filter(|_| at >= 300) };
+            assert_eq!(phase_series.last(), last, "{at}");
         }
         current_phase.set(Now::Between);
         // Of the load's messages the first is lost; replies come after everything has ended.

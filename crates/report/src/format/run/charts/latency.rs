@@ -5,6 +5,7 @@ use crate::format::text::{latency, phrases};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
 use model::latency::{EgressResult, LoadResult};
 use model::stats::histogram::Histogram;
+use model::stats::percentile::carries;
 use model::units::Nanos;
 
 /// Percentiles of every way, and the distribution of one or the medians of several.
@@ -32,11 +33,10 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
         latency::Unit::for_time(Nanos(slowest))
     };
     let most = drawn.iter().map(|(_, histogram)| histogram.count()).max()?;
-    // A percentile that lies beyond all round trips would be the slowest of them under another name.
-    let steps: Vec<f64> =
-        PERCENTILES.into_iter().filter(|percent| (1.0 - percent / 100.0) * most as f64 >= 1.0).collect();
+    // As in the text: a high percentile takes so many round trips that it is more than one of the slowest.
+    let steps: Vec<f64> = PERCENTILES.into_iter().filter(|percent| is_carried(most, *percent)).collect();
     let line = |(egress, histogram): &(&EgressResult, Histogram)| {
-        let carried = |percent: &f64| (1.0 - percent / 100.0) * histogram.count() as f64 >= 1.0;
+        let carried = |percent: &f64| is_carried(histogram.count(), *percent);
         let value = |percent: &f64| {
             let found = histogram.value_at_quantile(percent / 100.0).filter(|_| carried(percent))?;
             Some(unit.of_time(Nanos(found)))
@@ -63,6 +63,10 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
             ..LinePanel::default()
         }],
     })))
+}
+
+fn is_carried(count: u64, percent: f64) -> bool {
+    percent < 99.0 && (1.0 - percent / 100.0) * count as f64 >= 1.0 || carries(count, percent)
 }
 
 fn distribution(egress: &EgressResult) -> Option<Block> {
@@ -114,7 +118,7 @@ fn medians(egress_paths: &[EgressResult]) -> Option<Block> {
 /// Round trips idle and under load.
 pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
     let known = || result.phases.iter().filter_map(|phase| phase.rtt);
-    let most = known().map(|rtt| rtt.p99.0).max()?;
+    let most = known().map(|rtt| rtt.p90.0).max()?;
     let (unit, scale) = if most >= 1_000_000 { ("ms", 1e6) } else { ("µs", 1e3) };
     let value = |time: Nanos| time.0 as f64 / scale;
     let row = |phase: &model::latency::LoadPhase| BarRow {
@@ -123,17 +127,17 @@ pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
             .map_or_else(|| "idle".to_owned(), |load| format!("load {}", phrases::directions(load))),
         bars: vec![phase.rtt.map(|rtt| Bar {
             value: value(rtt.p50),
-            whisker: Some([value(rtt.min), value(rtt.p99)]),
+            whisker: Some([value(rtt.min), value(rtt.p90)]),
             mark: None,
         })],
         missing: "no reply".into(),
     };
     Some(Block::Chart(Chart::Bars(BarChart {
         title: "Round trips under load".into(),
-        subtitle: String::new(),
+        subtitle: "the path idle, and while a load of TCP uses it".into(),
         unit: unit.into(),
         series: vec!["median".into()],
-        whiskers: Some("from the least to the 99th percentile".into()),
+        whiskers: Some("from the least to the 90th percentile".into()),
         panels: vec![BarPanel { title: String::new(), rows: result.phases.iter().map(row).collect() }],
         ..BarChart::default()
     })))

@@ -172,8 +172,12 @@ fn sentence(run: &Run, egress: &EgressResult, best: Option<&EgressResult>) -> St
         .iter()
         .any(|finding| finding.id == "rtt-outliers" && finding.egress.as_ref() == Some(&egress.label));
     parts.push(match far {
-        true => format!("its longest, {}, is {ratio:.2} times the median and far from the rest", rtt.max),
-        false => format!("none far from the rest (longest {ratio:.3} medians)"),
+        true => format!(
+            "its longest, {}, is {} times the median and far from the rest",
+            rtt.max,
+            phrases::significant(ratio)
+        ),
+        false => format!("none far from the rest (longest {} medians)", phrases::significant(ratio)),
     });
     if egress.counted.lost > 0 {
         parts.push(format!(

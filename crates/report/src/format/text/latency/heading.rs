@@ -4,7 +4,7 @@ use super::super::super::Style;
 use super::super::heading::{host_line, join};
 use super::super::phrases;
 use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitMode};
-use model::plan::End;
+use model::plan::{ENDLESS, End};
 use model::run::Run;
 
 /// What a terminal shows when the ways are open.
@@ -70,6 +70,7 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
     let mut parts = vec![format!("{} {mode}", plan.transport), size];
     parts.extend(plan.rate.map(|rate| rate.to_string()));
     parts.push(match plan.end {
+        End::Time(ENDLESS) => phrases::UNTIL_STOPPED.into(),
         End::Time(time) => phrases::span(time),
         End::Bytes(bytes) => bytes.to_string(),
         End::Blocks(messages) => phrases::count(messages, "message"),

@@ -2,7 +2,7 @@
 
 use super::super::super::{Paint, Style};
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
-use model::plan::Directions;
+use model::plan::{Directions, End};
 use model::stats::histogram::Distribution;
 use model::stats::percentile::carries;
 use model::units::Nanos;
@@ -10,7 +10,11 @@ use model::units::Nanos;
 /// The head of the table.
 pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
     let names = ["Sent", "Round trips", "p50", "p99", "Longest", "Lost"].map(String::from);
-    let line = line("Time", Some("Path").filter(|_| plan.egress_paths.len() > 1), &names);
+    let line = match plan.egress_paths.len() {
+        2.. => line("Time", Some("Path"), &names),
+        _ if plan.load.is_some() => line_of_load("Time", "Load", &names),
+        _ => line("Time", None, &names),
+    };
     format!("{}\n", style.paint(Paint::Bold, &line))
 }
 
@@ -19,17 +23,27 @@ pub(in super::super) fn row(sample: &LatencySample, plan: &LatencyPlan) -> Strin
     let time = time(sample);
     let several = plan.egress_paths.len() > 1;
     let load = match sample.load {
-        None => "",
-        Some(Directions::Up) => "  load up",
-        Some(Directions::Down) => "  load down",
-        Some(Directions::Both) => "  load in both directions",
+        None if is_between(sample, plan) => "-",
+        None => "idle",
+        Some(Directions::Up) => "up",
+        Some(Directions::Down) => "down",
+        Some(Directions::Both) => "both",
     };
     let rows = sample.egress_paths.iter().enumerate().map(|(index, egress)| {
         let label = plan.egress_paths.get(index).map_or("?", |egress| egress.label.as_str());
         let time = if index == 0 { time.as_str() } else { "" };
-        line(time, several.then_some(label), &cells(egress)) + load + "\n"
+        if plan.load.is_some() && !several {
+            return line_of_load(time, load, &cells(egress)) + "\n";
+        }
+        line(time, several.then_some(label), &cells(egress)) + "\n"
     });
     rows.collect()
+}
+
+/// Connections of one load close and those of the next open: the path is not idle.
+fn is_between(sample: &LatencySample, plan: &LatencyPlan) -> bool {
+    let is_after = |idle: Nanos| Nanos(sample.start.0.midpoint(sample.end.0)) > idle;
+    plan.load.is_some() && matches!(plan.end, End::Time(idle) if is_after(idle))
 }
 
 fn cells(egress: &EgressSample) -> [String; 6] {
@@ -64,6 +78,11 @@ fn line(time: &str, label: Option<&str>, cells: &[String; 6]) -> String {
         }
         None => format!("  {time:<16}{sent:>10}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}"),
     }
+}
+
+/// The load stands before the figures, so that a narrow screen has it, too.
+fn line_of_load(time: &str, load: &str, [sent, count, p50, p99, max, lost]: &[String; 6]) -> String {
+    format!("  {time:<13}{load:<5}{sent:>8}{count:>13}{p50:>10}{p99:>10}{max:>10}{lost:>7}")
 }
 
 /// At most 17 letters.

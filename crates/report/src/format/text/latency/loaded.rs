@@ -7,7 +7,7 @@ use super::super::result::fact;
 use super::counts::share;
 use super::{chart, title};
 use crate::document::Column;
-use insight::finding::grouped;
+use insight::finding::{grouped, significant};
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;
@@ -15,10 +15,10 @@ use model::stats::percentile::carries;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::units::{BitRate, Nanos};
 
-/// The phases and both on one time axis.
+/// The phases, and their round trips on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded), style) + &over_time(loaded, style)
+    plain(&columns(), &rows(loaded), style) + &over_time(loaded, false, style)
 }
 
 /// The block with all parts of the responsiveness; empty without a load.
@@ -29,7 +29,7 @@ pub(super) fn block(run: &Run, style: &Style) -> String {
     for (load, sentence) in responsiveness(loaded) {
         text.push_str(&fact(&format!("{load}: RPM"), &sentence, style));
     }
-    text.push_str(&over_time(loaded, style));
+    text.push_str(&over_time(loaded, true, style));
     text
 }
 
@@ -90,7 +90,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
             phrases::percent(share(phase.lost, phase.sent)),
             or_dash(phase.up.map(|rate| rate.to_string())),
             or_dash(phase.down.map(|rate| rate.to_string())),
-            or_dash(phase.responsiveness.map(|figure| grouped(figure.rpm.round() as u64))),
+            or_dash(phase.responsiveness.map(|figure| significant(figure.rpm))),
         ]
     };
     loaded.phases.iter().map(row).collect()
@@ -103,8 +103,8 @@ fn added_text(loaded: Nanos, idle: Nanos) -> String {
     }
 }
 
-/// A line of bars for RTT, losses and rates of each phase, all of the same scale.
-fn over_time(loaded: &LoadResult, style: &Style) -> String {
+/// A line of bars for RTT, losses and, with the details, rates of each phase, all of the same scale.
+fn over_time(loaded: &LoadResult, is_detailed: bool, style: &Style) -> String {
     let series = &loaded.series;
     let longest = series.iter().filter_map(median).max().unwrap_or_default();
     let fastest = series.iter().flat_map(|at| [at.up, at.down]).flatten().max().unwrap_or_default();
@@ -114,7 +114,8 @@ fn over_time(loaded: &LoadResult, style: &Style) -> String {
     let width = style.width.clamp(60, 120) - BESIDE;
     let most_lost = series.iter().map(|at| at.lost).max().unwrap_or_default();
     let losses = if most_lost > 0 { format!(", {most_lost} lost") } else { String::new() };
-    let scale = format!("Over time: full height is a median of {}{losses}, {fastest}", Nanos(longest));
+    let rates_too = if is_detailed { format!(", {fastest}") } else { String::new() };
+    let scale = format!("Over time: full height is a median of {}{losses}{rates_too}", Nanos(longest));
     let mut text = title(&scale, style);
     for phase in series.chunk_by(|one, next| one.load == next.load) {
         let load = name(phase.first().and_then(|at| at.load));
@@ -130,8 +131,10 @@ fn over_time(loaded: &LoadResult, style: &Style) -> String {
         let some = |count: u64| Some(count).filter(|count| *count > 0);
         line("RTT", phase.iter().map(median).collect(), longest);
         line("lost", phase.iter().map(|at| some(at.lost)).collect(), most_lost);
-        line("rate up", rates(phase, |at| at.up), fastest.0);
-        line("rate down", rates(phase, |at| at.down), fastest.0);
+        if is_detailed {
+            line("rate up", rates(phase, |at| at.up), fastest.0);
+            line("rate down", rates(phase, |at| at.down), fastest.0);
+        }
     }
     text
 }

@@ -1,5 +1,6 @@
 //! Times in one unit, so that a column can be compared by eye.
 
+use insight::finding::grouped;
 use model::units::Nanos;
 
 /// A unit for a whole table.
@@ -22,11 +23,13 @@ impl Unit {
         time.0 as f64 / self.nanos as f64
     }
 
-    /// The number without its unit: two decimals, none of nanoseconds.
+    /// The number without its unit: two decimals, none of nanoseconds and of thousands, which are set apart.
     pub(in crate::format) fn print(self, time: Nanos) -> String {
+        let value = self.of_time(time);
         match self.nanos {
+            _ if value >= 999.995 => grouped(value.round() as u64),
             1 => time.0.to_string(),
-            _ => format!("{:.2}", self.of_time(time)),
+            _ => format!("{value:.2}"),
         }
     }
 }
@@ -46,7 +49,7 @@ mod tests {
     fn one_unit_serves_a_table() {
         let unit = Unit::for_time(Nanos(383_300_799));
         assert_eq!((unit.name, unit.print(Nanos(975_994_156)).as_str()), ("ms", "975.99"));
-        assert_eq!(Unit::for_time(Nanos(999)).print(Nanos(12_345)), "12345");
+        assert_eq!(Unit::for_time(Nanos(999)).print(Nanos(12_345)), "12\u{a0}345");
         assert_eq!((Unit::for_time(Nanos(0)).name, Unit::for_time(Nanos::MAX).name), ("ns", "s"));
     }
 }
