@@ -3,6 +3,7 @@
 use engine::error::{Failure, Kind, sentence};
 use engine::host::host_port::HostPort;
 use engine::request::{FarEnd, Host, Origin, Request, resolve};
+use model::hops::HopProtocol;
 use model::latency::WaitMode;
 use model::units::BitRate;
 use std::net::{IpAddr, Ipv4Addr};
@@ -28,7 +29,14 @@ impl Toward<'_> {
             Request::Measure(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
             Request::Frames(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
             Request::Path(asked) => (asked.far, asked.link) = (far(asked.far.port), self.link),
-            Request::Hops(asked) => asked.far = far(asked.far.port),
+            Request::Hops(asked) => {
+                asked.far = far(asked.far.port);
+                // The path's port is that of a pathmeter: it takes the probes, where a closed port answers.
+                if let (HopProtocol::Udp, Some(port)) = (asked.protocol, self.to.port) {
+                    asked.far.host.port = None;
+                    asked.back_port = Some(port);
+                }
+            }
             Request::Latency(asked) => {
                 asked.hosts = vec![self.to.clone()];
                 asked.origin = self.origin.clone();

@@ -250,6 +250,21 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
 }
 
 /// A name of the configuration stands for its host, link and identity.
+/// A pathmeter listens at the port of a path, where probes would vanish in it: a trace by UDP needs a closed one.
+#[test]
+fn probes_of_hops_by_udp_do_not_go_to_the_port_of_a_pathmeter() {
+    let hops = |protocol: &str| {
+        let text = format!(
+            "title = \"t\"\n[paths.a]\nto = \"192.0.2.1:5300\"\n[[tests]]\ntest = \"hops\"\nprotocol = \"{protocol}\"\n"
+        );
+        let plan = Plan::parse("p.toml", &text, &Known::default()).unwrap();
+        let Request::Hops(asked) = plan.cells()[0].request() else { panic!("{text}") };
+        (asked.far.host.port, asked.back_port)
+    };
+    assert_eq!(hops("udp"), (None, Some(5300)), "the way back is asked for there");
+    assert_eq!(hops("tcp"), (Some(5300), Some(5210)));
+}
+
 #[test]
 fn a_target_of_the_configuration_is_a_far_end() {
     let target = Target {
