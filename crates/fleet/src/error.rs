@@ -28,7 +28,21 @@ pub enum FleetError {
         /// The oldest that serves.
         needed: &'static str,
     },
-    /// The server lets nobody in with this key, or trusts another certificate.
+    /// The server's certificate is of an authority that this host does not trust, or names another host.
+    #[error("the certificate of the NATS server {server} is not trusted: {why}")]
+    Certificate {
+        /// The server's URL.
+        server: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The server lets nobody in without a key.
+    #[error("the NATS server {server} asks for a key, and none was given")]
+    NoKey {
+        /// The server's URL.
+        server: String,
+    },
+    /// The server lets nobody in with this key.
     #[error("the NATS server {server} refuses this key: {why}")]
     KeyRefused {
         /// The server's URL.
@@ -130,6 +144,16 @@ pub enum FleetError {
         /// Why not.
         source: io::Error,
     },
+    /// A file of this host that holds something else.
+    #[error("{} holds no {what}: {why}", file.display())]
+    Unusable {
+        /// What it should hold.
+        what: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A message or record that is not of this form.
     #[error("read {what}: {why}")]
     Malformed {
@@ -167,11 +191,19 @@ impl FleetError {
                 "see that nats-server runs there and the port is open: pathmeter mesh doctor"
             }
             FleetError::TooOld { .. } => "install a newer nats-server: https://nats.io/download",
-            FleetError::KeyRefused { .. } => {
-                "use the key file that `pathmeter mesh init` wrote for this host"
+            FleetError::Certificate { why, .. } if why.contains(OTHER_NAME) => {
+                "connect by a name that the certificate has, which `pathmeter mesh init --server NAME` gives it"
             }
-            FleetError::NotPermitted { .. } => {
-                "each agent has a key of its own: name it as in `pathmeter mesh init`, or write the server's configuration anew"
+            FleetError::Certificate { .. } => {
+                "name the authority of the mesh, the `ca.pem` that `pathmeter mesh init` wrote: --ca FILE"
+            }
+            FleetError::NoKey { .. } => KEYS,
+            FleetError::KeyRefused { .. } => {
+                "the server's configuration knows other keys: use those that `pathmeter mesh init` wrote with it, --key FILE"
+            }
+            FleetError::NotPermitted { .. } => KEYS,
+            FleetError::Unusable { .. } => {
+                "`pathmeter mesh init` writes the authority as `ca.pem` (--ca), and keys as `keys/NAME.seed` (--key)"
             }
             FleetError::NoStream { .. } => "wait for the cluster, or make them: pathmeter mesh doctor",
             FleetError::NoResponder { .. } => "start it: pathmeter agent run",
@@ -211,3 +243,9 @@ pub fn check_name(what: &'static str, name: &str) -> Result<()> {
     }
     Err(FleetError::Name { what, name: name.to_owned() })
 }
+
+/// Who has which key.
+const KEYS: &str = "each has a key of its own from `pathmeter mesh init`: --key keys/NAME.seed for the agent NAME, --key \
+                    keys/coordinator.seed for `mesh` and `plan`";
+/// Part of what rustls says of a certificate for another host.
+const OTHER_NAME: &str = "not valid for name";

@@ -210,8 +210,11 @@ pub fn read_seed(file: &Path) -> Result<String> {
     let text =
         text.map_err(|source| FleetError::File { operation: "read the key", file: file.to_owned(), source })?;
     let seed = text.trim().to_owned();
-    KeyPair::from_seed(&seed)
-        .map_err(|error| FleetError::malformed("the key", format!("{}: {error}", file.display())))?;
+    KeyPair::from_seed(&seed).map_err(|error| FleetError::Unusable {
+        what: "key",
+        file: file.to_owned(),
+        why: error.to_string(),
+    })?;
     Ok(seed)
 }
 

@@ -123,8 +123,20 @@ fn keys_and_servers_that_do_not_fit_are_refused_with_a_reason() {
     let authority = world.0.files.authority.take();
     world.0.files.authority = strangers.authority;
     let untrusted = world.0.connect("ams").expect_err("a stranger's authority");
-    assert!(untrusted.to_string().contains("certificate"), "{untrusted}");
+    assert!(matches!(untrusted, FleetError::Certificate { .. }), "{untrusted}");
+    assert!(untrusted.advice().contains("--ca FILE"), "{}", untrusted.advice());
+    world.0.files.authority = Some(strangers.coordinator.clone());
+    let no_certificate = world.0.connect("ams").expect_err("a key in its place");
+    assert!(matches!(no_certificate, FleetError::Unusable { .. }), "{no_certificate}");
     world.0.files.authority = authority;
+    // To the coordinator's key come no answers as an agent, nor to an agent's as the coordinator.
+    let keys = [world.0.files.coordinator.clone(), world.0.files.agents[0].1.clone()];
+    for (name, key) in ["ams", "coordinator"].into_iter().zip(&keys) {
+        let broker = world.0.connect_with(name, key).expect("a connection");
+        let refused = broker.get(Bucket::Agents, "ams").expect_err("somebody else's key");
+        assert!(matches!(refused, FleetError::NotPermitted { .. }), "{name}: {refused}");
+        assert!(refused.advice().contains("--key keys/NAME.seed"), "{}", refused.advice());
+    }
     let lost = world.0.connect("ams").expect("a connection");
     world.0.stop();
     let error = lost.get(Bucket::Leases, "x").expect_err("nobody there");

@@ -106,6 +106,8 @@ pub(crate) fn failed(error: FleetError) -> Error {
     let kind = match &error {
         FleetError::Unreachable { .. }
         | FleetError::TooOld { .. }
+        | FleetError::Certificate { .. }
+        | FleetError::NoKey { .. }
         | FleetError::KeyRefused { .. }
         | FleetError::NotPermitted { .. }
         | FleetError::NoStream { .. }

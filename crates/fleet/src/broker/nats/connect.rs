@@ -3,9 +3,9 @@
 use super::Nats;
 use super::failure::{Attempt, chain};
 use crate::error::{FleetError, Result};
-use async_nats::{ConnectErrorKind, ConnectOptions, Event, ServerError, jetstream};
+use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError, jetstream};
 use model::units::Nanos;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -56,22 +56,16 @@ impl Nats {
     /// Connects, and looks at the server's version.
     ///
     /// # Errors
-    /// [`FleetError::Unreachable`], [`FleetError::KeyRefused`], [`FleetError::TooOld`].
+    /// [`FleetError::Unreachable`], [`FleetError::Certificate`], [`FleetError::NoKey`], [`FleetError::KeyRefused`],
+    /// [`FleetError::TooOld`]; the authority's file cannot be read.
     pub fn connect(reactor: &Arc<Reactor>, options: &NatsOptions) -> Result<Nats> {
         let timeout =
             if options.timeout == Nanos::ZERO { TIMEOUT } else { Duration::from_nanos(options.timeout.0) };
         let refusals = Refusals::default();
         let servers = addresses(&options.server)?;
+        options.authority.as_deref().map(check_authority).transpose()?;
         let connected = reactor.wait(with(options, timeout, &refusals).connect(servers));
-        let client = connected.map_err(|error| {
-            let (server, why) = (options.server.clone(), chain(&error));
-            match error.kind() {
-                ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
-                    FleetError::KeyRefused { server, why }
-                }
-                _ => FleetError::Unreachable { server, why },
-            }
-        })?;
+        let client = connected.map_err(|error| not_connected(&error, options))?;
         let context = jetstream::context::ContextBuilder::new().timeout(timeout).ack_timeout(timeout);
         let nats = Nats {
             reactor: Arc::clone(reactor),
@@ -91,6 +85,36 @@ impl Nats {
         }
         Err(FleetError::TooOld { server: self.server.clone(), found: self.server_version(), needed: "2.11" })
     }
+}
+
+/// Why there is no connection.
+fn not_connected(error: &ConnectError, options: &NatsOptions) -> FleetError {
+    let (server, why) = (options.server.clone(), chain(error));
+    match error.kind() {
+        ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => match options.seed {
+            None => FleetError::NoKey { server },
+            Some(_) => FleetError::KeyRefused { server, why },
+        },
+        // An error of TLS comes as one of input and output.
+        _ => match why.split_once(BAD_CERTIFICATE) {
+            Some((_, why)) => FleetError::Certificate { server, why: why.to_owned() },
+            None => FleetError::Unreachable { server, why },
+        },
+    }
+}
+
+/// The client library reads the file only when it connects, and names it in no error.
+fn check_authority(file: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(file).map_err(|source| FleetError::File {
+        operation: "read the certificates",
+        file: file.to_owned(),
+        source,
+    })?;
+    if text.contains("-----BEGIN CERTIFICATE-----") {
+        return Ok(());
+    }
+    let why = "no line of it begins a certificate in PEM".to_owned();
+    Err(FleetError::Unusable { what: "certificate of an authority", file: file.to_owned(), why })
 }
 
 fn addresses(text: &str) -> Result<Vec<async_nats::ServerAddr>> {
@@ -115,7 +139,7 @@ fn with(options: &NatsOptions, timeout: Duration, refusals: &Refusals) -> Connec
             std::future::ready(())
         });
     if let Some(seed) = &options.seed {
-        with = with.nkey(seed.clone()).custom_inbox_prefix(format!("_INBOX_{}", options.name));
+        with = with.nkey(seed.clone()).custom_inbox_prefix(format!("{INBOX}{}", options.name));
     }
     if let Some(authority) = &options.authority {
         with = with.add_root_certificates(authority.clone()).require_tls(true);
@@ -155,11 +179,11 @@ impl Refusals {
 pub(super) struct Refused(broadcast::Receiver<String>);
 
 impl Refused {
-    /// Returns when one of these subjects is refused, and never otherwise.
+    /// Returns when one of these subjects is refused, or the one on which answers come, and never otherwise.
     pub(super) async fn among(&mut self, subjects: &[String]) -> String {
         loop {
             match self.0.recv().await {
-                Ok(subject) if subjects.contains(&subject) => return subject,
+                Ok(subject) if subjects.contains(&subject) || subject.starts_with(INBOX) => return subject,
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }
@@ -173,4 +197,8 @@ impl Attempt {
     }
 }
 
+/// Answers come on subjects that begin so; whose they are follows.
+const INBOX: &str = "_INBOX_";
+/// What rustls says of a certificate that it refuses begins so.
+const BAD_CERTIFICATE: &str = "invalid peer certificate: ";
 const TIMEOUT: Duration = Duration::from_secs(3);
