@@ -436,7 +436,7 @@ pub struct SockperfArgs {
 #[command(after_help = "\
 EXAMPLES
   pathmeter completions bash | sudo tee /etc/bash_completion.d/pathmeter > /dev/null
-  pathmeter completions zsh > ~/.zfunc/_pathmeter
+  pathmeter completions zsh | sudo tee /usr/local/share/zsh/site-functions/_pathmeter > /dev/null
   pathmeter completions fish > ~/.config/fish/completions/pathmeter.fish")]
 pub struct CompletionsArgs {
     /// The shell

@@ -225,16 +225,24 @@ pub fn names() -> Vec<String> {
     every_figure().flat_map(written).collect()
 }
 
-/// `: did you mean …?`, with the name most like this one; where none could be meant, all of them.
+/// `: did you mean …?`, with the name most like this one and the few of its kind; where none could be meant, all of them.
 fn likely(key: &str, names: impl Iterator<Item = String>, all: impl FnOnce() -> String) -> String {
-    let rated = names.map(|name| (strsim::jaro_winkler(key, &name), name));
+    let names: Vec<String> = names.collect();
+    let rated = names.iter().map(|name| (strsim::jaro_winkler(key, name), name));
     let best = rated.filter(|(likeness, _)| *likeness > LIKE).max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or_else(
-        || format!("; the figures are {}", all()),
-        |(_, name)| format!(": did you mean `{name}`?"),
-    )
+    let Some((_, best)) = best else { return format!("; the figures are {}", all()) };
+    let kind = key.split_once('.').map(|(kind, _)| format!("{kind}."));
+    let is_akin = |name: &&String| kind.as_ref().is_some_and(|kind| name.starts_with(kind));
+    let akin: Vec<&str> = names.iter().filter(is_akin).map(String::as_str).collect();
+    let others = match akin.len() {
+        2..=FEW => format!(" Of its kind are {}", akin.join(", ")),
+        _ => String::new(),
+    };
+    format!(": did you mean `{best}`?{others}")
 }
 
+/// More figures of a kind are in the help.
+const FEW: usize = 8;
 /// From here on two names are taken for the same, mistyped (Jaro and Winkler's likeness, 0 to 1).
 const LIKE: f64 = 0.8;
 
@@ -302,11 +310,10 @@ mod tests {
             let said = text.parse::<Expectation>().expect_err(text).to_string();
             assert!(said.contains(meant), "{text}: {said}");
             // Who mistyped one name does not want to read a hundred.
-            assert!(
-                !meant.starts_with("did you mean") || said.lines().all(|line| line.len() < 120),
-                "{said}"
-            );
+            assert!(!meant.starts_with("did you mean") || said.len() < 250, "{said}");
         }
+        let said = "transfer.speed>=9".parse::<Expectation>().expect_err("no figure").to_string();
+        assert!(said.contains("transfer.rate, "), "the nearest by its letters need not be the one: {said}");
         let said = "64.througput>=1Mpps".parse::<DeviceExpectation>().expect_err("mistyped").to_string();
         assert!(said.contains("did you mean `64.throughput`?"), "{said}");
     }

@@ -130,8 +130,12 @@ fn with_other_family(
     failure
 }
 
-/// The host as it was asked for, and its address.
+/// The host as it was asked for, and its address; with its port, where it is asked at one.
 fn named(Target { host, address }: &Target) -> String {
+    let ip = address.ip();
+    if address.port() == 0 {
+        return if *host == ip.to_string() { ip.to_string() } else { format!("{host} ({ip})") };
+    }
     if *host == address.ip().to_string() { address.to_string() } else { format!("{host} ({address})") }
 }
 
@@ -208,3 +212,19 @@ fn has_ipv6() -> bool {
 }
 
 const CONNECT_TIMEOUT: Nanos = Nanos(5_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_the_port_that_it_is_asked_at() {
+        let at =
+            |host: &str, port| named(&Target { host: host.into(), address: ([192, 0, 2, 1], port).into() });
+        assert_eq!(at("192.0.2.1", 5210), "192.0.2.1:5210");
+        assert_eq!(at("far.example", 5210), "far.example (192.0.2.1:5210)");
+        // By ICMP there is none.
+        assert_eq!(at("192.0.2.1", 0), "192.0.2.1");
+        assert_eq!(at("far.example", 0), "far.example (192.0.2.1)");
+    }
+}

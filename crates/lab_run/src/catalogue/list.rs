@@ -128,11 +128,10 @@ fn text(rows: &[Row], style: &Style) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for row in rows {
-        text.push_str(&format!(
-            "{}  {}\n",
-            style.paint(Paint::Bold, &format!("{:<width$}", row.name)),
-            row.title
-        ));
+        for (index, line) in style.wrap(&row.title, width + 2).iter().enumerate() {
+            let name = if index == 0 { row.name.as_str() } else { "" };
+            text.push_str(&format!("{}  {line}\n", style.paint(Paint::Bold, &format!("{name:<width$}"))));
+        }
         if !row.up.is_empty() {
             text.push_str(&format!(
                 "{:width$}  {}\n",
@@ -160,4 +159,23 @@ fn text(rows: &[Row], style: &Style) -> String {
 fn markdown(rows: &[Row]) -> String {
     let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
     rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_fits_a_narrow_screen() {
+        let row = |file: &&str| Row {
+            name: (*file).to_owned(),
+            title: "A home router between one address and the world".into(),
+            lacks: Vec::new(),
+            up: Vec::new(),
+        };
+        let rows: Vec<Row> = ["conntrack-reassembly"; SHIPPED.len()].iter().map(row).collect();
+        let text = text(&rows, &Style { width: 60, ..Style::default() });
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        assert!(text.contains("conntrack-reassembly  A home router between one address and\n"), "{text}");
+    }
 }

@@ -91,6 +91,8 @@ fn finding(check: &Check) -> Option<Finding> {
 
 /// For people: what is wrong first, with its mend.
 fn text(checks: &[Check], style: &Style) -> String {
+    // Prose beyond this is hard to read; a command may be as long as it is.
+    let prose = Style { width: style.width.min(WIDEST), ..*style };
     let mut text = String::new();
     let mut said: Vec<(&str, &str)> = Vec::new();
     for check in sorted(checks) {
@@ -100,7 +102,7 @@ fn text(checks: &[Check], style: &Style) -> String {
             Status::Fail => (Paint::Problem, "FAIL"),
         };
         let word = style.paint(paint, &format!("{word:<5}"));
-        for (index, line) in style.wrap(&check.found, FOUND).iter().enumerate() {
+        for (index, line) in prose.wrap(&check.found, FOUND).iter().enumerate() {
             match index {
                 0 => text.push_str(&format!("{word} {:<18} {line}\n", check.name)),
                 _ => text.push_str(&format!("{:FOUND$}{line}\n", "")),
@@ -109,7 +111,7 @@ fn text(checks: &[Check], style: &Style) -> String {
         if check.status == Status::Ok {
             continue;
         }
-        for line in style.wrap(check.why_it_matters, INDENT.len()) {
+        for line in prose.wrap(check.why_it_matters, INDENT.len()) {
             text.push_str(&format!("{INDENT}{line}\n"));
         }
         if let Some(fix) = &check.fix {
@@ -149,6 +151,7 @@ fn markdown(checks: &[Check]) -> String {
 }
 
 const INDENT: &str = "      ";
+const WIDEST: usize = 100;
 /// Columns before what was found.
 const FOUND: usize = 25;
 

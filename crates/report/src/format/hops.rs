@@ -259,4 +259,4 @@ const BACK: &str = "Reverse path, traced by the far end";
 /// Columns that a narrow screen can do without, the first before the others.
 const DISPENSABLE: &[&str] = &["Notes", "AS", "Name", "Jitter", "Best", "p90", "Flows"];
 /// Narrower screens break lines.
-const LEAST_WIDTH: usize = 80;
+const LEAST_WIDTH: usize = 60;

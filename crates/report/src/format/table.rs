@@ -18,7 +18,8 @@ pub(super) fn plain(columns: &[Column], rows: &[Vec<String>], style: &Style) -> 
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&whole(&columns, &rows));
+        // One of the parts may have the wide words alone.
+        text.push_str(&whole(&columns, &narrowed(&columns, &rows, room)));
     }
     text
 }
@@ -157,6 +158,23 @@ mod tests {
             plain(&columns, &rows, &style(25)),
             "  run    least   median\n    a  10.1 µs  12.2 µs\n\n  run     most\n    a  45.0 µs\n"
         );
+    }
+
+    #[test]
+    fn words_that_are_too_wide_break_in_the_part_that_has_them() {
+        let columns = vec![
+            Column::left("figure"),
+            Column::right("before"),
+            Column::right("after"),
+            Column::left("found"),
+        ];
+        let found = "cannot tell: needs at least 6 runs a side";
+        let rows =
+            vec![["tcp.up.loaded_rtt", "10.1 Gbit/s", "12.2 Gbit/s", found].map(String::from).to_vec()];
+        let text = plain(&columns, &rows, &Style { width: 60, ..Style::default() });
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        let words = |text: &str| text.split_whitespace().filter(|word| found.contains(*word)).count();
+        assert!(words(&text) >= found.split_whitespace().count(), "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Several ways in one table, in one unit, and a sentence for each.
 
 use super::super::super::Style;
-use super::super::super::table::whole;
+use super::super::super::table::{plain, whole};
 use super::super::phrases;
 use super::super::result::fact;
 use super::counts::share;
@@ -21,14 +21,17 @@ pub(in crate::format) fn block(run: &Run, style: &Style) -> String {
     let egress_paths = &run.summary.egress_paths;
     let unit = unit(egress_paths);
     let mut text = title(&format!("Round trips in {}", unit.name), style);
-    let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width.max(80));
+    let fits = |table: &str| table.lines().all(|line| line.chars().count() <= style.width);
     let table = |egress_paths: &[EgressResult], more| {
         whole(&columns(egress_paths, more), &rows(egress_paths, unit, more))
     };
     let widths =
         [More::ALL, More { observed: false, host: true }, More { observed: true, host: false }, More::NONE];
     let widest = widths.into_iter().map(|more| table(egress_paths, more)).find(|table| fits(table));
-    text.push_str(&widest.unwrap_or_else(|| table(&shortened(egress_paths), More::NONE)));
+    text.push_str(&widest.unwrap_or_else(|| {
+        let short = shortened(egress_paths);
+        plain(&columns(&short, More::NONE), &rows(&short, unit, More::NONE), style)
+    }));
     if let Some(note) = note(egress_paths) {
         text.extend(style.wrap(&note, 2).iter().map(|line| format!("  {line}\n")));
     }
