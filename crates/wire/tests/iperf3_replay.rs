@@ -369,7 +369,7 @@ fn interrupts_of_real_ends_are_understood() {
 }
 
 /// Dialogues that went to their end.
-const COMPLETE: [&str; 24] = [
+const COMPLETE: [&str; 30] = [
     "tcp-up",
     "tcp-down-parallel",
     "tcp-both-omit-text",
@@ -392,8 +392,14 @@ const COMPLETE: [&str; 24] = [
     "3.16-tcp-both",
     "3.16-udp-omit",
     "3.16-tcp-blocks-down",
+    "3.17.1-tcp-both-omit",
+    "3.17.1-udp-down-parallel",
+    "3.18-tcp-parallel-output",
+    "3.18-udp-blocks",
     "3.19.1-tcp-skip",
     "3.19.1-udp-both-64bit",
+    "3.20-tcp-options",
+    "3.20-udp-both-64bit",
 ];
 
 /// What versions before 3.21 do not send.
