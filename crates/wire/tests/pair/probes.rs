@@ -332,7 +332,6 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
         (LatencySpec { size: 13, ..spec() }, "size is 13"),
         (LatencySpec { size: 65_508, ..spec() }, "size is 65508"),
         (LatencySpec { rate: rate(1000), ..spec() }, "--time"),
-        (LatencySpec { time: Nanos::from_secs(1), ..spec() }, "--rate 1000"),
         (LatencySpec { time: Nanos::from_secs(1), rate: rate(1001), ..spec() }, "--rate 1000"),
     ];
     for (spec, reported) in cases {
@@ -341,9 +340,13 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
         let text = world.client.error.as_ref().unwrap().to_string();
         assert!(text.contains(reported), "{reported}: {text}");
     }
-    let allowed = LatencySpec { time: Nanos::from_secs(1), rate: rate(1000), ..spec() };
-    let mut world = latency(ServerConfig { policy, ..server_config() }, allowed);
-    world.run_until(|world| world.client.session.is_ready());
+    // Without a rate it is the server's limit.
+    for asked in [rate(1000), None] {
+        let allowed = LatencySpec { time: Nanos::from_secs(1), rate: asked, ..spec() };
+        let mut world = latency(ServerConfig { policy: policy.clone(), ..server_config() }, allowed);
+        world.run_until(|world| world.client.session.is_ready());
+        assert_eq!(world.work.reflecting.as_ref().and_then(|spec| spec.rate), rate(1000));
+    }
 }
 
 #[test]
