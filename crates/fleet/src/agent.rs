@@ -5,14 +5,16 @@
 //! than the broker does. What is measured is done by a [`Runner`]: [`Threads`] calls a closure in a thread of its own.
 
 mod command;
+mod name;
 mod permit;
 mod prepared;
 mod threads;
 mod work;
 
 pub use command::{Answer, Command, StoppedRun};
+pub use name::{Instance, at_work, is_there};
 pub use permit::Permit;
-pub use threads::{Measured, Start, Threads, Work};
+pub use threads::{Answers, Measured, Start, Threads, Work};
 
 use crate::broker::{Broker, Bucket, Consumer, Expected, Log, Mailbox};
 use crate::clock::Clock;
@@ -21,6 +23,7 @@ use crate::job::{AgentJob, Outcome};
 use crate::spool::Spool;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
+use name::Name;
 use prepared::Prepared;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -31,6 +34,11 @@ use work::Active;
 pub trait Runner {
     /// Begins a job, now or at a time of this host's wall clock. It must end soon after its permit is no longer valid.
     fn start(&self, job: &AgentJob, at: Option<WallTime>, permit: &Arc<Permit>) -> Box<dyn Task>;
+
+    /// Answers a question that only the program understands, at once; absent: it knows no such question.
+    fn answer(&self, _question: &str) -> Option<String> {
+        None
+    }
 }
 
 /// A job that is carried out.
@@ -59,6 +67,8 @@ pub struct TaskEnd {
 pub struct AgentOptions {
     /// Its name, which no other agent of the mesh has.
     pub name: String,
+    /// Who it is that has this name.
+    pub instance: Instance,
     /// What it reports of itself, an object: interfaces, capabilities, whether it listens.
     pub inventory: Value,
     /// How many jobs it carries out at once.
@@ -72,7 +82,9 @@ impl AgentOptions {
     #[must_use]
     pub fn named(name: impl Into<String>) -> AgentOptions {
         let inventory = Value::Object(serde_json::Map::new());
-        AgentOptions { name: name.into(), inventory, jobs: 8, lease: Nanos::from_secs(15) }
+        let name = name.into();
+        let instance = Instance { id: name.clone(), host: String::new() };
+        AgentOptions { name, instance, inventory, jobs: 8, lease: Nanos::from_secs(15) }
     }
 }
 
@@ -83,6 +95,7 @@ pub struct Agent<'a> {
     clock: &'a dyn Clock,
     runner: &'a dyn Runner,
     spool: Spool,
+    name: Name,
     commands: Box<dyn Mailbox>,
     starts: Box<dyn Mailbox>,
     jobs: Option<Box<dyn Consumer>>,
@@ -115,8 +128,10 @@ impl<'a> Agent<'a> {
         check_name("an agent", &options.name)?;
         let commands = broker.subscribe(&format!("pm.cmd.{}", options.name))?;
         let starts = broker.subscribe("pm.go.>")?;
+        let name = Name::new(&options.name, options.instance.clone());
         Ok(Agent {
             options,
+            name,
             broker,
             clock,
             runner,
@@ -143,8 +158,15 @@ impl<'a> Agent<'a> {
     /// What no second attempt mends: the spool cannot be written, or the broker does not permit something.
     pub fn step(&mut self) -> Result<MonoTime> {
         self.failure = None;
-        let outcomes =
-            [self.report(), self.obey(Nanos::ZERO), self.go(), self.take(), self.work(), self.deliver()];
+        let outcomes = [
+            self.hold_name(),
+            self.report(),
+            self.obey(Nanos::ZERO),
+            self.go(),
+            self.take(),
+            self.work(),
+            self.deliver(),
+        ];
         for outcome in outcomes {
             match outcome {
                 Ok(()) => {}
@@ -186,21 +208,40 @@ impl<'a> Agent<'a> {
     pub fn stop(&mut self) {
         self.active.iter_mut().for_each(Active::abandon);
         self.prepared.iter_mut().for_each(Prepared::abandon);
+        self.name.give_back(self.broker);
+    }
+
+    /// Two agents of one name would take each other's jobs: the second one waits until the first is gone.
+    fn hold_name(&mut self) -> Result<()> {
+        self.name.hold(self.broker, &|| self.clock.mono())?;
+        if let Some(host) = self.name.taken() {
+            let name = &self.options.name;
+            let at = if host.is_empty() { String::new() } else { format!(" on {host}") };
+            self.failure = Some(format!(
+                "another agent is called `{name}` and at work{at}: this one takes no jobs (name it apart with --name; the name of \
+                 an agent that was killed is free after 30 s)"
+            ));
+        }
+        Ok(())
+    }
+
+    fn has_name(&self) -> bool {
+        self.name.is_held(self.clock.mono())
     }
 
     fn due(&self) -> MonoTime {
         let now = self.clock.mono();
         let work = self.active.iter().map(Active::due);
         let prepared = self.prepared.iter().map(|prepared| prepared.due(now));
-        let fixed = [self.report_at, now + LONGEST_REST];
+        let fixed = [self.report_at.max(self.name.due()), self.name.due(), now + LONGEST_REST];
         let deliver = (!self.spool.pending().is_empty()).then_some(self.deliver_at);
         fixed.into_iter().chain(work).chain(prepared).chain(deliver).min().unwrap_or(now)
     }
 
-    /// That it is there, with its inventory; it counts as gone 30 s after the last report.
+    /// What it is and does. The report stays when it is gone: that it is there, its name shows.
     fn report(&mut self) -> Result<()> {
         let now = self.clock.mono();
-        if now < self.report_at {
+        if now < self.report_at || !self.has_name() {
             return Ok(());
         }
         self.report_at = now + REPORT_EVERY;
@@ -212,14 +253,14 @@ impl<'a> Agent<'a> {
         let text = inventory.to_string();
         let name = &self.options.name;
         self.broker
-            .put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, Some(REPORT_LIVES))
+            .put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, None)
             .map(|_| ())
     }
 
     /// Takes jobs while there is room.
     fn take(&mut self) -> Result<()> {
         let name = self.options.name.clone();
-        while self.active.len() < self.options.jobs {
+        while self.has_name() && self.active.len() < self.options.jobs {
             let consumer = match &mut self.jobs {
                 Some(consumer) => consumer,
                 None => {
@@ -320,19 +361,19 @@ impl<'a> Agent<'a> {
         Ok(())
     }
 
-    /// The sink's answer: the runs that it has. Nobody answers while there is no coordinator.
+    /// The sinks' answers: the runs that they have. Each coordinator at work answers for its own; nobody does while there is none.
     fn hear_the_sink(&mut self) -> Result<()> {
-        let Some(mailbox) = &mut self.asked else { return Ok(()) };
-        match mailbox.next(Nanos::ZERO) {
-            Ok(None) => return Ok(()),
-            Ok(Some(message)) => {
-                let runs: Vec<String> = serde_json::from_slice(&message.data).unwrap_or_default();
-                runs.iter().try_for_each(|run| self.spool.stored(run))?;
+        while let Some(mailbox) = &mut self.asked {
+            match mailbox.next(Nanos::ZERO) {
+                Ok(None) => return Ok(()),
+                Ok(Some(message)) => {
+                    let runs: Vec<String> = serde_json::from_slice(&message.data).unwrap_or_default();
+                    runs.iter().try_for_each(|run| self.spool.stored(run))?;
+                }
+                Err(error) if error.is_transient() => self.asked = None,
+                Err(error) => return Err(error),
             }
-            Err(error) if error.is_transient() => {}
-            Err(error) => return Err(error),
         }
-        self.asked = None;
         Ok(())
     }
 }
@@ -345,8 +386,8 @@ fn offer_after(offers: u32) -> Nanos {
 /// Where agents ask which runs the sink has.
 pub(crate) const SINK: &str = "pm.sink";
 const REPORT_EVERY: Nanos = Nanos::from_secs(10);
-/// How old the report of an agent can be that still counts as there.
-pub const REPORT_LIVES: Nanos = Nanos::from_secs(30);
+/// How old the last sign of an agent can be that still counts as there.
+pub const REPORT_LIVES: Nanos = name::LIVES;
 const DELIVER_EVERY: Nanos = Nanos::from_secs(5);
 const DELIVER_SELDOM: Nanos = Nanos::from_secs(600);
 /// As long as the server keeps an outcome.

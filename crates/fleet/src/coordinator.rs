@@ -3,15 +3,15 @@
 //! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
 //! several coordinators is at work from a lease. So one that is killed is simply started anew.
 
-use crate::agent::{Command, SINK, StoppedRun};
-use crate::broker::{Broker, Bucket, Consumer, Log, Mailbox};
+use crate::agent::{Command, SINK, StoppedRun, is_there};
+use crate::broker::{Broker, Bucket, Consumer, Delivery, Log, Mailbox, Message};
 use crate::clock::Clock;
 use crate::error::{FleetError, Result};
 use crate::group::{self, Started};
-use crate::job::{AgentJob, End, Outcome};
+use crate::job::{AgentJob, End, Outcome, run_name};
 use crate::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
 use crate::ledger::{Ledger, LedgerRow, RunState};
-use crate::mesh::{MeshPlan, PlannedRun, span_of};
+use crate::mesh::{BESIDE, MeshPlan, PlannedRun, span_of};
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -59,8 +59,16 @@ pub struct Coordinator<'a> {
     /// Rounds that were handed out.
     handed_out: usize,
     leadership: Leadership,
+    /// What it holds while it is at work.
+    claims: Vec<Resource>,
+    /// What another coordinator holds of that.
+    held_by_another: Option<String>,
+    /// Runs that were handed out before it lost its leadership.
+    unsure: BTreeSet<String>,
     questions: Box<dyn Mailbox>,
     outcomes: Option<Box<dyn Consumer>>,
+    /// Outcomes that another coordinator was given.
+    forwarded: Box<dyn Mailbox>,
     /// Whose each run of the plan is.
     owners: HashMap<String, String>,
     /// Groups that are to start, and when that is tried again.
@@ -75,6 +83,11 @@ enum Leadership {
     Leading(Lease, Renewal),
 }
 
+/// What a coordinator holds that works on the mesh of this name.
+fn identity(mesh: &str) -> Resource {
+    Resource::sole(format!("coordinator.{}", run_name(&[mesh])))
+}
+
 impl<'a> Coordinator<'a> {
     /// A coordinator, whose name no other one ever had.
     ///
@@ -87,10 +100,14 @@ impl<'a> Coordinator<'a> {
         plan: MeshPlan,
         sink: &'a mut dyn Sink,
     ) -> Result<Coordinator<'a>> {
-        let all = plan.rounds.iter().flatten().chain(&plan.background);
-        let owners = all.map(|run| (run.job.run.clone(), run.agent.clone())).collect();
+        let owners = plan.all().map(|run| (run.job.run.clone(), run.agent.clone())).collect();
+        let mut claims = plan.turns();
+        claims.push(identity(&plan.name));
         Ok(Coordinator {
             owners,
+            claims,
+            held_by_another: None,
+            unsure: BTreeSet::new(),
             name: name.into(),
             broker,
             clock,
@@ -101,11 +118,20 @@ impl<'a> Coordinator<'a> {
             leadership: Leadership::Standby { again_at: MonoTime::ZERO, attempts: 0 },
             questions: broker.subscribe(SINK)?,
             outcomes: None,
+            forwarded: broker.subscribe(&format!("{FORWARD}>"))?,
             waiting: Vec::new(),
             started: BTreeMap::new(),
             look_at: MonoTime::ZERO,
             failure: None,
         })
+    }
+
+    /// It will hand out runs that its plan does not have yet ([`Coordinator::go_on_with`]), and these are their turns
+    /// ([`MeshPlan::turns`]).
+    #[must_use]
+    pub fn with_turns(mut self, turns: Vec<Resource>) -> Coordinator<'a> {
+        self.claims.extend(turns);
+        self
     }
 
     /// Does what is due, and returns when something will be next.
@@ -154,7 +180,7 @@ impl<'a> Coordinator<'a> {
     /// Goes on with this round. Those before are over, and what came of them is no longer in the ledger.
     pub fn go_on_with(&mut self, round: Vec<PlannedRun>) {
         self.plan.rounds.clear();
-        (self.ledger, self.handed_out) = (Ledger::default(), self.handed_out.min(1));
+        (self.ledger, self.handed_out) = (Ledger::default(), 0);
         self.waiting.clear();
         self.owners.extend(round.iter().map(|run| (run.job.run.clone(), run.agent.clone())));
         self.plan.rounds.push(round);
@@ -169,7 +195,9 @@ impl<'a> Coordinator<'a> {
     /// Whether every run has ended, or is missed.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.handed_out > self.plan.rounds.len() && self.ledger.is_complete()
+        self.handed_out >= self.plan.rounds.len()
+            && self.ledger.is_complete()
+            && self.plan.background.iter().all(|run| self.ledger.row(&run.job.run).is_some())
     }
 
     /// Why the last step could not do all of it; it is tried again.
@@ -178,26 +206,68 @@ impl<'a> Coordinator<'a> {
         self.failure.as_deref()
     }
 
-    /// Gives up what has not ended: its agents end those runs, and the sink has each as missed for this reason. A coordinator of
-    /// the same plan hands them out anew. An agent that does not confirm it within 2 s ends its run by itself.
+    /// What it waits for; `None`: it is at work.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<String> {
+        if let Some(failure) = &self.failure {
+            return Some(failure.clone());
+        }
+        let what = || match self.held_by_another.as_deref() {
+            Some(resource) if resource.starts_with("coordinator.") => " on this mesh".to_owned(),
+            Some(resource) => format!(", with exclusive runs on {}", resource.trim_start_matches("mesh.")),
+            None => String::new(),
+        };
+        (!self.is_leading()).then(|| format!("another coordinator is at work{}", what()))
+    }
+
+    /// Gives up what has not ended: its agents end those runs, and the sink has each as missed for this reason; what was not handed
+    /// out has a row, too. A coordinator of the same plan hands all of them out anew. An agent that does not confirm it within 2 s
+    /// ends its run by itself.
     ///
     /// # Errors
-    /// The broker is out of reach, or the sink cannot note it.
+    /// The sink cannot note it, or the broker does not permit it. One that is out of reach is no error: the rows say so.
     pub fn stop(&mut self, why: &str) -> Result<()> {
-        if !self.is_leading() {
-            return Ok(());
+        let mut unreached = false;
+        if self.is_leading() {
+            match self.take_outcomes(Nanos::ZERO).and_then(|()| self.stop_agents()) {
+                Err(error) if error.may_pass() => unreached = true,
+                outcome => outcome?,
+            }
         }
-        self.take_outcomes(Nanos::ZERO)?;
+        let out_of_reach = format!(
+            "{why} while the server could not be reached: what its agent measured comes with the next run of the same command"
+        );
+        for run in self.plan.all().cloned().collect::<Vec<_>>() {
+            let name = run.job.run;
+            let reason = match self.ledger.row(&name) {
+                Some(row) if row.state.is_final() => continue,
+                None if self.sink.has(&name) => continue,
+                Some(_) if unreached => &out_of_reach,
+                None if self.unsure.contains(&name) => &out_of_reach,
+                Some(_) => why,
+                None => "stopped before it began",
+            };
+            let now = self.clock.wall();
+            self.ledger.expect(&name, &run.job.title, now, now);
+            self.ledger.end(&name, RunState::Missed { reason: reason.to_owned() });
+            self.note_missed(name)?;
+        }
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Has agents end the runs that were handed out to them.
+    fn stop_agents(&self) -> Result<()> {
         let mut of_agents: BTreeMap<String, Vec<StoppedRun>> = BTreeMap::new();
-        for run in self.plan.rounds.iter().flatten().chain(&self.plan.background) {
+        for run in self.plan.all() {
             let row = self.ledger.row(&run.job.run).filter(|row| !row.state.is_final());
             let Some(row) = row else { continue };
             let stopped = StoppedRun { run: run.job.run.clone(), handed_out: row.due };
             of_agents.entry(run.agent.clone()).or_default().push(stopped);
         }
         let mut answers = Vec::new();
-        for (agent, runs) in &of_agents {
-            let command = serde_json::to_vec(&Command::Stop(runs.clone())).unwrap_or_default();
+        for (agent, runs) in of_agents {
+            let command = serde_json::to_vec(&Command::Stop(runs)).unwrap_or_default();
             answers.push(self.broker.request(&format!("pm.cmd.{agent}"), &command)?);
         }
         let end = self.clock.mono() + STOPS_WITHIN;
@@ -205,21 +275,19 @@ impl<'a> Coordinator<'a> {
             // Nobody there, or not in time: no second attempt would change it.
             let _ = answer.next(end - self.clock.mono());
         }
-        for StoppedRun { run, .. } in of_agents.into_values().flatten() {
-            self.ledger.end(&run, RunState::Missed { reason: why.to_owned() });
-            self.note_missed(run)?;
-        }
-        self.waiting.clear();
         Ok(())
     }
 
-    /// Gives the work to another coordinator.
+    /// Gives the work to another coordinator. Where the broker is out of reach, the lease lapses by itself.
     ///
     /// # Errors
-    /// The broker is out of reach; the lease lapses by itself then.
+    /// The broker does not permit it.
     pub fn resign(self) -> Result<()> {
         match self.leadership {
-            Leadership::Leading(lease, _) => lease.release(self.broker).map(|_| ()),
+            Leadership::Leading(lease, _) => match lease.release(self.broker) {
+                Err(error) if !error.may_pass() => Err(error),
+                _ => Ok(()),
+            },
             Leadership::Standby { .. } => Ok(()),
         }
     }
@@ -236,7 +304,7 @@ impl<'a> Coordinator<'a> {
         self.look()
     }
 
-    /// Whether this is the one coordinator at work.
+    /// Whether this is the one coordinator at work on its mesh, and no other has exclusive runs on the same resources.
     fn lead(&mut self) -> Result<bool> {
         let clock = || self.clock.mono();
         match &mut self.leadership {
@@ -245,6 +313,8 @@ impl<'a> Coordinator<'a> {
                 let renewed = if is_due { lease.renew(self.broker, renewal, &clock)? } else { Renewed::Held };
                 if renewed == Renewed::Lost || !lease.is_held(clock()) {
                     self.leadership = Leadership::Standby { again_at: clock(), attempts: 0 };
+                    let open = self.ledger.rows().filter(|(_, row)| !row.state.is_final());
+                    self.unsure.extend(open.map(|(run, _)| run.to_owned()));
                     // Another one may be at work: what was handed out is found again in the sink.
                     (self.ledger, self.handed_out) = (Ledger::default(), 0);
                     self.waiting.clear();
@@ -261,11 +331,15 @@ impl<'a> Coordinator<'a> {
                     group: holder.clone(),
                     holder,
                     class: Class::Exclusive,
-                    resources: vec![Resource::sole("coordinator")],
+                    resources: self.claims.clone(),
                     lifetime: LEADERSHIP,
                 };
-                if let Acquired::Held(lease) = Lease::acquire(self.broker, claim, &clock)? {
-                    self.leadership = Leadership::Leading(lease, Renewal::default());
+                self.held_by_another = None;
+                match Lease::acquire(self.broker, claim, &clock)? {
+                    Acquired::Held(lease) => {
+                        self.leadership = Leadership::Leading(lease, Renewal::default());
+                    }
+                    Acquired::Blocked { resource, .. } => self.held_by_another = Some(resource),
                 }
                 Ok(self.is_leading())
             }
@@ -285,6 +359,12 @@ impl<'a> Coordinator<'a> {
     }
 
     fn take_outcomes(&mut self, wait: Nanos) -> Result<()> {
+        while let Some(message) = self.forwarded.next(Nanos::ZERO)? {
+            // What is not ours either comes again from the log.
+            if let Some(delivery) = forwarded(message) {
+                self.take_outcome(&delivery)?;
+            }
+        }
         let mut wait = wait;
         loop {
             let consumer = match &mut self.outcomes {
@@ -295,28 +375,36 @@ impl<'a> Coordinator<'a> {
             };
             let Some(delivery) = consumer.next(wait)? else { return Ok(()) };
             wait = Nanos::ZERO;
-            // What cannot be read is no outcome, and nobody can store it.
-            if let Ok(outcome) = serde_json::from_slice::<Outcome>(&delivery.data) {
-                match self.whose(&outcome, &delivery.subject) {
-                    Whose::Ours => {}
-                    Whose::Another => continue,
-                    Whose::Forged(why) => {
-                        self.failure = Some(why);
-                        self.broker.done(&delivery)?;
-                        continue;
-                    }
-                }
-                if !self.sink.has(&outcome.run)
-                    && let Err(why) = self.sink.store(&outcome)
-                {
-                    // It stays in the log and in the agent's spool, and is delivered again.
-                    let object = outcome.run;
-                    return Err(FleetError::Server { operation: "store the outcome of", object, why });
-                }
-                self.ledger.end(&outcome.run, state_of(&outcome));
+            if !self.take_outcome(&delivery)? {
+                // The coordinator whose it is may be at work beside this one; otherwise it is delivered again.
+                let subject = format!("{FORWARD}{}.{}", delivery.subject, delivery.token);
+                self.broker.publish(&subject, &delivery.data)?;
             }
-            self.broker.done(&delivery)?;
         }
+    }
+
+    /// Stores an outcome and confirms it. False: it is another coordinator's.
+    fn take_outcome(&mut self, delivery: &Delivery) -> Result<bool> {
+        // What cannot be read is no outcome, and nobody can store it.
+        if let Ok(outcome) = serde_json::from_slice::<Outcome>(&delivery.data) {
+            match self.whose(&outcome, &delivery.subject) {
+                Whose::Ours => {}
+                Whose::Another => return Ok(false),
+                Whose::Forged(why) => {
+                    self.failure = Some(why);
+                    return self.broker.done(delivery).map(|()| true);
+                }
+            }
+            if !self.sink.has(&outcome.run)
+                && let Err(why) = self.sink.store(&outcome)
+            {
+                // It stays in the log and in the agent's spool, and is delivered again.
+                let object = outcome.run;
+                return Err(FleetError::Server { operation: "store the outcome of", object, why });
+            }
+            self.ledger.end(&outcome.run, state_of(&outcome));
+        }
+        self.broker.done(delivery).map(|()| true)
     }
 
     /// The server lets an agent append as itself alone, so that its outcomes are about its own runs or forged.
@@ -343,21 +431,36 @@ impl<'a> Coordinator<'a> {
         noted.map_err(|why| FleetError::Server { operation: "note as missed", object: run, why })
     }
 
-    /// First hands out what runs beside all rounds, then each round once the one before has ended.
+    /// Hands each round out once the one before has ended, and beside them what disturbs nobody.
     fn hand_out(&mut self) -> Result<()> {
-        if self.handed_out == 0 {
-            self.hand_out_runs(&self.plan.background.clone())?;
-            self.handed_out = 1;
-        }
-        while self.handed_out <= self.plan.rounds.len() && self.is_round_over() {
-            self.hand_out_runs(&self.plan.rounds[self.handed_out - 1].clone())?;
+        while self.handed_out < self.plan.rounds.len() && self.is_round_over() {
+            self.hand_out_runs(&self.plan.rounds[self.handed_out].clone())?;
             self.handed_out += 1;
         }
-        Ok(())
+        let beside = self.next_beside();
+        if beside.is_empty() { Ok(()) } else { self.hand_out_runs(&beside) }
+    }
+
+    /// The runs beside the rounds that are next: each agent has a few at a time.
+    fn next_beside(&self) -> Vec<PlannedRun> {
+        let mut at_work: HashMap<&str, usize> = HashMap::new();
+        for run in &self.plan.background {
+            let is_open = self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final());
+            *at_work.entry(&run.agent).or_default() += usize::from(is_open);
+        }
+        let mut next = Vec::new();
+        for run in self.plan.background.iter().filter(|run| self.ledger.row(&run.job.run).is_none()) {
+            let count = at_work.entry(&run.agent).or_default();
+            if *count < BESIDE {
+                *count += 1;
+                next.push(run.clone());
+            }
+        }
+        next
     }
 
     fn current_round(&self) -> &[PlannedRun] {
-        let index = self.handed_out.checked_sub(2);
+        let index = self.handed_out.checked_sub(1);
         index.and_then(|index| self.plan.rounds.get(index)).map_or(&[], Vec::as_slice)
     }
 
@@ -450,7 +553,10 @@ impl<'a> Coordinator<'a> {
             let at_work = match reports.get(&agent) {
                 Some(known) => known,
                 None => {
-                    let report = self.broker.get(Bucket::Agents, &agent)?.map(|entry| runs_of(&entry.value));
+                    let report = match is_there(self.broker, &agent)? {
+                        true => self.broker.get(Bucket::Agents, &agent)?.map(|entry| runs_of(&entry.value)),
+                        false => None,
+                    };
                     reports.entry(agent.clone()).or_insert(report)
                 }
             };
@@ -485,6 +591,12 @@ fn state_of(outcome: &Outcome) -> RunState {
     }
 }
 
+/// An outcome that another coordinator was given and that is not its own.
+fn forwarded(message: Message) -> Option<Delivery> {
+    let (agent, token) = message.subject.strip_prefix(FORWARD)?.split_once('.')?;
+    Some(Delivery { subject: agent.to_owned(), token: token.to_owned(), data: message.data, attempt: 1 })
+}
+
 /// From when all are ready to the common start: the message travels, and connections are opened.
 const LEAD: Nanos = Nanos::from_secs(2);
 const TRY_TO_START_EVERY: Nanos = Nanos::from_secs(1);
@@ -494,4 +606,6 @@ const STEP_EVERY: Nanos = Nanos::from_millis(250);
 const TRY_TO_LEAD_EVERY: Nanos = Nanos::from_secs(2);
 const LEADERSHIP: Nanos = Nanos::from_secs(15);
 const REDELIVER_AFTER: Nanos = Nanos::from_secs(30);
+/// Where coordinators give each other outcomes: `pm.forward.AGENT.` and by what the log knows the message.
+const FORWARD: &str = "pm.forward.";
 const LOOK_EVERY: Nanos = Nanos::from_secs(10);

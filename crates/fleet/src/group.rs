@@ -101,7 +101,7 @@ pub fn start(
         match decoded(&answer.data)? {
             Answer::Ready => {}
             Answer::Refused(why) => return Err(FleetError::Refused { agent: agent.clone(), why }),
-            Answer::Clock(_) | Answer::Stopped => {
+            Answer::Clock(_) | Answer::Stopped | Answer::Said(_) => {
                 return Err(FleetError::malformed("the answer of an agent", "readiness was asked for"));
             }
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Site {
     /// The agent's name.
     pub agent: String,
-    /// What each of its runs needs: its interface, the uplink of its site.
+    /// What each of its runs needs, whichever the other site is.
     pub resources: Vec<Resource>,
 }
 
@@ -46,6 +46,8 @@ pub struct RunRequest {
     pub part: String,
     /// How it gets on with others.
     pub class: Class,
+    /// What it needs beside what every run of its sites and links needs: the interfaces of this pair.
+    pub resources: Vec<Resource>,
     /// How long it takes.
     pub span: Nanos,
     /// What to measure.
@@ -64,9 +66,12 @@ pub struct PlannedRun {
 /// What a mesh measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeshPlan {
+    /// Names this mesh: one coordinator at a time works on it.
+    #[serde(default)]
+    pub name: String,
     /// Runs that are handed out together, round after round.
     pub rounds: Vec<Vec<PlannedRun>>,
-    /// Runs that disturb nobody, handed out at the begin.
+    /// Runs that disturb nobody, handed out beside the rounds: a few of each agent at a time.
     pub background: Vec<PlannedRun>,
     /// How much longer than planned a round may take before its runs are missed.
     pub grace: Nanos,
@@ -89,7 +94,7 @@ impl MeshPlan {
             None => colour(sites.len(), &tournament(sites.len()).concat(), &shared),
             Some(pairs) => colour(sites.len(), pairs, &shared),
         };
-        let mut plan = MeshPlan { grace: GRACE, ..MeshPlan::default() };
+        let mut plan = MeshPlan { name: mesh.to_owned(), grace: GRACE, ..MeshPlan::default() };
         for round in rounds {
             let mut weighty = Vec::new();
             for pair in round {
@@ -123,13 +128,42 @@ impl MeshPlan {
             run
         };
         let round = runs.into_iter().map(grouped).collect();
-        MeshPlan { rounds: vec![round], grace: GRACE, ..MeshPlan::default() }
+        MeshPlan { name: mesh.to_owned(), rounds: vec![round], grace: GRACE, ..MeshPlan::default() }
     }
 
-    /// How long the rounds take: in each, the agent with the most to do.
+    /// How long it takes: the rounds, in each the agent with the most to do; or what runs beside them, where that takes longer.
     #[must_use]
     pub fn duration(&self) -> Nanos {
-        self.rounds.iter().map(|round| span_of(round)).fold(Nanos::ZERO, Nanos::saturating_add)
+        let rounds = self.rounds.iter().map(|round| span_of(round)).fold(Nanos::ZERO, Nanos::saturating_add);
+        let beside = Nanos(span_of(&self.background).0 / BESIDE as u64);
+        let longest = self.background.iter().map(|run| run.job.span).max().unwrap_or(Nanos::ZERO);
+        rounds.max(beside).max(longest)
+    }
+
+    /// All of its runs.
+    pub fn all(&self) -> impl Iterator<Item = &PlannedRun> {
+        self.rounds.iter().flatten().chain(&self.background)
+    }
+
+    /// The same without those runs, and those runs.
+    #[must_use]
+    pub fn part(mut self, is_out: impl Fn(&PlannedRun) -> bool) -> (MeshPlan, Vec<PlannedRun>) {
+        let mut out = Vec::new();
+        for runs in self.rounds.iter_mut().chain([&mut self.background]) {
+            out.extend(runs.extract_if(.., |run| is_out(run)));
+        }
+        (self, out)
+    }
+
+    /// What its exclusive runs need, as claims of the coordinator: two meshes of which each would have to wait for the other's runs
+    /// follow one another as a whole.
+    #[must_use]
+    pub fn turns(&self) -> Vec<Resource> {
+        let exclusive = self.all().filter(|run| run.job.class == Class::Exclusive);
+        let mut turns: Vec<Resource> = exclusive.flat_map(|run| run.job.resources.iter().map(turn)).collect();
+        turns.sort_unstable();
+        turns.dedup();
+        turns
     }
 
     /// How many runs it has.
@@ -137,6 +171,11 @@ impl MeshPlan {
     pub fn runs(&self) -> usize {
         self.rounds.iter().map(Vec::len).sum::<usize>() + self.background.len()
     }
+}
+
+/// What a coordinator claims for its runs on a resource.
+fn turn(resource: &Resource) -> Resource {
+    Resource { name: format!("mesh.{}", resource.name), capacity: resource.capacity }
 }
 
 /// How long a round takes: runs of one agent follow one another.
@@ -162,7 +201,13 @@ fn shared_link(sites: &[Site], crossing: &Crossing) -> SharedLink {
 }
 
 fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunRequest) -> PlannedRun {
-    let resources = a.resources.iter().chain(&b.resources).chain(links).cloned().collect();
+    let needed = a.resources.iter().chain(&b.resources).chain(&request.resources).chain(links);
+    let mut resources: Vec<Resource> = Vec::new();
+    for resource in needed {
+        if !resources.iter().any(|one| one.name == resource.name) {
+            resources.push(resource.clone());
+        }
+    }
     let job = AgentJob {
         run: run_name(&[mesh, &a.agent, &b.agent, &request.part]),
         title: request.title,
@@ -177,6 +222,8 @@ fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunR
     PlannedRun { agent: request.agent, job }
 }
 
+/// Runs beside the rounds that one agent has at a time: fewer than it carries out at once, so that its rounds find room.
+pub(crate) const BESIDE: usize = 4;
 /// How much longer than planned a round may take.
 const GRACE: Nanos = Nanos::from_secs(60);
 
@@ -191,6 +238,7 @@ mod tests {
             title: String::new(),
             part: part.into(),
             class,
+            resources: Vec::new(),
             span,
             body: String::new(),
         }
@@ -221,6 +269,14 @@ mod tests {
         };
         let plan = MeshPlan::new("m", &sites, None, &[backbone], runs);
         assert_eq!(plan.background.len(), 6);
+        // What is beside the rounds counts where it takes longer, and never nothing.
+        let alone = MeshPlan::new("m", &sites[..2], None, &[], |a, _| {
+            vec![request(&a.agent, "mtu", Class::Background)]
+        });
+        assert_eq!(alone.duration(), Nanos::from_secs(12));
+        // Only exclusive runs keep another mesh waiting.
+        assert!(alone.turns().is_empty());
+        assert!(plan.turns().contains(&Resource::sole("mesh.link.backbone")), "{:?}", plan.turns());
         for round in &plan.rounds {
             let crossing =
                 round.iter().filter(|run| run.job.resources.contains(&Resource::sole("link.backbone")));

@@ -97,6 +97,7 @@ fn plan() -> MeshPlan {
             title: format!("{} -> {}", AGENTS[a], AGENTS[b]),
             part: "up".into(),
             class: Class::Exclusive,
+            resources: Vec::new(),
             span: Nanos::from_secs(10),
             body: String::new(),
         };

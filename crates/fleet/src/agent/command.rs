@@ -20,6 +20,8 @@ pub enum Command {
     Clock,
     /// Be ready to start a job of a group; the start comes on `pm.go.GROUP`.
     Prepare(Box<AgentJob>),
+    /// A question that only the program understands, not the loop.
+    Ask(String),
     /// End these runs: nobody awaits them any more.
     Stop(Vec<StoppedRun>),
 }
@@ -45,6 +47,8 @@ pub enum Answer {
     Refused(String),
     /// The runs end now.
     Stopped,
+    /// What the program answers.
+    Said(String),
 }
 
 /// When each agent of a group starts, by its own wall clock.
@@ -56,6 +60,10 @@ impl Agent<'_> {
         let mut wait = wait;
         while let Some(message) = self.commands.next(wait)? {
             wait = Nanos::ZERO;
+            if !self.has_name() {
+                // It is for the agent that has the name, or comes again.
+                continue;
+            }
             let answer = match serde_json::from_slice(&message.data) {
                 Ok(Command::Look) => {
                     // A coordinator is at work, which may await what lies here.
@@ -65,6 +73,10 @@ impl Agent<'_> {
                 Ok(Command::Clock) => Answer::Clock(self.clock.wall()),
                 Ok(Command::Prepare(job)) => self.prepare(*job)?,
                 Ok(Command::Stop(runs)) => self.stop_runs(runs),
+                Ok(Command::Ask(question)) => match self.runner.answer(&question) {
+                    Some(text) => Answer::Said(text),
+                    None => Answer::Refused("it does not know this question".to_owned()),
+                },
                 Err(error) => Answer::Refused(format!("it does not know this command: {error}")),
             };
             if let Some(reply) = message.reply {

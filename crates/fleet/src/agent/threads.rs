@@ -11,6 +11,9 @@ use std::time::Duration;
 /// What carries a job out: the result, or why there is none.
 pub type Work = dyn Fn(&AgentJob, &Start) -> std::result::Result<Measured, String> + Send + Sync;
 
+/// What answers a question at once.
+pub type Answers = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// When a job may begin, and until when it may go on.
 pub struct Start {
     at: Option<WallTime>,
@@ -59,17 +62,29 @@ impl Start {
 pub struct Threads {
     work: Arc<Work>,
     clock: Arc<dyn Clock>,
+    answers: Option<Box<Answers>>,
 }
 
 impl Threads {
     /// Has jobs carried out by `work`.
     #[must_use]
     pub fn new(work: Arc<Work>, clock: Arc<dyn Clock>) -> Threads {
-        Threads { work, clock }
+        Threads { work, clock, answers: None }
+    }
+
+    /// With what answers questions.
+    #[must_use]
+    pub fn answering(mut self, answers: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Threads {
+        self.answers = Some(Box::new(answers));
+        self
     }
 }
 
 impl Runner for Threads {
+    fn answer(&self, question: &str) -> Option<String> {
+        self.answers.as_ref().and_then(|answers| answers(question))
+    }
+
     fn start(&self, job: &AgentJob, at: Option<WallTime>, permit: &Arc<Permit>) -> Box<dyn Task> {
         let (work, clock, job) = (Arc::clone(&self.work), Arc::clone(&self.clock), job.clone());
         let start = Start { at, permit: Arc::clone(permit), clock: Arc::clone(&clock) };

@@ -43,6 +43,7 @@ pub(crate) fn plan() -> MeshPlan {
             title: format!("run {number}"),
             part: number.to_string(),
             class: Class::Exclusive,
+            resources: Vec::new(),
             span: Nanos::from_secs(1),
             body: String::new(),
         };

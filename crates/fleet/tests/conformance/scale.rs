@@ -170,7 +170,7 @@ fn rounds(sites: usize, count: usize) -> MeshPlan {
         let title = format!("{} -> {}", a.agent, b.agent);
         let (agent, part, body) = (a.agent.clone(), String::new(), String::new());
         let (class, span) = (Class::Exclusive, Nanos::from_secs(60));
-        vec![RunRequest { agent, title, part, class, span, body }]
+        vec![RunRequest { agent, title, part, class, resources: Vec::new(), span, body }]
     });
     print(&format!(
         "a mesh of {} sites, {} runs, planned in {} us",

@@ -5,6 +5,7 @@ mod world;
 use model::units::Nanos;
 use pathmeter_fleet::broker::{Broker, Log};
 use pathmeter_fleet::clock::Clock;
+use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::job::{End, Outcome};
 use pathmeter_fleet::lease::Class;
 use pathmeter_fleet::ledger::RunState;
@@ -14,15 +15,25 @@ use proptest::prelude::*;
 use world::{Processes, World, coordinator};
 
 fn plan(world: &World, parts: &'static [&'static str], seconds: u64) -> MeshPlan {
+    plan_of(world, "mesh", Class::Exclusive, (parts, seconds))
+}
+
+fn plan_of(
+    world: &World,
+    name: &str,
+    class: Class,
+    (parts, seconds): (&'static [&'static str], u64),
+) -> MeshPlan {
     let sites: Vec<Site> = world.names.iter().map(Site::sole).collect();
-    MeshPlan::new("mesh", &sites, None, &[], |a, b| {
+    MeshPlan::new(name, &sites, None, &[], |a, b| {
         parts
             .iter()
             .map(|part| RunRequest {
                 agent: a.agent.clone(),
                 title: format!("{} -> {}", a.agent, b.agent),
                 part: (*part).to_owned(),
-                class: Class::Exclusive,
+                class,
+                resources: Vec::new(),
                 span: Nanos::from_secs(seconds),
                 body: String::new(),
             })
@@ -34,7 +45,7 @@ fn plan(world: &World, parts: &'static [&'static str], seconds: u64) -> MeshPlan
 fn assert_all_done_once(world: &World, plan: &MeshPlan) {
     let kept = world.sink.0.lock().expect("whole");
     let observed = world.observed.lock().expect("whole");
-    for run in plan.rounds.iter().flatten() {
+    for run in plan.all() {
         let name = &run.job.run;
         assert_eq!(kept.stores.get(name), Some(&1), "{}", run.job.title);
         assert_eq!(observed.measured.get(name), Some(&1), "{}", run.job.title);
@@ -209,6 +220,167 @@ fn what_is_stopped_ends_and_is_measured_anew() {
         drop(second);
         assert_all_done_once(&world, &plan);
     }
+}
+
+/// Ctrl-C in the first of three rounds: the runs of the others have a row, too, and are measured anew.
+#[test]
+fn what_was_not_handed_out_has_a_row_when_it_is_stopped() {
+    let world = World::new(4);
+    let plan = plan(&world, &["up"], 60);
+    let (mut sink, mut other) = (world.sink.clone(), world.sink.clone());
+    let mut processes = Processes::new(&world);
+    let mut first = coordinator(&world, "c1", &plan, &mut sink);
+    for _ in 0..3 {
+        let due = processes.turn(Some(&mut first));
+        processes.pass(due);
+    }
+    first.stop("it was stopped").expect("stopped");
+    first.resign().expect("resigned");
+    {
+        let kept = world.sink.0.lock().expect("whole");
+        let count = |reason: &str| {
+            kept.missed.values().filter(|row| row.state.reason() == Some(reason)).count()
+        };
+        assert_eq!((count("it was stopped"), count("stopped before it began")), (2, 4), "{:?}", kept.missed);
+    }
+    let mut second = coordinator(&world, "c2", &plan, &mut other);
+    processes.run(&mut second, DAY);
+    drop(second);
+    assert_all_done_once(&world, &plan);
+}
+
+/// Ctrl-C while the server is out of reach: it is no error, every run has its row, and what was measured comes with the next run.
+#[test]
+fn a_coordinator_is_stopped_while_the_server_is_out_of_reach() {
+    for is_long in [false, true] {
+        let world = World::new(3);
+        let mut plan = plan(&world, &["up"], 10);
+        plan.rounds.truncate(2);
+        let (mut sink, mut other) = (world.sink.clone(), world.sink.clone());
+        let mut processes = Processes::new(&world);
+        let first = Coordinator::new("c1", &world.cables[2], &world.clock, plan.clone(), &mut sink);
+        let mut first = first.expect("a coordinator");
+        for _ in 0..3 {
+            let due = processes.turn(Some(&mut first));
+            processes.pass(due);
+        }
+        world.cut(2, true);
+        // Longer than the lease of the coordinator, which then does not know any more what it handed out.
+        if is_long {
+            world.advance(Nanos::from_secs(20));
+            first.step().expect("it waits");
+            assert!(!first.is_leading());
+        }
+        first.stop("it was stopped").expect("what is out of reach is no error");
+        first.resign().expect("the lease lapses by itself");
+        let reasons: Vec<String> = {
+            let kept = world.sink.0.lock().expect("whole");
+            kept.missed.values().filter_map(|row| Some(row.state.reason()?.to_owned())).collect()
+        };
+        let unreached = reasons.iter().filter(|one| one.contains("while the server could not be reached"));
+        assert_eq!((unreached.count(), reasons.len()), (1, 2), "{reasons:?}");
+        world.cut(2, false);
+        world.advance(Nanos::from_secs(60));
+        let mut second = coordinator(&world, "c2", &plan, &mut other);
+        processes.run(&mut second, DAY);
+        drop(second);
+        let kept = world.sink.0.lock().expect("whole");
+        assert!(plan.all().all(|run| kept.stores.get(&run.job.run) == Some(&1)), "each once");
+    }
+}
+
+/// What runs beside all does not wait for another mesh, and each coordinator gets the outcomes of its own; two meshes with
+/// exclusive runs on the same hosts follow one another.
+#[test]
+fn coordinators_whose_runs_do_not_exclude_each_other_are_at_work_at_once() {
+    let world = World::new(4);
+    let heavy = plan(&world, &["up"], 60);
+    let light = plan_of(&world, "light", Class::Background, (&["mtu", "hops"], 5));
+    let next = plan_of(&world, "next", Class::Exclusive, (&["up"], 60));
+    let mut sinks = [world.sink.clone(), world.sink.clone(), world.sink.clone()];
+    let [one, two, three] = &mut sinks;
+    let mut processes = Processes::new(&world);
+    let mut first = coordinator(&world, "c1", &heavy, one);
+    let mut beside = coordinator(&world, "c2", &light, two);
+    let mut second = coordinator(&world, "c3", &next, three);
+    while !beside.is_complete() {
+        let due = processes.turn(Some(&mut first));
+        beside.step().expect("a step");
+        second.step().expect("a step");
+        assert!(first.is_leading() && beside.is_leading() && !second.is_leading());
+        assert!(world.now().0 < 120_000_000_000, "{:#?}", beside.ledger());
+        processes.pass(due);
+    }
+    assert!(!first.is_complete(), "the other one was done before");
+    let why = second.waits_for().expect("it waits");
+    assert!(why.starts_with("another coordinator is at work, with exclusive runs on nic.s"), "{why}");
+    processes.run(&mut first, DAY);
+    first.resign().expect("resigned");
+    drop(beside);
+    processes.run(&mut second, DAY);
+    drop(second);
+    [&heavy, &light, &next].into_iter().for_each(|plan| assert_all_done_once(&world, plan));
+}
+
+/// What runs beside the rounds does not stand before them in the queue of an agent.
+#[test]
+fn runs_beside_the_rounds_come_a_few_at_a_time() {
+    let world = World::new(12);
+    let mut plan = plan(&world, &["up"], 12);
+    plan.background = plan_of(&world, "mesh", Class::Background, (&["mtu", "hops"], 30)).background;
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    let rounds = plan.rounds.iter().flatten().count();
+    while !coordinator.is_complete() {
+        let due = processes.turn(Some(&mut coordinator));
+        let open = coordinator.ledger().rows().filter(|(_, row)| !row.state.is_final()).count();
+        assert!(open <= 12 * 4 + 6, "{open} runs at the agents");
+        processes.pass(due);
+    }
+    assert_eq!(rounds + plan.background.len(), coordinator.ledger().rows().count());
+    drop(coordinator);
+    assert_all_done_once(&world, &plan);
+}
+
+/// The second agent of a name takes no jobs and names the first; it takes over once the first is gone. One that is started again
+/// goes on at once.
+#[test]
+fn two_agents_of_one_name_are_not_at_work_at_once() {
+    let world = World::new(2);
+    let plan = plan(&world, &["up"], 12);
+    let carrier: usize = plan.rounds[0][0].agent[1..].parse().expect("a number");
+    let mut sink = world.sink.clone();
+    let mut processes = Processes::new(&world);
+    processes.turn(None);
+    let mut namesake = world.namesake(carrier);
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    while !coordinator.is_complete() {
+        let due = processes.turn(Some(&mut coordinator));
+        namesake.step().expect("a step");
+        let why = namesake.failure().expect("it is refused");
+        assert!(why.starts_with(&format!("another agent is called `s{carrier}` and at work")), "{why}");
+        processes.pass(due);
+    }
+    drop(coordinator);
+    assert_all_done_once(&world, &plan);
+    // Started again after it was killed: its name is its own.
+    processes.kill(carrier);
+    processes.restart(carrier);
+    processes.turn(None);
+    let restarted = processes.agents[carrier].as_ref().expect("it is there");
+    assert_eq!(restarted.failure(), None);
+    namesake.step().expect("a step");
+    assert!(namesake.failure().is_some());
+    // Killed for good: the name is free after its time.
+    processes.kill(carrier);
+    world.advance(Nanos::from_secs(31));
+    namesake.step().expect("a step");
+    assert_eq!(namesake.failure(), None);
+    processes.restart(carrier);
+    processes.turn(None);
+    let late = processes.agents[carrier].as_ref().expect("it is there").failure().expect("it is refused");
+    assert!(late.contains("at work on elsewhere"), "{late}");
 }
 
 /// An outcome that no coordinator wants is offered less and less often, and after a week put aside, not lost.

@@ -3,12 +3,13 @@
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
-use pathmeter_fleet::agent::{Agent, AgentOptions, Permit, Runner, Task, TaskEnd};
+use pathmeter_fleet::agent::{Agent, AgentOptions, Instance, Permit, Runner, Task, TaskEnd};
 use pathmeter_fleet::broker::local::{Local, Time};
 use pathmeter_fleet::broker::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox};
 use pathmeter_fleet::clock::Clock;
 use pathmeter_fleet::coordinator::{Coordinator, Sink};
 use pathmeter_fleet::job::{AgentJob, Outcome};
+use pathmeter_fleet::lease::Class;
 use pathmeter_fleet::ledger::LedgerRow;
 use pathmeter_fleet::mesh::MeshPlan;
 use pathmeter_fleet::spool::Spool;
@@ -121,7 +122,8 @@ impl Runner for SimRunner {
     fn start(&self, job: &AgentJob, _: Option<WallTime>, permit: &Arc<Permit>) -> Box<dyn Task> {
         let now = self.clock.mono();
         let mut observed = self.observed.lock().expect("whole");
-        for resource in &job.resources {
+        let is_light = matches!(job.class, Class::Background | Class::BackgroundMulti);
+        for resource in job.resources.iter().filter(|_| !is_light) {
             let users = observed.users.entry(resource.name.clone()).or_default();
             users.retain(|(_, permit)| permit.is_valid(now));
             users.push((job.run.clone(), Arc::clone(permit)));
@@ -272,6 +274,15 @@ impl World {
         let spool = Spool::open(&self.spool_of(number)).expect("its spool");
         let options = AgentOptions::named(name);
         Agent::new(options, &self.cables[number], &self.clocks[number], &self.runners[number], spool)
+            .expect("an agent")
+    }
+
+    /// Another agent of the same name, on a host of its own.
+    pub(crate) fn namesake(&self, number: usize) -> Agent<'_> {
+        let spool = Spool::open(&self.spool_of(number).with_extension("other")).expect("its spool");
+        let instance = Instance { id: "another".into(), host: "elsewhere".into() };
+        let options = AgentOptions { instance, ..AgentOptions::named(self.names[number].clone()) };
+        Agent::new(options, &self.broker, &self.clocks[number], &self.runners[number], spool)
             .expect("an agent")
     }
 
