@@ -49,6 +49,8 @@ fn bytes_of_both_ends() {
         ("iperf2-2.2.1-tcp-e-p2.client.txt", "up", 10.0 * MIB, 10.0 * MIB),
         ("iperf2-2.2.1-tcp-e-p2.server.txt", "up", 0.0, 10.0 * MIB),
         ("iperf2-2.2.1-tcp.csv", "up", 2_621_504.0, 2_621_504.0),
+        ("iperf2-2.2.1-tcp-e.csv", "up", 2_752_592.0, 2_752_592.0),
+        ("iperf2-2.2.1-udp-e.csv", "up", 853.0 * 1470.0, 0.0),
         ("iperf2-2.2.1-full-duplex.client.txt", "up", 2.63 * MIB, 2.63 * MIB),
         ("iperf2-2.2.1-full-duplex.client.txt", "down", 0.0, 2.50 * MIB),
         ("iperf2-2.2.1-udp.client.txt", "up", 1701.0 * 1470.0, 1701.0 * 1470.0),
