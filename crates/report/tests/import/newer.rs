@@ -33,11 +33,24 @@ fn bytes_of_both_ends() {
         ("iperf3-3.21-mptcp.json", "up", 2_490_368.0, 2_490_368.0),
         ("iperf3-3.21-udp-bidir.json", "up", 1_277_952.0, 1_277_952.0),
         ("iperf3-3.21-udp-bidir.json", "down", 1_277_952.0, 1_277_952.0),
+        ("iperf3-3.21-udp-r-unseen.json", "down", 851.0 * 1472.0, 850.0 * 1472.0),
+        ("iperf3-3.21-udp-gsro-bidir-unseen.json", "up", 1794.0 * 1400.0, 1794.0 * 1400.0),
+        ("iperf3-3.21-udp-gsro-bidir-unseen.json", "down", 1932.0 * 1400.0, 1794.0 * 1400.0),
+        ("iperf2-2.2.1-udp-d.client.txt", "up", 853.0 * 1470.0, 853.0 * 1470.0),
+        ("iperf2-2.2.1-udp-d.client.txt", "down", 853.0 * 1470.0, 853.0 * 1470.0),
+        ("iperf2-2.1.8-udp-r.client.txt", "up", 854.0 * 1470.0, 854.0 * 1470.0),
+        ("iperf2-2.1.8-udp-r.client.txt", "down", 852.0 * 1470.0, 852.0 * 1470.0),
+        ("iperf2-2.2.1-tcp-r.client.txt", "up", 1_506_803_776.0, 1_506_803_776.0),
+        ("iperf2-2.2.1-tcp-r.client.txt", "down", 0.0, 320_864_256.0),
+        ("iperf2-2.2.1-working-load.client.txt", "up", 88.0 * 1470.0, 88.0 * 1470.0),
+        ("iperf2-2.2.1-working-load.server.txt", "up", 88.0 * 1470.0, 88.0 * 1470.0),
         ("iperf2-2.2.1-tcp.client.txt", "up", 5.0 * MIB, 5.0 * MIB),
         ("iperf2-2.2.1-tcp.server.txt", "up", 0.0, 5.0 * MIB),
         ("iperf2-2.2.1-tcp-e-p2.client.txt", "up", 10.0 * MIB, 10.0 * MIB),
         ("iperf2-2.2.1-tcp-e-p2.server.txt", "up", 0.0, 10.0 * MIB),
         ("iperf2-2.2.1-tcp.csv", "up", 2_621_504.0, 2_621_504.0),
+        ("iperf2-2.2.1-tcp-e.csv", "up", 2_752_592.0, 2_752_592.0),
+        ("iperf2-2.2.1-udp-e.csv", "up", 853.0 * 1470.0, 0.0),
         ("iperf2-2.2.1-full-duplex.client.txt", "up", 2.63 * MIB, 2.63 * MIB),
         ("iperf2-2.2.1-full-duplex.client.txt", "down", 0.0, 2.50 * MIB),
         ("iperf2-2.2.1-udp.client.txt", "up", 1701.0 * 1470.0, 1701.0 * 1470.0),
@@ -145,5 +158,31 @@ fn frames_and_bursts_are_told() {
         let note = notes.iter().find(|note| note.id == id).unwrap_or_else(|| panic!("{name}: {notes:?}"));
         assert!(note.text.contains(reported), "{name}: {}", note.text);
         assert_eq!(imported.run.intervals.len(), 0, "{name}");
+    }
+}
+
+/// A receiver's sum lacks the datagrams behind the last one that it read; the rows of its streams have them all.
+#[test]
+fn datagrams_that_no_end_knows_are_not_received() {
+    for (name, unseen) in [
+        ("iperf3-3.21-udp-r-unseen.json", "last 1 datagrams"),
+        ("iperf3-3.21-udp-gsro-bidir-unseen.json", "last 138 datagrams"),
+    ] {
+        let imported = only(&fixture(name));
+        let notes = &imported.run.summary.warnings;
+        assert!(
+            notes.iter().any(|note| note.id == "unseen-end" && note.text.contains(unseen)),
+            "{name}: {notes:?}"
+        );
+    }
+}
+
+/// The streams of TCP beside a test of UDP have no datagrams, and are no part of it.
+#[test]
+fn a_working_load_is_told_and_not_counted() {
+    for name in ["iperf2-2.2.1-working-load.client.txt", "iperf2-2.2.1-working-load.server.txt"] {
+        let imported = only(&fixture(name));
+        assert!(warned(&imported, "working-load"), "{name}");
+        assert!(document(&imported)["summary"]["down"].is_null(), "{name}");
     }
 }

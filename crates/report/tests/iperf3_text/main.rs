@@ -32,6 +32,7 @@ const CASES: &[Case] = &[
     Case { file: "tcp_p2.client", ..TCP },
     Case { file: "tcp_p2.server", ..TCP },
     Case { file: "tcp_p2_r_gso.client", directions: DOWN, order: ResultSequence::ResultFirst, ..TCP },
+    Case { file: "tcp_p2_r_gso.client", directions: DOWN, ..TCP },
     Case { file: "tcp_p2_r_long.client", directions: DOWN, ..TCP },
     Case { file: "tcp_bidir_p2.client", directions: BOTH, ..TCP },
     Case { file: "tcp_bidir_p2.server", directions: BOTH, ..TCP },

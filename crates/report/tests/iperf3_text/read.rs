@@ -99,7 +99,8 @@ impl Reader<'_> {
         test.directions = self.case.directions;
         test.streams = u32::try_from(streams.len()).expect("few streams") / both;
         test.length = self.number(" streams, ").unwrap_or(self.case.length);
-        test.omit = Nanos::from_secs(self.number("omitting ").unwrap_or(0));
+        let omits = self.lines.iter().any(|line| line.ends_with("(omitted)"));
+        test.omit = Nanos::from_secs(self.number("omitting ").unwrap_or(u64::from(omits)));
         test.tos = self.number(", tos ").unwrap_or(0);
         test.bitrate = self.number("Target Bitrate: ").map(BitRate);
         let default_mss = self.after("TCP MSS: ").is_none_or(|rest| rest.ends_with("(default)"));
@@ -132,7 +133,13 @@ impl Reader<'_> {
             [seconds, ..] if !seconds.is_empty() => {
                 End::Time(Nanos::from_secs(seconds.parse().expect("a number")))
             }
-            _ => End::Time(Nanos(0)),
+            // Not told without -V: the whole seconds of the last row.
+            _ => {
+                let spans =
+                    self.lines.iter().filter_map(|line| line.split_once("   sec ")?.0.rsplit_once('-'));
+                let ends = spans.filter_map(|(_, end)| end.trim().parse::<f64>().ok());
+                End::Time(Nanos::from_secs(ends.fold(0.0, f64::max).round() as u64))
+            }
         }
     }
 

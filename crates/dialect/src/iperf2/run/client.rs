@@ -20,11 +20,19 @@ use report::format::iperf2::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, I
 /// A sentence for the user.
 pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| failure_text(&failure))?;
+    readable(line)?;
     let mut out = Out::open(line)?;
     let mut printer = Printer::new(line, 1);
     out.write(&printer.settings(line));
     let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     beside_load(line, &interrupt, || measure(line, &plan, (&mut printer, &mut out), &interrupt))
+}
+
+/// The file of `-F`, before anybody is connected to. iPerf2 sends data of its own in its place.
+fn readable(line: &CommandLine) -> Result<(), String> {
+    let Some(path) = &line.client.file else { return Ok(()) };
+    let opened = std::fs::File::open(path);
+    opened.map(drop).map_err(|error| format!("ERROR: unable to open -F file: {}: {error}", path.display()))
 }
 
 /// Does this beside the working load of the line, which has a printer of its own.
@@ -218,4 +226,18 @@ fn failed(error: &Error) -> String {
 pub(super) fn failure_text(failure: &Failure) -> String {
     let advice = failure.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
     format!("connect failed: {}{advice}", failure.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iperf2::{Request, parse};
+
+    #[test]
+    fn a_file_that_is_not_there_is_told_before_the_test() {
+        let words = ["-c", "127.0.0.1", "-p", "9", "-F", "/nonexistent/file"].map(std::ffi::OsString::from);
+        let Ok(Request::Client(line)) = parse(&words) else { panic!("a client") };
+        let refused = readable(&line).expect_err("no such file");
+        assert!(refused.contains("-F file: /nonexistent/file: No such file"), "{refused}");
+    }
 }

@@ -1,8 +1,8 @@
 //! What both outputs of iPerf3 need of a test's events: the streams, and the end results in iPerf3's terms.
 
-use super::{Iperf3Options, Iperf3Role};
+use super::{Iperf3Options, Iperf3Role, WHOLE_TEST};
 use model::event::{Connected, EndResult, Event, Finished};
-use model::plan::{Direction, Directions, TestSpec, Transport};
+use model::plan::{Direction, Directions, End, TestSpec, Transport};
 use model::sample::{IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters};
 use model::units::Nanos;
 
@@ -177,6 +177,16 @@ impl Ends {
         let gathers = role == Role::Sender || self.is_bidirectional();
         let own = self.result_of(stream, role).filter(|_| gathers);
         own.and_then(|result| result.tcp.clone()).unwrap_or_default()
+    }
+
+    /// The test of a client is one interval long: iPerf3 prints it when it has the server's result.
+    pub(super) fn has_one_interval(&self) -> bool {
+        let Some(plan) = self.connected.as_ref().map(|connected| &connected.plan) else { return false };
+        let whole = match plan.test.end {
+            End::Time(time) => time <= plan.local.interval,
+            _ => plan.local.interval == WHOLE_TEST,
+        };
+        self.options.role == Iperf3Role::Client && plan.test.omit == Nanos::ZERO && whole
     }
 
     fn side(&self, direction: Direction, role: Role) -> Option<&SideResult> {

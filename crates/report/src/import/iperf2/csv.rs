@@ -31,6 +31,8 @@ struct Datagrams {
     lost: i64,
     total: i64,
     disorder: i64,
+    /// Writes of a sender, which enhanced rows have.
+    writes: Option<u64>,
 }
 
 /// Whether a line is a row.
@@ -102,8 +104,9 @@ fn role(lines: &[&Line]) -> Role {
 /// Bytes ÷ datagrams of a row without loss.
 fn length(lines: &[&Line]) -> u32 {
     let whole = |line: &&Line| {
-        let udp = line.udp.filter(|udp| udp.total > 0 && udp.lost == 0)?;
-        u32::try_from(line.bytes / udp.total.unsigned_abs()).ok()
+        let udp = line.udp?;
+        let total = (udp.total > 0 && udp.lost == 0).then(|| udp.total.unsigned_abs());
+        u32::try_from(line.bytes.checked_div(total.or(udp.writes)?)?).ok()
     };
     lines.iter().find_map(whole).unwrap_or_default()
 }
@@ -142,7 +145,7 @@ fn result(line: &Line, stream: u32, role: Role, size: u32) -> StreamResult {
     let count = |count: i64| count.max(0).unsigned_abs();
     let udp = line.udp.map(|udp| {
         let lost = if role == Role::Receiver { count(udp.lost) } else { 0 };
-        let by_size = line.bytes.checked_div(u64::from(size)).unwrap_or_default();
+        let by_size = udp.writes.or(line.bytes.checked_div(u64::from(size))).unwrap_or_default();
         let datagrams = u64::try_from(udp.total).map_or(by_size, |total| total.saturating_sub(lost));
         UdpCounters {
             datagrams,
@@ -166,26 +169,19 @@ fn result(line: &Line, stream: u32, role: Role, size: u32) -> StreamResult {
 
 fn row(line: &str) -> Option<Line> {
     let fields: Vec<&str> = line.trim().split(',').map(str::trim).collect();
+    if line.starts_with(['+', '-']) {
+        return enhanced(&fields);
+    }
     let [date, host, port, far_host, far_port, id, span, bytes, rate, udp @ ..] = fields.as_slice() else {
         return None;
     };
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !date.get(..14).is_some_and(digits) || !matches!(udp.len(), 0 | 5..) || rate.is_empty() {
+    if !is_date(date) || !matches!(udp.len(), 0 | 5..) || rate.is_empty() {
         return None;
     }
-    let end =
-        |host: &str, port: &str| Some(SocketAddr::new(host.parse::<IpAddr>().ok()?, port.parse().ok()?));
     let (from, until) = span.split_once('-')?;
     let span = (seconds(from)?, seconds(until)?);
     let udp = match udp {
-        [jitter, lost, total, _, disorder, ..] => Some(Datagrams {
-            // `-nan` where nothing was received.
-            jitter: Printed::from_text(jitter)
-                .map_or(Nanos::ZERO, |jitter| Nanos((jitter.value.clamp(0.0, 1e9) * 1e6) as u64)),
-            lost: lost.parse().unwrap_or_default(),
-            total: total.parse().unwrap_or(-1),
-            disorder: disorder.parse().unwrap_or_default(),
-        }),
+        [jitter, lost, total, _, disorder, ..] => Some(datagrams([jitter, lost, total, disorder], None)),
         _ => None,
     };
     Some(Line {
@@ -196,6 +192,50 @@ fn row(line: &str) -> Option<Line> {
         bytes: bytes.parse().ok()?,
         udp,
     })
+}
+
+/// A row of 2.2 with `-e`: `+0000:20261124094911.470173,…,1,0.0,1.0,1248723008,9893314355,9528,0,0,319,10,27,13`, of a sender
+/// over TCP, or over UDP with `-1.000,0,-1,-0.000,0,853,0,0,-0.000000` behind the rate. Other rows have no figures of a stream.
+fn enhanced(fields: &[&str]) -> Option<Line> {
+    let [date, host, port, far_host, far_port, id, from, until, bytes, _, rest @ ..] = fields else {
+        return None;
+    };
+    let (_, date) = date.split_once(':').filter(|(_, date)| is_date(date))?;
+    let udp = match rest {
+        [_, _, _, _, _, _, _] => None,
+        [jitter, lost, total, _, disorder, writes, _, _, _] if jitter.contains('.') => {
+            Some(datagrams([jitter, lost, total, disorder], writes.parse().ok().filter(|writes| *writes > 0)))
+        }
+        _ => return None,
+    };
+    Some(Line {
+        date: date.to_owned(),
+        ends: [end(host, port), end(far_host, far_port)],
+        id: id.parse().ok()?,
+        span: (seconds(from)?, seconds(until)?),
+        bytes: bytes.parse().ok()?,
+        udp,
+    })
+}
+
+fn is_date(text: &str) -> bool {
+    text.get(..14).is_some_and(|date| date.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn end(host: &str, port: &str) -> Option<SocketAddr> {
+    Some(SocketAddr::new(host.parse::<IpAddr>().ok()?, port.parse().ok()?))
+}
+
+fn datagrams([jitter, lost, total, disorder]: [&str; 4], writes: Option<u64>) -> Datagrams {
+    Datagrams {
+        // `-nan` where nothing was received.
+        jitter: Printed::from_text(jitter)
+            .map_or(Nanos::ZERO, |jitter| Nanos((jitter.value.clamp(0.0, 1e9) * 1e6) as u64)),
+        lost: lost.parse().unwrap_or_default(),
+        total: total.parse().unwrap_or(-1),
+        disorder: disorder.parse().unwrap_or_default(),
+        writes,
+    }
 }
 
 /// Two intervals of as many streams as iPerf2 is used with.

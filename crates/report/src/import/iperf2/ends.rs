@@ -41,7 +41,7 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
 fn side(output: &Output) -> Side {
     let low = |stream: &Stream| stream.local.port() < stream.remote.port();
     let losses = output.rows.iter().any(|row| row.losses().is_some());
-    let server = match (output.host.is_some(), output.listens, output.streams.first()) {
+    let server = match (output.host.is_some(), output.listens.is_some(), output.streams.first()) {
         (true, ..) => false,
         (false, true, _) => true,
         (false, false, Some(stream)) => low(stream),
@@ -53,7 +53,25 @@ fn side(output: &Output) -> Side {
 /// The rows of single streams; where there are sums alone, these.
 fn single(output: &Output) -> impl Iterator<Item = &Row> {
     let sums = output.rows.iter().all(|row| row.id == Id::Sum);
-    output.rows.iter().filter(move |row| sums || row.id != Id::Sum)
+    output.rows.iter().filter(move |row| (sums || row.id != Id::Sum) && !is_load(output, row))
+}
+
+/// Streams of TCP beside a test of UDP are its `--working-load`.
+fn is_load(output: &Output, row: &Row) -> bool {
+    let tcp = output.streams.iter().any(|stream| Id::Stream(stream.id) == row.id && stream.tcp);
+    tcp && output.transport == Some(Transport::Udp)
+}
+
+fn working_load(parsed: &mut ParsedRun, output: &Output) {
+    let rows = output.rows.iter().filter(|row| is_load(output, row) && row.start == Nanos::ZERO);
+    let rates: Vec<f64> = rows.filter_map(|row| row.rate.map(|rate| rate.value)).collect();
+    if !rates.is_empty() {
+        let (count, rate) = (rates.len(), BitRate(rates.iter().sum::<f64>() as u64));
+        parsed.warn(
+            "working-load",
+            format!("{count} TCP streams of the working load ran beside the test, at {rate} together."),
+        );
+    }
 }
 
 /// The rows of one end on their way into what is told.
@@ -108,9 +126,7 @@ impl Speaker<'_> {
         let back = match (stream, self.side) {
             (Some(stream), _) if stream.reverse => true,
             // The client accepted it.
-            (Some(stream), Side::Local) => {
-                self.output.listens && Some(stream.local.port()) == self.output.port
-            }
+            (Some(stream), Side::Local) => Some(stream.local.port()) == self.output.listens,
             _ => false,
         };
         if back || row.role.as_deref() == Some("*") { Direction::Down } else { Direction::Up }
@@ -266,6 +282,7 @@ fn complete(parsed: &mut ParsedRun, output: &Output) {
         );
     }
     pieces(parsed, output);
+    working_load(parsed, output);
     if output.unacknowledged {
         parsed.warn("no-report", "The server sent no report: what arrived is not known.");
     }

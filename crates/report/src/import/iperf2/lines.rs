@@ -11,8 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 pub(super) struct Output {
     /// The host of `Client connecting to`.
     pub(super) host: Option<String>,
-    pub(super) listens: bool,
-    pub(super) port: Option<u16>,
+    /// The port of `Server listening on`; a client that is sent to (`-d`, `-r`) has one, too.
+    pub(super) listens: Option<u16>,
     pub(super) transport: Option<Transport>,
     /// `Sending 1470 byte datagrams`.
     pub(super) length: Option<u32>,
@@ -46,6 +46,8 @@ pub(super) struct Stream {
     pub(super) remote: SocketAddr,
     /// The server sends (`-R`).
     pub(super) reverse: bool,
+    /// Its line tells of TCP's window and segments.
+    pub(super) tcp: bool,
 }
 
 /// `(bb w/quickack req/reply/hold=100/300/0)`, `(bb len/hold=100/0)`: bytes of a request and of its reply.
@@ -128,9 +130,10 @@ impl Output {
         self.frames |= line.starts_with("[ ID]") && FRAMES.iter().any(|column| line.contains(column));
         if begins(line) {
             self.transport = Some(if line.contains("UDP port ") { Transport::Udp } else { Transport::Tcp });
-            self.listens |= line.starts_with("Server");
-            let port = line.split_once(" port ").and_then(|(_, port)| number(port));
-            self.port = port.and_then(|port| u16::try_from(port).ok());
+            if line.starts_with("Server") {
+                let port = line.split_once(" port ").and_then(|(_, port)| number(port));
+                self.listens = port.and_then(|port| u16::try_from(port).ok());
+            }
             let host = line.strip_prefix("Client connecting to ").and_then(|rest| rest.split_once(','));
             self.host = host.map(|(host, _)| host.to_owned()).or(self.host.take());
         } else if let Some(rest) = line.strip_prefix("Sending ") {
@@ -162,6 +165,7 @@ pub(super) fn stream(line: &str) -> Option<Stream> {
         local: address(local)?,
         remote: address(remote)?,
         reverse: remote.contains("(reverse"),
+        tcp: remote.contains("icwnd/mss/irtt="),
     })
 }
 

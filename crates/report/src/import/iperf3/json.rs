@@ -161,7 +161,40 @@ impl Speaker<'_> {
         if list(&value["end"]["streams"]).next().is_none() {
             self.of_intervals();
         }
+        self.unseen(&value["end"]);
         self.ends(&value["end"]);
+    }
+
+    /// The rows of streams have the sender's datagrams. A receiver knows of those up to the highest number that it has read:
+    /// what was sent after it is in the sum of neither its datagrams nor its losses.
+    fn unseen(&mut self, end: &Value) {
+        let size = u64::from(self.parsed.test.length);
+        let directions: Vec<Direction> = self.parsed.test.directions.each().filter(|_| size > 0).collect();
+        for direction in directions {
+            let back = direction == Direction::Down && self.parsed.test.directions == Directions::Both;
+            let sum = if back { "sum_received_bidir_reverse" } else { "sum_received" };
+            let Some(known) = number(&end[sum]["packets"]).filter(|count| *count > 0) else { continue };
+            let up = direction == Direction::Up;
+            let side = if up { &mut self.parsed.at_server } else { &mut self.parsed.at_client };
+            let receives = |row: &StreamResult| row.direction == direction && row.role == Role::Receiver;
+            let rows = side.streams.iter_mut().filter(|row| receives(row));
+            let mut rows: Vec<(&mut StreamResult, UdpCounters)> =
+                rows.filter_map(|row| row.udp.clone().map(|udp| (row, udp))).collect();
+            let all: u64 = rows.iter().map(|(_, udp)| udp.datagrams.saturating_add(udp.lost)).sum();
+            let unseen = all.saturating_sub(known);
+            let mut left = unseen;
+            // Of several streams it is not told which: the last ones, as the sum has to be right.
+            for (row, udp) in rows.iter_mut().rev() {
+                let less = left.min(udp.datagrams);
+                left -= less;
+                let datagrams = udp.datagrams - less;
+                row.udp = Some(UdpCounters { datagrams, ..udp.clone() });
+                (row.bytes, row.total_bytes) = (Bytes(datagrams * size), Bytes(datagrams * size));
+            }
+            if unseen > 0 {
+                self.parsed.warn("unseen-end", format!("The receiver knows nothing of the last {unseen} datagrams that were sent: they count as neither received nor lost."));
+            }
+        }
     }
 
     /// The way of a row, by its `sender`; older versions do not have it.
