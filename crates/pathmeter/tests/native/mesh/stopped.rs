@@ -1,6 +1,6 @@
 //! What ends a run before its time: Ctrl-C, an agent that sleeps, a coordinator that is killed, a limit; and a second coordinator.
 
-use super::super::support::{Scratch, Server};
+use super::super::support::{Running, Scratch, Server};
 use super::{Mesh, mesh, until};
 use serde_json::Value;
 
@@ -108,21 +108,30 @@ fn two_coordinators_and_a_plan_that_goes_on() {
     let test = "two_coordinators_and_a_plan_that_goes_on";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
-    let _agents = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
+    let [_ams, fra] = [mesh.agent("ams", &token), mesh.agent("fra", &token)];
     mesh.wait_for(2);
-    let files = ["first", "second"].map(|name| scratch.file(&format!("{name}.jsonl"), None));
-    let night = |file: &str| {
-        mesh.start(&["mesh", "run", "--test", "latency", "-t", "3s", "--results", file, "--json"])
+    let files = ["first", "second", "beside"].map(|name| scratch.file(&format!("{name}.jsonl"), None));
+    let night = |test: &str, file: &str| {
+        mesh.start(&["mesh", "run", "--test", test, "-t", "2s", "--results", file, "--json"])
     };
-    let first = night(&files[0]);
+    let first = night("throughput", &files[0]);
     begun(&mesh, 0);
-    let second = night(&files[1]);
-    second.wait_for("another coordinator is at work");
+    let second = night("throughput", &files[1]);
+    second.wait_for("another coordinator is at work, with exclusive runs on nic.");
+    // What disturbs nobody waits for nobody.
+    let beside =
+        mesh.run(&["mesh", "run", "--test", "mtu", "--test", "hops", "--results", &files[2], "--json"]);
+    assert!(outcomes(&files[1]).is_empty(), "it was done before the second one began");
+    let report = beside.code(0).json();
+    let tests = report["cells"].as_array().unwrap().iter().map(|cell| cell["test"].as_str().unwrap());
+    assert_eq!(tests.filter(|test| *test == "hops").count(), 2, "{report}");
     first.end().code(0);
     second.end().code(0);
-    let runs = files.each_ref().map(|file| outcomes(file));
-    assert!(runs.iter().all(|runs| runs.len() == 1) && runs[0][0]["run"] != runs[1][0]["run"], "{runs:?}");
-    assert!(runs[0][0]["finished"].as_u64() <= runs[1][0]["started"].as_u64(), "{runs:?}");
+    let runs = [&files[0], &files[1]].map(|file| outcomes(file));
+    assert!(runs.iter().all(|runs| runs.len() == 2), "{runs:?}");
+    let times =
+        |runs: &[Value], key: &str| runs.iter().map(|run| run[key].as_u64().unwrap()).collect::<Vec<_>>();
+    assert!(times(&runs[0], "finished").iter().max() <= times(&runs[1], "started").iter().min(), "{runs:?}");
 
     // Three runs, of which the coordinator dies in the second.
     let file = scratch.file("three.toml", Some(&plan("test = \"latency\"\ntime = \"1s\"")));
@@ -158,6 +167,23 @@ fn two_coordinators_and_a_plan_that_goes_on() {
         "{row}"
     );
     assert_eq!(row["runs"].as_array().unwrap().len(), 2, "{row}");
+    one_that_is_gone_is_expected(&mesh, fra, &files[2]);
+}
+
+/// Until it is forgotten.
+fn one_that_is_gone_is_expected(mesh: &Mesh, fra: Running, results: &str) {
+    fra.signal("INT");
+    fra.end();
+    let run = ["mesh", "run", "--test", "latency", "-t", "1s", "--results", results, "--json"];
+    let report = mesh.run(&run).code(4).json();
+    let cell = report["cells"].as_array().unwrap().iter().find(|cell| cell["test"] == "latency").unwrap();
+    assert_eq!(cell["state"], "missed", "{cell}");
+    let reason = cell["reason"].as_str().unwrap();
+    assert!(reason.starts_with("the agent fra has not been heard since "), "{reason}");
+    let shown = mesh.run(&["mesh", "show"]).code(0).stdout;
+    assert!(shown.contains("mesh forget fra"), "{shown}");
+    mesh.run(&["mesh", "forget", "fra"]).code(0);
+    mesh.run(&run).code(2).says("two agents");
 }
 
 /// A far end with a token: the agent's own configuration has it, or the run says what is missing.
