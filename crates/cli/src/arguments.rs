@@ -54,8 +54,8 @@ pub use latency::{LatencyArgs, LatencyWaitArg};
 pub use linerate::LinerateArgs;
 #[cfg(feature = "fleet")]
 pub use mesh::{
-    AgentArgs, AgentCommand, AgentRunArgs, MeshArgs, MeshCommand, MeshDoctorArgs, MeshInitArgs, MeshIpArg,
-    MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
+    AgentArgs, AgentCommand, AgentRunArgs, MeshArgs, MeshCommand, MeshDoctorArgs, MeshForgetArgs,
+    MeshInitArgs, MeshIpArg, MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
 };
 pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};

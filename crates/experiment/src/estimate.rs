@@ -7,7 +7,8 @@ use model::plan::{Direction, End, Transport};
 use model::units::{Bytes, Nanos};
 
 /// About how long a run takes; absent: it lasts as long as the path needs.
-pub(crate) fn time(request: &Request) -> Option<Nanos> {
+#[must_use]
+pub fn time(request: &Request) -> Option<Nanos> {
     let of = match request {
         Request::Throughput(asked) => match asked.end {
             End::Time(time) => time.saturating_add(asked.omit).saturating_add(AROUND),

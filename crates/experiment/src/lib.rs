@@ -15,6 +15,7 @@ mod run;
 mod sites;
 
 pub use agents::{Agents, Carried, Lease, request_of_plan};
+pub use estimate::time as time_of;
 pub use file::{Known, KnownAgent, ReadError, Target, keys};
 pub use outline::outline;
 pub use plan::{Against, Cell, Limits, Path, Place, Plan, RunSequence, Step, Test, Variant};

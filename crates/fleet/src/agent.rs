@@ -252,9 +252,7 @@ impl<'a> Agent<'a> {
         inventory["runs"] = Value::from(runs.map(|job| job.run.clone()).collect::<Vec<_>>());
         let text = inventory.to_string();
         let name = &self.options.name;
-        self.broker
-            .put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, None)
-            .map(|_| ())
+        self.broker.put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, None).map(|_| ())
     }
 
     /// Takes jobs while there is room.

@@ -174,7 +174,8 @@ impl MeshPlan {
 }
 
 /// What a coordinator claims for its runs on a resource.
-fn turn(resource: &Resource) -> Resource {
+#[must_use]
+pub fn turn(resource: &Resource) -> Resource {
     Resource { name: format!("mesh.{}", resource.name), capacity: resource.capacity }
 }
 

@@ -45,7 +45,7 @@ impl Judge {
     /// # Errors
     /// The store cannot be read.
     pub fn again(&self, plan: &MeshPlan, results: &Results, attempt: u32) -> Result<MeshPlan, StoreError> {
-        let mut again = MeshPlan { grace: plan.grace, ..MeshPlan::default() };
+        let mut again = MeshPlan { name: plan.name.clone(), grace: plan.grace, ..MeshPlan::default() };
         for round in &plan.rounds {
             let runs = self.suspicious(round, results, attempt)?;
             again.rounds.extend((!runs.is_empty()).then_some(runs));

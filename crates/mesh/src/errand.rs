@@ -1,16 +1,19 @@
 //! Runs of a plan that agents carry out.
 
+use crate::interfaces::{self, as_word};
+use crate::inventory::agents;
 use crate::job::{PlanJob, lapse};
+use crate::rounds::Reports;
 use crate::together::document;
 use engine::host::interrupt::Interrupt;
 use engine::request::Request;
-use experiment::{Agents, Carried, Cell, Lease, Place};
+use experiment::{Agents, Carried, Cell, Lease, Path, Place, Plan};
 use fleet::broker::Broker;
 use fleet::clock::Clock;
 use fleet::coordinator::{Coordinator, Sink};
 use fleet::job::{AgentJob, End, Outcome, run_name};
 use fleet::lease::{Class, Resource};
-use fleet::mesh::{MeshPlan, PlannedRun};
+use fleet::mesh::{MeshPlan, PlannedRun, turn};
 use fleet::results::InMemory;
 use model::run::Run;
 use model::time::WallTime;
@@ -24,11 +27,14 @@ pub struct Errands<'a> {
     name: String,
     /// Length of tests that end by time, in place of the plan's.
     time: Option<Nanos>,
+    /// The agents that are there.
+    reports: Reports,
     count: u64,
 }
 
 impl<'a> Errands<'a> {
-    /// One with this name, which nothing else ever had. `sink` is `results`, which is one with all its clones.
+    /// One of a plan, with a name which nothing else ever had. `sink` is `results`, which is one with all its clones. `time`: the
+    /// length of tests that end by time, in place of the plan's.
     ///
     /// # Errors
     /// The broker cannot be reached, or does not permit it to this key.
@@ -37,11 +43,25 @@ impl<'a> Errands<'a> {
         broker: &'a dyn Broker,
         clock: &'a dyn Clock,
         (sink, results): (&'a mut dyn Sink, InMemory),
-        time: Option<Nanos>,
+        (plan, time): (&Plan, Option<Nanos>),
     ) -> fleet::Result<Errands<'a>> {
-        let plan = MeshPlan { grace: GRACE, ..MeshPlan::default() };
-        let coordinator = Coordinator::new(name.clone(), broker, clock, plan, sink)?;
-        Ok(Errands { coordinator, results, name, time, count: 0 })
+        let mut reports = agents(broker)?;
+        let cells = plan.cells();
+        let paths = cells.iter().flat_map(|cell| match &cell.path.place {
+            Place::Together(paths) => paths.iter().collect(),
+            _ => vec![cell.path],
+        });
+        let hosts: Vec<String> = paths.map(|path| path.to.host.clone()).collect();
+        interfaces::ask(broker, clock, &mut reports, &hosts)?;
+        let exclusive = cells.iter().filter(|cell| class(&cell.request()) == Class::Exclusive);
+        let turns = exclusive.flat_map(|cell| match &cell.path.place {
+            Place::Together(paths) => paths.iter().flat_map(|path| resources(&reports, path)).collect(),
+            _ => resources(&reports, cell.path),
+        });
+        let turns = turns.map(|resource| turn(&resource)).collect();
+        let runs = MeshPlan { name: name.clone(), grace: GRACE, ..MeshPlan::default() };
+        let coordinator = Coordinator::new(name.clone(), broker, clock, runs, sink)?.with_turns(turns);
+        Ok(Errands { coordinator, results, name, time, reports, count: 0 })
     }
 
     /// Gives the work to another coordinator.
@@ -64,10 +84,6 @@ impl<'a> Errands<'a> {
             return Err("the path begins at no agent".to_owned());
         };
         self.count += 1;
-        let far = match to {
-            Some(agent) => format!("nic.{agent}"),
-            None => format!("far.{}", as_name(&cell.path.to.host)),
-        };
         let end = || to.clone().unwrap_or_else(|| cell.path.to.to_string());
         let body = PlanJob {
             plan: cell.as_plan(),
@@ -80,7 +96,7 @@ impl<'a> Errands<'a> {
             run: run_name(&["plan", &self.name, &self.count.to_string()]),
             title: cell.name(),
             class: class(&cell.request()),
-            resources: vec![Resource::sole(format!("nic.{from}")), Resource::sole(far)],
+            resources: resources(&self.reports, cell.path),
             group: group.to_owned(),
             span: cell.time().unwrap_or(UNKNOWN_TIME),
             deadline: WallTime(0),
@@ -111,11 +127,7 @@ impl<'a> Errands<'a> {
                 self.coordinator.stop(STOPPED).map_err(|error| error.to_string())?;
                 return Err(STOPPED.to_owned());
             }
-            let waiting = match self.coordinator.failure() {
-                Some(failure) => Some(failure.to_owned()),
-                None if !self.coordinator.is_leading() => Some("another coordinator is at work".to_owned()),
-                None => None,
-            };
+            let waiting = self.coordinator.waits_for();
             if waiting != reported {
                 waiting.iter().for_each(|why| note(format!("waiting: {why}")));
                 reported = waiting;
@@ -184,9 +196,16 @@ fn class(request: &Request) -> Class {
     }
 }
 
-/// A host as a word of a resource's name.
-fn as_name(host: &str) -> String {
-    host.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
+/// What a path of an agent uses: its interface, and that of the other agent, or the host at which it ends.
+fn resources(reports: &Reports, path: &Path) -> Vec<Resource> {
+    let Place::Agent { from, to, .. } = &path.place else { return Vec::new() };
+    let host = &path.to.host;
+    let own = reports.get(from).cloned().unwrap_or_default().nic_toward(from, host);
+    let far = match to {
+        Some(agent) => reports.get(agent).cloned().unwrap_or_default().nic_at(agent, host),
+        None => Resource::sole(format!("far.{}", as_word(host))),
+    };
+    vec![own, far]
 }
 
 const STOPPED: &str = "it was stopped";

@@ -3,9 +3,11 @@
 use engine::host::describe;
 use engine::host::host_port::HostPort;
 use experiment::KnownAgent;
+use fleet::FleetError;
 use fleet::Result;
-use fleet::agent::REPORT_LIVES;
-use fleet::broker::{Broker, Bucket};
+use fleet::agent::{REPORT_LIVES, at_work, is_there};
+use fleet::broker::{Broker, Bucket, Expected};
+use fleet::job::run_name;
 use linux::nic::Nic as SystemNic;
 use linux::privilege::{Capabilities, Capability, try_io_uring};
 use model::host::{Host, Nic};
@@ -14,7 +16,9 @@ use model::units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
 
 /// What an agent reports of itself. What another version does not send is empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +43,11 @@ pub struct AgentReport {
     pub host: Option<Host>,
     /// The other interfaces that have an address.
     pub interfaces: Vec<Nic>,
+    /// Names the host and its network namespace: agents of which it is the same share their interfaces. Empty: not known.
+    pub network: String,
+    /// The interface that leads to an address, of those that it was asked for.
+    #[serde(skip)]
+    pub toward: BTreeMap<String, String>,
     /// What its privileges and kernel let it do.
     pub capabilities: Vec<String>,
     /// What time it was there when it reported.
@@ -72,19 +81,57 @@ impl AgentReport {
     }
 }
 
-/// The agents that are there, with what they report. A report that cannot be read is an empty one, of an agent that serves nobody.
+/// An agent that the server knows.
+#[derive(Clone, Debug, Default)]
+pub struct KnownReport {
+    /// What it reported last. One that cannot be read is empty, of an agent that serves nobody.
+    pub report: AgentReport,
+    /// It was heard within 30 s.
+    pub is_there: bool,
+    /// It is gone on purpose: nobody expects it ([`forget`]).
+    pub is_forgotten: bool,
+}
+
+/// Every agent that ever reported, those that are gone, too.
 ///
 /// # Errors
 /// The server cannot be reached, or does not permit it.
-pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
-    let mut agents = BTreeMap::new();
+pub fn everyone(broker: &dyn Broker) -> Result<BTreeMap<String, KnownReport>> {
+    let there: BTreeSet<String> = at_work(broker)?.into_iter().collect();
+    let mut everyone = BTreeMap::new();
     for name in broker.keys(Bucket::Agents)? {
-        // One may vanish meanwhile.
-        if let Some(entry) = broker.get(Bucket::Agents, &name)? {
-            agents.insert(name, serde_json::from_slice(&entry.value).unwrap_or_default());
-        }
+        // One may be removed meanwhile.
+        let Some(entry) = broker.get(Bucket::Agents, &name)? else { continue };
+        let known = KnownReport {
+            report: serde_json::from_slice(&entry.value).unwrap_or_default(),
+            is_there: there.contains(&name),
+            is_forgotten: entry.value == FORGOTTEN,
+        };
+        everyone.insert(name, known);
     }
-    Ok(agents)
+    Ok(everyone)
+}
+
+/// The agents that are there, with what they report.
+///
+/// # Errors
+/// As [`everyone`].
+pub fn agents(broker: &dyn Broker) -> Result<BTreeMap<String, AgentReport>> {
+    let there = everyone(broker)?.into_iter().filter(|(_, known)| known.is_there);
+    Ok(there.map(|(name, known)| (name, known.report)).collect())
+}
+
+/// An agent is gone on purpose, and expected by no mesh any more, until it reports again.
+///
+/// # Errors
+/// It is there; or as [`everyone`].
+pub fn forget(broker: &dyn Broker, name: &str) -> Result<()> {
+    fleet::check_name("an agent", name)?;
+    if is_there(broker, name)? {
+        let why = "it is there: end it first".to_owned();
+        return Err(FleetError::Refused { agent: name.to_owned(), why });
+    }
+    broker.put(Bucket::Agents, name, FORGOTTEN, Expected::Anything, None).map(|_| ())
 }
 
 /// Agents whose clocks are more than a minute wrong by what they reported, each in a sentence. A report can be 30 s old; how a
@@ -143,8 +190,18 @@ pub fn inventory(own: Option<IpAddr>, server: Option<IpAddr>, seen_as: Option<Ip
             .collect(),
         host: Some(host),
         capabilities: capabilities(),
+        network: network(),
         ..AgentReport::default()
     }
+}
+
+/// Names this host as long as it is up, and the network namespace of this process; empty where the kernel does not show them.
+#[must_use]
+pub fn network() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let namespace = std::fs::metadata("/proc/self/ns/net");
+    let (Ok(boot), Ok(namespace)) = (boot, namespace) else { return String::new() };
+    run_name(&[boot.trim(), &namespace.ino().to_string()]).chars().take(8).collect()
 }
 
 fn capabilities() -> Vec<String> {
@@ -158,6 +215,8 @@ fn capabilities() -> Vec<String> {
     able.into_iter().filter(|(_, is_able)| *is_able).map(|(name, _)| name.to_owned()).collect()
 }
 
+/// What stands in place of the report of an agent that is gone on purpose.
+const FORGOTTEN: &[u8] = br#"{"forgotten":true}"#;
 const MINUTE: Nanos = Nanos::from_secs(60);
 
 #[cfg(test)]

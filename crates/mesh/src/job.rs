@@ -1,7 +1,7 @@
 //! One job of a mesh: what an agent is asked to measure, as a request to the engine, and what it sends back.
 
 use engine::host::address::Family;
-use engine::request::{FarEnd, Latency, Path, Request, Throughput};
+use engine::request::{FarEnd, Hops, Latency, Path, Request, Throughput};
 use insight::finding::capital;
 use model::finding::Status;
 use model::mesh::path;
@@ -43,6 +43,8 @@ pub enum MeshTest {
     Latency,
     /// Packet sizes, both directions.
     Mtu,
+    /// The routers of the path, from its first host, and back.
+    Hops,
 }
 
 /// A run of a plan.
@@ -120,6 +122,7 @@ impl MeshTest {
             MeshTest::Throughput => "throughput",
             MeshTest::Latency => "latency",
             MeshTest::Mtu => "mtu",
+            MeshTest::Hops => "hops",
         }
     }
 }
@@ -148,7 +151,20 @@ impl MeshJob {
             (MeshTest::Latency, _) => "rtt.p50",
             (MeshTest::Mtu, false) => "up.path_mtu",
             (MeshTest::Mtu, true) => "down.path_mtu",
+            (MeshTest::Hops, _) => "hops.count",
         }
+    }
+
+    /// About how long it takes, with what connecting and the exchange of results take.
+    #[must_use]
+    pub fn span(&self) -> Nanos {
+        let test = match self.test {
+            MeshTest::Throughput | MeshTest::Latency => self.time,
+            MeshTest::Mtu | MeshTest::Hops => {
+                experiment::time_of(&self.request(Nanos::ZERO)).unwrap_or(self.time)
+            }
+        };
+        test.saturating_add(AROUND)
     }
 
     /// What is asked of the engine. `interval`: between samples; zero: none.
@@ -174,6 +190,14 @@ impl MeshJob {
                 Request::Latency(Box::new(Latency { time: Some(self.time), ..Latency::to(far) }))
             }
             MeshTest::Mtu => Request::Path(Box::new(Path::to(far))),
+            MeshTest::Hops => {
+                // UDP at the agent's own port would be taken by it, and no host would answer that it is closed.
+                far.port = None;
+                Request::Hops(Box::new(Hops { back_port: Some(self.port), ..Hops::to(far) }))
+            }
         }
     }
 }
+
+/// What connecting and the exchange of results take beside a test.
+const AROUND: Nanos = Nanos::from_secs(2);

@@ -3,6 +3,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`job`] | what an agent is asked to measure |
+//! | [`roll`] | who takes part, and who is expected and not there |
+//! | [`interfaces`] | which interface of an agent a run uses |
 //! | [`rounds`] | which runs a mesh has: all pairs in rounds, some, or some at the same time |
 //! | [`expected`] | what is expected of runs, whichever end carries them out |
 //! | [`work`] | a job carried out by the agent that has it |
@@ -19,6 +21,7 @@
 pub mod alerts;
 pub mod errand;
 pub mod expected;
+pub mod interfaces;
 pub mod inventory;
 pub mod job;
 #[cfg(feature = "store")]
@@ -26,6 +29,7 @@ pub mod keep;
 pub mod matrix;
 #[cfg(test)]
 mod outcomes;
+pub mod roll;
 pub mod roster;
 pub mod rounds;
 pub mod runs;

@@ -26,7 +26,8 @@ pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> M
     let missed = results.missed.iter().filter(|(_, row)| is_path(&row.title)).flat_map(|(run, row)| {
         let reason = row.state.reason().unwrap_or("no reason is known");
         let cells = not_done(&row.title, CellState::Missed, reason);
-        dated(row.due, cells.into_iter().map(|cell| MeshCell { run: run.clone(), ..cell }).collect())
+        let of_run = |cell| MeshCell { run: run.clone(), started: Some(row.due), ..cell };
+        dated(row.due, cells.into_iter().map(of_run).collect())
     });
     let cells = latest(ended.chain(missed).collect());
     let times = results.outcomes.values();
@@ -50,7 +51,7 @@ pub fn results_of_runs(mut results: Results, runs: &HashSet<String>) -> Results 
 /// The names of a plan's runs.
 #[must_use]
 pub fn runs_of_plan(plan: &MeshPlan) -> HashSet<String> {
-    plan.rounds.iter().flatten().chain(&plan.background).map(|run| run.job.run.clone()).collect()
+    plan.all().map(|run| run.job.run.clone()).collect()
 }
 
 /// Of each path and test the latest: a path that was measured again is what it was then, and one that was missed since is missed.
@@ -89,7 +90,13 @@ fn void(cell: MeshCell, reason: &str) -> MeshCell {
 }
 
 fn with_run(cell: MeshCell, outcome: &Outcome) -> MeshCell {
-    MeshCell { run: outcome.run.clone(), started: Some(outcome.started), token: outcome.token, ..cell }
+    MeshCell {
+        run: outcome.run.clone(),
+        started: Some(outcome.started),
+        finished: Some(outcome.finished),
+        token: outcome.token,
+        ..cell
+    }
 }
 
 /// The cell of one direction of a run.

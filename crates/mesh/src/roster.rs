@@ -1,6 +1,6 @@
 //! The agents that are there, as a document.
 
-use crate::inventory::{AgentReport, agents, wrong_clock};
+use crate::inventory::{AgentReport, everyone, wrong_clock};
 use fleet::broker::Broker;
 use fleet::clock::Clock;
 use fleet::group::offset;
@@ -17,8 +17,19 @@ pub struct Roster {
     pub schema: String,
     /// When they were asked.
     pub asked: WallTime,
-    /// The agents, by name.
+    /// The agents that are there, by name.
     pub agents: Vec<RosterRow>,
+    /// Those that were there before and are not: every mesh without names of its own expects them.
+    pub absent: Vec<AbsentAgent>,
+}
+
+/// An agent that is not there.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct AbsentAgent {
+    /// Its name.
+    pub name: String,
+    /// When it reported last, by its own clock.
+    pub heard: Option<WallTime>,
 }
 
 /// An agent.
@@ -54,8 +65,12 @@ impl Roster {
             let (clock_ahead_ns, clock_error_ns) = known.map(|offset| (offset.ahead, offset.error)).unzip();
             RosterRow { name, report, is_behind_nat, clock_ahead_ns, clock_error_ns, silent }
         };
-        let rows = agents(broker)?.into_iter().map(row).collect();
-        Ok(Roster { schema: SCHEMA.to_owned(), asked: clock.wall(), agents: rows })
+        let (there, gone): (Vec<_>, Vec<_>) =
+            everyone(broker)?.into_iter().partition(|(_, known)| known.is_there);
+        let rows = there.into_iter().map(|(name, known)| row((name, known.report))).collect();
+        let expected = gone.into_iter().filter(|(_, known)| !known.is_forgotten);
+        let absent = expected.map(|(name, known)| AbsentAgent { name, heard: known.report.clock }).collect();
+        Ok(Roster { schema: SCHEMA.to_owned(), asked: clock.wall(), agents: rows, absent })
     }
 
     /// The pairs of which neither end can be reached by the other.
@@ -70,6 +85,14 @@ impl Roster {
                 deaf.join(", ")
             )],
         }
+    }
+}
+
+impl AbsentAgent {
+    fn sentence(&self) -> String {
+        let name = report::harmless::text(&self.name);
+        let since = self.heard.map(|heard| format!(" since {heard}")).unwrap_or_default();
+        format!("{name}: not heard{since}; if it is gone for good: pathmeter mesh forget {name}.")
     }
 }
 
@@ -141,7 +164,8 @@ impl Document for Roster {
         let silent =
             self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
         let wrong = self.agents.iter().filter_map(RosterRow::wrong_clock);
-        let sentences = silent.chain(wrong).chain(self.unreachable()).collect();
+        let absent = self.absent.iter().map(AbsentAgent::sentence);
+        let sentences = silent.chain(absent).chain(wrong).chain(self.unreachable()).collect();
         vec![Block::Table(Table::new(columns.into(), rows.collect())), Block::Sentences(sentences)]
     }
 

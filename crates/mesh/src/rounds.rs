@@ -6,10 +6,9 @@ use fleet::lease::{Class, Resource};
 use fleet::mesh::{Crossing, MeshPlan, RunRequest, Site};
 use fleet::rounds::Pair;
 use fleet::{FleetError, check_name};
-use model::mesh::path;
 use model::toml_file::suggest;
 use model::units::Nanos;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::str::FromStr;
 
 /// The agents, with what they report of themselves.
@@ -19,7 +18,7 @@ pub type Reports = BTreeMap<String, AgentReport>;
 #[derive(Clone, Debug)]
 pub struct MeshRequest {
     /// What of each pair.
-    pub test: MeshTest,
+    pub tests: Vec<MeshTest>,
     /// How long each test takes.
     pub time: Nanos,
     /// These pairs; empty: all of them.
@@ -80,40 +79,6 @@ pub enum PlanError {
     Unreachable(String),
 }
 
-impl MeshRequest {
-    /// The same without these agents, and the titles of the runs that are thereby missing. `expected`: all that take part.
-    #[must_use]
-    pub fn without(
-        &self,
-        absent: &BTreeSet<String>,
-        expected: &BTreeSet<String>,
-    ) -> (MeshRequest, Vec<String>) {
-        let is_there = |(a, b): &(String, String)| !absent.contains(a) && !absent.contains(b);
-        let mut asked = self.clone();
-        asked.pairs.retain(is_there);
-        asked.links.iter_mut().for_each(|link| link.pairs.retain(is_there));
-        asked.uplinks.iter_mut().for_each(|uplink| uplink.agents.retain(|agent| !absent.contains(agent)));
-        let all = expected.iter().flat_map(|a| expected.iter().map(move |b| (a.clone(), b.clone())));
-        let all: Vec<(String, String)> = match self.pairs.as_slice() {
-            [] => all.filter(|(a, b)| a < b).collect(),
-            some => some.to_vec(),
-        };
-        let titles = |(a, b): &(String, String)| {
-            let title =
-                |from: &str, to: &str, family| format!("{} {}", self.test.word(), path(from, to, family));
-            let both = self.test == MeshTest::Throughput;
-            let of_family = |family: &Option<u8>| {
-                std::iter::once(title(a, b, *family))
-                    .chain(both.then(|| title(b, a, *family)))
-                    .collect::<Vec<_>>()
-            };
-            self.families.iter().flat_map(of_family).collect::<Vec<_>>()
-        };
-        let missing = all.iter().filter(|pair| !is_there(pair)).flat_map(titles).collect();
-        (asked, missing)
-    }
-}
-
 impl FromStr for Link {
     type Err = String;
 
@@ -167,26 +132,18 @@ pub fn pair_of(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Those of these names; no name: all.
-///
-/// # Errors
-/// One is not there, or there are fewer than two.
-pub fn chosen(mut reports: Reports, names: &[String]) -> Result<Reports, PlanError> {
-    names.iter().try_for_each(|name| known(&reports, name))?;
-    reports.retain(|name, _| names.is_empty() || names.contains(name));
-    if reports.len() < 2 { Err(PlanError::TooFew(reports.len())) } else { Ok(reports) }
-}
-
 /// Plans what is asked for between these agents. `name` names this occurrence and nothing else ever.
 ///
 /// # Errors
 /// A pair or a link names an agent that is not there.
 pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planned, PlanError> {
-    let sites: Vec<Site> = reports.keys().map(Site::sole).collect();
+    // What a run needs of its agents' interfaces is known of each pair.
+    let site = |agent: &String| Site { agent: agent.clone(), resources: Vec::new() };
+    let sites: Vec<Site> = reports.keys().map(site).collect();
     let index = |name: &String| {
         known(reports, name).map(|()| sites.iter().position(|site| site.agent == *name).unwrap_or(0))
     };
-    let crossings = crossings(reports, asked)?;
+    let mut crossings = crossings(reports, asked)?;
     let pairs = asked
         .pairs
         .iter()
@@ -210,6 +167,7 @@ pub fn plan(name: &str, reports: &Reports, asked: &MeshRequest) -> Result<Planne
     }
     unreachable.sort_unstable();
     unreachable.dedup();
+    crossings.extend(shared_nics(reports, asked, &sites, &edges));
     let some = (!pairs.is_empty()).then_some(edges.as_slice());
     let plan = MeshPlan::new(name, &sites, some, &crossings, |a, b| both_ways(reports, asked, a, b));
     Ok(Planned { plan, unreachable })
@@ -233,7 +191,7 @@ fn together(
         };
         let Some(pair) = Pair::new(*from, *to) else { continue };
         let flow = Flow { ends: (opener, listener), reverse: opener != sender, family };
-        let request = request(reports, asked, flow, Class::Exclusive);
+        let request = request(reports, asked, flow, MeshTest::Throughput);
         runs.push((pair, RunRequest { part: format!("{number}-{}", request.part), ..request }));
     }
     let plan = MeshPlan::together(name, sites, crossings, runs);
@@ -253,20 +211,68 @@ fn ends<'s>(reports: &Reports, a: &'s Site, b: &'s Site, family: Option<u8>) -> 
     }
 }
 
-/// The runs of a pair: all are carried out by the end that opens the connections.
+/// The runs of a pair: all are carried out by the end that opens the connections, but for a trace of hops, which each end does
+/// toward the other.
 fn both_ways(reports: &Reports, asked: &MeshRequest, a: &Site, b: &Site) -> Vec<RunRequest> {
-    let (class, directions): (_, &[bool]) = match asked.test {
-        MeshTest::Throughput => (Class::Exclusive, &[false, true]),
-        MeshTest::Latency => (Class::Normal, &[false]),
-        MeshTest::Mtu => (Class::Background, &[false]),
-    };
     let mut runs = Vec::new();
-    for family in &asked.families {
-        let Some(ends) = ends(reports, a, b, *family) else { continue };
-        let of = |reverse: &bool| Flow { ends, reverse: *reverse, family: *family };
-        runs.extend(directions.iter().map(|reverse| request(reports, asked, of(reverse), class)));
+    for (test, family) in
+        asked.tests.iter().flat_map(|test| asked.families.iter().map(move |one| (*test, *one)))
+    {
+        let Some(ends) = ends(reports, a, b, family) else { continue };
+        let of = |reverse: bool| Flow { ends, reverse, family };
+        runs.push(request(reports, asked, of(false), test));
+        match test {
+            MeshTest::Throughput => runs.push(request(reports, asked, of(true), test)),
+            MeshTest::Hops => {
+                let back = (ends.1, ends.0);
+                if self::ends(reports, back.0, back.1, family) == Some(back) {
+                    let run = request(reports, asked, Flow { ends: back, reverse: false, family }, test);
+                    runs.push(RunRequest { part: format!("back-{}", run.part), ..run });
+                }
+            }
+            MeshTest::Latency | MeshTest::Mtu => {}
+        }
     }
     runs
+}
+
+/// How the runs of a test get on with others.
+fn class(test: MeshTest) -> Class {
+    match test {
+        MeshTest::Throughput => Class::Exclusive,
+        MeshTest::Latency => Class::Normal,
+        MeshTest::Mtu | MeshTest::Hops => Class::Background,
+    }
+}
+
+/// Interfaces that several agents share, as links that their pairs cross: two agents of one host are not measured at once.
+fn shared_nics(reports: &Reports, asked: &MeshRequest, sites: &[Site], edges: &[Pair]) -> Vec<Crossing> {
+    type Use<'s> = (HashSet<&'s str>, Vec<(String, String)>);
+    let mut uses: BTreeMap<Resource, Use<'_>> = BTreeMap::new();
+    for pair in edges {
+        let (a, b) = (&sites[pair.a], &sites[pair.b]);
+        let all = asked.families.iter().filter_map(|family| {
+            let ends = ends(reports, a, b, *family)?;
+            Some(nics(reports, ends, *family).into_iter().zip([ends.0, ends.1]))
+        });
+        for (nic, site) in all.flatten() {
+            let (owners, pairs) = uses.entry(nic).or_default();
+            owners.insert(&site.agent);
+            let named = (a.agent.clone(), b.agent.clone());
+            if pairs.last() != Some(&named) {
+                pairs.push(named);
+            }
+        }
+    }
+    let shared = uses.into_iter().filter(|(_, (owners, _))| owners.len() > 1);
+    shared.map(|(link, (_, pairs))| Crossing { link, pairs }).collect()
+}
+
+/// The interfaces of the end that opens the connection and of the one that listens.
+fn nics(reports: &Reports, (opener, listener): (&Site, &Site), family: Option<u8>) -> [Resource; 2] {
+    let (own, far) = (&reports[&opener.agent], &reports[&listener.agent]);
+    let address = far.address_of(family).unwrap_or_default();
+    [own.nic_toward(&opener.agent, &address), far.nic_at(&listener.agent, &address)]
 }
 
 /// Data between the end that opens the connection and the one that listens.
@@ -277,14 +283,14 @@ struct Flow<'s> {
     family: Option<u8>,
 }
 
-fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, class: Class) -> RunRequest {
+fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, test: MeshTest) -> RunRequest {
     let Flow { ends: (opener, listener), reverse, family } = flow;
     let (from, to) = if reverse { (listener, opener) } else { (opener, listener) };
     let report = &reports[&listener.agent];
     let job = MeshJob {
         from: from.agent.clone(),
         to: to.agent.clone(),
-        test: asked.test,
+        test,
         host: report.address_of(family).unwrap_or_default(),
         port: if report.port == 0 { 5210 } else { report.port },
         reverse,
@@ -295,9 +301,10 @@ fn request(reports: &Reports, asked: &MeshRequest, flow: Flow<'_>, class: Class)
     RunRequest {
         agent: opener.agent.clone(),
         title: job.title(),
-        part: format!("{}-{:?}{by}", if reverse { "down" } else { "up" }, asked.test),
-        class,
-        span: asked.time.saturating_add(AROUND),
+        part: format!("{}-{test:?}{by}", if reverse { "down" } else { "up" }),
+        class: class(test),
+        resources: nics(reports, (opener, listener), family).to_vec(),
+        span: job.span(),
         body: serde_json::to_string(&job).unwrap_or_default(),
     }
 }
@@ -325,9 +332,6 @@ fn known(reports: &Reports, name: &str) -> Result<(), PlanError> {
     reports.contains_key(name).then_some(()).ok_or_else(unknown)
 }
 
-/// What connecting and the exchange of results take beside a test.
-const AROUND: Nanos = Nanos::from_secs(2);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -339,7 +343,7 @@ mod tests {
 
     fn asked() -> MeshRequest {
         MeshRequest {
-            test: MeshTest::Throughput,
+            tests: vec![MeshTest::Throughput],
             time: Nanos::from_secs(10),
             pairs: Vec::new(),
             families: vec![None],
@@ -421,7 +425,7 @@ mod tests {
             report.more_addresses.clear();
         }
         let families = vec![Some(4), Some(6)];
-        let request = MeshRequest { test: MeshTest::Latency, families, ..asked() };
+        let request = MeshRequest { tests: vec![MeshTest::Latency], families, ..asked() };
         let planned = plan("m", &reports, &request).expect("a plan");
         let mut runs: Vec<(&str, &str)> = planned
             .plan
@@ -449,6 +453,62 @@ mod tests {
                 .flatten()
                 .all(|run| run.job.body.contains("2001:db8::1") == run.job.title.contains("IPv6"))
         );
+    }
+
+    /// Several tests of each pair: what disturbs nobody stands beside the rounds, and hops are traced from either end.
+    #[test]
+    fn several_tests_of_a_pair() {
+        let tests = vec![MeshTest::Throughput, MeshTest::Latency, MeshTest::Mtu, MeshTest::Hops];
+        let request = MeshRequest { tests, ..asked() };
+        let titles = |runs: &[fleet::mesh::PlannedRun]| {
+            let mut titles: Vec<String> =
+                runs.iter().map(|run| format!("{} by {}", run.job.title, run.agent)).collect();
+            titles.sort_unstable();
+            titles
+        };
+        let planned = plan("m", &reports(&[("a", true), ("b", true)]), &request).expect("a plan").plan;
+        let [round] = planned.rounds.as_slice() else { panic!("one round") };
+        assert_eq!(
+            titles(round),
+            ["latency a -> b by a", "throughput a -> b by a", "throughput b -> a by a"]
+        );
+        let beside = ["hops a -> b by a", "hops b -> a by b", "mtu a -> b by a"];
+        assert_eq!(titles(&planned.background), beside);
+        let names: HashSet<&str> = planned.all().map(|run| run.job.run.as_str()).collect();
+        assert_eq!(names.len(), 6, "each has a name of its own");
+        // Nobody traces toward one that serves nobody.
+        let planned = plan("m", &reports(&[("a", true), ("b", false)]), &request).expect("a plan").plan;
+        assert_eq!(titles(&planned.background), ["hops b -> a by b", "mtu b -> a by b"]);
+        // What is shown first is not nothing for tests that have no length of their own.
+        let sizes = MeshRequest { tests: vec![MeshTest::Mtu], ..asked() };
+        let planned = plan("m", &reports(&[("a", true), ("b", true)]), &sizes).expect("a plan").plan;
+        assert!(planned.duration() >= Nanos::from_secs(2), "{}", planned.duration());
+    }
+
+    /// Two agents of one host are not measured at once with others; by another interface they are.
+    #[test]
+    fn agents_that_share_an_interface_are_parted() {
+        let mut reports = reports(&[("a", true), ("b", true), ("c", true), ("d", true)]);
+        let pairs = [("a", "c"), ("b", "d")].map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec();
+        let request = MeshRequest { pairs, ..asked() };
+        let rounds = |reports: &Reports| plan("m", reports, &request).expect("a plan").plan.rounds;
+        assert_eq!(rounds(&reports).len(), 1);
+        let nic = |name: &str| model::host::Nic { name: name.into(), ..model::host::Nic::default() };
+        for name in ["a", "b"] {
+            if let Some(report) = reports.get_mut(name) {
+                report.network = "h".into();
+                report.host =
+                    Some(model::host::Host { nic: Some(nic("eth0")), ..engine::host::describe(None) });
+            }
+        }
+        let parted = rounds(&reports);
+        assert_eq!(parted.len(), 2);
+        let uses = |run: &fleet::mesh::PlannedRun| run.job.resources.contains(&Resource::sole("nic.h.eth0"));
+        assert!(parted.iter().flatten().all(uses), "{parted:?}");
+        if let Some(report) = reports.get_mut("b") {
+            report.toward.insert("192.0.2.1".into(), "eth1".into());
+        }
+        assert_eq!(rounds(&reports).len(), 1, "each has an interface of its own");
     }
 
     /// Between the same two hosts several times, and from behind NAT by the end that can open connections.

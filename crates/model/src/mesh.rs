@@ -4,6 +4,7 @@ use crate::experiment::MatrixFinding;
 use crate::finding::Status;
 use crate::history::Headline;
 use crate::time::WallTime;
+use crate::units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +37,7 @@ pub struct MeshCell {
     pub from: String,
     /// The agent that receives; of round trips the one that answers.
     pub to: String,
-    /// What was measured: `throughput`, `latency`, `mtu`.
+    /// What was measured: `throughput`, `latency`, `mtu`, `hops`.
     pub test: String,
     /// The IP version, 4 or 6, where one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,9 +59,15 @@ pub struct MeshCell {
     /// The target that a store has the run under: `ams -> fra`. Packet sizes of both directions are one run.
     #[serde(default)]
     pub target: String,
-    /// Begin of the run, wall clock of the agent that carried it out.
+    /// Begin of the run, wall clock of the agent that carried it out; of a missed one when it was due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<WallTime>,
+    /// End of the run, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<WallTime>,
+    /// How long before the latest run of the mesh it began; absent: it is of the latest round, and not older.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_ns: Option<Nanos>,
     /// The fencing token of the lease that the run held; 0: it held none.
     #[serde(default)]
     pub token: u64,
@@ -113,6 +120,11 @@ impl MeshReport {
     #[must_use]
     pub fn is_void(&self) -> bool {
         self.cells.iter().all(|cell| cell.measured().is_none())
+    }
+
+    /// The cells of earlier rounds: what they show is not of the latest.
+    pub fn older(&self) -> impl Iterator<Item = (&MeshCell, Nanos)> {
+        self.cells.iter().filter_map(|cell| Some((cell, cell.age_ns?)))
     }
 
     /// The cells that stand so.

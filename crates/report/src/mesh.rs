@@ -6,6 +6,7 @@ use model::experiment::MatrixFinding;
 use model::finding::Status;
 use model::history::{Entry, Headline};
 use model::mesh::{CellState, MeshCell, MeshReport, SCHEMA, ends, family};
+use model::units::Nanos;
 use std::collections::BTreeSet;
 
 /// The document of the kept runs of a mesh: of each path and kind of test the latest. `label`: that of the runs.
@@ -28,10 +29,31 @@ pub fn report_of_entries(label: &str, entries: &[Entry]) -> MeshReport {
 /// The document of cells, in order, with what they show together.
 #[must_use]
 pub fn report_of_cells(mut cells: Vec<MeshCell>) -> MeshReport {
+    mark_older(&mut cells);
     let place = |cell: &MeshCell| (cell.test.clone(), cell.family, cell.from.clone(), cell.to.clone());
     cells.sort_by_key(place);
     let findings = findings_of(&cells);
     MeshReport { schema: SCHEMA.into(), cells, findings, ..MeshReport::default() }
+}
+
+/// Marks what is not of the latest round. In a round one run follows the other; what ended long before all of those began is of
+/// an earlier one.
+fn mark_older(cells: &mut [MeshCell]) {
+    let times = |cell: &MeshCell| Some((cell.finished.or(cell.started)?, cell.started?));
+    let mut all: Vec<_> = cells.iter().filter_map(times).collect();
+    all.sort_unstable_by_key(|(end, _)| std::cmp::Reverse(*end));
+    let Some(latest) = all.iter().map(|(_, begin)| *begin).max() else { return };
+    let mut round = latest;
+    for (end, begin) in all {
+        if end + BETWEEN_RUNS < round {
+            break;
+        }
+        round = round.min(begin);
+    }
+    for cell in cells {
+        let begin = cell.started.filter(|begin| *begin < round);
+        cell.age_ns = begin.map(|begin| latest - begin);
+    }
 }
 
 /// What the cells of each test show together. What is void or missed says nothing of a path.
@@ -88,6 +110,7 @@ fn cells_of_entry(entry: &Entry) -> Vec<MeshCell> {
             run: entry.id.clone(),
             target: entry.target.clone(),
             started: Some(entry.started),
+            finished: entry.finished,
             ..MeshCell::default()
         }
     };
@@ -97,7 +120,46 @@ fn cells_of_entry(entry: &Entry) -> Vec<MeshCell> {
     vec![cell(from, to, None)]
 }
 
+/// From the end of a run to the begin of the next one of the same round, at most.
+const BETWEEN_RUNS: Nanos = Nanos::from_secs(300);
 /// A test of round trips, which are those of both directions.
 const LATENCY: &str = "latency";
 /// A test of packet sizes, which measures both directions at once.
 const MTU: &str = "mtu";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::time::WallTime;
+
+    fn cell(from: &str, started: u64, took: u64) -> MeshCell {
+        let at = |seconds: u64| Some(WallTime(1_790_000_000_000_000_000 + seconds * 1_000_000_000));
+        let (started, finished) = (at(started), at(started + took));
+        MeshCell {
+            from: from.into(),
+            to: "z".into(),
+            state: CellState::Done,
+            started,
+            finished,
+            ..MeshCell::default()
+        }
+    }
+
+    fn ages(cells: Vec<MeshCell>) -> Vec<Option<u64>> {
+        let report = report_of_cells(cells);
+        report.cells.iter().map(|cell| cell.age_ns.map(|age| age.0 / 1_000_000_000)).collect()
+    }
+
+    #[test]
+    fn what_is_older_than_the_round_of_the_others_has_its_age() {
+        // A round of an hour, in which run follows run, is one.
+        let long = (0..6).map(|n| cell(&n.to_string(), n * 610, 600)).collect();
+        assert_eq!(ages(long), [None; 6]);
+        // The night before, and a run that is missed since.
+        let night = 86_400;
+        let gone = MeshCell { state: CellState::Missed, finished: None, ..cell("c", night, 0) };
+        let two = vec![cell("a", 0, 10), cell("b", night + 60, 10), gone];
+        assert_eq!(ages(two), [Some(night + 60), None, None]);
+        assert_eq!(ages(vec![MeshCell::default()]), [None]);
+    }
+}

@@ -77,6 +77,7 @@ EXAMPLES
   pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
   pathmeter mesh run --coordinator nats://localhost:4222 --results night.jsonl
+  pathmeter mesh run --coordinator nats://localhost:4222 --test throughput --test latency --test mtu --test hops
   pathmeter mesh run --coordinator nats://localhost:4222 --together --pair ams:fra --pair lon:fra
   pathmeter mesh run --coordinator nats://localhost:4222 --schedule '0 3 * * *' --zone Europe/Berlin
   pathmeter mesh show --results night.jsonl             the matrix of a run
@@ -96,6 +97,7 @@ pub enum MeshCommand {
     Doctor(MeshDoctorArgs),
     Run(Box<MeshRunArgs>),
     Show(MeshShowArgs),
+    Forget(MeshForgetArgs),
 }
 
 /// Write the configuration, keys and certificates of a mesh's NATS server
@@ -151,10 +153,12 @@ pub enum MeshTestArg {
     /// TCP goodput in each direction.
     #[default]
     Throughput,
-    /// Round trips, beside other tests.
+    /// Round trips, beside all but throughput.
     Latency,
     /// Path MTU in both directions, beside other tests.
     Mtu,
+    /// The routers of the path from each end, beside other tests.
+    Hops,
 }
 
 /// By which IP versions a mesh is measured.
@@ -170,21 +174,21 @@ pub enum MeshIpArg {
     Both,
 }
 
-/// Measure all pairs of the agents that are there, in rounds of pairs that share no host
+/// Measure all pairs of agents, in rounds of pairs that share no host
 #[derive(Clone, Debug, Args)]
 pub struct MeshRunArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
-    /// What to measure
-    #[arg(long, value_enum, value_name = "TEST", default_value_t)]
-    pub test: MeshTestArg,
+    /// What to measure of each pair; path MTU and hops run in the background, beside the rounds. Repeatable
+    #[arg(long, value_enum, value_name = "TEST", default_values_t = [MeshTestArg::Throughput])]
+    pub test: Vec<MeshTestArg>,
     /// How long each test takes
     #[arg(short, long, value_name = "TIME", default_value = "10s")]
     pub time: Nanos,
     /// By this IP version, or both, each by runs of its own [default: that of each agent's address]
     #[arg(long, value_enum, value_name = "VERSION")]
     pub ip: Option<MeshIpArg>,
-    /// Only these agents. Repeatable
+    /// Only these agents. Repeatable [default: those that are there, and those that were before: one that is gone is `missed`]
     #[arg(long, value_name = "ID")]
     pub agent: Vec<String>,
     /// Only these two: A:B, both directions. Repeatable
@@ -239,6 +243,16 @@ pub struct MeshRunArgs {
     /// Print the rounds and how long they take, and stop
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// Expect an agent no more that is gone for good, until it is started again
+#[derive(Clone, Debug, Args)]
+pub struct MeshForgetArgs {
+    /// The agents
+    #[arg(value_name = "ID", required = true)]
+    pub agents: Vec<String>,
+    #[command(flatten)]
+    pub nats: NatsArgs,
 }
 
 /// The server counts whole seconds, and a holder sends three heartbeats.

@@ -238,9 +238,8 @@ fn what_was_not_handed_out_has_a_row_when_it_is_stopped() {
     first.resign().expect("resigned");
     {
         let kept = world.sink.0.lock().expect("whole");
-        let count = |reason: &str| {
-            kept.missed.values().filter(|row| row.state.reason() == Some(reason)).count()
-        };
+        let count =
+            |reason: &str| kept.missed.values().filter(|row| row.state.reason() == Some(reason)).count();
         assert_eq!((count("it was stopped"), count("stopped before it began")), (2, 4), "{:?}", kept.missed);
     }
     let mut second = coordinator(&world, "c2", &plan, &mut other);

@@ -11,16 +11,18 @@ use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Server};
 use engine::session::connect::Security;
 use engine::work::observer::{Observer, Silent, Watcher};
-use fleet::agent::{Agent, AgentOptions, Start, Threads};
+use fleet::agent::{Agent, AgentOptions, Instance, Start, Threads};
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
-use fleet::job::AgentJob;
+use fleet::job::{AgentJob, run_name};
 use fleet::spool::Spool;
+use mesh::interfaces;
 use mesh::inventory::{AgentReport, inventory as inventory_of};
 use mesh::work::{FarEnds, carry_out};
 use model::plan::ProtocolName;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use wire::native::Token;
 
@@ -39,11 +41,12 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     })?;
     let spool = Spool::open(&args.spool.join(format!("{}.jsonl", args.name))).map_err(failed)?;
     let inventory = inventory(args, &nats)?;
-    let options = AgentOptions { inventory, lease: args.lease, ..AgentOptions::named(&args.name) };
+    let instance = instance(args, &inventory);
+    let options = AgentOptions { instance, inventory, lease: args.lease, ..AgentOptions::named(&args.name) };
     let agents = Security { token, fingerprint: None };
     let far = FarEnds { agents, named: named(&args.targets)? };
     let work = move |job: &AgentJob, start: &Start| carry_out(job, start, &far);
-    let threads = Threads::new(Arc::new(work), Arc::new(SystemClock));
+    let threads = Threads::new(Arc::new(work), Arc::new(SystemClock)).answering(interfaces::answer);
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
     let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
     let mut reported = None;
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
         let due = agent.step().map_err(failed)?;
         let failure = agent.failure().map(str::to_owned);
         if failure != reported {
-            let state = failure.as_deref().unwrap_or("the coordinator's server answers again");
+            let state = failure.as_deref().unwrap_or("it is at work again");
             let _ = writeln!(std::io::stderr(), "{} {state}", SystemClock.wall());
             reported = failure;
         }
@@ -59,6 +62,15 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     }
     agent.stop();
     Ok(Exit::Done)
+}
+
+/// Who this is beside another agent of the same name: whoever has this folder open on this host, which only one process can. So one
+/// that is started again after it was killed goes on at once, and one of another host waits until the first is gone.
+fn instance(args: &AgentRunArgs, inventory: &serde_json::Value) -> Instance {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let folder = std::fs::metadata(&args.spool).map(|found| (found.dev(), found.ino())).unwrap_or_default();
+    let id = run_name(&[boot.trim(), &folder.0.to_string(), &folder.1.to_string(), &args.name]);
+    Instance { id, host: inventory["host"]["name"].as_str().unwrap_or_default().to_owned() }
 }
 
 /// Serves the tests of other agents.

@@ -8,7 +8,7 @@ mod server;
 
 use super::output::write;
 use crate::exit::Exit;
-use cli::{Common, MeshArgs, MeshCommand, MeshShowArgs, NatsArgs};
+use cli::{Common, MeshArgs, MeshCommand, MeshForgetArgs, MeshShowArgs, NatsArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Nats, NatsOptions, Reactor};
@@ -29,7 +29,14 @@ pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
         MeshCommand::Doctor(args) => doctor::run(args, global),
         MeshCommand::Run(args) => measure::run(args, global),
         MeshCommand::Show(args) => show(args, global),
+        MeshCommand::Forget(args) => forget(args),
     }
+}
+
+fn forget(args: &MeshForgetArgs) -> Result<Exit> {
+    let nats = connect(&args.nats, COORDINATOR)?;
+    args.agents.iter().try_for_each(|name| mesh::inventory::forget(&nats, name)).map_err(failed)?;
+    Ok(Exit::Done)
 }
 
 fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {

@@ -20,7 +20,7 @@ pub(super) const fn key(name: &'static str, higher_is_better: bool) -> Key {
 }
 
 /// Every figure that runs are compared by, the foremost first.
-pub(crate) const KEYS: [Key; 21] = [
+pub(crate) const KEYS: [Key; 23] = [
     key("frames.goodput", true),
     key("frames.packets_per_second", true),
     key("tcp.up.goodput", true),
@@ -42,6 +42,8 @@ pub(crate) const KEYS: [Key; 21] = [
     key("udp.down.jitter", false),
     key("transfer.total", false),
     key("transfer.first_byte", false),
+    key("hops.count", false),
+    key("hops.rtt.p50", false),
 ];
 
 /// Those of this document: of a run and of each of its ways where it has several, or of each row of a device's. Labs have none.

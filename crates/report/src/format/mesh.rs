@@ -8,6 +8,7 @@ use crate::format::text::phrases;
 use model::finding::Status;
 use model::history::{Entry, Origin};
 use model::mesh::{CellState, MeshCell, MeshReport};
+use model::units::Nanos;
 use std::collections::BTreeSet;
 
 impl Document for MeshReport {
@@ -134,7 +135,8 @@ fn groups(report: &MeshReport) -> Vec<Group<'_>> {
 
 fn status(report: &MeshReport) -> Status {
     let stands = |state| report.in_state(state).next().is_some();
-    let is_incomplete = stands(CellState::Void) || stands(CellState::Missed);
+    let is_incomplete =
+        stands(CellState::Void) || stands(CellState::Missed) || report.older().next().is_some();
     match () {
         () if stands(CellState::Failed) => Status::Problem,
         () if report.is_void() => Status::Void,
@@ -149,6 +151,7 @@ fn conclusion(report: &MeshReport) -> Block {
     let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
     said.extend((more > 0).then(|| format!("{} more: see below.", phrases::count(more, "finding"))));
     said.extend(missing(report));
+    said.extend(older(report));
     said.extend(groups(report).iter().map(range));
     if report.cells.is_empty() {
         said.push("No path has a result yet.".into());
@@ -174,6 +177,32 @@ fn missing(report: &MeshReport) -> Option<String> {
         .collect();
     let paths = phrases::count(report.cells.len() as u64, "path");
     (!counts.is_empty()).then(|| format!("Not measured of {paths}: {}.", counts.join(", ")))
+}
+
+/// `2 of 12 paths were not measured in the latest round: what is shown of them is up to 3 d older, as marked.`
+fn older(report: &MeshReport) -> Option<String> {
+    let oldest = report.older().map(|(_, age)| age).max()?;
+    let paths = phrases::count(report.cells.len() as u64, "path");
+    let count = report.older().count();
+    Some(format!(
+        "{count} of {paths} not measured in the latest round: what is shown of them is up to {} older, as marked.",
+        span(oldest)
+    ))
+}
+
+/// About how long: `3 d`.
+fn span(of: Nanos) -> String {
+    let minutes = of.0 / 60_000_000_000;
+    match minutes {
+        ..120 => format!("{minutes} min"),
+        120..2_880 => format!("{} h", minutes / 60),
+        _ => format!("{} d", minutes / 1_440),
+    }
+}
+
+/// What stands beside the figure of a cell of an earlier round.
+fn age(cell: &MeshCell) -> String {
+    cell.age_ns.map(|age| format!(" ({} older)", span(age))).unwrap_or_default()
 }
 
 /// `Throughput of 12 paths: median 9.4 Gbit/s, 8.9 Gbit/s to 9.4 Gbit/s.`
@@ -209,7 +238,7 @@ fn not_measured(report: &MeshReport) -> Vec<String> {
 
 fn cell_words(cell: &MeshCell) -> String {
     let reason = cell.reason.as_deref().unwrap_or("no reason is known");
-    format!("{}: {reason}", cell.state.word())
+    format!("{}{}: {reason}", cell.state.word(), age(cell))
 }
 
 /// Sites whose matrix fits a screen; of more there is a row for each site.

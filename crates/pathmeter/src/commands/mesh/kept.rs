@@ -12,9 +12,11 @@ use linux::clock::wall_now;
 use mesh::alerts::{AGAIN, GROUP_KIND, Judge, Judged, target_of_group};
 use mesh::keep::KeptResults;
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
+use mesh::roll::{Earlier, earlier_of_paths};
 use model::history::{Measured, Origin};
 use model::mesh::MeshReport;
 use model::run::Run;
+use model::time::WallTime;
 use report::expect::headlines;
 use report::mesh::report_of_entries;
 use std::collections::HashSet;
@@ -160,6 +162,17 @@ pub(super) fn report(label: &str, args: &StoreArgs) -> Result<MeshReport> {
         return Err(Failure::usage(what, "keep them with `pathmeter mesh run --save`").into());
     }
     Ok(report)
+}
+
+/// The agents of kept runs that have a result, and when they last measured; none without `--save`.
+pub(super) fn earlier(args: &MeshRunArgs, now: WallTime) -> Result<Earlier> {
+    if !args.save {
+        return Ok(Earlier::new());
+    }
+    let filter = Filter { label: Some(args.label.clone()), limit: Some(LOOKED_AT), ..Filter::default() };
+    let entries = open(&args.store)?.list(&filter).map_err(failed)?;
+    let measured = entries.iter().filter(|entry| entry.status.is_some());
+    Ok(earlier_of_paths(measured.map(|entry| (entry.target.as_str(), entry.started)), now))
 }
 
 /// Runs that are looked at, the latest: a path without any among them has no cell.

@@ -1,4 +1,4 @@
-//! `pathmeter mesh run`: every pair of the agents that are there, in rounds, again and again, or some at the same time.
+//! `pathmeter mesh run`: every pair of agents, in rounds, again and again, or some at the same time.
 
 mod asked;
 mod series;
@@ -17,13 +17,16 @@ use engine::run::run_id;
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::{Coordinator, Sink};
-use fleet::mesh::MeshPlan;
+use fleet::ledger::{LedgerRow, RunState};
+use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::{ResultFile, Results};
 use fleet::setup::COORDINATOR;
 use mesh::expected::broken;
-use mesh::inventory::{agents, wrong_clocks};
+use mesh::interfaces;
+use mesh::inventory::{everyone, wrong_clocks};
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
-use mesh::rounds::{Planned, Reports, chosen, plan};
+use mesh::roll::{self, Earlier, Roll};
+use mesh::rounds::{MeshRequest, PlanError, Planned, Reports, plan};
 use mesh::timetable::Timetable;
 use model::mesh::MeshReport;
 use together::Pairs;
@@ -37,11 +40,14 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let timetable = series::timetable(args, &name)?;
     let nats = connect(&args.nats, COORDINATOR)?;
     streams(&nats, args.replicas).map_err(failed)?;
-    let reports = chosen(agents(&nats).map_err(failed)?, &names(args, &asked)).map_err(refused)?;
-    let Planned { plan, unreachable } = plan(&name, &reports, &asked).map_err(refused)?;
+    let earlier = if args.together { Earlier::new() } else { earlier(args)? };
+    let roll = call(&nats, (args, &asked), &earlier)?.map_err(refused)?;
+    let Planned { mut plan, unreachable } = plan(&name, &roll.reports, &asked).map_err(refused)?;
+    name.clone_into(&mut plan.name);
     let deaf = unreachable.iter().map(|pair| neither_listens(pair));
-    let notes: Vec<String> = deaf.chain(wrong_clocks(&reports, SystemClock.wall())).collect();
-    let estimate = estimate(&plan, &notes, &reports, timetable.as_ref());
+    let wrong = wrong_clocks(&roll.there(), SystemClock.wall());
+    let notes: Vec<String> = deaf.chain(wrong).chain(roll.absent.values().map(|why| sentence(why))).collect();
+    let estimate = estimate(&plan, &notes, &roll.reports, timetable.as_ref());
     if args.dry_run {
         deliver(global, estimate.as_bytes())?;
         return Ok(Exit::Done);
@@ -53,8 +59,7 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
             #[cfg(feature = "store")]
             args,
             nats: &nats,
-            #[cfg(feature = "store")]
-            reports: &reports,
+            roll: &roll,
             #[cfg(feature = "store")]
             asked: &asked,
             interrupt: &interrupt,
@@ -69,9 +74,10 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     #[cfg(not(feature = "store"))]
     let mut sink: Box<dyn Sink> = Box::new(file);
     let (report, results) = match &timetable {
-        None => measured(args, &nats, plan, notes, (&mut *sink, &interrupt))?,
+        None => measured(args, &nats, (plan, &roll), notes, (&mut *sink, &interrupt))?,
         Some(timetable) => {
-            series::run((args, &asked), &nats, timetable, (&mut *sink, last), &interrupt)?;
+            let mesh = series::Mesh { args, asked: &asked, earlier: &earlier, nats: &nats, name: &name };
+            series::run(&mesh, timetable, (&mut *sink, last), &interrupt)?;
             let results = Results::read(&args.results).map_err(failed)?;
             (report_of_results(&name, &results, notes), results)
         }
@@ -82,22 +88,59 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     Ok(if exit == Exit::Done && !broken.is_empty() { Exit::ExpectationBroken } else { exit })
 }
 
-/// A mesh, with what it comes to; whoever is to be told of changes is told.
+/// Who takes part now: those that are named, or everyone that the server knows or that measured `earlier`.
+fn call(
+    nats: &Nats,
+    (args, asked): (&MeshRunArgs, &MeshRequest),
+    earlier: &Earlier,
+) -> Result<std::result::Result<Roll, PlanError>> {
+    let everyone = everyone(nats).map_err(failed)?;
+    let mut roll = match Roll::call(&everyone, &names(args, asked), earlier) {
+        Ok(roll) => roll,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut there = roll.there();
+    interfaces::ask(nats, &SystemClock, &mut there, &[]).map_err(failed)?;
+    roll.reports.extend(there);
+    Ok(Ok(roll))
+}
+
+/// The agents that measured before, by the results and the kept runs.
+fn earlier(args: &MeshRunArgs) -> Result<Earlier> {
+    let now = SystemClock.wall();
+    // A file that is not there yet has none.
+    let mut earlier =
+        Results::read(&args.results).map(|results| roll::earlier(&results, now)).unwrap_or_default();
+    #[cfg(feature = "store")]
+    for (name, at) in super::kept::earlier(args, now)? {
+        let last = earlier.entry(name).or_insert(at);
+        *last = (*last).max(at);
+    }
+    Ok(earlier)
+}
+
+/// A mesh, with what it comes to; whoever is to be told of changes is told. What cannot be, as an agent is not there, is missed.
 fn measured(
     args: &MeshRunArgs,
     nats: &Nats,
-    plan: MeshPlan,
+    (plan, roll): (MeshPlan, &Roll),
     notes: Vec<String>,
     (sink, interrupt): (&mut dyn Sink, &Interrupt),
 ) -> Result<(MeshReport, Results)> {
     #[cfg(feature = "store")]
     let alerts = super::kept::Alerts::from_args(args)?;
     let mut runs = runs_of_plan(&plan);
+    let (there, gone) = plan.clone().part(|run| roll.why_not(run).is_some());
+    for run in &gone {
+        if !sink.has(&run.job.run) {
+            miss(sink, run, roll.why_not(run).unwrap_or_default())?;
+        }
+    }
     let mut carry_out = |plan: MeshPlan| {
         runs.extend(runs_of_plan(&plan));
         carry_out(nats, plan, sink, interrupt)
     };
-    carry_out(plan.clone())?;
+    carry_out(there)?;
     #[cfg(feature = "store")]
     if let Some(alerts) = alerts.filter(|_| !interrupt.is_raised()) {
         alerts.again(&plan, &mut carry_out)?;
@@ -110,8 +153,17 @@ fn measured(
     Ok((report, results))
 }
 
+fn miss(sink: &mut dyn Sink, run: &PlannedRun, why: &str) -> Result<()> {
+    let (now, state) = (SystemClock.wall(), RunState::Missed { reason: why.to_owned() });
+    let row = LedgerRow { title: run.job.title.clone(), due: now, deadline: now, state };
+    Ok(sink.missed(&run.job.run, &row).map_err(|why| unwritten(&why))?)
+}
+
 /// Has every run of a plan carried out, until all have ended or it is interrupted.
 fn carry_out(nats: &Nats, plan: MeshPlan, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<()> {
+    if plan.runs() == 0 {
+        return Ok(());
+    }
     let mut coordinator = Coordinator::new(id(), nats, &SystemClock, plan, sink).map_err(failed)?;
     coordinate(&mut coordinator, interrupt)?;
     coordinator.resign().map_err(failed)
@@ -137,9 +189,8 @@ fn notify(coordinator: &Coordinator, reported: &mut Option<String>) {
     let rows = coordinator.ledger().rows();
     let (all, ended) =
         rows.fold((0, 0), |(all, ended), (_, row)| (all + 1, ended + usize::from(row.state.is_final())));
-    let state = match coordinator.failure() {
-        Some(failure) => format!("waiting: {failure}"),
-        None if !coordinator.is_leading() => "waiting: another coordinator is at work".to_owned(),
+    let state = match coordinator.waits_for() {
+        Some(why) => format!("waiting: {why}"),
         None => format!("{ended} of {all} runs that were handed out have ended"),
     };
     if reported.as_ref() != Some(&state) {
@@ -165,6 +216,11 @@ fn label(args: &MeshRunArgs) -> String {
 #[cfg(not(feature = "store"))]
 fn label(_: &MeshRunArgs) -> String {
     String::new()
+}
+
+/// With a large letter and a full stop.
+fn sentence(text: &str) -> String {
+    format!("{}.", insight::finding::capital(text))
 }
 
 fn neither_listens(pair: &str) -> String {

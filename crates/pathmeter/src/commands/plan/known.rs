@@ -84,7 +84,7 @@ mod fleet {
         nats.make_streams(1).map_err(failed)?;
         let results = InMemory::default();
         let mut sink = results.clone();
-        let errands = Errands::new(run_id()?, &nats, &SystemClock, (&mut sink, results), args.time);
+        let errands = Errands::new(run_id()?, &nats, &SystemClock, (&mut sink, results), (plan, args.time));
         let mut errands = errands.map_err(failed)?;
         let ended = experiment::run(plan, options, Some(&mut errands), watch);
         errands.resign().map_err(failed)?;

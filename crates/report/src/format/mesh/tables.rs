@@ -1,6 +1,6 @@
 //! The tables of a mesh.
 
-use super::Group;
+use super::{Group, age};
 use crate::document::{Column, Csv, Table};
 use crate::expect::printed;
 use crate::format::matrix::{self, MatrixCell};
@@ -10,7 +10,8 @@ use model::stats::quantile::median;
 /// Who sends in rows, who receives in columns.
 pub(super) fn matrix(group: &Group<'_>) -> Table {
     let cell = |cell: &&'_ MeshCell| -> String {
-        cell.measured().map_or_else(|| cell.state.word().to_owned(), |figure| figure.text.clone())
+        let text = cell.measured().map_or(cell.state.word(), |figure| figure.text.as_str());
+        format!("{text}{}", age(cell))
     };
     let cells: Vec<MatrixCell<'_>> = group
         .cells
@@ -73,7 +74,7 @@ pub(super) fn paths(group: &Group<'_>) -> Table {
             cell.to.clone(),
             cell.state.word().to_owned(),
             figure.map(|figure| figure.name.clone()).unwrap_or_default(),
-            figure.map(|figure| figure.text.clone()).unwrap_or_default(),
+            figure.map(|figure| format!("{}{}", figure.text, age(cell))).unwrap_or_default(),
             cell.status.map(|status| status.word().to_owned()).unwrap_or_default(),
             cell.run.chars().take(8).collect(),
             cell.reason.clone().unwrap_or_default(),
@@ -108,11 +109,13 @@ pub(super) fn csv(report: &MeshReport) -> Csv {
             cell.started.map(|time| time.to_string()).unwrap_or_default(),
             cell.token.to_string(),
             cell.reason.clone().unwrap_or_default(),
+            cell.age_ns.map(|age| age.0.to_string()).unwrap_or_default(),
         ]
     };
     Csv::new(CSV, report.cells.iter().map(row))
 }
 
-const CSV: [&str; 12] = [
-    "test", "family", "from", "to", "state", "figure", "value", "status", "run", "started", "token", "reason",
+const CSV: [&str; 13] = [
+    "test", "family", "from", "to", "state", "figure", "value", "status", "run", "started", "token",
+    "reason", "age_ns",
 ];

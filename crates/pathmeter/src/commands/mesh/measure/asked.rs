@@ -8,12 +8,19 @@ use mesh::rounds::{Link, MeshRequest, PlanError, Uplink, pair_of};
 
 /// The runs, and what is expected of each.
 pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), Failure> {
-    let test = match args.test {
-        MeshTestArg::Throughput => MeshTest::Throughput,
-        MeshTestArg::Latency => MeshTest::Latency,
-        MeshTestArg::Mtu => MeshTest::Mtu,
-    };
-    if args.together && test != MeshTest::Throughput {
+    let mut tests = Vec::new();
+    for test in &args.test {
+        let test = match test {
+            MeshTestArg::Throughput => MeshTest::Throughput,
+            MeshTestArg::Latency => MeshTest::Latency,
+            MeshTestArg::Mtu => MeshTest::Mtu,
+            MeshTestArg::Hops => MeshTest::Hops,
+        };
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    if args.together && tests != [MeshTest::Throughput] {
         return Err(Failure::usage("--together is of throughput", "leave --test out"));
     }
     #[cfg(feature = "store")]
@@ -22,7 +29,7 @@ pub(super) fn asked(args: &MeshRunArgs) -> Result<(MeshRequest, Vec<Expected>), 
         return Err(Failure::usage(what, "add --save"));
     }
     let asked = MeshRequest {
-        test,
+        tests,
         time: args.time,
         pairs: read("--pair", &args.pair, pair_of)?,
         families: match args.ip {

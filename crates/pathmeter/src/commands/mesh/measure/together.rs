@@ -1,6 +1,6 @@
 //! Pairs that start at the same time, as one measurement.
 
-use super::{coordinate, id};
+use super::{coordinate, id, miss};
 use crate::commands::mesh::failed;
 use crate::commands::session::conclude;
 use crate::exit::Exit;
@@ -13,6 +13,7 @@ use fleet::coordinator::Coordinator;
 use fleet::mesh::MeshPlan;
 use fleet::results::InMemory;
 use mesh::expected::Expected;
+use mesh::roll::Roll;
 use mesh::together::document;
 use model::run::Run;
 
@@ -21,8 +22,7 @@ pub(super) struct Pairs<'a> {
     #[cfg(feature = "store")]
     pub(super) args: &'a cli::MeshRunArgs,
     pub(super) nats: &'a Nats,
-    #[cfg(feature = "store")]
-    pub(super) reports: &'a mesh::rounds::Reports,
+    pub(super) roll: &'a Roll,
     #[cfg(feature = "store")]
     pub(super) asked: &'a mesh::rounds::MeshRequest,
     pub(super) interrupt: &'a Interrupt,
@@ -40,6 +40,13 @@ impl Pairs<'_> {
         let group = plan.rounds.concat();
         let results = InMemory::default();
         let mut sink = results.clone();
+        if !self.roll.absent.is_empty() {
+            // They start together or not at all.
+            for run in &group {
+                miss(&mut sink, run, self.roll.why_not(run).unwrap_or(NOT_ALL))?;
+            }
+            return document(&group, None, &results.all());
+        }
         let coordinator = Coordinator::new(id(), self.nats, &SystemClock, plan, &mut sink);
         let mut coordinator = coordinator.map_err(failed)?;
         coordinate(&mut coordinator, self.interrupt)?;
@@ -55,7 +62,7 @@ impl Pairs<'_> {
         let Some(group) = group.filter(|_| !self.interrupt.is_raised()) else { return Ok(run) };
         let (mut run, mut attempt) = (run, 1);
         while group.keep(&run, attempt)? {
-            let again = mesh::rounds::plan(&engine::run::run_id()?, self.reports, self.asked);
+            let again = mesh::rounds::plan(&engine::run::run_id()?, &self.roll.reports, self.asked);
             run = self.measure(again.map_err(super::asked::refused)?.plan)?;
             if self.interrupt.is_raised() {
                 return Ok(run);
@@ -71,3 +78,6 @@ impl Pairs<'_> {
         Ok(run)
     }
 }
+
+/// Why a pair whose agents are there was not measured.
+const NOT_ALL: &str = "it was not started: an agent of another pair is not there";

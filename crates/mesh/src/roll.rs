@@ -1,0 +1,153 @@
+//! Who takes part in a mesh: the agents that are there, and those that are expected and are not.
+
+use crate::inventory::{AgentReport, KnownReport};
+use crate::matrix::split;
+use crate::rounds::{PlanError, Reports};
+use fleet::mesh::PlannedRun;
+use fleet::results::Results;
+use model::mesh::ends;
+use model::time::WallTime;
+use model::toml_file::suggest;
+use model::units::Nanos;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Agents that measured before, and when they last did.
+pub type Earlier = BTreeMap<String, WallTime>;
+
+/// Who takes part.
+#[derive(Clone, Debug, Default)]
+pub struct Roll {
+    /// All of them, with what they reported last.
+    pub reports: Reports,
+    /// Those that are not there, and since when, in words.
+    pub absent: BTreeMap<String, String>,
+}
+
+impl Roll {
+    /// Calls those of these names; without names everyone that the server knows or that measured `earlier`, but those that were
+    /// forgotten.
+    ///
+    /// # Errors
+    /// A name was never heard of, or there are fewer than two.
+    pub fn call(
+        everyone: &BTreeMap<String, KnownReport>,
+        names: &[String],
+        earlier: &Earlier,
+    ) -> Result<Roll, PlanError> {
+        let is_forgotten = |name: &String| everyone.get(name).is_some_and(|known| known.is_forgotten);
+        let named: BTreeSet<&String> = match names {
+            [] => everyone.keys().chain(earlier.keys()).filter(|name| !is_forgotten(name)).collect(),
+            names => names.iter().collect(),
+        };
+        let mut roll = Roll::default();
+        for name in named {
+            let known = everyone.get(name).filter(|known| !known.is_forgotten);
+            let measured = earlier.get(name);
+            if known.is_none() && measured.is_none() {
+                let meant = suggest(name, everyone.keys().map(String::as_str));
+                return Err(PlanError::Unknown { name: name.clone(), meant });
+            }
+            let known = known.cloned().unwrap_or_else(|| KnownReport {
+                report: AgentReport { listens: true, ..AgentReport::default() },
+                ..KnownReport::default()
+            });
+            if !known.is_there {
+                roll.absent.insert(name.clone(), not_heard(name, known.report.clock, measured));
+            }
+            roll.reports.insert(name.clone(), known.report);
+        }
+        if roll.reports.len() < 2 { Err(PlanError::TooFew(roll.reports.len())) } else { Ok(roll) }
+    }
+
+    /// Those that are there.
+    #[must_use]
+    pub fn there(&self) -> Reports {
+        let there = self.reports.iter().filter(|(name, _)| !self.absent.contains_key(*name));
+        there.map(|(name, report)| (name.clone(), report.clone())).collect()
+    }
+
+    /// Why a run cannot be: one of its agents is not there.
+    #[must_use]
+    pub fn why_not(&self, run: &PlannedRun) -> Option<&str> {
+        let (from, to) = split(&run.job.title).and_then(|(_, path)| ends(path))?;
+        self.absent.get(from).or_else(|| self.absent.get(to)).map(String::as_str)
+    }
+}
+
+fn not_heard(name: &str, reported: Option<WallTime>, measured: Option<&WallTime>) -> String {
+    match (reported, measured) {
+        (Some(at), _) => format!("the agent {name} has not been heard since {at}"),
+        (None, Some(at)) => {
+            format!(
+                "the agent {name} is unknown to the server; its last result is of {at} (mesh forget {name}: it is gone for good)"
+            )
+        }
+        (None, None) => format!("the agent {name} has not been heard"),
+    }
+}
+
+/// The agents of the results of a file, and when they last measured: those of a month.
+#[must_use]
+pub fn earlier(results: &Results, now: WallTime) -> Earlier {
+    let measured = results.outcomes.values().map(|outcome| (outcome.title.as_str(), outcome.started));
+    let paths = measured.filter_map(|(title, at)| Some((split(title)?.1, at)));
+    earlier_of_paths(paths, now)
+}
+
+/// The same of paths (`ams -> fra`) and when they were measured.
+pub fn earlier_of_paths<'p>(paths: impl Iterator<Item = (&'p str, WallTime)>, now: WallTime) -> Earlier {
+    let mut earlier = Earlier::new();
+    for (path, at) in paths.filter(|(_, at)| now - *at <= REMEMBERED) {
+        for name in ends(path).into_iter().flat_map(|(from, to)| [from, to]) {
+            let last = earlier.entry(name.to_owned()).or_insert(at);
+            *last = (*last).max(at);
+        }
+    }
+    earlier
+}
+
+/// An agent that measured nothing for longer is expected by nobody, unless the server knows it.
+const REMEMBERED: Nanos = Nanos::from_secs(30 * 86_400);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcomes::failed;
+
+    const NOW: WallTime = WallTime(1_790_000_500_000_000_000);
+
+    fn known(is_there: bool, is_forgotten: bool) -> KnownReport {
+        let report =
+            AgentReport { listens: true, clock: Some(WallTime(NOW.0 - 60)), ..AgentReport::default() };
+        KnownReport { report, is_there, is_forgotten }
+    }
+
+    fn everyone() -> BTreeMap<String, KnownReport> {
+        let all = [("ams", true, false), ("fra", true, false), ("lon", false, false), ("old", false, true)];
+        all.map(|(name, there, forgotten)| (name.to_owned(), known(there, forgotten))).into()
+    }
+
+    #[test]
+    fn who_is_gone_is_expected_until_it_is_forgotten() {
+        let results = Results {
+            outcomes: [("1".to_owned(), failed("1", "latency ams -> par"))].into(),
+            ..Results::default()
+        };
+        let earlier = earlier(&results, NOW);
+        let roll = Roll::call(&everyone(), &[], &earlier).expect("a roll");
+        assert_eq!(roll.reports.keys().collect::<Vec<_>>(), ["ams", "fra", "lon", "par"]);
+        assert!(roll.absent["lon"].starts_with("the agent lon has not been heard since 20"), "{roll:?}");
+        assert!(roll.absent["par"].contains("mesh forget par"), "{roll:?}");
+        assert_eq!(roll.there().len(), 2);
+        // Named, also one that was forgotten and never came back.
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let roll = Roll::call(&everyone(), &names(&["ams", "lon"]), &Earlier::new()).expect("a roll");
+        assert_eq!((roll.reports.len(), roll.absent.len()), (2, 1));
+        let unknown = Roll::call(&everyone(), &names(&["ams", "fro"]), &Earlier::new()).expect_err("unknown");
+        assert!(unknown.to_string().contains("no agent is called `fro`"), "{unknown}");
+        let few = Roll::call(&everyone(), &names(&["ams"]), &Earlier::new()).expect_err("one alone");
+        assert!(matches!(few, PlanError::TooFew(1)));
+        // A month later it is nobody's agent any more.
+        assert!(super::earlier(&results, NOW + REMEMBERED).is_empty());
+    }
+}
