@@ -44,7 +44,8 @@ impl Roll {
             let known = everyone.get(name).filter(|known| !known.is_forgotten);
             let measured = earlier.get(name);
             if known.is_none() && measured.is_none() {
-                let meant = suggest(name, everyone.keys().map(String::as_str));
+                let others = everyone.keys().filter(|name| !is_forgotten(name));
+                let meant = suggest(name, others.map(String::as_str));
                 return Err(PlanError::Unknown { name: name.clone(), meant });
             }
             let known = known.cloned().unwrap_or_else(|| KnownReport {
@@ -145,6 +146,8 @@ mod tests {
         assert_eq!((roll.reports.len(), roll.absent.len()), (2, 1));
         let unknown = Roll::call(&everyone(), &names(&["ams", "fro"]), &Earlier::new()).expect_err("unknown");
         assert!(unknown.to_string().contains("no agent is called `fro`"), "{unknown}");
+        let gone = Roll::call(&everyone(), &names(&["ams", "old"]), &Earlier::new()).expect_err("forgotten");
+        assert!(!gone.to_string().contains("did you mean `old`"), "{gone}");
         let few = Roll::call(&everyone(), &names(&["ams"]), &Earlier::new()).expect_err("one alone");
         assert!(matches!(few, PlanError::TooFew(1)));
         // A month later it is nobody's agent any more.
