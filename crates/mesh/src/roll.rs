@@ -97,14 +97,21 @@ pub fn earlier(results: &Results, now: WallTime) -> Earlier {
 
 /// The same of paths (`ams -> fra`) and when they were measured.
 pub fn earlier_of_paths<'p>(paths: impl Iterator<Item = (&'p str, WallTime)>, now: WallTime) -> Earlier {
-    let mut earlier = Earlier::new();
-    for (path, at) in paths.filter(|(_, at)| now - *at <= REMEMBERED) {
-        for name in ends(path).into_iter().flat_map(|(from, to)| [from, to]) {
-            let last = earlier.entry(name.to_owned()).or_insert(at);
-            *last = (*last).max(at);
-        }
+    let recent = paths.filter(|(_, at)| now - *at <= REMEMBERED);
+    let agents = recent.filter_map(|(path, at)| Some((ends(path)?, at)));
+    agents.fold(Earlier::new(), |known, ((from, to), at)| {
+        latest(known, [from, to].map(|name| (name.to_owned(), at)).into())
+    })
+}
+
+/// Of each agent the later time of the two.
+#[must_use]
+pub fn latest(mut known: Earlier, more: Earlier) -> Earlier {
+    for (name, at) in more {
+        let last = known.entry(name).or_insert(at);
+        *last = (*last).max(at);
     }
-    earlier
+    known
 }
 
 /// An agent that measured nothing for longer is expected by nobody, unless the server knows it.

@@ -109,13 +109,10 @@ fn call(
 fn earlier(args: &MeshRunArgs) -> Result<Earlier> {
     let now = SystemClock.wall();
     // A file that is not there yet has none.
-    let mut earlier =
+    let earlier =
         Results::read(&args.results).map(|results| roll::earlier(&results, now)).unwrap_or_default();
     #[cfg(feature = "store")]
-    for (name, at) in super::kept::earlier(args, now)? {
-        let last = earlier.entry(name).or_insert(at);
-        *last = (*last).max(at);
-    }
+    let earlier = roll::latest(earlier, super::kept::earlier(args, now)?);
     Ok(earlier)
 }
 
