@@ -125,7 +125,7 @@ impl Work for Played<'_> {
             WorkRequest::Probes(probes::Request::ReportPath { .. }) => &[Due::PathObservation],
             WorkRequest::RoundTrips(round_trips::Request::Count) => &[Due::Reflected],
             WorkRequest::Probes(probes::Request::Send { .. })
-            | WorkRequest::RoundTrips(round_trips::Request::Reflect(_))
+            | WorkRequest::RoundTrips(round_trips::Request::Reflect { .. })
             | WorkRequest::Frames(_)
             | WorkRequest::InBand(_) => &[],
         };
