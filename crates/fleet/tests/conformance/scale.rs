@@ -283,7 +283,10 @@ fn a_cluster_that_loses_its_leader_loses_nothing() {
     }
     assert!(lease.is_held(clock()), "held through the change of the leader");
     assert_eq!(intruders, 0);
-    let mut sink = broker.consume(Log::Outcomes, "sink", None, LONG).expect("outcomes");
+    // The streams' leaders are chosen one by one: the one of the outcomes may be missing still.
+    let mut consumer = None;
+    patient(&mut || broker.consume(Log::Outcomes, "sink", None, LONG).map(|sink| consumer = Some(sink)));
+    let mut sink = consumer.expect("outcomes");
     let mut taken = BTreeSet::new();
     while let Some(delivery) = sink.next(Nanos::from_secs(3)).expect("asked") {
         assert!(taken.insert(delivery.data.clone()), "twice");
