@@ -198,10 +198,10 @@ pub fn inventory(own: Option<IpAddr>, server: Option<IpAddr>, seen_as: Option<Ip
 /// Names this host as long as it is up, and the network namespace of this process; empty where the kernel does not show them.
 #[must_use]
 pub fn network() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    let namespace = std::fs::metadata("/proc/self/ns/net");
-    let (Ok(boot), Ok(namespace)) = (boot, namespace) else { return String::new() };
-    run_name(&[boot.trim(), &namespace.ino().to_string()]).chars().take(8).collect()
+    let (Some(boot), Ok(namespace)) = (boot(), std::fs::metadata("/proc/self/ns/net")) else {
+        return String::new();
+    };
+    run_name(&[&boot, &namespace.ino().to_string()]).chars().take(8).collect()
 }
 
 fn capabilities() -> Vec<String> {
@@ -213,6 +213,13 @@ fn capabilities() -> Vec<String> {
         ("io_uring", try_io_uring().is_ok()),
     ];
     able.into_iter().filter(|(_, is_able)| *is_able).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Names this host as long as it is up (`random(4)`); absent where the kernel does not show it.
+#[must_use]
+pub fn boot() -> Option<String> {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
 }
 
 /// What stands in place of the report of an agent that is gone on purpose.

@@ -13,7 +13,9 @@ use std::io;
 pub(crate) fn report(error: &Error) {
     let text = ErrorMessage(error).to_string();
     let text = match linux::screen::size() {
-        Some((_, columns)) => broken(&text, usize::from(columns).min(WIDEST)),
+        Some((_, columns)) => {
+            broken(&text, Style { width: columns.into(), ..Style::default() }.prose().width)
+        }
         None => text,
     };
     let _ = io::Write::write_all(&mut io::stderr(), format!("{text}\n").as_bytes());
@@ -66,8 +68,6 @@ pub(crate) fn install_panic_hook() {
 }
 
 const INDENT: usize = 2;
-/// Prose beyond this is hard to read.
-const WIDEST: usize = 100;
 const REPORT_IT: &str =
     "please report it with the command line at https://github.com/pathmeter/pathmeter/issues";
 

@@ -17,7 +17,7 @@ use fleet::clock::{Clock, SystemClock};
 use fleet::job::{AgentJob, run_name};
 use fleet::spool::Spool;
 use mesh::interfaces;
-use mesh::inventory::{AgentReport, inventory as inventory_of};
+use mesh::inventory::{AgentReport, boot, inventory as inventory_of};
 use mesh::work::{FarEnds, carry_out};
 use model::plan::ProtocolName;
 use std::io::Write;
@@ -67,9 +67,9 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
 /// Who this is beside another agent of the same name: whoever has this folder open on this host, which only one process can. So one
 /// that is started again after it was killed goes on at once, and one of another host waits until the first is gone.
 fn instance(args: &AgentRunArgs, inventory: &serde_json::Value) -> Instance {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot = boot().unwrap_or_default();
     let folder = std::fs::metadata(&args.spool).map(|found| (found.dev(), found.ino())).unwrap_or_default();
-    let id = run_name(&[boot.trim(), &folder.0.to_string(), &folder.1.to_string(), &args.name]);
+    let id = run_name(&[&boot, &folder.0.to_string(), &folder.1.to_string(), &args.name]);
     Instance { id, host: inventory["host"]["name"].as_str().unwrap_or_default().to_owned() }
 }
 

@@ -34,6 +34,12 @@ impl Default for Style {
 }
 
 impl Style {
+    /// The same for prose, which is hard to read on wider lines than 100 columns.
+    #[must_use]
+    pub fn prose(&self) -> Style {
+        Style { width: self.width.min(WIDEST_PROSE), ..*self }
+    }
+
     /// The text in its colour, or as it is.
     pub fn paint(&self, paint: Paint, text: &str) -> String {
         if !self.colour || text.is_empty() {
@@ -95,6 +101,8 @@ fn with_units(text: &str) -> Vec<String> {
     }
     words
 }
+
+const WIDEST_PROSE: usize = 100;
 
 #[cfg(test)]
 mod tests {

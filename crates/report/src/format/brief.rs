@@ -19,7 +19,7 @@ use model::run::Run;
 
 /// The whole of it. With `style.detail` the evidence stands with the findings.
 pub(super) fn brief_text(run: &Run, style: &Style) -> String {
-    let style = &Style { width: style.width.min(WIDEST), ..*style };
+    let style = &style.prose();
     let parts = [
         first(run, style),
         body(run, style),
@@ -129,7 +129,5 @@ pub(super) fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// Prose beyond this is hard to read.
-const WIDEST: usize = 100;
 /// Columns between the word and the answer.
 const GAP: usize = 2;

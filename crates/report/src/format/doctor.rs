@@ -92,7 +92,7 @@ fn finding(check: &Check) -> Option<Finding> {
 /// For people: what is wrong first, with its mend.
 fn text(checks: &[Check], style: &Style) -> String {
     // Prose beyond this is hard to read; a command may be as long as it is.
-    let prose = Style { width: style.width.min(WIDEST), ..*style };
+    let prose = style.prose();
     let mut text = String::new();
     let mut said: Vec<(&str, &str)> = Vec::new();
     for check in sorted(checks) {
@@ -151,7 +151,6 @@ fn markdown(checks: &[Check]) -> String {
 }
 
 const INDENT: &str = "      ";
-const WIDEST: usize = 100;
 /// Columns before what was found.
 const FOUND: usize = 25;
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// The plan for people, as wide as the screen.
 pub(super) fn text(plan: &DevicePlan, style: &Style) -> String {
-    let style = &Style { width: style.width.min(WIDEST), ..*style };
+    let style = &style.prose();
     let mut text = String::new();
     for bench in &plan.benches {
         let title = bench.device.title().map(|title| format!(": {title}")).unwrap_or_default();
@@ -58,9 +58,6 @@ fn joined(streams: &[String]) -> String {
     }
     parts.join(", ")
 }
-
-/// Prose beyond this is hard to read.
-const WIDEST: usize = 100;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,7 @@ use std::cmp::Reverse;
 
 /// The report without details.
 pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
-    let style = &Style { width: style.width.min(WIDEST), ..*style };
+    let style = &style.prose();
     let mut text = super::verdict(report, style);
     let swept = sweeps::compared(report);
     let compared: Vec<_> = sections::compared(report).into_iter().chain(swept).collect();
@@ -272,7 +272,5 @@ fn provenance(report: &LabReport) -> String {
     format!("{}. Details{notes}: -v", parts.join(", "))
 }
 
-/// Prose beyond this is hard to read.
-const WIDEST: usize = 100;
 /// Interfaces that are named in the line of drops.
 const DROPPERS: usize = 3;
