@@ -48,15 +48,14 @@ pub(crate) fn draw(documents: &[&dyn Document], files: &[PathBuf]) -> Result<()>
         return Ok(());
     }
     let figure = picture(documents, &command_line());
-    let svg = figure.svg();
     for path in files {
         let written = match kind(path) {
             #[cfg(feature = "png")]
             Some(Kind::Png) => {
-                let png = report::plot::png(&svg, PIXELS);
+                let png = report::plot::png(&figure.drawing(), PIXELS);
                 written::write(path, &png.map_err(|error| fault(format!("draw the chart: {error}")))?)
             }
-            _ => written::write(path, svg.as_bytes()),
+            _ => written::write(path, figure.svg().as_bytes()),
         };
         written.with_context(|| format!("write {}", path.display()))?;
     }

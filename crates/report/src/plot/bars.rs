@@ -151,7 +151,7 @@ impl BarChart {
         }
     }
 
-    fn bar(&self, svg: &mut Svg, bar: &Bar, place: &Place<'_>, y: f64, colour: &str, title: &str) {
+    fn bar(&self, svg: &mut Svg, bar: &Bar, place: &Place<'_>, y: f64, colour: &'static str, title: &str) {
         let zero = place.x(0.0);
         svg.rect([zero, y + 0.5, place.x(bar.value) - zero, BAR - 1.0], colour, title);
         if let Some([low, high]) = bar.whisker {

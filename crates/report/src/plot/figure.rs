@@ -14,9 +14,15 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The picture as an SVG document.
+    /// The picture as an SVG document, which has other colours on a dark screen.
     #[must_use]
     pub fn svg(&self) -> String {
+        self.drawing().document(&style_of_the_dark())
+    }
+
+    /// The whole picture as one drawing.
+    #[must_use]
+    pub fn drawing(&self) -> Drawing {
         let width = self.drawings.iter().map(|drawing| drawing.width).fold(0.0, f64::max);
         let mut svg = Svg::new(width);
         let mut top = 0.0;
@@ -34,7 +40,7 @@ impl Figure {
             top += LINE;
             svg.text(MARGIN, top + 8.0, style, line);
         }
-        svg.finish(top + MARGIN).document(&style_of_the_dark())
+        svg.finish(top + MARGIN)
     }
 }
 

@@ -118,9 +118,10 @@ const TIMESTAMPS: u32 = 12;
 
 #[test]
 fn the_chart_has_both_lines_and_line_rate_above_them() {
-    let svg = chart(&sweep()).svg();
+    let drawing = chart(&sweep()).drawing();
+    let svg = drawing.svg();
     insta::assert_snapshot!("frames_sweep.svg", svg);
-    assert!(png(&svg, 2.0).expect("a picture").starts_with(b"\x89PNG"));
+    assert!(png(&drawing, 2.0).expect("a picture").starts_with(b"\x89PNG"));
     let unknown = chart(&tunnel()).svg();
     assert!(unknown.contains("Packets, Mpps") && !unknown.contains(">line rate<"), "{unknown}");
 }

@@ -119,7 +119,7 @@ fn what_is_no_report_says_why() {
 #[test]
 fn the_chart_can_be_drawn() {
     for (name, report) in all() {
-        let picture = png(&rfc2544::chart(&report).svg(), 2.0).unwrap();
+        let picture = png(&rfc2544::chart(&report).drawing(), 2.0).unwrap();
         assert!(picture.starts_with(b"\x89PNG"), "{name}");
         if let Some(dir) = std::env::var_os("CHARTS_TO") {
             std::fs::write(std::path::Path::new(&dir).join(format!("{name}.png")), picture).unwrap();
@@ -136,7 +136,7 @@ fn nothing_measured_is_shown() {
     assert_eq!(rfc2544::chart(&report).panels, []);
     report.devices.clear();
     assert!(super::written(&DeviceDocument::from_report(&report), "text").contains("Throughput"));
-    assert!(png(&rfc2544::chart(&report).svg(), 1.0).is_ok());
+    assert!(png(&rfc2544::chart(&report).drawing(), 1.0).is_ok());
 }
 
 /// A stored report may hold any number.
