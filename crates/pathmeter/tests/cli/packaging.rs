@@ -1,6 +1,7 @@
 //! What packages are made of: the same files in each, of this version, and scripts that a shell reads.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -81,11 +82,37 @@ fn every_package_has_every_unit() {
     }
 }
 
+/// The first block of the README: one command that measures, one that passes the tests, and how long each takes.
+#[test]
+fn the_quick_start_is_two_commands_of_a_clone() {
+    let readme = text("README.md");
+    let (before, rest) = readme.split_once("```sh\n").expect("a block of commands");
+    let lines: Vec<&str> = rest.split("```").next().unwrap_or_default().lines().collect();
+    let commands: Vec<&str> =
+        lines.iter().map(|line| line.split(" #").next().unwrap_or(line).trim()).collect();
+    assert_eq!(commands, ["cargo run --release -- demo", "scripts/test"]);
+    assert!(!before.contains("```"), "something comes before the commands:\n{before}");
+    assert!(lines.iter().all(|line| line.contains(" minutes")), "{lines:?}");
+    let script = fs::metadata(home().join("scripts/test")).expect("a script");
+    assert!(script.permissions().mode() & 0o111 != 0, "scripts/test is not executable");
+    // One program in the workspace, so that `cargo run` is not ambiguous.
+    let programs =
+        fs::read_dir(home().join("crates")).expect("the crates").flatten().map(|entry| entry.path());
+    let has_program = |path: &PathBuf| {
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
+        path.join("src/main.rs").exists() || path.join("src/bin").exists() || manifest.contains("[[bin]]")
+    };
+    let programs: Vec<PathBuf> = programs.filter(has_program).collect();
+    assert_eq!(programs, [home().join("crates/pathmeter")]);
+}
+
 #[test]
 fn shells_read_every_script() {
     let debian = fs::read_dir(home().join("packaging/debian")).expect("the maintainer's scripts");
     let debian = debian.flatten().map(|entry| entry.path()).filter(|path| !path.ends_with("templates"));
-    let others = ["packaging/build", "packaging/try-deb", "packaging/PKGBUILD"].map(|path| home().join(path));
+    let others =
+        ["packaging/build", "packaging/try-deb", "packaging/PKGBUILD", "scripts/ci", "scripts/mutants"]
+            .map(|path| home().join(path));
     for path in debian.chain(others) {
         let shell =
             if path.parent().is_some_and(|parent| parent.ends_with("debian")) { "sh" } else { "bash" };

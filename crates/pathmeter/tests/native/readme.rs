@@ -79,7 +79,8 @@ fn every_option_and_format_the_readme_names_exists() {
     let help = help.concat();
     let mut named = 0;
     for word in text.split(['`', ' ', '\n', '=']).filter(|word| word.starts_with("--") && word.len() > 2) {
-        if ["--locked", "--profile"].contains(&word) {
+        // Options of cargo.
+        if ["--locked", "--path", "--release"].contains(&word) {
             continue;
         }
         let known = ["--link", "--goodput", "--payload", "--get-server-output"];
