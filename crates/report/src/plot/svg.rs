@@ -227,7 +227,7 @@ pub(super) const GRID: &str = "#e3e3e3";
 pub(super) const INK: &str = "#222222";
 /// The colour of what matters less.
 pub(super) const GREY: &str = "#666666";
-/// The colour of a warning that covers the drawing, and how much of it is seen.
+/// The colour and the opacity of a warning across the drawing.
 pub(super) const SIGNAL: &str = "#d55e00";
 pub(super) const OPACITY: f32 = 0.28;
 /// Degrees by which a text across the drawing is turned.
