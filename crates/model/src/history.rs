@@ -84,8 +84,7 @@ pub struct Headline {
 }
 
 /// A document that can be kept.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug)]
 pub enum Measured<'a> {
     /// A path, schema `pathmeter/result/1`.
     Run(&'a Run),
@@ -96,6 +95,19 @@ pub enum Measured<'a> {
 }
 
 impl Measured<'_> {
+    /// The document as JSON: the one place where a whole document is made into it, as a serializer is compiled for each type
+    /// and each form of text.
+    ///
+    /// # Errors
+    /// A map in it has other keys than strings, which no document has.
+    pub fn value(&self) -> serde_json::Result<serde_json::Value> {
+        match self {
+            Measured::Run(run) => serde_json::to_value(run),
+            Measured::Device(report) => serde_json::to_value(report),
+            Measured::Lab(report) => serde_json::to_value(report),
+        }
+    }
+
     /// The verdict: of devices that of the worst one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

@@ -21,6 +21,7 @@ use model::finding::Status;
 use model::history::Entry;
 use model::time::WallTime;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Something that a command prints: the result of a run, a report, a list.
 pub trait Document {
@@ -131,7 +132,7 @@ pub struct Head {
 /// # Panics
 /// When a map in it has other keys than strings, which no document has.
 pub fn indented_json(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string_pretty(value).expect("a document has string keys and plain values only") + "\n"
+    indented(&json_value(value))
 }
 
 /// A value as a line of JSON.
@@ -139,5 +140,21 @@ pub fn indented_json(value: &(impl Serialize + ?Sized)) -> String {
 /// # Panics
 /// As [`indented_json`].
 pub fn json_line(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).expect("a document has string keys and plain values only") + "\n"
+    line(&json_value(value))
+}
+
+/// A value as JSON that is not written yet.
+///
+/// Every document is written from here: a serializer is compiled for each type and each form of text, and the documents are
+/// large types.
+pub(crate) fn json_value(value: &(impl Serialize + ?Sized)) -> Value {
+    serde_json::to_value(value).expect("a document has string keys and plain values only")
+}
+
+fn indented(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 /// JSON with intervals by columns, zlib.
 pub(crate) fn packed(measured: Measured<'_>) -> io::Result<Vec<u8>> {
-    let mut value = serde_json::to_value(measured)?;
+    let mut value = measured.value()?;
     compact::pack(&mut value);
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(&serde_json::to_vec(&value)?)?;

@@ -76,9 +76,9 @@ impl Keep {
     /// Keeps the result; in the store with a line that says where.
     pub(crate) fn store(self, measured: Measured<'_>) -> Result<Option<String>> {
         if let Some((path, mut file)) = self.file {
-            let mut line = serde_json::to_vec(&measured).map_err(std::io::Error::from)?;
-            line.push(b'\n');
-            append(&mut file, &line).with_context(|| format!("keep the result in {}", path.display()))?;
+            let line = format!("{}\n", measured.value().map_err(std::io::Error::from)?);
+            append(&mut file, line.as_bytes())
+                .with_context(|| format!("keep the result in {}", path.display()))?;
         }
         self.recorded.map(|recorded| recorded.finish(measured)).transpose()
     }

@@ -1,7 +1,7 @@
 //! What stands in a JSON document beside what was measured, so that any program can read it: times as text, and the units of
 //! keys that do not name them.
 
-use super::{indented_json, json_line};
+use super::{indented, json_value, line};
 use model::dut::DutReport;
 use model::event::Event;
 use model::experiment::Experiment;
@@ -20,19 +20,16 @@ use std::collections::BTreeMap;
 ///
 /// `started` and `finished` are nanoseconds since 1970. Such a number is above 2⁵³, and programs that have floating point
 /// alone (JavaScript, jq before 1.7) round it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, JsonSchema)]
 #[schemars(rename = "{T}")]
 pub struct Published<T> {
-    #[serde(flatten)]
+    #[schemars(flatten)]
     document: T,
     /// Begin, as RFC 3339 in UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
     /// End, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<String>,
     /// The units of those keys of plans whose names do not say them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     units: Option<BTreeMap<&'static str, &'static str>>,
 }
 
@@ -42,14 +39,22 @@ impl<T: Serialize> Published<T> {
         Published { document, started_at: started.map(text), finished_at: finished.map(text), units: None }
     }
 
+    /// As JSON: the keys of the document, then those that it has as a document alone.
+    pub fn value(&self) -> Value {
+        let units = self.units.as_ref().map(json_value);
+        let times = [&self.started_at, &self.finished_at].map(|time| time.clone().map(Value::String));
+        let keys = ["started_at", "finished_at", "units"].into_iter().zip(times.into_iter().chain([units]));
+        extended(json_value(&self.document), keys)
+    }
+
     /// As indented JSON with a line feed.
     pub fn indented(&self) -> String {
-        indented_json(self)
+        indented(&self.value())
     }
 
     /// As a line of JSON.
     pub fn line(&self) -> String {
-        json_line(self)
+        line(&self.value())
     }
 }
 
@@ -102,13 +107,12 @@ impl<'a> Published<&'a Entry> {
 }
 
 /// An event as it is written.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, JsonSchema)]
 #[schemars(rename = "Event")]
 pub struct PublishedEvent<T = Event> {
-    #[serde(flatten)]
+    #[schemars(flatten)]
     event: T,
     /// `wall` as RFC 3339 in UTC.
-    #[serde(skip_serializing_if = "Option::is_none")]
     wall_at: Option<String>,
 }
 
@@ -128,34 +132,51 @@ impl<'a> PublishedEvent<&'a Event> {
         };
         PublishedEvent { event, wall_at: wall.map(|time| time.to_string()) }
     }
+
+    /// As a line of JSON.
+    #[must_use]
+    pub fn line(&self) -> String {
+        line(&extended(json_value(self.event), [("wall_at", self.wall_at.clone().map(Value::String))]))
+    }
 }
 
 /// A plan as it is printed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, JsonSchema)]
 #[schemars(rename = "Plan")]
 pub struct PublishedPlan<T = Plan> {
-    #[serde(flatten)]
+    #[schemars(flatten)]
     plan: T,
     /// The units of those keys whose names do not say them.
-    #[serde(skip_serializing_if = "Option::is_none")]
     units: Option<BTreeMap<&'static str, &'static str>>,
 }
 
-/// A plan of any kind, or several: each with the units of its keys.
-///
-/// # Panics
-/// Never: what is an object of JSON is one with a key more, too.
+impl PublishedPlan<Value> {
+    fn value(self) -> Value {
+        extended(self.plan, [("units", self.units.map(|units| json_value(&units)))])
+    }
+}
+
+/// A plan of any kind, or several: each with the units of its keys, as [`PublishedPlan`].
 #[must_use]
 pub fn with_units(plan: Value) -> Value {
     match plan {
         Value::Array(plans) => plans.into_iter().map(with_units).collect(),
         plan if plan.is_object() => {
             let units: BTreeMap<_, _> = UNITS.into_iter().filter(|(key, _)| has(&plan, key)).collect();
-            let published = PublishedPlan { plan, units: Some(units).filter(|units| !units.is_empty()) };
-            serde_json::to_value(published).expect("a plan is an object with string keys")
+            PublishedPlan { plan, units: Some(units).filter(|units| !units.is_empty()) }.value()
         }
         plan => plan,
     }
+}
+
+/// An object with those of these keys that have a value behind its own.
+pub(crate) fn extended(
+    document: Value,
+    keys: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+) -> Value {
+    let Value::Object(mut object) = document else { return document };
+    object.extend(keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    Value::Object(object)
 }
 
 /// An object in it has the key.

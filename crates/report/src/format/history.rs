@@ -35,7 +35,9 @@ impl Document for History {
 
     /// An array of entries.
     fn json(&self) -> String {
-        indented_json(&self.entries.iter().map(Published::of_entry).collect::<Vec<_>>())
+        indented_json(
+            &self.entries.iter().map(|entry| Published::of_entry(entry).value()).collect::<Vec<_>>(),
+        )
     }
 
     fn ndjson(&self) -> String {

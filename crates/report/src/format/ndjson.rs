@@ -1,14 +1,15 @@
 //! Newline-delimited JSON: one object per line, each with an `event`; the last of a run is `run`.
 
 use super::Style;
-use crate::document::{Document, Published, PublishedEvent, json_line};
+use crate::document::{Document, Published, PublishedEvent, json_line, json_value};
 use model::event::Event;
 use model::run::Run;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// One event as one line, as it happens.
 pub fn line(event: &Event) -> String {
-    json_line(&PublishedEvent::from_event(event))
+    PublishedEvent::from_event(event).line()
 }
 
 /// One document after the other.
@@ -21,7 +22,7 @@ pub fn last_line(run: &Run) -> String {
     let mut run = run.clone();
     without_intervals(&mut run);
     run.tests.iter_mut().for_each(without_intervals);
-    json_line(&Tagged { event: "run", test: None, body: &Published::of_run(&run) })
+    tagged("run", None, &Published::of_run(&run).value())
 }
 
 fn without_intervals(run: &mut Run) {
@@ -37,16 +38,16 @@ pub(super) fn stored(run: &Run) -> String {
 
 /// The intervals of one test, under the names that their events have.
 fn samples(test: Option<usize>, run: &Run) -> impl Iterator<Item = String> {
-    let streams = run.intervals.iter().map(move |body| json_line(&Tagged { event: "sample", test, body }));
+    let streams = run.intervals.iter().map(move |body| tagged("sample", test, body));
     let egress_paths = run.latency_intervals.iter();
-    streams.chain(egress_paths.map(move |body| json_line(&Tagged { event: "latency_sample", test, body })))
+    streams.chain(egress_paths.map(move |body| tagged("latency_sample", test, body)))
 }
 
-#[derive(Serialize)]
-struct Tagged<'a, T> {
-    event: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    test: Option<usize>,
-    #[serde(flatten)]
-    body: &'a T,
+/// A line with the name of an event, the number of the test that it belongs to, and the keys of its body.
+fn tagged(event: &'static str, test: Option<usize>, body: &impl Serialize) -> String {
+    let Value::Object(body) = json_value(body) else { return String::new() };
+    let mut keys = Map::from_iter([("event".to_owned(), event.into())]);
+    keys.extend(test.map(|test| ("test".to_owned(), test.into())));
+    keys.extend(body);
+    json_line(&keys)
 }

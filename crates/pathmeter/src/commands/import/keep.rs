@@ -55,6 +55,6 @@ fn insert(
 
 /// A name that the same output has whenever it is read: a UUID of version 5 of what it says (RFC 9562).
 fn name_of(measured: Measured<'_>) -> Result<String> {
-    let said = serde_json::to_vec(&measured).map_err(std::io::Error::from)?;
-    Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, &said).to_string())
+    let document = measured.value().map_err(std::io::Error::from)?.to_string();
+    Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, document.as_bytes()).to_string())
 }

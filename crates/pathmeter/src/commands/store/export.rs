@@ -80,9 +80,8 @@ impl Lines {
     }
 
     fn write(&mut self, kept: &Kept) -> Result<()> {
-        let mut line = serde_json::to_vec(&kept.measured()).map_err(std::io::Error::from)?;
-        line.push(b'\n');
-        self.put(|to| to.write_all(&line))
+        let document = kept.measured().value().map_err(std::io::Error::from)?;
+        self.put(|to| writeln!(to, "{document}"))
     }
 
     fn end(mut self) -> Result<()> {
