@@ -34,7 +34,7 @@ pub struct Watch {
     thread: Option<JoinHandle<Listener>>,
 }
 
-/// What hears of changes, and what it has heard.
+/// The thread that hears of changes, and what it has heard.
 #[derive(Debug)]
 struct Listener {
     began: MonoTime,
@@ -145,7 +145,7 @@ impl Listener {
                 return self;
             }
         }
-        // What the kernel has reported by now, however late this thread had its turn.
+        // All that the kernel has reported by now, however late this thread had its turn.
         for _ in 0..MOST_LATE {
             if self.hear(Nanos::ZERO).is_none_or(|count| count == 0) {
                 break;

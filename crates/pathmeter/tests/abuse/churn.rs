@@ -74,7 +74,7 @@ fn held(pid: u32) -> (u64, usize, usize) {
     (rss.trim().trim_end_matches(" kB").parse().unwrap(), count("task"), count("fd"))
 }
 
-/// What the server holds once every session is over: it has as many threads as before the first one. A session that goes on has a
+/// The server's holdings once every session is over: it has as many threads as before the first one. A session that goes on has a
 /// stack.
 fn settled(pid: u32, idle: usize) -> (u64, usize, usize) {
     for _ in 0..600 {
@@ -103,7 +103,7 @@ fn a_thousand_sessions_leave_nothing_behind() {
     // Heaps of threads and stacks that are kept for the next thread would hide what is left behind: there are as many as there
     // were sessions at once.
     command.env("MALLOC_ARENA_MAX", "1").env("MALLOC_TRIM_THRESHOLD_", "65536").env("MALLOC_TOP_PAD_", "0");
-    // And so would what lies below the last small block of the heap: buffers are given back one by one.
+    // The same holds for what lies below the last small block of the heap: so buffers are given back one by one.
     command.env("MALLOC_MMAP_THRESHOLD_", "4096");
     command.env("GLIBC_TUNABLES", "glibc.pthread.stack_cache_size=0");
     let server = Running::start(command);

@@ -253,7 +253,7 @@ fn assert_nothing(run: &Value) {
     assert_eq!(counts(egress, ["received"]), [0]);
 }
 
-/// What TCP carries is not lost, however late the host that has both ends lets it come.
+/// TCP loses nothing, however late the host that has both ends lets it come.
 #[test]
 fn the_last_reply_is_late_and_not_lost() {
     let host = tcp(|mut stream| {

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 pub(super) type Place = (u32, IpAddr);
 pub(super) type States = BTreeMap<Place, NeighbourState>;
 
-/// What has changed since the begin of the run.
+/// All that has changed since the begin of the run.
 #[derive(Debug)]
 pub(super) struct Record {
     last: States,
@@ -18,7 +18,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Of a run at whose begin this was known.
+    /// Begins with what was known then.
     pub(super) fn new(before: States) -> Record {
         Record { last: before, changes: Vec::new() }
     }
@@ -57,7 +57,7 @@ impl Record {
     }
 }
 
-/// What is known of each.
+/// The state of each.
 pub(super) fn states(neighbours: &[Neighbour]) -> States {
     neighbours.iter().map(entry).collect()
 }
@@ -91,7 +91,7 @@ mod tests {
         record.look(&[neighbour(Failed, Some(Nanos::from_millis(300)))], Nanos::from_secs(5));
         let hop = judged(&record, Nanos::from_secs(6));
         assert_eq!((hop.failures, hop.unanswered), (1, Nanos::from_millis(1300)));
-        // It is no second one.
+        // A second look finds no second failure.
         record.look(&[neighbour(Failed, Some(Nanos::from_millis(900)))], Nanos::from_secs(6));
         assert_eq!(judged(&record, Nanos::from_secs(6)).failures, 1);
     }
