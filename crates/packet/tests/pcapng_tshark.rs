@@ -49,6 +49,9 @@ fn fields(file: &[u8], names: &[&str]) -> Vec<String> {
 
 #[test]
 fn tshark_reads_times_directions_and_comments() {
+    if skip::lacks(&["tshark", "capinfos"]) {
+        return;
+    }
     let mut file = begun(LinkType::Ethernet);
     let ethernet = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
     let frame = [&ethernet, &super_packet()[..]].concat();
@@ -76,6 +79,9 @@ fn tshark_reads_times_directions_and_comments() {
 
 #[test]
 fn the_packets_of_a_super_packet_are_right_to_tshark() {
+    if skip::lacks(&["tshark", "capinfos"]) {
+        return;
+    }
     let mut file = begun(LinkType::RawIp);
     let bytes = super_packet();
     let captured = Captured::read(&bytes, 4496, 1, 1448).expect("a packet");
@@ -104,6 +110,9 @@ fn the_packets_of_a_super_packet_are_right_to_tshark() {
 
 #[test]
 fn capinfos_reads_the_interface_and_finds_its_counts() {
+    if skip::lacks(&["tshark", "capinfos"]) {
+        return;
+    }
     let mut file = begun(LinkType::RawIp);
     let bytes = &super_packet()[..];
     let one = Packet { time: time(), bytes, length: 4496, outgoing: None, comment: None };

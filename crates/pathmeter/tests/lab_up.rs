@@ -86,7 +86,7 @@ fn a_run_that_is_killed_leaves_no_process() {
     let Some(mut site) = Site::new("run") else { return };
     // A name by which all that it starts is known.
     let program = site.directory.join("pathmeter-of-this-test");
-    self::program::copy_program(&program);
+    self::program::link_program(&program);
     site.program.clone_from(&program);
     let running = || {
         let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -225,7 +225,7 @@ impl Site {
     /// The same for an ordinary user, who may not even see where the program was built.
     fn of_nobody(mut self) -> Self {
         let program = std::env::temp_dir().join(format!("pathmeter-lab-test-{}", std::process::id()));
-        self::program::copy_program(&program);
+        self::program::link_program(&program);
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::chown(&self.directory, Some(NOBODY), Some(NOBODY)).unwrap();
         (self.program, self.nobody) = (program, true);

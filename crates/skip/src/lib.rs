@@ -14,6 +14,18 @@ pub fn skip(why: impl Display) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
+/// Whether this host lacks one of these programs: then it says so, and the test returns.
+#[track_caller]
+pub fn lacks(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_here = |program: &&&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    let missing = programs.iter().find(|program| !is_here(program));
+    if let Some(program) = missing {
+        skip(format!("no {program}: scripts/test installs it"));
+    }
+    missing.is_some()
+}
+
 fn line(test: &str, at: &Location<'_>, why: impl Display) -> String {
     let why = why.to_string().replace('\n', " ");
     format!("SKIPPED {test} ({}:{}): {why}\n", at.file(), at.line())
@@ -22,6 +34,11 @@ fn line(test: &str, at: &Location<'_>, why: impl Display) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_every_host_has_is_not_missing() {
+        assert!(!lacks(&["sh"]));
+    }
 
     #[test]
     fn a_reason_is_one_line_with_its_place() {

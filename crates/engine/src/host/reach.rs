@@ -2,6 +2,7 @@
 
 mod families;
 mod reason;
+mod record;
 
 pub use families::Others;
 pub(crate) use families::is_dead;
@@ -9,12 +10,12 @@ pub(crate) use reason::{Reason, of_another, other_family, reason, rejected, unan
 
 use crate::host::interrupt::Interrupt;
 use linux::clock::mono_now;
-use linux::netlink::{Neighbour, NeighbourChanges, Network};
+use linux::netlink::{NeighbourChanges, Network};
 use model::event::Event;
-use model::reach::{NeighbourChange, NeighbourState, NextHop, Reach};
+use model::reach::{NeighbourState, NextHop, Reach};
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::collections::BTreeMap;
+use record::{Place, Record, States, states};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,12 +31,17 @@ pub struct Watch {
     /// How often the interface of that way had lost its carrier before.
     carrier_losses: Option<u32>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Vec<(Place, NeighbourChange)>>>,
+    thread: Option<JoinHandle<Listener>>,
 }
 
-/// Where a neighbour is: number of the interface, and its address.
-type Place = (u32, IpAddr);
-type States = BTreeMap<Place, NeighbourState>;
+/// The thread that hears of changes, and what it has heard.
+#[derive(Debug)]
+struct Listener {
+    began: MonoTime,
+    changes: NeighbourChanges,
+    network: Network,
+    record: Record,
+}
 
 /// The next hop toward an address.
 #[derive(Clone, Debug)]
@@ -48,38 +54,16 @@ struct HopToward {
 /// Begins to watch the neighbours of the calling thread's network namespace; nothing where the kernel does not let it.
 pub fn watch(toward: IpAddr) -> Option<Watch> {
     // Before the dump, so that no change falls between the two.
-    let mut changes = NeighbourChanges::open().ok()?;
+    let changes = NeighbourChanges::open().ok()?;
     let mut network = Network::open().ok()?;
     let (began, before) = (mono_now(), states(&network.neighbours().ok()?));
     let next_hop = next_hop_toward(&mut network, toward);
     let carrier_losses =
         next_hop.as_ref().and_then(|next_hop| carrier_losses(&mut network, next_hop.place.0));
     let stop = Arc::new(AtomicBool::new(false));
-    let (known, stopped) = (before.clone(), stop.clone());
-    let hear = move || {
-        let mut heard = Vec::new();
-        let mut last = known;
-        while !stopped.load(Ordering::Relaxed) {
-            let (news, reported) = match changes.next(STEP) {
-                Ok(news) => (news, true),
-                // The kernel dropped some: look at all.
-                Err(_) => match network.neighbours() {
-                    Ok(all) => (all, false),
-                    Err(_) => return heard,
-                },
-            };
-            let at = mono_now().saturating_since(began);
-            for (place, state) in news.iter().map(entry) {
-                let changed = last.insert(place, state) != Some(state);
-                // The kernel tells each failure, and not that it has asked again since the last.
-                let again = reported && state == NeighbourState::Failed;
-                if (changed || again) && heard.len() < MOST_HEARD {
-                    heard.push((place, NeighbourChange { at, state }));
-                }
-            }
-        }
-        heard
-    };
+    let (record, stopped) = (Record::new(before.clone()), stop.clone());
+    let listener = Listener { began, changes, network, record };
+    let hear = move || listener.hear_until(&stopped);
     let thread = std::thread::Builder::new().name("neighbours".into()).spawn(hear).ok()?;
     Some(Watch { began, before, next_hop, carrier_losses, stop, thread: Some(thread) })
 }
@@ -110,10 +94,11 @@ impl Watch {
 
     /// Ends, and tells of the next hops toward the address in use and toward all that were tried.
     pub fn finish(mut self, mut observed: Reach) -> Option<Event> {
-        let length = mono_now().saturating_since(self.began);
-        let heard = self.end()?;
-        let mut network = Network::open().ok()?;
+        let Listener { mut network, mut record, .. } = self.end()?;
         let all = network.neighbours().ok()?;
+        record.look(&all, mono_now().saturating_since(self.began));
+        // Later than the last change in the record, so that no outage ends before it began.
+        let length = mono_now().saturating_since(self.began);
         let after = states(&all);
         let carrier_losses = self.lost_carrier(&mut network);
         let used = self.next_hop.as_ref().map(|next_hop| next_hop.place);
@@ -121,11 +106,7 @@ impl Watch {
         let others = tried.filter_map(|address| next_hop_toward(&mut network, address));
         for next_hop in self.next_hop.take().into_iter().chain(others.collect::<Vec<_>>()) {
             let state = |of: &States| of.get(&next_hop.place).copied().unwrap_or_default();
-            let changes: Vec<NeighbourChange> = heard
-                .iter()
-                .filter(|(place, _)| *place == next_hop.place)
-                .map(|(_, change)| *change)
-                .collect();
+            let changes = record.of(next_hop.place);
             let states = (state(&self.before), state(&after));
             // Loopback and tunnels have no neighbours.
             let lost = used == Some(next_hop.place) && carrier_losses > 0;
@@ -151,9 +132,44 @@ impl Watch {
         now.zip(self.carrier_losses).map_or(0, |(now, before)| now.saturating_sub(before))
     }
 
-    fn end(&mut self) -> Option<Vec<(Place, NeighbourChange)>> {
+    fn end(&mut self) -> Option<Listener> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take()?.join().ok()
+    }
+}
+
+impl Listener {
+    fn hear_until(mut self, stopped: &AtomicBool) -> Listener {
+        while !stopped.load(Ordering::Relaxed) {
+            if self.hear(STEP).is_none() {
+                return self;
+            }
+        }
+        // All that the kernel has reported by now, however late this thread had its turn.
+        for _ in 0..MOST_LATE {
+            if self.hear(Nanos::ZERO).is_none_or(|count| count == 0) {
+                break;
+            }
+        }
+        self
+    }
+
+    /// How many changes came within this time; `None`: the kernel reports no more.
+    fn hear(&mut self, timeout: Nanos) -> Option<usize> {
+        let reported = self.changes.next(timeout);
+        let at = || mono_now().saturating_since(self.began);
+        match reported {
+            Ok(reported) => {
+                self.record.hear(&reported, at());
+                Some(reported.len())
+            }
+            // The kernel dropped some: look at all.
+            Err(_) => {
+                let all = self.network.neighbours().ok()?;
+                self.record.look(&all, at());
+                Some(all.len())
+            }
+        }
     }
 }
 
@@ -165,14 +181,6 @@ impl Drop for Watch {
 
 fn carrier_losses(network: &mut Network, link: u32) -> Option<u32> {
     network.link_by_index(link).ok()?.carrier_losses
-}
-
-fn states(neighbours: &[Neighbour]) -> States {
-    neighbours.iter().map(entry).collect()
-}
-
-fn entry(neighbour: &Neighbour) -> (Place, NeighbourState) {
-    ((neighbour.link, neighbour.address), neighbour.state)
 }
 
 fn next_hop_toward(network: &mut Network, toward: IpAddr) -> Option<HopToward> {
@@ -189,5 +197,5 @@ fn next_hop_toward(network: &mut Network, toward: IpAddr) -> Option<HopToward> {
 const STEP: Nanos = Nanos(100_000_000);
 /// Five seconds of doubt and three questions, a second each (`delay_first_probe_time`, `ucast_solicit`: arp(7)), and a little.
 const SETTLED: Nanos = Nanos::from_secs(9);
-/// A host with thousands of neighbours tells of them all.
-const MOST_HEARD: usize = 100_000;
+/// Reports that wait at the end; on a host whose neighbours change all the time there is always one more.
+const MOST_LATE: usize = 1000;

@@ -21,6 +21,8 @@ pub struct Neighbour {
     pub state: NeighbourState,
     /// How long ago it was last known to answer, where the kernel says.
     pub confirmed: Option<Nanos>,
+    /// How long ago its entry was last changed, where the kernel says.
+    pub updated: Option<Nanos>,
 }
 
 impl Network {
@@ -107,13 +109,16 @@ pub(super) fn parse(reply: &Reply) -> Option<Neighbour> {
         return None;
     }
     let attributes = reply.attributes(NDMSG);
+    // `struct nda_cacheinfo`: confirmed, used, updated, references.
+    let age = |at| attributes.value(libc::NDA_CACHEINFO).and_then(|info| u32_at(info, at)).map(ticks);
     Some(Neighbour {
         link: u32_at(&reply.payload, 4)?,
         // A bridge's table of hardware addresses comes here too, without addresses.
         address: address_from(attributes.value(libc::NDA_DST)?)?,
         mac: attributes.value(libc::NDA_LLADDR).and_then(|mac| mac.try_into().ok()),
         state: state(u16_at(&reply.payload, 8)?),
-        confirmed: attributes.value(libc::NDA_CACHEINFO).and_then(|info| u32_at(info, 0)).map(ticks),
+        confirmed: age(0),
+        updated: age(8),
     })
 }
 

@@ -14,6 +14,7 @@ fn five_hundred_silent_connections_on_every_port_keep_nobody_out() {
     let server = testbed.serve(&[]);
     let held: Vec<TcpStream> = PORTS.iter().flat_map(|port| testbed.connect(1, *port, 500)).collect();
     server.process.wait_for("too many connections of this address");
+    testbed.all_are_taken(&server);
     testbed.all_are_served(&server);
     drop(held);
     server.stop();
@@ -69,6 +70,7 @@ fn a_thousand_silent_connections_of_fifty_addresses_on_every_port_keep_nobody_ou
     for n in 1..=50 {
         held.extend(PORTS.iter().flat_map(|port| testbed.connect(n, *port, 20)));
     }
+    testbed.all_are_taken(&server);
     testbed.all_are_served(&server);
     drop(held);
     let said = server.stop().stderr;

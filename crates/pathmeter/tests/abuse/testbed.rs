@@ -67,6 +67,21 @@ impl Testbed {
         self.there(|| (0..count).map(|_| open()).collect())
     }
 
+    /// Waits, for some seconds at most, until the server has taken all who have connected: it starts no more threads.
+    pub(crate) fn all_are_taken(&self, server: &Server) {
+        let tasks = format!("/proc/{}/task", server.process.pid());
+        let count = || std::fs::read_dir(&tasks).unwrap().count();
+        let mut before = 0;
+        for _ in 0..10 {
+            let now = count();
+            if now == before {
+                return;
+            }
+            before = now;
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
+    }
+
     /// Starts an honest client.
     pub(crate) fn client(&self, args: &[&str]) -> Running {
         Running::start(pathmeter(Some(&self.net.client), args))
@@ -75,13 +90,14 @@ impl Testbed {
     /// An honest client of every protocol, all at once; each is served in full.
     #[track_caller]
     pub(crate) fn all_are_served(&self, server: &Server) {
+        // However busy the host is that has both ends and the stranger.
         let commands: [&[&str]; 7] = [
-            &["throughput", SERVER, "-n", "1M", "--json"],
-            &["throughput", SERVER, "-n", "1M", "--json", "--protocol", "iperf3"],
-            &["throughput", SERVER, "-n", "1M", "--json", "--protocol", "iperf2"],
-            &["throughput", SERVER, "-u", "-b", "2M", "-t", "1s", "--json", "--protocol", "iperf2"],
-            &["latency", SERVER, "--protocol", "sockperf", "--tcp", "-n", "50", "--json"],
-            &["latency", SERVER, "--protocol", "stamp", "-n", "50", "--json"],
+            &["throughput", SERVER, "-n", "1M", "--json", "--connect-timeout", "60s"],
+            &["throughput", SERVER, "-n", "1M", "--json", "--protocol", "iperf3", "--connect-timeout", "60s"],
+            &["throughput", SERVER, "-n", "1M", "--json", "--protocol", "iperf2", "--connect-timeout", "60s"],
+            &["throughput", SERVER, "-u", "-b", "2M", "-n", "100K", "--json", "--protocol", "iperf2"],
+            &["latency", SERVER, "--protocol", "sockperf", "--tcp", "-n", "50", "--timeout", "8s", "--json"],
+            &["latency", SERVER, "--protocol", "stamp", "-n", "50", "--timeout", "8s", "--json"],
             &["transfer", "http://10.77.0.2:8080/bytes/100K", "-n", "1", "--json"],
         ];
         let running: Vec<Running> = commands.iter().map(|args| self.client(args)).collect();

@@ -14,7 +14,7 @@ fn without_privilege_the_test_runs_and_says_how_to_allow_captures() {
     let (_server, scratch) = (hosts.serve(), Scratch::new("capture-nobody"));
     // A copy that everyone may run.
     let program = scratch.file("pathmeter", None);
-    self::program::copy_program(&program);
+    self::program::link_program(&program);
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let as_nobody = |argv: &[&str]| {
         let mut command = Command::new("ip");

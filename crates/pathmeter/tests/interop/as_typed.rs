@@ -11,6 +11,9 @@ const AS_TYPED: &[(&str, usize)] = &[
 
 #[test]
 fn the_command_lines_of_the_issue() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     std::thread::scope(|scope| {
         for (client, server) in
             [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours), (Tool::Ours, Tool::Ours)]
@@ -62,6 +65,9 @@ fn a_link_named_iperf3_speaks_its_command_line() {
 
 #[test]
 fn a_server_asked_for_json_gets_it_into_the_clients_document() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for (client, server) in [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours)] {
         let port = free_port();
         let serving = server.serve(port, "-1 -J");
@@ -76,6 +82,9 @@ fn a_server_asked_for_json_gets_it_into_the_clients_document() {
 
 #[test]
 fn serve_answers_with_its_output_too() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let (native, port) = (free_port(), free_port());
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pathmeter"));
     command.args(["serve", "--port", &native.to_string(), &format!("--iperf3={port}")]);

@@ -45,6 +45,9 @@ impl Keys {
 
 #[test]
 fn users_are_known_by_their_passwords() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let keys = Keys::make("auth");
     // OAEP came with 3.17.
     let theirs = if their_minor() < 17 { "--use-pkcs1-padding" } else { "" };

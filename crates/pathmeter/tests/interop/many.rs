@@ -11,6 +11,9 @@ const CLIENTS: [&str; 8] = ["", "-R", "-u", "-u -R", "--bidir", "-u --bidir", "-
 /// All at once, where the real server has one at a time; each counts its own bytes.
 #[test]
 fn many_clients_at_once() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let mut serving = Tool::Ours.serve(port, "");
     let clients =
@@ -39,6 +42,9 @@ fn tests_are_whole(text: &str, tests: usize) {
 
 #[test]
 fn clients_that_say_nothing_block_nobody() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let serving = Tool::Ours.serve(port, "");
     let silent: Vec<TcpStream> = (0..20).map(|_| connect(port)).collect();
@@ -58,6 +64,9 @@ fn clients_that_say_nothing_block_nobody() {
 /// Clients that vanish in the middle: killed, so that nobody says goodbye, and one that only stops to talk.
 #[test]
 fn clients_that_vanish_leave_the_server_serving() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let mut serving = Tool::Ours.serve(port, "");
     for mode in ["", "-R", "-u", "-u -R", "--bidir -P 2"] {
@@ -77,6 +86,9 @@ fn clients_that_vanish_leave_the_server_serving() {
 /// A client stopped in the middle by Ctrl-C prints what was measured, and so does the server.
 #[test]
 fn a_client_that_is_stopped_tells_the_server() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for (client, server) in PAIRS {
         let running = Stoppable::start(client, server, "client");
         running.client.signal("INT");
@@ -90,6 +102,9 @@ fn a_client_that_is_stopped_tells_the_server() {
 /// A server that is stopped tells the client, which prints what was measured.
 #[test]
 fn a_server_that_is_stopped_tells_its_clients() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for (client, server) in PAIRS {
         let running = Stoppable::start(client, server, "server");
         running.server.signal("TERM");
@@ -136,6 +151,9 @@ impl Stoppable {
 /// Bytes of no protocol, before, during and after a test, TCP and UDP.
 #[test]
 fn garbage_on_the_port_disturbs_nobody() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let mut serving = Tool::Ours.serve(port, "");
     let client = Tool::Theirs.start(&format!("-c 127.0.0.1 -p {port} -J -u -b 5M -t 2"));

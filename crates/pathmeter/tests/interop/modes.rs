@@ -89,6 +89,9 @@ const NEW_MODES: &[&str] = &[
 
 #[test]
 fn options_of_newer_versions() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let mut pairs = vec![(Tool::Ours, Tool::Ours)];
     if their_minor() >= 21 {
         pairs.extend([(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours)]);
@@ -103,12 +106,18 @@ const OURS: &str = "-n 2000K -O 1 -b 20M -R";
 
 #[test]
 fn our_client_and_the_real_server() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for_each(MODES, |options| run(Mode { options }, Tool::Ours, Tool::Theirs));
     run(Mode { options: OURS }, Tool::Ours, Tool::Theirs);
 }
 
 #[test]
 fn the_real_client_and_our_server() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for_each(MODES, |options| run(Mode { options }, Tool::Theirs, Tool::Ours));
 }
 

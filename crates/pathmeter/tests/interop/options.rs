@@ -58,6 +58,9 @@ fn the_process_id_is_in_its_file_while_it_runs() {
 
 #[test]
 fn a_daemon_serves_and_can_be_stopped() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let (scratch, port) = (Scratch::new("daemon"), free_port());
     let (file, log) = (scratch.path("pid"), scratch.path("log"));
     Tool::Ours.run(&format!("-s -D -p {port} -I {file} --logfile {log}")).good();
@@ -93,6 +96,9 @@ fn a_server_for_one_test_ends_when_nobody_comes() {
 
 #[test]
 fn limits_of_the_server() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let serving = Tool::Ours.serve(port, "--server-bitrate-limit 10M --server-max-duration 5");
     let run = |options: &str| Tool::Theirs.run(&format!("-c 127.0.0.1 -p {port} {options}"));
@@ -111,6 +117,9 @@ fn limits_of_the_server() {
 
 #[test]
 fn title_and_extra_data_are_in_both_documents() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for (client, server) in [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours)] {
         let port = free_port();
         let serving = server.serve(port, "-1 -J");
@@ -140,6 +149,9 @@ fn a_stream_of_json_has_an_event_a_line() {
 
 #[test]
 fn local_ports_follow_one_another() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let serving = Tool::Theirs.serve(port, "-1 -J");
     // Two in a row that no other test of this process has been given.
@@ -163,6 +175,9 @@ fn local_ports_follow_one_another() {
 
 #[test]
 fn ipv6_and_its_options() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     for (client, server) in [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours)] {
         for options in ["-b 5M", "-u -b 5M", "-u -b 5M -R", "-b 5M -L 77"] {
             let port = free_port();

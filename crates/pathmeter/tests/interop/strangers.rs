@@ -56,6 +56,9 @@ fn impossible_lengths_are_refused_before_their_bytes_come() {
 /// After the parameters anything may come; the session ends, the server does not.
 #[test]
 fn a_session_may_break_at_any_state() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let mut serving = Tool::Ours.serve(port, "");
     let params = r#"{"tcp":true,"omit":0,"time":1,"parallel":1,"len":1000}"#;

@@ -112,6 +112,9 @@ fn hosts_that_cannot_be_reached() {
 /// The real server serves one client at a time.
 #[test]
 fn a_busy_real_server() {
+    if skip::lacks(&["iperf3"]) {
+        return;
+    }
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
     let first = Tool::Theirs.start(&format!("-c 127.0.0.1 -p {port} -t 30 -b 1M"));

@@ -18,6 +18,9 @@ pub(crate) fn totals(text: &str) -> Vec<(String, u64)> {
 /// TCP loses nothing: each stream's bytes are the same at both ends, to the last one.
 #[test]
 fn bytes_of_each_tcp_stream_agree() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for (server, client) in [(Tool::Real, Tool::Ours), (Tool::Ours, Tool::Real), (Tool::Ours, Tool::Ours)] {
         let played = played((server, "-s -y C"), (client, "-t 1 -P 3 -y C"));
         let (sent, received) = (totals(&played.client), totals(&played.server));
@@ -28,6 +31,9 @@ fn bytes_of_each_tcp_stream_agree() {
 
 #[test]
 fn an_amount_is_sent_to_the_byte() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     let played = played((Tool::Real, "-s -y C"), (Tool::Ours, "-n 10M -P 2 -y C"));
     let totals = totals(&played.server);
     assert_eq!(totals.iter().map(|(_, bytes)| bytes).sum::<u64>(), 20 << 20, "{played:#?}");
@@ -36,6 +42,9 @@ fn an_amount_is_sent_to_the_byte() {
 /// The datagrams of the client's line are those that the server counts; iPerf2 counts the end as one.
 #[test]
 fn datagrams_agree() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for (server, client) in [(Tool::Real, Tool::Ours), (Tool::Ours, Tool::Real), (Tool::Ours, Tool::Ours)] {
         let played = played((server, "-s -u"), (client, "-u -t 1 -b 5M"));
         let sent: i64 = figure(&played.client, "Sent ", " datagrams");

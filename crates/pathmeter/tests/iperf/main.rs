@@ -54,6 +54,9 @@ fn model(mode: &Mode) -> &'static Played {
 
 #[test]
 fn a_client_prints_what_iperf2_prints() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for_each(&MODES, |mode| {
         let rows = Rows { sums: 0, ..rows_of_whole(mode.0, mode.1) };
         let play = || played_until((Tool::Real, mode.0), (Tool::Ours, mode.1), rows);
@@ -64,6 +67,9 @@ fn a_client_prints_what_iperf2_prints() {
 
 #[test]
 fn a_server_prints_what_iperf2_prints() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for_each(&MODES, |mode| {
         let ours = on_time(mode.0, |run| &run.server, || played((Tool::Ours, mode.0), (Tool::Real, mode.1)));
         prints_the_same(mode.0, &ours.server, &model(mode).server);

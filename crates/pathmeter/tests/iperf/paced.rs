@@ -13,6 +13,9 @@ fn both(played: &Played) -> (u64, u64) {
 /// Nothing is sent before its time, and all of it arrives.
 #[test]
 fn sending_begins_at_a_time_of_day() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for server in [Tool::Real, Tool::Ours] {
         let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
         let starts = now() + Duration::from_millis(2500);
@@ -29,6 +32,9 @@ fn sending_begins_at_a_time_of_day() {
 /// of 2 ms between them.
 #[test]
 fn packets_per_second_are_kept() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     let played = played((Tool::Real, "-s -u -y C"), (Tool::Ours, "-u -n 294000 -b 500pps -y C"));
     let (sent, received) = both(&played);
     assert!(sent == 200 * 1470, "{played:#?}");
@@ -42,6 +48,9 @@ fn packets_per_second_are_kept() {
 /// it gets wrong, and knows no CSV of them.
 #[test]
 fn bursts_are_sent_in_their_periods() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for tool in [Tool::Real, Tool::Ours] {
         let port = free_port();
         let server = Server::start(tool, "-s -y C", port);
@@ -64,6 +73,9 @@ fn bursts_are_sent_in_their_periods() {
 
 #[test]
 fn a_key_lets_its_clients_in_alone() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     let (real, ours) = (Tool::Real, Tool::Ours);
     for (server, client) in [(real, ours), (ours, real), (ours, ours)] {
         let server_words = "-s --permit-key=secret -y C";

@@ -38,6 +38,9 @@ fn an_interrupt_prints_the_end() {
 
 #[test]
 fn ways_back_are_measured() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for (option, server) in [("-d", Tool::Real), ("-r", Tool::Real), ("-d", Tool::Ours), ("-r", Tool::Ours)] {
         let args = format!("-t 1 {option} -L {}", free_port());
         let played = played((server, "-s"), (Tool::Ours, &args));
@@ -49,6 +52,9 @@ fn ways_back_are_measured() {
 
 #[test]
 fn round_trips_bounce() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for server in [Tool::Real, Tool::Ours] {
         let played = played_until((server, "-s"), (Tool::Ours, "--bounceback -t 1"), Rows::NONE);
         assert!(played.client.contains("10="), "{}", played.client);
@@ -58,6 +64,9 @@ fn round_trips_bounce() {
 
 #[test]
 fn round_trips_of_two_connections_have_rows_at_both_ends() {
+    if skip::lacks(&["iperf"]) {
+        return;
+    }
     for server in [Tool::Real, Tool::Ours] {
         let rows = Rows { streams: 2, sums: 0 };
         let args = "--bounceback -t 1 -P 2 --trip-times";

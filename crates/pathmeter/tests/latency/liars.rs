@@ -253,6 +253,27 @@ fn assert_nothing(run: &Value) {
     assert_eq!(counts(egress, ["received"]), [0]);
 }
 
+/// TCP loses nothing, however late the host that has both ends lets it come.
+#[test]
+fn the_last_reply_is_late_and_not_lost() {
+    let host = tcp(|mut stream| {
+        for _ in 0..20 {
+            let reply = pong(&mut stream)?;
+            stream.write_all(&reply)?;
+        }
+        let last = pong(&mut stream)?;
+        std::thread::sleep(Duration::from_millis(300));
+        stream.write_all(&last)?;
+        stream.read_to_end(&mut Vec::new()).map(drop)
+    });
+    let args =
+        ["--protocol", "sockperf", "--tcp", "-n", "21", "--timeout", "100ms", "--no-wire-times", "--json"];
+    let run = latency(&host, &args).code(0).json();
+    let [sent, received, late, lost] = counts(only_egress(&run), ["sent", "received", "late", "lost"]);
+    assert_eq!((sent, received + late, lost), (21, 21, 0), "{:#}", only_egress(&run)["counted"]);
+    assert!(late >= 1, "{late}");
+}
+
 /// A server that sends these to whoever sends it something. It lives as long as the tests.
 fn udp(answer: Answer) -> String {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();

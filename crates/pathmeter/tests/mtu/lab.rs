@@ -93,7 +93,7 @@ impl Lab {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("pathmeter-{}-m{number}", std::process::id());
         let program = std::env::temp_dir().join(&prefix);
-        self::program::copy_program(&program);
+        self::program::link_program(&program);
         let lab = Lab { prefix, program: program.to_str().expect("a plain path").to_owned() };
         for node in Node::ALL {
             ip(&["netns", "add", &lab.ns(node)]);

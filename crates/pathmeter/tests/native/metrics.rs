@@ -1,7 +1,7 @@
 //! What a server and a page give Prometheus: the samples themselves, the rules, the dashboard, and a real Prometheus that
 //! reads all of it.
 
-use super::support::{Running, Scratch, Server, pathmeter, run, skip};
+use super::support::{Running, Scratch, Server, free_port, pathmeter, run, skip};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -96,7 +96,15 @@ fn who_asks_for_nothing_sensible_holds_nothing_up() {
     }
     assert!(scraped(address).contains("pathmeter_server_info"));
     drop((silent, half));
-    let taken = run(&["serve", "--port", "1", "--bind", "127.0.0.1", "--metrics", &address.to_string()]);
+    let taken = run(&[
+        "serve",
+        "--port",
+        &free_port().to_string(),
+        "--bind",
+        "127.0.0.1",
+        "--metrics",
+        &address.to_string(),
+    ]);
     taken.code(2).says("--metrics");
     server.stop();
 }

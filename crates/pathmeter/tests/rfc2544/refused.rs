@@ -53,7 +53,7 @@ fn without_privilege_it_says_what_is_needed() {
     // The program is read by another user: what leads to it need not be open to all.
     let scratch = Scratch::new("rfc2544-nobody");
     let binary = scratch.file("pathmeter", None);
-    program::copy_program(&binary);
+    program::link_program(&binary);
     let nobody = |ns: &[&str], ports: [&str; 2]| {
         let argv =
             [&["ip", "netns"], ns, &["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]];

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 #[test]
 fn the_command_lines_of_the_issue() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     std::thread::scope(|scope| {
         for (client, server) in
             [(Tool::Ours, Tool::Theirs), (Tool::Theirs, Tool::Ours), (Tool::Ours, Tool::Ours)]
@@ -50,6 +53,9 @@ fn a_link_named_sockperf_speaks_its_command_line() {
 /// Both programs say the same before and after a test, but for their figures.
 #[test]
 fn the_text_has_the_same_shape() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let shape = |client: Tool, mode: &str| {
         let port = free_port();
         let _serving = Tool::Theirs.serve(port, "");

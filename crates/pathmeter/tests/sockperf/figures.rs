@@ -7,6 +7,9 @@ use report::format::sockperf::{Asked, Counters, Cut, Observation, Record, Totals
 
 #[test]
 fn their_figures_are_ours() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let scratch = Scratch::new("their-log");
     for (transport, rtt) in [("", ""), ("--tcp", "--full-rtt")] {
         let port = free_port();
@@ -23,6 +26,9 @@ fn their_figures_are_ours() {
 
 #[test]
 fn our_log_gives_our_figures() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let scratch = Scratch::new("our-log");
     for version in [Version::V3_7, Version::V3_10] {
         let port = free_port();
@@ -37,6 +43,9 @@ fn our_log_gives_our_figures() {
 
 #[test]
 fn a_histogram_counts_every_observation() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let scratch = Scratch::new("histogram");
     let (port, log) = (free_port(), scratch.path("log"));
     let _serving = Tool::Theirs.serve(port, "");

@@ -8,6 +8,9 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 /// Where the real tool hangs after one lost datagram and says that nothing was lost.
 #[test]
 fn losses_do_not_stall_ping_pong() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
     let relay = Relay::to(port, |number| if number == 150 { Delivery::Lose } else { Delivery::Pass });
@@ -20,6 +23,9 @@ fn losses_do_not_stall_ping_pong() {
 
 #[test]
 fn lost_doubled_and_disordered_replies_are_counted_apart() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let port = free_port();
     let serving = Tool::Theirs.serve(port, "");
     let delivery = |number| match number {
@@ -39,6 +45,9 @@ fn lost_doubled_and_disordered_replies_are_counted_apart() {
 /// Both programs stop with the same sentence and number.
 #[test]
 fn a_reply_that_differs_from_its_request_ends_the_test() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     for client in [Tool::Ours, Tool::Theirs] {
         let port = free_port();
         let _serving = Tool::Theirs.serve(port, "");
@@ -62,6 +71,9 @@ fn a_reply_that_differs_from_its_request_ends_the_test() {
 /// The rest of a burst is received; the test goes on after a second.
 #[test]
 fn losses_in_a_burst_do_not_stall_ping_pong() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let port = free_port();
     let _serving = Tool::Theirs.serve(port, "");
     let delivery = |number| match number {
@@ -96,6 +108,9 @@ fn silence_is_an_error_and_no_zero() {
 /// One of these sent to the real server spoils its replies to everybody.
 #[test]
 fn stray_datagrams_harm_nobody() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let port = free_port();
     let serving = Tool::Ours.serve(port, "");
     let stranger = UdpSocket::bind("127.0.0.1:0").expect("loopback");
@@ -132,6 +147,9 @@ fn stray_datagrams_harm_nobody() {
 
 #[test]
 fn connections_that_speak_nonsense_are_closed_alone() {
+    if skip::lacks(&["sockperf"]) {
+        return;
+    }
     let port = free_port();
     let serving = Tool::Ours.serve(port, "--tcp");
     let client = Tool::Theirs.start(&format!("pp --tcp -i 127.0.0.1 -p {port} -t 1 --mps=500"));

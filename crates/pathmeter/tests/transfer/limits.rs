@@ -60,14 +60,12 @@ fn limits_of_rate_time_and_number_hold() {
     let ended = transfer(&[&http.url("/bytes/100MB"), "-n", "1"]).code(3);
     assert!(ended.stderr.contains("cut short") || ended.stderr.contains("reset"), "{}", ended.stderr);
     let mut busy = http.connect();
-    busy.write_all(b"PUT / HTTP/1.1\r\nContent-Length: 9\r\n\r\nsome").unwrap();
-    // The place is taken when its answer to `Expect` has come; without one, when the others are refused.
-    let refused = (0..1000).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        status(&http, b"GET /bytes/1 HTTP/1.1\r\nConnection: close\r\n\r\n") == 503
-    });
-    assert!(refused, "one transfer at a time");
-    busy.write_all(b"bytes").unwrap();
+    busy.write_all(b"PUT / HTTP/1.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n").unwrap();
+    // The place is taken when this answer has come.
+    assert!(head(&mut busy).starts_with("HTTP/1.1 100 "));
+    let other = status(&http, b"GET /bytes/1 HTTP/1.1\r\nConnection: close\r\n\r\n");
+    assert_eq!(other, 503, "one transfer at a time");
+    busy.write_all(b"somebytes").unwrap();
     assert!(head(&mut busy).starts_with("HTTP/1.1 200 "));
     http.server.stop().says("longer than this server allows");
 }

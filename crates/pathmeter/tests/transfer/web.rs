@@ -142,6 +142,10 @@ fn chunked_answers_and_those_that_end_with_the_connection_are_read() {
 
 #[test]
 fn the_plan_is_printed_and_nothing_is_sent() {
+    let rights = linux::privilege::Capabilities::of_this_thread().unwrap();
+    if !rights.has(linux::privilege::Capability::NetAdmin) {
+        return skip::skip("--mtu changes an MTU, which needs CAP_NET_ADMIN");
+    }
     let web = Web::start(|_, head, _| panic!("it was asked: {head}"));
     let plan = transfer(&[&web.url("/x"), "--dry-run", "--mtu", "1280,1500"]).code(0).json();
     assert_eq!((&plan["repetitions"], &plan["baseline"]), (&6.into(), &"1280".into()));

@@ -70,6 +70,9 @@ fn mode(padding: Padding) -> &'static str {
 
 #[test]
 fn openssl_reads_our_tokens() {
+    if skip::lacks(&["openssl"]) {
+        return;
+    }
     let keys = Keys::make("ours");
     for padding in [Padding::Oaep, Padding::Pkcs1] {
         let cipher = STANDARD.decode(keys.token(padding)).expect("base64 on one line");
@@ -82,6 +85,9 @@ fn openssl_reads_our_tokens() {
 
 #[test]
 fn we_read_tokens_of_openssl() {
+    if skip::lacks(&["openssl"]) {
+        return;
+    }
     let keys = Keys::make("theirs");
     for padding in [Padding::Oaep, Padding::Pkcs1] {
         let key = keys.path("public.pem");
@@ -95,6 +101,9 @@ fn we_read_tokens_of_openssl() {
 
 #[test]
 fn keys_of_every_form_are_read() {
+    if skip::lacks(&["openssl"]) {
+        return;
+    }
     let keys = Keys::make("forms");
     let from = keys.path("private.pem");
     openssl(&["rsa", "-in", &from, "-traditional", "-out", &keys.path("pkcs1.pem")], b"");
@@ -114,6 +123,9 @@ fn keys_of_every_form_are_read() {
 
 #[test]
 fn what_is_not_good_is_refused() {
+    if skip::lacks(&["openssl"]) {
+        return;
+    }
     let keys = Keys::make("refused");
     let gate = keys.gate("private.pem", Padding::Oaep).expect("a gate");
     let token = keys.token(Padding::Oaep);
@@ -131,6 +143,9 @@ fn what_is_not_good_is_refused() {
 
 #[test]
 fn files_that_cannot_be_used_are_named() {
+    if skip::lacks(&["openssl"]) {
+        return;
+    }
     let keys = Keys::make("named");
     let from = keys.path("private.pem");
     openssl(&["genrsa", "-out", &keys.path("small.pem"), "1024"], b"");

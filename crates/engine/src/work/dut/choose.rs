@@ -154,8 +154,8 @@ impl Trial<'_> {
     fn send_and_count(&mut self, row: &mut Tried, burst: &Burst) -> Result<()> {
         self.to.count(row.sink, &self.traffic.arriving(), burst.all_frames(), Watch::Counts)?;
         let sent = self.from.send(row.source, &self.traffic.sent, burst).and_then(|()| self.from.sent());
-        if sent.is_ok() {
-            std::thread::sleep(UNDER_WAY.to_duration());
+        if let Ok(sent) = &sent {
+            self.wait_for_those_under_way(sent.frames);
         }
         // Also where nothing was sent, so that the sink goes.
         let counted = self.to.counted();
@@ -163,6 +163,14 @@ impl Trial<'_> {
         (row.sent, row.time) = (sent.frames, sent.time);
         row.received = counted?.arrived.distinct();
         Ok(())
+    }
+
+    /// Until all have come, or no more can be.
+    fn wait_for_those_under_way(&self, sent: u64) {
+        let until = mono_now() + UNDER_WAY;
+        while mono_now() < until && self.to.arrived().is_none_or(|arrived| arrived < sent) {
+            std::thread::sleep(STEP.to_duration());
+        }
     }
 
     fn failure(&self) -> Failure {
@@ -192,6 +200,8 @@ const FLOOD: Burst = Burst { frames: 1_000_000, interval_ps: 0, then: None, time
 const LEARNING: Nanos = Nanos::from_secs(3);
 /// What a device holds longer than this at a low load is not waited for.
 const UNDER_WAY: Nanos = Nanos(200_000_000);
+/// Between two looks whether all have come.
+const STEP: Nanos = Nanos(5_000_000);
 /// A share that is as good as all.
 const ALL: f64 = 0.999;
 /// Another source's share that is as good as the best. One that a driver does not take loses all or nearly all; some in a

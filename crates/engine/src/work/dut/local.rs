@@ -163,6 +163,10 @@ impl Port for LocalPort {
         Ok(())
     }
 
+    fn arrived(&self) -> Option<u64> {
+        Some(self.counting.as_ref()?.sink.arrived().ok()?.distinct())
+    }
+
     fn counted(&mut self) -> Result<Counted> {
         let Counting { sink, frames } = self.counting.take().context("nothing is being counted")?;
         let (arrived, at) = (sink.arrived()?, mono_now());

@@ -37,6 +37,11 @@ pub(crate) trait Port: Send {
     /// The kernel refuses this kind here.
     fn count(&mut self, kind: SinkKind, spec: &FrameSpec, frames: u64, watch: Watch) -> Result<()>;
 
+    /// How many frames have come so far, each counted once; absent where asking for it would disturb or nothing is counted.
+    fn arrived(&self) -> Option<u64> {
+        None
+    }
+
     /// Ends the counting: what has come. To be asked when what is under way has had time to come.
     ///
     /// # Errors

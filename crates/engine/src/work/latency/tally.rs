@@ -230,6 +230,11 @@ impl Tally {
         self.in_flight.oldest()
     }
 
+    /// The last message was given up, and no reply has come since.
+    pub(crate) fn has_given_up_the_last(&mut self) -> bool {
+        self.in_flight.has_given_up_the_last()
+    }
+
     /// Any reply so far?
     pub(crate) fn heard(&self) -> bool {
         self.counted.received + self.counted.late > 0

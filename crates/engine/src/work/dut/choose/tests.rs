@@ -55,6 +55,10 @@ impl Port for Device {
         Ok(())
     }
 
+    fn arrived(&self) -> Option<u64> {
+        Some(self.now.lock().unwrap().2)
+    }
+
     fn counted(&mut self) -> Result<Counted> {
         let frames = self.now.lock().unwrap().2;
         Ok(Counted { arrived: Arrived { frames, ..Arrived::default() }, ..Counted::default() })

@@ -118,6 +118,12 @@ impl Port for FakePort {
         Ok(())
     }
 
+    fn arrived(&self) -> Option<u64> {
+        let wire = self.wire();
+        let (tag, ..) = wire.counting[self.side]?;
+        Some(wire.arrived.get(&(self.side, tag)).map_or(0, |came| came.arrived.distinct()))
+    }
+
     fn counted(&mut self) -> Result<Counted> {
         let side = self.side;
         let mut wire = self.wire();
