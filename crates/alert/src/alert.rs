@@ -37,6 +37,8 @@ pub enum Word {
     Silent,
     /// The path is measured again.
     Reachable,
+    /// An agent sent an outcome that is not that of its run.
+    Forged,
 }
 
 impl Word {
@@ -48,18 +50,20 @@ impl Word {
             Word::Unreachable => "unreachable",
             Word::Silent => "silent",
             Word::Reachable => "reachable",
+            Word::Forged => "forged",
         }
     }
 }
 
 /// Every word.
-const WORDS: [Word; 6] = [
+const WORDS: [Word; 7] = [
     Word::Figure(ChangeKind::Worse),
     Word::Figure(ChangeKind::Better),
     Word::Figure(ChangeKind::Recovered),
     Word::Unreachable,
     Word::Silent,
     Word::Reachable,
+    Word::Forged,
 ];
 
 impl<'de> Deserialize<'de> for Word {

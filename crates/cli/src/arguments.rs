@@ -18,7 +18,6 @@ mod linerate;
 #[cfg(feature = "fleet")]
 mod mesh;
 mod mtu;
-#[cfg(any(feature = "fleet", feature = "plan"))]
 mod named;
 mod parts;
 #[cfg(feature = "plan")]
@@ -54,12 +53,14 @@ pub use latency::{LatencyArgs, LatencyWaitArg};
 pub use linerate::LinerateArgs;
 #[cfg(feature = "fleet")]
 pub use mesh::{
-    AgentArgs, AgentCommand, AgentRunArgs, MeshArgs, MeshCommand, MeshDoctorArgs, MeshForgetArgs,
-    MeshInitArgs, MeshIpArg, MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
+    AgentArgs, AgentCommand, AgentRunArgs, AgentShowArgs, MeshArgs, MeshCommand, MeshDoctorArgs,
+    MeshForgetArgs, MeshInitArgs, MeshIpArg, MeshRenewArgs, MeshRunArgs, MeshShowArgs, MeshTestArg,
+    MeshUpArgs, NatsArgs,
 };
 pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};
 pub use mtu::{MtuArgs, ServiceArgs};
+pub use named::AgentRules;
 #[cfg(any(feature = "fleet", feature = "plan"))]
 pub use named::NamedTarget;
 #[cfg(feature = "plan")]

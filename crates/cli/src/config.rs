@@ -10,6 +10,7 @@ mod template;
 pub use read::read;
 pub use template::TEMPLATE;
 
+use crate::arguments::AgentRules;
 use clap::ArgMatches;
 use engine::error::{Context, Failure, Result};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub struct Config {
     pub save: bool,
     /// Far ends with names of their own.
     pub targets: Vec<Target>,
+    /// The rules for jobs at this host.
+    pub agent: AgentRules,
     /// Values that options have where the command line and the environment give none.
     pub defaults: Vec<Default>,
 }

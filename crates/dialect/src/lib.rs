@@ -10,12 +10,19 @@ pub mod sockperf;
 
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
+use engine::server::Confined;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// Makes the interrupt that signals raise. It is asked for when the work begins, and not before a server has gone into the
+/// The calls by which a tool uses the process that it runs in. Its work begins with them: not before a server has gone into the
 /// background.
-pub type Interrupts = fn() -> Result<Interrupt>;
+#[derive(Clone, Copy, Debug)]
+pub struct Process {
+    /// Makes the interrupt that signals raise.
+    pub interrupt: fn() -> Result<Interrupt>,
+    /// Gives up the rights that a server does not need: its sockets are open, its files are read, it has one thread.
+    pub confine: fn() -> Result<Confined>,
+}
 
 /// The exit code after work that was done.
 const DONE: u8 = 0;

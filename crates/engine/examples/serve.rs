@@ -1,7 +1,7 @@
 //! A server for the other examples: `serve [PORT]`, until it is killed.
 
 use pathmeter_engine::model::plan::ProtocolName;
-use pathmeter_engine::server::Config;
+use pathmeter_engine::server::{Config, Confined};
 use pathmeter_engine::wire::{self, ProtocolError};
 use pathmeter_engine::{Interrupt, Observer, Server, SessionEvent, Watcher};
 use std::io::Write;
@@ -36,5 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let port = std::env::args().nth(1).map_or(Ok(wire::native::PORT), |port| port.parse())?;
     let server = Server::bind(Config { native: port, ..Config::default() })?;
     let observer: Arc<dyn Observer> = Arc::new(Printer);
-    Ok(server.serve(&Interrupt::default(), &observer)?)
+    // Root's rights, where it has them, are not for whoever comes.
+    let rights = Confined::enter(None, &[])?;
+    Ok(server.serve(rights, &Interrupt::default(), &observer)?)
 }

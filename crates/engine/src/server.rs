@@ -2,11 +2,11 @@
 //!
 //! ```no_run
 //! use pathmeter_engine::host::interrupt::Interrupt;
-//! use pathmeter_engine::server::{Config, Server};
+//! use pathmeter_engine::server::{Config, Confined, Server};
 //! # fn observer() -> std::sync::Arc<dyn pathmeter_engine::work::observer::Observer> { unimplemented!() }
 //!
 //! let server = Server::bind(Config { iperf3: Some(5201), ..Config::default() })?;
-//! server.serve(&Interrupt::default(), &observer())?;
+//! server.serve(Confined::enter(None, &[])?, &Interrupt::default(), &observer())?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -29,6 +29,7 @@ use crate::work::http_server::{HttpService, Limits};
 use crate::work::iperf2;
 use crate::work::observer::{self, Observer};
 use dialogues::{DEFAULT_TESTS, Ports};
+pub use linux::privilege::drop::Confined;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::WaitMode;
 use model::plan::LocalOptions;
@@ -183,11 +184,12 @@ impl Server {
         Ok(listener.local_addr()?)
     }
 
-    /// Serves until it is stopped, or its one test is over; running tests then get their results.
+    /// Serves until it is stopped, or its one test is over; running tests then get their results. `rights`: what this process has
+    /// decided to keep of them ([`Confined::enter`], after [`Server::bind`]).
     ///
     /// # Errors
     /// The sockets cannot be used, or no thread can be had.
-    pub fn serve(self, stop: &Interrupt, observer: &Arc<dyn Observer>) -> Result<()> {
+    pub fn serve(self, rights: Confined, stop: &Interrupt, observer: &Arc<dyn Observer>) -> Result<()> {
         self.notices()?.iter().for_each(|line| observer.note(line));
         let note: Note = {
             let observer = observer.clone();
@@ -196,8 +198,8 @@ impl Server {
         let (limits, open) =
             (self.policy(self.beyond && self.config.token.is_none()), self.policy(self.beyond));
         let Server { config, sockets, offers, .. } = self;
-        let mut listener = Listener::new(stop, observer::notes(observer))?;
-        let echoes = echoes(&config, sockets.sockperf, sockets.stamp, &note, &mut listener)?;
+        let mut listener = Listener::new(stop, observer::notes(observer), rights)?;
+        let echoes = echoes(&config, rights, (sockets.sockperf, sockets.stamp), &note, &mut listener)?;
         if let Some(socket) = sockets.twamp {
             let service = Tests::new(listener.closing());
             listener.add(socket, Arc::new(service))?;
@@ -392,12 +394,12 @@ fn no_group(group: IpAddr, error: &std::io::Error) -> Failure {
 /// Starts the servers of protocols without a dialogue.
 fn echoes(
     config: &Config,
-    sockperf: Option<(TcpListener, Vec<UdpSocket>)>,
-    stamp: Option<UdpSocket>,
+    rights: Confined,
+    (sockperf, stamp): (Option<(TcpListener, Vec<UdpSocket>)>, Option<UdpSocket>),
     note: &Note,
     listener: &mut Listener,
 ) -> Result<Servers> {
-    let mut servers = Servers::default();
+    let mut servers = Servers::new(rights);
     if let Some((streams, sockets)) = sockperf {
         for socket in sockets {
             servers.sockperf_datagrams(

@@ -1,6 +1,7 @@
 //! Bytes and deadlines of a session, whatever its work: control connections, who may come, and which flow belongs to whom.
 
 pub(crate) mod budget;
+pub(crate) mod closing;
 pub mod connect;
 pub mod foreign_tls;
 pub(crate) mod link;

@@ -89,7 +89,8 @@ pub fn request_of_plan(
     time: Option<Nanos>,
     known: &Known,
 ) -> Result<(Request, Security), String> {
-    let plan = Plan::parse("job", text, known).map_err(|error| error.to_string())?;
+    let known = Known { is_job: true, ..known.clone() };
+    let plan = Plan::parse("job", text, &known).map_err(|error| error.to_string())?;
     let plan = plan.with(time, Some(1));
     let cells = plan.cells();
     let [cell] = cells.as_slice() else {
@@ -111,5 +112,41 @@ fn typed(host: &HostPort) -> String {
         (None, _) => host.host.clone(),
         (Some(port), true) => format!("[{}]:{port}", host.host),
         (Some(port), false) => format!("{}:{port}", host.host),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &str, test: &str) -> String {
+        let text = format!("title = \"t\"\nrepetitions = 1\n[paths.a]\n{path}\n[[tests]]\n{test}\n");
+        request_of_plan(&text, None, &Known::default()).expect_err("it is no job")
+    }
+
+    /// A job names files and objects in vain: none is opened or described.
+    #[test]
+    fn a_job_opens_no_file_and_spends_no_keys() {
+        let latency = "test = \"latency\"";
+        for file in ["/etc/shadow", "/etc/hostname", "/none/there.toml", "direct"] {
+            let said = refused(&format!("lab = \"{file}\""), latency);
+            assert!(
+                said.contains("carries out no labs")
+                    && !said.contains("hostname")
+                    && !said.contains("shadow"),
+                "{said}"
+            );
+        }
+        assert!(
+            refused("agent = \"ams\"\nto = \"far.example\"", latency)
+                .contains("begins at the host of the agent")
+        );
+        for url in ["s3://payroll/ledger.xlsx", "S3://payroll/ledger.xlsx", " s3://payroll/ledger.xlsx"] {
+            let said = refused(
+                "to = \"far.example\"",
+                &format!("test = \"transfer\"\nurl = \"{url}\"\nsize = \"1kB\""),
+            );
+            assert!(said.contains("keys of an agent's account") && !said.contains("AWS"), "{said}");
+        }
     }
 }

@@ -61,6 +61,8 @@ pub struct Known {
     pub targets: BTreeMap<String, Target>,
     /// The agents that are there; absent: they are not known yet, and any name is one.
     pub agents: Option<BTreeMap<String, KnownAgent>>,
+    /// Another host wrote it, and an agent reads it: what would open files or spend keys of this host is refused unread.
+    pub is_job: bool,
 }
 
 /// A host that has a name in the configuration.
@@ -104,7 +106,7 @@ fn read(
     };
     let tests = table.need("tests", "[[tests]] with test = \"latency\"");
     let tests = tests.iter().flat_map(Value::list).filter_map(|value| {
-        let test::Read { mut test, is_together } = test::read(&value)?;
+        let test::Read { mut test, is_together } = test::read(&value, known.is_job)?;
         if is_together {
             test.together = together(&test, &paths, &value).map(Box::new);
         }

@@ -3,7 +3,7 @@
 use crate::plan::{Path, Place, Plan};
 use engine::error::{Result, sentence};
 use engine::host::interrupt::Interrupt;
-use engine::server::{Config, Server};
+use engine::server::{Config, Confined, Server};
 use engine::work::observer::{Observer, Silent};
 use lab::build::{BuildOptions, Lab};
 use lab::feature;
@@ -68,7 +68,10 @@ impl Sites {
                 let Some(namespace) = lab.node(node)?.namespace() else { continue };
                 let server = namespace.run(|| Server::bind(config()))??;
                 let (stop, observer): (_, Arc<dyn Observer>) = (stop.clone(), Arc::new(Silent));
-                scope.spawn(move || namespace.run(|| server.serve(&stop, &observer)));
+                // The lab alone can reach it.
+                scope.spawn(move || {
+                    namespace.run(|| server.serve(Confined::with_all_rights(), &stop, &observer))
+                });
             }
         }
         Ok(())

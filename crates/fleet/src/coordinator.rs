@@ -3,6 +3,10 @@
 //! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
 //! several coordinators is at work from a lease. So one that is killed is simply started anew.
 
+mod forgery;
+
+pub use forgery::{Check, Forgery};
+
 use crate::agent::{Command, SINK, StoppedRun, is_there};
 use crate::broker::{Broker, Bucket, Consumer, Delivery, Log, Mailbox, Message};
 use crate::clock::Clock;
@@ -12,6 +16,7 @@ use crate::job::{AgentJob, End, Outcome, run_name};
 use crate::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
 use crate::ledger::{Ledger, LedgerRow, RunState};
 use crate::mesh::{BESIDE, MeshPlan, PlannedRun, span_of};
+use forgery::{Forgeries, Origin};
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -27,10 +32,10 @@ pub trait Sink {
     /// Why not; it is tried again.
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String>;
 
-    /// Whether it awaits the outcome of a run beside those of the plan at work. What nobody here awaits is left for the
+    /// The row of a run whose outcome it awaits beside those of the plan at work. What nobody here awaits is left for the
     /// coordinator whose run it is.
-    fn awaits(&self, _run: &str) -> bool {
-        false
+    fn awaited(&self, _run: &str) -> Option<LedgerRow> {
+        None
     }
 
     /// Notes that a mesh begins that was due then; when this returns, it is safe.
@@ -69,8 +74,10 @@ pub struct Coordinator<'a> {
     outcomes: Option<Box<dyn Consumer>>,
     /// Outcomes that another coordinator was given.
     forwarded: Box<dyn Mailbox>,
-    /// Whose each run of the plan is.
-    owners: HashMap<String, String>,
+    /// Each run of the plan, with its agent.
+    planned: HashMap<String, LedgerRow>,
+    check: Check,
+    forgeries: Forgeries,
     /// Groups that are to start, and when that is tried again.
     waiting: Vec<(MonoTime, Vec<PlannedRun>)>,
     started: BTreeMap<String, Started>,
@@ -89,7 +96,7 @@ fn identity(mesh: &str) -> Resource {
 }
 
 impl<'a> Coordinator<'a> {
-    /// A coordinator, whose name no other one ever had.
+    /// A coordinator, whose name no other one ever had. `check` holds results against their jobs.
     ///
     /// # Errors
     /// The broker cannot be reached, or does not permit it to this key.
@@ -98,13 +105,15 @@ impl<'a> Coordinator<'a> {
         broker: &'a dyn Broker,
         clock: &'a dyn Clock,
         plan: MeshPlan,
-        sink: &'a mut dyn Sink,
+        (sink, check): (&'a mut dyn Sink, Check),
     ) -> Result<Coordinator<'a>> {
-        let owners = plan.all().map(|run| (run.job.run.clone(), run.agent.clone())).collect();
+        let planned = plan.all().map(planned).collect();
         let mut claims = plan.turns();
         claims.push(identity(&plan.name));
         Ok(Coordinator {
-            owners,
+            planned,
+            check,
+            forgeries: Forgeries::default(),
             claims,
             held_by_another: None,
             unsure: BTreeSet::new(),
@@ -182,8 +191,13 @@ impl<'a> Coordinator<'a> {
         self.plan.rounds.clear();
         (self.ledger, self.handed_out) = (Ledger::default(), 0);
         self.waiting.clear();
-        self.owners.extend(round.iter().map(|run| (run.job.run.clone(), run.agent.clone())));
+        self.planned.extend(round.iter().map(planned));
         self.plan.rounds.push(round);
+    }
+
+    /// The outcomes that were refused as forged since this was asked last, some of each agent.
+    pub fn take_forgeries(&mut self) -> Vec<Forgery> {
+        self.forgeries.take()
     }
 
     /// Whether it is the one at work.
@@ -238,7 +252,7 @@ impl<'a> Coordinator<'a> {
             "{why} while the server could not be reached: what its agent measured comes with the next run of the same command"
         );
         for run in self.plan.all().cloned().collect::<Vec<_>>() {
-            let name = run.job.run;
+            let name = run.job.run.clone();
             let reason = match self.ledger.row(&name) {
                 Some(row) if row.state.is_final() => continue,
                 None if self.sink.has(&name) => continue,
@@ -248,7 +262,7 @@ impl<'a> Coordinator<'a> {
                 None => "stopped before it began",
             };
             let now = self.clock.wall();
-            self.ledger.expect(&name, &run.job.title, now, now);
+            self.ledger.expect(&name, LedgerRow::expected(&run, now, now));
             self.ledger.end(&name, RunState::Missed { reason: reason.to_owned() });
             self.note_missed(name)?;
         }
@@ -387,11 +401,11 @@ impl<'a> Coordinator<'a> {
     fn take_outcome(&mut self, delivery: &Delivery) -> Result<bool> {
         // What cannot be read is no outcome, and nobody can store it.
         if let Ok(outcome) = serde_json::from_slice::<Outcome>(&delivery.data) {
-            match self.whose(&outcome, &delivery.subject) {
-                Whose::Ours => {}
-                Whose::Another => return Ok(false),
-                Whose::Forged(why) => {
-                    self.failure = Some(why);
+            match self.origin(&outcome, &delivery.subject) {
+                Origin::Ours => {}
+                Origin::Another => return Ok(false),
+                Origin::Forged(forgery) => {
+                    self.refuse(forgery)?;
                     return self.broker.done(delivery).map(|()| true);
                 }
             }
@@ -407,17 +421,19 @@ impl<'a> Coordinator<'a> {
         self.broker.done(delivery).map(|()| true)
     }
 
-    /// The server lets an agent append as itself alone, so that its outcomes are about its own runs or forged.
-    fn whose(&self, outcome: &Outcome, subject: &str) -> Whose {
-        let owner = self.owners.get(&outcome.run).map(String::as_str);
-        if outcome.agent != subject || owner.is_some_and(|owner| owner != subject) {
-            let owner = owner.unwrap_or(&outcome.agent);
-            return Whose::Forged(format!(
-                "agent {subject} sent an outcome of agent {owner} ({}); it is not taken",
-                outcome.title
-            ));
-        }
-        if owner.is_some() || self.sink.awaits(&outcome.run) { Whose::Ours } else { Whose::Another }
+    /// The server lets an agent append as itself alone; what it appends is held against the run that was planned or missed.
+    fn origin(&self, outcome: &Outcome, subject: &str) -> Origin {
+        let row = self.planned.get(&outcome.run).cloned().or_else(|| self.sink.awaited(&outcome.run));
+        forgery::origin(row.as_ref(), outcome, subject, self.check)
+    }
+
+    /// Notes a forged outcome. Nothing else will come of a run whose own agent forged it.
+    fn refuse(&mut self, forgery: Forgery) -> Result<()> {
+        let run = forgery.run.clone();
+        let is_own = self.ledger.row(&run).is_some_and(|row| row.agent == forgery.agent);
+        let missed = is_own && self.ledger.end(&run, RunState::Missed { reason: forgery.text() });
+        self.forgeries.note(forgery);
+        if missed { self.note_missed(run) } else { Ok(()) }
     }
 
     fn sweep(&mut self) -> Result<()> {
@@ -491,7 +507,7 @@ impl<'a> Coordinator<'a> {
         let deadline = now + within;
         job.deadline = now + within.saturating_sub(job.span);
         job.handed_out = now;
-        self.ledger.expect(&job.run, &job.title, now, deadline);
+        self.ledger.expect(&job.run, LedgerRow::expected(run, now, deadline));
         if self.sink.has(&job.run) {
             self.ledger.end(&job.run, RunState::Done);
             return Ok(());
@@ -501,7 +517,11 @@ impl<'a> Coordinator<'a> {
         }
         let text = serde_json::to_vec(&job).unwrap_or_default();
         // After a restart it may be there already: a run is one message, but for one that was missed before.
-        let id = if self.sink.awaits(&job.run) { format!("{}@{}", job.run, now.0) } else { job.run.clone() };
+        let id = if self.sink.awaited(&job.run).is_some() {
+            format!("{}@{}", job.run, now.0)
+        } else {
+            job.run.clone()
+        };
         self.broker.append(Log::Jobs, &run.agent, &id, &text).map(|_| ())
     }
 
@@ -570,11 +590,9 @@ impl<'a> Coordinator<'a> {
     }
 }
 
-/// Whose run an outcome is of.
-enum Whose {
-    Ours,
-    Another,
-    Forged(String),
+/// The row of a run before it is handed out, by its name.
+fn planned(run: &PlannedRun) -> (String, LedgerRow) {
+    (run.job.run.clone(), LedgerRow::expected(run, WallTime::default(), WallTime::default()))
 }
 
 /// The runs that an agent reports to work on.

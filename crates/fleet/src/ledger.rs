@@ -3,15 +3,22 @@
 //! A run that is neither done nor failed when its deadline has passed is missed, with the last reason that was noted for it.
 //! A result that comes after that is taken all the same, and once.
 
+use crate::mesh::PlannedRun;
 use model::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is known of one expected run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerRow {
     /// What is measured: `ams -> fra`.
     pub title: String,
+    /// The agent whose run it is; empty: it was never planned for one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub agent: String,
+    /// The body of the job that the agent was handed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub asked: String,
     /// When it is due.
     pub due: WallTime,
     /// Until when it must have ended.
@@ -51,6 +58,34 @@ pub enum RunState {
         /// What is known of why.
         reason: String,
     },
+}
+
+impl Default for RunState {
+    fn default() -> RunState {
+        RunState::Expected { note: String::new() }
+    }
+}
+
+impl LedgerRow {
+    /// The row of a run that is expected.
+    #[must_use]
+    pub fn expected(run: &PlannedRun, due: WallTime, deadline: WallTime) -> LedgerRow {
+        LedgerRow {
+            title: run.job.title.clone(),
+            agent: run.agent.clone(),
+            asked: run.job.body.clone(),
+            due,
+            deadline,
+            state: RunState::default(),
+        }
+    }
+
+    /// The row of a run that was due then and of which nothing comes, for this reason.
+    #[must_use]
+    pub fn missed(run: &PlannedRun, due: WallTime, reason: &str) -> LedgerRow {
+        let state = RunState::Missed { reason: reason.to_owned() };
+        LedgerRow { state, ..LedgerRow::expected(run, due, due) }
+    }
 }
 
 impl RunState {
@@ -94,9 +129,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Expects a run; one that is already expected stays as it is.
-    pub fn expect(&mut self, run: &str, title: &str, due: WallTime, deadline: WallTime) {
-        let state = RunState::Expected { note: String::new() };
-        let row = LedgerRow { title: title.to_owned(), due, deadline, state };
+    pub fn expect(&mut self, run: &str, row: LedgerRow) {
         self.rows.entry(run.to_owned()).or_insert(row);
     }
 
@@ -166,11 +199,15 @@ mod tests {
     const DUE: WallTime = WallTime(1_000);
     const DEADLINE: WallTime = WallTime(2_000);
 
+    fn row(title: &str, deadline: WallTime) -> LedgerRow {
+        LedgerRow { title: title.to_owned(), due: DUE, deadline, ..LedgerRow::default() }
+    }
+
     #[test]
     fn silence_is_missed_with_what_is_known_of_it() {
         let mut ledger = Ledger::default();
         for run in ["a", "b", "c", "d"] {
-            ledger.expect(run, "ams -> fra", DUE, DEADLINE);
+            ledger.expect(run, row("ams -> fra", DEADLINE));
         }
         ledger.note("b", "fra was last heard 40 s ago");
         ledger.running("c", "ams");
@@ -187,7 +224,7 @@ mod tests {
     #[test]
     fn a_late_result_counts_once() {
         let mut ledger = Ledger::default();
-        ledger.expect("a", "ams -> fra", DUE, DEADLINE);
+        ledger.expect("a", row("ams -> fra", DEADLINE));
         ledger.sweep(WallTime(3_000));
         assert!(ledger.end("a", RunState::Done));
         assert!(!ledger.end("a", RunState::Done));
@@ -202,7 +239,7 @@ mod tests {
         fn every_run_ends(events in proptest::collection::vec((0_usize..5, 0_u8..6), 0..60)) {
             let runs = ["a", "b", "c", "d", "e"];
             let mut ledger = Ledger::default();
-            runs.iter().for_each(|run| ledger.expect(run, run, DUE, DEADLINE));
+            runs.iter().for_each(|run| ledger.expect(run, row(run, DEADLINE)));
             let mut ends = [0; 5];
             for (run, event) in events {
                 let name = runs[run];
@@ -211,7 +248,7 @@ mod tests {
                     1 => ledger.running(name, "ams"),
                     2 => ends[run] += usize::from(ledger.end(name, RunState::Done)),
                     3 => ends[run] += usize::from(ledger.end(name, RunState::Failed { reason: "no route".into() })),
-                    4 => ledger.expect(name, "again", DUE, WallTime(9_000)),
+                    4 => ledger.expect(name, row("again", WallTime(9_000))),
                     _ => { ledger.sweep(WallTime(1_500)); }
                 }
             }

@@ -4,7 +4,7 @@ use crate::coordinator::Sink;
 use crate::error::{FleetError, Result};
 use crate::job::Outcome;
 use crate::ledger::LedgerRow;
-use crate::line_file::{self, LineFile};
+use crate::line_file::{self, LineFile, LineKind};
 use model::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct ResultFile {
     file: LineFile,
     known: HashSet<String>,
-    missed: HashSet<String>,
+    missed: BTreeMap<String, LedgerRow>,
     /// The mesh whose runs come now.
     mesh: String,
 }
@@ -53,6 +53,10 @@ enum Line {
     },
 }
 
+impl LineKind for Line {
+    const WORDS: &'static [&'static str] = &["outcome", "missed", "begins", "mesh"];
+}
+
 impl ResultFile {
     /// Opens the file, or makes an empty one.
     ///
@@ -64,8 +68,7 @@ impl ResultFile {
         let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(fault)?;
         let results = Results::from_lines(lines);
         let known = results.outcomes.into_keys().collect();
-        let missed = results.missed.into_keys().collect();
-        Ok(ResultFile { file, known, missed, mesh: results.mesh })
+        Ok(ResultFile { file, known, missed: results.missed, mesh: results.mesh })
     }
 
     /// The runs that follow are of the mesh of this name.
@@ -96,8 +99,8 @@ impl Sink for ResultFile {
         Ok(())
     }
 
-    fn awaits(&self, run: &str) -> bool {
-        self.missed.contains(run)
+    fn awaited(&self, run: &str) -> Option<LedgerRow> {
+        self.missed.get(run).cloned()
     }
 
     fn begins(&mut self, due: WallTime) -> std::result::Result<(), String> {
@@ -105,11 +108,11 @@ impl Sink for ResultFile {
     }
 
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
-        if self.missed.contains(run) {
+        if self.missed.contains_key(run) {
             return Ok(());
         }
         self.write(&Line::Missed { run: run.to_owned(), row: Box::new(row.clone()) })?;
-        self.missed.insert(run.to_owned());
+        self.missed.insert(run.to_owned(), row.clone());
         Ok(())
     }
 }
@@ -230,7 +233,8 @@ mod tests {
         assert!(ResultFile::open(&path).expect_err("it is open").to_string().contains("another coordinator"));
         let time = WallTime(1);
         let state = RunState::Missed { reason: "silence".into() };
-        let row = LedgerRow { title: "a -> b".into(), due: time, deadline: time, state };
+        let row =
+            LedgerRow { title: "a -> b".into(), due: time, deadline: time, state, ..LedgerRow::default() };
         file.missed("a", &row).expect("written");
         file.missed("b", &row).expect("written");
         let end = End::Done { body: "42".into() };
@@ -266,7 +270,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("results.jsonl");
         let state = RunState::Missed { reason: "silence".into() };
-        let row = LedgerRow { title: "a -> b".into(), due: WallTime(1), deadline: WallTime(1), state };
+        let row = LedgerRow { title: "a -> b".into(), state, ..LedgerRow::default() };
         let outcome = |run: &str| Outcome {
             run: run.into(),
             title: String::new(),

@@ -1,10 +1,11 @@
 //! The files of a mesh's server: configuration, keys and certificates, with exactly the rights that each agent needs.
 
+mod certificates;
+
+pub use certificates::{Validity, renew, validity};
+
 use crate::error::{FleetError, Result, check_name};
 use nkeys::KeyPair;
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose,
-};
 use std::fmt::Write as _;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
@@ -63,7 +64,8 @@ impl MeshSetup {
         let coordinator = user(COORDINATOR, Rights::of_coordinator())?;
         let named = |name: &String| Ok((name.clone(), user(name, Rights::of_agent(name))?));
         let agents = self.agents.iter().map(named).collect::<Result<Vec<_>>>()?;
-        let authority = if self.names.is_empty() { None } else { Some(certificates(folder, &self.names)?) };
+        let authority =
+            if self.names.is_empty() { None } else { Some(certificates::write(folder, &self.names)?) };
         let token = folder.join("mesh.token");
         // Random and long, as every seed.
         write_new(&token, &format!("{}\n", new_key()?.0), 0o600)?;
@@ -132,15 +134,17 @@ impl Rights {
         Rights { publish, subscribe: vec![format!("_INBOX_{COORDINATOR}.>"), "pm.>".to_owned()] }
     }
 
-    /// An agent may take its own jobs, report as itself and share leases; it sees nobody else's jobs or results.
+    /// An agent may take its own jobs, hold its own name, report as itself and share leases; it sees nobody else's jobs or results.
     fn of_agent(name: &str) -> Rights {
         let publish = vec![
-            "pm.lease.>".to_owned(),
+            format!("pm.lease.name.{name}"),
+            // Lists of holders, and their heartbeats.
+            "pm.lease.on.>".to_owned(),
+            "pm.lease.beat.>".to_owned(),
             format!("pm.agent.{name}"),
             format!("pm.outcome.{name}"),
             "pm.sink".to_owned(),
             "$JS.API.STREAM.MSG.GET.PM_LEASE".to_owned(),
-            "$JS.API.STREAM.MSG.DELETE.PM_LEASE".to_owned(),
             format!("$JS.API.CONSUMER.CREATE.PM_JOB.{name}.pm.job.{name}"),
             format!("$JS.API.CONSUMER.MSG.NEXT.PM_JOB.{name}"),
             format!("$JS.ACK.PM_JOB.{name}.>"),
@@ -168,26 +172,6 @@ fn new_key() -> Result<(String, String)> {
     Ok((seed, pair.public_key()))
 }
 
-/// An authority of this mesh alone, and a certificate of its server; returns the authority's file.
-fn certificates(folder: &Path, names: &[String]) -> Result<PathBuf> {
-    let fault = |error: rcgen::Error| FleetError::malformed("the server's names", error);
-    let mut ours = CertificateParams::new(Vec::new()).map_err(fault)?;
-    ours.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-    ours.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    ours.distinguished_name.push(rcgen::DnType::CommonName, "pathmeter mesh");
-    let issuer =
-        CertifiedIssuer::self_signed(ours, rcgen::KeyPair::generate().map_err(fault)?).map_err(fault)?;
-    let mut servers = CertificateParams::new(names.to_vec()).map_err(fault)?;
-    servers.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let key = rcgen::KeyPair::generate().map_err(fault)?;
-    let certificate = servers.signed_by(&key, &issuer).map_err(fault)?;
-    let authority = folder.join("ca.pem");
-    write_new(&authority, &issuer.pem(), 0o644)?;
-    write_new(&folder.join("server.pem"), &certificate.pem(), 0o644)?;
-    write_new(&folder.join("server.key"), &key.serialize_pem(), 0o600)?;
-    Ok(authority)
-}
-
 fn make_folder(folder: &Path) -> Result<()> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|source| FleetError::File { operation: "make the folder", file: folder.to_owned(), source })
@@ -201,15 +185,24 @@ fn write_new(file: &Path, text: &str, mode: u32) -> Result<()> {
     written.map_err(|source| FleetError::File { operation: "write", file: file.to_owned(), source })
 }
 
-/// Reads a key that [`MeshSetup::write`] wrote.
+/// Writes a file in the place of one that may be there, at once.
+fn make_new(file: &Path, text: &str, mode: u32) -> Result<()> {
+    let beside = file.with_extension("new");
+    let fault = |source| FleetError::File { operation: "write", file: file.to_owned(), source };
+    match std::fs::remove_file(&beside) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(error)),
+        _ => {}
+    }
+    write_new(&beside, text, mode)?;
+    std::fs::rename(&beside, file).map_err(fault)
+}
+
+/// A key that [`MeshSetup::write`] wrote: the bytes of this file.
 ///
 /// # Errors
-/// The file cannot be read, or holds no seed of a user.
-pub fn read_seed(file: &Path) -> Result<String> {
-    let text = std::fs::read_to_string(file);
-    let text =
-        text.map_err(|source| FleetError::File { operation: "read the key", file: file.to_owned(), source })?;
-    let seed = text.trim().to_owned();
+/// They are no seed of a user.
+pub fn seed(file: &Path, bytes: &[u8]) -> Result<String> {
+    let seed = String::from_utf8_lossy(bytes).trim().to_owned();
     KeyPair::from_seed(&seed).map_err(|error| FleetError::Unusable {
         what: "key",
         file: file.to_owned(),
@@ -235,7 +228,7 @@ mod tests {
         let files = setup(&["ams", "fra"]).write(folder.path()).expect("written");
         for (_, key) in &files.agents {
             assert_eq!(std::fs::metadata(key).expect("a key").permissions().mode() & 0o777, 0o600);
-            assert!(read_seed(key).expect("a seed").starts_with("SU"));
+            assert!(seed(key, &std::fs::read(key).expect("a key")).expect("a seed").starts_with("SU"));
         }
         let token = std::fs::metadata(&files.token).expect("a token");
         assert!(token.len() > 16 && token.permissions().mode() & 0o777 == 0o600);
@@ -258,7 +251,7 @@ mod tests {
             let error = setup(agents).write(folder.path()).expect_err("a bad name");
             assert!(matches!(error, FleetError::Name { .. }), "{agents:?}: {error}");
         }
-        let missing = read_seed(&folder.path().join("none")).expect_err("no file");
-        assert!(missing.to_string().contains("none"));
+        let none = seed(Path::new("none"), b"no seed").expect_err("it is none");
+        assert!(none.to_string().contains("none"));
     }
 }

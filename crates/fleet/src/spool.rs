@@ -6,7 +6,7 @@
 
 use crate::error::{FleetError, Result};
 use crate::job::Outcome;
-use crate::line_file::LineFile;
+use crate::line_file::{LineFile, LineKind};
 use model::time::WallTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,15 @@ enum Line {
     Stored(String),
     /// Nobody took it in time: it lies in the file beside this one.
     Lapsed(String),
+}
+
+/// Outcomes that are put aside are lines of results.
+impl LineKind for serde_json::Value {
+    const WORDS: &'static [&'static str] = &["outcome"];
+}
+
+impl LineKind for Line {
+    const WORDS: &'static [&'static str] = &["begun", "finished", "stored", "lapsed"];
 }
 
 impl Spool {

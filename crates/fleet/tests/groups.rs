@@ -71,8 +71,8 @@ fn with_agents(
             });
         }
         let mut sink = results.clone();
-        let mut coordinator =
-            Coordinator::new("c", broker, &SystemClock, plan, &mut sink).expect("a coordinator");
+        let mut coordinator = Coordinator::new("c", broker, &SystemClock, plan, (&mut sink, |_, _| Ok(())))
+            .expect("a coordinator");
         while !coordinator.is_complete() && !until(&coordinator) {
             let due = coordinator.step().expect("a step");
             coordinator.rest(due).expect("rest");

@@ -23,6 +23,12 @@ pub fn raise_open_files() -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).named("raise", object)
 }
 
+/// How many files this process may open now.
+#[must_use]
+pub fn open_files() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
 /// A right the kernel gives apart from being root; those that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {

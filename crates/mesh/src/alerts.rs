@@ -4,6 +4,7 @@ use crate::matrix::split;
 use alert::metrics::PathState;
 use alert::reach::{Attempt, Reach, change};
 use alert::{Alert, Word};
+use fleet::coordinator::Forgery;
 use fleet::job::{End, run_name};
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::Results;
@@ -119,6 +120,20 @@ impl Judge {
         }
     }
 
+    /// Adds an alert for each outcome that was refused as forged, once for each run.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn judge_forgeries(&self, forgeries: &[Forgery], judged: &mut Judged) -> Result<(), StoreError> {
+        for forgery in forgeries {
+            let (kind, target) = split(&forgery.title).unwrap_or(("", &forgery.title));
+            let alert = Alert::of_path(Word::Forged, target, kind, &forgery.run, forgery.text());
+            // The last report of the path itself stands apart from it.
+            self.report(Alert { figure: FORGED_FIGURE.to_owned(), ..alert }, judged)?;
+        }
+        Ok(())
+    }
+
     /// `reach`: how the latest attempt ended; absent: it says nothing.
     fn judge_path(
         &self,
@@ -222,6 +237,8 @@ pub fn target_of_group(pairs: &[(String, String)]) -> String {
 /// What pairs that are measured together are measured by.
 pub const GROUP_KIND: &str = "throughput";
 
+/// Where an alert of a forged outcome has the figure that changed.
+const FORGED_FIGURE: &str = "outcome";
 /// Attempts beside the first one, before a change is told: two more confirm it.
 pub const AGAIN: u32 = 2;
 /// Runs that a trend is made of.

@@ -2,7 +2,7 @@
 
 use crate::interfaces::{self, as_word};
 use crate::inventory::agents;
-use crate::job::{PlanJob, lapse};
+use crate::job::{PlanJob, check, lapse};
 use crate::rounds::Reports;
 use crate::together::document;
 use engine::host::interrupt::Interrupt;
@@ -60,7 +60,8 @@ impl<'a> Errands<'a> {
         });
         let turns = turns.map(|resource| turn(&resource)).collect();
         let runs = MeshPlan { name: name.clone(), grace: GRACE, ..MeshPlan::default() };
-        let coordinator = Coordinator::new(name.clone(), broker, clock, runs, sink)?.with_turns(turns);
+        let coordinator =
+            Coordinator::new(name.clone(), broker, clock, runs, (sink, check))?.with_turns(turns);
         Ok(Errands { coordinator, results, name, time, reports, count: 0 })
     }
 
@@ -116,6 +117,7 @@ impl<'a> Errands<'a> {
         let mut reported = None;
         loop {
             let due = self.coordinator.step().map_err(|error| error.to_string())?;
+            self.coordinator.take_forgeries().iter().for_each(|forgery| note(forgery.text()));
             let has_ended = |run: &PlannedRun| {
                 let row = self.coordinator.ledger().row(&run.job.run);
                 self.results.outcome(&run.job.run).is_some() || row.is_some_and(|row| row.state.is_final())

@@ -108,6 +108,22 @@ impl JobResult {
     }
 }
 
+/// Holds the result of an agent against the job that it was handed: why it is that of another one. What cannot be read is of
+/// another version, and shown as that.
+///
+/// # Errors
+/// The job that it is the result of.
+pub fn check(asked: &str, body: &str) -> std::result::Result<(), String> {
+    let Ok(Asked::Mesh(asked)) = Asked::read(asked) else { return Ok(()) };
+    match model::json::read::<JobResult>(body.as_bytes()) {
+        Ok(result) if result.job != asked && result.job.title() == asked.title() => {
+            Err("it is the result of a job of the same name that was never handed out".to_owned())
+        }
+        Ok(result) if result.job != asked => Err(format!("it is the result of {}", result.job.title())),
+        _ => Ok(()),
+    }
+}
+
 /// Makes the result of a run void whose lease lapsed, for this reason.
 pub(crate) fn lapse(run: &mut Run, reason: &str) {
     run.verdict.status = Status::Void;

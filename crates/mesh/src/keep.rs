@@ -41,8 +41,8 @@ impl Sink for KeptResults {
         self.file.store(outcome)
     }
 
-    fn awaits(&self, run: &str) -> bool {
-        self.file.awaits(run)
+    fn awaited(&self, run: &str) -> Option<LedgerRow> {
+        self.file.awaited(run)
     }
 
     fn begins(&mut self, due: WallTime) -> std::result::Result<(), String> {

@@ -19,6 +19,7 @@
 
 #[cfg(feature = "store")]
 pub mod alerts;
+pub mod allowed;
 pub mod errand;
 pub mod expected;
 pub mod interfaces;

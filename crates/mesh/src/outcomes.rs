@@ -56,5 +56,5 @@ pub(crate) fn failed(run: &str, title: &str) -> Outcome {
 /// A run of which nothing came.
 pub(crate) fn missed(title: &str) -> LedgerRow {
     let state = RunState::Missed { reason: "ams has not been heard".into() };
-    LedgerRow { title: title.into(), due: WallTime(1), deadline: WallTime(2), state }
+    LedgerRow { title: title.into(), due: WallTime(1), deadline: WallTime(2), state, ..LedgerRow::default() }
 }

@@ -137,8 +137,7 @@ impl Series<'_> {
                 if sink.has(&run.job.run) {
                     continue;
                 }
-                let state = RunState::Missed { reason: "the coordinator stopped before it ended".to_owned() };
-                let row = LedgerRow { title: run.job.title.clone(), due, deadline: due, state };
+                let row = LedgerRow::missed(run, due, "the coordinator stopped before it ended");
                 sink.missed(&run.job.run, &row).map_err(unwritten)?;
             }
         }
@@ -160,7 +159,7 @@ impl Series<'_> {
     fn missed(&self, sink: &mut dyn Sink, due: WallTime, title: &str, why: &str) -> Result<()> {
         let run = run_name(&[&self.timetable.occasion(due), title, "missed"]);
         let state = RunState::Missed { reason: why.to_owned() };
-        let row = LedgerRow { title: title.to_owned(), due, deadline: due, state };
+        let row = LedgerRow { title: title.to_owned(), due, deadline: due, state, ..LedgerRow::default() };
         Ok(sink.missed(&run, &row).map_err(unwritten)?)
     }
 }

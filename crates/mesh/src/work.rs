@@ -1,5 +1,6 @@
 //! A job carried out by the agent that has it.
 
+use crate::allowed::{Allowed, Far};
 use crate::job::{Asked, JobResult, MeshJob, PlanJob};
 use engine::error::{Result, fault};
 use engine::host::interrupt::Interrupt;
@@ -25,6 +26,8 @@ pub struct FarEnds {
     pub agents: Security,
     /// The hosts that its configuration names.
     pub named: Known,
+    /// The rules for jobs.
+    pub allowed: Allowed,
 }
 
 /// Measures what a job asks for. It is stopped when its permit ends; one of a group connects at once, and sends from the common
@@ -45,7 +48,7 @@ pub fn carry_out(job: &AgentJob, start: &Start, far: &FarEnds) -> std::result::R
             }
         });
         let ended = match asked {
-            Asked::Mesh(job) => of_mesh(job, start, &interrupt, &far.agents),
+            Asked::Mesh(job) => of_mesh(job, start, &interrupt, far),
             Asked::Plan(job) => of_plan(&job, start, &interrupt, far),
         };
         is_over.store(true, Ordering::SeqCst);
@@ -57,18 +60,19 @@ fn of_mesh(
     job: MeshJob,
     start: &Start,
     stop: &Interrupt,
-    security: &Security,
+    far: &FarEnds,
 ) -> std::result::Result<Measured, String> {
     // The sum of a group is of the time in which all ran: samples tell what each carried then.
     let interval = if start.is_common() { sampled_every(job.time) } else { Nanos::ZERO };
+    let mut request = job.request(interval);
+    far.allowed.check(&mut request, Far::Agent(&job.host))?;
     let options = Options {
         stop: stop.clone(),
-        security: security.clone(),
+        security: far.agents.clone(),
         drop_intervals: !start.is_common(),
         ..Options::default()
     };
-    let (run, span) =
-        measure(&job.request(interval), &options, start).map_err(|error| format!("{error:#}"))?;
+    let (run, span) = measure(&request, &options, start).map_err(|error| format!("{error:#}"))?;
     let body = body_of(run, |run| {
         let result = JobResult { job: job.clone(), run: run.clone() };
         serde_json::to_string(&result).map_err(|error| error.to_string())
@@ -89,6 +93,14 @@ fn of_plan(
         ));
     }
     let (mut request, named) = request_of_plan(&job.plan, job.time, &far.named)?;
+    let host = host_of(&request);
+    let is_named = far.named.targets.values().any(|target| target.host.host == host);
+    let toward = match (is_named, job.to_agent) {
+        (true, _) => Far::Named,
+        (false, true) => Far::Agent(&host),
+        (false, false) => Far::Host(&host),
+    };
+    far.allowed.check(&mut request, toward)?;
     if let (true, Request::Throughput(asked)) = (start.is_common(), &mut request)
         && let End::Time(time) = asked.end
     {
@@ -100,6 +112,23 @@ fn of_plan(
     let (run, span) = measure(&request, &options, start).map_err(|error| format!("{error:#}"))?;
     let body = body_of(run, |run| serde_json::to_string(run).map_err(|error| error.to_string()))?;
     Ok(Measured { body, span: span.filter(|_| start.is_common()) })
+}
+
+/// Where a request goes; of files, each URL says that.
+fn host_of(request: &Request) -> String {
+    let host = match request {
+        Request::Throughput(asked) => &asked.far.host,
+        Request::Measure(asked) => &asked.far.host,
+        Request::Frames(asked) => &asked.far.host,
+        Request::Path(asked) => &asked.far.host,
+        Request::Hops(asked) => &asked.far.host,
+        Request::Latency(asked) => match asked.hosts.first() {
+            Some(host) => host,
+            None => return String::new(),
+        },
+        _ => return String::new(),
+    };
+    host.host.clone()
 }
 
 /// When data began to flow, and when it ended.

@@ -26,6 +26,7 @@ pub mod playback;
 pub mod reach;
 pub mod run;
 pub mod sample;
+pub mod secret;
 pub mod summary;
 pub mod toml_file;
 pub mod transfer;

@@ -38,6 +38,7 @@ mod region;
 pub(crate) mod report;
 #[cfg(feature = "device")]
 pub(crate) mod rfc2544;
+pub(crate) mod rights;
 pub(crate) mod serve;
 pub(crate) mod session;
 mod set;

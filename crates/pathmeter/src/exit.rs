@@ -3,6 +3,7 @@
 pub(crate) use cli::exit::Exit;
 
 use engine::error::Error;
+use model::secret::without_passwords;
 use report::format::Style;
 use report::harmless;
 use std::fmt::{Display, Formatter};
@@ -44,7 +45,7 @@ struct ErrorMessage<'a>(pub(crate) &'a Error);
 impl Display for ErrorMessage<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         // The words of a far end may be in it.
-        f.write_str(&harmless::text(&format!("error: {:#}", self.0)))?;
+        f.write_str(&harmless::text(&without_passwords(&format!("error: {:#}", self.0))))?;
         if Exit::from_error(self.0) == Exit::Fault {
             write!(f, "\n  This is an internal error: {REPORT_IT}")?;
         }

@@ -4,7 +4,7 @@ use insight::{analysis::Analysis, run_of_events};
 #[cfg(feature = "lab")]
 use lab_run::catalogue::{Row, TopologyDocument};
 #[cfg(feature = "fleet")]
-use mesh::{roster::Roster, runs::RunList};
+use mesh::{allowed::Allowed, roster::Roster, runs::RunList};
 use model::doctor::Check;
 use model::dut::{BenchmarkPlan, DutReport};
 use model::experiment::{Experiment, Outline};
@@ -45,6 +45,8 @@ fn published_schemas_are_those_of_the_code() {
         ("lab-show", schema_for!(TopologyDocument<'static>)),
         #[cfg(feature = "fleet")]
         ("agents", schema_for!(Roster)),
+        #[cfg(feature = "fleet")]
+        ("agent-rules", schema_for!(Allowed)),
         #[cfg(feature = "fleet")]
         ("mesh-runs", schema_for!(RunList)),
     ];

@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::live::Live;
 use crate::login::Logins;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ pub(crate) struct App {
     pub(crate) live: Arc<Live>,
     pub(crate) logins: Arc<Logins>,
     pub(crate) names: Arc<[String]>,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    pub(crate) proxies: Arc<[IpAddr]>,
     pub(crate) limits: Limits,
     /// It listens on the loopback alone.
     pub(crate) loopback: bool,
@@ -21,7 +24,7 @@ pub(crate) struct App {
 /// Bounds of connections and requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections at once; more of them wait.
+    /// Connections at once: a quarter for one source, and with a token a quarter for those who are logged in.
     pub connections: usize,
     /// From the begin of a connection, or the last request on it, to the end of the next request's head.
     pub head: Duration,

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::failed::Failed;
 use crate::login::Denied;
+use crate::places::Place;
 use crate::secret::is_same;
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -50,13 +51,22 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
     }
     check_site(headers)?;
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
-    let from = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+    let peer = request.extensions().get::<Peer>().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+    let is_known = || {
+        if let Some(place) = request.extensions().get::<Place>().filter(|_| app.logins.is_needed()) {
+            place.is_known();
+        }
+    };
     if let Some(token) = bearer(headers) {
         // Whoever can set this header is no page of another site.
-        return app.logins.check(from, token, Instant::now()).map_err(denied);
+        let checked = app.logins.check(client(app, headers, peer), token, Instant::now());
+        return checked.map(|()| is_known()).map_err(denied);
     }
     let csrf = match app.logins.csrf(session(headers), Instant::now()) {
-        Some(csrf) => csrf,
+        Some(csrf) => {
+            is_known();
+            csrf
+        }
         None if OPEN.contains(&path) => app.logins.anonymous().to_owned(),
         None => {
             return Err(Failed::new(StatusCode::UNAUTHORIZED, "log in first")
@@ -119,6 +129,19 @@ fn check_site(headers: &HeaderMap) -> Result<(), Failed> {
     Err(Failed::new(StatusCode::FORBIDDEN, "pages of other sites may not use this server"))
 }
 
+/// The address of a client: that of its connection, or behind a named proxy the last one in `X-Forwarded-For` that is no proxy.
+/// Other peers can write there whatever they like: it is not looked at.
+pub(crate) fn client(app: &App, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
+    let is_proxy = |address: &IpAddr| app.proxies.contains(&address.to_canonical());
+    if !is_proxy(&peer) {
+        return peer;
+    }
+    let values = headers.get_all(FORWARDED).iter().filter_map(|value| value.to_str().ok());
+    let listed: Vec<&str> = values.flat_map(|value| value.split(',')).map(str::trim).collect();
+    let parsed = listed.iter().rev().map_while(|address| address.parse::<IpAddr>().ok());
+    parsed.into_iter().find(|address| !is_proxy(address)).unwrap_or(peer)
+}
+
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
@@ -151,6 +174,7 @@ pub(crate) const SESSION: &str = "pathmeter_session";
 /// Where Prometheus looks.
 pub(crate) const METRICS: &str = "/metrics";
 const CSRF: &str = "x-csrf-token";
+const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What can be asked for without a session.
 const OPEN: [&str; 3] = ["/api/session", "/api/login", "/api/openapi.json"];

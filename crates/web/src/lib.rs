@@ -5,7 +5,7 @@
 //!
 //! What it promises to whoever runs it: without a token it listens on the loopback alone; a page of another site can
 //! neither read nor start anything (names in `Host`, `Origin`, a token against cross-site requests); a client that is slow,
-//! talks too much or never stops is cut off.
+//! talks too much or never stops is cut off; whoever holds many connections keeps out nobody else.
 
 mod api;
 mod app;
@@ -16,6 +16,7 @@ mod failed;
 mod guard;
 mod live;
 mod login;
+mod places;
 mod secret;
 mod server;
 

@@ -1,5 +1,6 @@
 //! Who may look: sessions of those who gave the token, and a limit on those who guess.
 
+use crate::places::source;
 use crate::secret::{is_same, random};
 use std::collections::HashMap;
 use std::io;
@@ -61,11 +62,7 @@ impl Logins {
     pub(crate) fn enter(&self, from: IpAddr, token: &str, now: Instant) -> Result<String, Denied> {
         let Some(wanted) = &self.token else { return Err(Denied::Wrong) };
         let mut state = self.lock();
-        state.may_try(from, now)?;
-        if !is_same(wanted, token) {
-            state.failed(from, now);
-            return Err(Denied::Wrong);
-        }
+        state.compare(from, (wanted, token), now)?;
         state.failures.remove(&source(from));
         let (Ok(name), Ok(csrf)) = (random(), random()) else { return Err(Denied::NoEntropy) };
         state.sessions.retain(|session| session.ends > now);
@@ -79,13 +76,7 @@ impl Logins {
     /// Whether a token of a program (`Authorization: Bearer`) is right.
     pub(crate) fn check(&self, from: IpAddr, token: &str, now: Instant) -> Result<(), Denied> {
         let Some(wanted) = &self.token else { return Ok(()) };
-        let mut state = self.lock();
-        state.may_try(from, now)?;
-        if is_same(wanted, token) {
-            return Ok(());
-        }
-        state.failed(from, now);
-        Err(Denied::Wrong)
+        self.lock().compare(from, (wanted, token), now)
     }
 
     /// Ends a session.
@@ -116,6 +107,16 @@ impl Logins {
 }
 
 impl State {
+    /// The right token is right whoever else guesses from there: behind a proxy all come from one address. A wrong one costs a wait.
+    fn compare(&mut self, from: IpAddr, (wanted, token): (&str, &str), now: Instant) -> Result<(), Denied> {
+        if is_same(wanted, token) {
+            return Ok(());
+        }
+        self.may_try(from, now)?;
+        self.failed(from, now);
+        Err(Denied::Wrong)
+    }
+
     fn may_try(&self, from: IpAddr, now: Instant) -> Result<(), Denied> {
         let Some(failures) = self.failures.get(&source(from)) else { return Ok(()) };
         let wait = (failures.last + PAUSE).saturating_duration_since(now);
@@ -131,14 +132,6 @@ impl State {
         }
         let failures = self.failures.entry(source(from)).or_insert(Failures { count: 0, last: now });
         *failures = Failures { count: failures.count.saturating_add(1), last: now };
-    }
-}
-
-/// Addresses that one host has at will count as one: those of an IPv6 network of 64 bits.
-fn source(from: IpAddr) -> IpAddr {
-    match from.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & (u128::MAX << 64)).into()),
-        v4 => v4,
     }
 }
 
@@ -175,12 +168,14 @@ mod tests {
         for _ in 0..FREE {
             assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wrong));
         }
-        assert_eq!(logins.enter(HERE, "right", now), Err(Denied::Wait(PAUSE)), "even the right one waits");
-        assert_eq!(logins.check(HERE, "right", now), Err(Denied::Wait(PAUSE)));
+        assert_eq!(logins.enter(HERE, "wrong", now), Err(Denied::Wait(PAUSE)));
+        assert_eq!(logins.check(HERE, "wrong", now), Err(Denied::Wait(PAUSE)));
+        assert_eq!(logins.check(HERE, "right", now), Ok(()), "whoever knows it is not locked out");
         assert!(logins.enter("192.0.2.1".parse().unwrap(), "right", now).is_ok());
         assert_eq!(logins.enter(HERE, "wrong", now + PAUSE), Err(Denied::Wrong));
-        assert!(matches!(logins.enter(HERE, "right", now + PAUSE), Err(Denied::Wait(_))));
-        assert!(logins.enter(HERE, "right", now + PAUSE + PAUSE).is_ok());
+        assert!(matches!(logins.enter(HERE, "wrong", now + PAUSE), Err(Denied::Wait(_))));
+        assert!(logins.enter(HERE, "right", now + PAUSE).is_ok());
+        assert_eq!(logins.enter(HERE, "wrong", now + PAUSE), Err(Denied::Wrong), "forgotten");
         let network = |last: &str| source(format!("2001:db8::{last}").parse().unwrap());
         assert_eq!(network("1"), network("2"));
         assert_eq!(source("::ffff:127.0.0.1".parse().unwrap()), HERE);

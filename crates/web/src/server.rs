@@ -6,19 +6,21 @@ use crate::backend::Backend;
 use crate::guard::Peer;
 use crate::live::Live;
 use crate::login::Logins;
+use crate::places::{Full, Place, Places};
 use axum::Router;
 use axum::body::Body;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use linux::privilege::drop::Confined;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tower_service::Service;
 
 /// How the page is served.
@@ -30,6 +32,8 @@ pub struct Config {
     pub token: Option<String>,
     /// Names that the server goes by, beside its addresses and `localhost`.
     pub names: Vec<String>,
+    /// Proxies before it, whose `X-Forwarded-For` names the client.
+    pub proxies: Vec<IpAddr>,
     /// How much a client may ask for.
     pub limits: Limits,
 }
@@ -96,7 +100,7 @@ impl Server {
     /// # Errors
     /// The address is not the loopback's and there is no token; or it cannot be had.
     pub fn bind(config: Config, backend: Backend) -> Result<Server, WebError> {
-        let Config { listen, token, names, limits } = config;
+        let Config { listen, token, names, proxies, limits } = config;
         let loopback = listen.ip().to_canonical().is_loopback();
         match &token {
             None if !loopback => return Err(WebError::Open(listen)),
@@ -112,6 +116,7 @@ impl Server {
             live: Arc::new(Live::new(stop.subscribe())),
             logins: Arc::new(Logins::new(token)?),
             names: names.into(),
+            proxies: proxies.iter().map(IpAddr::to_canonical).collect(),
             limits,
             loopback,
         };
@@ -132,11 +137,11 @@ impl Server {
         Stopper(self.stop.clone())
     }
 
-    /// Answers until it is stopped.
+    /// Answers until it is stopped. `_rights`: this process has decided what it keeps of them.
     ///
     /// # Errors
     /// The system refuses threads.
-    pub fn serve(self) -> Result<(), WebError> {
+    pub fn serve(self, _rights: Confined) -> Result<(), WebError> {
         // One thread for sockets, few for the store: what is measured meanwhile needs the CPUs.
         let runtime =
             Builder::new_current_thread().enable_all().max_blocking_threads(STORE_THREADS).build()?;
@@ -151,13 +156,9 @@ impl Server {
     async fn accept(self) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let (router, limits) = (router(self.app.clone()), self.app.limits);
-        let places = Arc::new(Semaphore::new(limits.connections));
+        let places = Places::new(limits.connections, self.app.logins.is_needed(), self.app.proxies.to_vec());
         let mut stopped = self.stop.subscribe();
         loop {
-            let place = tokio::select! {
-                place = places.clone().acquire_owned() => place,
-                _ = stopped.wait_for(|stopped| *stopped) => break,
-            };
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
                 _ = stopped.wait_for(|stopped| *stopped) => break,
@@ -167,13 +168,26 @@ impl Server {
                 tokio::time::sleep(BREATH).await;
                 continue;
             };
+            // Whoever is quiet for a second leaves: others wait that long to be accepted.
+            let place = loop {
+                match places.enter(peer.ip(), Instant::now()) {
+                    Err(Full::Total) if !*stopped.borrow() => tokio::time::sleep(BREATH).await,
+                    entered => break entered,
+                }
+            };
+            let Ok(place) = place else {
+                // A new connection has room for some words.
+                let _ = stream.try_write(BUSY);
+                continue;
+            };
             let (router, mut stopped) = (router.clone(), self.stop.subscribe());
             tokio::spawn(async move {
+                let left = place.clone();
                 tokio::select! {
-                    () = answer(stream, peer, router, limits) => {}
+                    () = answer(stream, (peer, place), router, limits) => {}
+                    () = left.left() => {}
                     _ = stopped.wait_for(|stopped| *stopped) => {}
                 }
-                drop(place);
             });
         }
         self.app.live.stop();
@@ -182,24 +196,70 @@ impl Server {
 }
 
 /// Answers the requests of a connection.
-async fn answer(stream: TcpStream, peer: SocketAddr, router: Router, limits: Limits) {
+async fn answer(stream: TcpStream, (peer, place): (SocketAddr, Place), router: Router, limits: Limits) {
     let socket = socket2::SockRef::from(&stream);
+    let last = Last(socket.try_clone().ok());
     // Both are refinements: without them a slow client is only slower.
     let _ = socket.set_tcp_user_timeout(Some(limits.stalled));
     let _ = socket.set_tcp_nodelay(true);
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        place.touch(Instant::now());
         request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(place.clone());
         router.clone().call(request.map(Body::new))
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(LARGEST_HEAD);
     // A connection that breaks concerns nobody but its client.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
+    last.read_out().await;
+}
+
+/// The socket of a connection until its end. What a client does not read would stay in the kernel's memory, and in no budget:
+/// whatever ends the connection, it goes with it.
+struct Last(Option<socket2::Socket>);
+
+impl Last {
+    /// Waits while the client reads what is left.
+    async fn read_out(&self) {
+        let (mut left, mut since) = (u64::MAX, Instant::now());
+        while since.elapsed() < UNREAD {
+            let now = self.left();
+            if now == 0 {
+                return;
+            }
+            if now < left {
+                (left, since) = (now, Instant::now());
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    /// Bytes that the client has not acknowledged.
+    fn left(&self) -> u64 {
+        self.0
+            .as_ref()
+            .and_then(|socket| linux::options::unacknowledged(socket).ok())
+            .map_or(0, |left| left.0)
+    }
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some(socket) = self.0.as_ref().filter(|_| self.left() > 0) {
+            let _ = socket.set_linger(Some(Duration::ZERO));
+        }
+    }
 }
 
 /// A token shorter than this could be guessed.
 const SHORTEST: usize = 16;
 const STORE_THREADS: usize = 4;
 const LARGEST_HEAD: usize = 16 * 1024;
+/// A client that reads nothing for so long reads no more.
+const UNREAD: Duration = Duration::from_secs(2);
+/// The answer to a client for which there is no place.
+const BUSY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 const BREATH: Duration = Duration::from_millis(50);
 const LAST_WORDS: Duration = Duration::from_secs(10);

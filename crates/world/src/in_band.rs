@@ -216,8 +216,12 @@ impl<'a> InBand<'a> {
             Item::Datagram(bytes) => self.take_datagram(key, at, to, bytes),
             Item::Heard(bytes) => self.count(at, to, &bytes),
             Item::End => {
-                let flow = side.flow;
-                self.due.extend(flow.map(|flow| (to, Reply::Flow(flow, FlowUpdate::Ended))));
+                let (flow, received) = (side.flow, side.received);
+                let updates = [FlowUpdate::Progress(received), FlowUpdate::Ended];
+                self.due.extend(
+                    flow.into_iter()
+                        .flat_map(|flow| updates.clone().map(|update| (to, Reply::Flow(flow, update)))),
+                );
             }
         }
     }

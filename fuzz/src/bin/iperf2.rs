@@ -309,7 +309,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         1 => Play::new(client(&request(tcp)), false, 2).run(script),
         // A client sends to the address that its user has named.
         2 => Play::new(client(&request(udp)), false, 2).run(script),
-        3 => Play::new(Group::listening(udp, clock(), START), true, 0).run(script),
+        3 => Play::new(Group::listening(&Request::new(udp), clock(), START), true, 0).run(script),
         4 => dialogue(Chance::new(script), &request(tcp)),
         5 => dialogue(Chance::new(script), &request(udp)),
         _ => {

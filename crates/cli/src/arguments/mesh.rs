@@ -10,7 +10,8 @@ use std::path::PathBuf;
 EXAMPLES
   pathmeter agent run --coordinator nats://hub.example:4222 --name ams
   pathmeter agent run --coordinator tls://hub.example:4222 --name ams --key ams.seed --ca ca.pem
-  pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen")]
+  pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen
+  pathmeter agent show                                  what jobs may do here ([agent] in the configuration)")]
 pub struct AgentArgs {
     #[command(subcommand)]
     pub command: AgentCommand,
@@ -20,6 +21,15 @@ pub struct AgentArgs {
 #[derive(Clone, Debug, Subcommand)]
 pub enum AgentCommand {
     Run(Box<AgentRunArgs>),
+    Show(AgentShowArgs),
+}
+
+/// Print what the configuration allows jobs to do here: kinds of tests, hosts, times, rates and sizes
+#[derive(Clone, Debug, Args)]
+pub struct AgentShowArgs {
+    /// The rules of the configuration.
+    #[arg(skip)]
+    pub rules: super::AgentRules,
 }
 
 /// Whom to connect to, and as whom.
@@ -62,9 +72,19 @@ pub struct AgentRunArgs {
     /// Serve nobody: behind NAT, this end opens the connections of both directions
     #[arg(long)]
     pub no_listen: bool,
+    /// User to go on as when the port is open and secrets are read, who gets the spool [default, where root starts it: nobody]. `root`
+    /// gives nothing up
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Keep no capability at all: no packets made by hand, no buffers beyond the host's limit, no priority of threads
+    #[arg(long)]
+    pub no_capabilities: bool,
     /// The hosts that have names in the configuration.
     #[arg(skip)]
     pub targets: Vec<super::NamedTarget>,
+    /// The rules of the configuration for jobs.
+    #[arg(skip)]
+    pub rules: super::AgentRules,
 }
 
 /// Measure every host to every host, tests kept apart
@@ -73,6 +93,7 @@ pub struct AgentRunArgs {
 EXAMPLES
   pathmeter mesh init mesh --agent ams --agent fra --server coordinator.example
   pathmeter mesh up mesh                                start the server of a folder, for a trial
+  pathmeter mesh renew mesh                             a new certificate, before the old one ends
   pathmeter mesh doctor --coordinator nats://localhost:4222
   pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
@@ -94,6 +115,7 @@ pub struct MeshArgs {
 pub enum MeshCommand {
     Init(MeshInitArgs),
     Up(MeshUpArgs),
+    Renew(MeshRenewArgs),
     Doctor(MeshDoctorArgs),
     Run(Box<MeshRunArgs>),
     Show(MeshShowArgs),
@@ -135,6 +157,17 @@ pub struct MeshUpArgs {
         hide_env = true
     )]
     pub nats_server: PathBuf,
+}
+
+/// Write a new certificate of the NATS server, which holds for a year; agents keep their `ca.pem`
+#[derive(Clone, Debug, Args)]
+pub struct MeshRenewArgs {
+    /// The folder that `mesh init` wrote
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// Name or address by which agents reach the server. Repeatable [default: those of the certificate that is there]
+    #[arg(long, value_name = "HOST")]
+    pub server: Vec<String>,
 }
 
 /// Check the server of a mesh by using it: version, streams, leases, rights

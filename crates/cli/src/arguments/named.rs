@@ -1,10 +1,30 @@
 //! The hosts of the configuration, for commands that are told their names by others: a plan, or a coordinator.
 
+#[cfg(any(feature = "fleet", feature = "plan"))]
 use super::{Fingerprint, HostPort};
-use model::units::BitRate;
+use model::units::{BitRate, Bytes, Nanos};
+#[cfg(any(feature = "fleet", feature = "plan"))]
 use std::path::PathBuf;
 
+/// The rules for jobs at this host, as far as the configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AgentRules {
+    /// Kinds of tests.
+    pub tests: Option<Vec<String>>,
+    /// Hosts beside agents and named ones.
+    pub hosts: Option<Vec<String>>,
+    /// Longest test.
+    pub max_time: Option<Nanos>,
+    /// Highest rate of a test.
+    pub max_rate: Option<BitRate>,
+    /// Most bytes of a test that ends by amount.
+    pub max_bytes: Option<Bytes>,
+    /// Most streams of a test.
+    pub max_streams: Option<u32>,
+}
+
 /// A host that has a name in the configuration.
+#[cfg(any(feature = "fleet", feature = "plan"))]
 #[derive(Clone, Debug)]
 pub struct NamedTarget {
     /// Its name.

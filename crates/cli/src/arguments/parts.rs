@@ -51,12 +51,22 @@ impl Cli {
                 PlanCommand::Run(args) => &mut args.plan.known.targets,
             }),
             #[cfg(feature = "fleet")]
-            Command::Agent(args) => {
-                let AgentCommand::Run(args) = &mut args.command;
-                Some(&mut args.targets)
-            }
+            Command::Agent(args) => match &mut args.command {
+                AgentCommand::Run(args) => Some(&mut args.targets),
+                AgentCommand::Show(_) => None,
+            },
             _ => None,
         }
+    }
+
+    /// The rules for jobs of an agent.
+    #[cfg(feature = "fleet")]
+    pub fn agent_rules_mut(&mut self) -> Option<&mut super::AgentRules> {
+        let Command::Agent(args) = &mut self.command else { return None };
+        Some(match &mut args.command {
+            AgentCommand::Run(args) => &mut args.rules,
+            AgentCommand::Show(args) => &mut args.rules,
+        })
     }
 
     /// The store that is written or read.

@@ -111,6 +111,9 @@ pub struct ServeArgs {
     /// --frames-port]. `root` gives nothing up
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
+    /// Keep no capability at all: no packets made by hand, no buffers beyond the host's limit, no priority of threads
+    #[arg(long, conflicts_with = "frames_port")]
+    pub no_capabilities: bool,
 }
 
 /// Where pathmeter's own protocol listens, TCP and UDP.

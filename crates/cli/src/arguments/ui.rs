@@ -27,6 +27,15 @@ pub struct UiArgs {
     /// A name that browsers may use for this host, beside its addresses and localhost. Repeatable
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,
+    /// User to go on as when the port is open [default, where root starts it: the store's owner, or nobody]. `root` gives nothing up
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Keep no capability at all: tests that the page starts then make no packets by hand
+    #[arg(long)]
+    pub no_capabilities: bool,
+    /// Address of a proxy before the page, whose `X-Forwarded-For` names the client; of others it is not believed. Repeatable
+    #[arg(long, value_name = "ADDR")]
+    pub proxy: Vec<std::net::IpAddr>,
     #[command(flatten)]
     pub store: StoreArgs,
 }

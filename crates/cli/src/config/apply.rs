@@ -60,6 +60,10 @@ impl Config {
         if let Some(targets) = cli.named_targets_mut() {
             *targets = self.targets.iter().map(named_target).collect::<Result<_, _>>()?;
         }
+        #[cfg(feature = "fleet")]
+        if let Some(rules) = cli.agent_rules_mut() {
+            rules.clone_from(&self.agent);
+        }
         if let Some(keep) = cli.keep_mut().filter(|keep| self.save && !keep.no_save) {
             keep.save.get_or_insert(None);
         }

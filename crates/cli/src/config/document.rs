@@ -1,6 +1,7 @@
 //! The configuration as a document, without what is secret.
 
 use super::Config;
+use model::secret::without_passwords;
 use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
 use serde_json::{Value, json};
 
@@ -29,10 +30,15 @@ impl Config {
         let defaults: Vec<Value> = self
             .defaults
             .iter()
-            .map(|one| json!({ "command": one.command, "option": one.option, "values": one.values, "place": one.place }))
+            .map(|one| json!({ "command": one.command, "option": one.option, "values": shown(&one.values), "place": one.place }))
             .collect();
         json!({ "file": self.file, "store": self.store.as_ref().map(|_| &facts[1].1), "save": self.save, "targets": targets, "defaults": defaults })
     }
+}
+
+/// Values as they are printed: an address may have a password in it.
+fn shown(values: &[String]) -> Vec<String> {
+    values.iter().map(|value| without_passwords(value)).collect()
 }
 
 impl Document for Config {
@@ -54,7 +60,7 @@ impl Document for Config {
         });
         let defaults = self.defaults.iter().map(|one| {
             let command = one.command.clone().unwrap_or_else(|| "every one".into());
-            vec![command, format!("--{}", one.option), one.values.join(" "), one.place.clone()]
+            vec![command, format!("--{}", one.option), shown(&one.values).join(" "), one.place.clone()]
         });
         let columns = |names: &[&str]| names.iter().copied().map(Column::left).collect();
         vec![
@@ -75,7 +81,7 @@ impl Document for Config {
             [
                 one.command.clone().unwrap_or_default(),
                 one.option.clone(),
-                one.values.join(" "),
+                shown(&one.values).join(" "),
                 one.place.clone(),
             ]
         });

@@ -40,6 +40,7 @@ impl Reader<'_> {
                 "store" => self.config.store = self.text(value),
                 "save" => self.config.save = self.boolean(value).unwrap_or_default(),
                 "targets" => self.each(value, Reader::target),
+                "agent" => self.each(value, Reader::agent),
                 "defaults" => self.each(value, Reader::default),
                 "thresholds" => self.each(value, Reader::threshold),
                 other => self.unknown(&key.span(), other, &KEYS),
@@ -75,6 +76,48 @@ impl Reader<'_> {
             self.wrong(&at, &format!("the target `{name}` has no `host`"));
         }
         self.config.targets.push(target);
+    }
+
+    /// `[agent]` has the rules for jobs.
+    fn agent(&mut self, name: &str, at: Range<usize>, value: &Value<'_>) {
+        match name {
+            "tests" => {
+                let tests = self.texts(value);
+                let unknown = tests.iter().flatten().find(|test| !TESTS.contains(&test.as_str()));
+                if let Some(test) = unknown {
+                    let text = format!(
+                        "no test is called `{test}`{}; there is {}",
+                        meant(test, TESTS.into_iter()),
+                        TESTS.join(", ")
+                    );
+                    self.wrong(&value.span(), &text);
+                }
+                self.config.agent.tests = tests;
+            }
+            "hosts" => self.config.agent.hosts = self.texts(value),
+            "max_time" => self.config.agent.max_time = self.parsed(value, "1h"),
+            "max_rate" => self.config.agent.max_rate = self.parsed(value, "1G"),
+            "max_bytes" => self.config.agent.max_bytes = self.parsed(value, "100GB"),
+            "max_streams" => self.config.agent.max_streams = self.parsed(value, "16"),
+            other => self.unknown(&at, other, &RULES),
+        }
+    }
+
+    /// A text, or a list of them.
+    fn texts(&mut self, value: &Value<'_>) -> Option<Vec<String>> {
+        match value.get_ref() {
+            DeValue::Array(values) => values.iter().map(|value| self.text(value)).collect(),
+            _ => self.text(value).map(|text| vec![text]),
+        }
+    }
+
+    /// A value with a unit. `such`: one that is understood.
+    fn parsed<T: std::str::FromStr>(&mut self, value: &Value<'_>, such: &str) -> Option<T> {
+        let parsed = scalar(value).and_then(|text| text.parse().ok());
+        if parsed.is_none() {
+            self.wrong(&value.span(), &format!("this is not understood: write it such as \"{such}\""));
+        }
+        parsed
     }
 
     /// `[defaults]` has options of every command, and tables with those of one.
@@ -174,7 +217,9 @@ fn home(path: &str) -> String {
     }
 }
 
-const KEYS: [&str; 5] = ["store", "save", "targets", "defaults", "thresholds"];
+const KEYS: [&str; 6] = ["store", "save", "targets", "agent", "defaults", "thresholds"];
+const RULES: [&str; 6] = ["tests", "hosts", "max_time", "max_rate", "max_bytes", "max_streams"];
+const TESTS: [&str; 7] = ["throughput", "latency", "mtu", "hops", "frames", "transfer", "measure"];
 const THRESHOLDS: [&str; 3] = ["noise_floor", "least", "margin"];
 
 #[cfg(test)]
@@ -187,7 +232,7 @@ mod tests {
             ("stor = 1", "c:1:1: unknown key `stor`: did you mean `store`?"),
             (
                 "\n  zebra = 1",
-                "c:2:3: unknown key `zebra`; there is store, save, targets, defaults, thresholds",
+                "c:2:3: unknown key `zebra`; there is store, save, targets, agent, defaults, thresholds",
             ),
             ("store = 1", "c:1:9: this must be a text in quotes"),
             ("save = \"yes\"", "c:1:8: this must be true or false"),
@@ -195,6 +240,12 @@ mod tests {
             ("[targets]\noffice = 1", "c:2:10: a target is a table, such as [targets.office]"),
             ("[targets.office]\nhsot = \"a\"", "c:2:1: unknown key `hsot`: did you mean `host`?"),
             ("[targets.office]\nlink = \"1G\"", "c:1:10: the target `office` has no `host`"),
+            ("[agent]\nhost = \"a\"", "c:2:1: unknown key `host`: did you mean `hosts`?"),
+            (
+                "[agent]\ntests = [\"trasfer\"]",
+                "c:2:9: no test is called `trasfer`: did you mean `transfer`?",
+            ),
+            ("[agent]\nmax_time = \"long\"", "c:2:12: this is not understood: write it such as \"1h\""),
             ("[thresholds]\nmargn = 1", "c:2:1: unknown key `margn`: did you mean `margin`?"),
             ("[defaults]\nsave = true", "c:2:1: `save` is no default of an option"),
             ("[defaults.measure]\ntime = 2020-01-01", "c:2:8: the value of `time` must be"),

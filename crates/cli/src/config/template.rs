@@ -18,6 +18,15 @@ pub const TEMPLATE: &str = "\
 # fingerprint = \"the 64 hexadecimal digits that `pathmeter serve --tls` prints\"
 # link = \"1G\"
 
+# What coordinators may have `pathmeter agent run` do at this host; `pathmeter agent show` prints the rules.
+# [agent]
+# tests = [\"throughput\", \"latency\", \"mtu\", \"hops\"]
+# hosts = [\"10.0.0.0/8\", \"far.example\"]
+# max_time = \"10min\"
+# max_rate = \"1G\"
+# max_bytes = \"10GB\"
+# max_streams = 16
+
 # Options that every command with such an option has; tables are for one command.
 # [defaults]
 # color = \"never\"

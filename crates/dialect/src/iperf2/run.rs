@@ -7,7 +7,7 @@ mod out;
 mod server;
 
 use super::{CommandLine, Request, help_text, parse, version_text};
-use crate::{DONE, Interrupts, daemon};
+use crate::{DONE, Process, daemon};
 use jiff::Zoned;
 use report::format::iperf2::Zone;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use std::io::Write;
 /// Runs the command with the words after `iperf`. It ends with 0, or with 1 after an error told on standard error:
 /// iPerf2 itself ends with 0 after many of its errors, which no script can use.
 #[must_use]
-pub fn run(remarks: &[OsString], stop: Interrupts) -> u8 {
+pub fn run(remarks: &[OsString], process: Process) -> u8 {
     let request = match parse(remarks) {
         Ok(request) => request,
         Err(fault) => {
@@ -31,11 +31,11 @@ pub fn run(remarks: &[OsString], stop: Interrupts) -> u8 {
         Request::Client(line) => {
             warned(&line);
             match line.client.bounceback {
-                Some(asked) => bounceback::run(&line, asked, stop),
-                None => client::run(&line, stop),
+                Some(asked) => bounceback::run(&line, asked, process),
+                None => client::run(&line, process),
             }
         }
-        Request::Server(line) => serve(&line, remarks, stop),
+        Request::Server(line) => serve(&line, remarks, process),
     };
     match done {
         Ok(()) => DONE,
@@ -46,7 +46,7 @@ pub fn run(remarks: &[OsString], stop: Interrupts) -> u8 {
     }
 }
 
-fn serve(line: &CommandLine, remarks: &[OsString], stop: Interrupts) -> Result<(), String> {
+fn serve(line: &CommandLine, remarks: &[OsString], process: Process) -> Result<(), String> {
     warned(line);
     if line.server.daemon && !daemon::is_detached() {
         // What can be refused is refused here, where it is seen.
@@ -57,7 +57,7 @@ fn serve(line: &CommandLine, remarks: &[OsString], stop: Interrupts) -> Result<(
     if daemon::is_detached() {
         linux::screen::leave_terminal().map_err(|error| format!("unable to become a daemon: {error}"))?;
     }
-    server::run(line, stop)
+    server::run(line, process)
 }
 
 fn show(text: &str) -> Result<(), String> {

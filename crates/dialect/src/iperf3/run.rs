@@ -14,7 +14,7 @@ mod stamp;
 pub use printer::text_report;
 
 use super::{CommandLine, Request, help_text, parse, version_text};
-use crate::{DONE, Interrupts};
+use crate::{DONE, Process};
 use engine::request::preflight;
 use model::event::Event;
 use report::harmless;
@@ -23,7 +23,7 @@ use std::io::Write;
 
 /// Runs the command. It ends as iPerf3 ends: 0, or 1 after an error told as iPerf3 tells it.
 #[must_use]
-pub fn run(args: &[OsString], stop: Interrupts) -> u8 {
+pub fn run(args: &[OsString], process: Process) -> u8 {
     let request = match parse(args) {
         Ok(request) => request,
         Err(fault) => {
@@ -35,8 +35,8 @@ pub fn run(args: &[OsString], stop: Interrupts) -> u8 {
     match request {
         Request::Help => show(&help_text()),
         Request::Version => show(&version_text()),
-        Request::Client(line) => client::run(&line, stop),
-        Request::Server(line) => server::run(&line, args, stop),
+        Request::Client(line) => client::run(&line, process),
+        Request::Server(line) => server::run(&line, args, process),
     }
 }
 

@@ -8,7 +8,7 @@ mod records;
 mod server;
 
 use super::{Both, Job, Place, Places, Request, Role, feed, help_text, parse, version_text};
-use crate::Interrupts;
+use crate::Process;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 
@@ -16,7 +16,7 @@ use end::{End, Stepped};
 
 /// Runs the command with the words after `sockperf`. It ends with sockperf's numbers: 0, or that of the fault.
 #[must_use]
-pub fn run(args: &[OsString], stop: Interrupts) -> u8 {
+pub fn run(args: &[OsString], process: Process) -> u8 {
     let request = match parse(args) {
         Ok(request) => request,
         Err(fault) => {
@@ -30,12 +30,12 @@ pub fn run(args: &[OsString], stop: Interrupts) -> u8 {
         Request::Version => say(&version_text()),
         Request::Run(job, notes) => {
             notes.iter().for_each(|line| note(line));
-            start(&job, args, stop)
+            start(&job, args, process)
         }
     })
 }
 
-fn start(job: &Job, args: &[OsString], stop: Interrupts) -> Stepped<()> {
+fn start(job: &Job, args: &[OsString], process: Process) -> Stepped<()> {
     if job.both.daemon && !daemon::is_detached() {
         return daemon::start(args);
     }
@@ -44,8 +44,8 @@ fn start(job: &Job, args: &[OsString], stop: Interrupts) -> Stepped<()> {
     }
     let places = places(&job.both, matches!(job.role, Role::Client(_)))?;
     match &job.role {
-        Role::Client(client) => client::run(&job.both, client, &places, stop),
-        Role::Server(server) => server::run(&job.both, server, &places, stop),
+        Role::Client(client) => client::run(&job.both, client, &places, process),
+        Role::Server(server) => server::run(&job.both, server, &places, process),
     }
 }
 

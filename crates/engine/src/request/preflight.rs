@@ -1,6 +1,6 @@
 //! What this host refuses, found and explained before anything is sent.
 
-use crate::error::Failure;
+use crate::error::{Failure, MORE_FILES};
 use crate::work::throughput::flows::tcp_options;
 use linux::error::OsError;
 use linux::socket::{TcpOptions, tcp_try};
@@ -12,12 +12,27 @@ use std::io::ErrorKind;
 /// Tries the socket options of a test, and its CPUs. `Kind::Usage` with the way out.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     cpus(&plan.local.affinity)?;
+    files(plan.test.all_streams())?;
     check_path(&plan.target, &plan.local)?;
     match plan.test.transport {
         Transport::Tcp => {
             sockets(&plan.target, &tcp_options(&plan.test, &plan.local), &plan.local, &plan.test)
         }
         Transport::Udp => Ok(()),
+    }
+}
+
+/// Looks whether this process may have a file open for each stream, and those that it has besides. The limit is raised as far as it may
+/// be.
+fn files(streams: u32) -> Result<(), Failure> {
+    linux::privilege::raise_open_files().ok();
+    let (needed, most) = (u64::from(streams) + OWN_FILES, linux::privilege::open_files());
+    match needed > most {
+        false => Ok(()),
+        true => Err(Failure::usage(
+            format!("{streams} streams need {needed} open files, and this process may have {most}"),
+            MORE_FILES,
+        )),
     }
 }
 
@@ -118,3 +133,6 @@ fn other_algorithms(name: &str) -> String {
         Err(_) => format!("load it as root: `modprobe tcp_{name}`"),
     }
 }
+
+/// Files beside the streams: the terminal's, the control connection, what wakes threads.
+const OWN_FILES: u64 = 12;

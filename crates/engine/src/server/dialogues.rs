@@ -5,6 +5,7 @@ use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Client, Held, Limits, client_of};
+use crate::session::closing::Tcp;
 use crate::session::link::Link;
 use crate::session::listener::{
     Accepted, FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, LEFT, Listener, Quota, Service, hear,
@@ -18,6 +19,7 @@ use crate::work::dut::remote::offers::Offers;
 use crate::work::observer::{self, Observer};
 use crate::work::workers::{Opener, Setting, Wanted};
 use linux::clock::mono_now;
+use linux::privilege::drop::Confined;
 use model::host::Host;
 use model::plan::{LocalOptions, ProtocolName};
 use model::time::MonoTime;
@@ -103,8 +105,8 @@ struct Port {
 pub(crate) struct Ports(Arc<Server>);
 
 /// Serves until the interrupt is raised or the tests asked for are done; running tests then get their results.
-pub fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
-    let mut listener = Listener::new(interrupt, observer::notes(&config.observer))?;
+pub fn run(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
+    let mut listener = Listener::new(interrupt, observer::notes(&config.observer), rights)?;
     let ports = Ports::open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(None);
     drop(ports);
@@ -123,9 +125,12 @@ impl Ports {
         let server = Arc::new(Server {
             arrivals: Arrivals::new(host::entropy()?),
             interrupt: interrupt.clone(),
-            connections: Budget::new(budget::CONNECTIONS),
+            connections: Budget::new(budget::connections()),
             tests: Budget::new(Limits::quarters(config.max_tests, has_secret)),
-            streams: Budget::new(Limits::quarters(MOST_STREAMS, has_secret)),
+            streams: Budget::new(Limits::quarters(
+                budget::within(MOST_STREAMS, linux::privilege::open_files()),
+                has_secret,
+            )),
             penalties: Penalties::default(),
             quota: listener.quota(config.tests),
             config,
@@ -177,13 +182,7 @@ impl Service for Port {
 }
 
 impl Server {
-    fn welcome_native(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        order: u64,
-        connection: &mut Held,
-    ) -> Result<()> {
+    fn welcome_native(&self, socket: Tcp, peer: SocketAddr, order: u64, connection: &mut Held) -> Result<()> {
         let Some(first) = self.first_bytes(&socket, Name::Native, connection)? else { return Ok(()) };
         match flow::classify(&first) {
             flow::Opening::Tls => {
@@ -229,13 +228,7 @@ impl Server {
         }
     }
 
-    fn welcome_iperf3(
-        &self,
-        socket: TcpStream,
-        peer: SocketAddr,
-        order: u64,
-        connection: &mut Held,
-    ) -> Result<()> {
+    fn welcome_iperf3(&self, socket: Tcp, peer: SocketAddr, order: u64, connection: &mut Held) -> Result<()> {
         let Some(first) = self.first_bytes(&socket, Name::Iperf3, connection)? else { return Ok(()) };
         let iperf3::Classified::Cookie(cookie) = iperf3::classify(&first) else { return Ok(()) };
         if self.arrivals.awaits_cookie(cookie.as_str()) {
@@ -245,7 +238,7 @@ impl Server {
         // Whether there is room is said at once, in iPerf3's own way; a place is taken when the flows are open.
         let client = client_of(peer.ip(), self.config.verifier.is_some());
         if !self.tests.has_room(peer.ip(), 1, client) {
-            io::Write::write_all(&mut &socket, &iperf3::access_denied())?;
+            io::Write::write_all(&mut &*socket, &iperf3::access_denied())?;
             return Err(refused(
                 "turned away: as many tests run as this server, or one address, may have (--max-tests)",
             ));
@@ -263,7 +256,7 @@ impl Server {
 
     fn converse_native(
         &self,
-        socket: TcpStream,
+        socket: Tcp,
         peer: SocketAddr,
         first: Vec<u8>,
         tls: Option<rustls::Connection>,

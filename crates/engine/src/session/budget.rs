@@ -312,8 +312,39 @@ pub(crate) fn enter(connections: &Arc<Budget>, source: IpAddr) -> Result<Held, &
     })
 }
 
-/// What the connections of a listener may hold: far more than honest clients, theirs say at once what they are.
-pub(crate) const CONNECTIONS: Limits = Limits { total: 1024, per_source: 256, per_site: 512, reserve: 128 };
+/// The limits of a listener's connections: far more than honest clients need, as theirs say at once what they are. Fewer where this
+/// process may have few open files.
+pub(crate) fn connections() -> Limits {
+    connections_within(linux::privilege::open_files())
+}
+
+fn connections_within(files: u64) -> Limits {
+    let total = within(1024, files).max(8);
+    Limits {
+        total,
+        per_source: (total / 4).max(2),
+        per_site: (total / 2).max(2),
+        reserve: (total / 8).max(1),
+    }
+}
+
+/// The usual number of something, each of which is a file or two, or its share of the open files that this process may have: all budgets
+/// together leave some for what answers.
+pub(crate) fn within(usual: u32, files: u64) -> u32 {
+    let share = u64::from(usual).saturating_mul(files) / ENOUGH_FILES;
+    usual.min(u32::try_from(share).unwrap_or(u32::MAX)).max(1)
+}
+
+/// Open files with which every budget may be used up at once: five of connections, one of flows, one of streams.
+const ENOUGH_FILES: u64 = 16_384;
+
+/// The source that an address is of: itself, or its /64.
+pub(crate) fn network_of(source: IpAddr) -> IpAddr {
+    match source.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+        v4 => v4,
+    }
+}
 
 fn prefixes(source: IpAddr) -> Vec<Prefix> {
     match source.to_canonical() {
@@ -389,6 +420,18 @@ mod tests {
         drop((held, trusted));
         assert!(budget.has_room(v4(7), 64, Client::Trusted));
         assert!(!budget.has_room(v4(7), u32::MAX, Client::Trusted));
+    }
+
+    #[test]
+    fn budgets_fit_the_limit_of_open_files() {
+        let usual = Limits { total: 1024, per_source: 256, per_site: 512, reserve: 128 };
+        assert_eq!(connections_within(1 << 20), usual);
+        for files in [64_u64, 1024, 4096] {
+            let connections = connections_within(files);
+            let all = 5 * u64::from(connections.total) + u64::from(within(512, files) + within(1024, files));
+            assert!(all < files, "{files}: {all}");
+            assert!(connections.per_source >= 2 && connections.reserve > 0, "{connections:?}");
+        }
     }
 
     #[test]

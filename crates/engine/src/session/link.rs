@@ -1,6 +1,7 @@
 //! The control connection as bytes: plain TCP or TLS, never blocking.
 
 use crate::error::Result;
+use crate::session::closing::Tcp;
 use linux::clock::mono_now;
 use linux::options;
 use linux::poll::{Interest, wait};
@@ -14,7 +15,7 @@ use std::net::TcpStream;
 /// talk where large packets vanish, and tell of it.
 #[derive(Debug)]
 pub(crate) struct Link {
-    socket: TcpStream,
+    socket: Tcp,
     tls: Option<rustls::Connection>,
     /// Bytes read ahead by whoever accepted the connection.
     ahead: Vec<u8>,
@@ -25,14 +26,15 @@ pub(crate) struct Link {
 impl Link {
     /// Takes over a connected socket, and what was already read from it.
     pub(crate) fn new(
-        socket: TcpStream,
+        socket: impl Into<Tcp>,
         ahead: Vec<u8>,
         tls: Option<rustls::Connection>,
     ) -> io::Result<Link> {
+        let socket = socket.into();
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
         // After an outage the ends hear of each other within a second, where the kernel can do that (Linux 6.15).
-        options::set_longest_retransmission(&socket, LONGEST_RETRANSMISSION).ok();
+        options::set_longest_retransmission(&*socket, LONGEST_RETRANSMISSION).ok();
         Ok(Link { socket, tls, ahead, opened: Nanos::ZERO })
     }
 
@@ -114,7 +116,7 @@ impl Link {
             return self.flush_tls(deadline);
         }
         while !bytes.is_empty() {
-            match SmallSegments(&self.socket).write(bytes) {
+            match SmallSegments(&*self.socket).write(bytes) {
                 Ok(n) => bytes = &bytes[n..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -137,7 +139,7 @@ impl Link {
     pub(crate) fn hear_out(&mut self, deadline: MonoTime) {
         let mut buffer = [0; 4096];
         while mono_now() < deadline {
-            match (&self.socket).read(&mut buffer) {
+            match (&*self.socket).read(&mut buffer) {
                 Ok(0) => return,
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -149,7 +151,7 @@ impl Link {
 
     fn read_raw(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if self.tls.is_none() {
-            return (&self.socket).read(buf);
+            return (&*self.socket).read(buf);
         }
         loop {
             let tls = self.tls.as_mut().expect("checked above");
@@ -167,7 +169,7 @@ impl Link {
     fn read_tls(&mut self) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return Ok(0) };
         let taken = if self.ahead.is_empty() {
-            tls.read_tls(&mut &self.socket)?
+            tls.read_tls(&mut &*self.socket)?
         } else {
             let n = tls.read_tls(&mut self.ahead.as_slice())?;
             self.ahead.drain(..n);
@@ -183,7 +185,7 @@ impl Link {
             if !tls.wants_write() {
                 return Ok(());
             }
-            match tls.write_tls(&mut SmallSegments(&self.socket)) {
+            match tls.write_tls(&mut SmallSegments(&*self.socket)) {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -194,7 +196,7 @@ impl Link {
 
     fn wait_for(&self, deadline: MonoTime, write: bool) -> io::Result<()> {
         let interest =
-            if write { Interest::writable(&self.socket) } else { Interest::readable(&self.socket) };
+            if write { Interest::writable(&*self.socket) } else { Interest::readable(&*self.socket) };
         wait(&mut [interest], Some(deadline))?;
         if mono_now() >= deadline {
             return Err(ErrorKind::TimedOut.into());

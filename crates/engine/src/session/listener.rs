@@ -5,9 +5,11 @@ use crate::error::is_pause;
 use crate::error::{Context, Result, refused, sentence};
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Held};
+use crate::session::closing::{self, Tcp};
 use crate::session::notes::Notes;
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
+use linux::privilege::drop::Confined;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{ErrorKind, Read, Write};
@@ -41,7 +43,7 @@ pub(crate) trait Service: Send + Sync {
 
 /// A connection that has just come.
 pub(crate) struct Accepted {
-    pub(crate) socket: TcpStream,
+    pub(crate) socket: Tcp,
     pub(crate) peer: SocketAddr,
     /// Its number, in order of arrival.
     pub(crate) order: u64,
@@ -97,11 +99,13 @@ pub(crate) struct Quota {
 }
 
 impl Listener {
-    /// Without a port; it ends when the interrupt is raised.
+    /// Without a port; it ends when the interrupt is raised. `_rights`: this process has decided what it keeps of them.
     ///
     /// # Errors
     /// The system has no more descriptors.
-    pub(crate) fn new(interrupt: &Interrupt, notes: Arc<Notes>) -> Result<Listener> {
+    pub(crate) fn new(interrupt: &Interrupt, notes: Arc<Notes>, _rights: Confined) -> Result<Listener> {
+        // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
+        linux::privilege::raise_open_files().ok();
         let waker = Arc::new(Waker::new()?);
         interrupt.watch(&waker);
         Ok(Listener {
@@ -172,6 +176,7 @@ impl Listener {
         if cut > 0 {
             self.threads.notes.note(&format!("{cut} connections did not end in time and were cut"));
         }
+        closing::reset_all();
     }
 
     fn accept_until(&mut self, until: Option<MonoTime>) -> Result<()> {
@@ -227,11 +232,12 @@ impl Port {
                 Err(e) => {
                     // Out of descriptors or memory: those we have will end; do not spin on the error meanwhile, and go on
                     // with the datagrams of those who are there.
-                    threads.notes.note(&format!("accept: {e}"));
+                    threads.notes.note_again(&format!("accept: {e}"));
                     self.rests_until = Some(mono_now() + ACCEPT_PAUSE);
                     return;
                 }
             };
+            let socket = Tcp::served(socket);
             *order += 1;
             match budget::enter(self.service.connections(), peer.ip()) {
                 Ok(held) => {

@@ -6,7 +6,7 @@ use linux::sockaddr::plain;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Counts the lines of each source.
@@ -88,6 +88,15 @@ impl Notes {
         (self.note)(text);
     }
 
+    /// A line on the server itself that may come again and again: as many of all such lines as of one source.
+    pub(crate) fn note_again(&self, text: &str) {
+        if let Some(left_out) = self.limit.pass(IpAddr::V4(Ipv4Addr::UNSPECIFIED), mono_now()) {
+            let more =
+                if left_out == 0 { String::new() } else { format!(" ({left_out} such lines were left out)") };
+            self.note(&format!("{text}{more}"));
+        }
+    }
+
     /// A line on a client that was turned away, unless there have been many.
     pub(crate) fn note_from(&self, peer: SocketAddr, text: &str) {
         (self.turned_away)();
@@ -155,6 +164,18 @@ mod tests {
         (0..1000).for_each(|_| notes.note_limited(([192, 0, 2, 1], 80).into(), "(http) get 1 B"));
         assert!((10..20).contains(&lines.load(Ordering::Relaxed)), "{lines:?}");
         assert_eq!(away.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn what_goes_wrong_again_and_again_fills_no_disk() {
+        let lines = Arc::new(AtomicU64::new(0));
+        let written = lines.clone();
+        let note: Note = Arc::new(move |_| {
+            written.fetch_add(1, Ordering::Relaxed);
+        });
+        let notes = Notes::new(note);
+        (0..1000).for_each(|_| notes.note_again("accept: Too many open files"));
+        assert!((10..20).contains(&lines.load(Ordering::Relaxed)), "{lines:?}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! How long a client waits whose address has given wrong tokens: so that nobody can try many.
+//! How long a client waits whose address has given wrong tokens, or another of its /64: so that nobody can try many.
 
+use crate::session::budget::network_of;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The addresses that have failed lately.
@@ -21,7 +22,16 @@ impl Penalties {
     /// How long a client of this address waits before it is heard; `None`: too many wait already.
     pub(crate) fn wait(&self, source: IpAddr, now: MonoTime) -> Option<Nanos> {
         let mut penalties = self.lock();
-        let Some(penalty) = penalties.get_mut(&source.to_canonical()) else { return Some(Nanos::ZERO) };
+        let is_full = penalties.len() >= MOST_SOURCES;
+        let penalty = match penalties.get_mut(&network_of(source)) {
+            Some(penalty) => penalty,
+            // Where no more can be remembered, those that are new share one wait.
+            None if is_full => match penalties.get_mut(&OTHERS) {
+                Some(penalty) => penalty,
+                None => return Some(Nanos::ZERO),
+            },
+            None => return Some(Nanos::ZERO),
+        };
         let wait = penalty.next.saturating_since(now);
         if wait > LONGEST_QUEUE {
             return None;
@@ -36,17 +46,18 @@ impl Penalties {
         if penalties.len() >= MOST_SOURCES {
             penalties.retain(|_, penalty| now.saturating_since(penalty.next) < FORGOTTEN);
         }
-        if penalties.len() >= MOST_SOURCES {
-            return;
-        }
-        let penalty = penalties.entry(source.to_canonical()).or_insert(Penalty { failures: 0, next: now });
+        let source = network_of(source);
+        let is_full = penalties.len() >= MOST_SOURCES && !penalties.contains_key(&source);
+        let penalty = penalties
+            .entry(if is_full { OTHERS } else { source })
+            .or_insert(Penalty { failures: 0, next: now });
         penalty.failures += 1;
         penalty.next = penalty.next.max(now + penalty.delay());
     }
 
     /// The right token came from this address.
     pub(crate) fn succeeded(&self, source: IpAddr) {
-        self.lock().remove(&source.to_canonical());
+        self.lock().remove(&network_of(source));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Penalty>> {
@@ -68,6 +79,8 @@ const LONGEST_QUEUE: Nanos = Nanos::from_secs(10);
 /// After so long a failure counts no more, when room is needed.
 const FORGOTTEN: Nanos = Nanos::from_secs(600);
 const MOST_SOURCES: usize = 4096;
+/// Stands for all sources that could not be remembered: no client has this address.
+const OTHERS: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 #[cfg(test)]
 mod tests {
@@ -103,6 +116,20 @@ mod tests {
     fn many_addresses_take_no_memory() {
         let penalties = Penalties::default();
         (0..100_000_u32).for_each(|n| penalties.failed(n.to_be_bytes().into(), at(0)));
-        assert!(penalties.lock().len() <= MOST_SOURCES);
+        assert!(penalties.lock().len() <= MOST_SOURCES + 1);
+        let waits =
+            (0..100_u32).filter(|n| penalties.wait((200_000 + n).to_be_bytes().into(), at(0)).is_none());
+        assert!(waits.count() > 90, "a new address is no way around it");
+    }
+
+    #[test]
+    fn one_network_is_one_source() {
+        let penalties = Penalties::default();
+        let of = |host: u16| IpAddr::from([0x2001, 0xdb8, 1, 1, 0, 0, 0, host]);
+        (0..20).for_each(|host| penalties.failed(of(host), at(0)));
+        let heard = (0..1000).filter(|host| penalties.wait(of(*host), at(0)).is_some()).count();
+        assert!(heard <= 3, "{heard} guesses in fifteen seconds");
+        let other = IpAddr::from([0x2001, 0xdb8, 1, 2, 0, 0, 0, 1]);
+        assert_eq!(penalties.wait(other, at(0)), Some(Nanos::ZERO));
     }
 }

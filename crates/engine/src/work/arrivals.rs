@@ -4,6 +4,7 @@
 use super::throughput::flows;
 use super::throughput::shared::FlowSocket;
 use crate::error::{Result, fault};
+use crate::session::closing::Tcp;
 use crate::session::registry::{self, FlowRegistry};
 use linux::clock::mono_now;
 use linux::poll::{Interest, Waker, wait};
@@ -12,7 +13,7 @@ use linux::socket::{UdpOptions, udp_bind, udp_connect};
 use model::plan::Transport;
 use model::units::Nanos;
 use std::collections::HashSet;
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use wire::native::flow::{self, FlowAnswer};
@@ -121,7 +122,7 @@ impl Arrivals {
     }
 
     /// Hands an iPerf3 data connection to its session; a socket that nobody waits for is dropped.
-    pub(crate) fn deliver_iperf3(&self, cookie: &str, socket: TcpStream, sequence: u64) {
+    pub(crate) fn deliver_iperf3(&self, cookie: &str, socket: Tcp, sequence: u64) {
         let mut sessions = self.sessions.lock();
         let is_it = |waiting: &Pending| {
             waiting.expected.has_cookie(cookie)
@@ -135,12 +136,7 @@ impl Arrivals {
     }
 
     /// Hands a native data connection to its session, and says what to answer the client.
-    pub(crate) fn deliver_native(
-        &self,
-        hello: &flow::FlowHello,
-        socket: TcpStream,
-        sequence: u64,
-    ) -> FlowAnswer {
+    pub(crate) fn deliver_native(&self, hello: &flow::FlowHello, socket: Tcp, sequence: u64) -> FlowAnswer {
         let mut sessions = self.sessions.lock();
         let Some(waiting) = sessions.find(|waiting| waiting.expected.has_number(hello.session)) else {
             return FlowAnswer::UnknownSession;
@@ -150,7 +146,7 @@ impl Arrivals {
         }
         use std::io::Write;
         // Answered under the lock, so that nothing else can be sent on the flow before.
-        if (&socket).write_all(&[FlowAnswer::Welcome.byte()]).is_ok() {
+        if (&*socket).write_all(&[FlowAnswer::Welcome.byte()]).is_ok() {
             waiting.expected.taken.push(hello.stream);
             let (stream, socket) = (Some(hello.stream), FlowSocket::Tcp(Arc::new(socket)));
             waiting.deliver(Arrival { sequence, stream, socket, greeting: None });

@@ -63,7 +63,7 @@ pub(crate) struct HttpService {
 impl HttpService {
     /// Transfers end when `stop` is raised.
     pub(crate) fn new(limits: Limits, notes: Arc<Notes>, stop: Arc<AtomicBool>) -> Arc<HttpService> {
-        let connections = Budget::new(budget::CONNECTIONS);
+        let connections = Budget::new(budget::connections());
         let transfers = Budget::new(BudgetLimits::quarters(limits.transfers, false));
         let (pace, content) = (body::Pace::default(), body::Content::new());
         Arc::new(HttpService { limits, pace, page: None, connections, transfers, notes, stop, content })

@@ -23,6 +23,7 @@ use crate::work::observer::{Observer, SessionEvent};
 use crate::work::throughput::threads::UNLIMITED;
 pub use crate::work::throughput::timed::Timing;
 use linux::clock::{mono_now, wall_now};
+use linux::privilege::drop::Confined;
 use linux::socket::{UdpOptions, udp_bind};
 use model::plan::{LocalOptions, Plan};
 use model::time::WallTime;
@@ -172,8 +173,8 @@ pub fn listen_udp(bind: Option<IpAddr>, port: u16) -> Result<UdpSocket> {
 ///
 /// # Errors
 /// The sockets cannot be used.
-pub fn serve(config: Config, interrupt: &Interrupt) -> Result<()> {
-    server::run(config, interrupt)
+pub fn serve(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
+    server::run(config, rights, interrupt)
 }
 
 /// The same on the sockets of a listener that serves others, too. A session that is done for `tests` ends it.

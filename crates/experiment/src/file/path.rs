@@ -38,6 +38,8 @@ pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath, known: &Known
         table.get(key);
     }
     let found = match (kinds[0], kinds[1]) {
+        (true, _) if known.is_job => value.wrong("an agent carries out no labs"),
+        (_, true) if known.is_job => value.wrong("a job begins at the host of the agent that carries it out"),
         (true, true) => value.wrong("`lab` and `agent`: a path begins in one place"),
         (true, false) => in_lab(&mut table, family, base),
         (false, true) => of_agent(&mut table, known),

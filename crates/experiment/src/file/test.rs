@@ -22,6 +22,13 @@ pub(super) struct Read {
     pub(super) is_together: bool,
 }
 
+/// Whether keys of this host's account would sign it.
+fn spends_keys(request: &Request) -> bool {
+    let is_object =
+        |url: &String| url.trim_start().get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("s3:"));
+    matches!(request, Request::Transfer(asked) if asked.urls.iter().any(is_object))
+}
+
 /// Whether the agent that carries it out can wait for a common start, and tell what it carried when.
 fn may_start_together(request: &Request) -> bool {
     matches!(request, Request::Throughput(asked)
@@ -29,7 +36,7 @@ fn may_start_together(request: &Request) -> bool {
 }
 
 /// Reads one.
-pub(super) fn read(value: &Value<'_>) -> Option<Read> {
+pub(super) fn read(value: &Value<'_>, is_job: bool) -> Option<Read> {
     let mut table = value.table()?;
     let kind = table.need("test", "test = \"latency\"").and_then(|value| {
         let names: Vec<(&str, usize)> = KINDS.iter().enumerate().map(|(at, kind)| (kind.name, at)).collect();
@@ -46,6 +53,9 @@ pub(super) fn read(value: &Value<'_>) -> Option<Read> {
     }
     let variants = read(&mut table);
     table.finish();
+    if is_job && variants.iter().any(|variant| spends_keys(&variant.request)) {
+        return value.wrong("`s3:` is not for jobs: the keys of an agent's account are its own");
+    }
     // What the engine refuses of any path is a fault of the file, told once.
     if let Some(failure) = variants.iter().find_map(|variant| refused(&variant.request)) {
         let advice = failure.advice.map(|advice| format!("; {advice}")).unwrap_or_default();

@@ -234,11 +234,8 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
     let Request::Latency(short) = short else { panic!("the kind of the test") };
     assert_eq!(short.time, Some(Nanos::from_secs(1)));
     for (text, said) in [
-        (RIGHT, "a job is one run"),
-        (
-            "title = \"x\"\n[paths.a]\nlab = \"forward\"\n[[tests]]\ntest = \"mtu\"\n",
-            "begins at the host of the agent",
-        ),
+        (RIGHT, "carries out no labs"),
+        ("title = \"x\"\n[paths.a]\nlab = \"forward\"\n[[tests]]\ntest = \"mtu\"\n", "carries out no labs"),
         (
             "title = \"x\"\n[paths.a]\nto = \"h\"\n[[tests]]\ntest = \"transfer\"\nurl = \"http://h/\"\nmtu = 1400\n",
             "sets an interface's MTU",

@@ -1,7 +1,8 @@
 //! The back end of many hosts: a NATS server with JetStream, 2.11 or later.
 //!
 //! A bucket and a log are a stream each (`PM_LEASE`, `PM_JOB`, …). Keys are subjects of which the last message counts; their
-//! lifetimes are those of messages, kept by the server. Reads of keys go to the stream's leader. The connection is opened from
+//! lifetimes are those of messages, kept by the server. A lease or a name is removed by a message that says so and vanishes after a
+//! second: so the right to write a key is the right to remove it, and nobody removes another's. Reads of keys go to the stream's leader. The connection is opened from
 //! this end and comes back by itself; meanwhile calls end with [`FleetError::Unreachable`]. Every call ends: an answer that was
 //! lost with its connection is waited for no longer than twice what [`NatsOptions::timeout`] says.
 
@@ -10,7 +11,7 @@ mod failure;
 mod mailbox;
 mod streams;
 
-pub use connect::{NatsOptions, Reactor};
+pub use connect::{Authority, NatsOptions, Reactor};
 
 use super::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox};
 use crate::error::{FleetError, Result};
@@ -139,6 +140,22 @@ impl Nats {
         }
     }
 
+    /// The revision of the message that removed a key, while it is the last one.
+    fn removal(&self, bucket: Bucket, key: &str) -> Result<Option<u64>> {
+        let (stream, subject) = (stream_of(bucket), key_subject(bucket, key));
+        let attempt = self.attempt("read", key, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
+        self.wait(&attempt, async {
+            let stream =
+                self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+            match stream.get_last_raw_message_by_subject(&subject).await {
+                Ok(found) => Ok(found.headers.get(REMOVED).map(|_| found.sequence)),
+                // The message has vanished meanwhile.
+                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(Some(0)),
+                Err(_) => Err(attempt.timed_out()),
+            }
+        })
+    }
+
     /// A stored message: of a key, or of a log.
     fn store(
         &self,
@@ -169,6 +186,7 @@ impl Broker for Nats {
             let stream =
                 self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
             match stream.get_last_raw_message_by_subject(&subject).await {
+                Ok(found) if found.headers.get(REMOVED).is_some() => Ok(None),
                 Ok(found) => Ok(Some(Entry { value: found.payload.to_vec(), revision: found.sequence })),
                 Err(error) => match error.kind() {
                     LastRawMessageErrorKind::NoMessageFound => Ok(None),
@@ -189,21 +207,41 @@ impl Broker for Nats {
     ) -> Result<u64> {
         let subject = key_subject(bucket, key);
         let attempt = self.attempt("write", key, vec![subject.clone()]);
-        let message = PublishMessage::build().payload(value.to_vec().into());
-        let message = match expected {
-            Expected::Absent => message.expected_last_subject_sequence(0),
-            Expected::Revision(revision) => message.expected_last_subject_sequence(revision),
-            Expected::Anything => message,
+        let write = |last: Option<u64>| {
+            let message = PublishMessage::build().payload(value.to_vec().into());
+            let message = match last {
+                Some(revision) => message.expected_last_subject_sequence(revision),
+                None => message,
+            };
+            // The server counts whole seconds.
+            let message = match lifetime {
+                Some(lifetime) => message.ttl(Duration::from_secs(lifetime.0.div_ceil(1_000_000_000).max(1))),
+                None => message,
+            };
+            self.store(&attempt, &subject, message).map(|acknowledged| acknowledged.sequence)
         };
-        // The server counts whole seconds.
-        let message = match lifetime {
-            Some(lifetime) => message.ttl(Duration::from_secs(lifetime.0.div_ceil(1_000_000_000).max(1))),
-            None => message,
-        };
-        self.store(&attempt, &subject, message).map(|acknowledged| acknowledged.sequence)
+        match expected {
+            Expected::Anything => write(None),
+            Expected::Revision(revision) => write(Some(revision)),
+            Expected::Absent => match write(Some(0)) {
+                // A key that was removed a moment ago is absent, too.
+                Err(FleetError::Conflict { .. }) => match self.removal(bucket, key)? {
+                    Some(removal) => write(Some(removal)),
+                    None => Err(FleetError::Conflict { key: key.to_owned() }),
+                },
+                written => written,
+            },
+        }
     }
 
     fn remove(&self, bucket: Bucket, key: &str, revision: u64) -> Result<()> {
+        if bucket == Bucket::Leases {
+            let subject = key_subject(bucket, key);
+            let attempt = self.attempt("remove", key, vec![subject.clone()]);
+            let message = PublishMessage::build().header(REMOVED, "1").ttl(Duration::from_secs(1));
+            let message = message.expected_last_subject_sequence(revision);
+            return self.store(&attempt, &subject, message).map(|_| ());
+        }
         let stream = stream_of(bucket);
         let attempt = self.attempt("remove", key, vec![format!("$JS.API.STREAM.MSG.DELETE.{stream}")]);
         self.wait(&attempt, async {
@@ -235,7 +273,12 @@ impl Broker for Nats {
             subjects.into_iter().filter_map(|(subject, _)| Some(subject.strip_prefix(&prefix)?.to_owned()));
         let mut keys: Vec<String> = keys.collect();
         keys.sort_unstable();
-        Ok(keys)
+        if bucket != Bucket::Leases {
+            return Ok(keys);
+        }
+        // A key that was removed a moment ago still has the message that says so.
+        let is_there = |key: String| Ok(self.get(bucket, &key)?.map(|_| key));
+        keys.into_iter().filter_map(|key| is_there(key).transpose()).collect()
     }
 
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {
@@ -301,3 +344,6 @@ impl Broker for Nats {
         })
     }
 }
+
+/// The header of a message that removes its key.
+const REMOVED: &str = "Pathmeter-Removed";

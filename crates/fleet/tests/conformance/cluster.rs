@@ -26,8 +26,8 @@ fn a_mesh_goes_on_when_the_leader_of_a_cluster_dies() {
     let brokers = AGENTS.map(|_| cluster.connect());
     let results = InMemory::default();
     let mut sink = results.clone();
-    let mut coordinator =
-        Coordinator::new("c", &broker, &SystemClock, plan(), &mut sink).expect("a coordinator");
+    let mut coordinator = Coordinator::new("c", &broker, &SystemClock, plan(), (&mut sink, |_, _| Ok(())))
+        .expect("a coordinator");
     beside_agents(&brokers, folder.path(), &observed, &nothing(), || {
         let mut is_killed = false;
         while !coordinator.is_complete() {

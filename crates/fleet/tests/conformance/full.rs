@@ -64,8 +64,8 @@ fn a_mesh_goes_on_when_a_full_server_has_room_again() {
     });
     let results = InMemory::default();
     let mut sink = results.clone();
-    let mut coordinator =
-        Coordinator::new("c", &broker, &SystemClock, plan(), &mut sink).expect("a coordinator");
+    let mut coordinator = Coordinator::new("c", &broker, &SystemClock, plan(), (&mut sink, |_, _| Ok(())))
+        .expect("a coordinator");
     beside_agents(&brokers, folder.path(), &observed, &each, || {
         let (begin, mut reported) = (Instant::now(), None);
         while !coordinator.is_complete() {

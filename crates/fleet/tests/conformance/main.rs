@@ -30,9 +30,11 @@ impl World for InProcess {
     }
 
     fn ams(&self) -> Box<dyn Broker> {
-        let own = ["agent.ams", "job.ams", "outcome.ams", "pm.cmd.ams", "pm.sink"];
+        let own = ["agent.ams", "job.ams", "lease.name.ams", "outcome.ams", "pm.cmd.ams", "pm.sink"];
         let permitted = move |operation: &str, subject: &str| {
-            let is_shared = ["lease.", "_inbox.", "pm.go."].iter().any(|prefix| subject.starts_with(prefix));
+            let shared = ["lease.on.", "lease.beat.", "_inbox.", "pm.go."];
+            let is_shared = shared.iter().any(|prefix| subject.starts_with(prefix))
+                || (operation == "read" && subject.starts_with("lease."));
             // An agent consumes its jobs and does not append any.
             (is_shared || own.contains(&subject)) && (operation, subject) != ("append to", "job.ams")
         };
@@ -189,7 +191,13 @@ fn every_call_ends_when_the_server_falls_silent() {
     let options = NatsOptions {
         server: format!("nats://127.0.0.1:{}", relay.port),
         name: "coordinator".into(),
-        seed: Some(pathmeter_fleet::setup::read_seed(&world.0.files.coordinator).expect("a seed")),
+        seed: Some(
+            std::fs::read(&world.0.files.coordinator)
+                .map(|bytes| {
+                    pathmeter_fleet::setup::seed(&world.0.files.coordinator, &bytes).expect("a seed")
+                })
+                .expect("a key"),
+        ),
         timeout: Nanos::from_millis(300),
         ..NatsOptions::default()
     };

@@ -222,7 +222,7 @@ fn measure(broker: &Nats, plan: MeshPlan) {
     let (results, runs, count) = (InMemory::default(), plan.runs(), plan.rounds.len());
     let mut sink = results.clone();
     let mut coordinator =
-        Coordinator::new("c", broker, &SystemClock, plan, &mut sink).expect("a coordinator");
+        Coordinator::new("c", broker, &SystemClock, plan, (&mut sink, |_, _| Ok(()))).expect("a coordinator");
     let begin = SystemClock.mono();
     while !coordinator.is_complete() {
         assert!((SystemClock.mono() - begin).0 < 600_000_000_000, "{:#?}", coordinator.ledger());

@@ -1,8 +1,8 @@
 //! Real NATS servers, each in a folder and on ports of its own, ended with their handle.
 
 use pathmeter_fleet::FleetError;
-use pathmeter_fleet::broker::nats::{Nats, NatsOptions, Reactor};
-use pathmeter_fleet::setup::{MeshFiles, MeshSetup, read_seed};
+use pathmeter_fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
+use pathmeter_fleet::setup::{MeshFiles, MeshSetup, seed};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -82,8 +82,8 @@ impl Server {
         let options = NatsOptions {
             server: format!("{scheme}://localhost:{}", self.port),
             name: who.to_owned(),
-            seed: Some(read_seed(key)?),
-            authority: self.files.authority.clone(),
+            seed: Some(seed(key, &std::fs::read(key).expect("a key"))?),
+            authority: self.files.authority.as_deref().map(Authority::read).transpose()?,
             ..NatsOptions::default()
         };
         Nats::connect(&self.reactor, &options)

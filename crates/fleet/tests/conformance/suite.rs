@@ -32,6 +32,7 @@ pub(crate) const CASES: &[fn(&dyn World)] = &[
     requests_are_answered_or_nobody_is_there,
     a_broadcast_reaches_all_who_listen,
     what_is_not_permitted_is_named,
+    an_agent_has_its_own_name_alone,
 ];
 
 const LONG: Nanos = Nanos::from_secs(20);
@@ -331,4 +332,28 @@ fn what_is_not_permitted_is_named(world: &dyn World) {
     let listened = agent.subscribe("pm.cmd.fra").and_then(|mut mailbox| mailbox.next(LONG)).map(|_| ());
     named(listened, "pm.cmd.fra");
     agent.put(Bucket::Agents, "ams", b"inventory", nothing, Some(LONG)).expect("its own");
+}
+
+/// Its key holds, gives back and takes its own name, and neither takes nor frees another's.
+fn an_agent_has_its_own_name_alone(world: &dyn World) {
+    let (coordinator, agent) = (world.coordinator(), world.ams());
+    let lifetime = Some(LONG);
+    let held = coordinator.put(Bucket::Leases, "name.fra", b"fra", Expected::Absent, lifetime).expect("held");
+    let refused = |outcome: Result<(), FleetError>| {
+        assert!(matches!(outcome, Err(FleetError::NotPermitted { .. })), "{outcome:?}");
+    };
+    refused(agent.put(Bucket::Leases, "name.fra", b"ams", Expected::Revision(held), lifetime).map(drop));
+    refused(agent.put(Bucket::Leases, "name.lon", b"ams", Expected::Absent, lifetime).map(drop));
+    refused(agent.remove(Bucket::Leases, "name.fra", held));
+    let entry = coordinator.get(Bucket::Leases, "name.fra").expect("read").expect("still held");
+    assert_eq!((entry.value.as_slice(), entry.revision), (&b"fra"[..], held));
+    // Given back, it is free at once, for itself and for whoever has the right.
+    for _ in 0..3 {
+        let own = agent.put(Bucket::Leases, "name.ams", b"ams", Expected::Absent, lifetime).expect("its own");
+        assert!(is_conflict(agent.remove(Bucket::Leases, "name.ams", own + 1)), "another write");
+        agent.remove(Bucket::Leases, "name.ams", own).expect("given back");
+        assert_eq!(agent.get(Bucket::Leases, "name.ams").expect("read"), None);
+        assert!(is_conflict(agent.remove(Bucket::Leases, "name.ams", own)), "it is gone");
+    }
+    coordinator.remove(Bucket::Leases, "name.fra", held).expect("given back");
 }

@@ -257,7 +257,8 @@ fn a_coordinator_is_stopped_while_the_server_is_out_of_reach() {
         plan.rounds.truncate(2);
         let (mut sink, mut other) = (world.sink.clone(), world.sink.clone());
         let mut processes = Processes::new(&world);
-        let first = Coordinator::new("c1", &world.cables[2], &world.clock, plan.clone(), &mut sink);
+        let first =
+            Coordinator::new("c1", &world.cables[2], &world.clock, plan.clone(), (&mut sink, |_, _| Ok(())));
         let mut first = first.expect("a coordinator");
         for _ in 0..3 {
             let due = processes.turn(Some(&mut first));
@@ -550,4 +551,58 @@ proptest! {
             prop_assert_eq!(observed.measured.get(&run.job.run), Some(&1));
         }
     }
+}
+
+/// The title and the agent of a run are those that were planned: what says otherwise is forged, named, and leaves the run missed until its
+/// true outcome comes.
+#[test]
+fn an_outcome_in_anothers_name_is_refused() {
+    let world = World::new(2);
+    let plan = plan(&world, &["up"], 60);
+    let run = plan.rounds[0][0].clone();
+    let other = world.names.iter().find(|name| **name != run.agent).expect("two agents").clone();
+    let at = world.clock.wall();
+    let outcome = |title: &str, agent: &str| Outcome {
+        run: run.job.run.clone(),
+        title: title.to_owned(),
+        agent: agent.to_owned(),
+        end: End::Done { body: "a result".into() },
+        started: at,
+        finished: at,
+        token: 1,
+        attempt: 1,
+    };
+    let send = |sender: &str, id: &str, outcome: &Outcome| {
+        let text = serde_json::to_vec(outcome).expect("JSON");
+        world.broker.append(Log::Outcomes, sender, id, &text).expect("sent");
+    };
+    let mut sink = world.sink.clone();
+    let mut coordinator = coordinator(&world, "c", &plan, &mut sink);
+    coordinator.step().expect("handed out");
+    // Another agent's key changes nothing of the run.
+    send(&other, "1", &outcome(&run.job.title, &other));
+    coordinator.step().expect("a step");
+    let forged: Vec<String> = coordinator.take_forgeries().iter().map(|one| one.text()).collect();
+    assert!(
+        forged.len() == 1 && forged[0].contains(&format!("agent {other} sent a forged outcome")),
+        "{forged:?}"
+    );
+    assert!(coordinator.ledger().row(&run.job.run).is_some_and(|row| !row.state.is_final()));
+    // Its own agent's ends it.
+    send(&run.agent, "2", &outcome("fra -> waw", &run.agent));
+    coordinator.step().expect("a step");
+    assert_eq!(coordinator.take_forgeries().len(), 1);
+    let row = coordinator.ledger().row(&run.job.run).expect("a row").clone();
+    assert!(
+        row.state.reason().is_some_and(|why| why.contains("fra -> waw") && why.contains("forged")),
+        "{row:?}"
+    );
+    assert!(world.sink.0.lock().expect("whole").outcomes.is_empty());
+    assert_eq!(world.sink.0.lock().expect("whole").missed[&run.job.run].title, run.job.title);
+    // The true result comes late, also to another coordinator, which holds it against the row that was missed.
+    send(&run.agent, "3", &outcome("fra -> waw", &run.agent));
+    send(&run.agent, "4", &outcome(&run.job.title, &run.agent));
+    coordinator.step().expect("a step");
+    assert_eq!(world.sink.0.lock().expect("whole").outcomes[&run.job.run].title, run.job.title);
+    assert_eq!(coordinator.take_forgeries().len(), 1);
 }

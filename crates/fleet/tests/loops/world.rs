@@ -215,8 +215,8 @@ impl Sink for MemorySink {
         kept.outcomes.insert(outcome.run.clone(), outcome.clone());
         Ok(())
     }
-    fn awaits(&self, run: &str) -> bool {
-        self.0.lock().expect("whole").missed.contains_key(run)
+    fn awaited(&self, run: &str) -> Option<LedgerRow> {
+        self.0.lock().expect("whole").missed.get(run).cloned()
     }
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
         self.0.lock().expect("whole").missed.insert(run.to_owned(), row.clone());
@@ -388,7 +388,8 @@ pub(crate) fn coordinator<'w>(
     plan: &MeshPlan,
     sink: &'w mut MemorySink,
 ) -> Coordinator<'w> {
-    Coordinator::new(name, &world.broker, &world.clock, plan.clone(), sink).expect("a coordinator")
+    Coordinator::new(name, &world.broker, &world.clock, plan.clone(), (sink, |_, _| Ok(())))
+        .expect("a coordinator")
 }
 
 /// 2026-11-23T00:00:00Z.

@@ -47,7 +47,7 @@ impl Map {
     /// `ENOENT` when there is no such index.
     pub fn read(&self, index: u32) -> Result<Vec<u64>> {
         let mut value = vec![0_u64; self.words * self.copies];
-        let mut argument = self.element(&index, value.as_mut_ptr().addr());
+        let mut argument = self.element(&index, value.as_mut_ptr().expose_provenance());
         // SAFETY: the kernel reads the key and writes one value for each possible CPU, which `value` has room for.
         let done = unsafe { bpf(Command::MapLookup, &mut argument) };
         done.named("read BPF map", || self.name.into())?;
@@ -64,7 +64,7 @@ impl Map {
             return wrong.named("write BPF map", || self.name.into());
         }
         let mut copies = value.repeat(self.copies);
-        let mut argument = self.element(&index, copies.as_mut_ptr().addr());
+        let mut argument = self.element(&index, copies.as_mut_ptr().expose_provenance());
         // SAFETY: the kernel reads the key and one value for each possible CPU, all of which `copies` has.
         let done = unsafe { bpf(Command::MapUpdate, &mut argument) };
         done.map(drop).named("write BPF map", || self.name.into())
@@ -82,7 +82,7 @@ impl Map {
     }
 
     fn element(&self, index: &u32, value: usize) -> MapElement {
-        let key = std::ptr::from_ref(index).addr() as u64;
+        let key = std::ptr::from_ref(index).expose_provenance() as u64;
         MapElement { map: self.fd.as_raw_fd() as u32, key, value: value as u64, ..MapElement::default() }
     }
 }

@@ -78,7 +78,7 @@ impl Program {
         let mut argument = TestRun {
             program: self.fd.as_raw_fd() as u32,
             size_in: frame.len() as u32,
-            data_in: frame.as_ptr().addr() as u64,
+            data_in: frame.as_ptr().expose_provenance() as u64,
             repeat,
             flags: LIVE_FRAMES,
             batch,
@@ -97,8 +97,8 @@ fn load(name: &str, code: &[Instruction], log: Option<&mut Vec<u8>>) -> io::Resu
     let mut argument = ProgramLoad {
         kind: XDP_PROGRAM,
         count: code.len() as u32,
-        instructions: code.as_ptr().addr() as u64,
-        licence: LICENCE.as_ptr().addr() as u64,
+        instructions: code.as_ptr().expose_provenance() as u64,
+        licence: LICENCE.as_ptr().expose_provenance() as u64,
         ..ProgramLoad::default()
     };
     let shown = name.len().min(argument.name.len() - 1);
@@ -106,7 +106,7 @@ fn load(name: &str, code: &[Instruction], log: Option<&mut Vec<u8>>) -> io::Resu
     if let Some(log) = log {
         argument.log_level = 1;
         argument.log_size = log.len() as u32;
-        argument.log = log.as_mut_ptr().addr() as u64;
+        argument.log = log.as_mut_ptr().expose_provenance() as u64;
     }
     // SAFETY: instructions, licence and log live until the call returns and are as long as said; the licence ends in a zero.
     unsafe { bpf_fd(Command::ProgramLoad, &mut argument) }

@@ -23,7 +23,7 @@ impl SocketMap {
     pub(crate) fn put(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<()> {
         let socket = socket.as_raw_fd();
         let (key, value) = (&raw const queue, &raw const socket);
-        let (key, value) = (key.addr() as u64, value.addr() as u64);
+        let (key, value) = (key.expose_provenance() as u64, value.expose_provenance() as u64);
         let mut argument =
             MapElement { map: self.fd.as_raw_fd() as u32, key, value, ..MapElement::default() };
         // SAFETY: the kernel reads four bytes at each address, which live through the call.

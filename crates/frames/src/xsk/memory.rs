@@ -76,7 +76,7 @@ impl Umem {
 
     /// Address and length, as the kernel is told them.
     pub(super) fn place(&self) -> (u64, u64) {
-        (self.mapping.start.as_ptr().addr() as u64, self.mapping.length as u64)
+        (self.mapping.start.as_ptr().expose_provenance() as u64, self.mapping.length as u64)
     }
 
     /// Bytes at a place counted from the first chunk.

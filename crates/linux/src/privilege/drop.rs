@@ -3,10 +3,11 @@
 //! libc is left for `getpwnam`, and for the change of user: it changes every thread, where rustix changes one.
 //! Sources: `capabilities(7)`, `credentials(7)`, `prctl(2)`, `capget(2)`, `getpwnam(3)`.
 
-use super::{Capability, permitted};
-use crate::error::{Named, Result, check};
+use super::{Capability, is_root, permitted, user_id};
+use crate::error::{Named, OsError, Result, check};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, set_capabilities, set_keep_capabilities, set_no_new_privs,
+    CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
+    set_keep_capabilities, set_no_new_privs,
 };
 use std::ffi::CString;
 use std::io;
@@ -50,6 +51,69 @@ impl User {
             (code, _) => Err(io::Error::from_raw_os_error(code)).named("find", object),
         }
     }
+
+    /// The user as whom a process of root goes on where none is named.
+    #[must_use]
+    pub fn nobody() -> User {
+        User::named("nobody").unwrap_or(User::NOBODY)
+    }
+}
+
+/// Proof that this process keeps no more rights than it was decided to keep. Whatever answers strangers asks for it, so that no
+/// server begins without that decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Confined(());
+
+impl Confined {
+    /// Goes on for good as this user, where one is given and this is root; with the capabilities of `kept` that the process has,
+    /// with none in the bounding set, and with none that a program it starts could gain. It must come before any thread is
+    /// started: the kernel keeps capabilities for each thread.
+    ///
+    /// # Errors
+    /// Threads run already; what the kernel refuses: a user that this user namespace does not know (`EINVAL`).
+    pub fn enter(user: Option<User>, kept: &[Capability]) -> Result<Confined> {
+        alone()?;
+        empty_bounding_set()?;
+        match user.filter(|user| is_root() && user.id != user_id()) {
+            Some(user) => go_on_as(user, kept)?,
+            None => keep(kept)?,
+        }
+        Ok(Confined(()))
+    }
+
+    /// Keeps all rights, on purpose: what is served is for this process alone, or its user has asked for that.
+    #[must_use]
+    pub fn with_all_rights() -> Confined {
+        Confined(())
+    }
+}
+
+/// This thread is the only one.
+fn alone() -> Result<()> {
+    let tasks = std::fs::read_dir("/proc/self/task").named("read", || "/proc/self/task".into())?;
+    match tasks.count() {
+        1 => Ok(()),
+        count => {
+            let why =
+                io::Error::other(format!("{count} threads run already, and each has rights of its own"));
+            Err(OsError::new("give up", "the rights of this process", why))
+        }
+    }
+}
+
+/// Takes every capability out of what this process could ever have. Who may not do that has none to lose.
+fn empty_bounding_set() -> Result<()> {
+    for number in 0..u64::BITS {
+        match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
+            Ok(()) => {}
+            // The kernel knows no further ones.
+            Err(rustix::io::Errno::INVAL) => return Ok(()),
+            // A container may have taken that right from its root, too. `no_new_privs` holds in any case.
+            Err(rustix::io::Errno::PERM) => return Ok(()),
+            Err(error) => return Err(error).named("empty", || "the bounding set of capabilities".into()),
+        }
+    }
+    Ok(())
 }
 
 /// Goes on as this user, for good: with the capabilities kept of those the process has, and with none that a program it
@@ -57,7 +121,7 @@ impl User {
 ///
 /// # Errors
 /// What the kernel refuses: a process that is not root, or a user that this user namespace does not know (`EINVAL`).
-pub fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
+fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
     let object = || format!("user {}", user.id);
     // Without it the change of user takes every capability away.
     set_keep_capabilities(true).named("go on as", object)?;
@@ -74,12 +138,17 @@ pub fn go_on_as(user: User, kept: &[Capability]) -> Result<()> {
 ///
 /// # Errors
 /// What the kernel refuses, or without `/proc`.
-pub fn keep(kept: &[Capability]) -> Result<()> {
+fn keep(kept: &[Capability]) -> Result<()> {
     let object = || "capabilities".into();
-    let bits = kept.iter().fold(0, |bits, capability| bits | capability.bit()) & permitted()?;
+    let has = permitted()?;
+    let bits = kept.iter().fold(0, |bits, capability| bits | capability.bit()) & has;
     let all = CapabilitySet::from_bits_retain(bits);
     let sets = CapabilitySets { effective: all, permitted: all, inheritable: CapabilitySet::empty() };
-    set_capabilities(None, sets).named("give up", object)?;
+    match set_capabilities(None, sets) {
+        // A service's filter of system calls may refuse it where there is nothing more to give up.
+        Err(rustix::io::Errno::PERM) if has == bits => {}
+        outcome => outcome.named("give up", object)?,
+    }
     set_no_new_privs(true).named("give up", object)
 }
 
@@ -97,5 +166,12 @@ mod tests {
         let unknown = User::named("nobody knows him").unwrap_err();
         assert!(unknown.to_string().contains("the user nobody knows him"), "{unknown}");
         assert!(User::named("a\0b").is_err());
+    }
+
+    /// A test has its thread beside that of the runner.
+    #[test]
+    fn a_process_with_threads_is_not_taken_for_confined() {
+        let refused = Confined::enter(None, &[]).unwrap_err().to_string();
+        assert!(refused.contains("threads run already"), "{refused}");
     }
 }

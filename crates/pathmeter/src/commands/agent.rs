@@ -1,14 +1,16 @@
 //! `pathmeter agent run`: this host's part in a mesh.
 
-use super::mesh::{connect, failed};
+use super::mesh::{dial, failed, options};
+use super::output::write;
+use super::rights::{Asked, confine, hand_over, next_user};
 use super::targets::named;
 use crate::exit::Exit;
 use crate::signals;
 use cli::files::token;
-use cli::{AgentArgs, AgentCommand, AgentRunArgs, Common};
+use cli::{AgentArgs, AgentCommand, AgentRules, AgentRunArgs, Common};
 use engine::error::{Failure, Result, fault};
 use engine::host::interrupt::Interrupt;
-use engine::server::{Config, Server};
+use engine::server::{Config, Confined, Server};
 use engine::session::connect::Security;
 use engine::work::observer::{Observer, Silent, Watcher};
 use fleet::agent::{Agent, AgentOptions, Instance, Start, Threads};
@@ -16,46 +18,67 @@ use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::{AgentJob, run_name};
 use fleet::spool::Spool;
+use mesh::allowed::Allowed;
 use mesh::interfaces;
 use mesh::inventory::{AgentReport, boot, inventory as inventory_of};
 use mesh::work::{FarEnds, carry_out};
 use model::plan::ProtocolName;
+use model::secret::without_passwords;
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::Arc;
-use wire::native::Token;
 
 /// Runs the command.
-pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
-    let AgentCommand::Run(args) = &args.command;
-    let interrupt = signals::interrupt()?;
-    let nats = connect(&args.nats, &args.name)?;
+pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
+    let args = match &args.command {
+        AgentCommand::Run(args) => args,
+        AgentCommand::Show(args) => {
+            return write(&[&allowed(&args.rules)], global).map(|()| Exit::Done);
+        }
+    };
+    // Everything that needs the rights of the start comes first, and no thread before they are given up.
+    let options = options(&args.nats, &args.name)?;
     let token = args.token_file.as_deref().map(token).transpose()?;
-    if !args.no_listen {
-        serve(args.port, token.clone(), interrupt.clone())?;
-    }
-    std::fs::create_dir_all(&args.spool).map_err(|error| {
+    let far = FarEnds {
+        agents: Security { token: token.clone(), fingerprint: None },
+        named: named(&args.targets)?,
+        allowed: allowed(&args.rules),
+    };
+    let config = || Config { native: args.port, token, ..Config::default() };
+    let server = (!args.no_listen).then(|| Server::bind(config())).transpose()?;
+    let asked =
+        Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, ..Asked::default() };
+    hand_over(&args.spool, next_user(asked)?).map_err(|error| {
         let what = format!("make the folder {}: {error}", args.spool.display());
         Failure::usage(what, "name one that this user may write with --spool DIR")
     })?;
-    let spool = Spool::open(&args.spool.join(format!("{}.jsonl", args.name))).map_err(failed)?;
+    // From inside of it the spool can be used, whoever owns the folders above.
+    std::env::set_current_dir(&args.spool)?;
+    let rights = confine(asked)?;
+    let interrupt = signals::interrupt()?;
+    let nats = dial(&options)?;
+    server.map_or(Ok(()), |server| serve(server, rights, interrupt.clone()))?;
+    let spool = Spool::open(&Path::new(".").join(format!("{}.jsonl", args.name))).map_err(failed)?;
     let inventory = inventory(args, &nats)?;
     let instance = instance(args, &inventory);
     let options = AgentOptions { instance, inventory, lease: args.lease, ..AgentOptions::named(&args.name) };
-    let agents = Security { token, fingerprint: None };
-    let far = FarEnds { agents, named: named(&args.targets)? };
     let work = move |job: &AgentJob, start: &Start| carry_out(job, start, &far);
     let threads = Threads::new(Arc::new(work), Arc::new(SystemClock)).answering(interfaces::answer);
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
-    let _ = writeln!(std::io::stderr(), "agent {} of {} (Ctrl-C ends it)", args.name, args.nats.coordinator);
+    let of = without_passwords(&args.nats.coordinator);
+    log(&format!("agent {} of {of} (Ctrl-C ends it)", args.name));
+    if args.nats.key.is_none() {
+        log(KEYLESS);
+    }
     let mut reported = None;
     while !interrupt.is_raised() {
         let due = agent.step().map_err(failed)?;
         let failure = agent.failure().map(str::to_owned);
         if failure != reported {
             let state = failure.as_deref().unwrap_or("it is at work again");
-            let _ = writeln!(std::io::stderr(), "{} {state}", SystemClock.wall());
+            log(&format!("{} {state}", SystemClock.wall()));
             reported = failure;
         }
         agent.rest(due).map_err(failed)?;
@@ -64,21 +87,34 @@ pub(crate) fn run(args: &AgentArgs, _global: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// The rules for jobs: those of the configuration, and the usual ones where it says nothing.
+fn allowed(rules: &AgentRules) -> Allowed {
+    let usual = Allowed::default();
+    Allowed {
+        schema: usual.schema,
+        tests: rules.tests.clone().unwrap_or(usual.tests),
+        hosts: rules.hosts.clone().unwrap_or(usual.hosts),
+        max_time: rules.max_time.unwrap_or(usual.max_time),
+        max_rate: rules.max_rate.or(usual.max_rate),
+        max_bytes: rules.max_bytes.unwrap_or(usual.max_bytes),
+        max_streams: rules.max_streams.unwrap_or(usual.max_streams),
+    }
+}
+
 /// Who this is beside another agent of the same name: whoever has this folder open on this host, which only one process can. So one
 /// that is started again after it was killed goes on at once, and one of another host waits until the first is gone.
 fn instance(args: &AgentRunArgs, inventory: &serde_json::Value) -> Instance {
     let boot = boot().unwrap_or_default();
-    let folder = std::fs::metadata(&args.spool).map(|found| (found.dev(), found.ino())).unwrap_or_default();
+    let folder = std::fs::metadata(".").map(|found| (found.dev(), found.ino())).unwrap_or_default();
     let id = run_name(&[&boot, &folder.0.to_string(), &folder.1.to_string(), &args.name]);
     Instance { id, host: inventory["host"]["name"].as_str().unwrap_or_default().to_owned() }
 }
 
 /// Serves the tests of other agents.
-fn serve(port: u16, token: Option<Token>, interrupt: Interrupt) -> Result<()> {
-    let server = Server::bind(Config { native: port, token, ..Config::default() })?;
+fn serve(server: Server, rights: Confined, interrupt: Interrupt) -> Result<()> {
     let serving = move || {
-        if let Err(error) = server.serve(&interrupt, &(Arc::new(Notes) as Arc<dyn Observer>)) {
-            let _ = writeln!(std::io::stderr(), "error: serve other agents: {error:#}");
+        if let Err(error) = server.serve(rights, &interrupt, &(Arc::new(Notes) as Arc<dyn Observer>)) {
+            log(&format!("error: serve other agents: {error:#}"));
             interrupt.raise();
         }
     };
@@ -95,8 +131,14 @@ impl Observer for Notes {
     }
 
     fn note(&self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{} {}", SystemClock.wall(), report::harmless::text(text));
+        log(&format!("{} {text}", SystemClock.wall()));
     }
+}
+
+/// A line on standard error. Other agents, the server and clients may have words in it.
+fn log(line: &str) {
+    // A line break would begin a line of theirs.
+    let _ = writeln!(std::io::stderr(), "{}", report::harmless::text(line).replace('\n', " "));
 }
 
 /// What it reports of itself.
@@ -106,7 +148,8 @@ fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
         (Some(address), _) => address.clone(),
         (None, Some((own, _))) => own.to_string(),
         (None, None) => {
-            let what = format!("no address of this host leads to {}", args.nats.coordinator);
+            let what =
+                format!("no address of this host leads to {}", without_passwords(&args.nats.coordinator));
             let advice = "name the address at which other agents reach this host with --address HOST";
             return Err(Failure::usage(what, advice).into());
         }
@@ -124,7 +167,8 @@ fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
 
 /// The address from which the coordinator's server is reached, and the server's. Nothing is sent.
 fn ends(coordinator: &str) -> Option<(IpAddr, IpAddr)> {
-    let first = coordinator.split(',').next().unwrap_or_default();
+    let shown = without_passwords(coordinator);
+    let first = shown.split(',').next().unwrap_or_default();
     let host = first.rsplit_once("//").map_or(first, |(_, host)| host).trim_end_matches('/');
     ["0.0.0.0:0", "[::]:0"].into_iter().find_map(|any| {
         let socket = UdpSocket::bind(any).ok()?;
@@ -132,3 +176,7 @@ fn ends(coordinator: &str) -> Option<(IpAddr, IpAddr)> {
         Some((socket.local_addr().ok()?.ip(), socket.peer_addr().ok()?.ip()))
     })
 }
+
+/// Without a key the server knows this agent by nothing but what it says.
+const KEYLESS: &str = "no key is given: whoever reaches the NATS server may hand out jobs and report as this agent \
+                       (`pathmeter mesh init` makes keys: --key keys/NAME.seed)";

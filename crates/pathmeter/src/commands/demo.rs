@@ -11,7 +11,7 @@ use engine::host::address::Family;
 use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Host, Measure, Request, resolve};
 use engine::run::Options;
-use engine::server::{Config, Server};
+use engine::server::{Config, Confined, Server};
 use engine::work::observer::{Observer, Silent, Watcher};
 use lab::build::{BuildOptions, Lab};
 use lab::feature::Feature;
@@ -40,7 +40,9 @@ pub(crate) fn run(args: &DemoArgs, global: &Common) -> Result<Exit> {
         let server = here.run(|| Server::bind(Config { max_tests: 8, ..Config::default() }))??;
         let ended = stop.clone();
         let observer: Arc<dyn Observer> = Arc::new(Notes);
-        let server = scope.spawn(move || here.run(|| server.serve(&ended, &observer)));
+        // The lab alone can reach it.
+        let inside = Confined::with_all_rights();
+        let server = scope.spawn(move || here.run(|| server.serve(inside, &ended, &observer)));
         let run = address(&topology)
             .and_then(|server| client.run(|| measure(server, args.quick, &interrupt, global))?);
         stop.raise();

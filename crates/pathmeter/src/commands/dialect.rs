@@ -15,22 +15,29 @@ pub(crate) fn called_as(args: &[OsString]) -> Option<Result<Exit>> {
     tools.into_iter().find_map(|(tool, run)| Some(run(&dialect::args_of_tool(tool, args)?)))
 }
 
+/// A server of a dialect gives root's rights up as our own does.
+#[cfg(feature = "dialects")]
+const PROCESS: dialect::Process = dialect::Process {
+    interrupt: crate::signals::interrupt,
+    confine: || super::rights::confine(super::rights::Asked::default()),
+};
+
 /// `pathmeter iperf3`.
 #[cfg(feature = "dialects")]
 pub(crate) fn iperf3(args: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::iperf3::run(args, crate::signals::interrupt)))
+    Ok(Exit::Dialect(dialect::iperf3::run(args, PROCESS)))
 }
 
 /// `pathmeter iperf`.
 #[cfg(feature = "dialects")]
 pub(crate) fn iperf2(args: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::iperf2::run(args, crate::signals::interrupt)))
+    Ok(Exit::Dialect(dialect::iperf2::run(args, PROCESS)))
 }
 
 /// `pathmeter sockperf`.
 #[cfg(feature = "dialects")]
 pub(crate) fn sockperf(args: &[OsString]) -> Result<Exit> {
-    Ok(Exit::Dialect(dialect::sockperf::run(args, crate::signals::interrupt)))
+    Ok(Exit::Dialect(dialect::sockperf::run(args, PROCESS)))
 }
 
 /// What a server of iPerf3's tells its client of a test, where the client asks for it.

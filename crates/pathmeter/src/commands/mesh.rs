@@ -9,12 +9,12 @@ mod server;
 use super::output::write;
 use crate::exit::Exit;
 use cli::{Common, MeshArgs, MeshCommand, MeshForgetArgs, MeshShowArgs, NatsArgs};
-use engine::error::{Error, Failure, Kind, Result};
+use engine::error::{Context, Error, Failure, Kind, Result};
 use fleet::FleetError;
-use fleet::broker::nats::{Nats, NatsOptions, Reactor};
+use fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
 use fleet::clock::SystemClock;
 use fleet::results::Results;
-use fleet::setup::{COORDINATOR, read_seed};
+use fleet::setup::{COORDINATOR, seed};
 use mesh::matrix::report_of_results;
 use mesh::roster::Roster;
 use mesh::runs::RunList;
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
     match &args.command {
         MeshCommand::Init(args) => server::init(args, global),
         MeshCommand::Up(args) => server::up(args),
+        MeshCommand::Renew(args) => server::renew(args, global),
         MeshCommand::Doctor(args) => doctor::run(args, global),
         MeshCommand::Run(args) => measure::run(args, global),
         MeshCommand::Show(args) => show(args, global),
@@ -96,16 +97,27 @@ fn streams(nats: &Nats, replicas: Option<usize>) -> fleet::Result<()> {
 
 /// Connects as somebody.
 pub(crate) fn connect(args: &NatsArgs, name: &str) -> Result<Nats> {
-    let seed = args.key.as_deref().map(read_seed).transpose().map_err(failed)?;
-    let authority: Option<PathBuf> = args.ca.clone();
-    let options = NatsOptions {
+    dial(&options(args, name)?)
+}
+
+/// Whom to connect to, and as whom: the key and the authority are read.
+pub(crate) fn options(args: &NatsArgs, name: &str) -> Result<NatsOptions> {
+    let read = |file: &PathBuf| {
+        let bytes = engine::session::secret::read(file).context("the key")?;
+        seed(file, &bytes).map_err(failed)
+    };
+    Ok(NatsOptions {
         server: args.coordinator.clone(),
         name: name.to_owned(),
-        seed,
-        authority,
+        seed: args.key.as_ref().map(read).transpose()?,
+        authority: args.ca.as_deref().map(Authority::read).transpose().map_err(failed)?,
         ..NatsOptions::default()
-    };
-    Nats::connect(&Reactor::start().map_err(failed)?, &options).map_err(failed)
+    })
+}
+
+/// Connects, by a thread of its own.
+pub(crate) fn dial(options: &NatsOptions) -> Result<Nats> {
+    Nats::connect(&Reactor::start().map_err(failed)?, options).map_err(failed)
 }
 
 /// An error of the fleet, as one of this program.

@@ -3,9 +3,9 @@
 use model::units::Nanos;
 use std::io::Write;
 
-/// A line that stays, where nothing is drawn.
+/// A line that stays, where nothing is drawn. Agents, servers and far ends may have words in it.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", report::harmless::text(line));
 }
 
 /// Seconds below two minutes, minutes below two hours, then hours.

@@ -1,9 +1,9 @@
 //! `pathmeter serve`: the other end, for many clients at once.
 
 mod metrics;
-mod rights;
 
 use super::dialect::server_output;
+use super::rights::{Asked, confine};
 use crate::exit::Exit;
 use crate::signals;
 use cli::files::{key, token};
@@ -11,7 +11,7 @@ use cli::{Common, ServeArgs};
 use engine::error::Result;
 use engine::server::dialogues::DEFAULT_TESTS;
 use engine::server::metrics::{Counted, Metrics};
-use engine::server::{Config, Server};
+use engine::server::{Config, Confined, Server};
 use engine::session::tls::ServerTls;
 use engine::work::dut::remote::station::FramesObservation;
 use engine::work::observer::{Observer, SessionEvent, Watcher};
@@ -28,18 +28,25 @@ use wire::{ProtocolError, Report};
 
 /// Runs the command.
 pub(crate) fn run(args: &ServeArgs, _global: &Common) -> Result<Exit> {
-    let interrupt = signals::interrupt()?;
-    // Each connection and each stream is a file. What the kernel refuses here, it will tell when they run out.
-    linux::privilege::raise_open_files().ok();
     let metrics = args.metrics.map(|address| (address, Arc::<Metrics>::default()));
     let page = metrics.as_ref().map(|(address, metrics)| metrics::page(metrics, *address));
     let server = Server::bind(Config { metrics: page, ..config(args)? })?;
-    rights::give_up(args, &Log)?;
+    let rights = rights(args)?;
+    let interrupt = signals::interrupt()?;
     let observer: Arc<dyn Observer> = match metrics {
         Some((_, metrics)) => Arc::new(Counted { observer: Log, metrics }),
         None => Arc::new(Log),
     };
-    server.serve(&interrupt, &observer).map(|()| Exit::Done)
+    server.serve(rights, &interrupt, &observer).map(|()| Exit::Done)
+}
+
+/// The rights that the server keeps. Frames are sent and counted by programs in the kernel, in interfaces that are configured
+/// meanwhile: they need root's.
+fn rights(args: &ServeArgs) -> Result<Confined> {
+    if !args.frames_port.is_empty() && args.user.is_none() {
+        return Ok(Confined::with_all_rights());
+    }
+    confine(Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, usual: None })
 }
 
 fn config(args: &ServeArgs) -> Result<Config> {

@@ -16,5 +16,5 @@ pub(crate) fn named(targets: &[NamedTarget]) -> Result<Known> {
         let security = Security { token, fingerprint: named.fingerprint.map(|fingerprint| fingerprint.0) };
         Ok((named.name.clone(), Target { host: named.host.clone(), security, link: named.link }))
     };
-    Ok(Known { targets: targets.iter().map(target).collect::<Result<_>>()?, agents: None })
+    Ok(Known { targets: targets.iter().map(target).collect::<Result<_>>()?, ..Known::default() })
 }

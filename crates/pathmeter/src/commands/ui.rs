@@ -2,7 +2,8 @@
 
 mod start;
 
-use super::store::open;
+use super::rights::{Asked, confine, hand_over_store, next_user, owner};
+use super::store::location;
 use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, StoreArgs, UiArgs};
@@ -10,32 +11,68 @@ use engine::error::{Error, Failure, Kind, Result};
 use insight::run_of_events;
 use std::io::Write;
 use std::path::Path;
-use store::Store;
+use store::{Location, Store};
 use web::{Backend, Config, Limits, Server, WebError};
 
 /// Runs the command.
 pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
     let token = args.token_file.as_deref().map(token).transpose()?;
-    let config = Config { listen: args.listen, token, names: args.name.clone(), limits: Limits::default() };
-    let server = Server::bind(config, backend(&args.store)?).map_err(failed)?;
+    let config = Config {
+        listen: args.listen,
+        token,
+        names: args.name.clone(),
+        proxies: args.proxy.clone(),
+        limits: Limits::default(),
+    };
+    let location = location(&args.store)?;
+    let server = Server::bind(config, backend(&args.store, location.clone())).map_err(failed)?;
     let (address, stopper) = (server.address()?, server.stopper());
+    let usual = match &location {
+        Location::File(file) => owner(file),
+        Location::Server(_) => None,
+    };
+    let asked = Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, usual };
+    // Open as long as the page is there, it keeps the files beside it.
+    let _open = match (&location, next_user(asked)?) {
+        (Location::File(file), Some(user)) => {
+            let store = Store::open(&location).map_err(super::store::failed)?;
+            hand_over_store(file, user);
+            Some(store)
+        }
+        _ => None,
+    };
+    let rights = confine(asked)?;
+    usable(&location)?;
     signals::on_first(move || stopper.stop())?;
     let _ = writeln!(std::io::stderr(), "the page is at http://{address}/ (Ctrl-C ends it)");
-    server.serve().map_err(failed)?;
+    server.serve(rights).map_err(failed)?;
     Ok(Exit::Done)
 }
 
-/// What the page is given. A store that cannot be used is refused now, and not in the browser.
-fn backend(args: &StoreArgs) -> Result<Backend> {
-    let location = open(args)?.location().clone();
+/// A store that cannot be used is refused now, and not in the browser: by the user as whom the page goes on.
+fn usable(location: &Location) -> Result<()> {
+    let opened = Store::open(location).map(drop);
+    opened.map_err(|error| {
+        let what = format!("user {} cannot use the store: {error}", linux::privilege::user_id());
+        let advice = "give the store and its folder to a user of this host (chown) and name that one with --user USER, or keep \
+                      root's rights with --user root";
+        match (linux::privilege::is_root(), error.is_unreachable()) {
+            (false, false) => Failure::usage(what, advice).into(),
+            _ => super::store::failed(error),
+        }
+    })
+}
+
+/// Everything that the page is given.
+fn backend(args: &StoreArgs, location: Location) -> Backend {
     let args = args.clone();
-    Ok(Backend {
+    Backend {
         version: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
         open: Box::new(move || Store::open(&location)),
         start: Box::new(move |asked, sink| start::start(asked, sink, &args)),
         topologies: Box::new(topologies),
         unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
-    })
+    }
 }
 
 #[cfg(feature = "lab")]

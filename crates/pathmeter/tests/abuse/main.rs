@@ -12,10 +12,12 @@ mod limits;
 #[path = "../native/net.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod net;
+mod rights;
 mod silent;
 #[path = "../native/support.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod support;
 mod testbed;
 mod threads;
+mod unread;
 mod vanish;

@@ -59,6 +59,12 @@ impl Testbed {
         Namespace::open(path).unwrap().run(work).unwrap()
     }
 
+    /// Runs something at the server's end.
+    pub(crate) fn at_the_server<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let path = format!("/run/netns/{}", self.net.server);
+        Namespace::open(path).unwrap().run(work).unwrap()
+    }
+
     /// Connections of one of the stranger's addresses to a port.
     pub(crate) fn connect(&self, n: u8, port: u16, count: usize) -> Vec<TcpStream> {
         let options = TcpOptions { local_address: Some(stranger(n)), ..TcpOptions::default() };

@@ -7,7 +7,7 @@ use super::testbed::Testbed;
 use std::time::Duration;
 
 /// Commands that run long enough to be cut, and the code each ends with.
-const CLIENTS: [(&[&str], i32); 15] = [
+const CLIENTS: [(&[&str], i32); 25] = [
     (&["throughput", SERVER, "-t", "9"], 3),
     (&["throughput", SERVER, "-R", "-t", "9"], 3),
     (&["throughput", SERVER, "-u", "-b", "2M", "-t", "9"], 3),
@@ -15,6 +15,10 @@ const CLIENTS: [(&[&str], i32); 15] = [
     (&["throughput", SERVER, "--protocol", "iperf3", "-R", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "-u", "-b", "2M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf2", "-R", "-b", "20M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf2", "--bidir", "-b", "20M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf2", "-u", "-R", "-b", "2M", "-t", "9"], 3),
+    (&["throughput", SERVER, "--protocol", "iperf2", "-u", "--bidir", "-b", "2M", "-t", "9"], 3),
     (&["latency", SERVER, "-t", "9"], 3),
     (&["latency", SERVER, "--protocol", "stamp", "--mode", "under-load", "--rate", "200", "-t", "9"], 3),
     (&["latency", SERVER, "--protocol", "sockperf", "--tcp", "-t", "9"], 3),
@@ -22,6 +26,12 @@ const CLIENTS: [(&[&str], i32); 15] = [
     (&["iperf3", "-c", SERVER, "-b", "2M", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-b", "2M", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-u", "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-R", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-R", "-n", "100G"], 1),
+    (&["iperf", "-c", SERVER, "--full-duplex", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-d", "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-r", "-b", "2M", "-t", "2"], 1),
+    (&["iperf", "-u", "-c", SERVER, "-R", "-b", "2M", "-t", "9"], 1),
     (&["sockperf", "pp", "-i", SERVER, "-t", "9"], 8),
 ];
 
@@ -51,6 +61,14 @@ fn a_path_that_is_cut_ends_every_command_with_its_code() {
     let server = testbed.serve(&[]);
     agree(&cut(&testbed, || ip(&["-n", testbed.server(), "link", "set", "eth0", "down"])));
     server.stop();
+}
+
+#[test]
+fn a_server_that_hangs_ends_every_command_with_its_code() {
+    let Some(testbed) = Testbed::new("a_server_that_hangs") else { return };
+    let server = testbed.serve(&[]);
+    agree(&cut(&testbed, || server.process.signal("STOP")));
+    server.process.signal("KILL");
 }
 
 #[test]

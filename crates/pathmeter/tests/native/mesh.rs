@@ -255,6 +255,32 @@ fn plan_over_agents(iperf3: &str, native: &str) -> String {
     )
 }
 
+/// Without a server, and with agents that are not there or cannot be reached.
+fn faulty_paths_are_named(mesh: &Mesh, scratch: &Scratch, plan: &str, right: &str) {
+    let alone = run(&["plan", "run", plan, "--json", "--runs", "1"]);
+    assert!(alone.stdout.contains("needs a fleet"), "{}", alone.stdout);
+    for (from, to, said) in [
+        (
+            "to-agent = \"ams\"",
+            "to-agent = \"amz\"",
+            "agents.toml:5:12: no agent is called `amz`: did you mean `ams`?",
+        ),
+        ("agent = \"ams\"", "agent = \"lon\"", "agents.toml:5:"),
+        ("to-agent = \"ams\"", "to-agent = \"fra\"", "agents.toml:5:12: `fra` to itself is no path"),
+        (
+            "agent = \"fra\"\nto-agent = \"ams\"",
+            "agent = \"ams\"\nto-agent = \"fra\"",
+            "agents.toml:5:12: the agent `fra` serves nobody",
+        ),
+    ] {
+        let faulty = scratch.file("agents.toml", Some(&right.replacen(from, to, 1)));
+        for command in ["check", "run"] {
+            let ended = mesh.run(&["plan", command, &faulty]).code(2);
+            assert!(ended.stderr.contains(said), "{}", ended.stderr);
+        }
+    }
+}
+
 /// Paths from agent to agent and from an agent to a host by a foreign protocol, in one plan beside a path of this host.
 #[test]
 fn a_plan_over_agents() {
@@ -262,7 +288,12 @@ fn a_plan_over_agents() {
     let test = "a_plan_over_agents";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
-    let _agents = [mesh.agent("ams", &token), mesh.agent_with("fra", &token, &["--no-listen"])];
+    let rules = scratch.file("rules.toml", Some("[agent]\nhosts = [\"127.0.0.0/8\"]\n"));
+    let allowed = ["--config", rules.as_str()];
+    let _agents = [
+        mesh.agent_with("ams", &token, &allowed),
+        mesh.agent_with("fra", &token, &["--no-listen", "--config", &rules]),
+    ];
     mesh.wait_for(2);
     let (iperf3, native) = (free_port().to_string(), free_port().to_string());
     let foreign = start(&["serve", "--bind", "127.0.0.1", "-p", &native, &format!("--iperf3={iperf3}")]);
@@ -290,29 +321,7 @@ fn a_plan_over_agents() {
     tokens.dedup();
     assert_eq!(tokens.len(), 6, "each run has a token of its own");
 
-    // Without a server, and with agents that are not there or cannot be reached.
-    let alone = run(&["plan", "run", &plan, "--json", "--runs", "1"]);
-    assert!(alone.stdout.contains("needs a fleet"), "{}", alone.stdout);
-    for (from, to, said) in [
-        (
-            "to-agent = \"ams\"",
-            "to-agent = \"amz\"",
-            "agents.toml:5:12: no agent is called `amz`: did you mean `ams`?",
-        ),
-        ("agent = \"ams\"", "agent = \"lon\"", "agents.toml:5:"),
-        ("to-agent = \"ams\"", "to-agent = \"fra\"", "agents.toml:5:12: `fra` to itself is no path"),
-        (
-            "agent = \"fra\"\nto-agent = \"ams\"",
-            "agent = \"ams\"\nto-agent = \"fra\"",
-            "agents.toml:5:12: the agent `fra` serves nobody",
-        ),
-    ] {
-        let faulty = scratch.file("agents.toml", Some(&right.replacen(from, to, 1)));
-        for command in ["check", "run"] {
-            let ended = mesh.run(&["plan", command, &faulty]).code(2);
-            assert!(ended.stderr.contains(said), "{}", ended.stderr);
-        }
-    }
+    faulty_paths_are_named(&mesh, &scratch, &plan, &right);
     // An expectation over agents that is broken.
     let broken = scratch.file("broken.toml", Some(&right.replace("rtt.p50<10s", "rtt.p50<1ns")));
     mesh.run(&["plan", "run", &broken, "--runs", "1"]).code(1);
@@ -325,7 +334,8 @@ fn foreign_protocols_and_both_ip_versions_over_agents() {
     let test = "foreign_protocols_and_both_ip_versions_over_agents";
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
-    let both = ["--address", "127.0.0.1", "--address", "::1"];
+    let rules = scratch.file("rules.toml", Some("[agent]\nhosts = [\"127.0.0.1\"]\n"));
+    let both = ["--address", "127.0.0.1", "--address", "::1", "--config", &rules];
     let _agents = [mesh.agent_with("ams", &token, &both), mesh.agent_with("fra", &token, &both)];
     mesh.wait_for(2);
     let protocols = ["iperf2", "sockperf", "stamp", "twamp"];

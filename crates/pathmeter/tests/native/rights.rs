@@ -10,20 +10,26 @@ fn status(pid: u32, line: &str) -> String {
     value.unwrap_or_else(|| panic!("no {line} in {text}")).trim().to_owned()
 }
 
+/// The rights of every thread of every server are tested beside a client of each: `tests/abuse/rights.rs`.
 #[test]
-fn a_server_that_root_starts_goes_on_as_nobody() {
+fn a_server_that_root_starts_goes_on_as_the_user_that_is_named() {
     if !linux::privilege::is_root() {
-        skip::skip("a_server_that_root_starts_goes_on_as_nobody: it needs root");
+        skip::skip("a_server_that_root_starts_goes_on_as_the_user_that_is_named: it needs root");
         return;
     }
-    for (argv, user) in [(&[][..], "65534"), (&["--user", "4711"], "4711")] {
+    for (argv, user, kept) in [
+        (&[][..], "65534", "0000000000803000"),
+        (&["--user", "4711"], "4711", "0000000000803000"),
+        (&["--user", "4711", "--no-capabilities"], "4711", "0000000000000000"),
+        (&["--user", "root", "--no-capabilities"], "0", "0000000000000000"),
+    ] {
         let server = Server::start(argv);
         server.process.wait_for("pathmeter's own protocol");
         let pid = server.process.pid();
         let all = format!("{user}\t{user}\t{user}\t{user}");
         assert_eq!((status(pid, "Uid:"), status(pid, "NoNewPrivs:")), (all, "1".to_owned()));
         // Network administration, raw packets and priorities: bits 12, 13 and 23.
-        assert_eq!(status(pid, "CapPrm:"), "0000000000803000");
+        assert_eq!(status(pid, "CapPrm:"), kept);
         server.measured(&["-n", "1M"]);
         server.stop();
     }
@@ -52,5 +58,12 @@ fn too_few_open_files_are_named_with_the_way_out() {
         assert_eq!(output.status.code(), Some(2), "{argv}: {said}");
         assert!(said.contains("ulimit -n"), "{argv}: {said}");
     }
+    // Each stream is a file, too.
+    let limited = format!("ulimit -n 20 && exec \"$0\" throughput {host} -P 64");
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited, env!("CARGO_BIN_EXE_pathmeter")]).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains("64 streams need"), "{said}");
     server.stop();
 }

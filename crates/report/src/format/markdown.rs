@@ -15,7 +15,7 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
 
 fn document_markdown(document: &dyn Document) -> String {
     let head = document.head();
-    let mut text = format!("{} {}\n", "#".repeat(head.depth), head.title);
+    let mut text = format!("{} {}\n", "#".repeat(head.depth), escaped(&head.title));
     let mut before: Option<Block> = None;
     let blocks = document.blocks().into_iter().filter(|block| !block.is_empty());
     let (verdicts, rest): (Vec<Block>, Vec<Block>) =
@@ -41,20 +41,31 @@ fn document_markdown(document: &dyn Document) -> String {
 
 fn shown(block: &Block) -> String {
     match block {
-        Block::Heading(heading) => format!("## {heading}\n"),
+        Block::Heading(heading) => format!("## {}\n", escaped(heading)),
         Block::Paragraph(sentence) => format!("{}\n", escaped(sentence)),
-        Block::Facts(facts) => facts.iter().map(|(name, value)| format!("- {name}: {value}\n")).collect(),
+        Block::Facts(facts) => {
+            facts.iter().map(|(name, value)| format!("- {}: {}\n", escaped(name), escaped(value))).collect()
+        }
         Block::Sentences(sentences) => list(sentences.iter().map(String::as_str)),
         Block::List(items) => list(items.iter().map(|item| item.line.as_str())),
         Block::Table(table) => titled(table),
         Block::Findings(found) => findings(found),
-        Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("**{text}**\n"),
+        Block::Conclusion(Conclusion { wordless: true, text, .. }) => format!("**{}**\n", escaped(text)),
         Block::Conclusion(conclusion) => {
-            let of = if conclusion.of.is_empty() { String::new() } else { format!("{}: ", conclusion.of) };
+            let of = if conclusion.of.is_empty() {
+                String::new()
+            } else {
+                format!("{}: ", escaped(&conclusion.of))
+            };
             let said = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
             format!("**{}** {of}{}\n", brief::word(conclusion).0, escaped(said))
         }
-        Block::Preformatted(text) => format!("```\n{text}```\n"),
+        Block::Preformatted(text) => {
+            // Longer than any that the text could end it with.
+            let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
+            let fence = "`".repeat(longest.max(2) + 1);
+            format!("{fence}\n{text}{fence}\n")
+        }
         // A ticket has no room for them; what is drawn is in the tables, too.
         Block::Chart(_) | Block::Details(..) => String::new(),
     }
@@ -64,26 +75,42 @@ fn shown(block: &Block) -> String {
 fn expectations(expected: &[Expectation]) -> String {
     let of_all = expected.iter().filter(|expected| expected.of.is_empty());
     let line = |expected: &Expectation| {
-        format!("{}: `{}`, found {}", expected.judgement.word(), expected.what, expected.found)
+        let found = escaped(&expected.found.to_string());
+        format!("- {}: {}, found {found}\n", expected.judgement.word(), code(&expected.what.to_string()))
     };
-    let lines: Vec<String> = of_all.map(line).collect();
-    if lines.is_empty() { String::new() } else { format!("\n{}", list(lines.iter().map(String::as_str))) }
+    let lines: String = of_all.map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 fn list<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.map(|line| format!("- {}\n", escaped(line))).collect()
 }
 
-/// Markdown would read a star as the begin of what is emphasised.
-fn escaped(text: &str) -> String {
-    text.replace('*', "\\*")
+/// Text of which Markdown makes nothing else: no emphasis, code, link, image, HTML or row of a table. A far end may have chosen it.
+pub(super) fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if SPECIAL.contains(&letter) {
+            shown.push('\\');
+        }
+        shown.push(letter);
+    }
+    shown
 }
+
+/// Text that this program itself has as code.
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace('`', "'"))
+}
+
+/// A line break in a text would begin a new block, which no text here has: those are split before.
+const SPECIAL: [char; 8] = ['\\', '`', '*', '[', ']', '<', '>', '|'];
 
 fn titled(table: &Table) -> String {
     let title = match (table.title.as_str(), table.apart) {
         ("", _) => String::new(),
-        (title, false) => format!("### {title}\n\n"),
-        (title, true) => format!("## {title}\n\n"),
+        (title, false) => format!("### {}\n\n", escaped(title)),
+        (title, true) => format!("## {}\n\n", escaped(title)),
     };
     let notes = match table.notes.is_empty() {
         true => String::new(),

@@ -1,6 +1,7 @@
 //! Aligned tables, from the table library, in the two looks we use.
 
 use super::Style;
+use super::markdown::escaped;
 use crate::document::Column;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -80,9 +81,8 @@ pub(super) fn whole(columns: &[Column], rows: &[Vec<String>]) -> String {
     table.lines().map(|line| format!("  {}\n", line.trim_end())).collect()
 }
 
-/// A table of GitHub's Markdown; a bar inside a value is escaped.
+/// A table of GitHub's Markdown; what Markdown would read inside a value is escaped.
 pub(super) fn markdown(columns: &[Column], rows: &[Vec<String>]) -> String {
-    let escaped = |cell: &str| cell.replace('|', "\\|");
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| escaped(cell)).collect()).collect();
     let columns: Vec<Column> =

@@ -4,6 +4,8 @@ use super::{Access, Row, TIMEOUT, Value};
 use crate::{Location, Result, StoreError};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, params_from_iter};
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
 pub(super) fn open(file: &Path, access: Access) -> Result<Connection> {
@@ -12,12 +14,19 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection> {
         return read_only(file).map_err(reported);
     }
     if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let made = std::fs::create_dir_all(folder);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.map_err(|source| StoreError::Folder { folder: folder.to_owned(), source })?;
     }
+    private(file);
     let db = Connection::open(file).map_err(reported)?;
     db.busy_timeout(TIMEOUT).map_err(reported)?;
     Ok(db)
+}
+
+/// Makes a file that is not there, for its owner alone: what is measured is nobody else's. Those that SQLite makes beside it have
+/// the same rights. Whether the file can be used SQLite says.
+fn private(file: &Path) {
+    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
 }
 
 /// Programs that read and one that writes do not wait for each other in WAL mode, in which a crash of the host may take the

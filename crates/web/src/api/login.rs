@@ -3,7 +3,7 @@
 use super::App;
 use super::request::Json;
 use crate::failed::{Failed, json};
-use crate::guard::{Peer, SESSION, denied, session as name_of};
+use crate::guard::{Peer, SESSION, client, denied, session as name_of};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header::SET_COOKIE;
@@ -35,9 +35,13 @@ pub(super) struct Login {
 pub(super) async fn enter(
     State(app): State<App>,
     Extension(peer): Extension<Peer>,
+    headers: HeaderMap,
     Json(login): Json<Login>,
 ) -> Result<Response, Failed> {
-    let name = app.logins.enter(peer.0.ip(), login.token.trim(), Instant::now()).map_err(denied)?;
+    let name = app
+        .logins
+        .enter(client(&app, &headers, peer.0.ip()), login.token.trim(), Instant::now())
+        .map_err(denied)?;
     // Without `Secure`: this server speaks plain HTTP, behind which ssh or a proxy may stand.
     let cookie = format!("{SESSION}={name}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200");
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())

@@ -1,6 +1,7 @@
 //! A page over a store of the test's own, and a client that says exactly what it is told to.
 
 use insight::run_of_events;
+use linux::privilege::drop::Confined;
 use model::event::{Event, Progress, Warning};
 use model::finding::{Status, Verdict};
 use model::history::{Headline, Measured, Origin};
@@ -12,7 +13,7 @@ use model::units::{Bytes, Nanos};
 use pathmeter_web::{Asked, Backend, Config, Limits, Refused, Server, Sink, Stop, Stopper, Update};
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -68,6 +69,11 @@ pub(crate) const NO_TOKEN: Option<&str> = None;
 
 impl Page {
     pub(crate) fn start(token: Option<&str>, limits: Limits) -> Page {
+        Page::behind(Vec::new(), token, limits)
+    }
+
+    /// The same behind these proxies.
+    pub(crate) fn behind(proxies: Vec<IpAddr>, token: Option<&str>, limits: Limits) -> Page {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("runs.db");
         let gate = Arc::new(Gate::default());
@@ -80,11 +86,16 @@ impl Page {
             unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
         };
         let listen = "127.0.0.1:0".parse().unwrap();
-        let config =
-            Config { listen, token: token.map(Into::into), names: vec!["page.example".into()], limits };
+        let config = Config {
+            listen,
+            token: token.map(Into::into),
+            names: vec!["page.example".into()],
+            proxies,
+            limits,
+        };
         let server = Server::bind(config, backend).unwrap();
         let (address, stopper) = (server.address().unwrap(), server.stopper());
-        let thread = std::thread::spawn(move || server.serve().unwrap());
+        let thread = std::thread::spawn(move || server.serve(Confined::with_all_rights()).unwrap());
         let store = Store::open(&file).unwrap();
         Page { address, store, gate, stopper, thread: Some(thread), _directory: directory }
     }

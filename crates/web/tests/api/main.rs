@@ -5,6 +5,7 @@
 mod common;
 
 use common::{Answer, NO_TOKEN, Page, read, run};
+use linux::privilege::drop::Confined;
 use model::run::Run;
 use model::time::WallTime;
 use pathmeter_web::{Backend, Config, Limits, Server, WebError};
@@ -379,10 +380,51 @@ fn programs_give_the_token_and_who_guesses_waits() {
     for _ in 0..5 {
         assert_eq!(page.request("GET", "/api/runs", &["Authorization: Bearer wrong"], "").status, 401);
     }
-    let waits = page.request("GET", "/api/runs", &[&bearer], "");
+    let waits = page.request("GET", "/api/runs", &["Authorization: Bearer wrong"], "");
     assert_eq!(waits.status, 429);
     assert!(waits.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
-    assert_eq!(page.change("POST", "/api/login", &format!(r#"{{"token":"{TOKEN}"}}"#)).status, 429);
+    assert_eq!(page.change("POST", "/api/login", r#"{"token":"a wrong one of many letters"}"#).status, 429);
+    // Behind a proxy all come from one address: whoever knows the token is not locked out by those who guess.
+    assert_eq!(page.request("GET", "/api/runs", &[&bearer], "").status, 200);
+    assert_eq!(page.change("POST", "/api/login", &format!(r#"{{"token":"{TOKEN}"}}"#)).status, 204);
+}
+
+/// Behind a named proxy those who guess wait, each by their own address; nobody else may say where they come from.
+#[test]
+fn a_named_proxy_says_who_guesses() {
+    let guess = |page: &Page, from: &str| {
+        let header = format!("X-Forwarded-For: {from}");
+        page.request("GET", "/api/runs", &["Authorization: Bearer wrong", &header], "").status
+    };
+    let here = "127.0.0.1".parse().unwrap();
+    let behind = Page::behind(vec![here], Some(TOKEN), Limits::default());
+    assert!((0..5).all(|_| guess(&behind, "192.0.2.1") == 401));
+    assert_eq!(guess(&behind, "192.0.2.1"), 429);
+    assert_eq!(
+        guess(&behind, "192.0.2.7, 192.0.2.1, 127.0.0.1"),
+        429,
+        "what stands before is the client's word"
+    );
+    assert_eq!(guess(&behind, "192.0.2.1, 192.0.2.2"), 401, "another one");
+    let alone = Page::start(Some(TOKEN), Limits::default());
+    assert!((0..5).all(|n| guess(&alone, &format!("192.0.2.{n}")) == 401));
+    assert_eq!(guess(&alone, "192.0.2.9"), 429, "it is not believed");
+}
+
+/// Connections that are kept open, with a request now and then, keep nobody out who comes with the token or without.
+#[test]
+fn many_idle_connections_keep_nobody_out() {
+    let limits = Limits { connections: 8, ..Limits::default() };
+    let page = Page::start(Some(TOKEN), limits);
+    let ask = format!("GET /api/session HTTP/1.1\r\nHost: {}\r\n\r\n", page.address);
+    let mut held: Vec<_> = (0..20).map(|_| page.connect()).collect();
+    held.iter_mut().for_each(|one| one.write_all(ask.as_bytes()).unwrap());
+    let bearer = format!("Authorization: Bearer {TOKEN}");
+    for _ in 0..3 {
+        assert_eq!(page.get("/api/session").status, 200);
+        assert_eq!(page.request("GET", "/api/runs", &[&bearer], "").status, 200);
+    }
+    drop(held);
 }
 
 #[test]
@@ -397,7 +439,13 @@ fn without_a_token_it_stays_on_the_loopback() {
         };
         let listen = listen.parse().unwrap();
         Server::bind(
-            Config { listen, token: token.map(Into::into), names: Vec::new(), limits: Limits::default() },
+            Config {
+                listen,
+                token: token.map(Into::into),
+                names: Vec::new(),
+                proxies: Vec::new(),
+                limits: Limits::default(),
+            },
             backend,
         )
     };
@@ -561,11 +609,13 @@ fn a_store_that_is_gone_is_named() {
         unended: |entry, events| insight::run_of_events(&entry.id, &entry.kind, events),
     };
     let listen = "127.0.0.1:0".parse().unwrap();
-    let server =
-        Server::bind(Config { listen, token: None, names: Vec::new(), limits: Limits::default() }, backend)
-            .unwrap();
+    let server = Server::bind(
+        Config { listen, token: None, names: Vec::new(), proxies: Vec::new(), limits: Limits::default() },
+        backend,
+    )
+    .unwrap();
     let (address, stopper) = (server.address().unwrap(), server.stopper());
-    let thread = std::thread::spawn(move || server.serve());
+    let thread = std::thread::spawn(move || server.serve(Confined::with_all_rights()));
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     stream
         .write_all(

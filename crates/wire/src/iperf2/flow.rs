@@ -133,12 +133,28 @@ impl Steps {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
     observed: u64,
+    /// When something came last, as far as it was looked at.
+    last: Option<MonoTime>,
 }
 
 impl Watch {
     /// What has come in all; true: more than before.
-    pub(super) fn progress(&mut self, received: u64) -> bool {
-        std::mem::replace(&mut self.observed, received) != received
+    pub(super) fn progress(&mut self, received: u64, now: MonoTime) -> bool {
+        let is_more = std::mem::replace(&mut self.observed, received) != received;
+        if is_more {
+            self.last = Some(now);
+        }
+        is_more
+    }
+
+    /// Bytes that have come in all.
+    pub(super) fn observed(self) -> u64 {
+        self.observed
+    }
+
+    /// Time from then until something came last.
+    pub(super) fn heard_for(self, since: MonoTime) -> Nanos {
+        self.last.map_or(Nanos::ZERO, |last| last.saturating_since(since))
     }
 
     pub(super) fn has_seen(self) -> bool {
@@ -166,6 +182,41 @@ impl Request {
     /// Do the writes of whoever sends begin with records?
     pub(super) fn has_records(&self) -> bool {
         self.transport == Transport::Tcp && (self.trip_times || self.shape != Shape::Stream)
+    }
+
+    /// Why what a server sent is not what it was asked for, where it is not: the far end is dead, and the figures end before the
+    /// test does. `heard`: time until its last data; `ended`: time until it closed the connection, where it did.
+    pub(super) fn cut_short(&self, heard: Nanos, ended: Option<Nanos>, received: u64) -> Option<String> {
+        match self.amount {
+            // When a start at a time of day was is not known here.
+            Amount::Time(_) if self.starts_then => None,
+            Amount::Time(time) => {
+                let until = ended.unwrap_or_else(|| heard.saturating_add(self.longest_gap()));
+                let is_cut = until.saturating_add(EARLY.max(Nanos(time.0 / 20))) < time;
+                is_cut.then(|| format!("after {heard} of the {time} that it was to send"))
+            }
+            Amount::Bytes(bytes) => (received < bytes.0)
+                .then(|| format!("after {received} of the {} bytes that it was to send", bytes.0)),
+        }
+    }
+
+    /// The longest silence of a server that is well: between two pieces of what it was asked for.
+    fn longest_gap(&self) -> Nanos {
+        let second = 1_000_000_000_u128;
+        let length = u128::from(if self.length == 0 { MAX_BLOCK } else { self.length });
+        let of_rate = match self.rate {
+            Some(Rate::Bits(rate)) => length * 8 * second / u128::from(rate.0.max(1)),
+            Some(Rate::Packets(packets)) => second / u128::from(packets.max(1)),
+            // A server without a rate sends a megabit a second over UDP.
+            None if self.transport == Transport::Udp => length * 8 * second / 1_048_576,
+            None => 0,
+        };
+        let period = match self.shape {
+            Shape::Isochronous(Some(frames)) | Shape::Bursts(frames) => frames.period().unwrap_or_default(),
+            _ => Nanos::ZERO,
+        };
+        let gap = Nanos(u64::try_from(of_rate).unwrap_or(u64::MAX)).max(period);
+        gap.saturating_mul(3).max(LEAST_GAP)
     }
 
     /// How long a client's flow may run before it must be dead; it is told that something comes until then.
@@ -266,6 +317,12 @@ const MOST_ASKED: u32 = 1 << 20;
 const SMALLEST_BURST: u64 = 128;
 /// A first message, or the peer's part of the end.
 pub(super) const TIMEOUT: Nanos = Nanos::from_secs(10);
+/// The most by which a server's clock, and its begin, may be apart from this end's.
+const EARLY: Nanos = Nanos::from_millis(500);
+/// Data that is on its way may come so late.
+const LEAST_GAP: Nanos = Nanos::from_secs(1);
+/// Bytes of a write where no number was asked for.
+const MAX_BLOCK: u32 = 128 << 10;
 /// The other end's clock and last bytes.
 const SLOP: Nanos = Nanos::from_secs(10);
 /// What a test may last longer than a server's policy allows before the server ends it.

@@ -19,6 +19,8 @@ pub struct Group {
     transport: Transport,
     policy: Policy,
     key: Option<Vec<u8>>,
+    /// The request of a client: flows that come to it are to bring that.
+    awaited: Option<Request>,
     clock: Clock,
     flows: Vec<GroupFlow>,
     /// Flows back that are being opened.
@@ -46,7 +48,8 @@ impl Group {
     /// A client whose flows have just been opened, this many. `bare`: they begin with data, for servers that know no header.
     #[must_use]
     pub fn client(request: &Request, flows: u32, bare: bool, clock: Clock, now: MonoTime) -> Group {
-        let mut group = Group::new(request.transport, clock);
+        let awaited = Some(request.clone());
+        let mut group = Group { awaited, ..Group::new(request.transport, clock) };
         for _ in 0..flows {
             let machine: Box<dyn Flow> = match (request.transport, bare) {
                 (Transport::Tcp, false) => Box::new(TcpClient::new(request.clone(), now)),
@@ -82,8 +85,9 @@ impl Group {
 
     /// A client that waits for the flows which its server opens once the client's own are over (`-r`).
     #[must_use]
-    pub fn listening(transport: Transport, clock: Clock, now: MonoTime) -> Group {
-        let mut group = Group::new(transport, clock);
+    pub fn listening(request: &Request, clock: Clock, now: MonoTime) -> Group {
+        let awaited = Some(request.clone());
+        let mut group = Group { awaited, ..Group::new(request.transport, clock) };
         group.look(now);
         group
     }
@@ -93,6 +97,7 @@ impl Group {
             transport,
             policy: Policy::default(),
             key: None,
+            awaited: None,
             clock,
             flows: Vec::new(),
             asked: VecDeque::new(),
@@ -136,6 +141,10 @@ impl Group {
         let machine = TcpServer::new(self.policy.clone(), self.clock, now);
         let machine = match &self.key {
             Some(key) => machine.with_key(key.clone()),
+            None => machine,
+        };
+        let machine = match &self.awaited {
+            Some(asked) => machine.awaited(asked.clone(), now),
             None => machine,
         };
         self.add(Box::new(machine), None, now);

@@ -17,6 +17,7 @@ pub struct TcpClient {
     sending: bool,
     receiving: bool,
     interrupted: bool,
+    began: MonoTime,
 }
 
 impl TcpClient {
@@ -50,7 +51,16 @@ impl TcpClient {
         steps.push(FlowOutput::Start(run));
         steps.wait(now, request.timeout());
         let heard = (!receiving).then(Vec::new);
-        TcpClient { request, steps, watch: Watch::default(), heard, sending, receiving, interrupted: false }
+        TcpClient {
+            request,
+            steps,
+            watch: Watch::default(),
+            heard,
+            sending,
+            receiving,
+            interrupted: false,
+            began: now,
+        }
     }
 
     fn hear(&mut self, bytes: &[u8]) {
@@ -71,8 +81,23 @@ impl TcpClient {
         }
     }
 
-    fn ended(&mut self) -> Result<(), ProtocolError> {
+    /// Why the server is gone in the middle of what it was to send; `now`: it has closed the connection. One that has not closed it long
+    /// after its time has sent nothing since its last data.
+    fn cut_short(&self, now: Option<MonoTime>) -> Option<String> {
+        if self.interrupted || !self.request.server_sends() {
+            return None;
+        }
+        let heard = self.watch.heard_for(self.began);
+        let ended = now.map_or(heard, |now| now.saturating_since(self.began));
+        self.request.cut_short(heard, Some(ended), self.watch.observed())
+    }
+
+    fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
+        let cut = self.cut_short(Some(now)).filter(|_| self.receiving);
         self.receiving = false;
+        if let Some(cut) = cut {
+            return Err(ProtocolError::Closed(cut));
+        }
         if self.sending && !self.request.server_sends() {
             // No server says that it ends a test: it is gone.
             return Err(ProtocolError::Closed("while this end was sending".into()));
@@ -93,9 +118,13 @@ impl TcpClient {
             return Ok(());
         }
         if !self.sending && (!self.request.server_sends() || self.watch.has_seen()) {
-            // Everything was sent; a server that does not close takes nothing away from that.
+            // Everything was sent; a server that does not close takes nothing away from that. One that was to send says by that
+            // alone that it has.
             self.steps.close();
-            return Ok(());
+            return match self.cut_short(None).filter(|_| self.receiving) {
+                Some(cut) => Err(ProtocolError::Timeout(format!("{cut}: nothing more comes"))),
+                None => Ok(()),
+            };
         }
         let nothing = if self.sending { "the server takes nothing" } else { "the server sends nothing" };
         Err(ProtocolError::Timeout(format!("while the test was running: {nothing}")))
@@ -125,10 +154,10 @@ impl Flow for TcpClient {
                 self.hear(bytes);
                 Ok(())
             }
-            FlowInput::Ended => self.ended(),
+            FlowInput::Ended => self.ended(now),
             FlowInput::Timer => self.timer(now),
             FlowInput::Progress(received) => {
-                if self.watch.progress(received) && !self.request.is_timed() {
+                if self.watch.progress(received, now) && !self.request.is_timed() {
                     self.steps.wait(now, self.request.timeout());
                 }
                 Ok(())

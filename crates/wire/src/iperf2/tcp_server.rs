@@ -13,6 +13,8 @@ pub struct TcpServer {
     policy: Policy,
     clock: Clock,
     key: Option<Vec<u8>>,
+    /// The request of this end, where it is the client's end of a connection back, and when that came.
+    awaited: Option<(Request, MonoTime)>,
     steps: Steps,
     watch: Watch,
     phase: Phase,
@@ -45,6 +47,7 @@ impl TcpServer {
             policy,
             clock,
             key: None,
+            awaited: None,
             steps,
             watch: Watch::default(),
             phase: Phase::Opening(Vec::new()),
@@ -60,6 +63,12 @@ impl TcpServer {
     #[must_use]
     pub fn with_key(self, key: Vec<u8>) -> TcpServer {
         TcpServer { key: Some(key), ..self }
+    }
+
+    /// A connection back, which came now: it is to bring what was asked for.
+    #[must_use]
+    pub(super) fn awaited(self, asked: Request, now: MonoTime) -> TcpServer {
+        TcpServer { awaited: Some((asked, now)), ..self }
     }
 
     fn read(&mut self, now: MonoTime, bytes: &[u8]) -> Result<(), ProtocolError> {
@@ -162,7 +171,18 @@ impl TcpServer {
                 ));
             }
             Phase::Running(_) => {
+                let received = self.watch.observed().saturating_add(self.opening);
+                let cut = self.awaited.as_ref().and_then(|(asked, began)| {
+                    asked.cut_short(
+                        self.watch.heard_for(*began),
+                        Some(now.saturating_since(*began)),
+                        received,
+                    )
+                });
                 self.receiving = false;
+                if let Some(cut) = cut {
+                    return Err(ProtocolError::Closed(cut));
+                }
                 self.finish(now);
             }
         }
@@ -257,7 +277,7 @@ impl Flow for TcpServer {
             FlowInput::Timer => self.timer(now),
             FlowInput::Progress(received) => {
                 let running = matches!(self.phase, Phase::Running(_)) && !self.stopping;
-                let more = self.watch.progress(received.saturating_sub(self.opening));
+                let more = self.watch.progress(received.saturating_sub(self.opening), now);
                 if more && running && self.receiving {
                     self.wait(now);
                 }

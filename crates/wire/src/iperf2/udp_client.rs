@@ -17,6 +17,8 @@ pub struct UdpClient {
     sending: Sending,
     phase: Phase,
     interrupted: bool,
+    /// When data began to move.
+    began: MonoTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +58,16 @@ impl UdpClient {
             Phase::Running { sends: true, receives: request.server_sends() }
         };
         let steps = Steps::default();
-        let mut flow =
-            UdpClient { request, clock, steps, watch: Watch::default(), sending, phase, interrupted: false };
+        let mut flow = UdpClient {
+            request,
+            clock,
+            steps,
+            watch: Watch::default(),
+            sending,
+            phase,
+            interrupted: false,
+            began: now,
+        };
         if asks {
             flow.ask(now)
         } else {
@@ -81,6 +91,7 @@ impl UdpClient {
     fn start(&mut self, now: MonoTime) {
         let receives = self.request.server_sends();
         let sends = self.request.client_sends();
+        self.began = now;
         self.phase = Phase::Running { sends, receives };
         let sends = sends.then(|| self.sending.clone());
         self.steps.push(FlowOutput::Start(Run { sends, receives, sent: 0, received: 0, receive_rate: None }));
@@ -164,12 +175,24 @@ impl UdpClient {
             // The sender knows when it is done.
             Phase::Running { sends: true, .. } => self.steps.wait(now, self.request.timeout()),
             // The one end that a server sends may be lost.
-            Phase::Running { .. } if self.watch.has_seen() => self.steps.close(),
+            Phase::Running { .. } if self.watch.has_seen() => {
+                self.steps.close();
+                if let Some(cut) = self.cut_short() {
+                    return Err(ProtocolError::Timeout(format!("{cut}: no datagram came any more")));
+                }
+            }
             Phase::Running { .. } => {
                 return Err(ProtocolError::Timeout("while the test was running: no datagram came".into()));
             }
         }
         Ok(())
+    }
+
+    /// Why the server is gone in the middle of what it was to send.
+    fn cut_short(&self) -> Option<String> {
+        let is_awaited = matches!(self.phase, Phase::Running { receives: true, .. }) && !self.interrupted;
+        let heard = self.watch.heard_for(self.began);
+        is_awaited.then(|| self.request.cut_short(heard, None, self.watch.observed())).flatten()
     }
 
     fn interrupt(&mut self, why: &str) -> Result<(), ProtocolError> {
@@ -211,7 +234,7 @@ impl Flow for UdpClient {
             FlowInput::Ended => self.refused(),
             FlowInput::Timer => self.timer(now),
             FlowInput::Progress(received) => {
-                let grows = self.watch.progress(received) && !self.request.is_timed();
+                let grows = self.watch.progress(received, now) && !self.request.is_timed();
                 if grows && matches!(self.phase, Phase::Running { sends: false, .. }) {
                     self.steps.wait(now, self.request.timeout());
                 }

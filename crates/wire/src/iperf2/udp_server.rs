@@ -229,7 +229,7 @@ impl UdpServer {
         if !matches!(self.phase, Phase::Running { .. }) || self.stopping {
             return Ok(());
         }
-        if self.watch.progress(received) {
+        if self.watch.progress(received, now) {
             self.wait(now);
         }
         if self.rate.exceeds(now, received, self.max_rate) {

@@ -171,7 +171,7 @@ fn a_connection_back_can_come_after_the_test() {
         let mut world = World::new(
             setting.nature,
             |now| Group::back(later, Policy::default(), clock(), now),
-            |now| Group::listening(transport, clock(), now),
+            |now| Group::listening(&request(transport, Traffic::Tradeoff), clock(), now),
             work,
         );
         world.run();
@@ -206,7 +206,7 @@ fn a_server_that_never_connects_back_is_not_waited_for() {
     let mut world = World::new(
         setting.nature,
         |now| Group::back(&[asked], Policy::default(), clock(), now),
-        |now| Group::listening(Transport::Tcp, clock(), now),
+        |now| Group::listening(&request(Transport::Tcp, Traffic::Tradeoff), clock(), now),
         work,
     );
     assert!(world.run() <= Nanos::from_secs(6));
@@ -505,5 +505,23 @@ proptest! {
                 while !matches!(flow.output(BEGIN), FlowOutput::WaitUntil(_)) {}
             }
         }
+    }
+}
+
+/// A server that is gone in the middle of what it sends is no good end, whatever has come before.
+#[test]
+fn a_server_that_is_gone_in_the_middle_is_named() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        for traffic in [Traffic::Reverse, Traffic::FullDuplex] {
+            let amount = Amount::Time(Nanos::from_secs(5));
+            let asked = Request { amount, ..request(transport, traffic) };
+            let world = run(&asked, troubled([(2_000, Trouble::Vanish(Who::Server))]));
+            let [Some(error), _] = world.errors() else { panic!("{transport} {traffic:?}: no error") };
+            let text = error.to_string();
+            let is_timed = text.contains("of the 5.00 s that it was to send");
+            assert!(is_timed || traffic == Traffic::FullDuplex, "{transport}: {text}");
+        }
+        let whole = run(&request(transport, Traffic::Reverse), Setting::default());
+        assert_well(&whole);
     }
 }

@@ -4,7 +4,7 @@ use super::client::{Ended, beside_load, failure_text};
 use super::facts;
 use super::out::{Out, window};
 use super::zone;
-use crate::Interrupts;
+use crate::Process;
 use crate::iperf2::{Bounceback, CommandLine, Histograms};
 use engine::host::interrupt::Interrupt;
 use engine::work::observer::TcpStart;
@@ -30,7 +30,7 @@ use wire::stamp::Clock;
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Result<(), String> {
+pub(super) fn run(line: &CommandLine, asked: Bounceback, process: Process) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| failure_text(&failure))?;
     let options = line.output_options(Iperf2Role::Client, zone(line));
     let out = Mutex::new(Out::open(line)?);
@@ -42,7 +42,7 @@ pub(super) fn run(line: &CommandLine, asked: Bounceback, stop: Interrupts) -> Re
         ));
     }
     lock(&out).write(&settings.text(&options));
-    let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = (process.interrupt)().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     beside_load(line, &interrupt, || measure((line, asked), (&plan, &options, size), &out, &interrupt))
 }
 

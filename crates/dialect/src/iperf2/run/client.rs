@@ -2,7 +2,7 @@
 
 use super::out::{Out, window};
 use super::{complain, facts, zone};
-use crate::Interrupts;
+use crate::Process;
 use crate::iperf2::CommandLine;
 use engine::error::{Error, Failure};
 use engine::host::interrupt::Interrupt;
@@ -18,13 +18,13 @@ use report::format::iperf2::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, I
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
+pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
     let plan = line.plan().map_err(|failure| failure_text(&failure))?;
     readable(line)?;
     let mut out = Out::open(line)?;
     let mut printer = Printer::new(line, 1);
     out.write(&printer.settings(line));
-    let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let interrupt = (process.interrupt)().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     beside_load(line, &interrupt, || measure(line, &plan, (&mut printer, &mut out), &interrupt))
 }
 

@@ -2,7 +2,7 @@
 
 use super::out::{Out, window};
 use super::{complain, facts, zone};
-use crate::Interrupts;
+use crate::Process;
 use crate::iperf2::CommandLine;
 use engine::work::echo::server::join;
 use engine::work::iperf2::{self, Config, Timing};
@@ -85,13 +85,14 @@ fn datagram_sockets(line: &CommandLine, addresses: &[SocketAddr]) -> Result<Vec<
 ///
 /// # Errors
 /// A sentence for the user.
-pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
+pub(super) fn run(line: &CommandLine, process: Process) -> Result<(), String> {
     let sockets = listen(line)?;
     let mut out = Out::open(line)?;
     let options = line.output_options(Iperf2Role::Server, zone(line));
     let transport = line.client.test.transport;
     out.write(&line.settings(window(transport, false, line.client.test.window)).text(&options));
-    let interrupt = stop().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
+    let rights = (process.confine)().map_err(|error| format!("ERROR: {error:#}"))?;
+    let interrupt = (process.interrupt)().map_err(|error| format!("ERROR: catch signals: {error:#}"))?;
     if transport == Transport::Udp && line.server.udp_reverse {
         complain("WARNING: --udp-reverse: whoever forges an address can have UDP sent there");
     }
@@ -114,7 +115,7 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
         },
         observer: Arc::new(shared.clone()),
     };
-    iperf2::serve(config, &interrupt).map_err(|error| format!("ERROR: {error:#}"))?;
+    iperf2::serve(config, rights, &interrupt).map_err(|error| format!("ERROR: {error:#}"))?;
     shared.screen().out.close()
 }
 

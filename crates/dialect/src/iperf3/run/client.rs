@@ -5,7 +5,7 @@ use super::pidfile::PidFile;
 use super::printer::{Printer, system_info};
 use super::{FAILED, debug, messages, no_such_cpu};
 use crate::iperf3::{CommandLine, password};
-use crate::{DONE, Interrupts};
+use crate::{DONE, Process};
 use engine::error::{Context, Failure, Kind, Result};
 use engine::session::connect::Security;
 use engine::work::client;
@@ -14,7 +14,7 @@ use model::event::{Event, Warning};
 use report::format::iperf3::Iperf3Options;
 
 /// Runs the test.
-pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
+pub(super) fn run(line: &CommandLine, process: Process) -> u8 {
     let mut out = match Out::open(&line.both) {
         Ok(out) => out,
         Err(sentence) => return report_error(&format!("error - {sentence}")),
@@ -29,7 +29,7 @@ pub(super) fn run(line: &CommandLine, stop: Interrupts) -> u8 {
     };
     let options = Iperf3Options { system_info: system_info(), ..line.output_options() };
     let mut printer = Printer::new(line.both.json, options);
-    let (sentence, prefix, exit) = match test(line, &mut printer, &mut out, stop) {
+    let (sentence, prefix, exit) = match test(line, &mut printer, &mut out, process) {
         Ok(Ended::Completed) => (None, "", DONE),
         Ok(Ended::Interrupted) => (Some(messages::CLIENT_ENDED.to_owned()), "", DONE),
         Err(error) => (Some(messages::of_client(&error)), "error - ", FAILED),
@@ -49,7 +49,7 @@ enum Ended {
     Interrupted,
 }
 
-fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrupts) -> Result<Ended> {
+fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, process: Process) -> Result<Ended> {
     let token = match &line.client.username {
         Some(_) => {
             let token = line.auth_token(&password()?, unix_seconds());
@@ -68,7 +68,7 @@ fn test(line: &CommandLine, printer: &mut Printer, out: &mut Out, stop: Interrup
             advice: None,
         })?;
     }
-    let interrupt = stop().context("catch signals")?;
+    let interrupt = (process.interrupt)().context("catch signals")?;
     let mut print = |event: &_| {
         debug(line.both.debug.is_some(), event);
         if let Event::Warning(Warning { id, text }) = event

@@ -8,7 +8,7 @@ use super::printer::system_info;
 use super::session::Sessions;
 use super::{daemon, messages, no_such_cpu};
 use crate::iperf3::{CommandLine, Json};
-use crate::{DONE, Interrupts};
+use crate::{DONE, Process};
 use engine::host::interrupt::Interrupt;
 use engine::server::dialogues::{self, Config};
 use linux::clock::mono_now;
@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Serves until it is stopped. `words`: the command line, to start in the background.
-pub(super) fn run(line: &CommandLine, args: &[OsString], stop: Interrupts) -> u8 {
+pub(super) fn run(line: &CommandLine, args: &[OsString], process: Process) -> u8 {
     let served = match (line.server.daemon, daemon::is_detached()) {
         (true, false) => prepare(line).map(drop).and_then(|()| daemon::start(args)),
-        (true, true) => daemon::detach().and_then(|()| serve(line, stop)),
-        (false, _) => serve(line, stop),
+        (true, true) => daemon::detach().and_then(|()| serve(line, process)),
+        (false, _) => serve(line, process),
     };
     match served {
         Ok(()) => DONE,
@@ -42,14 +42,15 @@ fn prepare(line: &CommandLine) -> Result<(Out, TcpListener, Option<Verifier>), S
     Ok((out, listen(line)?, verifier))
 }
 
-fn serve(line: &CommandLine, stop: Interrupts) -> Result<(), String> {
+fn serve(line: &CommandLine, process: Process) -> Result<(), String> {
     let (out, listener, verifier) = prepare(line)?;
     let _pidfile = PidFile::write(line.both.pidfile.as_deref())?;
-    let interrupt = stop().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
+    let rights = (process.confine)().map_err(|e| format!("error - {e:#}"))?;
+    let interrupt = (process.interrupt)().map_err(|e| format!("error - unable to catch signals: {e:#}"))?;
     let sessions = sessions(line, out);
     let idle = watch_idleness(line, &sessions, &interrupt)?;
     let config = config(line, listener, sessions.clone(), verifier);
-    let outcome = dialogues::run(config, &interrupt);
+    let outcome = dialogues::run(config, rights, &interrupt);
     if interrupt.is_raised() && !idle.load(Ordering::Acquire) {
         sessions.console().note(messages::SERVER_ENDED);
     }

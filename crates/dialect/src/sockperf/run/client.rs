@@ -3,7 +3,7 @@
 use super::end::{End, Stepped};
 use super::records::of_all;
 use super::{note, plan, say};
-use crate::Interrupts;
+use crate::Process;
 use crate::sockperf::{Both, Client, Place, version_name};
 use engine::session::connect::Security;
 use engine::session::foreign_tls::{ForeignTls, Suite};
@@ -22,14 +22,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wire::echo::Stray;
 
 /// Runs the test.
-pub(super) fn run(both: &Both, client: &Client, places: &[Place], stop: Interrupts) -> Stepped<()> {
+pub(super) fn run(both: &Both, client: &Client, places: &[Place], process: Process) -> Stepped<()> {
     let items = match &client.playback {
         Some(file) => items(file)?,
         None => Vec::new(),
     };
     let plan = plan::plan(both, client, places, items.len())?;
     let mut log = client.full_log.as_deref().map(create).transpose()?;
-    let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
+    let interrupt = (process.interrupt)().map_err(|e| End::fatal(e.to_string()))?;
     say(&banner::version(&version_name(both.version)))?;
     std::thread::sleep(both.pause.to_duration());
     let security = Security::default();

@@ -3,7 +3,7 @@
 use super::end::{End, Stepped};
 use super::plan::address;
 use super::{note, say};
-use crate::Interrupts;
+use crate::Process;
 use crate::sockperf::{Activity, Both, Place, Server, version_name};
 use engine::error::{Failure, Result};
 use engine::session::foreign_tls::{ForeignTls, Suite};
@@ -19,15 +19,14 @@ use report::format::sockperf::Version;
 use report::format::sockperf::banner::{self, Ended};
 use report::format::sockperf::server::{self, Session};
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use wire::sockperf::{Observation, Responder};
 
 /// Serves until the interrupt.
-pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrupts) -> Stepped<()> {
+pub(super) fn run(both: &Both, server: &Server, places: &[Place], process: Process) -> Stepped<()> {
     check(both, server, places)?;
-    let interrupt = stop().map_err(|e| End::fatal(e.to_string()))?;
     say(&banner::version(&version_name(both.version)))?;
     pin(server)?;
     let watched = Arc::new(Mutex::new(Watched::new(both.activity, server.gaps)));
@@ -39,10 +38,15 @@ pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrup
     let see = move |observed| watching.lock().unwrap_or_else(PoisonError::into_inner).see(observed);
     let responder = responder.watched(Arc::new(see));
     let reported: Note = Arc::new(|line: &str| note(line));
-    let mut servers = Servers::default();
+    let opened = places.iter().map(|place| open(both, place)).collect::<Stepped<Vec<_>>>()?;
+    let rights = (process.confine)().map_err(|error| End::fatal(format!("{error:#}")))?;
+    let interrupt = (process.interrupt)().map_err(|e| End::fatal(e.to_string()))?;
+    let mut servers = Servers::new(rights);
     let mut listed = Vec::new();
-    for place in places {
-        listed.push(open(&mut servers, both, place, &responder, &reported)?);
+    for (address, socket) in opened {
+        listed.push(banner::Place { address, tcp: matches!(socket, Opened::Tcp(..)) });
+        serve(&mut servers, socket, (both, &responder, &reported))
+            .map_err(|error| cannot_bind(address, &error))?;
     }
     let warm_up = if both.warm_up { banner::WARM_UP } else { "" };
     let waits = banner::server_waits(std::process::id().into(), both.call);
@@ -55,37 +59,49 @@ pub(super) fn run(both: &Both, server: &Server, places: &[Place], stop: Interrup
     if interrupt.is_raised() { Ok(()) } else { Err(End::socket("every socket has failed")) }
 }
 
-/// Opens the socket and begins to answer on it.
-fn open(
+/// A socket of the server.
+enum Opened {
+    Tcp(TcpListener, Option<ForeignTls>),
+    Udp(std::net::UdpSocket),
+}
+
+/// Begins to answer on a socket.
+fn serve(
     servers: &mut Servers,
-    both: &Both,
-    place: &Place,
-    responder: &Responder,
-    reported: &Note,
-) -> Stepped<banner::Place> {
+    socket: Opened,
+    (both, responder, reported): (&Both, &Responder, &Note),
+) -> Result<()> {
+    let wait = if both.spin { WaitMode::Spin } else { WaitMode::Block };
+    match socket {
+        Opened::Tcp(listener, tls) => {
+            servers.sockperf_streams(listener, responder.clone(), (wait, tls), reported)
+        }
+        Opened::Udp(socket) => servers.sockperf_datagrams(socket, responder.clone(), wait, reported),
+    }
+}
+
+fn cannot_bind(address: SocketAddr, error: &dyn std::fmt::Display) -> End {
+    End::socket(format!("Can`t bind socket, IP to bind: {address}: {error}"))
+}
+
+/// Opens a socket.
+fn open(both: &Both, place: &Place) -> Stepped<(SocketAddr, Opened)> {
     let address = match &place.host {
         Some(host) => address(host, place.port)?,
         None => SocketAddr::new(anywhere(both.version), place.port),
     };
-    let wait = if both.spin { WaitMode::Spin } else { WaitMode::Block };
-    let failed = |error: &dyn std::fmt::Display| {
-        End::socket(format!("Can`t bind socket, IP to bind: {address}: {error}"))
-    };
+    let failed = |error: &dyn std::fmt::Display| cannot_bind(address, error);
     if place.tcp {
         let options = TcpOptions { tos: tos(both), ..TcpOptions::default() };
         let listener = tcp_listen(address, &options, BACKLOG).map_err(|e| failed(&e))?;
         shape(&listener, both);
         let tls = both.tls.as_deref().map(|name| Suite::named(name).and_then(ForeignTls::server)).transpose();
         let tls = tls.map_err(|error| End::from_engine(&error))?;
-        servers
-            .sockperf_streams(listener, responder.clone(), (wait, tls), reported)
-            .map_err(|e| failed(&e))?;
-    } else {
-        let socket = datagram_socket(both, address).map_err(|e| failed(&e))?;
-        shape(&socket, both);
-        servers.sockperf_datagrams(socket, responder.clone(), wait, reported).map_err(|e| failed(&e))?;
+        return Ok((address, Opened::Tcp(listener, tls)));
     }
-    Ok(banner::Place { address, tcp: place.tcp })
+    let socket = datagram_socket(both, address).map_err(|e| failed(&e))?;
+    shape(&socket, both);
+    Ok((address, Opened::Udp(socket)))
 }
 
 /// Where a server listens that was not told: since 3.8 on IPv6 too.

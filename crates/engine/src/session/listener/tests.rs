@@ -13,7 +13,7 @@ impl Service for Answers {
     }
 
     fn serve(&self, accepted: Accepted) -> Result<()> {
-        (&accepted.socket).write_all(b"!")?;
+        (&*accepted.socket).write_all(b"!")?;
         Ok(())
     }
 }
@@ -35,7 +35,7 @@ impl DatagramPort for Flooded {
 }
 
 fn answers() -> Arc<Answers> {
-    Arc::new(Answers(Budget::new(budget::CONNECTIONS)))
+    Arc::new(Answers(Budget::new(budget::connections())))
 }
 
 /// A port of loopback.
@@ -57,7 +57,8 @@ pub(crate) fn noted_while(ports: impl FnOnce(&mut Listener), act: impl FnOnce())
     let (interrupt, lines) = (Interrupt::default(), Arc::new(Mutex::new(Vec::new())));
     let kept = lines.clone();
     let note = Arc::new(move |line: &str| kept.lock().expect("it is whole").push(line.to_owned()));
-    let mut served = Listener::new(&interrupt, Arc::new(Notes::new(note))).expect("a listener");
+    let mut served = Listener::new(&interrupt, Arc::new(Notes::new(note)), Confined::with_all_rights())
+        .expect("a listener");
     ports(&mut served);
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || served.accept_all(None).map(|()| served.finish()));

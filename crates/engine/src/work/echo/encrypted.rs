@@ -1,5 +1,6 @@
 //! A TCP connection whose messages are encrypted, never blocking once it is open.
 
+use crate::session::closing::Tcp;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use model::time::MonoTime;
@@ -11,17 +12,18 @@ use std::sync::{Mutex, PoisonError};
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Encrypted {
-    socket: TcpStream,
+    socket: Tcp,
     tls: Mutex<rustls::Connection>,
 }
 
 impl Encrypted {
     /// Agrees on keys with the other end, which has so long for each of its messages.
     pub(crate) fn open(
-        mut socket: TcpStream,
+        socket: impl Into<Tcp>,
         mut tls: rustls::Connection,
         limit: Nanos,
     ) -> io::Result<Encrypted> {
+        let mut socket = socket.into();
         socket.set_nonblocking(false)?;
         let time = Some(limit.max(SHORTEST).to_duration());
         socket.set_read_timeout(time)?;
@@ -45,11 +47,11 @@ impl Encrypted {
         let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         tls.writer().write_all(message)?;
         while tls.wants_write() {
-            match tls.write_tls(&mut &self.socket) {
+            match tls.write_tls(&mut &*self.socket) {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                    wait(&mut [Interest::writable(&self.socket)], Some(deadline))?;
+                    wait(&mut [Interest::writable(&*self.socket)], Some(deadline))?;
                     if mono_now() >= deadline {
                         return Err(ErrorKind::TimedOut.into());
                     }
@@ -69,7 +71,7 @@ impl Encrypted {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {}
                 other => return other,
             }
-            if tls.read_tls(&mut &self.socket)? == 0 {
+            if tls.read_tls(&mut &*self.socket)? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
             tls.process_new_packets().map_err(|e| io::Error::new(ErrorKind::InvalidData, e))?;

@@ -160,7 +160,7 @@ pub(crate) fn stream<R: Reflect>(
     hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
     socket.set_nonblocking(true)?;
-    let source = Socket::Tcp(Arc::new(socket.try_clone()?));
+    let source = Socket::Tcp(Arc::new(socket.try_clone()?.into()));
     stream_on(&source, from, reflect, waiter, stop, hooks)
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn stream_on<R: Reflect>(
     stop: impl Fn() -> bool,
     mut hooks: Hooks<'_, impl FnMut(&[u8], MonoTime)>,
 ) -> io::Result<()> {
-    let mut inbox = Inbox::new(MAX_TCP_LEN);
+    let mut inbox = Inbox::of_server(MAX_TCP_LEN, from.ip());
     let mut longer = Vec::new();
     while !stop() {
         if !inbox.fill(source, waiter, mono_now() + STOP_STEP)? {

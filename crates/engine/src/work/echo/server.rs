@@ -13,6 +13,7 @@ pub use crate::session::notes::Note;
 use crate::session::notes::Notes;
 use linux::clock::{mono_now, wall_now};
 use linux::message;
+use linux::privilege::drop::Confined;
 use linux::sockaddr::plain;
 use model::latency::WaitMode;
 use model::time::MonoTime;
@@ -28,14 +29,20 @@ use wire::sockperf::Responder;
 use wire::stamp;
 
 /// Servers at work in threads of their own, until dropped.
-#[derive(Default)]
 pub struct Servers {
     stop: Arc<AtomicBool>,
     interrupt: Interrupt,
     threads: Vec<JoinHandle<()>>,
+    rights: Confined,
 }
 
 impl Servers {
+    /// None yet. `rights`: what this process has decided to keep of them.
+    #[must_use]
+    pub fn new(rights: Confined) -> Servers {
+        Servers { stop: Arc::default(), interrupt: Interrupt::default(), threads: Vec::new(), rights }
+    }
+
     /// Answers SockPerf's datagrams on this socket.
     pub fn sockperf_datagrams(
         &mut self,
@@ -55,7 +62,7 @@ impl Servers {
         (wait, tls): (WaitMode, Option<ForeignTls>),
         note: &Note,
     ) -> Result<()> {
-        let mut own = Listener::new(&self.interrupt, Arc::new(Notes::new(note.clone())))?;
+        let mut own = Listener::new(&self.interrupt, Arc::new(Notes::new(note.clone())), self.rights)?;
         let streams = Streams { tls, ..Streams::new(responder, wait, own.closing()) };
         own.add(listener, Arc::new(streams))?;
         self.spawn("sockperf TCP", note, move |_| {
@@ -220,7 +227,7 @@ impl Streams {
     /// Ends when `stop` is raised.
     pub(crate) fn new(responder: Responder, wait: WaitMode, stop: Arc<AtomicBool>) -> Streams {
         Streams {
-            connections: Budget::new(budget::CONNECTIONS),
+            connections: Budget::new(budget::connections()),
             responder,
             wait,
             silence: SILENCE,

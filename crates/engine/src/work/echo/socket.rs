@@ -2,6 +2,8 @@
 
 use super::encrypted::Encrypted;
 use super::wait::Waiter;
+use crate::session::budget::{Budget, Held, Limits, client_of};
+use crate::session::closing::Tcp;
 use linux::clock::{mono_now, wall_now};
 use linux::message::{self, Received};
 use linux::poll::{Interest, wait};
@@ -9,16 +11,16 @@ use linux::timestamp::PacketTimes;
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use wire::echo::Stray;
 
 /// A socket that carries messages.
 #[derive(Clone, Debug)]
 pub(crate) enum Socket {
     /// A byte stream of framed messages.
-    Tcp(Arc<TcpStream>),
+    Tcp(Arc<Tcp>),
     /// The same, encrypted.
     Tls(Arc<Encrypted>),
     /// A connected datagram socket.
@@ -35,7 +37,7 @@ impl Socket {
             Socket::Tls(socket) => return socket.send(message, deadline).map(|()| true),
             Socket::Udp(socket) => socket.send(message),
             Socket::Group(socket, group) => socket.send_to(message, group),
-            Socket::Tcp(socket) => (&**socket).write(message),
+            Socket::Tcp(socket) => (&***socket).write(message),
         };
         match (self, sent) {
             (Socket::Tcp(socket), Ok(n)) if n < message.len() => {
@@ -78,7 +80,7 @@ impl Socket {
         match self {
             Socket::Udp(socket) | Socket::Group(socket, _) => socket.recv(buf),
             Socket::Tls(socket) => socket.receive(buf),
-            Socket::Tcp(socket) => match (&**socket).read(buf)? {
+            Socket::Tcp(socket) => match (&***socket).read(buf)? {
                 0 => Err(ErrorKind::UnexpectedEof.into()),
                 n => Ok(n),
             },
@@ -121,6 +123,8 @@ pub(crate) fn finish(socket: &TcpStream, mut rest: &[u8], limit: Nanos) -> io::R
 #[derive(Debug)]
 pub(crate) struct Inbox {
     buf: Vec<u8>,
+    /// At a server: what it may grow to, and what it has taken of the memory for that.
+    growth: Option<Growth>,
     from: usize,
     until: usize,
 }
@@ -149,7 +153,14 @@ pub(crate) enum Next<'a> {
 impl Inbox {
     /// For messages of at most this size.
     pub(crate) fn new(largest: usize) -> Inbox {
-        Inbox { buf: vec![0; (2 * largest).max(1 << 17)], from: 0, until: 0 }
+        Inbox { buf: vec![0; (2 * largest).max(1 << 17)], growth: None, from: 0, until: 0 }
+    }
+
+    /// The same for whoever comes from this address: it grows with what has come, and never with what is announced. Long messages of
+    /// all clients together, and of one source, take a limited memory.
+    pub(crate) fn of_server(largest: usize, source: IpAddr) -> Inbox {
+        let growth = Growth { most: (2 * largest).max(FIRST_BUFFER), source, held: Vec::new() };
+        Inbox { buf: vec![0; FIRST_BUFFER], growth: Some(growth), from: 0, until: 0 }
     }
 
     /// Waits for bytes, which came this very moment: the clock is the caller's to read. `false`: the deadline passed.
@@ -159,7 +170,7 @@ impl Inbox {
         waiter: &mut Waiter,
         deadline: MonoTime,
     ) -> io::Result<bool> {
-        self.make_room();
+        self.make_room()?;
         let room = &mut self.buf[self.until..];
         let came = waiter.until(deadline, socket, || socket.receive(room))?;
         self.until += came.unwrap_or(0);
@@ -174,7 +185,7 @@ impl Inbox {
         deadline: MonoTime,
         mut meanwhile: impl FnMut(),
     ) -> io::Result<Option<Came>> {
-        self.make_room();
+        self.make_room()?;
         let room = &mut self.buf[self.until..];
         let came =
             waiter.until(deadline, socket, || socket.receive_timed(room).inspect_err(|_| meanwhile()))?;
@@ -183,7 +194,7 @@ impl Inbox {
 
     /// Takes what is there now; `None`: nothing.
     pub(crate) fn poll(&mut self, socket: &Socket) -> io::Result<Option<Came>> {
-        self.make_room();
+        self.make_room()?;
         match socket.receive_timed(&mut self.buf[self.until..]) {
             Ok(message) => self.took(socket, &message).map(Some),
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
@@ -221,12 +232,79 @@ impl Inbox {
         }
     }
 
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> io::Result<()> {
+        let is_full = self.until == self.buf.len();
         if self.from == self.until {
             (self.from, self.until) = (0, 0);
-        } else if self.from > self.buf.len() / 2 {
+        } else if self.from > self.buf.len() / 2 || (is_full && self.from > 0) {
             self.buf.copy_within(self.from..self.until, 0);
             (self.from, self.until) = (0, self.until - self.from);
         }
+        match &mut self.growth {
+            Some(growth) if self.until == self.buf.len() => growth.double(&mut self.buf),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How an inbox of a server grows.
+#[derive(Debug)]
+struct Growth {
+    most: usize,
+    source: IpAddr,
+    held: Vec<Held>,
+}
+
+impl Growth {
+    fn double(&mut self, buf: &mut Vec<u8>) -> io::Result<()> {
+        let length = (2 * buf.len()).min(self.most);
+        let amount = u32::try_from((length - buf.len()).div_ceil(BLOCK)).unwrap_or(u32::MAX);
+        let held = MESSAGES.take(self.source, amount, client_of(self.source, false));
+        self.held.push(held.map_err(|_| io::Error::new(ErrorKind::OutOfMemory, TOO_LONG))?);
+        buf.resize(length, 0);
+        Ok(())
+    }
+}
+
+/// Memory for messages that are longer than [`FIRST_BUFFER`], of all servers of this process: 64 MiB, a quarter of it for one source.
+static MESSAGES: LazyLock<Arc<Budget>> = LazyLock::new(|| Budget::new(Limits::quarters(1024, false)));
+/// One part of that, bytes.
+const BLOCK: usize = 64 << 10;
+const FIRST_BUFFER: usize = 16 << 10;
+const TOO_LONG: &str =
+    "too much memory is taken by long messages of this address, or of all, that have not ended";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inbox_of_a_server_grows_with_what_comes_and_within_a_limit() {
+        let source = IpAddr::from([192, 0, 2, 77]);
+        let largest = 1 << 20;
+        let fill = |inbox: &mut Inbox| {
+            while inbox.buf.len() < 2 * largest {
+                inbox.until = inbox.buf.len();
+                inbox.make_room()?;
+            }
+            io::Result::Ok(())
+        };
+        let mut held = Vec::new();
+        let refused = loop {
+            let mut inbox = Inbox::of_server(largest, source);
+            assert_eq!(inbox.buf.len(), FIRST_BUFFER);
+            match fill(&mut inbox) {
+                Ok(()) => held.push(inbox),
+                Err(error) => break error,
+            }
+            assert!(held.len() <= 8, "16 MiB of one source");
+        };
+        assert!(held.len() >= 6 && refused.to_string().contains("long messages"), "{} {refused}", held.len());
+        assert!(
+            fill(&mut Inbox::of_server(largest, IpAddr::from([192, 0, 2, 78]))).is_ok(),
+            "another source"
+        );
+        drop(held);
+        assert!(fill(&mut Inbox::of_server(largest, source)).is_ok(), "it is given back");
     }
 }

@@ -62,7 +62,7 @@ impl Tests {
     pub(crate) fn new(stop: Arc<AtomicBool>) -> Tests {
         let begun = Timestamp::new(Format::Ntp, wall_now());
         let running = Budget::new(Limits::quarters(MOST_TESTS, false));
-        Tests { connections: Budget::new(budget::CONNECTIONS), running, begun, stop }
+        Tests { connections: Budget::new(budget::connections()), running, begun, stop }
     }
 }
 

@@ -4,16 +4,17 @@ use super::answer::{ABOUT, Answer};
 use super::body::Meter;
 use super::{HttpService, Page, STOP_STEP};
 use crate::session::budget::Held;
+use crate::session::closing::Tcp;
 use linux::clock::mono_now;
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use wire::http::{Framing, MOST_HEAD, Method, Refused, Request, parse, size_in};
 
 /// The connection and what has been read ahead of it.
 pub(super) struct Connection<'a> {
-    socket: TcpStream,
+    socket: Tcp,
     peer: SocketAddr,
     service: &'a HttpService,
     held: Held,
@@ -21,12 +22,7 @@ pub(super) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(
-        socket: TcpStream,
-        peer: SocketAddr,
-        service: &'a HttpService,
-        held: Held,
-    ) -> Connection<'a> {
+    pub(super) fn new(socket: Tcp, peer: SocketAddr, service: &'a HttpService, held: Held) -> Connection<'a> {
         Connection { socket, peer, service, held, ready: Vec::new() }
     }
 

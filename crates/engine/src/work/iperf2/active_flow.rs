@@ -129,11 +129,16 @@ impl ActiveFlow {
         more
     }
 
-    /// What was sent last is not acknowledged, however often it was sent again.
+    /// The last data is not acknowledged, however often it was sent again; or the peer's host is there and its program takes nothing
+    /// more: it is at its end, and has room for none of what is left.
     pub(super) fn is_unanswered(&self) -> bool {
         match &self.socket {
             FlowSocket::Tcp(socket) => {
-                tcp_info(socket.as_ref()).is_ok_and(|info| info.timeouts_in_a_row >= UNANSWERED)
+                let left = linux::options::unacknowledged(socket.as_ref()).map_or(0, |bytes| bytes.0);
+                tcp_info(socket.as_ref()).is_ok_and(|info| {
+                    let is_shut = info.send_window.is_some_and(|window| window.0 < u64::from(SMALL_WINDOW));
+                    info.timeouts_in_a_row >= UNANSWERED || (!self.ended && left > 1 && is_shut)
+                })
             }
             FlowSocket::Udp(_) => false,
         }
@@ -241,4 +246,6 @@ pub(super) fn write_all(mut socket: &TcpStream, mut bytes: &[u8], deadline: Mono
 
 /// Retransmission timeouts in a row, the last of them seconds after the first, that no queue of the path explains.
 const UNANSWERED: u8 = 4;
+/// A window in which no full segment fits, bytes.
+const SMALL_WINDOW: u32 = 1460;
 const UNKNOWN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);

@@ -2,6 +2,7 @@
 
 use super::active_flow::{ActiveFlow, Known};
 use crate::error::Result;
+use crate::session::closing::Tcp;
 use crate::work::throughput::flows;
 use crate::work::throughput::shared::FlowSocket;
 use linux::clock::mono_now;
@@ -21,7 +22,9 @@ pub(super) fn connect(back: &Back, client: IpAddr, local: &LocalOptions, index: 
     let plan = FlowPlan { test: back.test.clone(), hello: FlowHello::Iperf2, senders_wait_for_stop: true };
     let local = LocalOptions { connect_timeout: Some(TIMEOUT), client_port: None, ..local.clone() };
     let socket = match back.test.transport {
-        Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_patiently(&plan, index, remote, &local)?)),
+        Transport::Tcp => {
+            FlowSocket::Tcp(Arc::new(Tcp::served(connect_patiently(&plan, index, remote, &local)?)))
+        }
         Transport::Udp => FlowSocket::Udp(Arc::new(flows::connect_udp(&plan, index, remote, &local)?)),
     };
     let flow = ActiveFlow::new(socket, Direction::Down, Known::Back);

@@ -80,7 +80,7 @@ pub(super) fn run(
     session(directions, group, active_flows, here)?;
     match after {
         Some(listener) if !interrupt.is_raised() => {
-            let group = Group::listening(plan.test.transport, clock, mono_now());
+            let group = Group::listening(&request, clock, mono_now());
             session(Directions::Down, group, Vec::new(), Source::ReturnListener(listener))
         }
         _ => Ok(()),
@@ -219,7 +219,7 @@ fn open(plan: &Plan, extras: &Extras, flow_plan: &FlowPlan, index: u32) -> Resul
             if let Some(limit) = extras.unsent_limit {
                 linux::options::set_unsent_limit(&socket, limit)?;
             }
-            FlowSocket::Tcp(Arc::new(socket))
+            FlowSocket::Tcp(Arc::new(socket.into()))
         }
         Transport::Udp => {
             let socket = flows::connect_udp(flow_plan, index, remote, &plan.local)?;

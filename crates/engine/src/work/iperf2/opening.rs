@@ -6,6 +6,7 @@ use super::server::Server;
 use crate::error::Result;
 use crate::error::is_pause;
 use crate::session::budget::Held;
+use crate::session::closing::Tcp;
 use crate::session::listener::{FIRST_BYTES_LIMIT, FIRST_BYTES_STEP, Heard, hear};
 use crate::work::observer::TcpStart;
 use crate::work::throughput::shared::FlowSocket;
@@ -25,7 +26,7 @@ use wire::stamp::Clock;
 /// What it is instead, or that it says nothing.
 pub(super) fn open(
     server: &Server,
-    socket: TcpStream,
+    socket: Tcp,
     (clock, held): (Clock, &Held),
 ) -> Result<Option<(ActiveFlow, Option<Request>)>> {
     socket.set_nonblocking(false)?;

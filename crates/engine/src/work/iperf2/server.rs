@@ -10,6 +10,7 @@ use crate::error::{Context, Result, refused};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::budget::{self, Budget, Full, Held, Limits, client_of};
+use crate::session::closing::Tcp;
 use crate::session::listener::{Accepted, DatagramPort, Listener, Quota, Service, SessionThreads};
 use crate::session::notes::Notes;
 use crate::session::protocol::{Name, Protocol};
@@ -17,20 +18,21 @@ use crate::session::registry::{FlowRegistry, Pending};
 use crate::work::observer;
 use linux::clock::mono_now;
 use linux::poll::Waker;
+use linux::privilege::drop::Confined;
 use linux::sockaddr::plain;
 use model::plan::{Direction, Directions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
-use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use wire::iperf2::{Group, Request, Traffic};
 use wire::stamp::Clock;
 use wire::work::in_band::Back;
 
 /// See [`super::serve`].
-pub(super) fn run(config: Config, interrupt: &Interrupt) -> Result<()> {
+pub(super) fn run(config: Config, rights: Confined, interrupt: &Interrupt) -> Result<()> {
     let has_time = config.time.is_some();
     let until = config.time.map(|time| mono_now() + time);
-    let mut listener = Listener::new(interrupt, observer::notes(&config.observer))?;
+    let mut listener = Listener::new(interrupt, observer::notes(&config.observer), rights)?;
     open(config, interrupt, &mut listener)?;
     let outcome = listener.accept_all(until);
     if has_time && !interrupt.is_raised() {
@@ -46,8 +48,8 @@ pub(super) fn open(mut config: Config, interrupt: &Interrupt, listener: &mut Lis
     let (tcp, udp) = (std::mem::take(&mut config.tcp), std::mem::take(&mut config.udp));
     let server = Arc::new(Server {
         interrupt: interrupt.clone(),
-        connections: Budget::new(budget::CONNECTIONS),
-        flows: Budget::new(FLOWS),
+        connections: Budget::new(budget::connections()),
+        flows: Budget::new(flows()),
         clients: FlowRegistry::new(),
         tcp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
         udp_tests: Budget::new(Limits::quarters(config.max_tests, false)),
@@ -154,7 +156,7 @@ impl Server {
     }
 
     /// Finds out what a connection is, and serves it or hands it to the client it belongs to.
-    fn welcome(&self, socket: TcpStream, peer: SocketAddr, held: Held) -> Result<()> {
+    fn welcome(&self, socket: Tcp, peer: SocketAddr, held: Held) -> Result<()> {
         let clock = clock();
         let Some((flow, request)) = opening::open(self, socket, (clock, &held))? else { return Ok(()) };
         let flow = ActiveFlow { held: Some(held), ..flow };
@@ -322,7 +324,10 @@ impl Drop for TestPlace<'_> {
 const UNPROVED: &str = "refused: it asks for data over UDP, and nothing proves that it is at this address \
                         (`pathmeter serve --iperf2-udp-reverse`, `pathmeter iperf -s --udp-reverse`: such clients are served)";
 /// UDP flows: a client may have as many as it may ask for.
-const FLOWS: Limits = Limits { total: 512, per_source: 128, per_site: 256, reserve: 0 };
+fn flows() -> Limits {
+    Limits::quarters(budget::within(512, linux::privilege::open_files()), false)
+}
+
 /// Most streams of one client.
 const MOST_STREAMS: u32 = 128;
 /// How long the flows of one client may come one after the other.

@@ -85,7 +85,8 @@ impl ReturnListener {
                 .map(|(socket, _)| {
                     flows::configure_accepted(&socket, test).ok();
                     socket.set_nonblocking(false).ok();
-                    let flow = ActiveFlow::new(FlowSocket::Tcp(Arc::new(socket)), Direction::Up, Known::Back);
+                    let flow =
+                        ActiveFlow::new(FlowSocket::Tcp(Arc::new(socket.into())), Direction::Up, Known::Back);
                     ActiveFlow { first: Some(Vec::new()), ..flow }
                 })
                 .take(room as usize)

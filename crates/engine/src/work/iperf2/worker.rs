@@ -354,7 +354,7 @@ impl<'a> Flows<'a> {
         match &socket {
             FlowSocket::Tcp(socket) => {
                 let mut buffer = [0; 4096];
-                match (&**socket).read(&mut buffer) {
+                match (&***socket).read(&mut buffer) {
                     Ok(n) if n > 0 => say(context, index, FlowUpdate::Received(buffer[..n].to_vec())),
                     Err(e) if crate::error::is_pause(&e) => {}
                     Ok(_) | Err(_) => {
@@ -474,6 +474,10 @@ impl<'a> Flows<'a> {
         }
         if over.is_some() && is_tcp {
             self.active_flows[index].ended = true;
+            // The bytes until then distinguish an end from a failure.
+            let moved =
+                over.zip(self.running.as_ref()).map_or(moved, |(stream, running)| running.moved(stream));
+            say(context, index, FlowUpdate::Progress(moved));
             say(context, index, FlowUpdate::Ended);
         }
         self.say_measured(index, context);

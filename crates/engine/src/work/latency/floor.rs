@@ -86,7 +86,7 @@ fn pair(transport: Transport) -> std::io::Result<(Socket, Socket)> {
             near.set_nodelay(true)?;
             far.set_nodelay(true)?;
             near.set_nonblocking(true)?;
-            Ok((Socket::Tcp(Arc::new(near)), Socket::Tcp(Arc::new(far))))
+            Ok((Socket::Tcp(Arc::new(near.into())), Socket::Tcp(Arc::new(far.into()))))
         }
     }
 }

@@ -164,7 +164,7 @@ fn foreign(job: &Job<'_>, egress: &EgressPath) -> Result<Socket> {
             return encrypted(socket, tls, plan);
         }
         socket.set_nonblocking(true)?;
-        return Ok(Socket::Tcp(Arc::new(socket)));
+        return Ok(Socket::Tcp(Arc::new(socket.into())));
     }
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };

@@ -26,7 +26,7 @@ use wire::{FlowHello, FlowPlan, iperf3};
 pub(crate) fn connect_all(plan: &FlowPlan, remote: SocketAddr, local: &LocalOptions) -> Result<Vec<Flow>> {
     let open = |stream: u32| {
         let socket = match plan.test.transport {
-            Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?)),
+            Transport::Tcp => FlowSocket::Tcp(Arc::new(connect_tcp(plan, stream, remote, local)?.into())),
             Transport::Udp => FlowSocket::Udp(Arc::new(connect_udp(plan, stream, remote, local)?)),
         };
         Ok(describe(&plan.test, stream, socket, Direction::Up))

@@ -1,5 +1,6 @@
 //! What a stream's thread shares with the driver: counters it bumps, orders it obeys.
 
+use crate::session::closing::Tcp;
 use crate::work::throughput::receive::UdpReceive;
 use crate::work::throughput::timed::{Timed, Timing};
 use linux::cpu::Usage;
@@ -7,7 +8,7 @@ use linux::poll::Waker;
 use model::sample::StreamInfo;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
-use std::net::{TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use wire::iperf2::{Numbered, Sending, Shape};
@@ -68,7 +69,7 @@ pub(crate) struct PieceRecords {
 #[derive(Clone, Debug)]
 pub(crate) enum FlowSocket {
     /// A byte stream.
-    Tcp(Arc<TcpStream>),
+    Tcp(Arc<Tcp>),
     /// A connected datagram socket.
     Udp(Arc<UdpSocket>),
 }

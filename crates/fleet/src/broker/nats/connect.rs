@@ -3,9 +3,13 @@
 use super::Nats;
 use super::failure::{Attempt, chain};
 use crate::error::{FleetError, Result};
+use async_nats::rustls::pki_types::CertificateDer;
+use async_nats::rustls::pki_types::pem::PemObject;
+use async_nats::rustls::{ClientConfig, RootCertStore};
 use async_nats::{ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError, jetstream};
+use model::secret::without_passwords;
 use model::units::Nanos;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -47,9 +51,45 @@ pub struct NatsOptions {
     /// The seed of an NKey.
     pub seed: Option<String>,
     /// Certificates of the authority that signed the server's, PEM; otherwise those of the system.
-    pub authority: Option<PathBuf>,
+    pub authority: Option<Authority>,
     /// How long a call may take; zero: 3 s.
     pub timeout: Nanos,
+}
+
+/// Certificates of an authority, read once: a process that gives up its rights may not read the file again.
+#[derive(Clone, Debug)]
+pub struct Authority(RootCertStore);
+
+impl Authority {
+    /// Reads a file of certificates, PEM.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds none.
+    pub fn read(file: &Path) -> Result<Authority> {
+        let text = std::fs::read(file).map_err(|source| FleetError::File {
+            operation: "read the certificates",
+            file: file.to_owned(),
+            source,
+        })?;
+        let unusable = |why: String| FleetError::Unusable {
+            what: "certificate of an authority",
+            file: file.to_owned(),
+            why,
+        };
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_slice_iter(&text) {
+            let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+            roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+        }
+        match roots.is_empty() {
+            true => Err(unusable("no line of it begins a certificate in PEM".to_owned())),
+            false => Ok(Authority(roots)),
+        }
+    }
+
+    fn config(&self) -> ClientConfig {
+        ClientConfig::builder().with_root_certificates(self.0.clone()).with_no_client_auth()
+    }
 }
 
 impl Nats {
@@ -57,13 +97,12 @@ impl Nats {
     ///
     /// # Errors
     /// [`FleetError::Unreachable`], [`FleetError::Certificate`], [`FleetError::NoKey`], [`FleetError::KeyRefused`],
-    /// [`FleetError::TooOld`]; the authority's file cannot be read.
+    /// [`FleetError::TooOld`].
     pub fn connect(reactor: &Arc<Reactor>, options: &NatsOptions) -> Result<Nats> {
         let timeout =
             if options.timeout == Nanos::ZERO { TIMEOUT } else { Duration::from_nanos(options.timeout.0) };
         let refusals = Refusals::default();
         let servers = addresses(&options.server)?;
-        options.authority.as_deref().map(check_authority).transpose()?;
         let connected = reactor.wait(with(options, timeout, &refusals).connect(servers));
         let client = connected.map_err(|error| not_connected(&error, options))?;
         let context = jetstream::context::ContextBuilder::new().timeout(timeout).ack_timeout(timeout);
@@ -72,7 +111,7 @@ impl Nats {
             context: reactor.wait(async { context.build(client.clone()) }),
             client,
             refusals,
-            server: options.server.clone(),
+            server: without_passwords(&options.server),
             timeout,
         };
         nats.check_version().map(|()| nats)
@@ -89,7 +128,7 @@ impl Nats {
 
 /// Why there is no connection.
 fn not_connected(error: &ConnectError, options: &NatsOptions) -> FleetError {
-    let (server, why) = (options.server.clone(), chain(error));
+    let (server, why) = (without_passwords(&options.server), without_passwords(&chain(error)));
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => match options.seed {
             None => FleetError::NoKey { server },
@@ -103,23 +142,10 @@ fn not_connected(error: &ConnectError, options: &NatsOptions) -> FleetError {
     }
 }
 
-/// The client library reads the file only when it connects, and names it in no error.
-fn check_authority(file: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(file).map_err(|source| FleetError::File {
-        operation: "read the certificates",
-        file: file.to_owned(),
-        source,
-    })?;
-    if text.contains("-----BEGIN CERTIFICATE-----") {
-        return Ok(());
-    }
-    let why = "no line of it begins a certificate in PEM".to_owned();
-    Err(FleetError::Unusable { what: "certificate of an authority", file: file.to_owned(), why })
-}
-
 fn addresses(text: &str) -> Result<Vec<async_nats::ServerAddr>> {
-    let parse =
-        |server: &str| server.trim().parse().map_err(|error: std::io::Error| (server.to_owned(), error));
+    let parse = |server: &str| {
+        server.trim().parse().map_err(|error: std::io::Error| (without_passwords(server), error))
+    };
     text.split(',').map(parse).collect::<std::result::Result<_, _>>().map_err(|(server, error)| {
         FleetError::Unreachable { server, why: format!("not a NATS URL ({error}); write nats://HOST:4222") }
     })
@@ -142,7 +168,7 @@ fn with(options: &NatsOptions, timeout: Duration, refusals: &Refusals) -> Connec
         with = with.nkey(seed.clone()).custom_inbox_prefix(format!("{INBOX}{}", options.name));
     }
     if let Some(authority) = &options.authority {
-        with = with.add_root_certificates(authority.clone()).require_tls(true);
+        with = with.tls_client_config(authority.config()).require_tls(true);
     }
     with
 }

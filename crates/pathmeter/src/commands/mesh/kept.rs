@@ -5,7 +5,7 @@ use crate::commands::progress::say;
 use crate::commands::store::{failed, open, to_read};
 use cli::{MeshRunArgs, StoreArgs};
 use engine::error::{Failure, Result};
-use fleet::coordinator::Sink;
+use fleet::coordinator::{Forgery, Sink};
 use fleet::mesh::MeshPlan;
 use fleet::results::{ResultFile, Results};
 use linux::clock::wall_now;
@@ -76,15 +76,16 @@ impl<'a> Alerts<'a> {
         Ok(())
     }
 
-    /// Tells what changed by a plan's runs, and by what was missed beside them.
-    pub(super) fn notify(self, plan: &MeshPlan) -> Result<()> {
+    /// Tells what changed by a plan's runs, what was missed beside them, and what an agent forged.
+    pub(super) fn notify(self, plan: &MeshPlan, forgeries: &[Forgery]) -> Result<()> {
         let mut results = Results::read(&self.args.results).map_err(super::failed)?;
         let all: HashSet<String> = results.outcomes.keys().chain(results.missed.keys()).cloned().collect();
         let mut runs = runs_of_plan(plan);
         runs.extend(all.difference(&self.known).cloned());
         results = results_of_runs(results, &runs);
-        let judged =
+        let mut judged =
             self.judge.judge(&report_of_results("", &results, Vec::new()), &results).map_err(failed)?;
+        self.judge.judge_forgeries(forgeries, &mut judged).map_err(failed)?;
         send(self.receivers, &judged, &self.args.label);
         Ok(())
     }

@@ -16,14 +16,15 @@ use engine::host::interrupt::Interrupt;
 use engine::run::run_id;
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
-use fleet::coordinator::{Coordinator, Sink};
-use fleet::ledger::{LedgerRow, RunState};
+use fleet::coordinator::{Coordinator, Forgery, Sink};
+use fleet::ledger::LedgerRow;
 use fleet::mesh::{MeshPlan, PlannedRun};
 use fleet::results::{ResultFile, Results};
 use fleet::setup::COORDINATOR;
 use mesh::expected::broken;
 use mesh::interfaces;
 use mesh::inventory::{everyone, wrong_clocks};
+use mesh::job::check;
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
 use mesh::roll::{self, Earlier, Roll};
 use mesh::rounds::{MeshRequest, PlanError, Planned, Reports, plan};
@@ -133,15 +134,17 @@ fn measured(
             miss(sink, run, roll.why_not(run).unwrap_or_default())?;
         }
     }
+    let mut forgeries = Vec::new();
     let mut carry_out = |plan: MeshPlan| {
         runs.extend(runs_of_plan(&plan));
-        carry_out(nats, plan, sink, interrupt)
+        forgeries.extend(carry_out(nats, plan, sink, interrupt)?);
+        Ok(())
     };
     carry_out(there)?;
     #[cfg(feature = "store")]
     if let Some(alerts) = alerts.filter(|_| !interrupt.is_raised()) {
         alerts.again(&plan, &mut carry_out)?;
-        alerts.notify(&plan)?;
+        alerts.notify(&plan, &forgeries)?;
     }
     // The file may have runs of other meshes, too.
     let results = results_of_runs(Results::read(&args.results).map_err(failed)?, &runs);
@@ -151,26 +154,33 @@ fn measured(
 }
 
 fn miss(sink: &mut dyn Sink, run: &PlannedRun, why: &str) -> Result<()> {
-    let (now, state) = (SystemClock.wall(), RunState::Missed { reason: why.to_owned() });
-    let row = LedgerRow { title: run.job.title.clone(), due: now, deadline: now, state };
+    let row = LedgerRow::missed(run, SystemClock.wall(), why);
     Ok(sink.missed(&run.job.run, &row).map_err(|why| unwritten(&why))?)
 }
 
-/// Has every run of a plan carried out, until all have ended or it is interrupted.
-fn carry_out(nats: &Nats, plan: MeshPlan, sink: &mut dyn Sink, interrupt: &Interrupt) -> Result<()> {
+/// Has every run of a plan carried out, until all have ended or it is interrupted. Returns the outcomes that were refused as
+/// forged.
+fn carry_out(
+    nats: &Nats,
+    plan: MeshPlan,
+    sink: &mut dyn Sink,
+    interrupt: &Interrupt,
+) -> Result<Vec<Forgery>> {
     if plan.runs() == 0 {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let mut coordinator = Coordinator::new(id(), nats, &SystemClock, plan, sink).map_err(failed)?;
-    coordinate(&mut coordinator, interrupt)?;
-    coordinator.resign().map_err(failed)
+    let mut coordinator = Coordinator::new(id(), nats, &SystemClock, plan, (sink, check)).map_err(failed)?;
+    let forgeries = coordinate(&mut coordinator, interrupt)?;
+    coordinator.resign().map_err(failed)?;
+    Ok(forgeries)
 }
 
 /// Has the coordinator work until all runs have ended, or until it is interrupted.
-fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<()> {
-    let mut reported = None;
+fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<Vec<Forgery>> {
+    let (mut reported, mut forgeries) = (None, Vec::new());
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
+        forgeries.extend(refused_now(coordinator));
         notify(coordinator, &mut reported);
         coordinator.rest(due).map_err(failed)?;
     }
@@ -178,7 +188,15 @@ fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<()
         coordinator.stop("it was stopped").map_err(failed)?;
         notify(coordinator, &mut reported);
     }
-    Ok(())
+    forgeries.extend(refused_now(coordinator));
+    Ok(forgeries)
+}
+
+/// A line on standard error for each outcome that was refused as forged.
+fn refused_now(coordinator: &mut Coordinator) -> Vec<Forgery> {
+    let forgeries = coordinator.take_forgeries();
+    forgeries.iter().for_each(|forgery| say(&format!("{} FORGED: {}", SystemClock.wall(), forgery.text())));
+    forgeries
 }
 
 /// One line on standard error for each change.

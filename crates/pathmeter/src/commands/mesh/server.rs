@@ -2,9 +2,10 @@
 
 use super::failed;
 use crate::commands::output::deliver;
+use crate::commands::progress::say;
 use crate::exit::Exit;
 use crate::signals;
-use cli::{Common, MeshInitArgs, MeshUpArgs};
+use cli::{Common, MeshInitArgs, MeshRenewArgs, MeshUpArgs};
 use engine::error::{Failure, Result};
 use fleet::setup::MeshSetup;
 use std::path::absolute;
@@ -36,8 +37,26 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// A new certificate of the server, by the authority that agents have.
+pub(super) fn renew(args: &MeshRenewArgs, global: &Common) -> Result<Exit> {
+    let folder = absolute(&args.dir)?;
+    let validity = fleet::setup::renew(&folder, &args.server).map_err(failed)?;
+    let text = format!(
+        "the certificate of {} holds until {}; the server takes it with: nats-server --signal reload\n",
+        validity.names.join(", "),
+        validity.until
+    );
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
 pub(super) fn up(args: &MeshUpArgs) -> Result<Exit> {
     let interrupt = signals::interrupt()?;
+    // Without TLS there is none.
+    if let Some(validity) = fleet::setup::validity(&args.dir).ok().filter(|validity| validity.ends_soon()) {
+        let (until, dir) = (validity.until, args.dir.display());
+        say(&format!("the server's certificate ends on {until}: pathmeter mesh renew {dir}"));
+    }
     let configuration = args.dir.join("server.conf");
     let spawned = Command::new(&args.nats_server).arg("-c").arg(&configuration).spawn();
     let mut server = spawned.map_err(|error| {

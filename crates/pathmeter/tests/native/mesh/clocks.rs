@@ -3,10 +3,10 @@
 use super::super::support::Scratch;
 use super::mesh;
 use fleet::agent::{Agent, AgentOptions, Measured, Start, Threads};
-use fleet::broker::nats::{Nats, NatsOptions, Reactor};
+use fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::AgentJob;
-use fleet::setup::read_seed;
+use fleet::setup::seed;
 use fleet::spool::Spool;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -57,8 +57,8 @@ fn a_wrong_clock_is_named_to_the_user() {
     let options = NatsOptions {
         server: mesh.url.clone(),
         name: "ams".into(),
-        seed: Some(read_seed(&file("keys/ams.seed")).unwrap()),
-        authority: Some(file("ca.pem")),
+        seed: Some(seed(&file("keys/ams.seed"), &std::fs::read(file("keys/ams.seed")).unwrap()).unwrap()),
+        authority: Some(Authority::read(&file("ca.pem")).unwrap()),
         ..NatsOptions::default()
     };
     let nats = Nats::connect(&Reactor::start().unwrap(), &options).unwrap();

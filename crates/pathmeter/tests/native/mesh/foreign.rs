@@ -61,7 +61,8 @@ fn an_agent_measures_to_the_programs_of_other_tools() {
     }
     let Some((mesh, _hub)) = mesh(test, &scratch, &["ams", "fra"]) else { return };
     let token = format!("{}/mesh.token", mesh.folder);
-    let _agent = mesh.agent("ams", &token);
+    let rules = scratch.file("rules.toml", Some("[agent]\nhosts = [\"any\"]\n"));
+    let _agent = mesh.agent_with("ams", &token, &["--config", &rules]);
     mesh.wait_for(1);
     let mut plan =
         "title = \"Programs\"\nrepetitions = 1\n[paths.far]\nagent = \"ams\"\nto = \"127.0.0.1\"\n"

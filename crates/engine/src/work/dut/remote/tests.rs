@@ -5,6 +5,7 @@ use super::*;
 use crate::error::Result;
 use crate::error::tests::printed;
 use crate::host::interrupt::Interrupt;
+use crate::server::Confined;
 use crate::server::dialogues::{self, Config};
 use crate::work::dut::fixture::{self, Between, Fixture, again, open};
 use crate::work::dut::local::LocalPort;
@@ -72,7 +73,7 @@ impl Far {
             let address = SocketAddr::from(([192, 168, 99, 2], native::PORT));
             let listener = tcp_listen(address, &TcpOptions::default(), 8).unwrap();
             up.send(()).unwrap();
-            dialogues::run(config(listener, offers, observer), &raised).unwrap();
+            dialogues::run(config(listener, offers, observer), Confined::with_all_rights(), &raised).unwrap();
         };
         let server = Some(std::thread::spawn(serve));
         is_up.recv().expect("the server starts");

@@ -13,6 +13,7 @@ use fleet::coordinator::Coordinator;
 use fleet::mesh::MeshPlan;
 use fleet::results::InMemory;
 use mesh::expected::Expected;
+use mesh::job::check;
 use mesh::roll::Roll;
 use mesh::together::document;
 use model::run::Run;
@@ -47,7 +48,7 @@ impl Pairs<'_> {
             }
             return document(&group, None, &results.all());
         }
-        let coordinator = Coordinator::new(id(), self.nats, &SystemClock, plan, &mut sink);
+        let coordinator = Coordinator::new(id(), self.nats, &SystemClock, plan, (&mut sink, check));
         let mut coordinator = coordinator.map_err(failed)?;
         coordinate(&mut coordinator, self.interrupt)?;
         let started = group.first().and_then(|run| coordinator.started(&run.job.group)).cloned();

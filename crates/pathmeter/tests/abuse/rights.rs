@@ -1,0 +1,130 @@
+//! The rights of a server of root's once it has served a client: every thread of it, whatever the command.
+
+use super::net::SERVER;
+use super::support::{Running, Scratch, pathmeter};
+use super::testbed::Testbed;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+/// Network administration, raw packets and priorities: bits 12, 13 and 23.
+const KEPT: &str = "0000000000803000";
+const NONE: &str = "0000000000000000";
+
+/// A command that listens, the text that says so, and a client of it.
+struct Case<'a> {
+    server: Vec<&'a str>,
+    listens: &'a str,
+    client: &'a dyn Fn(&Testbed),
+    kept: &'a str,
+}
+
+fn measured(args: &'static [&'static str]) -> impl Fn(&Testbed) {
+    move |testbed| drop(testbed.client(args).end().code(0))
+}
+
+fn looks_at_the_page(testbed: &Testbed) {
+    let mut stream = testbed.there(|| TcpStream::connect((SERVER, 5280)).unwrap());
+    let head = format!("GET /api/session HTTP/1.1\r\nHost: {SERVER}:5280\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+/// Each thread's user, capabilities, those that it could ever have, and whether a program could gain any.
+fn threads(pid: u32) -> Vec<(String, [String; 4])> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let of = |task: std::io::Result<std::fs::DirEntry>| {
+        let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
+        let line = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            value.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        Some((line("Name:"), ["Uid:", "CapEff:", "CapBnd:", "NoNewPrivs:"].map(line)))
+    };
+    tasks.filter_map(of).collect()
+}
+
+#[track_caller]
+fn is_confined(pid: u32, kept: &str, what: &str) {
+    let all = threads(pid);
+    assert!(!all.is_empty(), "{what}: no thread");
+    for (name, found) in all {
+        let wanted = ["65534 65534 65534 65534", kept, NONE, "1"].map(str::to_owned);
+        assert_eq!(found, wanted, "{what}: thread `{name}`: Uid, CapEff, CapBnd, NoNewPrivs");
+    }
+}
+
+#[test]
+fn every_thread_of_every_server_has_given_root_up() {
+    let Some(testbed) = Testbed::new("every_thread_of_every_server_has_given_root_up") else { return };
+    let scratch = Scratch::new("confined");
+    let (store, token) =
+        (scratch.file("runs.db", None), scratch.file("ui.token", Some("a token of the page alone")));
+    let native = measured(&["throughput", SERVER, "-n", "1M"]);
+    let iperf3 = measured(&["throughput", SERVER, "-n", "1M", "--protocol", "iperf3"]);
+    let iperf2 = measured(&["throughput", SERVER, "-n", "1M", "--protocol", "iperf2"]);
+    let datagrams =
+        measured(&["throughput", SERVER, "-u", "-b", "2M", "-t", "500ms", "--protocol", "iperf2"]);
+    let sockperf = measured(&["latency", SERVER, "--protocol", "sockperf", "-n", "20"]);
+    let streams = measured(&["latency", SERVER, "--protocol", "sockperf", "--tcp", "-n", "20"]);
+    let ui = ["ui", "--listen", "10.77.0.2:5280", "--store", &store, "--token-file", &token];
+    let cases = [
+        Case {
+            server: vec!["serve", "--all"],
+            listens: "pathmeter's own protocol",
+            client: &native,
+            kept: KEPT,
+        },
+        Case {
+            server: vec!["serve", "--no-capabilities"],
+            listens: "pathmeter's own protocol",
+            client: &native,
+            kept: NONE,
+        },
+        Case { server: vec!["iperf3", "-s"], listens: "", client: &iperf3, kept: KEPT },
+        Case { server: vec!["iperf", "-s"], listens: "", client: &iperf2, kept: KEPT },
+        Case { server: vec!["iperf", "-s", "-u"], listens: "", client: &datagrams, kept: KEPT },
+        Case { server: vec!["sockperf", "sr"], listens: "", client: &sockperf, kept: KEPT },
+        Case { server: vec!["sockperf", "sr", "--tcp"], listens: "", client: &streams, kept: KEPT },
+        Case { server: ui.to_vec(), listens: "the page is at", client: &looks_at_the_page, kept: KEPT },
+        Case {
+            server: [&ui[..], &["--no-capabilities"]].concat(),
+            listens: "the page is at",
+            client: &looks_at_the_page,
+            kept: NONE,
+        },
+    ];
+    for Case { server, listens, client, kept } in cases {
+        let process = Running::start(pathmeter(Some(testbed.server()), &server));
+        match listens {
+            // Other tools say it on standard output.
+            "" => process.wait_for_output("listen"),
+            said => process.wait_for(said),
+        }
+        client(&testbed);
+        is_confined(process.pid(), kept, &server.join(" "));
+        process.signal("TERM");
+        process.end();
+    }
+    // A store of root's that the page was given still serves root.
+    super::support::run(&["history", "--store", &store]).code(0);
+}
+
+/// A store in a folder that the page's user cannot enter is refused with the way out, and root's rights are kept only on purpose.
+#[test]
+fn a_page_over_a_store_that_it_may_not_use_says_so() {
+    let Some(testbed) = Testbed::new("a_page_over_a_store_that_it_may_not_use") else { return };
+    let scratch = Scratch::new("closed");
+    let store = scratch.file("closed/runs.db", None);
+    let folder = std::path::Path::new(&store).parent().unwrap().to_owned();
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let ui = ["ui", "--listen", "127.0.0.1:0", "--store", &store];
+    super::support::run(&ui).code(2).says("--user root");
+    let process = Running::start(pathmeter(Some(testbed.server()), &[&ui[..], &["--user", "root"]].concat()));
+    process.wait_for("the page is at");
+    assert!(threads(process.pid()).iter().all(|(_, found)| found[0] == "0 0 0 0"));
+    process.signal("TERM");
+    process.end();
+}
