@@ -491,3 +491,16 @@ fn tcp_that_was_swallowed_or_lost_much() {
     assert_eq!(up(&imported).retransmits, Some(3000));
     assert!(found(&imported, "path-loss"), "{:?}", imported.run.findings);
 }
+
+#[test]
+fn a_document_brings_how_a_store_had_it() {
+    let run = only(&case("mss-1460.json")).run;
+    let mut document = serde_json::to_value(&run).expect("JSON");
+    let row = serde_json::json!({"id": "a1", "kind": "throughput", "target": "far.example", "label": "before", "origin": "imported", "started": "2026-11-25T10:00:00.000Z"});
+    document["stored"] = row.clone();
+    let text = document.to_string();
+    let found = pathmeter_report::import::stored(&text);
+    assert_eq!((found.len(), found[0].0), (1, 1));
+    assert_eq!(serde_json::to_value(&found[0].1).expect("JSON"), row);
+    assert_eq!(only(&text).run.summary.up, run.summary.up);
+}
