@@ -98,6 +98,7 @@ impl Analysis {
             findings: subjects.iter().flat_map(findings).collect(),
         };
         analysis.conclusions = conclusions::conclusions(&analysis);
+        analysis.conclusions.extend(all.iter().flat_map(|subject| line_rate_ranges(subject)));
         analysis
     }
 }
@@ -113,6 +114,12 @@ fn parts<'a>(subject: &Subject<'a>) -> Vec<(String, Option<&'a str>, &'a Run)> {
 fn findings(subject: &Subject<'_>) -> Vec<RunFinding> {
     let findings = subject.run.findings.iter();
     findings.map(|finding| RunFinding { run: subject.name.into(), finding: finding.clone() }).collect()
+}
+
+/// What an import says of the share of line rate where the size of segments is not known.
+fn line_rate_ranges(subject: &Subject<'_>) -> Vec<String> {
+    let ranges = subject.run.summary.warnings.iter().filter(|warning| warning.id == "line-rate-range");
+    ranges.map(|warning| format!("{}: {}", subject.name, warning.text)).collect()
 }
 
 /// How far a figure lies from the first, in percent; `None` from zero.

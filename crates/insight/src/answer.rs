@@ -10,6 +10,7 @@ use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
 use model::stats::percentile::carries;
 use model::summary::Summary;
+use model::units::BitRate;
 
 /// The one-line answer of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -128,6 +129,14 @@ fn rates(run: &Run) -> String {
         return String::new();
     };
     let rate = |direction: Direction| {
+        let unknown = summaries
+            .iter()
+            .filter_map(|one| one.direction(direction))
+            .find(|one_way| one_way.receiver_unknown && one_way.transport == Transport::Udp);
+        if let Some(one_way) = unknown {
+            let sent = BitRate::from_bytes(one_way.sent.bytes, one_way.elapsed);
+            return Some(format!("{sent} sent {direction}, what arrived is not known"));
+        }
         let together = sum.and_then(|sum| if direction == Direction::Up { sum.up } else { sum.down });
         let directions = summaries.iter().filter_map(|one| one.direction(direction));
         let best =

@@ -18,4 +18,4 @@ pub mod frames;
 pub mod matrix;
 mod run;
 
-pub use run::{run_of_events, run_of_failure, run_of_frames, run_of_pairs, run_of_tests};
+pub use run::{judge, run_of_events, run_of_failure, run_of_frames, run_of_pairs, run_of_tests};

@@ -53,7 +53,8 @@ pub fn run_of_failure(id: &str, kind: &str, times: [WallTime; 2], reason: &str) 
 }
 
 /// Fills in findings, advice and verdict of a run. What stood there is replaced.
-fn judge(mut run: Run) -> Run {
+#[must_use]
+pub fn judge(mut run: Run) -> Run {
     run.findings = finding::findings_of_run(&run);
     run.advice = if run.is_path() { advice::of_run(&run) } else { Vec::new() };
     run.verdict = finding::verdict(&run);

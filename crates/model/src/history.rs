@@ -72,6 +72,31 @@ impl Origin {
     }
 }
 
+/// How a store has a run, beside its document: exported with it under the key `stored`, so that another store has it alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredAs {
+    /// Its name.
+    pub id: String,
+    /// The command.
+    pub kind: String,
+    /// The far end, as it was asked for; empty: none is known.
+    pub target: String,
+    /// A word that holds runs together; empty: none.
+    pub label: String,
+    /// How it came there.
+    pub origin: Origin,
+    /// Begin, RFC 3339.
+    #[serde(with = "rfc3339")]
+    pub started: WallTime,
+}
+
+impl From<Entry> for StoredAs {
+    fn from(entry: Entry) -> StoredAs {
+        let Entry { id, kind, target, label, origin, started, .. } = entry;
+        StoredAs { id, kind, target, label, origin, started }
+    }
+}
+
 /// A figure of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headline {

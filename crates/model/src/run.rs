@@ -136,7 +136,16 @@ impl Run {
             .or_else(|| self.hops.as_ref().map(|plan| plan.target.host.clone()))
             .or_else(files)
             .or_else(|| self.tests.first().map(Run::target))
+            .or_else(|| self.measured_hosts())
             .unwrap_or_default()
+    }
+
+    /// Of round trips that another tool measured, which has no plan.
+    fn measured_hosts(&self) -> Option<String> {
+        let mut hosts: Vec<&str> =
+            self.summary.egress_paths.iter().map(|egress| egress.host.as_str()).collect();
+        hosts.dedup();
+        (!hosts.is_empty()).then(|| hosts.join(" "))
     }
 
     /// Frame sizes are its subject.

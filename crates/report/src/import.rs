@@ -8,27 +8,39 @@
 mod block;
 mod build;
 mod clean;
+mod command;
 mod date;
+mod embedded;
+mod gaps;
+mod heads;
 mod iperf2;
 mod iperf3;
 mod json;
 mod latency;
+mod line_rate;
 mod looks;
 mod mixed;
 mod names;
 mod netperf;
 mod number;
 mod own;
+mod page;
 mod ping;
+mod possible;
 mod qperf;
 mod row;
 mod sockperf;
+mod source;
+mod standstill;
 
 pub use names::{group, names};
+pub use source::texts;
 
-use block::{Block, Mark};
+use block::{Block, Line, Mark};
+use command::Command;
+use embedded::Found;
 use json::Document;
-use model::history::Kept;
+use model::history::{Kept, StoredAs};
 use model::run::Run;
 use model::units::BitRate;
 use serde_json::Value;
@@ -91,17 +103,50 @@ pub struct Unreadable {
 /// # Errors
 /// When there is none.
 pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unreadable> {
-    let (documents, rest) = json::split(text);
-    let mut imported = of_documents(name, &documents, known);
-    for block in blocks(&rest) {
-        let reader = reader(block.tool);
-        imported.extend(reader.into_iter().flat_map(|reader| mixed::read(name, &block, known, reader.read)));
-    }
+    let mut imported = read_text(name, &page::text_of(text), known, 0);
     imported.sort_by_key(|one| one.line);
     if imported.is_empty() {
         return Err(Unreadable { name: name.into(), looks: looks::like(text) });
     }
+    number(&mut imported);
     Ok(imported)
+}
+
+/// The runs of a text, and of the texts in its JSON.
+fn read_text(name: &str, text: &str, known: Known, depth: usize) -> Vec<Imported> {
+    let mut imported = Vec::new();
+    for part in heads::parts(text) {
+        let (documents, rest) = json::split(&part.text);
+        let is_line = |value: &Value| iperf3::json::is_line(value) || own::is_event(value);
+        let found = Found::from_documents(documents, is_document, is_line);
+        imported.extend(of_documents(name, &found.documents, known));
+        for (line, text) in found.texts.iter().filter(|_| depth < DEEPEST) {
+            let inner = read_text(name, text, known, depth + 1);
+            imported.extend(inner.into_iter().map(|one| one.at(name, *line)));
+        }
+        for block in blocks(part.lines(&rest)) {
+            let reader = reader(block.tool);
+            let runs = reader.into_iter().flat_map(|reader| mixed::read(name, &block, known, reader.read));
+            imported.extend(runs.map(|one| one.stamped(&block)));
+        }
+    }
+    imported
+}
+
+/// Outputs that begin in one line have a number behind it.
+fn number(imported: &mut [Imported]) {
+    let mut last = (0, 0);
+    for one in imported {
+        last = if one.line == last.0 { (one.line, last.1 + 1) } else { (one.line, 1) };
+        if last.1 > 1 && one.tool != Tool::Pathmeter {
+            one.run.id = format!("{}.{}", one.run.id, last.1);
+        }
+    }
+}
+
+/// A document that is read: iPerf3's, or one of our own.
+fn is_document(value: &Value) -> bool {
+    iperf3::json::is_document(value) || own::is_document(value)
 }
 
 /// The documents of devices and topologies in a text, `pathmeter rfc2544 --json` and `pathmeter lab run --json`, and the line
@@ -112,17 +157,71 @@ pub fn reports(text: &str) -> Vec<(usize, Kept)> {
     documents.into_iter().filter_map(|document| Some((document.line, own::report(document)?))).collect()
 }
 
+/// How stores had the documents of a text that `pathmeter export` wrote, and the line that each begins in.
+#[must_use]
+pub fn stored(text: &str) -> Vec<(usize, StoredAs)> {
+    let (documents, _) = json::split(text);
+    let stored = |document: &Document| serde_json::from_value(document.value.get("stored")?.clone()).ok();
+    documents.iter().filter_map(|document| Some((document.line, stored(document)?))).collect()
+}
+
 /// The runs of the JSON in a text.
-fn of_documents(name: &str, documents: &[Document], known: Known) -> Vec<Imported> {
-    let of = |kind: fn(&Value) -> bool| documents.iter().filter(move |document| kind(&document.value));
+fn of_documents(name: &str, documents: &[(Document, usize)], known: Known) -> Vec<Imported> {
+    let of = |kind: fn(&Value) -> bool| {
+        documents.iter().map(|(document, _)| document).filter(move |document| kind(&document.value))
+    };
     let streamed = iperf3::json::of_lines(&of(iperf3::json::is_line).collect::<Vec<_>>());
-    let iperf3 = of(iperf3::json::is_document).chain(&streamed);
-    let mut imported: Vec<Imported> =
-        iperf3.map(|document| iperf3::json::parse_document(document, known).imported(name)).collect();
-    imported.extend(documents.iter().filter_map(own::document));
+    let mut imported = Vec::new();
+    for (document, count) in
+        documents.iter().filter(|(document, _)| iperf3::json::is_document(&document.value))
+    {
+        let mut parsed = iperf3::json::parse_document(document, known);
+        if *count > 1 {
+            parsed.warn("same-output", format!("The same result stands here {count} times: it counts once."));
+        }
+        imported.push(parsed.imported(name));
+    }
+    imported
+        .extend(streamed.iter().map(|document| iperf3::json::parse_document(document, known).imported(name)));
+    imported.extend(of(own::is_document).filter_map(own::document));
     imported.extend(own::events(&of(own::is_event).collect::<Vec<_>>()));
     imported
 }
+
+impl Imported {
+    /// The same, with the times of the heads of its lines where it has none of its own.
+    fn stamped(mut self, block: &Block) -> Imported {
+        let mut stamps = block.stamps.iter().flatten().filter(|stamp| stamp.0 > YEAR_2000);
+        if let (None, Some(first)) = (self.run.started, stamps.next()) {
+            self.run.started = Some(*first);
+            self.run.finished = Some(stamps.next_back().copied().unwrap_or(*first));
+        }
+        self
+    }
+
+    /// The same, of an output inside another document.
+    fn at(mut self, name: &str, line: usize) -> Imported {
+        if self.tool != Tool::Pathmeter {
+            self.run.id = format!("{name}:{line}");
+        }
+        self.line = line;
+        self
+    }
+}
+
+/// Whether an output can begin or go on with a line, whatever stands before it.
+fn is_claimed(line: &str) -> bool {
+    READERS.iter().any(|reader| (reader.mark)(line, None) != Mark::No)
+        || line.starts_with("[ ID]")
+        || iperf3::is_part(line)
+        || iperf2::is_part(line)
+        || ping::is_part(line)
+}
+
+/// Earlier times are those of a day without a date.
+const YEAR_2000: u64 = 946_684_800_000_000_000;
+/// Texts in JSON in texts in JSON are read so deep.
+const DEEPEST: usize = 3;
 
 /// The way to read one tool's text.
 struct Reader {
@@ -149,28 +248,31 @@ fn reader(tool: Tool) -> Option<&'static Reader> {
 }
 
 /// Cuts a text where an output begins. A line that no tool claims belongs to the output before it.
-fn blocks(text: &str) -> Vec<Block> {
+fn blocks(lines: impl Iterator<Item = Line>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    for (index, line) in clean::lines(text).enumerate() {
+    let mut command: Option<Command> = None;
+    for (index, line) in lines.enumerate() {
         let own = blocks
             .last()
-            .and_then(|block| Some((reader(block.tool)?.mark)(&line, Some(block))))
+            .and_then(|block| Some((reader(block.tool)?.mark)(&line.text, Some(block))))
             .unwrap_or(Mark::No);
         if own == Mark::Part {
             blocks.last_mut().expect("it claims the line").push(line);
             continue;
         }
-        let claim = READERS.iter().find(|reader| (reader.mark)(&line, None) != Mark::No);
-        let current = blocks.last_mut();
-        match (own, claim, current) {
-            (Mark::First, _, Some(block)) => {
-                let tool = block.tool;
-                blocks.push(Block::new(tool, index + 1, line));
+        let claim = READERS.iter().find(|reader| (reader.mark)(&line.text, None) != Mark::No);
+        let tool = match (own, claim, blocks.last_mut()) {
+            (Mark::First, _, Some(block)) => block.tool,
+            (_, Some(reader), _) => reader.tool,
+            (_, None, last) => {
+                command = Command::from_line(&line.text).or(command);
+                last.into_iter().for_each(|block| block.push(line.clone()));
+                continue;
             }
-            (_, Some(reader), _) => blocks.push(Block::new(reader.tool, index + 1, line)),
-            (_, None, Some(block)) => block.push(line),
-            (_, None, None) => {}
-        }
+        };
+        let mut block = Block::new(tool, index + 1, line);
+        block.command = command.take().filter(|command| command.tool == tool);
+        blocks.push(block);
     }
     blocks
 }

@@ -21,14 +21,17 @@ EXAMPLES
 OUTPUTS THAT ARE READ
   iPerf3      text, JSON and JSON stream of clients, servers and both in one, 3.0 to 3.21
   iPerf2      text and CSV of clients and servers, plain and -e, bounceback, 2.0 to 2.2
-  SockPerf    statistics and full logs, 3.5 to 3.10
-  netperf     STREAM, MAERTS, SENDFILE, RR and CRR tests over TCP and UDP
+  SockPerf    statistics, throughput and full logs, 3.0 to 3.10
+  netperf     STREAM, MAERTS, SENDFILE, RR and CRR tests over TCP and UDP; -O, -o and -k
   qperf       tests over TCP and UDP, also with -v
-  ping        of iputils, also with -M do, -D and -q; of BusyBox and BSD
+  ping        of iputils, also with -M do, -D, -O and -q, in other languages; of BusyBox, BSD,
+              macOS and Windows
   pathmeter   its own JSON and NDJSON
 
-A file can hold many outputs, with shell prompts and anything else between them. What a tool
-counted wrongly is rebuilt from what it counted rightly, and a note says so.")]
+A file can hold many outputs, with shell prompts and anything else between them; it may be packed
+(gzip, zip), of UTF-16, inside other JSON, and its lines may have a head (a time, a container's
+name, a quotation mark). What a tool counted wrongly is rebuilt from what it counted rightly, what
+cannot be is left out, and a note says so. A result that is void ends with exit code 4.")]
 pub struct ImportArgs {
     #[command(flatten)]
     pub outputs: OutputsArgs,

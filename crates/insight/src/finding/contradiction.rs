@@ -10,7 +10,19 @@ use model::units::Nanos;
 
 /// More arrived than was sent, or in no time: an end counts wrongly, or lies.
 pub(super) fn contradictory(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| contradiction(&direction)).collect()
+    let of_ends = measured_directions(run).filter_map(|direction| contradiction(&direction));
+    of_ends.chain(in_output(run)).collect()
+}
+
+/// Another tool's output says the same twice and not alike: said by the import, which read it.
+fn in_output(run: &Run) -> Option<Finding> {
+    let reported = run.summary.warnings.iter().find(|warning| warning.id == CONTRADICTORY_OUTPUT)?;
+    let title = reported.text.trim_end_matches('.').to_owned();
+    let finding = Finding::new("contradictory-figures", Severity::Problem, Direction::Up, title).everywhere();
+    Some(finding.advise(
+        "Do not use these figures: which of the two is right is not known. Measure again, with another version of the tool where it \
+         prints the same.",
+    ))
 }
 
 /// No UDP between the hosts while TCP works: said by the engine, which tried.
@@ -34,6 +46,7 @@ fn contradiction(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     one_way.rows(Role::Receiver).find_map(|receiver| {
         let sender = one_way.rows(Role::Sender).find(|row| row.stream == receiver.stream)?;
         let what = too_much(one_way, sender, receiver)
+            .or_else(|| swallowed(sender, receiver))
             .or_else(|| too_soon(sender, receiver))
             .or_else(|| too_long(sender, receiver))
             .or_else(|| longer_than_the_test(one_way, sender))?;
@@ -79,6 +92,19 @@ fn too_much(
     })
 }
 
+/// Handed to TCP at one end and never received at the other: no send buffer holds so much, so something between acknowledged it.
+fn swallowed(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
+    let (sent, received) = (sender.bytes.0, receiver.bytes.0);
+    let missing = sent.saturating_sub(received);
+    let is_tcp = sender.udp.is_none() && receiver.udp.is_none();
+    (is_tcp && received > 0 && missing > LARGEST_SEND_BUFFER && missing / SWALLOWED > received).then(|| {
+        format!(
+            "TCP took {} of stream {} and delivered {}: a proxy or a firewall between them acknowledges what it does not deliver, or an end counts wrongly",
+            sender.bytes, receiver.stream, receiver.bytes
+        )
+    })
+}
+
 /// What took long to send cannot all arrive within a moment.
 fn too_soon(sender: &StreamResult, receiver: &StreamResult) -> Option<String> {
     let moment = receiver.elapsed.0.saturating_mul(SOONER) < sender.elapsed.0;
@@ -114,6 +140,12 @@ fn with_tolerance(sent: u64, more: u64) -> u64 {
     sent.saturating_add(sent / 10).saturating_add(more)
 }
 
+/// The warning of the import.
+const CONTRADICTORY_OUTPUT: &str = "contradictory-output";
+/// Bytes that the buffers of both ends may hold.
+const LARGEST_SEND_BUFFER: u64 = 256 << 20;
+/// Times the received bytes that must be missing.
+const SWALLOWED: u64 = 4;
 /// The warning of the engine, and the finding made of it.
 const UDP_UNREACHABLE: &str = "udp-unreachable";
 /// Bytes that buffers may hold between the times of the two ends.

@@ -131,7 +131,14 @@ impl Retransmits {
         let all = one_way.figures.retransmits?;
         // Duplicates that the network made are reported like those of the sender.
         let spurious = one_way.figures.spurious_retransmits.unwrap_or(0).min(all);
-        let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+        let counted = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+        // Another program's sender does not count them: at most so many full ones hold its bytes, and each was sent again besides.
+        let segments = match counted {
+            0 => (one_way.figures.sent.bytes.0
+                / u64::from(one_way.figures.mss.unwrap_or(SMALL_SEGMENT).max(1)))
+            .saturating_add(all),
+            counted => counted,
+        };
         (segments >= ENOUGH_SEGMENTS).then_some(Retransmits { all, spurious, segments })
     }
 
@@ -259,6 +266,8 @@ const PATH_LOSS: f64 = 0.001;
 const RETRANSMITTED: f64 = 0.01;
 /// Segments out of order that TCP takes for no loss, from the start.
 const EXPECTED: u32 = 3;
+/// Payload of TCP's segments on nearly every path across providers, with timestamps.
+const SMALL_SEGMENT: u32 = 1448;
 /// Shares of fewer segments say nothing.
 const ENOUGH_SEGMENTS: u64 = 1000;
 /// One in a thousand overtaken is not chance any more, and costs TCP spurious retransmissions.

@@ -16,7 +16,9 @@ pub(super) fn outage(run: &Run) -> Vec<Finding> {
 
 /// The silence that all streams share: of one alone its own path, or its window, may be the cause.
 fn longest(direction: &MeasuredDirection<'_>) -> Option<Silence> {
-    let silences = direction.rows(Role::Receiver).map(|row| match direction.figures.transport {
+    // Where the receiver's figures are missing, a sender that could hand over nothing speaks for it.
+    let role = if direction.figures.receiver_unknown { Role::Sender } else { Role::Receiver };
+    let silences = direction.rows(role).map(|row| match direction.figures.transport {
         Transport::Tcp => row.tcp.as_ref().and_then(|tcp| tcp.silence),
         Transport::Udp => row.udp.as_ref().and_then(|udp| udp.silence),
     });

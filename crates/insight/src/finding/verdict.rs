@@ -6,6 +6,7 @@ use super::{Finding, Severity, Status, Verdict, frames, hops, latency, path, tra
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
+use model::sample::Role;
 use model::stats::percentile::carries;
 use model::summary::{DirectionSummary, Summary};
 use model::units::BitRate;
@@ -74,10 +75,18 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
         return Some(format!("There are no figures of the way {direction}: the peer sent no result."));
     };
     if one_way.udp() && one_way.figures.receiver_unknown {
-        return Some(format!("What arrived {direction} is not known: the receiver sent no result."));
+        return (!is_sender_alone(run)).then(|| {
+            let sent = BitRate::from_bytes(one_way.figures.sent.bytes, one_way.figures.elapsed);
+            format!("What arrived {direction} of {sent} sent is not known: the receiver sent no result.")
+        });
     }
     if one_way.figures.received.bytes.0 > 0 || run.findings.iter().any(explained) {
         return None;
+    }
+    if one_way.rows(Role::Sender).next().is_none() {
+        return Some(format!(
+            "Nothing arrived {direction}; what was sent is not known: the sender's figures are missing."
+        ));
     }
     if one_way.figures.sent.bytes.0 == 0 {
         return Some(format!(
@@ -86,9 +95,16 @@ fn silent(run: &Run, plan: &Plan, direction: Direction) -> Option<String> {
         ));
     }
     Some(format!(
-        "Nothing arrived {direction} of {} sent, and nothing measured shows why: look for a firewall that lets the connection open and drops its data.",
-        one_way.figures.sent.bytes
+        "Nothing arrived {direction} of {} sent, and nothing measured shows why: look for a firewall that lets the connection open and drops its data{}.",
+        one_way.figures.sent.bytes,
+        // Full-sized packets alone vanish where the small ones of the handshake cross.
+        if one_way.udp() { "" } else { ", or for a path MTU that no router reports (`pathmeter mtu`)" }
     ))
+}
+
+/// The output is one of a tool that counts at the sender alone.
+fn is_sender_alone(run: &Run) -> bool {
+    run.summary.warnings.iter().any(|warning| warning.id == "sender-alone")
 }
 
 /// A first hop that went away explains whatever else went wrong.
@@ -111,6 +127,10 @@ fn of_test(run: &Run) -> Verdict {
 
 fn rate(one_way: &MeasuredDirection<'_>) -> String {
     let figures = one_way.figures;
+    if one_way.udp() && figures.receiver_unknown {
+        let sent = BitRate::from_bytes(figures.sent.bytes, figures.elapsed);
+        return format!("{} {} sent {sent}, what arrived is not known", figures.transport, one_way.direction);
+    }
     let lost =
         figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
     format!(

@@ -71,7 +71,7 @@ fn a_missing_receiver_makes_udp_void_and_not_tcp() {
     let verdict = Fixture::udp().with(|s| s.receiver = None).run().verdict;
     assert_eq!(
         (verdict.status, verdict.text.as_str()),
-        (Status::Void, "What arrived up is not known: the receiver sent no result.")
+        (Status::Void, "What arrived up of 1.18 Gbit/s sent is not known: the receiver sent no result.")
     );
     assert_eq!(Fixture::tcp().with(|s| s.receiver = None).run().verdict.status, Status::Ok);
 }

@@ -7,10 +7,11 @@ use super::output::write;
 use crate::exit::{self, Exit};
 use cli::{Common, ImportArgs, OutputsArgs};
 use engine::error::{Context, Failure, Result};
-use model::history::Kept;
+use model::finding::Status;
+use model::history::{Kept, StoredAs};
 use report::document::Document;
 use report::format::document;
-use report::import::{Imported, Known, read, reports};
+use report::import::{Imported, Known, read, reports, stored, texts};
 use std::io::Read;
 use std::path::Path;
 
@@ -27,7 +28,9 @@ pub(crate) fn run(args: &ImportArgs, global: &Common) -> Result<Exit> {
         let contents: Vec<&Contents> = files.iter().map(|(_, held)| held).collect();
         keep::keep(&contents, args)?;
     }
-    Ok(worst)
+    let mut runs = files.iter().flat_map(|(_, held)| &held.runs);
+    let is_void = runs.any(|one| one.run.verdict.status == Status::Void);
+    Ok(if worst == Exit::Done && is_void { Exit::Void } else { worst })
 }
 
 /// What a file holds.
@@ -37,9 +40,24 @@ pub(super) struct Contents {
     pub(super) runs: Vec<Imported>,
     /// Our own reports of devices and topologies, and the line that each begins in.
     pub(super) reports: Vec<(usize, Kept)>,
+    /// How a store had what stands in a line.
+    pub(super) stored: Vec<(usize, StoredAs)>,
 }
 
 impl Contents {
+    /// Those of another member of an archive behind these.
+    fn extend(&mut self, other: Contents) {
+        self.runs.extend(other.runs);
+        self.reports.extend(other.reports);
+        self.stored.extend(other.stored);
+    }
+
+    /// How a store had what stands in a line.
+    #[cfg(feature = "store")]
+    fn stored_as(&self, line: usize) -> Option<&StoredAs> {
+        self.stored.iter().find(|(of, _)| *of == line).map(|(_, stored)| stored)
+    }
+
     /// All of it in the order of the file.
     pub(super) fn documents(self) -> Vec<Kept> {
         let runs = self.runs.into_iter().map(|one| (one.line, Kept::Run(Box::new(one.run))));
@@ -80,14 +98,32 @@ pub(super) fn contents(file: &Path, known: Known) -> Result<Contents> {
         let bytes = std::fs::read(file).with_context(|| format!("read {name}"))?;
         (name, bytes)
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let reports = reports(&text);
-    let runs = match read(&name, &text, known) {
+    let texts = texts(bytes).map_err(|looks| unreadable(format!("{name} is not read: it is {looks}")))?;
+    let mut all = Contents { runs: Vec::new(), reports: Vec::new(), stored: Vec::new() };
+    let mut failed = None;
+    for (member, text) in texts {
+        let name = member.map_or_else(|| name.clone(), |member| format!("{name}/{member}"));
+        match of_text(&name, &text, known) {
+            Ok(held) => all.extend(held),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    // A README beside outputs in an archive is none of them.
+    match failed.filter(|_| all.runs.is_empty() && all.reports.is_empty()) {
+        Some(error) => Err(error),
+        None => Ok(all),
+    }
+}
+
+fn of_text(name: &str, text: &str, known: Known) -> Result<Contents> {
+    let reports = reports(text);
+    let runs = match read(name, text, known) {
         Err(_) if !reports.is_empty() => Vec::new(),
-        runs => runs.map_err(|error| {
-            let advice = "see `pathmeter import --help` for the outputs that are read";
-            Failure::usage(error.to_string(), advice)
-        })?,
+        runs => runs.map_err(|error| unreadable(error.to_string()))?,
     };
-    Ok(Contents { runs, reports })
+    Ok(Contents { runs, reports, stored: stored(text) })
+}
+
+fn unreadable(what: String) -> Failure {
+    Failure::usage(what, "see `pathmeter import --help` for the outputs that are read")
 }

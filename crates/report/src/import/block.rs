@@ -1,14 +1,34 @@
 //! The lines of one output.
 
 use super::Tool;
+use super::command::Command;
+use model::time::WallTime;
 
-/// The lines of one output of one tool, cleaned.
+/// A line, cleaned and without its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) text: String,
+    /// When it was printed, where its head says so.
+    pub(super) stamp: Option<WallTime>,
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Line {
+        Line { text, stamp: None }
+    }
+}
+
+/// The lines of one output of one tool.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) tool: Tool,
     /// Number of the first, from 1.
     pub(super) line: usize,
     pub(super) lines: Vec<String>,
+    /// When each line was printed, where its head says so.
+    pub(super) stamps: Vec<Option<WallTime>>,
+    /// The command line above it.
+    pub(super) command: Option<Command>,
     /// How far the output has come, as its tool's `mark` needs to know.
     pub(super) reading: Reading,
 }
@@ -22,6 +42,20 @@ pub(super) struct Reading {
     pub(super) nested: bool,
     /// The last line of an output was there.
     pub(super) ended: bool,
+    /// ping's summary was there.
+    pub(super) counted: bool,
+    /// A server said that it listens, or that a client came.
+    pub(super) listening: bool,
+    /// A client said whom it calls.
+    pub(super) headed: bool,
+    /// It was interrupted, or there was an error.
+    pub(super) failed: bool,
+    /// A client of iPerf2 said whom it calls.
+    pub(super) called: bool,
+    /// It could not connect.
+    pub(super) refused: bool,
+    /// The error is that of a client that did not get as far as a heading.
+    pub(super) unconnected: bool,
 }
 
 /// What a line is to a tool.
@@ -36,14 +70,31 @@ pub(super) enum Mark {
 }
 
 impl Block {
-    pub(super) fn new(tool: Tool, line: usize, first: String) -> Block {
-        let mut block = Block { tool, line, lines: Vec::new(), reading: Reading::default() };
+    pub(super) fn new(tool: Tool, line: usize, first: Line) -> Block {
+        let mut block = Block {
+            tool,
+            line,
+            lines: Vec::new(),
+            stamps: Vec::new(),
+            command: None,
+            reading: Reading::default(),
+        };
         block.push(first);
         block
     }
 
-    pub(super) fn push(&mut self, line: String) {
+    pub(super) fn push(&mut self, line: Line) {
+        self.stamps.push(line.stamp);
+        let line = line.text;
         self.reading.rows |= line.starts_with('[') && line.contains(" sec ");
+        self.reading.listening |=
+            line.starts_with("Server listening") || line.starts_with("Accepted connection");
+        self.reading.headed |= line.starts_with("Connecting to host ");
+        self.reading.counted |= line.contains('%') && line.contains([',', '(']);
+        self.reading.called |= line.starts_with("Client connecting to ");
+        self.reading.refused |= line.contains("connect failed: ");
+        self.reading.failed |= line.starts_with("iperf3: ");
+        self.reading.unconnected |= line.starts_with("iperf3: error - unable to connect");
         self.reading.nested |= line.starts_with("Server output");
         self.reading.ended |= line.starts_with("iperf Done");
         self.lines.push(line);

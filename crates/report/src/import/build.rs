@@ -1,10 +1,13 @@
 //! Putting a throughput run together from what an output told, through the same events as a live run.
 
+use super::possible::{self, Figure};
 use super::{Imported, Known, Tool};
-use insight::run_of_events;
+use super::{line_rate, standstill};
+use insight::judge;
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started, Warning};
 use model::host::Host;
 use model::plan::{Direction, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::run::Run;
 use model::sample::{
     CpuUse, IntervalSample, Role, Side, SideResult, StreamInfo, StreamResult, StreamSample, TcpCounters,
     UdpCounters,
@@ -28,6 +31,8 @@ pub(super) struct ParsedRun {
     pub(super) interval: Nanos,
     /// TCP segments, payload in bytes.
     pub(super) mss: Option<u32>,
+    /// Whether they carry timestamps, where more than their size tells it.
+    pub(super) timestamps: Option<bool>,
     /// MTU of the path that is to be reckoned with, where datagrams do not fit it.
     pub(super) mtu: Option<u32>,
     pub(super) samples: Vec<IntervalSample>,
@@ -40,6 +45,8 @@ pub(super) struct ParsedRun {
     pub(super) warnings: Vec<Warning>,
     pub(super) client_host: Option<Host>,
     pub(super) known: Known,
+    /// Figures that the output does not give, or that cannot be.
+    pub(super) unknown: Vec<(Direction, Figure)>,
 }
 
 impl ParsedRun {
@@ -61,6 +68,7 @@ impl ParsedRun {
             test,
             interval: Nanos::ZERO,
             mss: None,
+            timestamps: None,
             mtu: None,
             samples: Vec::new(),
             at_client: SideResult::default(),
@@ -71,12 +79,47 @@ impl ParsedRun {
             warnings: Vec::new(),
             client_host: None,
             known,
+            unknown: Vec::new(),
         }
     }
 
-    /// Adds a note.
+    /// Adds a note, once.
     pub(super) fn warn(&mut self, id: &str, text: impl Into<String>) {
-        self.warnings.push(Warning::new(id, text));
+        let warning = Warning::new(id, text);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// Leaves out a figure of a direction, and says why.
+    pub(super) fn withhold(&mut self, direction: Direction, figure: Figure, why: &str) {
+        self.unknown.push((direction, figure));
+        self.warn("impossible-figure", why);
+    }
+
+    /// The size of segments that was asked for is that of their payload with the timestamps that most systems send.
+    pub(super) fn ask_segments(&mut self, asked: Option<u32>) {
+        if let Some(mss) = asked.and_then(|asked| asked.checked_sub(TIMESTAMPS)).filter(|mss| *mss > 0) {
+            (self.mss, self.timestamps) = (Some(mss), Some(true));
+            self.warn(
+                "asked-mss",
+                format!(
+                    "Segments of {} bytes were asked for: less {TIMESTAMPS} of timestamps they carry {mss}.",
+                    mss + TIMESTAMPS
+                ),
+            );
+        }
+    }
+
+    /// What the output says twice and not the same: no figure of it is to be used.
+    pub(super) fn contradict(&mut self, what: impl Into<String>) {
+        self.warn("contradictory-output", what);
+    }
+
+    /// The rows of both ends of one direction and role.
+    pub(super) fn rows(&self, direction: Direction, role: Role) -> impl Iterator<Item = &StreamResult> {
+        let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
+        rows.filter(move |row| row.direction == direction && row.role == role)
     }
 
     /// Datagrams that fit neither Ethernet's frames nor were chosen for jumbo ones are reckoned as fragments.
@@ -98,7 +141,11 @@ impl ParsedRun {
         for (side, other) in [(&client, &mut self.at_server), (&server, &mut self.at_client)] {
             for row in side.streams.iter().filter(|row| row.role == Role::Receiver) {
                 let same = |sent: &StreamResult| sent.stream == row.stream && sent.direction == row.direction;
-                let Some(udp) = row.udp.as_ref().filter(|_| !other.streams.iter().any(same)) else {
+                // Of a receiver that saw nothing it is not known what was sent.
+                let has_counted = |udp: &&UdpCounters| udp.datagrams.saturating_add(udp.lost) > 0;
+                let Some(udp) =
+                    row.udp.as_ref().filter(has_counted).filter(|_| !other.streams.iter().any(same))
+                else {
                     continue;
                 };
                 let datagrams = udp.datagrams.saturating_add(udp.lost);
@@ -122,10 +169,14 @@ impl ParsedRun {
     /// The run, called `NAME:LINE`.
     pub(super) fn imported(mut self, name: &str) -> Imported {
         self.assume_segments();
+        possible::withhold(&mut self);
+        standstill::find(&mut self);
+        line_rate::say(&mut self);
         self.credit_senders();
-        let mut run = run_of_events(&format!("{name}:{}", self.line), "throughput", &self.events());
+        let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
         (run.started, run.finished) = (self.started, self.started.map(|from| from + self.longest()));
         run.host = self.client_host.clone();
+        possible::leave_out(&mut run, &self.unknown);
         for summary in [&mut run.summary.up, &mut run.summary.down].into_iter().flatten() {
             for cpu in [&mut summary.cpu.sender, &mut summary.cpu.receiver] {
                 cpu.take_if(|cpu| *cpu == CpuUse::default());
@@ -135,7 +186,7 @@ impl ParsedRun {
                 summary.streams.iter_mut().for_each(|stream| stream.retransmits = None);
             }
         }
-        Imported { tool: self.tool, version: self.version, line: self.line, run }
+        Imported { tool: self.tool, version: self.version, line: self.line, run: judge(run) }
     }
 
     /// Segments that the reader knows stand for those that the output does not tell.
@@ -150,14 +201,14 @@ impl ParsedRun {
 
     /// What a TCP sender handed over stands for what arrived where the receiver told nothing.
     fn credit_senders(&mut self) {
-        let mss = self.mss.unwrap_or_default();
+        let (mss, timestamps) = (self.mss.unwrap_or_default(), self.timestamps);
         let rows = self.at_client.streams.iter_mut().chain(&mut self.at_server.streams);
         for row in rows.filter(|row| row.role == Role::Sender && row.udp.is_none()) {
-            credit(&mut row.tcp, row.bytes, mss);
+            credit(&mut row.tcp, row.bytes, mss, timestamps);
         }
         let rows = self.samples.iter_mut().flat_map(|sample| &mut sample.streams);
         for row in rows.filter(|row| row.role == Role::Sender && row.udp.is_none()) {
-            credit(&mut row.tcp, row.bytes, mss);
+            credit(&mut row.tcp, row.bytes, mss, timestamps);
         }
     }
 
@@ -188,7 +239,8 @@ impl ParsedRun {
             }
         }
         events.extend(self.warnings.iter().cloned().map(Event::Warning));
-        let finished = Finished { wall, elapsed: self.longest(), outcome: self.outcome.clone() };
+        let elapsed = self.longest();
+        let finished = Finished { wall: wall + elapsed, elapsed, outcome: self.outcome.clone() };
         events.push(Event::Finished(finished));
         events
     }
@@ -221,19 +273,21 @@ impl ParsedRun {
         }
     }
 
-    fn longest(&self) -> Nanos {
+    /// The longest time that anything of it took.
+    pub(super) fn longest(&self) -> Nanos {
         let rows = self.at_client.streams.iter().chain(&self.at_server.streams);
-        rows.map(|row| row.elapsed).max().unwrap_or_default()
+        let intervals = self.samples.iter().filter(|sample| !sample.omitted).map(|sample| sample.end);
+        rows.map(|row| row.elapsed).chain(intervals).max().unwrap_or_default()
     }
 }
 
-fn credit(tcp: &mut Option<TcpCounters>, bytes: Bytes, mss: u32) {
+fn credit(tcp: &mut Option<TcpCounters>, bytes: Bytes, mss: u32, timestamps: Option<bool>) {
     let tcp = tcp.get_or_insert_default();
     tcp.acknowledged = bytes;
     if tcp.send_mss == 0 {
         tcp.send_mss = mss;
     }
-    tcp.timestamps |= has_timestamps(tcp.send_mss);
+    tcp.timestamps |= timestamps.unwrap_or_else(|| has_timestamps(tcp.send_mss));
 }
 
 /// The segment is that of a usual MTU less the headers of IPv4 or IPv6 and the 12 bytes of timestamps.
@@ -241,7 +295,6 @@ fn has_timestamps(mss: u32) -> bool {
     let fills = |headers: u32| mss.saturating_add(headers);
     USUAL_MTUS.iter().any(|mtu| fills(52) == *mtu || fills(72) == *mtu)
         || RFC2544_PACKETS.contains(&fills(52))
-        || fills(52) == 1512
 }
 
 /// Puts a row into the sample of its time.
@@ -307,6 +360,8 @@ pub(super) fn total(
 /// An address that no output told.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 const UNKNOWN_HOST: &str = "the far end";
+/// The option of TCP that most systems send with each segment, bytes (RFC 7323).
+const TIMESTAMPS: u32 = 12;
 /// The MTU of nearly every path across providers.
 const ETHERNET_MTU: u32 = 1500;
 /// Datagrams for an MTU of 9000.

@@ -18,7 +18,11 @@ fn clean(line: &str) -> String {
         }
     }
     kept.truncate(kept.trim_end().len());
-    kept
+    // What a terminal shows of a key that interrupts.
+    match ["^C", "^\\", "^Z"].iter().find_map(|key| kept.strip_prefix(key)) {
+        Some(rest) => rest.to_owned(),
+        None => kept,
+    }
 }
 
 /// The rest of an escape sequence (ECMA-48): `[…m` and its like, or up to a bell or backslash after `]`.

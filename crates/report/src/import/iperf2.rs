@@ -17,17 +17,24 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let begins = lines::begins(line);
     let row = Row::from_line(line).is_some_and(|row| !row.padded);
     let Some(block) = block else {
-        return if begins || row || lines::stream(line).is_some() { Mark::First } else { Mark::No };
+        let own = begins || row || lines::stream(line).is_some() || lines::is_refusal(line);
+        return if own { Mark::First } else { Mark::No };
     };
     // A server goes on for the next client; a client that listens too (`-d`, `-r`) has no rows yet.
     let serves = || !block.lines.iter().any(|line| line.starts_with("Client connecting to "));
-    let next_guest = || lines::stream(line).is_some() && serves();
+    let next_client = || lines::stream(line).is_some() && serves();
+    let is_new_attempt = block.reading.refused && block.reading.called && begins;
     match () {
-        () if block.reading.rows && (begins || next_guest()) => Mark::First,
+        () if block.reading.rows && (begins || next_client()) || is_new_attempt => Mark::First,
         () if is_csv(block) && (begins || row) => Mark::First,
         () if begins || row || lines::is_part(line) => Mark::Part,
         () => Mark::No,
     }
+}
+
+/// A line that belongs to an output of iPerf2 and to nothing else.
+pub(super) fn is_part(line: &str) -> bool {
+    lines::is_part(line)
 }
 
 /// Rows of CSV have no heading: a test ends where a stream begins anew that has ended.

@@ -11,23 +11,32 @@ use super::{Imported, Known};
 
 /// What a line is to iPerf3.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
-    let line = lines::untitled(line);
     let begins = lines::begins(line);
     let Some(block) = block else {
         let row = line.starts_with('[') && Row::from_line(line).is_some_and(|row| row.padded);
-        let own = begins || row || lines::is_header(line) || line.starts_with("iperf3: error");
+        let own = begins || row || lines::is_header(line) || line.starts_with("iperf3: ");
         return if own { Mark::First } else { Mark::No };
     };
     let reading = block.reading;
-    let client_again = line.starts_with("Connecting to host") && (reading.rows || reading.ended);
+    // Standard error, written at once, stands before standard output where both go into a file.
+    let is_other = reading.rows || reading.ended || reading.unconnected || reading.headed && reading.failed;
+    let is_idle = reading.listening && !reading.nested && !reading.rows;
+    let client_again = line.starts_with("Connecting to host") && (is_other || is_idle);
+    let version_again = lines::is_version(line) && (is_idle || reading.failed && reading.unconnected);
     let server_again = begins && reading.rows && (!reading.nested || reading.ended);
+    let error_again = line.starts_with("iperf3: ") && (reading.ended || reading.rows && reading.failed);
     match () {
-        () if client_again || server_again => Mark::First,
+        () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
         // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
         () if Row::from_line(line).is_some() && !reading.ended => Mark::Part,
         () => Mark::No,
     }
+}
+
+/// A line that belongs to an output of iPerf3 and to nothing else.
+pub(super) fn is_part(line: &str) -> bool {
+    lines::is_part(line)
 }
 
 /// The run of a block.

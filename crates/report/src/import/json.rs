@@ -19,7 +19,8 @@ pub(super) fn split(text: &str) -> (Vec<Document>, String) {
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
         let candidate = text[at..].trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
-        match is_object(candidate).then(|| first_object(candidate, line)).flatten() {
+        let candidate = if is_value(candidate) { candidate } else { behind_words(candidate) };
+        match is_value(candidate).then(|| first_object(candidate, line)).flatten() {
             Some((document, length)) => {
                 let start = text.len() - candidate.len();
                 let lines = text[at..start + length].matches('\n').count();
@@ -36,9 +37,21 @@ pub(super) fn split(text: &str) -> (Vec<Document>, String) {
     (documents, rest)
 }
 
-/// A brace with a key behind it, or nothing: other braces are not worth looking for their end.
-fn is_object(text: &str) -> bool {
-    text.strip_prefix('{').is_some_and(|inside| inside.trim_start().starts_with(['"', '}']))
+/// A brace with a key behind it, or nothing, or a list of objects, lists or strings: other brackets are not worth looking for their
+/// end.
+fn is_value(text: &str) -> bool {
+    let object = text.strip_prefix('{').is_some_and(|inside| inside.trim_start().starts_with(['"', '}']));
+    object || text.strip_prefix('[').is_some_and(|inside| inside.trim_start().starts_with(['{', '"', '[']))
+}
+
+/// A document that other words of its line stand before: `result: {"start": …`.
+fn behind_words(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    let begin = ["{\"start\"", "{ \"start\"", "{\"schema\"", "{\"event\""]
+        .iter()
+        .filter_map(|start| line.find(start))
+        .min();
+    begin.map_or("", |at| &text[at..])
 }
 
 /// The object at the begin of a text, and its length in it.

@@ -10,6 +10,7 @@ use model::latency::{
 };
 use model::path::PathResult;
 use model::plan::{End, Target, Transport};
+use model::sample::Silence;
 use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::histogram::{Distribution, Histogram};
 use model::stats::percentile::{Percentile, percentiles};
@@ -45,6 +46,9 @@ pub(super) struct ParsedRun {
     pub(super) iqr: Option<Nanos>,
     pub(super) failed: Option<String>,
     pub(super) path: Option<PathResult>,
+    /// The longest time without a reply.
+    pub(super) silence: Option<Silence>,
+    pub(super) started: Option<WallTime>,
     pub(super) warnings: Vec<Warning>,
     of_trips: OfTrips,
 }
@@ -89,6 +93,8 @@ impl ParsedRun {
             iqr: None,
             failed: None,
             path: None,
+            silence: None,
+            started: None,
             warnings: Vec::new(),
             of_trips: OfTrips::default(),
         }
@@ -145,7 +151,8 @@ impl ParsedRun {
             self.warn("contradictory-times", "The output's times contradict each other: a percentile is above a higher one, or the mean beyond the extremes. They are left out.");
         }
         let mut run = run_of_events(&format!("{name}:{}", self.line), self.kind, &self.events());
-        (run.started, run.finished, run.host) = (None, None, None);
+        (run.started, run.finished) = (self.started, self.started.map(|from| from + self.elapsed));
+        run.host = None;
         Imported { tool: self.tool, version: self.version, line: self.line, run }
     }
 
@@ -202,7 +209,7 @@ impl ParsedRun {
             wire: None,
             one_way: None,
             outliers: self.of_trips.outliers.clone(),
-            silence: None,
+            silence: self.silence,
             sent_rate: PacketRate::from_count(self.counted.sent, self.elapsed),
             received_rate: None,
         }

@@ -1,42 +1,143 @@
-//! What a text looks like that is no tool's output.
+//! What a text looks like that is no output that is read, and the nearest one that is.
 
 /// In a few words, as the end of "it looks like …".
 pub(super) fn like(text: &str) -> String {
     let trimmed = text.trim_start_matches('\u{feff}').trim();
-    let first = trimmed.lines().next().unwrap_or_default();
+    if trimmed.is_empty() {
+        return "an empty file".into();
+    }
     let printable =
         text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\u{1b}')).count();
-    let what = match first {
-        _ if trimmed.is_empty() => return "an empty file".into(),
-        _ if text.contains('\u{fffd}') && printable * 10 < text.chars().count() * 9
-            || text.contains('\0') =>
-        {
-            "binary data, not text; captures of packets are not read here"
-        }
-        json if json.starts_with(['{', '['])
-            && serde_json::from_str::<serde_json::Value>(trimmed).is_ok() =>
-        {
-            "JSON of another program"
-        }
-        json if json.starts_with('{') => "JSON that is cut off or broken",
-        xml if xml.starts_with("<?xml") || xml.starts_with('<') => "XML or HTML",
-        script if script.starts_with("#!") => "a script",
-        hops if hops.starts_with("traceroute to") || hops.contains("pmtu ") => {
-            "the output of traceroute or tracepath"
-        }
-        dump if dump.contains(" > ") && dump.contains(": Flags [") => "the output of tcpdump",
-        usage if usage.to_ascii_lowercase().starts_with("usage:") => "a tool's usage message",
-        csv if csv.matches(',').count() >= 3 => "CSV of another program",
-        _ => {
-            return format!(
-                "text that begins with \"{}\"",
-                first.chars().take(LONGEST).collect::<String>().escape_debug()
-            );
-        }
-    };
-    what.into()
+    let binary =
+        text.contains('\u{fffd}') && printable * 10 < text.chars().count() * 9 || text.contains('\0');
+    if binary {
+        return "binary data, not text; captures of packets are not read here".into();
+    }
+    if let Some(tool) = TOOLS.iter().find(|tool| (tool.is)(trimmed)) {
+        return match tool.nearest {
+            "" => tool.name.into(),
+            nearest => format!("{}; the nearest that is read is {nearest}", tool.name),
+        };
+    }
+    let first = trimmed.lines().next().unwrap_or_default();
+    let is_json = || serde_json::from_str::<serde_json::Value>(trimmed).is_ok();
+    match first {
+        json if json.starts_with(['{', '[']) && is_json() => "JSON of another program".into(),
+        json if json.starts_with("{\"") && json.ends_with('}') => "lines of JSON of another program".into(),
+        json if json.starts_with('{') => "JSON that is cut off or broken".into(),
+        xml if xml.starts_with("<?xml") || xml.starts_with('<') => "XML or HTML".into(),
+        script if script.starts_with("#!") => "a script".into(),
+        usage if usage.to_ascii_lowercase().starts_with("usage:") => "a tool's usage message".into(),
+        csv if csv.matches(',').count() >= 3 => "CSV of another program".into(),
+        _ => format!(
+            "text that begins with \"{}\"",
+            first.chars().take(LONGEST).collect::<String>().escape_debug()
+        ),
+    }
 }
 
+/// A tool whose output is known and not read.
+struct Unread {
+    name: &'static str,
+    is: fn(&str) -> bool,
+    /// Empty: there is none.
+    nearest: &'static str,
+}
+
+/// The more exact the mark, the earlier.
+static TOOLS: &[Unread] = &[
+    Unread {
+        name: "JSON of fping",
+        is: |text| text.contains("{\"resp\":") && text.contains("\"rtt\""),
+        nearest: PING,
+    },
+    Unread { name: "the output of fping", is: fping, nearest: PING },
+    Unread {
+        name: "the output of mtr",
+        is: |text| text.contains("Loss%") && text.contains("Wrst") || text.contains("\"mtr\":"),
+        nearest: PING,
+    },
+    Unread {
+        name: "the output of traceroute or tracepath",
+        is: |text| {
+            text.starts_with("traceroute to")
+                || text.starts_with("Tracing route to")
+                || text.contains("pmtu ")
+        },
+        nearest: "",
+    },
+    Unread {
+        name: "the output of tcpdump",
+        is: |text| text.contains(" > ") && text.contains(": Flags ["),
+        nearest: "",
+    },
+    Unread {
+        name: "the output of nuttcp",
+        is: |text| text.contains("%TX") && text.contains("%RX") && text.contains("Mbps"),
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the output of nping or hping",
+        is: |text| text.starts_with("Starting Nping") || text.starts_with("HPING "),
+        nearest: PING,
+    },
+    Unread { name: "the output of arping", is: |text| text.starts_with("ARPING "), nearest: PING },
+    Unread {
+        name: "JSON of Ookla's speedtest",
+        is: |text| text.contains("\"bandwidth\":") && text.contains("\"isp\""),
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the output of a speed test",
+        is: |text| text.contains("Retrieving speedtest.net") || text.contains("Speedtest by Ookla"),
+        nearest: IPERF,
+    },
+    Unread {
+        name: "the output of perftest (ib_write_bw and others)",
+        is: |text| text.contains("#bytes") && text.contains("#iterations"),
+        nearest: "that of qperf",
+    },
+    Unread {
+        name: "the output of ntttcp",
+        is: |text| text.to_ascii_lowercase().contains("ntttcp"),
+        nearest: IPERF,
+    },
+    Unread { name: "the output of ethr", is: |text| text.starts_with("Ethr: "), nearest: IPERF },
+    Unread { name: "data of flent", is: |text| text.contains("\"SERIES_META\""), nearest: "that of netperf" },
+    Unread {
+        name: "the output of owping or twping",
+        is: |text| text.contains("--- owping statistics") || text.contains("--- twping statistics"),
+        nearest: PING,
+    },
+    Unread {
+        name: "the output of wrk, ab or hey",
+        is: |text| text.contains("Requests/sec") || text.contains("This is ApacheBench"),
+        nearest: "",
+    },
+    Unread {
+        name: "netperf's figures without their heading (`-P 0`); run it without that option",
+        is: |text| text.lines().all(|line| line.split_whitespace().all(|word| word.parse::<f64>().is_ok())),
+        nearest: "",
+    },
+];
+
+/// `host : xmt/rcv/%loss = …`, `host : 0.69 0.05 -`, `host : [0], 64 bytes, 0.690 ms (…)`.
+fn fping(text: &str) -> bool {
+    let is_row = |line: &str| {
+        let Some((_, rest)) = line.split_once(" : ") else { return false };
+        rest.starts_with("xmt/rcv/%loss")
+            || rest.starts_with('[') && rest.contains(" bytes, ")
+            || rest.split_whitespace().all(|word| word == "-" || word.parse::<f64>().is_ok())
+    };
+    text.lines().filter(|line| !line.trim().is_empty()).any(is_row)
+        || text
+            .lines()
+            .next()
+            .is_some_and(|line| line.ends_with(" is alive") || line.ends_with(" is unreachable"))
+}
+
+const PING: &str = "that of ping (iputils, BusyBox, BSD, Windows)";
+const IPERF: &str = "that of iPerf3 or iPerf2";
 const LONGEST: usize = 40;
 
 #[cfg(test)]
@@ -57,6 +158,18 @@ mod tests {
             ("Dear Sir,\n", "text that begins with \"Dear Sir,\""),
         ] {
             assert_eq!(like(text), words);
+        }
+        for (text, name) in [
+            ("192.0.2.1 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04", "fping"),
+            ("192.0.2.1 : 0.69 - 0.05", "fping"),
+            ("{\"resp\": {\"host\": \"192.0.2.1\", \"rtt\": 1.2}}\n{\"timeout\": {}}", "fping"),
+            ("Start: x\nHOST: a Loss% Snt Last Avg Best Wrst StDev", "mtr"),
+        ] {
+            let found = like(text);
+            assert!(
+                found.contains(name) && found.contains("nearest that is read is that of ping"),
+                "{found}"
+            );
         }
     }
 }

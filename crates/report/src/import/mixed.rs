@@ -54,12 +54,13 @@ fn apart(block: &Block, headings: &[&String]) -> Option<Vec<Block>> {
 /// The lines of one output.
 fn owned_block(block: &Block, heading: &str, index: usize, owners: &[(String, usize)]) -> Block {
     let line = block.lines.iter().position(|line| line == heading).unwrap_or_default();
-    let mut own = Block::new(block.tool, block.line + line, heading.to_owned());
+    let mut own = Block::new(block.tool, block.line + line, heading.to_owned().into());
+    own.command.clone_from(&block.command);
     for line in &block.lines {
         let owner = id(line).and_then(|id| owners.iter().find(|(known, _)| *known == id));
         let shared = line.starts_with("[ ID]") || line.starts_with("- - -");
         if shared || owner.is_some_and(|(_, owner)| *owner == index) {
-            own.push(line.clone());
+            own.push(line.clone().into());
         }
     }
     own

@@ -1,4 +1,7 @@
-//! netperf's text: its STREAM, MAERTS, SENDFILE, RR and CRR tests, 2.4 to 2.7, of migrated tests too.
+//! netperf's text: its STREAM, MAERTS, SENDFILE, RR and CRR tests, 2.4 to 2.7, of migrated tests and with omni's selectors
+//! (`-O`, `-o`, `-k`) too.
+
+mod omni;
 
 use super::block::{Block, Mark};
 use super::build;
@@ -22,6 +25,9 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 /// The run of a block; `None` of a heading without figures.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
     let heading = Heading::from_line(block.lines.first()?)?;
+    if let Some(figures) = omni::Figures::from_lines(&block.lines[1..]) {
+        return figures.read(&heading, block, known, name);
+    }
     let rows: Vec<Vec<&str>> =
         block.lines.iter().map(|line| numbers(line)).filter(|row| row.len() >= FEWEST).collect();
     let unit = block.lines.iter().find_map(|line| unit(line));
@@ -59,6 +65,12 @@ enum Kind {
 impl Heading {
     fn from_line(line: &str) -> Option<Heading> {
         let (test, ends) = line.trim().trim_start_matches("MIGRATED ").split_once(" TEST from ")?;
+        let test = match test {
+            "OMNI Send" => "TCP STREAM",
+            "OMNI Receive" => "TCP MAERTS",
+            "OMNI Send|Recv" => "TCP REQUEST/RESPONSE",
+            other => other,
+        };
         let (transport, what) = test.split_once(' ')?;
         let transport = match transport {
             "TCP" => Transport::Tcp,
@@ -188,6 +200,7 @@ fn counted(role: Role, elapsed: Nanos, length: u32, counters: UdpCounters) -> St
 
 /// `16384  131072 1        1       10.00    2041.68`: one transaction after another, so each took 1 ÷ rate on average.
 fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<latency::ParsedRun> {
+    block.lines.iter().find(|line| line.contains("per sec"))?;
     let row = rows.iter().find(|row| row.len() >= 6)?;
     let elapsed = seconds(row[4])?;
     let rate = Printed::from_text(row[5]).map(|printed| printed.value).filter(|rate| *rate > 0.0)?;
@@ -195,9 +208,7 @@ fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<laten
     parsed.remote = heading.address.map(|address| SocketAddr::new(address, 0));
     (parsed.transport, parsed.elapsed) = (heading.transport, elapsed);
     parsed.size = row[2].parse().unwrap_or_default();
-    let first = block.lines.first().and_then(|line| line.split_once("first burst ")).map(|(_, count)| count);
-    let burst =
-        first.and_then(|count| count.split_whitespace().next()?.parse::<u32>().ok()).unwrap_or_default();
+    let burst = burst(block);
     // Those of a burst are on their way together.
     let each = f64::from(burst.saturating_add(1)) / rate;
     parsed.of_mean(Nanos((each * 1e9) as u64), (rate * elapsed.as_secs_f64()).round() as u64);
@@ -208,6 +219,12 @@ fn request(heading: &Heading, block: &Block, rows: &[Vec<&str>]) -> Option<laten
         );
     }
     Some(parsed)
+}
+
+/// Requests beyond one that are on their way together.
+fn burst(block: &Block) -> u32 {
+    let first = block.lines.first().and_then(|line| line.split_once("first burst ")).map(|(_, count)| count);
+    first.and_then(|count| count.split_whitespace().next()?.parse::<u32>().ok()).unwrap_or_default()
 }
 
 fn result(direction: Direction, role: Role, elapsed: Nanos, rate: f64) -> StreamResult {

@@ -49,6 +49,37 @@ impl Printed {
     }
 }
 
+/// What a printed amount, a printed rate and a printed time say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Agreed {
+    pub(super) bytes: Bytes,
+    pub(super) elapsed: Nanos,
+    /// No amount, rate and time within what was rounded fit each other.
+    pub(super) contradictory: bool,
+}
+
+/// The amount and the time that fit all three. A time that is rounded more than the others gives way to them: a printed rate is
+/// not overruled by it. `half`: half of the last digit of the time.
+pub(super) fn agreed(bytes: Printed, rate: Option<Printed>, elapsed: Nanos, half: Nanos) -> Agreed {
+    let plain = Agreed { bytes: refined(bytes, rate, elapsed), elapsed, contradictory: false };
+    let Some(rate) = rate.filter(|rate| rate.value > 0.0 && bytes.value > 0.0 && elapsed.0 > 0) else {
+        return plain;
+    };
+    let (time, half) = (elapsed.as_secs_f64(), half.as_secs_f64());
+    let least = 8.0 * bytes.low().max(0.0) / rate.high();
+    let most = if rate.low() > 0.0 { 8.0 * bytes.high() / rate.low() } else { f64::INFINITY };
+    if (least..=most).contains(&time) {
+        return plain;
+    }
+    let (least, most) = (least.max(time - half), most.min(time + half));
+    if least > most {
+        let off = bytes.value * 8.0 / time / rate.value;
+        return Agreed { contradictory: !(1.0 - APART..=1.0 + APART).contains(&off), ..plain };
+    }
+    let elapsed = Nanos((f64::midpoint(least, most) * 1e9).round() as u64);
+    Agreed { bytes: refined(bytes, Some(rate), elapsed), elapsed, contradictory: false }
+}
+
 /// The amount that fits both a printed amount and a printed rate over a time: narrower than either alone.
 pub(super) fn refined(bytes: Printed, rate: Option<Printed>, elapsed: Nanos) -> Bytes {
     let eighth = elapsed.as_secs_f64() / 8.0;
@@ -99,6 +130,8 @@ fn power(prefix: &str, base: f64) -> Option<f64> {
 const LONGEST: usize = 18;
 const MOST_SECONDS: f64 = 1e9;
 const SLACK: f64 = 0.0002;
+/// Tools cut times where they print them, and some reckon a rate by another clock: less is no contradiction.
+const APART: f64 = 0.1;
 /// Payloads that tools and people choose, likeliest first.
 const USUAL: &[u32] =
     &[1472, 1470, 1460, 1448, 1450, 1452, 1400, 1280, 1440, 8972, 8948, 1500, 9000, 1000, 100];

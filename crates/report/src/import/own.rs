@@ -11,8 +11,13 @@ use serde_json::Value;
 
 /// The run of a document of our schema.
 pub(super) fn document(document: &Document) -> Option<Imported> {
-    let run = run_of(&document.value).filter(|_| document.value.get("event").is_none())?;
+    let run = run_of(&document.value)?;
     Some(imported(document.line, run))
+}
+
+/// Whether this says of itself that it is a document of our schema.
+pub(super) fn is_document(value: &Value) -> bool {
+    value.get("event").is_none() && value.get("schema").and_then(Value::as_str) == Some(SCHEMA)
 }
 
 /// The report of a document of another schema of ours.

@@ -1,11 +1,12 @@
-//! The output of ping: of iputils (also with `-M do`, `-D`, `-q`, `-f`), BusyBox and BSD.
+//! The output of ping: of iputils (also with `-M do`, `-D`, `-q`, `-f`), BusyBox, BSD, macOS and Windows.
 
 mod lines;
+mod words;
 
 use super::block::{Block, Mark};
 use super::latency::ParsedRun;
 use super::{Imported, Known, Tool};
-use lines::{Output, Refused};
+use lines::{Output, TooLarge};
 use model::latency::Counted;
 use model::path::{
     Bound, Discovery, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, SizeProbe, TooBig,
@@ -16,28 +17,51 @@ use model::units::Nanos;
 /// What a line is to ping.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
-        _ if lines::begins(line) => Mark::First,
-        Some(_) if lines::is_part(line) => Mark::Part,
+        _ if words::begins(line) => Mark::First,
+        // Of the end of a log the heading is missing; behind a summary stands the next one.
+        Some(block)
+            if block.reading.counted && lines::is_rest(line) && words::statistics_heading(line).is_none() =>
+        {
+            Mark::First
+        }
+        Some(_)
+            if lines::is_part(line)
+                || words::extremes(line).is_some()
+                || words::statistics(line).is_some() =>
+        {
+            Mark::Part
+        }
+        None if lines::is_rest(line) => Mark::First,
         _ => Mark::No,
     }
 }
 
+/// A line that belongs to ping and to nothing else.
+pub(super) fn is_part(line: &str) -> bool {
+    lines::is_part(line)
+}
+
 /// The run of a block; `None` of a heading alone.
 pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
-    let output = Output::from_lines(&block.lines);
-    if output.trips.is_empty() && output.transmitted.is_none() && output.refused.is_empty() {
+    let output = Output::from_lines(&block.lines, &block.stamps);
+    let is_empty = output.trips.is_empty() && output.transmitted.is_none() && output.refused.is_empty();
+    if is_empty && output.refusals.is_empty() && output.failure.is_none() && output.untimed == 0 {
         return None;
     }
     let mut parsed = ParsedRun::new(Tool::Ping, block.line, output.host.as_deref());
     parsed.kind = "ping";
     parsed.remote = output.address.map(|address| (address, 0).into());
     parsed.local = output.from.map(|address| (address, 0).into());
+    parsed.started = output.started;
     parsed.elapsed =
         output.elapsed.unwrap_or_else(|| output.trips.last().map_or(Nanos::ZERO, |trip| trip.at));
     parsed.counted = counted(&output);
     parsed.of_round_trips(&output.trips);
+    parsed.silence = output.silence();
     if output.trips.is_empty() {
         of_extremes(&mut parsed, &output);
+    } else {
+        exact_extremes(&mut parsed, &output);
     }
     if output.transmitted.is_none() {
         parsed.warn(
@@ -45,18 +69,79 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
             "The output ends before its summary: what was sent is taken from the sequence numbers.",
         );
     }
+    remarks(&mut parsed, &output);
     path(&mut parsed, &output);
+    if parsed.failed.is_none() && parsed.counted.received == 0 {
+        parsed.failed.clone_from(&output.failure);
+    }
     Some(parsed.imported(name))
 }
 
 /// Packets that this host refused to send were not sent, though ping counts them as transmitted.
 fn counted(output: &Output) -> Counted {
     let local = output.refused.iter().filter(|refused| refused.from.is_none()).count() as u64;
-    let received = output.received.unwrap_or(output.trips.len() as u64);
-    let sent = output.transmitted.unwrap_or(output.last_sequence.max(received));
+    let received = output.replies();
+    let sent = output.transmitted.unwrap_or_else(|| output.numbered_count());
     let sent = sent.saturating_sub(local).max(received);
     let lost = sent - received;
     Counted { sent, asked: sent, received, lost, duplicates: output.duplicates, ..Counted::default() }
+}
+
+/// Above 100 ms the rows are in whole milliseconds: what the summary prints in thousandths is exact.
+fn exact_extremes(parsed: &mut ParsedRun, output: &Output) {
+    let Some(([min, mean, max, stddev], rtt)) = output.extremes.zip(parsed.rtt.as_mut()) else { return };
+    let is_whole = rtt.count == parsed.counted.received;
+    let is_exact = [min, mean, max].iter().any(|time| !time.0.is_multiple_of(1_000_000));
+    let agrees = min <= mean && mean <= max && max.0.abs_diff(rtt.max.0) <= rtt.max.0 / 50 + 1_000_000;
+    if !is_whole || !is_exact || !agrees || rtt.max < WHOLE_MILLISECONDS {
+        return;
+    }
+    let within = |time: Nanos| time.max(min).min(max);
+    let stddev = if stddev > Nanos::ZERO { stddev } else { rtt.stddev };
+    *rtt = Distribution {
+        count: rtt.count,
+        min,
+        mean,
+        stddev,
+        p50: within(rtt.p50),
+        p90: within(rtt.p90),
+        p99: within(rtt.p99),
+        p999: within(rtt.p999),
+        p9999: within(rtt.p9999),
+        max,
+    };
+}
+
+/// What is to be said of the times, and what routers and this host said against the packets.
+fn remarks(parsed: &mut ParsedRun, output: &Output) {
+    if output.coarse {
+        parsed.warn(
+            "whole-milliseconds",
+            "The output has times in whole milliseconds: shorter ones are taken for half of one.",
+        );
+    }
+    if output.untimed > 0 {
+        parsed.warn(
+            "untimed-replies",
+            format!("{} replies have no time, or one that cannot be since the clock was set back: they count as received.", output.untimed),
+        );
+    }
+    let mut said: Vec<(String, u64)> = Vec::new();
+    for refusal in &output.refusals {
+        let by = refusal.from.map_or_else(|| "this host".into(), |from| from.to_string());
+        let text = format!("{by} says \"{}\"", refusal.what);
+        match said.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => said.push((text, 1)),
+        }
+    }
+    if !said.is_empty() {
+        let times = |(text, count): &(String, u64)| {
+            if *count == 1 { text.clone() } else { format!("{text} ({count} times)") }
+        };
+        let text = said.iter().take(MOST_SAYINGS).map(times).collect::<Vec<_>>().join("; ");
+        parsed.warn("icmp-errors", format!("{text}."));
+    }
 }
 
 /// With `-q` or `-f` there are the least, the mean and the longest alone.
@@ -114,14 +199,14 @@ fn path(parsed: &mut ParsedRun, output: &Output) {
     });
 }
 
-fn refused_size(direction: &mut PathDirection, output: &Output, refused: Refused, size: u32) {
+fn refused_size(direction: &mut PathDirection, output: &Output, refused: TooLarge, size: u32) {
     let below = size.saturating_sub(1);
     let mtu = refused.mtu.filter(|mtu| (1..size).contains(mtu));
     (direction.path_mtu, direction.bound) = (Some(mtu.unwrap_or(below)), Bound::AtMost);
     let found_by = if refused.from.is_some() { HopSource::TooBig } else { HopSource::Sender };
     let ttl = refused.from.is_none().then_some(0);
     direction.limiting_hop = Some(LimitingHop { address: refused.from, ttl, found_by });
-    let routers: Vec<&Refused> = output.refused.iter().filter(|one| one.from.is_some()).collect();
+    let routers: Vec<&TooLarge> = output.refused.iter().filter(|one| one.from.is_some()).collect();
     if let Some(first) = routers.first() {
         direction.discovery = Discovery::Works;
         let count = u32::try_from(routers.len()).unwrap_or(u32::MAX);
@@ -130,7 +215,7 @@ fn refused_size(direction: &mut PathDirection, output: &Output, refused: Refused
     }
 }
 
-fn sentence(refused: &Refused, size: u32, direction: &PathDirection) -> String {
+fn sentence(refused: &TooLarge, size: u32, direction: &PathDirection) -> String {
     let by = match refused.from {
         Some(router) => format!("The router {router} refused"),
         None => "This host refused to send".into(),
@@ -139,5 +224,9 @@ fn sentence(refused: &Refused, size: u32, direction: &PathDirection) -> String {
     format!("{by} packets of {size} bytes, fragments being forbidden: the path MTU is at most {most}.")
 }
 
+/// From here on ping prints a reply's time in whole milliseconds.
+const WHOLE_MILLISECONDS: Nanos = Nanos::from_millis(100);
+/// More kinds of answers are not listed.
+const MOST_SAYINGS: usize = 4;
 /// Of packets up to this nothing is said: every link carries them.
 const BARE: u32 = 576;

@@ -1,6 +1,7 @@
 //! A row of figures, as both iPerfs print it.
 
 use super::number::{Printed, seconds};
+use super::possible;
 use model::units::Nanos;
 
 /// A row: `[  5]   0.00-1.00   sec  1.02 GBytes  8.79 Gbits/sec    0   1.37 MBytes`.
@@ -11,6 +12,8 @@ pub(super) struct Row {
     pub(super) role: Option<String>,
     pub(super) start: Nanos,
     pub(super) end: Nanos,
+    /// How far off the printed length may be.
+    pub(super) half: Nanos,
     pub(super) bytes: Printed,
     pub(super) rate: Option<Printed>,
     /// Everything behind the rate, without the words below.
@@ -58,6 +61,7 @@ impl Row {
         let padded = span.ends_with(' ');
         let span: String = span.chars().filter(|character| !character.is_whitespace()).collect();
         let (start, end) = span.split_once('-')?;
+        let half = half(start).max(half(end));
         let (start, end) = (seconds(start)?, seconds(end)?);
         let mut words = figures.split_whitespace().map(str::to_owned);
         let bytes = Printed::bytes(&words.next()?, &words.next()?)?;
@@ -70,7 +74,19 @@ impl Row {
             () if take_last(&mut rest, "receiver") => Some(false),
             () => None,
         };
-        (end >= start).then_some(Row { id, role, start, end, bytes, rate, rest, omitted, sender, padded })
+        (end >= start).then_some(Row {
+            id,
+            role,
+            start,
+            end,
+            half,
+            bytes,
+            rate,
+            rest,
+            omitted,
+            sender,
+            padded,
+        })
     }
 
     pub(super) fn elapsed(&self) -> Nanos {
@@ -80,8 +96,7 @@ impl Row {
     /// The jitter and losses in it.
     pub(super) fn losses(&self) -> Option<Losses> {
         let at = self.rest.iter().position(|word| word == "ms")?;
-        let jitter =
-            Printed::from_text(self.rest.get(at.checked_sub(1)?)?).filter(|jitter| jitter.value >= 0.0);
+        let jitter = Printed::from_text(self.rest.get(at.checked_sub(1)?)?);
         let behind: String = self.rest[at + 1..].concat();
         let (lost, behind) = behind.split_once('/')?;
         let total: String = behind
@@ -90,7 +105,7 @@ impl Row {
             .take_while(|(i, c)| c.is_ascii_digit() || (*i == 0 && *c == '-'))
             .map(|(_, c)| c)
             .collect();
-        let jitter = Nanos((jitter.map_or(0.0, |jitter| jitter.value).min(1e9) * 1e6).round() as u64);
+        let jitter = jitter.map_or(Nanos::ZERO, |jitter| possible::jitter(jitter.value));
         Some(Losses { jitter, lost: lost.parse().ok()?, total: total.parse().ok()? })
     }
 
@@ -98,6 +113,12 @@ impl Row {
     pub(super) fn count(&self) -> Option<i64> {
         self.rest.first()?.parse().ok()
     }
+}
+
+/// Half of the last digit of a printed time of a row, both ends of which are rounded.
+fn half(time: &str) -> Nanos {
+    let half = Printed::from_text(time).map_or(0.0, |printed| printed.half);
+    Nanos((half * 1e9).round() as u64)
 }
 
 fn take_last(words: &mut Vec<String>, word: &str) -> bool {

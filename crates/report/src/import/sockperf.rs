@@ -1,4 +1,4 @@
-//! SockPerf's text, 3.5 to 3.10: the statistics of ping-pong, under-load and playback, what a throughput test has sent, and
+//! SockPerf's text, 3.0 to 3.10: the statistics of ping-pong, under-load and playback, what a throughput test has sent, and
 //! the full log with every round trip, of which everything is computed anew.
 
 mod figures;
@@ -6,10 +6,12 @@ mod observations;
 
 use super::block::{Block, Mark};
 use super::latency::ParsedRun;
-use super::{Imported, Known, Tool};
-use figures::Figures;
+use super::{Imported, Known, Tool, build, gaps};
+use figures::{Figures, OneWay};
 use model::latency::{Counted, LatencyMode, LatencyProtocol};
-use model::units::{Nanos, PacketRate};
+use model::plan::{Direction, End, ProtocolName, TestSpec, Transport};
+use model::sample::{Role, StreamResult, UdpCounters};
+use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// What a line is to SockPerf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
@@ -31,11 +33,14 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 }
 
 /// The run of a block; `None` of a server's output, which has no round trips.
-pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported> {
+pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
     let figures = Figures::from_lines(&block.lines);
     let failed = figures.failure.clone();
     if figures.sent.is_none() && figures.average.is_none() && failed.is_none() {
         return None;
+    }
+    if let Some(one_way) = figures.one_way.filter(|_| failed.is_none()) {
+        return throughput(&figures, one_way, block, known).map(|parsed| parsed.imported(name));
     }
     let mut parsed = ParsedRun::new(Tool::Sockperf, block.line, figures.host.as_deref());
     parsed.version.clone_from(&figures.version);
@@ -43,23 +48,11 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
         (parsed.protocol, parsed.transport) = (Some(LatencyProtocol::Sockperf), transport);
     }
     parsed.remote = figures.remote;
-    parsed.mode = match (figures.one_way, figures.rated) {
-        (Some(_), _) => LatencyMode::Throughput,
-        (None, true) => LatencyMode::UnderLoad,
-        (None, false) => LatencyMode::PingPong,
-    };
+    parsed.mode = if figures.rated { LatencyMode::UnderLoad } else { LatencyMode::PingPong };
     parsed.size = figures.size.unwrap_or(DEFAULT_SIZE);
     parsed.elapsed = figures.elapsed.unwrap_or_default();
     parsed.failed = failed;
-    let sent = figures.sent.unwrap_or_default();
-    if let Some(one_way) = figures.one_way {
-        // Exact where it is printed: the rates are rounded.
-        parsed.size = figures.size.or(one_way.size()).unwrap_or(DEFAULT_SIZE);
-        parsed.rate = one_way.asked_rate.map(PacketRate);
-        parsed.counted = Counted { sent, ..Counted::default() };
-        parsed.warn("sender-alone", SENDER_ALONE);
-        return Some(parsed.imported(name));
-    }
+    let sent = figures.sent.or(figures.run.map(|(sent, _)| sent)).unwrap_or_default();
     parsed.counted = Counted {
         sent,
         asked: figures.received.map_or(sent, |received| received.saturating_add(figures.dropped)),
@@ -75,6 +68,47 @@ pub(super) fn read(name: &str, block: &Block, _known: Known) -> Option<Imported>
         true => of_summary(&mut parsed, &figures),
     }
     Some(parsed.imported(name))
+}
+
+/// A test of throughput: what was sent is a result of the sender, whose message is one datagram.
+fn throughput(figures: &Figures, one_way: OneWay, block: &Block, known: Known) -> Option<build::ParsedRun> {
+    let elapsed = figures.elapsed.filter(|elapsed| *elapsed > Nanos::ZERO)?;
+    let transport = figures.transport.unwrap_or(Transport::Udp);
+    let mut test = TestSpec::new(transport);
+    (test.end, test.streams) = (End::Time(elapsed), 1);
+    // Exact where it is printed: the rates are rounded.
+    test.length = figures.size.or(one_way.size()).unwrap_or(DEFAULT_SIZE);
+    test.bitrate = one_way.asked_rate.map(|rate| BitRate(rate.saturating_mul(8 * u64::from(test.length))));
+    let mut parsed = build::ParsedRun::new(Tool::Sockperf, block.line, ProtocolName::Foreign, test, known);
+    parsed.version.clone_from(&figures.version);
+    (parsed.host, parsed.server) = (figures.host.clone(), figures.remote);
+    let sent = figures.sent.unwrap_or_default();
+    let bytes = Bytes(sent.saturating_mul(u64::from(parsed.test.length)));
+    let udp =
+        (transport == Transport::Udp).then(|| UdpCounters { datagrams: sent, ..UdpCounters::default() });
+    parsed.at_client.streams.push(StreamResult {
+        stream: 0,
+        direction: Direction::Up,
+        role: Role::Sender,
+        elapsed,
+        bytes,
+        total_bytes: bytes,
+        tcp: None,
+        udp,
+    });
+    let rate = PacketRate::from_count(sent, elapsed);
+    parsed.warn(
+        "sender-alone",
+        format!(
+            "SockPerf's throughput test counts what was sent, {} messages per second of {} bytes; what arrived is not known.",
+            rate.0, parsed.test.length
+        ),
+    );
+    parsed.assume_mtu();
+    if parsed.test.bitrate.is_none() && transport == Transport::Udp {
+        gaps::rate_asked(&mut parsed);
+    }
+    Some(parsed)
 }
 
 fn of_summary(parsed: &mut ParsedRun, figures: &Figures) {
@@ -96,7 +130,6 @@ fn of_summary(parsed: &mut ParsedRun, figures: &Figures) {
     }
 }
 
-const SENDER_ALONE: &str = "SockPerf's throughput test counts what was sent; what arrived is not known.";
 const NO_HEADING: &str = "The output lacks its heading: transport, message size and addresses are not known.";
 const LOG: &str = "test was performed using the following parameters:";
 /// `--msg-size` where none is given.

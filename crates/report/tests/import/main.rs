@@ -3,6 +3,7 @@
 #[path = "../agree/mod.rs"]
 mod agree;
 mod analyse;
+mod cases;
 mod earlier;
 mod iperf2;
 mod iperf3;
@@ -12,6 +13,7 @@ mod mixed;
 mod netperf;
 mod newer;
 mod ping;
+mod properties;
 mod qperf;
 mod sockperf;
 

@@ -1,6 +1,6 @@
 //! netperf's text, as netperf 2.7.1 printed it between two sockets of one host (`-l 1`), a file for each kind of test.
 
-use super::{exact, fixture, near, warned};
+use super::{exact, fixture, near, only, warned};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::summary::DirectionSummary;
@@ -110,8 +110,14 @@ fn a_link_and_an_mss_that_are_known() {
 }
 
 #[test]
-fn an_omni_test_is_not_taken_for_another() {
-    assert!(read("x", &text("netperf-omni"), Known::default()).is_err());
+fn an_omni_test_is_read_by_the_names_of_its_columns() {
+    let imported = only(&text("netperf-omni"));
+    let up = imported.run.summary.up.as_ref().unwrap();
+    near(up.goodput.0 as f64, 11_279.40e6, 1e-6);
+    assert_eq!(up.elapsed, Nanos::from_millis(1010));
+    // What is not selected by a name that is known is no figure.
+    let other = text("netperf-omni").replace("Throughput", "Something");
+    assert!(read("x", &other, Known::default()).is_err());
 }
 
 #[test]

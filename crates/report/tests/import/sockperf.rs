@@ -2,7 +2,6 @@
 
 use super::{fixture, found, near, only, warned};
 use model::finding::Status;
-use model::latency::LatencyMode;
 use model::plan::Transport;
 use model::run::Run;
 use model::stats::histogram::Distribution;
@@ -128,19 +127,22 @@ fn what_a_throughput_test_has_sent() {
         ("3.10-tp-1472.out", Transport::Tcp, 529_856, 1003, 1472, None),
     ] {
         let imported = only(&real(name));
-        let plan = imported.run.latency.as_ref().expect("a plan");
+        let plan = imported.run.plan.as_ref().expect("a plan");
+        assert_eq!((plan.test.transport, plan.test.length), (transport, size), "{name}");
+        if let Some(rate) = rate {
+            assert_eq!(plan.test.bitrate.map(|bits| bits.0), Some(rate * 8 * u64::from(size)), "{name}");
+        }
+        let up = imported.run.summary.up.as_ref().expect("a direction");
         assert_eq!(
-            (plan.mode, plan.transport, plan.size),
-            (LatencyMode::Throughput, transport, size),
+            (up.sent.bytes.0, up.elapsed),
+            (sent * u64::from(size), Nanos::from_millis(millis)),
             "{name}"
         );
-        assert_eq!(plan.rate.map(|rate| rate.0), rate, "{name}");
-        let egress = &imported.run.summary.egress_paths[0];
-        assert_eq!((egress.counted.sent, egress.elapsed), (sent, Nanos::from_millis(millis)), "{name}");
         assert!(
-            egress.rtt.is_none() && warned(&imported, "sender-alone") && !found(&imported, "path-loss"),
+            up.receiver_unknown && warned(&imported, "sender-alone") && !found(&imported, "path-loss"),
             "{name}"
         );
+        assert_ne!(imported.run.verdict.status, Status::Void, "{name}: {:?}", imported.run.verdict);
         assert_ne!(imported.run.verdict.status, Status::Problem, "{name}: {:?}", imported.run.verdict);
     }
 }

@@ -27,6 +27,10 @@ fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
         (Some(up), Some(down)) => format!(": {up} up, {down} down"),
         _ => String::new(),
     };
+    let place = match silence::said(run) {
+        Some(said) => format!("{place}; {said}"),
+        None => place,
+    };
     let title = format!(
         "{} {} never came back ({} of {}){place}",
         count(counted.lost, "round trip"),

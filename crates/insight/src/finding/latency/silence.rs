@@ -12,6 +12,25 @@ pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
     each_way(run, |run, egress| silent(run, egress).then(|| finding(run, egress)))
 }
 
+/// What routers, hosts and this host's kernel said against the packets, as an import reads it.
+pub(super) fn said(run: &Run) -> Option<String> {
+    let reported = run.summary.warnings.iter().find(|warning| warning.id == "icmp-errors")?;
+    Some(reported.text.trim_end_matches('.').to_owned())
+}
+
+/// Ping has no server and no port.
+fn advice_of_ping(run: &Run, egress: &EgressResult) -> String {
+    let said = said(run).unwrap_or_default().to_ascii_lowercase();
+    let known = SAYINGS.iter().find(|(what, _)| what.iter().any(|what| said.contains(what)));
+    match known {
+        Some((_, advice)) => (*advice).to_owned(),
+        None => format!(
+            "Check that {} is up and answers pings: many hosts and firewalls drop them. `pathmeter hops {}` shows how far packets come.",
+            egress.host, egress.host
+        ),
+    }
+}
+
 /// Nothing is known to have crossed.
 pub(super) fn silent(run: &Run, egress: &EgressResult) -> bool {
     let counted = &egress.counted;
@@ -26,9 +45,12 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
     let name = name(run, egress);
     let title = match one_way(run) {
         true => format!("The far end received none of {} {name}", count(counted.sent, "message")),
-        false => {
-            format!("No reply came to any of {} {name}", count(counted.asked, "message"))
-        }
+        false => match said(run) {
+            Some(said) => {
+                format!("No reply came to any of {} {name}: {said}", count(counted.asked, "message"))
+            }
+            None => format!("No reply came to any of {} {name}", count(counted.asked, "message")),
+        },
     };
     let finding = Finding::new("no-reply", Severity::Problem, Direction::Up, title).everywhere();
     let finding = finding
@@ -43,8 +65,43 @@ fn finding(run: &Run, egress: &EgressResult) -> Finding {
         }
         _ => "",
     };
+    if run.kind == "ping" {
+        return finding.advise(advice_of_ping(run, egress));
+    }
     finding.advise(format!(
         "Check that the server runs at {}, that firewalls on this path let port {port} through in both directions, and that the message is not too large for the path.{half}",
         egress.ends.remote
     ))
 }
+
+/// What is said against packets, in small letters, and what follows from it.
+const SAYINGS: &[(&[&str], &str)] = &[
+    (
+        &["operation not permitted"],
+        "This host's own firewall drops what it sends: look at its output rules (`nft list ruleset`, `iptables -L OUTPUT`).",
+    ),
+    (
+        &["network is unreachable", "no route to host", "general failure"],
+        "This host has no route there: look at `ip route get` with the address, and at the interface (`ip -br address`).",
+    ),
+    (
+        &["packet filtered", "prohibited", "filtered"],
+        "A firewall on the router that says so refuses the packets: ask for a rule there that lets them through.",
+    ),
+    (
+        &["time to live exceeded", "ttl expired"],
+        "Packets go in a circle, or the path is longer than their TTL: `pathmeter hops` shows the routers that repeat.",
+    ),
+    (
+        &["host unreachable"],
+        "The router that says so, which may be this host, gets no answer from the target on its own link (ARP or neighbour discovery): check that it is up, its address and its cable or VLAN.",
+    ),
+    (
+        &["net unreachable", "network unreachable"],
+        "The router that says so has no route there: look at its routing table and at the announcements that it takes.",
+    ),
+    (
+        &["port unreachable", "protocol unreachable"],
+        "The host is up, and nothing listens there: check the port and the program.",
+    ),
+];

@@ -5,7 +5,7 @@ use super::Contents;
 use cli::ImportArgs;
 use engine::error::Result;
 use linux::clock::wall_now;
-use model::history::{Measured, Origin};
+use model::history::{Measured, Origin, StoredAs};
 use model::run::Run;
 use report::expect::headlines;
 use report::import::{Imported, Tool};
@@ -17,39 +17,48 @@ use uuid::Uuid;
 pub(super) fn keep(files: &[&Contents], args: &ImportArgs) -> Result<()> {
     let store = open(&args.store)?;
     let (mut new, mut all) = (0_u64, 0_u64);
-    let mut put = |measured, id, origin| -> Result<()> {
+    let mut put = |measured, stored: StoredAs| -> Result<()> {
         all += 1;
-        new += u64::from(insert(&store, measured, id, origin, args)?);
+        new += u64::from(insert(&store, measured, stored, args)?);
         Ok(())
     };
-    for Imported { run, tool, .. } in files.iter().flat_map(|held| &held.runs) {
-        let measured = Measured::Run(run);
-        // By where it stands an output is known only here.
-        let unnamed = Run { id: String::new(), ..run.clone() };
-        match tool {
-            Tool::Pathmeter => put(measured, run.id.clone(), Origin::Measured)?,
-            _ => put(measured, name_of(Measured::Run(&unnamed))?, Origin::Imported)?,
+    for held in files {
+        for Imported { run, tool, line, .. } in &held.runs {
+            let measured = Measured::Run(run);
+            // By where it stands an output is known only here.
+            let unnamed = Run { id: String::new(), ..run.clone() };
+            let stored = match tool {
+                Tool::Pathmeter => as_before(held, *line, measured)?,
+                _ => new_row(measured, name_of(Measured::Run(&unnamed))?, Origin::Imported),
+            };
+            put(measured, stored)?;
         }
-    }
-    for (_, kept) in files.iter().flat_map(|held| &held.reports) {
-        let measured = kept.measured();
-        let id = if measured.id().is_empty() { name_of(measured)? } else { measured.id().to_owned() };
-        put(measured, id, Origin::Measured)?;
+        for (line, kept) in &held.reports {
+            put(kept.measured(), as_before(held, *line, kept.measured())?)?;
+        }
     }
     let _ = writeln!(std::io::stderr(), "kept: {new} of {all} were new");
     Ok(())
 }
 
-fn insert(
-    store: &Store,
-    measured: Measured<'_>,
-    id: String,
-    origin: Origin,
-    args: &ImportArgs,
-) -> Result<bool> {
+/// As the store had it that it was exported from; a document that stood in none was measured.
+fn as_before(held: &Contents, line: usize, measured: Measured<'_>) -> Result<StoredAs> {
+    if let Some(stored) = held.stored_as(line) {
+        return Ok(stored.clone());
+    }
+    let id = if measured.id().is_empty() { name_of(measured)? } else { measured.id().to_owned() };
+    Ok(new_row(measured, id, Origin::Measured))
+}
+
+fn new_row(measured: Measured<'_>, id: String, origin: Origin) -> StoredAs {
     let ((kind, target), [started, _]) = (measured.origin(), measured.times());
-    let label = args.label.clone().unwrap_or_default();
-    let begun = Begun { id, kind, target, label, started: started.unwrap_or_else(wall_now) };
+    StoredAs { id, kind, target, label: String::new(), origin, started: started.unwrap_or_else(wall_now) }
+}
+
+fn insert(store: &Store, measured: Measured<'_>, stored: StoredAs, args: &ImportArgs) -> Result<bool> {
+    let StoredAs { id, kind, target, label, origin, started } = stored;
+    let label = args.label.clone().unwrap_or(label);
+    let begun = Begun { id, kind, target, label, started };
     store.insert(&begun, origin, measured, &headlines(measured)).map_err(failed)
 }
 

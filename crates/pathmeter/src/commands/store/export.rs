@@ -1,11 +1,11 @@
 //! `pathmeter export`: kept runs as lines of JSON, one at a time, however many there are.
 
-use super::shown::{of_content, shown};
+use super::shown::{of_content, stored};
 use super::{failed, filter, found};
 use crate::exit::{self, Exit};
 use cli::{Common, ExportArgs};
 use engine::error::{Context, Result};
-use model::history::Kept;
+use model::history::{Kept, StoredAs};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use store::{Location, Salvaged, Store, StoreError, salvage};
@@ -35,8 +35,8 @@ pub(crate) fn export(args: &ExportArgs, global: &Common) -> Result<Exit> {
 fn every(store: &Store, ids: &[String], lines: &mut Lines) -> Result<Exit> {
     let mut exit = Exit::Done;
     for id in ids {
-        match shown(store, id) {
-            Ok(shown) => lines.write(&shown)?,
+        match stored(store, id) {
+            Ok((kept, entry)) => lines.write(&kept, Some(entry.into()))?,
             Err(error) => {
                 exit::report(&error);
                 exit = Exit::from_error(&error);
@@ -53,7 +53,7 @@ fn salvaged(location: &Location, error: StoreError, lines: &mut Lines) -> Result
     let Salvaged { runs, lost } = salvage(file).map_err(|_| failed(error))?;
     let count = runs.len();
     for (id, kind, content) in runs {
-        lines.write(&of_content(&id, &kind, content))?;
+        lines.write(&of_content(&id, &kind, content), None)?;
     }
     say(&format!("runs read: {count}, lost: {}", lost.len()));
     lost.iter().for_each(|id| say(&format!("lost: {id}")));
@@ -79,8 +79,12 @@ impl Lines {
         Ok(Lines { to: Some(Box::new(BufWriter::new(file))), name })
     }
 
-    fn write(&mut self, kept: &Kept) -> Result<()> {
-        let document = kept.measured().value().map_err(std::io::Error::from)?;
+    /// A document in a line, with what the store knows of it besides.
+    fn write(&mut self, kept: &Kept, stored: Option<StoredAs>) -> Result<()> {
+        let mut document = kept.measured().value().map_err(std::io::Error::from)?;
+        if let (Some(stored), Some(fields)) = (stored, document.as_object_mut()) {
+            fields.insert("stored".into(), serde_json::to_value(stored).map_err(std::io::Error::from)?);
+        }
         self.put(|to| writeln!(to, "{document}"))
     }
 

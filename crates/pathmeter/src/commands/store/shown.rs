@@ -3,7 +3,7 @@
 use super::failed;
 use engine::error::Result;
 use insight::run_of_events;
-use model::history::Kept;
+use model::history::{Entry, Kept};
 use store::{Content, Store, Stored};
 
 /// A run of the store; of one that has not ended what was measured until then.
@@ -11,8 +11,13 @@ use store::{Content, Store, Stored};
 /// # Errors
 /// There is none of this name, or it cannot be read.
 pub(crate) fn shown(store: &Store, id: &str) -> Result<Kept> {
+    Ok(stored(store, id)?.0)
+}
+
+/// The same, and its row.
+pub(super) fn stored(store: &Store, id: &str) -> Result<(Kept, Entry)> {
     let Stored { entry, content } = store.get(id).map_err(failed)?;
-    Ok(of_content(&entry.id, &entry.kind, content))
+    Ok((of_content(&entry.id, &entry.kind, content), entry))
 }
 
 /// The same of what was read already.

@@ -2,9 +2,11 @@
 
 use super::super::block::Block;
 use super::super::build::{ParsedRun, add_sample, total};
-use super::super::number::{Printed, datagram_size, refined};
+use super::super::command::Command;
+use super::super::number::{Agreed, Printed, agreed, datagram_size, refined};
+use super::super::possible::{self, Figure};
 use super::super::row::{Id, Row};
-use super::super::{Known, Tool};
+use super::super::{Known, Tool, gaps};
 use super::lines::{Output, Stream};
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
@@ -23,7 +25,12 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
         ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
     parsed.host.clone_from(&output.host);
     (parsed.mss, parsed.resent_known, parsed.started) = (output.mss, output.resent, output.started);
-    if let Some(stream) = output.streams.first() {
+    if parsed.mss.is_none() && transport == Transport::Tcp {
+        parsed.ask_segments(block.command.as_ref().and_then(Command::mss));
+    }
+    // A connection that failed has no address of its own.
+    let connected = output.streams.iter().find(|stream| !stream.local.ip().is_unspecified());
+    if let Some(stream) = connected.or(output.streams.first()) {
         let (client, server) =
             if side == Side::Local { (stream.local, stream.remote) } else { (stream.remote, stream.local) };
         (parsed.client, parsed.server) = (Some(client), Some(server));
@@ -33,7 +40,7 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
     let mut speaker = Speaker { parsed: &mut parsed, output, side, up: Vec::new(), down: Vec::new() };
     speaker.spec();
     speaker.take();
-    complete(&mut parsed, output);
+    complete(&mut parsed, output, block.command.as_ref());
     Some(parsed)
 }
 
@@ -188,9 +195,8 @@ impl Speaker<'_> {
         if (direction == Direction::Up) == (self.side == Side::Local) { Role::Sender } else { Role::Receiver }
     }
 
-    fn result(&self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamResult {
-        let elapsed = row.elapsed();
-        let printed = refined(row.bytes, row.rate, elapsed);
+    fn result(&mut self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamResult {
+        let Agreed { bytes: printed, elapsed, .. } = agreed(row.bytes, row.rate, row.elapsed(), row.half);
         let udp = (self.parsed.test.transport == Transport::Udp).then(|| self.datagrams(row, printed, role));
         let size = u64::from(self.parsed.test.length);
         let bytes = match &udp {
@@ -201,20 +207,30 @@ impl Speaker<'_> {
         StreamResult { stream, direction, role, elapsed, bytes, total_bytes: bytes, tcp, udp }
     }
 
-    fn datagrams(&self, row: &Row, printed: Bytes, role: Role) -> UdpCounters {
+    fn datagrams(&mut self, row: &Row, printed: Bytes, role: Role) -> UdpCounters {
         let size = u64::from(self.parsed.test.length);
         let estimate = printed.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
         let Some(losses) = row.losses().filter(|_| role == Role::Receiver) else {
             return UdpCounters { datagrams: estimate, ..UdpCounters::default() };
         };
-        let (lost, total) = (losses.lost.max(0).unsigned_abs(), u64::try_from(losses.total).ok());
-        let datagrams = total.map_or(estimate, |total| total.saturating_sub(lost));
-        UdpCounters { datagrams, lost, jitter: losses.jitter, ..UdpCounters::default() }
+        let counts = possible::counts(losses.lost, losses.total);
+        if counts.is_none() && row.start == Nanos::ZERO {
+            let text = format!(
+                "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
+                losses.lost, losses.total
+            );
+            self.parsed.withhold(self.direction(row), Figure::Loss, &text);
+        }
+        let (datagrams, lost) = counts.unwrap_or((estimate, 0));
+        let of_stream = |(id, _): &&(u32, u64)| Id::Stream(*id) == row.id;
+        let reordered = self.output.disordered.iter().find(of_stream).map_or(0, |(_, count)| *count);
+        UdpCounters { datagrams, lost, reordered, jitter: losses.jitter, ..UdpCounters::default() }
     }
 
     /// What the server reported to the client.
     fn reports(&mut self) {
-        for row in &self.output.reports {
+        let reports = self.output.reports.iter();
+        for row in reports {
             let stream = self.number(row.id, Direction::Up);
             let result = self.result(row, stream, Direction::Up, Role::Receiver);
             let total = result.udp.as_ref().map(|udp| udp.datagrams.saturating_add(udp.lost));
@@ -267,7 +283,7 @@ impl Speaker<'_> {
 }
 
 /// What holds for the output as a whole.
-fn complete(parsed: &mut ParsedRun, output: &Output) {
+fn complete(parsed: &mut ParsedRun, output: &Output, command: Option<&Command>) {
     if let Some(reason) = &output.failed {
         parsed.outcome = Outcome::Failed { reason: reason.clone() };
     }
@@ -286,11 +302,15 @@ fn complete(parsed: &mut ParsedRun, output: &Output) {
     if output.unacknowledged {
         parsed.warn("no-report", "The server sent no report: what arrived is not known.");
     }
-    let rows = parsed.at_client.streams.iter().chain(&parsed.at_server.streams);
-    let rates = rows.filter(|row| row.udp.is_some()).map(|row| BitRate::from_bytes(row.bytes, row.elapsed));
-    // UDP has a rate that was asked for: 1 Mbit/s where nothing was said.
-    parsed.test.bitrate = rates.max().filter(|rate| rate.0 > 0);
+    gaps::all_lost(parsed);
     parsed.senders_unseen();
+    // UDP has a rate that was asked for: 1 Mbit/s where nothing was said.
+    if parsed.test.transport == Transport::Udp {
+        gaps::rate_asked(parsed);
+        if let Some(rate) = command.and_then(Command::rate).filter(|rate| rate.0 > 0) {
+            parsed.test.bitrate = Some(rate);
+        }
+    }
 }
 
 /// What is told of frames and bursts, of which a run has no figures.
@@ -337,7 +357,7 @@ fn frame_counts(rest: &[String]) -> Option<Vec<u64>> {
 
 /// `31707/0  0  1278K/88(40) us`, and with 2.2 what is in flight before the window.
 fn tcp(row: &Row) -> TcpCounters {
-    let retransmits = row.rest.get(1).and_then(|word| word.parse().ok()).unwrap_or_default();
+    let retransmits = possible::retransmits(row.rest.get(1).and_then(|word| word.parse().ok()));
     let mut fields = row.rest.get(2).map(|word| word.split('/').rev()).into_iter().flatten();
     let plain = |word: &str| word.split('(').next().unwrap_or_default().to_owned();
     let rtt = fields.next().and_then(|word| Printed::from_text(&plain(word)));

@@ -26,6 +26,8 @@ pub(super) struct Output {
     pub(super) frames: bool,
     /// Connections of round trips at a server: bytes of a request, and of its reply.
     pub(super) bounces: Vec<(u32, Bounce)>,
+    /// Datagrams of each stream that arrived after later ones.
+    pub(super) disordered: Vec<(u32, u64)>,
     /// `Sent N datagrams` of each stream.
     pub(super) sent: Vec<(u32, u64)>,
     /// A column of segments sent again was there.
@@ -74,6 +76,13 @@ pub(super) fn begins(line: &str) -> bool {
     behind.is_some_and(|rest| rest.contains("TCP port ") || rest.contains("UDP port "))
 }
 
+/// `tcp connect failed: Connection refused`, of old versions without the protocol.
+pub(super) fn is_refusal(line: &str) -> bool {
+    ["", "tcp ", "udp "].iter().any(|transport| {
+        line.strip_prefix(transport).is_some_and(|rest| rest.starts_with("connect failed: "))
+    })
+}
+
 /// A line that belongs to an output and to nothing else.
 pub(super) fn is_part(line: &str) -> bool {
     let starts = [
@@ -90,6 +99,8 @@ pub(super) fn is_part(line: &str) -> bool {
         "[FD",
     ];
     starts.iter().any(|start| line.starts_with(start))
+        || is_refusal(line)
+        || line.contains(" datagrams received out-of-order")
         || stream(line).is_some()
         || line.starts_with('[')
             && (line.contains("] Sent ") || line.contains("Server Report") || line.contains("-PDF:"))
@@ -126,6 +137,11 @@ impl Output {
     }
 
     fn sentence(&mut self, line: &str) {
+        if let Some((before, _)) = line.split_once(" datagrams received out-of-order") {
+            let count = before.split_whitespace().next_back().and_then(|count| count.parse().ok());
+            self.disordered.extend(id(line).zip(count));
+            return;
+        }
         self.resent |= line.starts_with("[ ID]") && line.contains("Rtry");
         self.frames |= line.starts_with("[ ID]") && FRAMES.iter().any(|column| line.contains(column));
         if begins(line) {
@@ -147,7 +163,9 @@ impl Output {
                 .split_once("] MSS size ")
                 .and_then(|(_, rest)| number(rest))
                 .and_then(|mss| u32::try_from(mss).ok());
-        } else if line.contains("connect failed: ") || line.contains("write failed: ") {
+        } else if let Some((_, reason)) = line.split_once("connect failed: ") {
+            self.failed = Some(format!("unable to connect: {}", reason.trim()));
+        } else if line.contains("write failed: ") {
             self.failed = Some(line.trim().to_owned());
         } else if line.contains("did not receive ack") {
             self.unacknowledged = true;

@@ -1,17 +1,33 @@
-//! What iPerf3's two ends together leave open: losses that nobody counted, senders that told nothing, the MTU.
+//! What holds for an output of iPerf3 as a whole.
 
 use super::super::build::ParsedRun;
+use super::super::command::Command;
+use super::super::gaps;
 use super::lines::Output;
-use model::sample::{Role, SideResult, StreamResult};
-use model::units::BitRate;
+use model::plan::Transport;
+use model::sample::Role;
 
 /// What holds for the output as a whole.
-pub(super) fn complete(parsed: &mut ParsedRun, output: &Output) {
+pub(super) fn complete(parsed: &mut ParsedRun, output: &Output, command: Option<&Command>) {
     if let Some(outcome) = &output.failed {
         parsed.outcome = outcome.clone();
     }
-    gaps(parsed);
-    rate_asked(parsed);
+    if let Some(error) = &output.late_error {
+        parsed.warn(
+            "error-after-end",
+            format!("Behind the summary stands an error, which is not of this test: {error}."),
+        );
+    }
+    let received = parsed.at_client.streams.iter_mut().chain(&mut parsed.at_server.streams);
+    let mut received = received.filter(|row| row.role == Role::Receiver).filter_map(|row| row.udp.as_mut());
+    if let (Some(udp), Some(count)) = (received.next(), output.disordered) {
+        udp.reordered = count;
+    }
+    gaps::gaps(parsed);
+    gaps::rate_asked(parsed);
+    if let Some(rate) = command.and_then(Command::rate).filter(|_| parsed.test.transport == Transport::Udp) {
+        parsed.test.bitrate = Some(rate).filter(|rate| rate.0 > 0);
+    }
     parsed.started = output.extra.started;
     let senders = if parsed.test.directions.up() { [0, 1] } else { [1, 0] };
     for (end, which) in [&mut parsed.at_client, &mut parsed.at_server].into_iter().zip(senders) {
@@ -22,45 +38,3 @@ pub(super) fn complete(parsed: &mut ParsedRun, output: &Output) {
         parsed.warn("no-addresses", "The output does not give the addresses: IPv4 is assumed.");
     }
 }
-
-/// What the two ends' figures leave open, whatever they were printed as.
-pub(super) fn gaps(parsed: &mut ParsedRun) {
-    all_lost(parsed);
-    parsed.senders_unseen();
-    parsed.assume_mtu();
-}
-
-/// A receiver that saw nothing counted no loss either.
-fn all_lost(parsed: &mut ParsedRun) {
-    let sent = |side: &SideResult, row: &StreamResult| {
-        let twin = side.streams.iter().find(|sent| {
-            sent.stream == row.stream && sent.direction == row.direction && sent.role == Role::Sender
-        });
-        twin.and_then(|twin| twin.udp.as_ref()).map_or(0, |udp| udp.datagrams)
-    };
-    let (client, server) = (parsed.at_client.clone(), parsed.at_server.clone());
-    let mut unseen = 0;
-    for (side, other) in [(&mut parsed.at_client, &server), (&mut parsed.at_server, &client)] {
-        for row in side.streams.iter_mut().filter(|row| row.role == Role::Receiver) {
-            let count = sent(other, row);
-            if let Some(udp) = row.udp.as_mut().filter(|udp| udp.datagrams == 0 && udp.lost == 0) {
-                udp.lost = count;
-                unseen += count;
-            }
-        }
-    }
-    if unseen > 0 {
-        parsed.warn("all-lost", format!("The receiver saw no datagram in the counted time and therefore counted no loss: all {unseen} sent count as lost."));
-    }
-}
-
-/// UDP below a gigabit per second is sent at a rate that was asked for, as both ends could do more.
-fn rate_asked(parsed: &mut ParsedRun) {
-    let rows = parsed.at_client.streams.iter().chain(&parsed.at_server.streams);
-    let senders = rows.filter(|row| row.role == Role::Sender && row.udp.is_some());
-    let rate = senders.map(|row| BitRate::from_bytes(row.bytes, row.elapsed)).max();
-    parsed.test.bitrate = rate.filter(|rate| (1..UNLIMITED.0).contains(&rate.0));
-}
-
-/// Nobody asks for more on purpose.
-const UNLIMITED: BitRate = BitRate(1_000_000_000);

@@ -2,19 +2,21 @@
 
 use super::super::block::Block;
 use super::super::build::{ParsedRun, add_sample, total};
-use super::super::number::{Printed, datagram_size, refined};
-use super::super::row::Row;
-use super::super::{Known, Tool};
+use super::super::number::{Agreed, Printed, agreed, datagram_size};
+use super::super::possible::{self, Figure};
+use super::super::row::{Losses, Row};
+use super::super::{Known, Tool, gaps};
 use super::complete;
 use super::lines::{Output, Part};
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, Side, SideResult, StreamResult, StreamSample, TcpCounters, UdpCounters};
-use model::units::{Bytes, Nanos};
+use model::units::{BitRate, Bytes, Nanos};
 
 /// Everything an output told; `None` when it has neither figures nor an error.
 pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option<ParsedRun> {
-    if output.client.is_empty() && output.server.is_empty() && output.failed.is_none() {
+    let is_empty = output.client.is_empty() && output.server.is_empty();
+    if is_empty && output.failed.is_none() || output.is_idle() {
         return None;
     }
     let transport = output.transport.unwrap_or(Transport::Tcp);
@@ -22,21 +24,29 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
         ParsedRun::new(Tool::Iperf3, block.line, ProtocolName::Iperf3, TestSpec::new(transport), known);
     parsed.version.clone_from(&output.version);
     parsed.host.clone_from(&output.host);
-    parsed.mss = output.mss;
+    segments(&mut parsed, output, block);
     parsed.resent_known = output.resent;
     addresses(&mut parsed, output);
     parsed.test = spec(output, transport);
     parsed.interval = first_interval(output);
     for (side, part) in [(Side::Local, &output.client), (Side::Peer, &output.server)] {
-        Speaker { parsed: &mut parsed, output, side, part }.take();
+        Speaker { parsed: &mut parsed, output, side, part, impossible: Vec::new() }.take();
     }
-    complete::complete(&mut parsed, output);
+    complete::complete(&mut parsed, output, block.command.as_ref());
     Some(parsed)
 }
 
-/// Adds the intervals that a server printed, of a test that is known already.
-pub(super) fn samples(parsed: &mut ParsedRun, output: &Output) {
-    Speaker { parsed, output, side: Side::Peer, part: &output.server }.intervals();
+/// What a server printed of a test that is known already.
+pub(super) fn server_side(parsed: &mut ParsedRun, output: &Output) {
+    Speaker { parsed, output, side: Side::Peer, part: &output.server, impossible: Vec::new() }.take();
+}
+
+/// The size of segments: what a client asked for (`-M`) is theirs with the timestamps, which nearly every system sends.
+fn segments(parsed: &mut ParsedRun, output: &Output, block: &Block) {
+    match output.mss {
+        Some(mss) if !output.asked_mss => parsed.mss = Some(mss),
+        asked => parsed.ask_segments(asked.or_else(|| block.command.as_ref()?.mss())),
+    }
 }
 
 fn addresses(parsed: &mut ParsedRun, output: &Output) {
@@ -76,7 +86,8 @@ fn spec(output: &Output, transport: Transport) -> TestSpec {
         .unwrap_or_default();
     spec.tos = output.options.tos.unwrap_or_default();
     spec.length = output.options.length.unwrap_or_default();
-    if transport == Transport::Udp && spec.length == 0 {
+    // Datagrams that came twice are in the amount and not in the count.
+    if transport == Transport::Udp && spec.length == 0 && output.disordered.is_none() {
         spec.length = datagram_size(&counted(output), MOST_IN_ETHERNET).unwrap_or_default();
     }
     spec
@@ -132,6 +143,19 @@ struct Speaker<'a> {
     output: &'a Output,
     side: Side,
     part: &'a Part,
+    /// Streams of which an interval has counts that cannot be.
+    impossible: Vec<(u32, Direction)>,
+}
+
+/// What a row says.
+struct Figures {
+    bytes: Bytes,
+    elapsed: Nanos,
+    udp: Option<UdpCounters>,
+    /// Its amount, its rate and its time do not fit each other.
+    contradictory: bool,
+    /// Its losses are none that a receiver can count.
+    impossible: bool,
 }
 
 impl Speaker<'_> {
@@ -146,6 +170,9 @@ impl Speaker<'_> {
         for row in Part::single(&self.part.intervals) {
             let (direction, role) = self.direction_and_role(row);
             let stream = ids.number(row, direction, &self.parsed.test);
+            if self.figures(row, role).impossible {
+                self.impossible.push((stream, direction));
+            }
             let sample = self.sample(row, stream, direction, role);
             add_sample(&mut self.parsed.samples, self.side, (row.start, row.end), row.omitted, sample);
         }
@@ -156,7 +183,11 @@ impl Speaker<'_> {
         for row in Part::single(&self.part.finals) {
             let (direction, role) = self.final_way(row);
             let stream = ids.number(row, direction, &self.parsed.test);
-            self.finish(row, stream, direction, role);
+            if row.sender.is_none() && row.losses().is_some() {
+                self.both_ends(row, stream, direction);
+            } else {
+                self.finish(row, stream, direction, role);
+            }
         }
     }
 
@@ -183,66 +214,110 @@ impl Speaker<'_> {
     }
 
     fn sample(&self, row: &Row, stream: u32, direction: Direction, role: Role) -> StreamSample {
-        let (bytes, udp) = self.figures(row, role);
+        let Figures { bytes, udp, .. } = self.figures(row, role);
         let tcp = (udp.is_none() && role == Role::Sender && self.output.resent).then(|| tcp(row));
         StreamSample { stream, direction, role, bytes, tcp, udp }
     }
 
     /// Bytes, and the counts of a UDP row: where datagrams are counted and their size is known, bytes are exact.
-    fn figures(&self, row: &Row, role: Role) -> (Bytes, Option<UdpCounters>) {
-        let printed = refined(row.bytes, row.rate, row.elapsed());
+    fn figures(&self, row: &Row, role: Role) -> Figures {
+        let Agreed { bytes: printed, elapsed, contradictory } =
+            agreed(row.bytes, row.rate, row.elapsed(), row.half);
         if self.parsed.test.transport != Transport::Udp {
-            return (printed, None);
+            return Figures { bytes: printed, elapsed, udp: None, contradictory, impossible: false };
         }
         let size = u64::from(self.parsed.test.length);
         let losses = row.losses();
-        let (lost, jitter) = losses.map_or((0, Nanos::ZERO), |losses| (losses.lost.max(0), losses.jitter));
-        let total = losses.map(|losses| losses.total).or(row.count());
-        let datagrams = match (total.and_then(|total| u64::try_from(total).ok()), role) {
-            (Some(total), Role::Sender) => Some(total),
-            (Some(total), Role::Receiver) => Some(total.saturating_sub(lost.unsigned_abs())),
-            (None, _) => None,
+        let counts = match (losses, role) {
+            (Some(losses), Role::Receiver) => possible::counts(losses.lost, losses.total),
+            (Some(losses), Role::Sender) => u64::try_from(losses.total).ok().map(|total| (total, 0)),
+            (None, _) => row.count().and_then(|count| u64::try_from(count).ok()).map(|count| (count, 0)),
         };
-        let datagrams = datagrams.unwrap_or_else(|| printed.0.checked_div(size).unwrap_or_default());
-        let lost = if role == Role::Receiver { lost.unsigned_abs() } else { 0 };
-        let bytes = if size > 0 { Bytes(datagrams.saturating_mul(size)) } else { printed };
-        (bytes, Some(UdpCounters { datagrams, lost, jitter, ..UdpCounters::default() }))
+        let impossible = losses.is_some() && counts.is_none();
+        let (datagrams, lost) =
+            counts.unwrap_or_else(|| (printed.0.checked_div(size).unwrap_or_default(), 0));
+        let is_counted = size > 0 && !impossible;
+        let bytes = if is_counted { Bytes(datagrams.saturating_mul(size)) } else { printed };
+        let jitter = losses.map_or(Nanos::ZERO, |losses| losses.jitter);
+        let udp = Some(UdpCounters { datagrams, lost, jitter, ..UdpCounters::default() });
+        Figures { bytes, elapsed, udp, contradictory, impossible }
     }
 
     fn finish(&mut self, row: &Row, stream: u32, direction: Direction, role: Role) {
-        let by_intervals = (role == self.role_in(direction))
-            .then(|| total(&self.parsed.samples, self.side, stream, direction))
-            .flatten();
-        let (bytes, mut udp) = self.figures(row, role);
-        let mut result = StreamResult {
-            stream,
-            direction,
-            role,
-            elapsed: row.elapsed(),
-            bytes,
-            total_bytes: bytes,
-            tcp: (udp.is_none() && role == Role::Sender && self.output.resent).then(|| tcp(row)),
-            udp: udp.take(),
-        };
-        let negative = row.losses().is_some_and(|losses| losses.total < 0 || losses.lost < 0);
-        let lost_amount = row.bytes.value == 0.0 && by_intervals.as_ref().is_some_and(|sum| sum.bytes.0 > 0);
-        if let Some(sum) = by_intervals.filter(|_| negative || lost_amount && result.bytes.0 == 0) {
-            self.rebuilt(negative, row);
-            (result.bytes, result.total_bytes, result.udp) = (sum.bytes, sum.bytes, sum.udp);
+        let own = self.role_in(direction);
+        let by_intervals =
+            (role == own).then(|| total(&self.parsed.samples, self.side, stream, direction)).flatten();
+        let Figures { bytes, elapsed, udp, contradictory, impossible } = self.figures(row, role);
+        let is_tcp = udp.is_none();
+        let tcp = (is_tcp && role == Role::Sender && self.output.resent).then(|| tcp(row));
+        let mut result =
+            StreamResult { stream, direction, role, elapsed, bytes, total_bytes: bytes, tcp, udp };
+        let is_exact = !self.impossible.contains(&(stream, direction));
+        let is_lost = row.bytes.value == 0.0 && by_intervals.as_ref().is_some_and(|sum| sum.bytes.0 > 0);
+        let is_rebuilt = impossible && is_exact || is_lost && result.bytes.0 == 0;
+        if let Some(sum) = by_intervals.as_ref().filter(|_| is_rebuilt) {
+            self.rebuilt(impossible, row);
+            (result.bytes, result.total_bytes, result.udp) = (sum.bytes, sum.bytes, sum.udp.clone());
+        } else if impossible {
+            self.withhold_losses(row, direction);
         } else if row.bytes.value == 0.0 && result.bytes.0 > 0 {
             self.parsed.warn("rebuilt-total", ZERO_TOTAL);
+        } else {
+            self.contradictions(row, by_intervals.as_ref(), contradictory, direction);
         }
-        // What an end does not know of the other it prints as 0.00 Bytes: a server of its client, a client that was
-        // interrupted of its server.
-        let tcp = result.udp.is_none();
-        let unknown = tcp || self.output.failed.is_some();
-        let foreign = role == Role::Sender || role != self.role_in(direction) && unknown;
-        if foreign && row.sender.is_some() && result.bytes.0 == 0 {
+        if row.bytes.value == 0.0 && result.bytes.0 == 0 && self.is_unknown(row, role, own) {
             return;
         }
         self.put(result, role);
-        if row.sender.is_none() && row.losses().is_some() && role == Role::Sender && !negative {
-            self.receiver_told_by_sender(row, stream, direction);
+    }
+
+    /// What an end does not know of the other it prints as 0.00 Bytes: a server of its client, a client that was interrupted of its
+    /// server. A client that ended as planned has the server's figures.
+    fn is_unknown(&self, row: &Row, role: Role, own: Role) -> bool {
+        let is_foreign = role != own && row.sender.is_some();
+        let interrupted = self.output.failed.is_some();
+        let arrived = self.part.finals.iter().any(|row| row.sender == Some(false) && row.bytes.value > 0.0);
+        is_foreign && (self.side == Side::Peer || interrupted || role == Role::Sender && arrived)
+            || role == Role::Sender && row.sender.is_some() && self.side == Side::Peer
+    }
+
+    /// Losses of which there are fewer than none, or more than all.
+    fn withhold_losses(&mut self, row: &Row, direction: Direction) {
+        let Some(losses) = row.losses() else { return };
+        let text = format!(
+            "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
+            losses.lost, losses.total
+        );
+        self.parsed.withhold(direction, Figure::Loss, &text);
+    }
+
+    /// What the row says against itself, and against the intervals that it sums up.
+    fn contradictions(
+        &mut self,
+        row: &Row,
+        intervals: Option<&StreamResult>,
+        contradictory: bool,
+        direction: Direction,
+    ) {
+        if contradictory {
+            let rate = row.rate.map_or(0.0, |rate| rate.value);
+            self.parsed.contradict(format!(
+                "The output contradicts itself {direction}: {} in {} is not {}.",
+                Bytes(row.bytes.value as u64),
+                row.elapsed(),
+                BitRate(rate as u64)
+            ));
+        }
+        let Some(sum) = intervals.filter(|sum| sum.bytes.0 > 0 && row.losses().is_none()) else { return };
+        let is_whole = sum.elapsed.0.abs_diff(row.elapsed().0) <= row.elapsed().0 / 20;
+        let printed = row.bytes.value;
+        let off = (printed - sum.bytes.0 as f64).abs() / printed.max(1.0);
+        if is_whole && off > APART && sum.elapsed >= Nanos::from_secs(2) {
+            self.parsed.contradict(format!(
+                "The output contradicts itself {direction}: its summary says {}, its intervals {}.",
+                BitRate::from_bytes(Bytes(printed as u64), row.elapsed()),
+                BitRate::from_bytes(sum.bytes, sum.elapsed)
+            ));
         }
     }
 
@@ -258,25 +333,59 @@ impl Speaker<'_> {
         }
     }
 
-    /// iPerf3 3.0's client prints the receiver's losses and jitter in its own row.
-    fn receiver_told_by_sender(&mut self, row: &Row, stream: u32, direction: Direction) {
-        let server_tells = !self.output.server.is_empty();
-        let Some(losses) = row.losses().filter(|_| !server_tells && self.side == Side::Local) else { return };
-        let (lost, total) = (losses.lost.unsigned_abs(), losses.total.unsigned_abs());
-        let datagrams = total.saturating_sub(lost);
-        let bytes = Bytes(datagrams.saturating_mul(self.parsed.test.length.into()));
-        let udp = UdpCounters { datagrams, lost, jitter: losses.jitter, ..UdpCounters::default() };
-        let result = StreamResult {
+    /// The summary row of 3.0 and 3.1 over UDP, without a word of whose it is, has the sender's amount and the receiver's losses,
+    /// whichever end prints it.
+    fn both_ends(&mut self, row: &Row, stream: u32, direction: Direction) {
+        let own = self.role_in(direction);
+        let by_intervals = total(&self.parsed.samples, self.side, stream, direction);
+        let size = u64::from(self.parsed.test.length);
+        let sent = by_intervals.clone().filter(|sum| own == Role::Sender && sum.bytes.0 > 0);
+        let printed = agreed(row.bytes, row.rate, row.elapsed(), row.half);
+        let row_of = |role, bytes, udp| StreamResult {
             stream,
             direction,
-            role: Role::Receiver,
-            elapsed: row.elapsed(),
+            role,
+            elapsed: printed.elapsed,
             bytes,
             total_bytes: bytes,
             tcp: None,
             udp: Some(udp),
         };
-        self.put(result, Role::Receiver);
+        let losses = row.losses().unwrap_or(Losses { jitter: Nanos::ZERO, lost: 0, total: 0 });
+        let sender = sent.map(|sum| (sum.bytes, sum.udp.unwrap_or_default().datagrams)).or_else(|| {
+            let by_size = printed.bytes.0.saturating_add(size / 2).checked_div(size).unwrap_or_default();
+            // The receiver knows the exact count by the numbers, where it saw the last of them.
+            let known =
+                u64::try_from(losses.total).ok().filter(|total| total.abs_diff(by_size) <= by_size / 100);
+            let count = known.unwrap_or(by_size);
+            (printed.bytes.0 > 0).then(|| (if size > 0 { Bytes(count * size) } else { printed.bytes }, count))
+        });
+        let counts = possible::counts(losses.lost, losses.total);
+        let negative = counts.is_none();
+        let is_exact = !self.impossible.contains(&(stream, direction));
+        let counted = by_intervals.filter(|sum| own == Role::Receiver && is_exact && sum.bytes.0 > 0);
+        let server_has_it = self.side == Side::Local && own == Role::Sender && !self.output.server.is_empty();
+        let receiver = match (counts, counted) {
+            (Some((0, 0)) | None, Some(sum)) => sum.udp.map(|udp| (udp.datagrams, udp.lost)),
+            (counts, _) => counts,
+        };
+        let rebuilt = receiver.is_some() || sender.is_some() && own == Role::Sender;
+        if negative && rebuilt {
+            self.rebuilt(true, row);
+        }
+        if negative && receiver.is_none() && !server_has_it {
+            self.withhold_losses(row, direction);
+        } else if row.bytes.value == 0.0 && receiver.is_some_and(|(datagrams, _)| datagrams > 0) {
+            self.parsed.warn("rebuilt-total", ZERO_TOTAL);
+        }
+        if let Some((bytes, datagrams)) = sender {
+            let udp = UdpCounters { datagrams, ..UdpCounters::default() };
+            self.put(row_of(Role::Sender, bytes, udp), Role::Sender);
+        }
+        if let Some((datagrams, lost)) = receiver.filter(|_| !server_has_it) {
+            let udp = UdpCounters { datagrams, lost, jitter: losses.jitter, ..UdpCounters::default() };
+            self.put(row_of(Role::Receiver, Bytes(datagrams.saturating_mul(size)), udp), Role::Receiver);
+        }
     }
 
     /// Puts a result at the end that plays the role, once.
@@ -287,7 +396,12 @@ impl Speaker<'_> {
         let same = |row: &&mut StreamResult| row.stream == result.stream && row.direction == result.direction;
         match side.streams.iter_mut().find(same) {
             // What an end says of itself holds against what the other end says of it.
-            Some(row) if (self.side == Side::Local) == client => *row = result,
+            Some(row) if (self.side == Side::Local) == client => {
+                let of_other = std::mem::replace(row, result.clone());
+                if role == Role::Receiver {
+                    gaps::compare(self.parsed, &of_other, &result);
+                }
+            }
             Some(_) => {}
             None => side.streams.push(result),
         }
@@ -320,7 +434,7 @@ impl Speaker<'_> {
 fn tcp(row: &Row) -> TcpCounters {
     let cwnd = row.rest.get(1).zip(row.rest.get(2)).and_then(|(number, unit)| Printed::bytes(number, unit));
     let cwnd = Bytes(cwnd.map_or(0, |cwnd| cwnd.value as u64));
-    let retransmits = row.count().and_then(|count| u64::try_from(count).ok()).unwrap_or_default();
+    let retransmits = possible::retransmits(row.count());
     TcpCounters { retransmits, cwnd, max_cwnd: cwnd, ..TcpCounters::default() }
 }
 
@@ -344,5 +458,7 @@ impl Ids {
 
 const ZERO_TOTAL: &str = "The tool's own total of 0.00 Bytes is a fault of the tool: the total is rebuilt from what else it counted.";
 
+/// Sums of rounded rows are off by less, and the last row may lack a part of an interval.
+const APART: f64 = 0.15;
 /// The payload that people choose when 8 KB gave trouble: the most that an Ethernet frame holds.
 const MOST_IN_ETHERNET: u32 = 1472;

@@ -1,10 +1,11 @@
 //! iPerf3's JSON: the document of `-J` and the lines of `--json-stream`, of a client, of a server, of both in one.
 
 use super::super::build::{ParsedRun, add_sample, total};
+use super::super::gaps;
 use super::super::json::Document;
+use super::super::possible::{self, Figure};
 use super::super::{Known, Tool};
-use super::complete;
-use super::lines::{Output, Part};
+use super::lines::Output;
 use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
 use model::sample::{CpuUse, Role, Side, SideResult, StreamResult, StreamSample, TcpCounters, UdpCounters};
@@ -54,7 +55,8 @@ pub(in super::super) fn of_lines(lines: &[&Document]) -> Vec<Document> {
 pub(in super::super) fn parse_document(document: &Document, known: Known) -> ParsedRun {
     let value = &document.value;
     let start = &value["start"];
-    let transport = if start["test_start"]["protocol"] == "UDP" { Transport::Udp } else { Transport::Tcp };
+    let protocol = start["test_start"]["protocol"].as_str().unwrap_or("TCP");
+    let transport = if protocol == "UDP" { Transport::Udp } else { Transport::Tcp };
     let mut parsed =
         ParsedRun::new(Tool::Iperf3, document.line, ProtocolName::Iperf3, spec(start, transport), known);
     if both_ways(value) {
@@ -62,16 +64,23 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
     }
     parsed.version = start["version"].as_str().map(|version| version.trim_start_matches("iperf ").to_owned());
     parsed.host = start["connecting_to"]["host"].as_str().map(str::to_owned);
-    parsed.mss = ["tcp_mss", "tcp_mss_default"]
-        .into_iter()
-        .find_map(|key| number(&start[key]))
-        .and_then(|mss| u32::try_from(mss).ok());
+    let size = |key: &str| number(&start[key]).and_then(|mss| u32::try_from(mss).ok()).filter(|mss| *mss > 0);
+    parsed.mss = size("tcp_mss_default");
+    if parsed.mss.is_none() && has_timestamps(start) {
+        parsed.ask_segments(size("tcp_mss"));
+    }
+    parsed.mss = parsed.mss.or(size("tcp_mss"));
     parsed.started = started(&start["timestamp"]);
-    parsed.resent_known = transport == Transport::Tcp;
+    parsed.resent_known = transport == Transport::Tcp && has_retransmits(value);
+    if !matches!(protocol, "TCP" | "UDP") {
+        other_protocol(&mut parsed, protocol);
+    }
     let side = if start.get("accepted_connection").is_some() { Side::Peer } else { Side::Local };
     addresses(&mut parsed, start, side);
     if let Some(error) = value["error"].as_str() {
-        parsed.outcome = Outcome::Failed { reason: error.trim_start_matches("error - ").to_owned() };
+        let reason = error.trim_start_matches("error - ").to_owned();
+        let interrupted = reason.starts_with("interrupt");
+        parsed.outcome = if interrupted { Outcome::Interrupted } else { Outcome::Failed { reason } };
     } else if document.mended {
         parsed.outcome = Outcome::Interrupted;
     }
@@ -81,8 +90,36 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
         parsed
             .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
     }
-    complete::gaps(&mut parsed);
+    gaps::gaps(&mut parsed);
+    if start["test_start"].get("target_bitrate").is_none() && start.get("target_bitrate").is_none() {
+        gaps::rate_asked(&mut parsed);
+    }
     parsed
+}
+
+/// Windows alone sends none by itself (RFC 7323).
+fn has_timestamps(start: &Value) -> bool {
+    let system = start["system_info"].as_str().unwrap_or_default();
+    !["CYGWIN", "MINGW", "MSYS", "Windows"].iter().any(|name| system.contains(name))
+}
+
+/// A key that is absent is not known: systems without `TCP_INFO` do not count.
+fn has_retransmits(value: &Value) -> bool {
+    let counts = |row: &Value| row["retransmits"].as_f64().is_some_and(|count| count != -1.0);
+    let end = &value["end"];
+    let summed = ["sum_sent", "sum_sent_bidir_reverse"].iter().any(|sum| counts(&end[*sum]));
+    let of_streams = list(&end["streams"]).any(|stream| counts(&stream["sender"]));
+    let mut intervals = list(&value["intervals"]).flat_map(|interval| list(&interval["streams"]));
+    summed || of_streams || intervals.any(counts)
+}
+
+/// A protocol that has no place in our results: its bytes and rates stand, as of a byte stream.
+fn other_protocol(parsed: &mut ParsedRun, protocol: &str) {
+    (parsed.mss, parsed.timestamps, parsed.resent_known) = (None, None, false);
+    parsed.warn(
+        "other-protocol",
+        format!("The test ran over {protocol}, not over TCP: its bytes and rates are as printed; segments, frames and retransmits of it are not known."),
+    );
 }
 
 fn spec(start: &Value, transport: Transport) -> TestSpec {
@@ -166,15 +203,20 @@ impl Speaker<'_> {
     }
 
     /// The rows of streams have the sender's datagrams. A receiver knows of those up to the highest number that it has read:
-    /// what was sent after it is in the sum of neither its datagrams nor its losses.
+    /// what was sent after it is in the sum of neither its datagrams nor its losses. One that read none has a zero there, and one
+    /// whose results never came, as of a test that was interrupted, has it too.
     fn unseen(&mut self, end: &Value) {
         let size = u64::from(self.parsed.test.length);
         let directions: Vec<Direction> = self.parsed.test.directions.each().filter(|_| size > 0).collect();
         for direction in directions {
             let back = direction == Direction::Down && self.parsed.test.directions == Directions::Both;
             let sum = if back { "sum_received_bidir_reverse" } else { "sum_received" };
-            let Some(known) = number(&end[sum]["packets"]).filter(|count| *count > 0) else { continue };
+            let Some(known) = number(&end[sum]["packets"]) else { continue };
             let up = direction == Direction::Up;
+            if known == 0 && self.parsed.outcome != Outcome::Completed && up == (self.side == Side::Local) {
+                self.unknown_receiver(direction);
+                continue;
+            }
             let side = if up { &mut self.parsed.at_server } else { &mut self.parsed.at_client };
             let receives = |row: &StreamResult| row.direction == direction && row.role == Role::Receiver;
             let rows = side.streams.iter_mut().filter(|row| receives(row));
@@ -195,6 +237,17 @@ impl Speaker<'_> {
                 self.parsed.warn("unseen-end", format!("The receiver knows nothing of the last {unseen} datagrams that were sent: they count as neither received nor lost."));
             }
         }
+    }
+
+    /// The far end's results never came: what it received is not known.
+    fn unknown_receiver(&mut self, direction: Direction) {
+        let up = direction == Direction::Up;
+        let side = if up { &mut self.parsed.at_server } else { &mut self.parsed.at_client };
+        side.streams.retain(|row| row.direction != direction || row.role != Role::Receiver);
+        self.parsed.warn(
+            "receiver-unknown",
+            "The test ended before the receiver's results came: what arrived is not known.",
+        );
     }
 
     /// The way of a row, by its `sender`; older versions do not have it.
@@ -222,7 +275,8 @@ impl Speaker<'_> {
     fn interval(&mut self, row: &Value) {
         let direction = self.direction(row);
         let (stream, role) = (self.stream(row, direction), self.role(direction));
-        let udp = (self.parsed.test.transport == Transport::Udp).then(|| udp(row, role));
+        let size = u64::from(self.parsed.test.length);
+        let udp = (self.parsed.test.transport == Transport::Udp).then(|| udp(row, role, size).0);
         let tcp = (udp.is_none() && role == Role::Sender).then(|| tcp(row));
         let sample = StreamSample { stream, direction, role, bytes: bytes(row), tcp, udp };
         let omitted = row["omitted"].as_bool().unwrap_or_default();
@@ -234,9 +288,12 @@ impl Speaker<'_> {
         for (key, role) in [("sender", Role::Sender), ("receiver", Role::Receiver)] {
             let row = &stream[key];
             let direction = self.direction(row);
-            // What an end does not know of the other it prints as 0.
-            let unknown = role != self.role(direction) && bytes(row).0 == 0;
-            if row.is_object() && !unknown {
+            // What an end does not know of the other it prints as 0: a server of its client, and an end that was interrupted. A client
+            // that ended as planned has the server's figures.
+            let is_foreign = role != self.role(direction) && bytes(row).0 == 0;
+            let ended = self.side == Side::Local && self.parsed.outcome == Outcome::Completed;
+            let is_counted = ended && role == Role::Receiver && row.get("bytes").is_some();
+            if row.is_object() && (!is_foreign || is_counted) {
                 let tcp = (role == Role::Sender).then(|| tcp(row));
                 let stream = self.stream(row, direction);
                 self.put(row, stream, direction, role, bytes(row), (tcp, None));
@@ -254,13 +311,24 @@ impl Speaker<'_> {
             if self.side == Side::Peer && role != own {
                 continue;
             }
-            let udp = udp(row, role);
+            let (udp, is_possible) = udp(row, role, size);
+            if !is_possible {
+                self.withhold_losses(row, direction);
+            }
             let printed = bytes(row);
             let exact = Bytes(udp.datagrams.saturating_mul(size));
             let amount = if size > 0 && (printed.0 == 0 || role != own) { exact } else { printed };
-            let amount = if role == Role::Receiver && size > 0 { exact } else { amount };
+            let amount = if role == Role::Receiver && size > 0 && is_possible { exact } else { amount };
             self.put(row, stream, direction, role, amount, (None, Some(udp)));
         }
+    }
+
+    fn withhold_losses(&mut self, row: &Value, direction: Direction) {
+        let text = format!(
+            "The printed count of {} lost of {} datagrams cannot be: the loss is left out.",
+            row["lost_packets"], row["packets"]
+        );
+        self.parsed.withhold(direction, Figure::Loss, &text);
     }
 
     fn put(
@@ -329,29 +397,26 @@ impl Speaker<'_> {
     }
 }
 
-/// The server's output in a client's document.
+/// The server's output in a client's document: its intervals, and its own count of what it received.
 fn other_end(parsed: &mut ParsedRun, value: &Value) {
     let server = &value["server_output_json"];
+    let mut other = parsed.clone();
+    (other.samples, other.warnings, other.unknown) = (Vec::new(), Vec::new(), Vec::new());
+    (other.at_client.streams, other.at_server.streams) = (Vec::new(), Vec::new());
     if server.is_object() {
-        let streams = std::mem::take(&mut parsed.at_server.streams);
         let sockets = sockets(&server["start"]);
-        Speaker { parsed, side: Side::Peer, sockets }.intervals_of(server);
-        parsed.at_server.streams = streams;
+        Speaker { parsed: &mut other, side: Side::Peer, sockets }.take(server);
     } else if let Some(text) = value["server_output_text"].as_str() {
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let server = Output::from_lines(&lines).server;
-        super::ends::samples(
-            parsed,
-            &Output { server: Part { finals: Vec::new(), ..server }, ..Output::default() },
-        );
+        super::ends::server_side(&mut other, &Output::from_lines(&lines));
+    } else {
+        return;
     }
-}
-
-impl Speaker<'_> {
-    /// The intervals alone: the client knows the totals.
-    fn intervals_of(&mut self, value: &Value) {
-        for interval in list(&value["intervals"]) {
-            list(&interval["streams"]).for_each(|stream| self.interval(stream));
+    parsed.samples.append(&mut other.samples);
+    for own in other.at_server.streams.iter().filter(|row| row.role == Role::Receiver) {
+        let same = |row: &&StreamResult| row.stream == own.stream && row.direction == own.direction;
+        if let Some(of_client) = parsed.at_server.streams.iter().find(same).cloned() {
+            gaps::compare(parsed, &of_client, own);
         }
     }
 }
@@ -361,7 +426,7 @@ fn tcp(row: &Value) -> TcpCounters {
     let micros = |key: &str| Nanos(figure(key).saturating_mul(1000));
     let either = |one: &str, other: &str| if row.get(one).is_some() { figure(one) } else { figure(other) };
     TcpCounters {
-        retransmits: figure("retransmits"),
+        retransmits: possible::retransmits(row["retransmits"].as_f64().map(|count| count as i64)),
         cwnd: Bytes(figure("snd_cwnd")),
         max_cwnd: Bytes(either("max_snd_cwnd", "snd_cwnd")),
         send_window: Bytes(figure("snd_wnd")),
@@ -376,20 +441,22 @@ fn tcp(row: &Value) -> TcpCounters {
     }
 }
 
-fn udp(row: &Value, role: Role) -> UdpCounters {
+/// What a row of UDP counts; false: no receiver counts so.
+fn udp(row: &Value, role: Role, size: u64) -> (UdpCounters, bool) {
     let count = |key: &str| number(&row[key]).unwrap_or_default();
     if role == Role::Sender {
-        return UdpCounters { datagrams: count("packets"), ..UdpCounters::default() };
+        return (UdpCounters { datagrams: count("packets"), ..UdpCounters::default() }, true);
     }
-    let lost = count("lost_packets");
-    let jitter = row["jitter_ms"].as_f64().filter(|jitter| (0.0..1e12).contains(jitter)).unwrap_or_default();
-    UdpCounters {
-        datagrams: count("packets").saturating_sub(lost),
-        lost,
-        reordered: count("out_of_order"),
-        jitter: Nanos((jitter * 1e6).round() as u64),
-        ..UdpCounters::default()
-    }
+    let signed = |key: &str| {
+        row[key].as_i64().or_else(|| row[key].as_f64().map(|value| value as i64)).unwrap_or_default()
+    };
+    let counts = possible::counts(signed("lost_packets"), signed("packets"));
+    let by_size = || (bytes(row).0.checked_div(size).unwrap_or_default(), 0);
+    let (datagrams, lost) = counts.unwrap_or_else(by_size);
+    let jitter = row["jitter_ms"].as_f64().map_or(Nanos::ZERO, possible::jitter);
+    let udp =
+        UdpCounters { datagrams, lost, reordered: count("out_of_order"), jitter, ..UdpCounters::default() };
+    (udp, counts.is_some())
 }
 
 fn bytes(row: &Value) -> Bytes {

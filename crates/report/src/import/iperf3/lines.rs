@@ -23,6 +23,15 @@ pub(super) struct Output {
     pub(super) client: Part,
     pub(super) server: Part,
     pub(super) failed: Option<Outcome>,
+    /// `iperf Done.` was there: the client has the server's results.
+    pub(super) done: bool,
+    /// Datagrams that arrived after later ones: as the summary says, else as many lines as tell of one.
+    pub(super) disordered: Option<u64>,
+    out_of_order_lines: u64,
+    /// The asked size of segments, not the one that is sent.
+    pub(super) asked_mss: bool,
+    /// An error behind the summary.
+    pub(super) late_error: Option<String>,
     /// Options as `-V` tells them.
     pub(super) options: Options,
     pub(super) extra: Extra,
@@ -86,18 +95,22 @@ impl Output {
     pub(super) fn from_lines(lines: &[String]) -> Output {
         let mut output = Output::default();
         let mut place = Place::default();
-        lines.iter().for_each(|line| output.take(untitled(line), &mut place));
+        lines.iter().for_each(|line| output.take(line.trim_start(), &mut place));
         output.settle();
         output
     }
 
     fn take(&mut self, line: &str, place: &mut Place) {
+        if let Some(count) = disordered(line) {
+            self.disordered = Some(self.disordered.unwrap_or_default().max(count));
+            return;
+        }
         if let Some(row) = Row::from_line(line) {
             self.row(row, place);
             return;
         }
         if is_header(line) {
-            place.finals = place.ruled && place.rows;
+            place.finals |= place.ruled && place.rows;
             self.resent |= line.contains("Retr");
             if line.contains("Datagrams") {
                 self.transport = Some(Transport::Udp);
@@ -111,6 +124,14 @@ impl Output {
         } else if line.starts_with("Test Complete. Summary Results") {
             place.finals = true;
         }
+        // 3.0-beta has a line for each end, and its rows below it.
+        place.end = match line {
+            "Sent" | "Total sent" => Some(true),
+            "Received" | "Total received" => Some(false),
+            _ => place.end,
+        };
+        self.done |= line.starts_with("iperf Done");
+        self.out_of_order_lines += u64::from(line.contains("OUT OF ORDER - incoming packet"));
         self.sentence(line, place);
     }
 
@@ -124,6 +145,7 @@ impl Output {
         } else if let Some(version) = line.strip_prefix("iperf 3.") {
             self.version = version.split_whitespace().next().map(|minor| format!("3.{minor}"));
         } else if let Some(mss) = line.split_once("TCP MSS: ").map(|(_, mss)| mss) {
+            self.asked_mss = !mss.contains("default");
             self.mss = mss.split_whitespace().next().and_then(|mss| mss.parse().ok());
         } else if let Some(rest) = line.strip_prefix("Starting Test: protocol: ") {
             self.starting(rest);
@@ -155,7 +177,8 @@ impl Output {
         }
     }
 
-    fn row(&mut self, row: Row, place: &mut Place) {
+    fn row(&mut self, mut row: Row, place: &mut Place) {
+        row.sender = row.sender.or(place.end);
         if row.losses().is_some() {
             self.transport = Some(Transport::Udp);
         }
@@ -178,6 +201,41 @@ impl Output {
         if self.host.is_none() && self.client.streams.is_empty() && zero(true) && !zero(false) {
             self.server = std::mem::take(&mut self.client);
         }
+        self.disordered = self.disordered.or(Some(self.out_of_order_lines).filter(|lines| *lines > 0));
+        self.settle_failure();
+    }
+
+    /// An error behind a summary is not of the test that the summary ends. A client that prints a summary without its last line was
+    /// interrupted: of what the server counted it knows nothing.
+    fn settle_failure(&mut self) {
+        let both = |part: &Part| {
+            part.finals.iter().any(|row| row.sender == Some(true))
+                && part.finals.iter().any(|row| row.sender == Some(false))
+                || part.finals.iter().any(|row| row.sender.is_none())
+        };
+        let is_server = !self.server.is_empty() && self.client.is_empty();
+        let finished = self.done || is_server && !self.server.finals.is_empty() || both(&self.client);
+        if let Some(Outcome::Failed { reason }) =
+            self.failed.take_if(|failed| finished && *failed != Outcome::Interrupted)
+        {
+            self.late_error = Some(reason);
+        }
+        if is_server && finished {
+            self.failed = None;
+        }
+        let last = self.client.finals.iter().map(|row| row.end).max().unwrap_or_default();
+        let is_whole = last.0 % 1_000_000_000 == 0;
+        if self.failed.is_none() && self.host.is_some() && finished && !self.done && !is_whole {
+            self.failed = Some(Outcome::Interrupted);
+        }
+    }
+
+    /// A server that was stopped while it waited.
+    pub(super) fn is_idle(&self) -> bool {
+        self.client.is_empty()
+            && self.server.is_empty()
+            && self.host.is_none()
+            && self.failed == Some(Outcome::Interrupted)
     }
 }
 
@@ -191,6 +249,8 @@ struct Place {
     rows: bool,
     /// Rows are final from here on.
     finals: bool,
+    /// Rows are of the end that sent (true) or received, from here on.
+    end: Option<bool>,
 }
 
 impl Part {
@@ -205,13 +265,15 @@ impl Part {
     }
 }
 
-/// Without the title of `-T`, which stands before every line: `name:  [  5] …`.
-pub(super) fn untitled(line: &str) -> &str {
-    let line = line.trim_start();
-    match line.split_once(":  ") {
-        Some((title, rest)) if !title.contains(['[', ']']) && !rest.is_empty() => rest.trim_start(),
-        _ => line,
-    }
+/// `[SUM]  0.0- 2.0 sec  12 datagrams received out-of-order`.
+fn disordered(line: &str) -> Option<u64> {
+    let (before, _) = line.split_once(" datagrams received out-of-order")?;
+    before.split_whitespace().next_back()?.parse().ok()
+}
+
+/// `iperf 3.12`, with which `-V` begins.
+pub(super) fn is_version(line: &str) -> bool {
+    line.strip_prefix("iperf 3.").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// A line with which an output begins.
@@ -219,11 +281,19 @@ pub(super) fn begins(line: &str) -> bool {
     line.starts_with("Connecting to host ") && line.contains(", port ")
         || line.starts_with("Accepted connection from ") && line.contains(", port ")
         || line.starts_with("Server listening on ") && !line.contains("port")
-        || line.strip_prefix("iperf 3.").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        || is_version(line)
 }
 
+/// A line of columns; a web page may have made one blank of several.
 pub(super) fn is_header(line: &str) -> bool {
-    line.starts_with("[ ID]") && line.contains("Interval           Transfer")
+    if !line.starts_with("[ ID]") {
+        return false;
+    }
+    let words: Vec<&str> = line["[ ID]".len()..].trim_start_matches("[Role]").split_whitespace().collect();
+    line.contains("Interval           Transfer")
+        || words.starts_with(&["Interval", "Transfer", "Bitrate"])
+        || words.starts_with(&["Interval", "Transfer", "Bandwidth", "Retr"])
+        || words.starts_with(&["Interval", "Transfer", "Bandwidth", "Total"])
 }
 
 /// A line that belongs to an output and to nothing else.
@@ -237,6 +307,7 @@ pub(super) fn is_part(line: &str) -> bool {
         "snd_tcp_congestion",
         "rcv_tcp_congestion",
         "iperf3: ",
+        "OUT OF ORDER - incoming packet",
         "Reverse mode",
         "Starting Test",
         "Control connection MSS",
@@ -250,6 +321,7 @@ pub(super) fn is_part(line: &str) -> bool {
     ];
     is_header(line)
         || starts.iter().any(|start| line.starts_with(start))
+        || disordered(line).is_some()
         || line.starts_with('[') && (line.contains("] Sent ") || line.contains(" connected to "))
 }
 

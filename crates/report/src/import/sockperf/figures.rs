@@ -20,6 +20,8 @@ pub(super) struct Figures {
     pub(super) one_way: Option<OneWay>,
     pub(super) elapsed: Option<Nanos>,
     pub(super) sent: Option<u64>,
+    /// Messages sent and received in the whole run, the warm-up with it.
+    pub(super) run: Option<(u64, u64)>,
     pub(super) received: Option<u64>,
     pub(super) halved: bool,
     pub(super) average: Option<Nanos>,
@@ -45,6 +47,8 @@ pub(super) struct OneWay {
     rate: Option<f64>,
     /// Bytes a second, in units of 1024.
     bytes: Option<f64>,
+    /// The same in bits, of whichever unit is printed.
+    pub(super) bits: Option<f64>,
 }
 
 impl OneWay {
@@ -67,7 +71,8 @@ impl Figures {
 
     fn take(&mut self, line: &str) {
         if let Some(rest) = line.strip_prefix("====> avg-") {
-            self.halved = rest.starts_with("latency");
+            // Half of each round trip, under either name; with `--full-rtt` it is `avg-rtt`.
+            self.halved = rest.starts_with("lat");
             self.average = after(rest, "=").and_then(micros);
             self.std_dev = after(rest, "std-dev=").and_then(micros);
             self.median_ad = after(rest, "median-ad=").and_then(micros);
@@ -81,6 +86,12 @@ impl Figures {
             self.most = after(line, "=").and_then(micros);
         } else if line.starts_with("---> <MIN>") {
             self.least = after(line, "=").and_then(micros);
+        } else if let Some(rest) =
+            line.strip_prefix("--->").filter(|rest| rest.trim_start().starts_with("observation"))
+        {
+            // A web page took the words in angle brackets for tags: the longest stands above the percentiles.
+            let value = after(rest, "=").and_then(micros);
+            if self.percentiles.is_empty() { self.most = value } else { self.least = value }
         } else if let Some(rest) = line.strip_prefix("Total of ").filter(|rest| rest.contains(" sent in ")) {
             self.one_way.get_or_insert_default();
             self.sent = number(rest);
@@ -94,7 +105,11 @@ impl Figures {
     }
 
     fn circumstance(&mut self, line: &str) {
-        if line.starts_with("[Valid Duration]") {
+        if line.starts_with("[Total Run]") && self.sent.is_none() {
+            self.run = after(line, "SentMessages=")
+                .and_then(number)
+                .zip(after(line, "ReceivedMessages=").and_then(number));
+        } else if line.starts_with("[Valid Duration]") {
             self.elapsed = after(line, "RunTime=").and_then(|rest| super::super::number::seconds(word(rest)));
             self.sent = after(line, "SentMessages=").and_then(number);
             self.received = after(line, "ReceivedMessages=").and_then(number);
@@ -119,14 +134,13 @@ impl Figures {
             let figure =
                 |mark| after(line, mark).and_then(|rest| Some(Printed::from_text(word(rest))?.value));
             one_way.rate = figure("Message Rate is ").or(one_way.rate);
-            let bytes = after(line, "BandWidth is ").and_then(|rest| {
-                let (figure, unit) = rest.split_once(' ')?;
-                let unit = unit.split("Bps").next()?;
-                Some(Printed::bytes(figure, &format!("{unit}Bytes"))?.value)
-            });
-            one_way.bytes = bytes.or(one_way.bytes);
-        } else if line.starts_with("No messages were received") || line.starts_with("ERROR: ") {
-            self.failure = Some(line.trim_start_matches("ERROR: ").trim_end_matches('.').to_owned());
+            one_way.bits = after(line, "BandWidth is ").and_then(bandwidth).or(one_way.bits);
+            one_way.bytes = one_way.bits.map(|bits| bits / 8.0);
+        } else if line.starts_with("No messages were received")
+            || line.starts_with("No valid observations found")
+            || line.starts_with("ERROR: ")
+        {
+            self.failure = Some(line.trim_start_matches("ERROR: ").trim_end_matches('.').replace('`', "'"));
         }
     }
 
@@ -170,6 +184,19 @@ impl Printout {
         let [p99, p999, p9999, max] = [p99, p999, p9999, max].map(&trip);
         Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max }
     }
+}
+
+/// `1140.378 MBps (9123.026 Mbps)`, and of `--giga-size` `1.140 GBps (9.123 Gbps)`, which are thousands of the former: a megabyte is
+/// 1024 × 1024 bytes in both.
+fn bandwidth(text: &str) -> Option<f64> {
+    let (figure, unit) = text.split_once(' ')?;
+    let mega = match unit.split("Bps").next()? {
+        "M" => 1.0,
+        "G" => 1000.0,
+        "K" => 1.0 / 1024.0,
+        _ => return None,
+    };
+    Some(Printed::from_text(figure)?.value * mega * 1_048_576.0 * 8.0)
 }
 
 fn after<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
