@@ -74,6 +74,7 @@ fn of_extremes(parsed: &mut ParsedRun, output: &Output) {
         p999: max,
         p9999: max,
         max,
+        ..Distribution::default()
     });
     parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
 }
