@@ -8,7 +8,7 @@ use model::latency::{EgressResult, LoadPhase};
 use model::path::PathDirection;
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
-use model::stats::percentile::carries;
+use model::stats::histogram::Standing;
 use model::summary::Summary;
 use model::units::BitRate;
 
@@ -187,7 +187,11 @@ fn latency(run: &Run) -> String {
 
 fn way_line(egress: &EgressResult) -> Option<String> {
     let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
-    let p99 = if carries(rtt.count, 99.0) { format!(", p99 {}", rtt.p99) } else { String::new() };
+    let p99 = match egress.standing(99.0) {
+        Standing::Known => format!(", p99 {}", rtt.p99),
+        Standing::AtLeast => format!(", p99 at least {}", rtt.p99),
+        Standing::TooFew | Standing::Spoiled => String::new(),
+    };
     Some(format!("RTT {} median{p99}, {} lost", rtt.p50, egress.counted.lost))
 }
 
@@ -246,12 +250,14 @@ const SHORT: &[(&str, &str)] = &[
     ("mtu-from-hop", "A hop lets smaller packets pass only"),
     ("latency-from-hop", "One hop makes most of the round trip"),
     ("icmp-rate-limited", "A router limits its own answers"),
+    ("ramp-up", "TCP was still growing when the test ended"),
     ("window-limited", "The TCP window sets the rate"),
     ("receiver-limited", "The receiving host sets the rate"),
     ("sender-limited", "The sending host sets the rate"),
     ("at-line-rate", "The path runs at line rate"),
     ("reordering", "Packets arrive out of order"),
     ("duplicates", "Packets arrive twice"),
+    ("level-shift", "The round trip changed its level"),
     ("rtt-outliers", "Some round trips take far longer than the rest"),
     ("bufferbloat", "Queues fill under load"),
     ("host-noise", "Other work on the host moved the figures"),

@@ -4,6 +4,7 @@ mod forwarding;
 mod latency;
 mod limits;
 mod names;
+mod random;
 mod verdict;
 
 use model::dut::{DeviceReport, Setup, StreamReport};
@@ -23,6 +24,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule { id: "no-forwarding", find: forwarding::no_forwarding },
     Rule { id: "device-loses-at-low-rate", find: forwarding::loses_at_low_rate },
+    Rule { id: "random-loss", find: random::random_loss },
     Rule { id: "service-failed", find: verdict::service_failed },
     Rule { id: "host-noise", find: limits::host_noise },
     Rule { id: "shares-cpu", find: limits::shares_cpu },
@@ -44,13 +46,21 @@ pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
         // What the host did is not the device's fault.
         findings.retain(|finding| OF_THE_HOST.contains(&finding.id.as_str()));
     }
+    if findings.iter().any(|finding| finding.id == "random-loss") {
+        // What they say follows from it, and not from what they name.
+        findings.retain(|finding| !OF_CHANCE.contains(&finding.id.as_str()));
+    }
     findings.sort_by_key(|finding| Reverse(finding.severity));
     device.findings = findings;
-    device.verdict = verdict::device_verdict(device);
+    device.verdict = verdict::device_verdict(device, setup);
 }
 
 /// Findings that hold of a device whose trials the host spoilt.
 const OF_THE_HOST: [&str; 4] = ["no-forwarding", "host-noise", "shares-cpu", "search-unfinished"];
+
+/// Findings about a search for a rate without loss, which is chance where every rate loses.
+const OF_CHANCE: [&str; 4] =
+    ["device-loses-at-low-rate", "generator-bound", "search-unfinished", "loss-inversion"];
 
 /// Rows of which something holds.
 fn rows(device: &DeviceReport, holds: impl Fn(&StreamReport) -> bool) -> Vec<&StreamReport> {

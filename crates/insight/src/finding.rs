@@ -12,6 +12,7 @@ mod noise;
 mod one_way;
 mod outage;
 mod path;
+mod ramp_up;
 mod reach;
 mod text;
 mod transfer;
@@ -69,12 +70,14 @@ pub const RULES: &[Rule] = &[
     Rule { id: "mtu-from-hop", find: hops::mtu_from_hop },
     Rule { id: "latency-from-hop", find: hops::latency_from_hop },
     Rule { id: "icmp-rate-limited", find: hops::rate_limited },
+    Rule { id: "ramp-up", find: ramp_up::ramp_up },
     Rule { id: "window-limited", find: window::window_limited },
     Rule { id: "receiver-limited", find: cpu::receiver_limited },
     Rule { id: "sender-limited", find: cpu::sender_limited },
     Rule { id: "at-line-rate", find: window::at_line_rate },
     Rule { id: "reordering", find: loss::reordering },
     Rule { id: "duplicates", find: loss::duplicates },
+    Rule { id: "level-shift", find: latency::level_shift },
     Rule { id: "rtt-outliers", find: latency::rtt_outliers },
     Rule { id: "bufferbloat", find: latency::bufferbloat },
     Rule { id: "host-noise", find: noise::host_noise },

@@ -139,7 +139,7 @@ impl Status {
 }
 
 /// Every finding that a run may have, in the order of the rules: of equally bad ones the earlier comes first.
-pub const IDS: [&str; 38] = [
+pub const IDS: [&str; 40] = [
     "contradictory-figures",
     "link-speed-wrong",
     "neighbour-failed",
@@ -169,12 +169,14 @@ pub const IDS: [&str; 38] = [
     "mtu-from-hop",
     "latency-from-hop",
     "icmp-rate-limited",
+    "ramp-up",
     "window-limited",
     "receiver-limited",
     "sender-limited",
     "at-line-rate",
     "reordering",
     "duplicates",
+    "level-shift",
     "rtt-outliers",
     "bufferbloat",
     "host-noise",

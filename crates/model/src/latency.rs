@@ -53,7 +53,9 @@ pub struct LatencyPlan {
     /// Leading time not counted; absent: until the round trips are steady.
     #[serde(rename = "warm_up_ns")]
     pub warm_up: Option<Nanos>,
-    /// Longest wait for a reply; absent: ten times the 99th percentile so far, at least 10 ms, a second at first.
+    /// After this a message counts as lost, until its reply comes; absent: after four times the longest round trip so far, at
+    /// least 3 s and at most 10 s. Ping-pong waits no longer before its next message, and without it ten times the 99th
+    /// percentile, at least 10 ms, a second at first.
     #[serde(rename = "timeout_ns")]
     pub timeout: Option<Nanos>,
     /// Time between reports; zero: only at the end.

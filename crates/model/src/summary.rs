@@ -12,7 +12,7 @@ use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
 use crate::reach::Reach;
 use crate::sample::{
-    CpuUse, OneWayDelay, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters, UdpCounters,
+    CpuUse, OneWayDelay, Role, Side, SideResult, Silence, StreamInfo, StreamResult, TcpCounters, UdpCounters,
 };
 use crate::stats::histogram::Distribution;
 use crate::transfer::{TransferPlan, TransferResult};
@@ -375,7 +375,9 @@ impl Summary {
         let counted = if known { &receiver } else { &sender };
         let elapsed = counted.elapsed(known.then_some(&sender));
         let received = if known { receiver.amount() } else { sender.acknowledged() };
-        let goodput = BitRate::from_bytes(received.bytes, elapsed);
+        // Of a link that was cut the rate until then: a mean over the dead time is nobody's.
+        let alive = receiver.until_cut().map_or(elapsed, |until| until.min(elapsed));
+        let goodput = BitRate::from_bytes(received.bytes, alive);
         let payload = packet_payload(plan, &sender, &receiver);
         Some(DirectionSummary {
             transport: plan.test.transport,
@@ -487,6 +489,17 @@ impl<'a> Rows<'a> {
         longest(self).max(sender.map(longest).unwrap_or_default())
     }
 
+    /// When the last of these received anything, where all of them were silent from then on to the end.
+    fn until_cut(&self) -> Option<Nanos> {
+        let silence = |row: &&StreamResult| match (&row.tcp, &row.udp) {
+            (Some(tcp), _) => tcp.silence,
+            (None, udp) => udp.as_ref()?.silence,
+        };
+        let lasting = |one: &Silence| !one.ended && one.length >= LASTING && one.at > Nanos::ZERO;
+        let all = self.rows.iter().map(|row| silence(row).filter(lasting).map(|one| one.at));
+        all.collect::<Option<Vec<Nanos>>>()?.into_iter().max()
+    }
+
     fn udp(&self, field: impl Fn(&UdpCounters) -> u64) -> u64 {
         self.rows.iter().filter_map(|r| r.udp.as_ref()).map(field).fold(0, u64::saturating_add)
     }
@@ -547,6 +560,9 @@ impl<'a> Rows<'a> {
         self.rows.iter().map(one).collect()
     }
 }
+
+/// Data that does not come again for so long was cut off.
+const LASTING: Nanos = Nanos::from_secs(1);
 
 /// Payload of one packet on the wire.
 fn packet_payload(plan: &Plan, sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<u32> {

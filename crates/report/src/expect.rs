@@ -127,10 +127,32 @@ impl Expectation {
     /// Holds it against a run.
     pub fn check(&self, run: &Run) -> Checked {
         let measured = self.measured(run);
+        let broken = self.least(run).filter(|least| measured.is_none() && self.is_broken_by_least(*least));
+        let bound = broken.map(|least| format!("at least {}", self.print(least)));
         Checked {
             expectation: self.text.clone(),
-            measured: measured.map(|value| self.print(value)),
+            measured: measured.map(|value| self.print(value)).or(bound),
             held: measured.is_some_and(|value| self.comparison.holds(value, self.wanted)),
+        }
+    }
+
+    /// Of a percentile that messages reach which never came back, the least that it can be.
+    fn least(&self, run: &Run) -> Option<f64> {
+        let named = |egress: &&EgressResult| Scope::Egress(egress.label.clone()) == self.scope;
+        let phase = |phase: &&LoadPhase| Scope::Loaded(phase.load) == self.scope;
+        let rtt = match self.scope {
+            Scope::Egress(_) => run.summary.egress_paths.iter().find(named)?.rtt,
+            Scope::Loaded(_) => run.summary.loaded.as_ref()?.phases.iter().find(phase)?.rtt,
+            _ => run.summary.rtt,
+        };
+        figures::latency::least(rtt, self.figure.name)
+    }
+
+    fn is_broken_by_least(&self, least: f64) -> bool {
+        match self.comparison {
+            Comparison::AtMost | Comparison::Equal => least > self.wanted,
+            Comparison::Below => least >= self.wanted,
+            Comparison::AtLeast | Comparison::Above => false,
         }
     }
 

@@ -93,7 +93,7 @@ pub struct Group {
 /// How far one group lies from the other, in percent of that.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Shift {
-    /// The Hodges–Lehmann estimate, or with few runs the difference of the means.
+    /// The difference of the medians.
     pub percent: f64,
     /// Lower bound of the 95 % interval; absent where the runs are too few for one.
     pub low: Option<f64>,
@@ -175,11 +175,15 @@ fn measure(case: &Case<'_>) -> Result<Comparison, CompareError> {
     check(case, "base", case.base)?;
     check(case, "other", case.other)?;
     let few = (case.base.len().min(case.other.len()) as u64) < NEEDED_RUNS;
-    let (tested, shift) = if few {
-        (welch::probability(case.base, case.other).map(|p| (Method::Welch, p)), welch::shift(case))
+    let (tested, bounds) = if few {
+        let tested = welch::probability(case.base, case.other).map(|p| (Method::Welch, p));
+        (tested, welch::bounds(case.base, case.other))
     } else {
-        (Some(mann_whitney::test(case.base, case.other)), shift::hodges_lehmann(case.base, case.other))
+        let bounds =
+            shift::hodges_lehmann(case.base, case.other).map_or([None; 2], |shift| [shift.low, shift.high]);
+        (Some(mann_whitney::test(case.base, case.other)), bounds)
     };
+    let shift = Shift::between_medians(case.base, case.other, bounds);
     Ok(Comparison {
         name: case.name.into(),
         base: Group::from_values(case.base),
@@ -200,6 +204,20 @@ fn check(case: &Case<'_>, group: &'static str, values: &[f64]) -> Result<(), Com
         Some(at) => {
             Err(CompareError::Value { name: case.name.into(), run: at + 1, group, value: values[at] })
         }
+    }
+}
+
+impl Shift {
+    /// How far the medians lie apart, which are printed beside it, with the bounds of the test that was made: at least as
+    /// wide as to hold it, and never below −100 %, as nothing is less than nothing.
+    fn between_medians(base: &[f64], other: &[f64], [low, high]: [Option<f64>; 2]) -> Option<Shift> {
+        let (base, other) = (median(base)?, median(other)?);
+        let percent = if base == other { 0.0 } else { (other / base - 1.0) * 100.0 };
+        percent.is_finite().then(|| Shift {
+            percent,
+            low: low.map(|low| low.min(percent).max(-100.0)),
+            high: high.map(|high| high.max(percent)),
+        })
     }
 }
 

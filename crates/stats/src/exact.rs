@@ -62,6 +62,7 @@ impl Sorted {
             p999: at(0.999),
             p9999: at(0.9999),
             max: at(1.0),
+            missing: 0,
         }
     }
 
@@ -71,14 +72,19 @@ impl Sorted {
         percents.iter().filter_map(|&percent| self.percentile(percent)).collect()
     }
 
+    /// The value of this rank, from 1.
+    #[must_use]
+    pub fn at_rank(&self, rank: u64) -> Option<Nanos> {
+        self.0.get(usize::try_from(rank).ok()?.checked_sub(1)?).copied().map(Nanos)
+    }
+
     fn percentile(&self, percent: f64) -> Option<Percentile> {
         let ranks = bounds(percent, self.0.len() as u64)?;
-        let of_rank = |rank: u64| self.0.get(usize::try_from(rank).ok()?.checked_sub(1)?).copied().map(Nanos);
         Some(Percentile {
             percent,
             value: Nanos(nearest_rank(&self.0, percent / 100.0)?),
-            low: of_rank(ranks.low)?,
-            high: of_rank(ranks.high)?,
+            low: self.at_rank(ranks.low)?,
+            high: self.at_rank(ranks.high)?,
         })
     }
 

@@ -7,6 +7,7 @@
 pub mod v2;
 
 use super::moments::Moments;
+use super::percentile::carries;
 use super::quantile::rank;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,63 @@ pub struct Distribution {
     pub p9999: Nanos,
     /// The longest, exact.
     pub max: Nanos,
+    /// Others of which none was measured, as messages that never came back. A percentile that they reach is the least that it
+    /// can be, and no more is known of it ([`Distribution::standing`]).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub missing: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Distribution {
+    /// What is known of a percentile of these times.
+    #[must_use]
+    pub fn standing(&self, percent: f64) -> Standing {
+        let all = self.count.saturating_add(self.missing);
+        match carries(self.count, percent) {
+            false => Standing::TooFew,
+            true if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) => Standing::AtLeast,
+            true => Standing::Known,
+        }
+    }
+
+    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
+    #[must_use]
+    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
+        (self.standing(percent) == Standing::Known).then(|| of(self))
+    }
+
+    /// The same with so many that are missing. Whatever they would have been, a percentile that they reach is no less than
+    /// what it would be if all of them were short: `at_rank` gives the measured value of a rank from 1.
+    #[must_use]
+    pub fn with_missing(self, missing: u64, at_rank: impl Fn(u64) -> Option<Nanos>) -> Distribution {
+        let mut all = Distribution { missing, ..self };
+        let least = |percent: f64, value: Nanos| {
+            let rank =
+                rank(percent / 100.0, self.count.saturating_add(missing)).filter(|rank| *rank > self.count);
+            let least = rank.and_then(|rank| at_rank(rank.saturating_sub(missing).max(1)));
+            least.map_or(value, |least| least.min(value))
+        };
+        (all.p50, all.p90, all.p99) = (least(50.0, self.p50), least(90.0, self.p90), least(99.0, self.p99));
+        (all.p999, all.p9999) = (least(99.9, self.p999), least(99.99, self.p9999));
+        all
+    }
+}
+
+/// What is known of a percentile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was measured.
+    Known,
+    /// Messages that never came back reach it: it is no less.
+    AtLeast,
+    /// So few values do not carry it.
+    TooFew,
+    /// What measured it disturbed it.
+    Spoiled,
 }
 
 /// What is known of values besides their buckets, exactly.
@@ -286,6 +344,7 @@ impl Histogram {
             p999: at(0.999)?,
             p9999: at(0.9999)?,
             max: Nanos(self.max()?),
+            missing: 0,
         })
     }
 

@@ -18,6 +18,7 @@ pub mod responsiveness;
 pub mod rfc8219;
 pub mod search;
 pub mod sequence;
+pub mod shift;
 pub mod spread;
 pub mod steady;
 pub mod student;

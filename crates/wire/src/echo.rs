@@ -16,6 +16,10 @@ pub trait Exchange: Send {
     /// protocol's header stay as they are, unless the protocol signs or fixes them.
     fn request(&mut self, request: Request, message: &mut [u8]);
 
+    /// Leaves out the number of one request, as if it were lost on its way there: the number of the next reply shows whether
+    /// the far end counts. Nothing where a protocol's replies have no number.
+    fn skip(&mut self) {}
+
     /// Reads one whole message: a datagram, or what [`Exchange::frame`] cut from a stream.
     ///
     /// # Errors
@@ -82,9 +86,18 @@ pub struct Reply {
     pub sequence: u64,
     /// When the far end had it, where the protocol tells.
     pub far: Option<FarTimes>,
-    /// How many requests the far end had answered before, where it counts them (stateful STAMP): with it the loss of
-    /// each direction is known.
-    pub far_sequence: Option<u64>,
+    /// How many requests the far end had answered before, where its replies have a number (STAMP, TWAMP): with it the loss
+    /// of each direction is known.
+    pub far_sequence: Option<FarSequence>,
+}
+
+/// The number in a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FarSequence {
+    /// Requests of this session that the far end had answered before.
+    pub before: u64,
+    /// It counts; otherwise it may copy the number of the request, and the count says nothing.
+    pub proven: bool,
 }
 
 /// The far end's clock, of whatever epoch, when it received a request and when it sent the reply.

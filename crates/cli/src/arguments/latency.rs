@@ -95,7 +95,7 @@ pub struct LatencyTestArgs {
     /// Leading time that is not counted [default: until the round trips are steady]
     #[arg(long, value_name = "TIME")]
     pub warm_up: Option<Nanos>,
-    /// Longest wait for a reply [default: ten times the 99th percentile so far, at least 10ms; 1s at first; --loaded 3s]
+    /// A message without a reply counts as lost after this [default: four times the longest round trip so far, from 3s to 10s]
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Nanos>,
     /// Time between reports; 0 for the end only

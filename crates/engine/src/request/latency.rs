@@ -54,7 +54,7 @@ pub struct Latency {
     pub playback: Vec<Item>,
     /// Leading time not counted; absent: until the round trips are steady.
     pub warm_up: Option<Nanos>,
-    /// Longest wait for a reply; absent: by the replies so far.
+    /// After this a message counts as lost, until its reply comes; absent: by the longest round trip so far.
     pub timeout: Option<Nanos>,
     /// Time between reports; zero: only at the end.
     pub interval: Nanos,
@@ -195,7 +195,7 @@ fn plan(asked: &Latency, host: &Host) -> Result<LatencyPlan, Failure> {
         reply_every: asked.reply_every,
         end: end(asked),
         warm_up: asked.warm_up,
-        timeout: asked.timeout.or(loaded.then_some(LOADED_TIMEOUT)),
+        timeout: asked.timeout,
         interval: asked.interval,
         wait,
         wait_reason,
@@ -356,6 +356,4 @@ const DEFAULT_SIZE: u32 = 64;
 const UNDER_LOAD_RATE: PacketRate = PacketRate(10_000);
 /// Beside a load: often enough to see queues come and go, and nothing to the load.
 const LOADED_RATE: PacketRate = PacketRate(100);
-/// Queues of seconds are what a load is there to find.
-const LOADED_TIMEOUT: Nanos = Nanos::from_secs(3);
 const FASTEST: PacketRate = PacketRate(10_000_000);

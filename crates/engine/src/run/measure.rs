@@ -101,6 +101,7 @@ impl Job<'_> {
             if test.test.transport == Transport::Udp && !prepare_udp(&mut test.test, &probes, &tests) {
                 continue;
             }
+            follow_rtt(&mut test.test, &probes, plan.quick);
             heed(&mut test.test, &limits);
             self.part(index + 2, &format!("{} {}", test.test.transport, direction(&test.test)));
             match self.test(&test, &probes) {
@@ -216,6 +217,16 @@ struct Met {
     peer: Option<Host>,
 }
 
+/// TCP grows by round trips: over a long path its test lasts for as many of them as that takes, up to a limit. A quick look
+/// stays short, and what it could not reach is said (`ramp-up`).
+fn follow_rtt(test: &mut TestSpec, probes: &[Event], quick: bool) {
+    let rtt = model::summary::Summary::from_events(probes).rtt.map(|rtt| rtt.p50).unwrap_or_default();
+    if let (Transport::Tcp, false, End::Time(time)) = (test.transport, quick, test.end) {
+        let wanted = rtt.saturating_mul(GROWTH_ROUND_TRIPS).min(LONGEST_TEST);
+        test.end = End::Time(time.max(wanted));
+    }
+}
+
 /// No more is asked for than the server allows.
 fn heed(test: &mut TestSpec, limits: &Limits) {
     if let Some(most) = limits.max_rate {
@@ -241,3 +252,6 @@ fn without_probes(error: Error, sink: &mut dyn FnMut(&Event)) -> Result<Event> {
 }
 
 const LEAST_UDP_RATE: BitRate = BitRate(1_000_000);
+/// Round trips in which TCP reaches most rates, and stays there for as many.
+const GROWTH_ROUND_TRIPS: u64 = 40;
+const LONGEST_TEST: Nanos = Nanos::from_secs(30);

@@ -6,6 +6,7 @@ use linux::poll::Interest;
 use model::event::Event;
 use model::time::MonoTime;
 use model::units::Nanos;
+use std::io::{self, ErrorKind};
 use wire::{Input, Output, ProtocolError, Session, WorkRequest};
 
 /// A control connection at work.
@@ -96,13 +97,27 @@ impl Pump {
                 Ok(Some(length)) if length > 0 => {
                     session.input(mono_now(), Input::Received(&buffer[..length]))?;
                 }
-                Ok(_) | Err(_) => {
-                    self.closed = true;
-                    session.input(mono_now(), Input::Closed)?;
-                }
+                Ok(_) => self.close(session, None)?,
+                Err(error) => self.close(session, Some(&error))?,
             }
         }
         session.input(mono_now(), Input::Timer)
+    }
+
+    /// The connection has ended. One that timed out the peer did not close: nothing came from it any more.
+    fn close<S: Session + ?Sized>(
+        &mut self,
+        session: &mut S,
+        error: Option<&io::Error>,
+    ) -> Result<(), ProtocolError> {
+        self.closed = true;
+        let vanished = error.is_some_and(|error| VANISHED.contains(&error.kind()));
+        session.input(mono_now(), Input::Closed).map_err(|cause| match cause {
+            ProtocolError::Closed(when) if vanished => {
+                ProtocolError::Timeout(format!("{when}: the connection timed out, as nothing came back"))
+            }
+            cause => cause,
+        })
     }
 
     /// What to poll for words of the peer.
@@ -155,3 +170,6 @@ const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
 const GOODBYE: Nanos = Nanos(500_000_000);
 /// Portions of control bytes read before looking at anything else.
 const READS_AT_ONCE: usize = 128;
+/// Errors of a connection whose other end is not there any more, or not reached.
+const VANISHED: [ErrorKind; 3] =
+    [ErrorKind::TimedOut, ErrorKind::HostUnreachable, ErrorKind::NetworkUnreachable];

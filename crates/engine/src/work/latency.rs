@@ -8,7 +8,7 @@
 //! | `housekeeping` | what is done between two round trips: reports, keep-alives, the end |
 //! | `flow` | one way at work |
 //! | `sizes` | the size of each message |
-//! | `tally`, `in_flight`, `raw`, `far_clock` | what one way gives |
+//! | `tally`, `in_flight`, `gaps`, `raw`, `far_clock`, `far_count` | what one way gives |
 //! | `wire_times` | round trips timed by the kernel and the network card |
 //! | `floor` | the tool against itself |
 //! | `loaded` | the load beside the round trips, and responsiveness |
@@ -17,10 +17,14 @@
 pub mod choose;
 mod control;
 mod far_clock;
+mod far_count;
 mod floor;
 mod flow;
+mod gaps;
 mod housekeeping;
 mod in_flight;
+#[cfg(test)]
+mod link;
 mod loaded;
 mod open;
 mod ping_pong;

@@ -22,17 +22,19 @@ pub struct Trips {
     pub max_over_median: Option<f64>,
     /// A round trip lies far off the others, as the finding `rtt-outliers` says.
     pub far: bool,
-    /// The median against the first row's, percent; absent of that one.
+    /// The median against the lowest one, percent; absent of that one.
     pub change_percent: Option<f64>,
 }
 
 /// Every run and way with round trips.
 pub(super) fn trips(subjects: &[Subject<'_>]) -> Vec<Trips> {
-    let mut all: Vec<Trips> = Vec::new();
-    for mut trips in subjects.iter().flat_map(|subject| of_run(subject.name, subject.run)) {
-        let first = all.first().map(|first| first.rtt.p50.0 as f64);
-        trips.change_percent = first.and_then(|first| change(first, trips.rtt.p50.0 as f64));
-        all.push(trips);
+    let mut all: Vec<Trips> = subjects.iter().flat_map(|subject| of_run(subject.name, subject.run)).collect();
+    let Some(base) = all.iter().enumerate().min_by_key(|(_, one)| one.rtt.p50).map(|(base, _)| base) else {
+        return all;
+    };
+    let least = all[base].rtt.p50.0 as f64;
+    for (_, one) in all.iter_mut().enumerate().filter(|(index, _)| *index != base) {
+        one.change_percent = change(least, one.rtt.p50.0 as f64);
     }
     all
 }

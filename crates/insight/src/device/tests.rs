@@ -9,7 +9,7 @@ use model::dut::{
 use model::finding::{Severity, Status, Verdict};
 use model::framing::Network;
 use model::plan::{Direction, Directions};
-use model::search::{Irregular, Load, TrialResult};
+use model::search::{Irregular, Load, LossStep, LossStepsOutcome, TrialResult};
 use model::stats::histogram::Distribution;
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -44,6 +44,16 @@ const SCENARIOS: &[Scenario] = &[
         no_rate(d, Irregular::NoLowerBound);
         d.rows[0].rates[0].irregular.push(Irregular::Duplicates);
     }),
+    raises("random-loss", "one of 2000 at every load", |d| {
+        stepped(d, [50, 51, 48, 52, 49, 50, 47, 53, 50, 50])
+    }),
+    spares("random-loss", "loss grows with the load", |d| {
+        stepped(d, [0, 0, 0, 0, 0, 0, 50, 500, 5_000, 9_000])
+    }),
+    spares("random-loss", "a load in between loses more", |d| {
+        stepped(d, [50, 51, 300, 52, 49, 50, 47, 53, 50, 50])
+    }),
+    spares("random-loss", "the test of frame loss was not made", |d| irregular(d, Irregular::NoUpperBound)),
     raises("service-failed", "too little came at the committed rate", |d| d.service = Some(service(90))),
     spares("service-failed", "all of it came", |d| d.service = Some(service(100))),
     raises("host-noise", "a fifth of the trials", |d| d.voided = 6),
@@ -287,6 +297,48 @@ fn flood(direction: Direction) -> DirectionObservation {
         silence: None,
         resumed: true,
     }
+}
+
+/// So many lost of 100,000 at 10 %, 20 % and so on of the most load.
+fn stepped(device: &mut DeviceReport, lost: [u64; 10]) {
+    let step = |(index, lost): (usize, &u64)| LossStep {
+        load: Load(1e5 * (index + 1) as f64),
+        offered_percent: 10.0 * (index + 1) as f64,
+        loss_percent: *lost as f64 / 1000.0,
+        result: TrialResult {
+            intended: 100_000,
+            sent: 100_000,
+            received: 100_000 - lost,
+            duplicates: 0,
+            duration: Nanos::from_secs(1),
+        },
+    };
+    let rows = lost.iter().enumerate().map(step).rev().collect();
+    device.rows[0].loss = Some(LossStepsOutcome { rows, irregular: Vec::new() });
+}
+
+#[test]
+fn a_device_that_loses_at_every_rate_has_no_rate_without_loss() {
+    let device = concluded(|d| {
+        stepped(d, [50; 10]);
+        d.rows[0].rates[0].irregular = vec![Irregular::Unfinished, Irregular::GeneratorLimited];
+        let pdr = RateReport {
+            goal: "pdr".into(),
+            lower: Some(Load(9e5)),
+            irregular: Vec::new(),
+            ..d.rows[0].rates[0].clone()
+        };
+        d.rows[0].rates.push(pdr);
+    });
+    let ids: Vec<&str> = device.findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(ids, ["random-loss"]);
+    let text = "Pdr 900 kpps of 64-byte frames";
+    assert!(device.verdict.text.to_lowercase().starts_with(&text.to_lowercase()), "{}", device.verdict.text);
+    assert!(
+        device.verdict.text.contains("no rate without loss exists; PDR 900 kpps"),
+        "{}",
+        device.verdict.text
+    );
 }
 
 fn irregular(device: &mut DeviceReport, word: Irregular) {

@@ -2,6 +2,7 @@
 
 use super::limits::{everywhere, is_spoilt, voided_share};
 use super::names::frame;
+use super::random::{is_chance, tolerant};
 use crate::finding::{capital, first_sentence, lower, percent, status};
 use model::dut::y1564::Kind;
 use model::dut::{DeviceReport, ServiceStep, Setup, StreamReport};
@@ -9,7 +10,7 @@ use model::finding::{Finding, Severity, Status, Verdict};
 use model::units::PacketRate;
 
 /// The rates of the smallest and the largest frames, what is wrong, what to do.
-pub(super) fn device_verdict(device: &DeviceReport) -> Verdict {
+pub(super) fn device_verdict(device: &DeviceReport, setup: &Setup) -> Verdict {
     let void = |why: String| Verdict { status: Status::Void, text: why };
     if let Some(why) = &device.unavailable {
         return void(format!("The device was not tested: {}.", why.trim_end_matches('.')));
@@ -32,7 +33,7 @@ pub(super) fn device_verdict(device: &DeviceReport) -> Verdict {
     let worst = device.findings.iter().find(serious);
     let missing = unmeasured(device);
     let sentences = [
-        rates(device).or_else(|| most_received(device)),
+        rates(device, setup).or_else(|| most_received(device)),
         device
             .service
             .as_ref()
@@ -91,12 +92,12 @@ pub(super) fn service_failed(device: &DeviceReport, setup: &Setup) -> Vec<Findin
     vec![finding]
 }
 
-fn rates(device: &DeviceReport) -> Option<String> {
-    let rated: Vec<&StreamReport> = device.rows.iter().filter(|row| figure(row).is_some()).collect();
+fn rates(device: &DeviceReport, setup: &Setup) -> Option<String> {
+    let rated: Vec<&StreamReport> = device.rows.iter().filter(|row| figure(row, setup).is_some()).collect();
     let (first, last) = (rated.first()?, rated.last()?);
-    let mut text = figure(first)?;
+    let mut text = figure(first, setup)?;
     if first.stream != last.stream {
-        text = format!("{text}, {}", figure(last)?);
+        text = format!("{text}, {}", figure(last, setup)?);
     }
     Some(format!("{}.", capital(&text)))
 }
@@ -109,8 +110,11 @@ fn most_received(device: &DeviceReport) -> Option<String> {
 }
 
 /// `throughput 1.07 Mpps of 64-byte frames, 71.9 % of line rate`.
-fn figure(row: &StreamReport) -> Option<String> {
-    let rate = row.headline()?;
+fn figure(row: &StreamReport, setup: &Setup) -> Option<String> {
+    let rate = match row.headline()? {
+        rate if is_chance(row, rate, setup) => tolerant(row, setup)?,
+        rate => rate,
+    };
     let lower = rate.lower?;
     let least = if rate.is_least() && !row.is_at_line_rate(rate) { "at least " } else { "" };
     let directions = if row.stream.way_count() == 2 { " in each direction" } else { "" };

@@ -6,6 +6,7 @@ mod host;
 mod loss;
 mod outage;
 mod outliers;
+mod shift;
 mod silence;
 mod verdict;
 
@@ -15,6 +16,7 @@ pub(super) use host::noise;
 pub(super) use loss::{behind, loss};
 pub(super) use outage::outage;
 pub(super) use outliers::rtt_outliers;
+pub(super) use shift::level_shift;
 pub(super) use silence::no_reply;
 pub(super) use verdict::verdict_of_run as verdict;
 

@@ -2,7 +2,7 @@
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
-use super::{Finding, Severity, fragments, latency};
+use super::{Finding, Severity, fragments, latency, outage};
 use crate::fix;
 use model::path::PathDirection;
 use model::run::Run;
@@ -83,7 +83,8 @@ fn buffer_advice(direction: &MeasuredDirection<'_>, buffer: Bytes) -> String {
 fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let loss = one_way.loss();
     let backlog = one_way.receiver.map_or(0, |end| end.kernel.softnet_drops);
-    let on_path = loss.path.saturating_sub(backlog);
+    // Those lost in an outage are told there.
+    let on_path = loss.path.saturating_sub(backlog).saturating_sub(outage::lost_in_outage(one_way));
     let share = one_way.share_of_sent(on_path);
     if share < PATH_LOSS || lost_by_size(one_way) {
         return None;

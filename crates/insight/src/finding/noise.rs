@@ -1,11 +1,12 @@
 //! Other work on the hosts disturbed the measurement.
 
+use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{grouped, percent};
-use super::{Finding, Severity, latency};
+use super::{Finding, Severity, cpu, latency};
 use crate::fix;
 use model::plan::Direction;
 use model::run::Run;
-use model::sample::SideResult;
+use model::sample::{Role, SideResult};
 use model::units::Nanos;
 
 /// The hypervisor took CPU time, or other processes pushed the stream threads aside: one finding for both ends, and one
@@ -32,6 +33,14 @@ fn is_reached(run: &Run) -> bool {
                 && figures.loss.is_none_or(|loss| loss.share < UNTOUCHED)
         })
     })
+}
+
+/// A CPU set the rate of a direction: what others took of it is missing there.
+fn explains(run: &Run) -> bool {
+    let set_by_cpu = |one_way: MeasuredDirection<'_>| {
+        [Role::Sender, Role::Receiver].into_iter().any(|role| cpu::saturated(&one_way, role))
+    };
+    measured_directions(run).any(set_by_cpu)
 }
 
 /// What disturbed one end.
@@ -88,7 +97,7 @@ impl Noise {
 
 fn finding(ends: &[(&str, &str, Noise)], run: &Run) -> Finding {
     let stolen = ends.iter().any(|(.., noise)| noise.stolen());
-    let serious = !is_reached(run) && ends.iter().any(|(.., noise)| noise.serious());
+    let serious = !is_reached(run) && explains(run) && ends.iter().any(|(.., noise)| noise.serious());
     let severity = if serious { Severity::Warning } else { Severity::Info };
     let title = match ends {
         [(.., here), (.., peer)] if !stolen => format!(

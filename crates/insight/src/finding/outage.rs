@@ -1,17 +1,45 @@
 //! `outage`: nothing came for a while, and then again, or never.
 
 use super::measured::{MeasuredDirection, measured_directions};
+use super::ramp_up::progress;
 use super::text::count;
 use super::{Finding, Severity};
 use model::plan::Transport;
 use model::run::Run;
 use model::sample::{Role, Silence};
-use model::units::Nanos;
+use model::units::{BitRate, Bytes, Nanos};
 use serde_json::Value;
 
-/// A receiver got nothing for a second or more, while its sender sent.
+/// A receiver got nothing for a while, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
-    measured_directions(run).filter_map(|direction| Some(finding(&direction, longest(&direction)?))).collect()
+    let silence = |one_way: &MeasuredDirection<'_>| longest(one_way).or_else(|| standstill(one_way));
+    measured_directions(run).filter_map(|one_way| Some(finding(&one_way, silence(&one_way)?))).collect()
+}
+
+/// Datagrams lost in the outage of a direction, which no other finding counts.
+pub(super) fn lost_in_outage(one_way: &MeasuredDirection<'_>) -> u64 {
+    longest(one_way).and_then(|silence| silence.missing).unwrap_or(0)
+}
+
+/// Where the receiver's result is not known, as of a link that was cut: nothing was acknowledged any more.
+fn standstill(one_way: &MeasuredDirection<'_>) -> Option<Silence> {
+    if one_way.receiver.is_some() || one_way.udp() {
+        return None;
+    }
+    let steps = progress(one_way.run, one_way.direction);
+    let dead = steps.iter().rev().take_while(|(.., moved)| moved.0 == 0).count();
+    let (at, end) = (steps.get(steps.len() - dead)?.0, steps.last()?.1);
+    let length = end.saturating_sub(at);
+    (dead < steps.len() && length >= LEAST).then_some(Silence { at, length, ended: false, missing: None })
+}
+
+/// The rate of a direction until nothing came any more.
+pub(super) fn rate_until(one_way: &MeasuredDirection<'_>) -> Option<(BitRate, Nanos)> {
+    let silence = longest(one_way).or_else(|| standstill(one_way)).filter(|one| !one.ended)?;
+    let steps = progress(one_way.run, one_way.direction);
+    let moved: Bytes = steps.iter().filter(|(start, ..)| *start < silence.at).map(|one| one.2).sum();
+    let all = if moved.0 > 0 { moved } else { one_way.figures.received.bytes };
+    (silence.at > Nanos::ZERO).then(|| (BitRate::from_bytes(all, silence.at), silence.at))
 }
 
 /// The silence that all streams share: of one alone its own path, or its window, may be the cause.
@@ -30,12 +58,26 @@ fn longest(direction: &MeasuredDirection<'_>) -> Option<Silence> {
     let ended = all.iter().any(|one| one.ended);
     // Datagrams that came late were held up, not lost.
     let lost = !ended || missing != Some(0);
-    (length >= LEAST && length >= pause(direction) && lost).then_some(Silence {
+    let least = if ended { least(direction, missing) } else { LEAST };
+    (length >= least && length >= pause(direction) && lost).then_some(Silence {
         at: begin,
         length,
         ended,
         missing,
     })
+}
+
+/// The shortest that is one: of datagrams that were lost in a row, what no burst of loss takes; of TCP what its first
+/// retransmission timeout and a hole that holds back what came behind it do not make.
+fn least(one_way: &MeasuredDirection<'_>, missing: Option<u64>) -> Nanos {
+    match missing {
+        Some(missing) if missing >= A_FEW => LEAST_LOST,
+        Some(_) => LEAST,
+        None => {
+            let longest = one_way.tcp_rows().map(|tcp| tcp.max_rtt).max().unwrap_or_default();
+            LEAST_TCP + longest.saturating_mul(HOLES)
+        }
+    }
 }
 
 /// Longer than what a sender that is held to a rate leaves between two pieces of data.
@@ -58,9 +100,13 @@ fn finding(one_way: &MeasuredDirection<'_>, silence: Silence) -> Finding {
     let (at, length) = (silence.at, silence.length);
     let title = match silence.ended {
         true => format!("Nothing arrived {direction} for {length}, from {at} into the test on{missing}"),
-        false => format!(
-            "Nothing arrived {direction} any more from {at} into the test on, for {length} to its end"
-        ),
+        false => {
+            let until =
+                rate_until(one_way).map(|(rate, _)| format!("; {rate} until then")).unwrap_or_default();
+            format!(
+                "Nothing arrived {direction} any more from {at} into the test on, for {length} to its end{until}"
+            )
+        }
     };
     let long = !silence.ended || silence.length >= LONG;
     let severity = if long { Severity::Problem } else { Severity::Warning };
@@ -90,11 +136,18 @@ pub(super) const ADVICE: &str = "Compare the time with the logs of routers, swit
                                  fails over, a routing protocol or a spanning tree that converges anew, a firewall whose \
                                  state was lost, a host that was suspended.";
 
-/// Shorter ones are what TCP's retransmission timer and busy hosts make.
-pub(super) const LEAST: Nanos = Nanos::from_secs(1);
+/// Shorter ones are what queues and busy hosts make.
+const LEAST: Nanos = Nanos::from_secs(1);
+/// Datagrams lost in a row for so long.
+const LEAST_LOST: Nanos = Nanos::from_millis(200);
+const A_FEW: u64 = 3;
+/// A retransmission timeout is 200 ms and more, and the second one twice that.
+const LEAST_TCP: Nanos = Nanos::from_millis(450);
+/// Round trips that filling a hole takes.
+const HOLES: u64 = 3;
 /// What people and protocols notice.
 pub(super) const LONG: Nanos = Nanos::from_secs(3);
 /// Payload of a full segment, bytes.
 const LEAST_BLOCK: u32 = 1448;
 /// Times that a sender's own pause must be exceeded.
-const PAUSES: u64 = 5;
+const PAUSES: u64 = 10;

@@ -2,12 +2,12 @@
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, lower, percent};
-use super::{Finding, Severity, Status, Verdict, frames, hops, latency, path, transfer};
+use super::{Finding, Severity, Status, Verdict, frames, hops, latency, outage, path, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::sample::Role;
-use model::stats::percentile::carries;
+use model::stats::histogram::Standing;
 use model::summary::{DirectionSummary, Summary};
 use model::units::BitRate;
 
@@ -131,6 +131,12 @@ fn rate(one_way: &MeasuredDirection<'_>) -> String {
         let sent = BitRate::from_bytes(figures.sent.bytes, figures.elapsed);
         return format!("{} {} sent {sent}, what arrived is not known", figures.transport, one_way.direction);
     }
+    if let Some((rate, until)) = outage::rate_until(one_way) {
+        return format!(
+            "{} {} transferred {rate} until {until}, and nothing after",
+            figures.transport, one_way.direction
+        );
+    }
     let lost =
         figures.loss.filter(|loss| loss.share > 0.0).map(|loss| format!(" ({} lost)", percent(loss.share)));
     format!(
@@ -252,7 +258,7 @@ fn round_trip(summary: &Summary) -> Option<String> {
         0 => String::new(),
         lost => format!("; {lost} of {} probes had no answer", rtt.count.saturating_add(lost)),
     };
-    let within = match carries(rtt.count, 99.0) {
+    let within = match rtt.standing(99.0) == Standing::Known {
         true => format!("99 % within {}", rtt.p99),
         false => format!("{} for the slowest of {}", rtt.max, rtt.count),
     };

@@ -6,8 +6,8 @@ use model::path::{FragmentDelivery, FragmentShape, FragmentTest, PathDirection, 
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
 use model::sample::{
-    CpuUse, DataPath, KernelCounters, Role, Side, SideResult, StreamInfo, StreamResult, TcpCounters,
-    UdpCounters,
+    CpuUse, DataPath, IntervalSample, KernelCounters, Role, Side, SideResult, StreamInfo, StreamResult,
+    TcpCounters, UdpCounters,
 };
 use model::stats::histogram::Distribution;
 use model::time::WallTime;
@@ -22,6 +22,8 @@ pub(crate) struct Fixture {
     /// What was found of the path in the test's direction.
     pub(crate) path: Option<PathDirection>,
     pub(crate) outcome: Outcome,
+    /// What this end reported meanwhile.
+    pub(crate) intervals: Vec<IntervalSample>,
     /// The end that sends.
     pub(crate) sender: SideResult,
     /// The end that receives; absent: its result never came.
@@ -70,6 +72,7 @@ impl Fixture {
             probes: Vec::new(),
             path: None,
             outcome: Outcome::Completed,
+            intervals: Vec::new(),
             sender: end(Role::Sender),
             receiver: Some(receiver),
         }
@@ -135,6 +138,11 @@ impl Fixture {
         self
     }
 
+    pub(crate) fn interval(mut self, sample: IntervalSample) -> Fixture {
+        self.intervals.push(sample);
+        self
+    }
+
     pub(crate) fn probe(mut self, probe: Probe) -> Fixture {
         self.probes.push(probe);
         self
@@ -163,6 +171,7 @@ impl Fixture {
         let up = self.plan.test.directions == Directions::Up;
         let (ours, theirs) = if up { (Side::Local, Side::Peer) } else { (Side::Peer, Side::Local) };
         let mut events = vec![Event::Connected(connected(&self.plan)), Event::Started(started())];
+        events.extend(self.intervals.into_iter().map(Event::Sample));
         events.push(result(ours, self.sender));
         events.extend(self.receiver.map(|receiver| result(theirs, receiver)));
         events.extend(self.probes.into_iter().map(Event::Probe));
@@ -270,6 +279,7 @@ pub(crate) fn idle_rtt(milliseconds: u64, lost: u64) -> Probe {
         p999: at(milliseconds + 1),
         max: at(milliseconds + 1),
         mean: at(milliseconds),
+        missing: 0,
     };
     Probe::IdleRtt { transport: Transport::Udp, rtt, lost }
 }

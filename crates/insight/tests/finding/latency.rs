@@ -9,7 +9,8 @@ use model::plan::{Direction, Directions};
 use model::run::Run;
 use model::sample::Silence;
 use model::stats::histogram::Histogram;
-use model::units::Nanos;
+use model::stats::shift::LevelShift;
+use model::units::{Nanos, PacketRate};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("rtt-outliers", "the firewall of the fixtures", || Ways::fixtures().run()),
@@ -33,7 +34,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("outage", "no reply any more", || {
         mute(2_000, 20).with(|w| w.first().silence.as_mut().expect("a silence").ended = false).run()
     }),
-    spares("outage", "less than a second", || mute(900, 80).run()),
+    raises("outage", "fifteen messages in a row in 0.3 s", || mute(300, 15).run()),
+    spares("outage", "less than a tenth of a second", || mute(90, 80).run()),
     spares("outage", "two in a row, of a path that loses a tenth", || {
         mute(2_000, 2).with(|w| w.first().counted.lost = 20_000).run()
     }),
@@ -60,9 +62,25 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("duplicates", "round trips: two twice", || {
         Ways::lan().with(|w| w.first().counted.duplicates = 2).run()
     }),
-    raises("sender-limited", "a tenth of the messages was sent late", || {
-        Ways::lan().with(|w| w.first().counted.behind = 20_000).run()
+    raises("sender-limited", "a tenth of the messages was sent late, and half of the rate reached", || {
+        late().with(|w| w.plan.rate = Some(PacketRate(40_000))).run()
     }),
+    raises("sender-limited", "late messages, which move the median", || {
+        late()
+            .with(|w| w.first().service = Some(times([1, 2, 3, 4, 5, 6, 7], 200_000)))
+            .with(far_median)
+            .run()
+    }),
+    spares("sender-limited", "a tenth was sent late, at the rate asked for", || {
+        late().with(|w| w.plan.rate = Some(PacketRate(20_000))).run()
+    }),
+    raises("sender-limited", "ping-pong that cannot keep its rate", || {
+        Ways::lan()
+            .with(|w| (w.plan.rate, w.first().counted.unsent) = (Some(PacketRate(40_000)), 200_000))
+            .run()
+    }),
+    raises("level-shift", "1 ms become 82 ms", || shifted(82).run()),
+    spares("level-shift", "one level", || Ways::lan().run()),
     spares("sender-limited", "a few messages were sent late", || {
         Ways::lan().with(|w| w.first().counted.behind = 20).run()
     }),
@@ -137,6 +155,23 @@ fn hiccups(count: u64, micros: u64) -> Ways {
         w.noise.hiccup_total = Nanos::from_micros(count * micros);
         w.noise.hiccup_worst = Nanos::from_micros(2 * micros);
     })
+}
+
+/// A tenth of the messages was sent late.
+fn late() -> Ways {
+    Ways::lan().with(|w| w.first().counted.behind = 20_000)
+}
+
+/// Round trips of half a millisecond and more from when they were due.
+fn far_median(w: &mut Ways) {
+    w.first().rtt = Some(times([500, 600, 700, 800, 900, 950, 990], 200_000));
+}
+
+/// A round trip that goes from 1 ms to so many after four seconds.
+fn shifted(to: u64) -> Ways {
+    let shift =
+        LevelShift { at: Nanos::from_secs(4), from: Nanos::from_millis(1), to: Nanos::from_millis(to) };
+    Ways::lan().with(|w| w.first().shifts = vec![shift])
 }
 
 /// So many messages in a row were lost in so many milliseconds.
@@ -217,10 +252,77 @@ fn a_histogram_counts_the_far_ones() {
 fn a_host_that_makes_the_tail_is_told_from_which_percentile_on() {
     let run = hiccups(2_000, 100).run();
     let noise = find(&run, "host-noise").unwrap();
-    assert_eq!(noise.severity, Severity::Warning);
+    assert_eq!((noise.severity, run.verdict.status), (Severity::Info, Status::Ok));
     assert!(noise.title.contains("so that p99 and all above are this host's"), "{}", noise.title);
     let run = hiccups(20, 100).run();
     assert_eq!(find(&run, "host-noise").unwrap().severity, Severity::Info);
+}
+
+#[test]
+fn messages_lost_in_an_outage_are_no_path_loss() {
+    let run = mute(700, 350).run();
+    assert_eq!(find(&run, "outage").unwrap().evidence["lost_count"], 350);
+    assert!(find(&run, "path-loss").is_none(), "{:#?}", run.findings);
+    // 400 others were lost beside it.
+    let run = mute(700, 350).with(|w| w.first().counted.lost += 400).run();
+    assert_eq!(find(&run, "path-loss").unwrap().evidence["lost_count"], 400);
+}
+
+#[test]
+fn several_outages_are_one_finding_with_their_sum() {
+    let at = |second| Silence {
+        at: Nanos::from_secs(second),
+        length: Nanos::from_millis(300 + second),
+        ended: true,
+        missing: Some(15),
+    };
+    let run = Ways::lan()
+        .with(|w| (w.first().outages, w.first().counted.lost) = (vec![at(1), at(4), at(7)], 45))
+        .run();
+    let outage = find(&run, "outage").unwrap();
+    assert_eq!(
+        (&outage.evidence["outages_count"], &outage.evidence["outages_lost_count"]),
+        (&3.into(), &45.into())
+    );
+    assert!(outage.title.contains("3 such times of 912 ms in all"), "{}", outage.title);
+    assert!(find(&run, "path-loss").is_none());
+}
+
+#[test]
+fn a_level_shift_is_no_outage_and_its_higher_level_no_outlier() {
+    let run = shifted(82)
+        .with(|w| w.first().rtt = Some(times([900, 1000, 81_000, 82_000, 83_000, 84_000, 85_000], 600)))
+        .run();
+    let ids: Vec<&str> = run.findings.iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(ids, ["level-shift"]);
+    assert!(
+        run.findings[0].title.contains("from 1.00 ms to 82.0 ms at 4.00 s into the run"),
+        "{}",
+        run.findings[0].title
+    );
+}
+
+/// A judge over what busy hosts give: many hiccups, late messages, sleeping threads, far replies of a far end that waits for a
+/// CPU. Nothing of it is the path's, and no run is degraded.
+#[test]
+fn two_busy_loops_beside_a_clean_path_degrade_nothing() {
+    for number in 0..200_u64 {
+        let wait = if number % 2 == 0 { WaitMode::Spin } else { WaitMode::Block };
+        let far = Nanos::from_millis(4 + number % 60);
+        let cause = if number % 3 == 0 { Cause::Host } else { Cause::Unknown };
+        let run = Ways::lan().longest(far, cause).with(|w| {
+            w.plan.wait = wait;
+            w.plan.rate = Some(PacketRate(20_000));
+            w.noise.others_share = 0.6 + (number % 40) as f64 / 100.0;
+            w.noise.steal_share = (number % 10) as f64 / 50.0;
+            w.noise.involuntary_switches = 10 * number;
+            (w.noise.hiccups, w.noise.hiccup_total) = (number * 20, Nanos::from_micros(number * 20 * 4_000));
+            w.noise.hiccup_worst = Nanos::from_millis(8);
+            w.first().counted.behind = number * 900;
+        });
+        let run = run.run();
+        assert_eq!(run.verdict.status, Status::Ok, "{number}: {:#?}", run.findings);
+    }
 }
 
 #[test]

@@ -4,8 +4,9 @@ use super::EgressEnds;
 use super::noise::Outlier;
 use crate::sample::Silence;
 use crate::stats::batch_means::MeanInterval;
-use crate::stats::histogram::Distribution;
+use crate::stats::histogram::{Distribution, Standing};
 use crate::stats::percentile::Percentile;
+use crate::stats::shift::LevelShift;
 use crate::stats::steady::Level;
 use crate::units::{Nanos, PacketRate};
 use schemars::JsonSchema;
@@ -34,7 +35,7 @@ pub struct EgressResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<Level>,
     /// Application RTT: from before the send call (ping-pong) or from the moment the message was due (under-load,
-    /// playback) until the reply was in this program's hands.
+    /// playback, ping-pong at a rate that the path allows) until the reply was in this program's hands.
     #[serde(rename = "rtt_ns")]
     pub rtt: Option<Distribution>,
     /// The same from the send call, where `rtt` counts from another moment: without the wait in this sender. Of the whole
@@ -62,15 +63,37 @@ pub struct EgressResult {
     pub one_way: Option<OneWayDelays>,
     /// The slowest round trips and whose fault they are, farthest first, at most 16.
     pub outliers: Vec<Outlier>,
-    /// The longest time without a reply in which messages were lost, where it is worth a word.
+    /// The longest of `outages`; of older results the only one that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,
+    /// Times in which messages in a row were lost, from when the first of them was due until the next one that was answered:
+    /// the longest ones, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Silence>,
+    /// When the round trips went from one level to another, and stayed there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shifts: Vec<LevelShift>,
+    /// From this percentile on the times are this host's own, which held the measuring thread; absent: none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spoiled_from_percent: Option<f64>,
     /// Messages a second that were sent.
     #[serde(rename = "sent_pps")]
     pub sent_rate: PacketRate,
     /// Messages a second that the far end says it received (throughput mode).
     #[serde(rename = "received_pps")]
     pub received_rate: Option<PacketRate>,
+}
+
+impl EgressResult {
+    /// What is known of a percentile of its round trips.
+    #[must_use]
+    pub fn standing(&self, percent: f64) -> Standing {
+        match self.rtt {
+            Some(_) if self.spoiled_from_percent.is_some_and(|from| percent >= from) => Standing::Spoiled,
+            Some(rtt) => rtt.standing(percent),
+            None => Standing::TooFew,
+        }
+    }
 }
 
 /// What became of the messages.
@@ -81,11 +104,14 @@ pub struct Counted {
     pub sent: u64,
     /// Of these, asked for a reply.
     pub asked: u64,
-    /// Replies in time: the round trips.
+    /// Replies, however late: the round trips.
     pub received: u64,
-    /// No reply came, before the timeout or after.
+    /// No reply came.
     pub lost: u64,
-    /// The reply came after the timeout.
+    /// Still on their way when the run ended: neither lost nor measured.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub in_flight: u64,
+    /// The reply came so late that nothing was known of its message any more, and was not measured.
     pub late: u64,
     /// Replies that had come before.
     pub duplicates: u64,
@@ -99,8 +125,16 @@ pub struct Counted {
     pub lost_down: Option<u64>,
     /// Messages that the far end says it received (throughput mode).
     pub far_received: Option<u64>,
-    /// Messages that were due and not sent in time, because this sender could not keep up.
+    /// Messages sent more than 100 µs after they were due.
     pub behind: u64,
+    /// Messages that were due by the rate asked for and never sent: ping-pong waited for the replies to others.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unsent: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Round trips on the wire.

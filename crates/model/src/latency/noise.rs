@@ -48,4 +48,44 @@ pub struct HostNoise {
     pub involuntary_switches: u64,
     /// CPU time the hypervisor gave to others, as a share of all CPUs' time.
     pub steal_share: f64,
+    /// CPU time that others than the measuring thread used, and the hypervisor took, as a share of all CPUs' time.
+    #[serde(skip_serializing_if = "is_none")]
+    pub others_share: f64,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_none(share: &f64) -> bool {
+    *share <= 0.0
+}
+
+impl HostNoise {
+    /// Other work keeps the CPUs busy: who waits for one waits for slices of the scheduler.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.others_share >= BUSY || self.steal_share >= STOLEN
+    }
+
+    /// From which percentile on the round trips of a path are this host's, if from any: so many of them were under way when
+    /// it held the measuring thread, for long enough to show; and of the slowest ones most are its fault.
+    #[must_use]
+    pub fn spoils(&self, elapsed: Nanos, count: u64, median: Nanos, slowest: &[Outlier]) -> Option<f64> {
+        let mean = self.hiccup_total.0 / self.hiccups.max(1);
+        let far: Vec<&Outlier> = slowest.iter().filter(|one| one.rtt.0 / 2 >= median.0).collect();
+        let by_host = far.iter().filter(|one| one.cause == Cause::Host).count();
+        let is_borne_out = far.is_empty() || by_host * 2 > far.len();
+        if self.hiccups == 0 || count == 0 || mean.saturating_mul(SHOWS) < median.0 || !is_borne_out {
+            return None;
+        }
+        let under_way = self.hiccup_total.0 as f64 + self.hiccups as f64 * median.0 as f64;
+        let hit = (self.hiccups as f64 / count as f64).min(under_way / elapsed.0.max(1) as f64);
+        SPOILED.iter().find(|(share, _)| hit >= *share).map(|(_, percent)| *percent)
+    }
+}
+
+/// Of all CPUs' time.
+const BUSY: f64 = 0.5;
+const STOLEN: f64 = 0.05;
+/// Hiccups whose mean is at least this part of the median show in a round trip.
+const SHOWS: u64 = 10;
+/// From which share of round trips hit on which percentile is the host's.
+const SPOILED: [(f64, f64); 4] = [(0.1, 90.0), (0.01, 99.0), (0.001, 99.9), (0.000_1, 99.99)];

@@ -200,6 +200,7 @@ fn delays(typical: Nanos, count: u64) -> Distribution {
         p999: tail,
         p9999: tail,
         max: tail,
+        missing: 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The figures an expectation can name: one row each.
 
 mod frames;
-mod latency;
+pub(super) mod latency;
 mod path;
 mod transfer;
 
@@ -163,7 +163,10 @@ fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
 fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     match run.summary.egress_paths.is_empty() {
         true => latency::quantile_of(run.summary.rtt, 1, of),
-        false => latency::carried(run.summary.rtt, percent, of),
+        false => match run.summary.egress_paths.as_slice() {
+            [egress] => latency::of_path(egress, percent, of),
+            _ => latency::carried(run.summary.rtt, percent, of),
+        },
     }
 }
 

@@ -312,7 +312,12 @@ impl Compared {
         let right = ["count", "median", "99 %", "99.9 %", "longest"].map(Column::right);
         let row = |egress: &str, set: &SetOfRuns, all: &Distribution| {
             let time = |time: model::units::Nanos| time.to_string();
-            let figures = [time(all.p50), time(all.p99), time(all.p999), time(all.max)];
+            let known = |percent, of: fn(&Distribution) -> model::units::Nanos| {
+                all.known(percent, of).map_or_else(|| "-".into(), time)
+            };
+            let p99: String = known(99.0, |all: &Distribution| all.p99);
+            let p999: String = known(99.9, |all: &Distribution| all.p999);
+            let figures = [time(all.p50), p99, p999, time(all.max)];
             [vec![egress.to_owned(), set.name.clone(), all.count.to_string()], figures.into()].concat()
         };
         let rows = self.round_trips.iter().flat_map(|one| {

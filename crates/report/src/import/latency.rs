@@ -140,6 +140,7 @@ impl ParsedRun {
             p999: mean,
             p9999: mean,
             max: mean,
+            ..Distribution::default()
         });
         self.warn("mean-alone", "The output reports the mean alone: it stands for the median, the percentiles and the extremes, which are not known.");
     }
@@ -210,6 +211,9 @@ impl ParsedRun {
             one_way: None,
             outliers: self.of_trips.outliers.clone(),
             silence: self.silence,
+            outages: Vec::new(),
+            shifts: Vec::new(),
+            spoiled_from_percent: None,
             sent_rate: PacketRate::from_count(self.counted.sent, self.elapsed),
             received_rate: None,
         }

@@ -109,6 +109,7 @@ fn exact_extremes(parsed: &mut ParsedRun, output: &Output) {
         p999: within(rtt.p999),
         p9999: within(rtt.p9999),
         max,
+        missing: rtt.missing,
     };
 }
 
@@ -159,6 +160,7 @@ fn of_extremes(parsed: &mut ParsedRun, output: &Output) {
         p999: max,
         p9999: max,
         max,
+        ..Distribution::default()
     });
     parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
 }

@@ -239,6 +239,7 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
         p999: time,
         p9999: time,
         max: time,
+        missing: 0,
     };
     for egress in &mut run.summary.egress_paths {
         egress.rtt = Some(same);
@@ -249,6 +250,8 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
             asked: number,
             received: number,
             lost: number,
+            in_flight: number,
+            unsent: number,
             late: number,
             duplicates: number,
             reordered: number,
@@ -334,6 +337,9 @@ fn egress_result(label: &str, histogram: &Histogram) -> EgressResult {
         one_way: None,
         outliers: Vec::new(),
         silence: None,
+        outages: Vec::new(),
+        shifts: Vec::new(),
+        spoiled_from_percent: None,
         sent_rate: PacketRate(count / 10),
         received_rate: None,
     }
@@ -346,7 +352,19 @@ fn fixture(row: &str) -> EgressResult {
     let [count, min, p50, p90, p99, max, mean, stddev, mad, iqr] = figures.try_into().expect("ten figures");
     let [min, p50, p90, p99, max, mean, stddev] = [min, p50, p90, p99, max, mean, stddev].map(Nanos);
     let mut egress = egress_result(label, &Histogram::default());
-    egress.rtt = Some(Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max });
+    egress.rtt = Some(Distribution {
+        count,
+        min,
+        mean,
+        stddev,
+        p50,
+        p90,
+        p99,
+        p999: max,
+        p9999: max,
+        max,
+        missing: 0,
+    });
     (egress.mad, egress.iqr) = (Some(Nanos(mad)), Some(Nanos(iqr)));
     egress.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     egress.elapsed = Nanos::from_secs(101);

@@ -28,7 +28,7 @@ fn the_words() {
 
 #[test]
 fn no_significance_is_not_sameness() {
-    let wide = [7.0, 11.0, 9.0, 8.0, 10.5, 9.9, 8.2, 10.1];
+    let wide = [7.0, 11.0, 9.0, 8.0, 10.5, 9.9, 9.77, 10.1];
     let row = alone(&A, &wide, Rules::new(true));
     assert!(row.p.unwrap() > 0.05);
     let Judgement::CannotTell { more_runs } = row.judgement else { panic!("{row:?}") };
@@ -93,13 +93,30 @@ fn only_one_of_the_lte_transfers_differs() {
     let near =
         |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
     let shift = rows[2].shift.unwrap();
-    near(shift.percent, 33.589_648_570_193_33);
-    near(shift.low.unwrap(), 28.900_252_925_646_56);
-    near(shift.high.unwrap(), 38.279_044_214_740_1);
+    // The medians, which are printed beside it.
+    near(shift.percent, (rows[2].other.median.unwrap() / rows[2].base.median.unwrap() - 1.0) * 100.0);
+    assert!(shift.low.unwrap() < shift.percent && shift.percent < shift.high.unwrap(), "{shift:?}");
     near(rows[2].p.unwrap(), 4.000_568_061_106_781e-5);
     near(rows[2].q.unwrap(), 3.200_454_45e-4);
     near(rows[0].q.unwrap(), 0.741_023_157);
     near(rows[7].p.unwrap(), 0.396_666_537_514_949_4);
+}
+
+#[test]
+fn the_change_is_that_of_the_two_figures_beside_it() {
+    let sets: [(&[f64], &[f64]); 4] = [
+        (&[9.1, 9.2, 30.0], &[9.0, 9.3, 1.0]),
+        (&[11.6, 10.7], &[1.17, 1.19]),
+        (&[1.0, 2.0, 3.0, 50.0, 60.0, 70.0], &[2.0, 2.1, 2.2, 40.0, 41.0, 90.0]),
+        (&[5.0], &[1.0]),
+    ];
+    for (base, other) in sets {
+        let row = alone(base, other, Rules::new(true));
+        let (shift, medians) = (row.shift.unwrap(), row.other.median.unwrap() / row.base.median.unwrap());
+        assert!((shift.percent - (medians - 1.0) * 100.0).abs() < 1e-9, "{row:?}");
+        assert!(shift.low.is_none_or(|low| (-100.0..=shift.percent).contains(&low)), "{row:?}");
+        assert!(shift.high.is_none_or(|high| high >= shift.percent), "{row:?}");
+    }
 }
 
 #[test]

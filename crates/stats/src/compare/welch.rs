@@ -1,6 +1,5 @@
 //! Welch's t-test (1947), for runs too few to compare without an assumption: that they spread normally.
 
-use super::{Case, Shift};
 use crate::spread::Moments;
 use std::f64::consts::FRAC_PI_2;
 
@@ -13,16 +12,17 @@ pub(super) fn probability(base: &[f64], other: &[f64]) -> Option<f64> {
     Some(if means.distance == 0.0 { 1.0 } else { 0.0 })
 }
 
-/// The difference of the means in percent of the base's, with its 95 % interval.
-pub(super) fn shift(case: &Case<'_>) -> Option<Shift> {
-    let mean = |values: &[f64]| Moments::from_values(values).mean();
-    let (base, other) = (mean(case.base).filter(|base| *base > 0.0)?, mean(case.other)?);
-    let percent = (other / base - 1.0) * 100.0;
-    let Some(means) = Means::between(case.base, case.other) else {
-        return Some(Shift { percent, low: None, high: None });
+/// The 95 % interval of the ratio of the two groups, in percent of the base: of their logarithms, so that it is never below
+/// −100 %. Absent with less than two runs on a side, or with one that is zero.
+pub(super) fn bounds(base: &[f64], other: &[f64]) -> [Option<f64>; 2] {
+    let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+    let (base, other) = (logs(base), logs(other));
+    let Some(means) = Means::between(&base, &other).filter(|means| means.distance.is_finite()) else {
+        return [None; 2];
     };
-    let width = Student { degrees: means.degrees }.two_sided(MISS) * means.error / base * 100.0;
-    Some(Shift { percent, low: Some(percent - width), high: Some(percent + width) })
+    let width = Student { degrees: means.degrees }.two_sided(MISS) * means.error;
+    let percent = |log: f64| Some((log.exp() - 1.0) * 100.0).filter(|percent| percent.is_finite());
+    [percent(means.distance - width), percent(means.distance + width)]
 }
 
 /// The difference of two means, its standard error and the degrees of freedom of that (Welch–Satterthwaite).
@@ -110,6 +110,17 @@ mod tests {
             let found = Student { degrees }.two_sided(miss);
             assert!((found / t - 1.0).abs() < 1e-6, "{miss} {degrees}: {found}");
         }
+    }
+
+    #[test]
+    fn the_interval_of_few_runs_is_wide_and_never_below_nothing() {
+        // 11.6 and 10.7 Gbit/s against 1.17 and 1.19.
+        let [low, high] = bounds(&[11.6, 10.7], &[1.17, 1.19]).map(Option::unwrap);
+        assert!(low > -100.0 && low < -90.0 && high > -89.0 && high < -70.0, "{low} {high}");
+        let [low, _] = bounds(&[100.0, 1.0], &[1.0, 2.0]).map(Option::unwrap);
+        assert!(low >= -100.0, "{low}");
+        assert_eq!(bounds(&[1.0], &[2.0, 3.0]), [None; 2]);
+        assert_eq!(bounds(&[1.0, 0.0], &[2.0, 3.0]), [None; 2]);
     }
 
     #[test]

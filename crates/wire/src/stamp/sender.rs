@@ -4,7 +4,7 @@ use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
 use super::packet::{Mode, ReflectorPacket, SenderPacket};
 use super::tlv::{Tlv, write_padding};
-use crate::echo::{Exchange, FarTimes, Reply, Request, Stray};
+use crate::echo::{Exchange, FarSequence, FarTimes, Reply, Request, Stray};
 use model::units::Nanos;
 use std::collections::VecDeque;
 
@@ -120,7 +120,7 @@ impl Sender {
 
     /// How many requests of this session the reflector had answered before, if it counts them. At the first reply
     /// a count that is ahead of ours began with an earlier session.
-    fn count(&mut self, packet: &ReflectorPacket) -> Option<u64> {
+    fn count(&mut self, packet: &ReflectorPacket) -> FarSequence {
         self.far_counts |= packet.sequence != packet.sender_sequence;
         // The number nearest to the last one that ends in these 32 bits.
         let step = packet.sequence.wrapping_sub(self.far_sequence as u32) as i32;
@@ -128,7 +128,7 @@ impl Sender {
             self.far_sequence.checked_add_signed(step.into()).unwrap_or(packet.sequence.into());
         let ahead = packet.sequence.wrapping_sub(packet.sender_sequence) as i32;
         let before = *self.far_before.get_or_insert(u64::try_from(ahead).unwrap_or(0));
-        self.far_counts.then_some(self.far_sequence.saturating_sub(before))
+        FarSequence { before: self.far_sequence.saturating_sub(before), proven: self.far_counts }
     }
 
     fn checked(&self, message: &[u8]) -> Result<ReflectorPacket, Stray> {
@@ -176,8 +176,13 @@ impl Exchange for Sender {
         Ok(Reply {
             sequence: sent.sequence,
             far: received.zip(left).map(|(received, sent)| FarTimes { received, sent }),
-            far_sequence: self.count(&packet),
+            far_sequence: Some(self.count(&packet)),
         })
+    }
+
+    fn skip(&mut self) {
+        // No request has this time, so that no reply can be one to it.
+        self.number(Sent { sequence: 0, timestamp: Timestamp(0) });
     }
 
     fn frame(&self, _: &[u8]) -> Result<Option<usize>, Stray> {
@@ -185,8 +190,8 @@ impl Exchange for Sender {
     }
 }
 
-/// How many requests are remembered: a reply that comes later is foreign. 1 MiB; 6.5 s at 10,000 a second.
-const REMEMBERED: usize = 1 << 16;
+/// How many requests are remembered: a reply that comes later is foreign. 2 MiB; 13 s at 10,000 a second.
+const REMEMBERED: usize = 1 << 17;
 
 /// A TWAMP-Light reflector's open packet, to the Sender Error Estimate. With the Sender TTL it has 41 bytes (RFC 5357
 /// section 4.2.1), which some leave out.
@@ -280,7 +285,7 @@ mod tests {
         let asked = ask(&mut sender, 1, 44);
         let far = Some(FarTimes { received: Nanos(8_000), sent: Nanos(9_000) });
         let reply = read(&mut sender, answer(&asked, 0)).unwrap();
-        assert_eq!(reply, Reply { sequence: 1, far, far_sequence: None });
+        assert_eq!(reply, Reply { sequence: 1, far, far_sequence: number(0, false) });
         assert_eq!(sender.far_error(), Some(ErrorEstimate::new(Format::Ptp, true, Nanos(1))));
         // No receive time, no far times.
         let silent = ReflectorPacket { received: Timestamp(0), ..answer(&asked, 0) };
@@ -326,13 +331,31 @@ mod tests {
         let asked: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
         let mut count =
             |at: usize, counted| read(&mut sender, answer(&asked[at], counted)).unwrap().far_sequence;
-        assert_eq!(count(0, 0), None);
+        assert_eq!(count(0, 0), number(0, false));
         // Request 2 was lost on its way there.
-        assert_eq!(count(2, 1), Some(1));
-        assert_eq!(count(3, 2), Some(2));
+        assert_eq!(count(2, 1), number(1, true));
+        assert_eq!(count(3, 2), number(2, true));
         let mut knowing = Sender::new(SenderOptions { far_counts: true, ..options() });
         let asked = ask(&mut knowing, 1, 44);
-        assert_eq!(read(&mut knowing, answer(&asked, 0)).unwrap().far_sequence, Some(0));
+        assert_eq!(read(&mut knowing, answer(&asked, 0)).unwrap().far_sequence, number(0, true));
+    }
+
+    #[test]
+    fn a_number_left_out_shows_who_counts() {
+        for (counted, proven) in [(1, true), (2, false)] {
+            let mut sender = Sender::new(options());
+            let first = ask(&mut sender, 1, 44);
+            assert_eq!(read(&mut sender, answer(&first, 0)).unwrap().far_sequence, number(0, false));
+            sender.skip();
+            let next = ask(&mut sender, 2, 44);
+            assert_eq!(SenderPacket::read(Mode::Open, &next).sequence, 2);
+            let reply = read(&mut sender, answer(&next, counted)).unwrap();
+            assert_eq!((reply.sequence, reply.far_sequence), (2, number(counted.into(), proven)));
+        }
+    }
+
+    fn number(before: u64, proven: bool) -> Option<FarSequence> {
+        Some(FarSequence { before, proven })
     }
 
     #[test]
@@ -341,9 +364,9 @@ mod tests {
         let asked: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
         let mut count =
             |at: usize, counted| read(&mut sender, answer(&asked[at], counted)).unwrap().far_sequence;
-        assert_eq!(count(1, 1001), Some(1));
-        assert_eq!(count(3, 1002), Some(2));
-        assert_eq!(count(0, 999), Some(0));
+        assert_eq!(count(1, 1001), number(1, true));
+        assert_eq!(count(3, 1002), number(2, true));
+        assert_eq!(count(0, 999), number(0, true));
     }
 
     #[test]
@@ -354,9 +377,9 @@ mod tests {
         let asked: Vec<_> = (1..=2).map(|sequence| ask(&mut sender, sequence, 44)).collect();
         assert_eq!(SenderPacket::read(Mode::Open, &asked[1]).sequence, 0);
         let reply = read(&mut sender, answer(&asked[1], u32::MAX)).unwrap();
-        assert_eq!((reply.sequence, reply.far_sequence), (2, Some((1 << 32) - 1)));
+        assert_eq!((reply.sequence, reply.far_sequence), (2, number((1 << 32) - 1, true)));
         let reply = read(&mut sender, answer(&asked[0], 0)).unwrap();
-        assert_eq!((reply.sequence, reply.far_sequence), (1, Some(1 << 32)));
+        assert_eq!((reply.sequence, reply.far_sequence), (1, number(1 << 32, true)));
     }
 
     #[test]

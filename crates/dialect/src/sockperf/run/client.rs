@@ -197,7 +197,7 @@ fn remarks(asked: &Asked, counted: &Counted) -> Stepped<()> {
         say(banner::TOO_FAST)?;
     }
     for (count, what) in [
-        (counted.late, "replies came more than a second late and are counted as dropped"),
+        (counted.late, "replies came too late to be measured, and are counted as dropped"),
         (counted.strays, "messages came that are no replies of this test"),
     ] {
         if count > 0 {

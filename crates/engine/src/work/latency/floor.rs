@@ -1,6 +1,6 @@
 //! The tool's own floor: round trips against itself over loopback, waiting as the test will.
 
-use super::flow::EgressFlow;
+use super::flow::{Burst, EgressFlow};
 use super::tally::{Gather, Tally};
 use crate::error::{Context, Result};
 use crate::work::echo::reflector::{self, Hooks};
@@ -47,7 +47,7 @@ fn ping(socket: Socket, size: usize, wait: WaitMode) -> Result<Option<Floor>> {
     let mut flow = EgressFlow::new(socket, Client::new(MAX_TCP_LEN), size, Tally::new(gather));
     let mut waiter = Waiter::new(wait);
     while mono_now() < started + TIME {
-        flow.ping(1, size, TIMEOUT, &mut waiter);
+        flow.ping(Burst { count: 1, size, due: None }, TIMEOUT, &mut waiter);
     }
     let rtt = flow.tally.finish(waiter.watch(), false, Nanos::ZERO).rtt;
     Ok(rtt.map(|rtt| Floor { rtt, wait: waiter.mode() }))

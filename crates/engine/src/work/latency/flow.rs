@@ -1,7 +1,8 @@
 //! One way at work: its socket, its protocol, its messages on their way.
 
 use super::far_clock::FarClock;
-use super::tally::{Gather, Tally};
+use super::far_count::FarCounter;
+use super::tally::{Gather, Received, Tally};
 use crate::work::echo::socket::{Inbox, Next, Socket};
 use crate::work::echo::wait::Waiter;
 use linux::clock::mono_now;
@@ -21,22 +22,14 @@ pub(crate) struct EgressFlow<E> {
     inbox: Inbox,
     pub(crate) tally: Tally,
     pub(crate) clock: FarClock,
-    /// The highest count of messages answered that a stateful reflector told, and the message it told it with.
-    far_count: Option<FarCount>,
-    far_before: FarCount,
+    /// What the far end says of how many messages it answered.
+    pub(crate) far_counter: FarCounter,
     /// ICMP said that nobody listens.
     pub(crate) refused: bool,
     /// The kernel tells when it received a message.
     timed: bool,
     /// Why this way is not measured any more.
     pub(crate) dead: Option<String>,
-}
-
-/// So many messages answered, of the first so many that were sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FarCount {
-    pub(crate) answered: u64,
-    pub(crate) of: u64,
 }
 
 /// A ping with the times of its packets.
@@ -48,6 +41,16 @@ pub(crate) struct TimedPing {
     pub(crate) left: PacketTimes,
     /// When the reply reached this host.
     pub(crate) came: PacketTimes,
+}
+
+/// Messages that go in a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Burst {
+    pub(crate) count: u32,
+    /// Bytes of each.
+    pub(crate) size: usize,
+    /// When they were due; absent: now.
+    pub(crate) due: Option<MonoTime>,
 }
 
 /// How a ping ended.
@@ -72,8 +75,7 @@ impl<E: Exchange> EgressFlow<E> {
             inbox,
             tally,
             clock,
-            far_count: None,
-            far_before: FarCount::default(),
+            far_counter: FarCounter::default(),
             refused: false,
             timed: false,
             dead: None,
@@ -91,25 +93,55 @@ impl<E: Exchange> EgressFlow<E> {
         let last_number = self.tally.next_number() - 1;
         self.tally = Tally::new(Gather { last_number, ..gather });
         self.clock = FarClock::default();
-        let answered = self.far_count.map_or(0, |count| count.answered);
-        self.far_before = FarCount { answered, of: last_number };
+        self.far_counter.begin();
     }
 
-    /// How many messages the far end has answered, where it counts, of how many since the beginning.
-    pub(crate) fn far_counted(&self) -> Option<FarCount> {
-        let FarCount { answered, of } = self.far_count?;
-        let of = of.checked_sub(self.far_before.of)?;
-        Some(FarCount { answered: answered.saturating_sub(self.far_before.answered).min(of), of })
+    /// Asks once more, for nothing but the far end's count, when the last count does not cover every message that was sent
+    /// before: those after it would be lost in an unknown direction. Where it has not shown yet that it counts, a number is
+    /// left out, which shows it (`prove`). What this sends is in no figure.
+    pub(crate) fn settle_count(&mut self, prove: bool, size: usize, waiter: &mut Waiter) {
+        let last = self.tally.next_number() - 1;
+        let is_proven = self.far_counter.is_proven() || !prove;
+        let known = self.far_counter.covers() >= last && is_proven;
+        if known || !self.far_counter.is_there() || self.dead.is_some() {
+            return;
+        }
+        let (longest, _) = self.tally.round_trips();
+        let timeout = longest.saturating_mul(4).clamp(LEAST_SETTLING, MOST_SETTLING);
+        let gather = Gather {
+            started: mono_now(),
+            room: 0,
+            last_number: last,
+            warm_up: None,
+            scheduled: false,
+            raw: None,
+        };
+        let counted = std::mem::replace(&mut self.tally, Tally::new(gather));
+        if !is_proven {
+            self.exchange.skip();
+        }
+        for _ in 0..SETTLING_TRIES {
+            let asked = self.ping(Burst { count: 1, size, due: None }, timeout, waiter);
+            if asked == Ping::Dead || self.far_counter.covers() > last {
+                break;
+            }
+        }
+        self.far_counter.settled(last, self.tally.next_number() - 1);
+        // Numbers go on behind those of these messages.
+        let beyond = self.tally.next_number() - 1;
+        self.tally = counted;
+        self.tally.skip_numbers(beyond);
     }
 
-    /// Sends a burst of messages and waits for the replies to all, taking what else comes. The time of a loss is the
-    /// timeout.
-    pub(crate) fn ping(&mut self, burst: u32, size: usize, timeout: Nanos, waiter: &mut Waiter) -> Ping {
+    /// Sends a burst of messages and waits for the replies to all, taking what else comes; for as long as `timeout` at
+    /// most. Replies that come later are taken later.
+    pub(crate) fn ping(&mut self, burst: Burst, timeout: Nanos, waiter: &mut Waiter) -> Ping {
+        let Burst { count: burst, size, due } = burst;
         let mut sent = mono_now();
         waiter.running(sent);
         let mut deadline = sent + timeout;
         let number = self.tally.next_number();
-        if !self.send(size, sent, sent, true, deadline) {
+        if !self.send(size, due.unwrap_or(sent), sent, true, deadline) {
             return Ping::Dead;
         }
         for before in 1..burst {
@@ -119,13 +151,17 @@ impl<E: Exchange> EgressFlow<E> {
             }
             sent = mono_now();
             deadline = sent + timeout;
-            if self.dead.is_some() || !self.send(size, sent, sent, true, deadline) {
+            if self.dead.is_some() || !self.send(size, due.unwrap_or(sent), sent, true, deadline) {
                 return Ping::Dead;
             }
         }
+        let mut unanswered = number;
         loop {
-            if burst > 1 && self.tally.oldest().is_none() {
-                return Ping::Answered;
+            if burst > 1 {
+                match self.tally.unanswered_from(unanswered) {
+                    Some(number) => unanswered = number,
+                    None => return Ping::Answered,
+                }
             }
             match self.receive(waiter, deadline) {
                 Ok(Some((came, held))) => {
@@ -133,10 +169,7 @@ impl<E: Exchange> EgressFlow<E> {
                         return Ping::Answered;
                     }
                 }
-                Ok(None) => {
-                    self.tally.expire(MonoTime(sent.0 + 1));
-                    return Ping::TimedOut;
-                }
+                Ok(None) => return Ping::TimedOut,
                 Err(e) => self.failed(&e),
             }
             if self.dead.is_some() {
@@ -295,12 +328,11 @@ impl<E: Exchange> EgressFlow<E> {
             }
         };
         waiter.look(came);
-        let sent = self.tally.reply(reply.sequence, came, held);
-        if let (Some(sent), Some(far)) = (sent, reply.far) {
+        let received = self.tally.reply(reply.sequence, came, held);
+        if let (Received::First(Some(sent)), Some(far)) = (received, reply.far) {
             self.clock.record(sent, far, came);
         }
-        let reported = reply.far_sequence.map(|before| FarCount { answered: before + 1, of: reply.sequence });
-        self.far_count = self.far_count.max(reported);
+        self.far_counter.take(&reply, received == Received::Again);
         awaited == Some(reply.sequence)
     }
 
@@ -353,3 +385,7 @@ fn is_passing(error: &io::Error) -> bool {
 const LATE: Nanos = Nanos::from_secs(1);
 /// So many messages of a burst go before what has come is read.
 const LONG_BURST: u32 = 64;
+/// Messages at most that ask for the far end's count alone, and how long each is waited for.
+const SETTLING_TRIES: u32 = 4;
+const LEAST_SETTLING: Nanos = Nanos::from_millis(500);
+const MOST_SETTLING: Nanos = Nanos::from_secs(3);

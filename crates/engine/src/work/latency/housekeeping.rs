@@ -1,7 +1,8 @@
-//! What is done between two round trips and never during one: reports, keep-alives, patience, the end.
+//! What is done between two round trips and never during one: reports, keep-alives, timeouts, the end.
 
 use super::control::Control;
 use super::flow::EgressFlow;
+use super::tally::Tally;
 use crate::error::sentence;
 use crate::host::interrupt::Interrupt;
 use model::event::{Event, Warning};
@@ -30,8 +31,10 @@ pub(crate) struct Housekeeping<'a> {
     sampled: MonoTime,
     /// The phase of a run beside a load in which the interval began.
     phase: Option<usize>,
-    /// Longest wait for a reply, for each path.
-    reply_timeout: Vec<Nanos>,
+    /// How long ping-pong waits for a reply before its next message goes, for each path.
+    pace: Vec<Nanos>,
+    /// When sending ended: what follows is the wait for replies on their way.
+    sent_until: Option<MonoTime>,
 }
 
 impl<'a> Housekeeping<'a> {
@@ -42,7 +45,7 @@ impl<'a> Housekeeping<'a> {
         sessions: &'a mut [Option<Control>],
         sink: &'a mut dyn FnMut(&Event),
     ) -> Housekeeping<'a> {
-        let reply_timeout = vec![plan.timeout.unwrap_or(FIRST_TIMEOUT); plan.egress_paths.len()];
+        let pace = FIRST_PACE.min(plan.timeout.unwrap_or(FIRST_PACE));
         let next_sample =
             if plan.interval > Nanos::ZERO { started + plan.interval } else { MonoTime(u64::MAX) };
         let due = started + STEP;
@@ -58,13 +61,48 @@ impl<'a> Housekeeping<'a> {
             next_sample,
             sampled: started,
             phase: Some(0),
-            reply_timeout,
+            pace: vec![pace; plan.egress_paths.len()],
+            sent_until: None,
         }
     }
 
-    /// Longest wait for a reply on this way.
-    pub(crate) fn reply_timeout(&self, egress: usize) -> Nanos {
-        self.reply_timeout[egress]
+    /// How long ping-pong waits for a reply on this path before its next message goes. A reply that comes later counts as any
+    /// other.
+    pub(crate) fn pace(&self, egress: usize) -> Nanos {
+        self.pace[egress]
+    }
+
+    /// After this a message of this path counts as lost, until its reply comes.
+    pub(crate) fn timeout<E: Exchange>(&self, flow: &EgressFlow<E>) -> Nanos {
+        self.plan.timeout.unwrap_or_else(|| timeout(flow.tally.round_trips().0))
+    }
+
+    /// Gives up what waits for too long.
+    pub(crate) fn expire<E: Exchange>(&self, now: MonoTime, flows: &mut [EgressFlow<E>]) {
+        for flow in flows {
+            let timeout = self.timeout(flow);
+            flow.tally.expire(now - timeout);
+        }
+    }
+
+    /// Sending has ended. Rates count until then.
+    pub(crate) fn end_sending(&mut self, now: MonoTime) {
+        self.sent_until = Some(now);
+    }
+
+    /// When sending ended, if it has.
+    pub(crate) fn sent_until(&self) -> Option<MonoTime> {
+        self.sent_until
+    }
+
+    /// Until when replies on their way are waited for, sending having ended. Whoever interrupts a run waits no longer than
+    /// replies take.
+    pub(crate) fn last_wait<E: Exchange>(&self, flows: &[EgressFlow<E>], ended: MonoTime) -> MonoTime {
+        let longest = flows.iter().map(|flow| flow.tally.round_trips().0).max().unwrap_or_default();
+        match self.interrupt.is_raised() {
+            true => ended + longest.saturating_mul(2).clamp(LEAST_LAST_WAIT, MOST_LAST_WAIT),
+            false => MonoTime(u64::MAX),
+        }
     }
 
     /// When a chore is due.
@@ -91,15 +129,12 @@ impl<'a> Housekeeping<'a> {
         }
         self.due = now + STEP;
         for (index, flow) in flows.iter_mut().enumerate() {
-            if self.plan.timeout.is_none()
-                && let Some(reply_timeout) = flow.tally.reply_timeout()
-            {
-                self.reply_timeout[index] = reply_timeout.max(LEAST_TIMEOUT);
+            if let Some(pace) = pace(&flow.tally, self.plan.timeout) {
+                self.pace[index] = pace;
             }
-            if !flow.tally.heard()
-                && flow.dead.is_none()
-                && now >= self.started + SILENCE.max(self.reply_timeout[index])
-            {
+            let timeout = self.plan.timeout.unwrap_or_else(|| timeout(flow.tally.round_trips().0));
+            flow.tally.expire(now - timeout);
+            if !flow.tally.heard() && flow.dead.is_none() && now >= self.started + SILENCE.max(timeout) {
                 flow.dead = Some(format!("no reply came within {}", now.saturating_since(self.started)));
             }
             let session = self.sessions.get_mut(index).and_then(Option::as_mut);
@@ -168,8 +203,26 @@ impl<'a> Housekeeping<'a> {
 
 /// Time between two chores.
 const STEP: Nanos = Nanos(250_000_000);
-/// Wait for a reply before any round trip is known.
-const FIRST_TIMEOUT: Nanos = Nanos(1_000_000_000);
-const LEAST_TIMEOUT: Nanos = Nanos(10_000_000);
-/// A way on which nothing has ever come back is given up after this.
-const SILENCE: Nanos = Nanos(5_000_000_000);
+/// Ping-pong's wait for a reply before any round trip is known.
+const FIRST_PACE: Nanos = Nanos::from_secs(1);
+const LEAST_PACE: Nanos = Nanos::from_millis(10);
+/// A path on which nothing has ever come back is given up after this, which is longer than any path takes.
+const SILENCE: Nanos = MOST_TIMEOUT;
+/// A message is lost after this, or after four times the longest round trip so far …
+const LEAST_TIMEOUT: Nanos = Nanos::from_secs(3);
+/// … but no later than this.
+pub(crate) const MOST_TIMEOUT: Nanos = Nanos::from_secs(10);
+/// An interrupted run waits for replies on their way so long.
+const LEAST_LAST_WAIT: Nanos = Nanos::from_millis(50);
+const MOST_LAST_WAIT: Nanos = Nanos::from_secs(3);
+
+/// How long ping-pong waits for a reply, by those of the last interval; `asked`: the most that the user allows.
+pub(super) fn pace(tally: &Tally, asked: Option<Nanos>) -> Option<Nanos> {
+    let most = asked.unwrap_or(MOST_TIMEOUT);
+    Some(tally.pace()?.clamp(LEAST_PACE, most.max(LEAST_PACE)))
+}
+
+/// When a message counts as lost, by the longest round trip so far.
+pub(super) fn timeout(longest: Nanos) -> Nanos {
+    longest.saturating_mul(4).clamp(LEAST_TIMEOUT, MOST_TIMEOUT)
+}

@@ -1,26 +1,40 @@
-//! Which messages are on their way: what became of each, in memory that does not grow.
+//! Messages on their way: when each was sent and whether its reply has come, in memory that is bounded.
 
 use model::time::MonoTime;
+use std::collections::BTreeMap;
 
-/// The messages sent last, by number. One that is pushed out of the table before its reply came counts as lost.
+/// The messages sent last, by number, and all older ones that still wait for a reply.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     slots: Vec<Flight>,
+    /// Messages that a later one has pushed out of the table while they waited.
+    pushed_out: BTreeMap<u64, Flight>,
+    /// Every one of them up to this number is given up.
+    pushed_settled: u64,
+    /// Those up to this number were forgotten because there were too many: replies to them are ancient.
+    forgotten: u64,
     /// Number of the last message before the first one of this table.
     before: u64,
     /// Number of the last message sent.
     last: u64,
-    /// No message up to this one waits for a reply in time any more.
+    /// Every message up to this one is answered or given up.
     settled: u64,
     /// Highest number answered.
     highest: u64,
+    /// Messages so far that wanted a reply.
+    asked: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Flight {
+/// One message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flight {
     number: u64,
-    due: MonoTime,
-    sent: MonoTime,
+    /// Its place among the messages that wanted a reply, from 1.
+    pub(crate) place: u64,
+    /// When it was due.
+    pub(crate) due: MonoTime,
+    /// When it was sent.
+    pub(crate) sent: MonoTime,
     state: State,
 }
 
@@ -30,24 +44,23 @@ enum State {
     #[default]
     Done,
     Waiting,
+    /// It counts as lost until its reply comes.
     GivenUp,
 }
 
 /// What a reply is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The first, in time.
-    InTime {
-        /// When its message was due.
-        due: MonoTime,
-        /// When its message was sent.
-        sent: MonoTime,
+    /// The first to its message.
+    First {
+        /// The message.
+        flight: Flight,
         /// A later message was answered before.
         reordered: bool,
+        /// The message counted as lost until now.
+        given_up: bool,
     },
-    /// The first, after it was given up.
-    Late,
-    /// To a message of so long ago that nothing is known of it.
+    /// To a message that was forgotten.
     Ancient,
     /// Not the first.
     Duplicate,
@@ -59,17 +72,36 @@ impl InFlight {
     /// Room for this many messages on their way; a power of two is made of it. Their numbers begin after `last`.
     pub(crate) fn new(room: usize, last: u64) -> InFlight {
         let slots = vec![Flight::default(); room.clamp(1024, MOST).next_power_of_two()];
-        InFlight { slots, before: last, last, settled: last, highest: last }
+        InFlight {
+            slots,
+            pushed_out: BTreeMap::new(),
+            pushed_settled: last,
+            forgotten: 0,
+            before: last,
+            last,
+            settled: last,
+            highest: last,
+            asked: 0,
+        }
     }
 
-    /// A message is sent. Says how many older ones are lost, having had to make room.
+    /// A message is sent. Says how many older ones are forgotten and lost, having had to make room.
     pub(crate) fn send(&mut self, number: u64, due: MonoTime, sent: MonoTime, wants_reply: bool) -> u64 {
-        let slot = self.slot(number);
-        let pushed_out = u64::from(slot.state == State::Waiting);
+        self.asked += u64::from(wants_reply);
         let state = if wants_reply { State::Waiting } else { State::Done };
-        *slot = Flight { number, due, sent, state };
+        let flight = Flight { number, place: self.asked, due, sent, state };
+        let old = std::mem::replace(self.slot(number), flight);
         self.last = number;
-        pushed_out
+        if old.state == State::Done {
+            return 0;
+        }
+        self.pushed_out.insert(old.number, old);
+        if self.pushed_out.len() <= MOST_PUSHED_OUT {
+            return 0;
+        }
+        self.forgotten = self.pushed_out.first_key_value().map_or(self.forgotten, |(number, _)| *number);
+        let gone = self.pushed_out.pop_first();
+        u64::from(gone.is_some_and(|(_, flight)| flight.state == State::Waiting))
     }
 
     /// A reply came.
@@ -77,25 +109,40 @@ impl InFlight {
         if number <= self.before || number > self.last {
             return Answer::Foreign;
         }
-        let highest = self.highest;
+        let reordered = number < self.highest;
+        let forgotten = self.forgotten;
         let slot = self.slot(number);
-        if slot.number != number {
-            // So old that nobody knows any more whether it was answered.
-            return Answer::Ancient;
-        }
-        let answer = match slot.state {
-            State::Waiting => Answer::InTime { due: slot.due, sent: slot.sent, reordered: number < highest },
-            State::GivenUp => Answer::Late,
-            State::Done => return Answer::Duplicate,
+        let flight = if slot.number == number {
+            let flight = *slot;
+            slot.state = State::Done;
+            flight
+        } else {
+            match self.pushed_out.remove(&number) {
+                Some(flight) => flight,
+                None if number <= forgotten => return Answer::Ancient,
+                None => return Answer::Duplicate,
+            }
         };
-        slot.state = State::Done;
-        self.highest = highest.max(number);
-        answer
+        if flight.state == State::Done {
+            return Answer::Duplicate;
+        }
+        self.highest = self.highest.max(number);
+        Answer::First { flight, reordered, given_up: flight.state == State::GivenUp }
     }
 
     /// Gives up the messages sent before this time that still wait; says how many.
     pub(crate) fn expire(&mut self, sent_before: MonoTime) -> u64 {
         let mut given_up = 0;
+        for (number, flight) in self.pushed_out.range_mut(self.pushed_settled + 1..) {
+            if flight.state == State::Waiting {
+                if flight.sent >= sent_before {
+                    break;
+                }
+                flight.state = State::GivenUp;
+                given_up += 1;
+            }
+            self.pushed_settled = *number;
+        }
         self.settled = self.settled.max(self.last.saturating_sub(self.slots.len() as u64));
         while self.settled < self.last {
             let slot = self.slot(self.settled + 1);
@@ -111,10 +158,37 @@ impl InFlight {
         given_up
     }
 
-    /// When the oldest message that waits was sent.
-    pub(crate) fn oldest(&mut self) -> Option<MonoTime> {
+    /// Does any message wait?
+    pub(crate) fn waits(&mut self) -> bool {
         self.expire(MonoTime(0));
-        (self.settled < self.last).then(|| self.slot(self.settled + 1).sent)
+        self.settled < self.last || self.pushed_out.range(self.pushed_settled + 1..).next().is_some()
+    }
+
+    /// Those that wait, oldest first.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = &Flight> {
+        let held = self.last.saturating_sub(self.slots.len() as u64);
+        let first = held.max(self.before) + 1;
+        let mask = self.slots.len() as u64 - 1;
+        let recent = (first..=self.last).map(move |number| &self.slots[(number & mask) as usize]);
+        self.pushed_out.values().chain(recent).filter(|flight| flight.state == State::Waiting)
+    }
+
+    /// The first message from this number on whose reply has not come.
+    pub(crate) fn unanswered_from(&self, number: u64) -> Option<&Flight> {
+        let mask = self.slots.len() as u64 - 1;
+        let held = self.last.saturating_sub(self.slots.len() as u64);
+        if number <= held
+            && let Some((_, flight)) = self.pushed_out.range(number..).next()
+        {
+            return Some(flight);
+        }
+        let recent = (number.max(held + 1)..=self.last).map(|number| &self.slots[(number & mask) as usize]);
+        recent.into_iter().find(|flight| flight.state != State::Done)
+    }
+
+    /// Messages so far that wanted a reply.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked
     }
 
     /// The last message was given up, and no reply has come since.
@@ -129,8 +203,17 @@ impl InFlight {
     }
 }
 
-/// 128 MiB of table.
+impl Flight {
+    /// The message's number.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// 160 MiB of table.
 const MOST: usize = 1 << 22;
+/// 16 MiB of older ones that wait.
+const MOST_PUSHED_OUT: usize = 1 << 18;
 
 #[cfg(test)]
 mod tests {
@@ -141,26 +224,32 @@ mod tests {
         InFlight::new(0, 0)
     }
 
+    /// What is known of a first reply: due, sent, reordered, given up.
+    fn first(answer: Answer) -> (u64, u64, bool, bool) {
+        let Answer::First { flight, reordered, given_up } = answer else {
+            panic!("not the first: {answer:?}")
+        };
+        (flight.due.0, flight.sent.0, reordered, given_up)
+    }
+
     #[test]
-    fn first_late_and_repeated_replies_are_told_apart() {
+    fn first_and_repeated_replies_are_told_apart_however_late() {
         let mut in_flight = in_flight();
         for number in 1..=4 {
             assert_eq!(in_flight.send(number, MonoTime(number * 10), MonoTime(number * 10 + 1), true), 0);
         }
-        let first = Answer::InTime { due: MonoTime(20), sent: MonoTime(21), reordered: false };
-        assert_eq!(in_flight.answer(2), first);
-        let before = Answer::InTime { due: MonoTime(10), sent: MonoTime(11), reordered: true };
-        assert_eq!(in_flight.answer(1), before);
+        assert_eq!(first(in_flight.answer(2)), (20, 21, false, false));
+        assert_eq!(first(in_flight.answer(1)), (10, 11, true, false));
         assert_eq!(in_flight.answer(1), Answer::Duplicate);
-        assert_eq!(in_flight.oldest(), Some(MonoTime(31)));
+        assert_eq!(in_flight.waiting().map(Flight::number).collect::<Vec<_>>(), [3, 4]);
         assert_eq!(in_flight.expire(MonoTime(41)), 1, "3 is given up, 4 is not");
-        assert_eq!(in_flight.answer(3), Answer::Late);
+        assert_eq!(first(in_flight.answer(3)), (30, 31, false, true));
         assert_eq!(in_flight.answer(3), Answer::Duplicate);
         for number in [0, 5, u64::MAX] {
             assert_eq!(in_flight.answer(number), Answer::Foreign);
         }
         assert_eq!(in_flight.expire(MonoTime(100)), 1);
-        assert_eq!(in_flight.oldest(), None);
+        assert!(!in_flight.waits());
     }
 
     #[test]
@@ -168,10 +257,7 @@ mod tests {
         let mut in_flight = InFlight::new(0, 500);
         in_flight.send(501, MonoTime(1), MonoTime(1), true);
         assert_eq!((in_flight.answer(500), in_flight.answer(1)), (Answer::Foreign, Answer::Foreign));
-        assert_eq!(
-            in_flight.answer(501),
-            Answer::InTime { due: MonoTime(1), sent: MonoTime(1), reordered: false }
-        );
+        assert_eq!(first(in_flight.answer(501)), (1, 1, false, false));
     }
 
     #[test]
@@ -180,17 +266,34 @@ mod tests {
         in_flight.send(1, MonoTime(1), MonoTime(1), false);
         in_flight.send(2, MonoTime(2), MonoTime(2), true);
         assert_eq!(in_flight.answer(1), Answer::Duplicate);
-        assert_eq!(in_flight.oldest(), Some(MonoTime(2)));
-        assert_eq!(in_flight.expire(MonoTime(9)), 1);
+        assert_eq!(in_flight.unanswered_from(1).map(Flight::number), Some(2));
+        assert_eq!((in_flight.expire(MonoTime(9)), in_flight.asked()), (1, 1));
     }
 
     #[test]
-    fn the_table_does_not_grow_and_what_it_pushes_out_is_lost_once() {
+    fn a_message_that_waits_outlasts_any_number_of_later_ones() {
         let mut in_flight = in_flight();
-        let lost: u64 = (1..=3000).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
-        assert_eq!((lost, in_flight.slots.len()), (3000 - 1024, 1024));
-        assert_eq!(in_flight.expire(MonoTime(u64::MAX)), 1024);
+        for number in 1..=100_000 {
+            in_flight.send(number, MonoTime(number), MonoTime(number), true);
+            if number != 7 {
+                first(in_flight.answer(number));
+            }
+        }
+        assert_eq!(in_flight.waiting().map(Flight::number).collect::<Vec<_>>(), [7]);
+        assert_eq!(in_flight.answer(8), Answer::Duplicate, "it was answered long ago");
+        assert_eq!(first(in_flight.answer(7)), (7, 7, true, false));
+        assert!(!in_flight.waits());
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_forgotten_is_lost_once() {
+        let mut in_flight = in_flight();
+        let most = (MOST_PUSHED_OUT + 1024) as u64;
+        let lost: u64 = (1..=most + 3).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
+        assert_eq!((lost, in_flight.pushed_out.len()), (3, MOST_PUSHED_OUT));
+        assert_eq!(in_flight.expire(MonoTime(u64::MAX)), most);
         assert_eq!(in_flight.answer(1), Answer::Ancient);
+        assert!(first(in_flight.answer(4)).3);
     }
 
     #[test]
@@ -199,6 +302,6 @@ mod tests {
         let lost: u64 = (1..=10).map(|n| in_flight.send(n, MonoTime(n), MonoTime(n), true)).sum();
         assert_eq!(lost, 0);
         assert_eq!(in_flight.expire(MonoTime(0) + Nanos(6)), 5);
-        assert_eq!(in_flight.oldest(), Some(MonoTime(6)));
+        assert_eq!(in_flight.waiting().next().map(Flight::number), Some(6));
     }
 }

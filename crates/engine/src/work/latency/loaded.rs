@@ -20,7 +20,7 @@ pub(crate) use phase_series::PhaseSeries;
 
 use super::Job;
 use super::flow::EgressFlow;
-use super::housekeeping::Housekeeping;
+use super::housekeeping::{Housekeeping, MOST_TIMEOUT};
 use super::schedule;
 use crate::work::echo::wait::Waiter;
 use conductor::{LoadPlan, Played};
@@ -50,16 +50,13 @@ pub(crate) fn idle(plan: &LatencyPlan) -> Option<Nanos> {
 
 /// Follows the round trips from the idle phase on, which comes first and is like any other run; `None`: there is no
 /// load.
-pub(crate) fn follow<E: Exchange>(
-    plan: &LatencyPlan,
-    flows: &mut [EgressFlow<E>],
-    housekeeping: &Housekeeping<'_>,
-) -> Option<CurrentPhase> {
+pub(crate) fn follow<E: Exchange>(plan: &LatencyPlan, flows: &mut [EgressFlow<E>]) -> Option<CurrentPhase> {
     let (load, [flow]) = (plan.load.as_ref()?, flows) else { return None };
     let current_phase = CurrentPhase::default();
     current_phase.set(Now::Phase { index: 0, counted: true });
     let width = width(idle(plan)? + load.time.saturating_mul(load.phases.len() as u64));
-    flow.tally.follow(PhaseSeries::new(current_phase.clone(), width, housekeeping.reply_timeout(0)));
+    let timeout = plan.timeout.unwrap_or(MOST_TIMEOUT);
+    flow.tally.follow(PhaseSeries::new(current_phase.clone(), width, timeout));
     Some(current_phase)
 }
 
@@ -154,9 +151,10 @@ fn result(phase_series: PhaseSeries, played: &[Played], started: MonoTime) -> Lo
 }
 
 fn phase(load: Option<Directions>, counts: &Counts) -> LoadPhase {
+    let at_rank = |rank| counts.rtt.values_at_rank(rank).map(|values| Nanos(*values.start()));
     LoadPhase {
         load,
-        rtt: counts.rtt.distribution(),
+        rtt: counts.rtt.distribution().map(|rtt| rtt.with_missing(counts.lost(), at_rank)),
         sent: counts.sent,
         lost: counts.lost(),
         up: None,

@@ -1,10 +1,11 @@
 //! The figures of a run, from what its ways gathered and what the host did meanwhile.
 
-use super::flow::{EgressFlow, FarCount};
+use super::far_count::FarCount;
+use super::flow::EgressFlow;
 use linux::clock::mono_now;
-use linux::cpu::{CpuSnapshot, Usage};
+use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
 use model::latency::disturbance::HostWatch;
-use model::latency::{EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult};
+use model::latency::{Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult};
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
@@ -35,16 +36,19 @@ impl HostBefore {
     pub(crate) fn since(self, watch: &HostWatch, watched: bool) -> HostFigures {
         let elapsed = mono_now().saturating_since(self.at);
         let thread = Usage::of_thread().since(&self.thread);
-        let steal = self.cpus.and_then(|before| {
+        let shares = self.cpus.and_then(|before| {
             let times = CpuSnapshot::take().ok()?.since(&before);
-            let total: u64 = times.iter().map(|cpu| cpu.total().0).sum();
-            let steal: u64 = times.iter().map(|cpu| cpu.steal.0).sum();
-            (total > 0).then(|| steal as f64 / total as f64)
+            let sum = |of: fn(&CpuTimes) -> Nanos| times.iter().map(|cpu| of(cpu).0).sum::<u64>();
+            let (total, steal, idle) = (sum(CpuTimes::total), sum(|cpu| cpu.steal), sum(|cpu| cpu.idle));
+            let others = total.saturating_sub(idle).saturating_sub(thread.cpu().0);
+            (total > 0).then(|| [steal, others].map(|part| part as f64 / total as f64))
         });
+        let [steal_share, others_share] = shares.unwrap_or_default();
         HostFigures {
             noise: HostNoise {
                 involuntary_switches: thread.involuntary_switches,
-                steal_share: steal.unwrap_or(0.0),
+                steal_share,
+                others_share,
                 ..watch.noise()
             },
             watch: watch.clone(),
@@ -59,6 +63,24 @@ pub(crate) fn whole_result(egress_paths: Vec<EgressResult>, host: HostFigures) -
     LatencyResult { egress_paths, floor: None, noise: host.noise, cpu_share: host.cpu_share }
 }
 
+/// In which direction messages were lost: by the count in the replies, or by what the far end says it received.
+pub(super) fn split_loss(counted: &mut Counted, answered: Option<FarCount>, received: Option<u64>) {
+    if let Some(FarCount { answered, of }) = answered {
+        // In which direction messages were lost after the last count is not known.
+        let up = (of - answered).min(counted.lost);
+        counted.lost_up = Some(up);
+        counted.lost_down = Some((counted.lost - up).saturating_sub(counted.asked.saturating_sub(of)));
+    }
+    if let Some(received) = received {
+        counted.far_received = Some(received);
+        let up = counted.sent.checked_sub(received);
+        // Messages on their way at the end are not lost.
+        counted.lost_up = up.map(|up| if counted.asked > 0 { up.min(counted.lost) } else { up });
+        let all_asked = counted.asked == counted.sent;
+        counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));
+    }
+}
+
 /// One way's figures. `host`: what this host did meanwhile.
 pub(crate) fn egress_result<E: Exchange>(
     egress: &EgressPath,
@@ -70,21 +92,12 @@ pub(crate) fn egress_result<E: Exchange>(
     host: &HostFigures,
 ) -> EgressResult {
     let one_way = flow.clock.delays();
-    let far_counted = flow.far_counted();
+    let far_counted = flow.far_counter.counted();
     let totals = flow.tally.finish(&host.watch, host.watched, elapsed);
     let mut counted = totals.counted;
-    if let Some(FarCount { answered, of }) = far_counted {
-        // Of what was lost after the last reply nobody knows where.
-        let up = (of - answered).min(counted.lost);
-        counted.lost_up = Some(up);
-        counted.lost_down = Some((counted.lost - up).saturating_sub(counted.asked.saturating_sub(of)));
-    }
-    if let Some(observed) = &observed {
-        counted.far_received = Some(observed.received);
-        counted.lost_up = counted.sent.checked_sub(observed.received);
-        let all_asked = counted.asked == counted.sent;
-        counted.lost_down = counted.lost_up.filter(|_| all_asked).map(|up| counted.lost.saturating_sub(up));
-    }
+    split_loss(&mut counted, far_counted, observed.map(|observed| observed.received));
+    let median = totals.rtt.map(|rtt| rtt.p50).unwrap_or_default();
+    let spoiled = host.noise.spoils(elapsed, counted.received, median, &totals.outliers);
     let one_way_rate = |observed: LatencyObservation| {
         PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed)
     };
@@ -107,7 +120,10 @@ pub(crate) fn egress_result<E: Exchange>(
         wire: None,
         one_way,
         outliers: totals.outliers,
-        silence: totals.silence,
+        silence: totals.outages.iter().copied().max_by_key(|outage| outage.length),
+        outages: totals.outages,
+        shifts: totals.shifts,
+        spoiled_from_percent: spoiled,
         sent_rate: PacketRate::from_count(counted.sent, elapsed),
         received_rate: observed.filter(|_| mode == LatencyMode::Throughput).map(one_way_rate),
     }

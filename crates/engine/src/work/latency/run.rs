@@ -180,7 +180,7 @@ fn measure<E: Exchange>(
     let before = result::HostBefore::now();
     let mut waiter = Waiter::since(plan.wait, started);
     let mut housekeeping = Housekeeping::new(plan, started, job.interrupt, &mut sessions, sink);
-    let follows = loaded::follow(plan, &mut flows, &housekeeping);
+    let follows = loaded::follow(plan, &mut flows);
     match plan.mode {
         LatencyMode::PingPong => ping_pong::run(&mut flows, &mut waiter, &mut housekeeping),
         LatencyMode::UnderLoad | LatencyMode::Throughput | LatencyMode::Playback => {
@@ -192,6 +192,7 @@ fn measure<E: Exchange>(
         loaded::run(job, current_phase, &mut flows, &mut waiter, &mut housekeeping);
     }
     let ended = mono_now();
+    let sent_until = housekeeping.sent_until().unwrap_or(ended);
     housekeeping.last_sample(ended, &mut flows);
     if plan.mode == LatencyMode::PingPong && plan.load.is_none() && !job.interrupt.is_raised() {
         flows.iter_mut().for_each(|flow| flow.wait_for_the_last(&mut waiter));
@@ -204,7 +205,9 @@ fn measure<E: Exchange>(
     let done =
         |((((flow, ends), session), wire), seen_before)| Done { flow, ends, session, wire, seen_before };
     let reported = reported.map(done).collect();
-    conclude(job, reported, ended.saturating_since(started), noise, broken, sink)?;
+    let times =
+        Times { counted: sent_until.saturating_since(started), elapsed: ended.saturating_since(started) };
+    conclude(job, reported, times, noise, broken, sink)?;
     match attribute {
         Some(failure) if !job.interrupt.is_raised() => Err(failure.into()),
         _ => Ok(()),
@@ -214,19 +217,23 @@ fn measure<E: Exchange>(
 fn conclude<E: Exchange>(
     job: &Job<'_>,
     done: Vec<Done<E>>,
-    elapsed: Nanos,
+    times: Times,
     noise: result::HostFigures,
     broken: Option<Failure>,
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
     // Beside a load, the figures of the way are those of the idle phase.
     let idle = loaded::idle(job.plan);
-    let counted = idle.map_or(elapsed, |idle| idle.min(elapsed));
+    let counted = idle.map_or(times.counted, |idle| idle.min(times.counted));
+    let mut waiter = Waiter::new(job.plan.wait);
     let mut egress_paths = Vec::new();
     for (index, Done { mut flow, ends, session, wire, seen_before }) in done.into_iter().enumerate() {
         if flow.dead.is_some() && idle.is_none() {
             // Nobody waits any more for what was on its way.
             flow.tally.expire(MonoTime(u64::MAX));
+        }
+        if flow.tally.lost() > 0 && idle.is_none() && !job.interrupt.is_raised() {
+            flow.settle_count(true, job.plan.size as usize, &mut waiter);
         }
         let sent = flow.tally.sent_so_far() + seen_before;
         let observed = session.map(|mut session| {
@@ -256,8 +263,17 @@ fn conclude<E: Exchange>(
         None if job.interrupt.is_raised() => Outcome::Interrupted,
         None => Outcome::Completed,
     };
-    sink(&Event::Finished(Finished { wall: wall_now(), elapsed, outcome }));
+    sink(&Event::Finished(Finished { wall: wall_now(), elapsed: times.elapsed, outcome }));
     Ok(())
+}
+
+/// How long a run took.
+#[derive(Clone, Copy)]
+struct Times {
+    /// Until the last message was sent.
+    counted: Nanos,
+    /// Until the last reply was taken.
+    elapsed: Nanos,
 }
 
 /// A far end cannot have received more than was sent: such counts are left out.
@@ -315,12 +331,12 @@ fn gather(job: &Job<'_>, egress: usize, started: MonoTime) -> Gather {
         (None, LatencyMode::UnderLoad) => UNPACED,
         (None, _) => 0,
     };
-    let reply_timeout = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
+    // Older ones that wait are kept beside.
+    let seconds = plan.timeout.map_or(2, |timeout| timeout.0.div_ceil(1_000_000_000));
     Gather {
         started,
         last_number: 0,
-        room: usize::try_from(rate.saturating_mul(reply_timeout).max(plan.burst.into()))
-            .unwrap_or(usize::MAX),
+        room: usize::try_from(rate.saturating_mul(seconds).max(plan.burst.into())).unwrap_or(usize::MAX),
         warm_up: plan.warm_up.or((plan.mode == LatencyMode::Playback).then_some(Nanos::ZERO)),
         scheduled: matches!(plan.mode, LatencyMode::UnderLoad | LatencyMode::Playback) && plan.load.is_none(),
         raw: job.raw.as_ref().map(|raw| raw.log(&plan.egress_paths[egress].label)),

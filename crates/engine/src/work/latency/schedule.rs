@@ -21,36 +21,47 @@ pub(crate) fn run<E: Exchange>(
     housekeeping: &mut Housekeeping<'_>,
 ) {
     let mut clockwork = Clockwork::new(housekeeping, playback);
-    let mut expiry = housekeeping.started + EXPIRY_STEP;
+    loop {
+        let now = mono_now();
+        waiter.look(now);
+        housekeeping.keep(now, flows);
+        let due = clockwork.due().filter(|_| !housekeeping.is_over(now, clockwork.sent));
+        let Some(due) = due.filter(|_| flows.iter().any(|flow| flow.dead.is_none())) else { break };
+        let sends = now >= due;
+        if sends {
+            clockwork.send(now, flows);
+        }
+        let heard = clockwork.listens() && poll_all(flows, waiter);
+        if !sends && !heard {
+            sleep(now, due, flows, waiter, housekeeping);
+        }
+    }
+    wait_for_the_last(flows, waiter, housekeeping);
+}
+
+/// Sending has ended: takes the replies that are still on their way, each for as long as its message may take.
+pub(super) fn wait_for_the_last<E: Exchange>(
+    flows: &mut [EgressFlow<E>],
+    waiter: &mut Waiter,
+    housekeeping: &mut Housekeeping<'_>,
+) {
+    let ended = mono_now();
+    housekeeping.end_sending(ended);
+    let mut expiry = ended;
     loop {
         let now = mono_now();
         waiter.look(now);
         housekeeping.keep(now, flows);
         if now >= expiry {
             expiry = now + EXPIRY_STEP;
-            let give_up = |(index, flow): (usize, &mut EgressFlow<E>)| {
-                let reply_timeout = housekeeping.reply_timeout(index);
-                flow.tally.expire(now - reply_timeout);
-            };
-            flows.iter_mut().enumerate().for_each(give_up);
+            housekeeping.expire(now, flows);
         }
-        let due = clockwork.due().filter(|_| !housekeeping.is_over(now, clockwork.sent));
-        let sends = due.is_some_and(|due| now >= due);
-        if sends {
-            clockwork.send(now, flows);
-        }
-        let heard = clockwork.listens() && poll_all(flows, waiter);
-        if due.is_none() && flows.iter_mut().all(|flow| flow.dead.is_some() || flow.tally.oldest().is_none())
-        {
+        let waits = flows.iter_mut().any(|flow| flow.dead.is_none() && flow.tally.waits());
+        if !waits || now >= housekeeping.last_wait(flows, ended) {
             return;
         }
-        if !sends && !heard {
-            rest(now, due.unwrap_or(expiry).min(expiry), flows, waiter, housekeeping);
-        }
-        if flows.iter().all(|flow| flow.dead.is_some())
-            || (housekeeping.interrupt.is_raised() && due.is_some())
-        {
-            return;
+        if !poll_all(flows, waiter) {
+            sleep(now, expiry, flows, waiter, housekeeping);
         }
     }
 }
@@ -64,7 +75,7 @@ fn poll_all<E: Exchange>(flows: &mut [EgressFlow<E>], waiter: &mut Waiter) -> bo
 }
 
 /// Sleeps until something comes or is due, unless this end spins.
-fn rest<E: Exchange>(
+fn sleep<E: Exchange>(
     now: MonoTime,
     due: MonoTime,
     flows: &[EgressFlow<E>],

@@ -83,11 +83,14 @@ impl LatencySession {
     pub(crate) fn observed_since(&mut self, sent: u64) -> Result<LatencyObservation> {
         self.dialogue.interrupt = Interrupt::default();
         let mut observed = self.observed()?;
-        let (mut quiet, longest) = (0, mono_now() + TAIL_LIMIT);
-        while observed.received < sent && quiet < QUIET_LOOKS && mono_now() < longest {
+        let (mut moved, longest) = (mono_now(), mono_now() + TAIL_LIMIT);
+        // Over a long path an answer takes time in which the last messages come.
+        while observed.received < sent && mono_now() < longest.min(moved + QUIET) {
             std::thread::sleep(LOOK.to_duration());
             let now = self.observed()?;
-            quiet = if now.received > observed.received { 0 } else { quiet + 1 };
+            if now.received > observed.received {
+                moved = mono_now();
+            }
             observed = now;
         }
         Ok(observed)
@@ -104,9 +107,9 @@ impl LatencySession {
 
 const MESSAGES: Messages = Messages { closed: "during the round trips", late: "about the latency session" };
 const OPEN_LIMIT: Nanos = Nanos(40_000_000_000);
-const ANSWER_LIMIT: Nanos = Nanos(5_000_000_000);
-/// Between two looks for messages that are still coming, and how many that see none are enough.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(15);
+/// Between two questions for messages that are still coming, and for how long none may come.
 const LOOK: Nanos = Nanos(50_000_000);
-const QUIET_LOOKS: u32 = 5;
+const QUIET: Nanos = Nanos(250_000_000);
 const TAIL_LIMIT: Nanos = Nanos(15_000_000_000);
 const GOODBYE: Nanos = Nanos(200_000_000);

@@ -1,16 +1,17 @@
 //! The figures of one way while they are gathered, in memory that does not grow.
 
-use super::in_flight::{Answer, InFlight};
+use super::gaps::{Gap, Gaps};
+use super::in_flight::{Answer, Flight, InFlight};
 use super::loaded::PhaseSeries;
 use super::raw::RawLog;
-use crate::work::throughput::sampler::WORTH_A_WORD;
 use model::latency::disturbance::{Farthest, HostWatch, Trip};
 use model::latency::{Counted, EgressSample, Outlier};
 use model::sample::Silence;
 use model::stats::batch_means::{BatchMeans, MeanInterval};
 use model::stats::exact::{Exact, Sorted};
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::histogram::{Distribution, Histogram, Standing};
 use model::stats::percentile::{Percentile, percentiles};
+use model::stats::shift::{LevelShift, ShiftMeter};
 use model::stats::spread::Dispersion;
 use model::stats::steady::{Level, Settled, WarmUp};
 use model::time::MonoTime;
@@ -29,17 +30,23 @@ pub(crate) struct Tally {
     kept: Histogram,
     exact: Exact,
     means: BatchMeans,
+    shifts: ShiftMeter,
     /// Round trips from the send call, where they count from another moment.
     service: Option<Histogram>,
     /// Since the last sample.
     recent: Histogram,
+    /// Likewise, from the send call.
+    recent_service: Histogram,
     recent_sent: u64,
     recent_lost: u64,
     farthest: Farthest,
-    /// When the last reply came that was in time, and its number.
-    heard: Option<(MonoTime, u64)>,
-    /// The longest time without one in which messages went unanswered.
-    silence: Option<Silence>,
+    gaps: Gaps,
+    /// Highest number answered.
+    highest: u64,
+    /// The longest round trip from the send call, also of those that are not counted.
+    longest: Nanos,
+    /// The usual round trip from the send call, followed as it changes.
+    usual: Nanos,
     raw: Option<RawLog>,
     /// Beside a load: the figures above are then those of the idle phase.
     phase_series: Option<PhaseSeries>,
@@ -55,17 +62,18 @@ pub(crate) struct Totals {
     pub(crate) warm_up: Nanos,
     pub(crate) warm_up_count: u64,
     pub(crate) level: Option<Level>,
+    pub(crate) shifts: Vec<LevelShift>,
     pub(crate) mean: Option<MeanInterval>,
     pub(crate) spread: Option<Dispersion>,
     pub(crate) outliers: Vec<Outlier>,
-    pub(crate) silence: Option<Silence>,
+    pub(crate) outages: Vec<Silence>,
 }
 
 /// How the gathering is set up.
 pub(crate) struct Gather {
     /// Time zero of the run.
     pub(crate) started: MonoTime,
-    /// Messages on their way at most.
+    /// Messages on their way at most, as a rule.
     pub(crate) room: usize,
     /// Number of the last message before, sent for something else.
     pub(crate) last_number: u64,
@@ -90,13 +98,17 @@ impl Tally {
             kept: Histogram::default(),
             exact: Exact::default(),
             means: BatchMeans::default(),
+            shifts: ShiftMeter::default(),
             service: gather.scheduled.then(Histogram::default),
             recent: Histogram::default(),
+            recent_service: Histogram::default(),
             recent_sent: 0,
             recent_lost: 0,
             farthest: Farthest::default(),
-            heard: None,
-            silence: None,
+            gaps: Gaps::default(),
+            highest: gather.last_number,
+            longest: Nanos::ZERO,
+            usual: Nanos::ZERO,
             raw: gather.raw,
             phase_series: None,
         }
@@ -134,6 +146,11 @@ impl Tally {
         self.counted.strays
     }
 
+    /// Numbers up to this one were used for something else.
+    pub(crate) fn skip_numbers(&mut self, last: u64) {
+        self.last_number = self.last_number.max(last);
+    }
+
     /// The number of the next message.
     pub(crate) fn next_number(&self) -> u64 {
         self.last_number + 1
@@ -152,61 +169,74 @@ impl Tally {
         }
     }
 
-    /// A reply came; when its message was sent, if it is the first, in time and counted. `held`: for how long this
-    /// host kept the reply, where the kernel told.
-    pub(crate) fn reply(&mut self, number: u64, came: MonoTime, held: Option<Nanos>) -> Option<MonoTime> {
+    /// A reply came; when its message was sent, if it is the first and counted. `held`: for how long this host kept the
+    /// reply, where the kernel told.
+    pub(crate) fn reply(&mut self, number: u64, came: MonoTime, held: Option<Nanos>) -> Received {
         match self.in_flight.answer(number) {
-            Answer::InTime { due, sent, reordered } => {
+            Answer::First { flight, reordered, given_up } => {
                 self.counted.received += 1;
                 self.counted.reordered += u64::from(reordered);
-                self.hear(number, came);
-                let counts = self.round_trip(number, due, sent, came, held);
-                counts.then_some(sent)
-            }
-            Answer::Late => {
-                self.counted.late += 1;
-                self.counted.lost = self.counted.lost.saturating_sub(1);
-                None
+                self.counted.lost -= u64::from(given_up).min(self.counted.lost);
+                self.hear(&flight);
+                let counts = self.round_trip(&flight, came, held);
+                Received::First(counts.then_some(flight.sent))
             }
             Answer::Ancient => {
                 self.counted.late += 1;
-                None
+                Received::Other
             }
             Answer::Duplicate => {
                 self.counted.duplicates += 1;
-                None
+                Received::Again
             }
             Answer::Foreign => {
                 self.stray();
-                None
+                Received::Other
             }
         }
     }
 
-    /// A reply in time ends a silence, if messages were sent meanwhile that were not answered before it.
-    fn hear(&mut self, number: u64, came: MonoTime) {
-        let (before, last) = self.heard.unwrap_or((came, number));
-        let missing = number.saturating_sub(last.saturating_add(1));
-        let length = came.saturating_since(before);
-        if missing > 0 && self.silence.is_none_or(|longest| length > longest.length) {
-            let at = before.saturating_since(self.started);
-            self.silence = Some(Silence { at, length, ended: true, missing: Some(missing) });
-        }
-        if number >= last {
-            self.heard = Some((came, number));
-        }
+    /// A reply ends a gap, or closes a part of one.
+    fn hear(&mut self, flight: &Flight) {
+        let passed_over = flight.place > self.gaps.next();
+        let missed = passed_over.then(|| self.in_flight.unanswered_from(self.highest + 1)).flatten();
+        self.gaps.answered(flight, missed.map(|missed| missed.due));
+        self.highest = self.highest.max(flight.number());
     }
 
-    /// The longest silence, that to the end after `elapsed` included. What came late was not lost.
-    fn longest_silence(&self, elapsed: Nanos) -> Option<Silence> {
-        let (came, number) = self.heard?;
-        let at = came.saturating_since(self.started);
-        let missing = Some(self.last_number.saturating_sub(number));
-        let last = Silence { at, length: elapsed.saturating_sub(at), ended: false, missing };
-        let open = Some(last).filter(|last| last.missing > Some(0));
-        let longest = self.silence.into_iter().chain(open).max_by_key(|silence| silence.length)?;
-        let missing = longest.missing.map(|missing| missing.min(self.counted.lost));
-        (longest.length >= WORTH_A_WORD && missing > Some(0)).then_some(Silence { missing, ..longest })
+    /// Times in which so many messages in a row were lost that it is worth a word, that to the end after `elapsed` included.
+    fn outages(&self, elapsed: Nanos) -> Vec<Silence> {
+        let since = |at: MonoTime| at.saturating_since(self.started);
+        let silence = |gap: &Gap| Silence {
+            at: since(gap.begin),
+            length: gap.length(),
+            ended: true,
+            missing: Some(gap.missing),
+        };
+        let worth = self.gaps.worth(LEAST_MISSING, LEAST_OUTAGE);
+        let mut outages: Vec<Silence> = worth.iter().map(silence).collect();
+        outages.extend(self.last_outage(elapsed));
+        outages.retain(|outage| outage.at < elapsed);
+        outages.sort_by_key(|outage| std::cmp::Reverse(outage.length));
+        outages.truncate(MOST_OUTAGES);
+        outages.sort_by_key(|outage| outage.at);
+        outages
+    }
+
+    /// The one that lasts to the end. Messages that may still be on their way do not make one.
+    fn last_outage(&self, elapsed: Nanos) -> Option<Silence> {
+        let missing = (self.in_flight.asked() + 1).saturating_sub(self.gaps.next());
+        let first = self.in_flight.unanswered_from(self.highest + 1)?;
+        let at = first.due.saturating_since(self.started);
+        let length = elapsed.saturating_sub(at);
+        let least = LEAST_OUTAGE.max(self.longest.saturating_mul(2));
+        let answered = self.gaps.next() > 1;
+        (answered && missing >= LEAST_MISSING && length >= least).then_some(Silence {
+            at,
+            length,
+            ended: false,
+            missing: Some(missing),
+        })
     }
 
     /// Something came that is no reply.
@@ -225,9 +255,29 @@ impl Tally {
         self.lose(lost);
     }
 
-    /// When the oldest message that waits for a reply was sent.
-    pub(crate) fn oldest(&mut self) -> Option<MonoTime> {
-        self.in_flight.oldest()
+    /// A message that was due could not be sent at all at the rate asked for.
+    pub(crate) fn unsent(&mut self, messages: u64) {
+        self.counted.unsent += messages;
+    }
+
+    /// Does any message wait for its reply that is not given up?
+    pub(crate) fn waits(&mut self) -> bool {
+        self.in_flight.waits()
+    }
+
+    /// The first message from this number on that has no reply.
+    pub(crate) fn unanswered_from(&self, number: u64) -> Option<u64> {
+        self.in_flight.unanswered_from(number).map(Flight::number)
+    }
+
+    /// The longest round trip so far, and the usual one now, both from the send call.
+    pub(crate) fn round_trips(&self) -> (Nanos, Nanos) {
+        (self.longest, self.usual)
+    }
+
+    /// Messages lost so far.
+    pub(crate) fn lost(&self) -> u64 {
+        self.counted.lost
     }
 
     /// The last message was given up, and no reply has come since.
@@ -243,18 +293,22 @@ impl Tally {
     /// The interval since the last call.
     pub(crate) fn sample(&mut self) -> EgressSample {
         let recent = std::mem::take(&mut self.recent);
+        self.recent_service = Histogram::default();
         let (sent, lost) = (std::mem::take(&mut self.recent_sent), std::mem::take(&mut self.recent_lost));
         EgressSample { sent, rtt: recent.distribution(), lost }
     }
 
-    /// Longest wait for a reply that is worth it: ten times the 99th percentile of the last interval.
-    pub(crate) fn reply_timeout(&self) -> Option<Nanos> {
-        self.recent.value_at_quantile(0.99).map(|p99| Nanos(p99.saturating_mul(10)))
+    /// How long ping-pong waits for a reply before it goes on: ten times the 99th percentile of the last interval.
+    pub(crate) fn pace(&self) -> Option<Nanos> {
+        self.recent_service.value_at_quantile(0.99).map(|p99| Nanos(p99.saturating_mul(10)))
     }
 
     /// The end, after `elapsed`. `watch`: what this host did to the measuring thread, as far as it could see (`watched`).
-    pub(crate) fn finish(self, watch: &HostWatch, watched: bool, elapsed: Nanos) -> Totals {
-        let silence = self.longest_silence(elapsed);
+    pub(crate) fn finish(mut self, watch: &HostWatch, watched: bool, elapsed: Nanos) -> Totals {
+        let outages = self.outages(elapsed);
+        if self.phase_series.is_none() {
+            self.counted.in_flight = self.in_flight.waiting().count() as u64;
+        }
         let (histogram, warm_up, warm_up_count, spread, level, exact) = match self.fixed_warm_up {
             Some(time) => (self.kept, time, self.skipped, None, None, self.exact.sorted(0)),
             None => {
@@ -262,7 +316,13 @@ impl Tally {
                 (kept, cut, dropped, dispersion, Some(level), self.exact.sorted(dropped))
             }
         };
-        let rtt = exact.as_ref().map(Sorted::distribution).or_else(|| histogram.distribution());
+        let lost = self.counted.lost;
+        let rtt =
+            exact.as_ref().map(|exact| exact.distribution().with_missing(lost, |rank| exact.at_rank(rank)));
+        let rtt = rtt.or_else(|| {
+            let at_rank = |rank| histogram.values_at_rank(rank).map(|values| Nanos(*values.start()));
+            Some(histogram.distribution()?.with_missing(lost, at_rank))
+        });
         let usual = rtt.map(|rtt| rtt.p50).unwrap_or_default();
         let spread = exact.as_ref().map(Sorted::dispersion).or(spread);
         let farthest = self.farthest.since(warm_up);
@@ -274,12 +334,19 @@ impl Tally {
             warm_up,
             warm_up_count,
             level,
+            shifts: self.shifts.shifts(),
             outliers,
-            silence,
+            outages,
             spread: spread.or_else(|| Dispersion::from_histogram(&histogram)),
-            percentiles: match exact {
-                Some(exact) => exact.percentiles(&PERCENTS),
-                None => percentiles(&histogram, &PERCENTS),
+            percentiles: {
+                let all = match exact {
+                    Some(exact) => exact.percentiles(&PERCENTS),
+                    None => percentiles(&histogram, &PERCENTS),
+                };
+                // One that lost messages reach has no upper bound.
+                let known =
+                    |one: &Percentile| rtt.is_some_and(|rtt| rtt.standing(one.percent) == Standing::Known);
+                all.into_iter().filter(known).collect()
             },
             rtt,
             histogram,
@@ -292,19 +359,16 @@ impl Tally {
     }
 
     /// Says whether it is one of those that the figures are made of.
-    fn round_trip(
-        &mut self,
-        number: u64,
-        due: MonoTime,
-        sent: MonoTime,
-        came: MonoTime,
-        held: Option<Nanos>,
-    ) -> bool {
-        let rtt = came.saturating_since(due);
+    fn round_trip(&mut self, flight: &Flight, came: MonoTime, held: Option<Nanos>) -> bool {
+        let Flight { due, sent, .. } = *flight;
+        let (rtt, service) = (came.saturating_since(due), came.saturating_since(sent));
         let at = due.saturating_since(self.started);
         self.recent.record(rtt.0);
+        self.recent_service.record(service.0);
+        self.longest = self.longest.max(service);
+        self.usual = follow(self.usual, service);
         if let Some(raw) = &mut self.raw {
-            raw.round_trip(number, at, sent.saturating_since(due), rtt);
+            raw.round_trip(flight.number(), at, sent.saturating_since(due), rtt);
         }
         if let Some(phase_series) = &mut self.phase_series {
             phase_series.answered(at, rtt);
@@ -313,6 +377,7 @@ impl Tally {
             }
         }
         self.means.record(rtt.0 as f64);
+        self.shifts.record(at, service.0);
         match self.fixed_warm_up {
             Some(time) if at < time => self.skipped += 1,
             Some(_) => {
@@ -324,56 +389,45 @@ impl Tally {
                 self.exact.record(rtt.0);
             }
         }
-        if let Some(service) = &mut self.service {
-            service.record(came.saturating_since(sent).0);
+        if let Some(all) = &mut self.service {
+            all.record(service.0);
         }
         self.farthest.record(Trip { at, rtt, in_host: held });
         true
     }
 }
 
+/// What a reply was to the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// The first to its message, and when that was sent where it is counted.
+    First(Option<MonoTime>),
+    /// Its message had been answered.
+    Again,
+    /// No reply to a message that is known.
+    Other,
+}
+
+/// A median that follows: an eighth nearer with each value, and by no more than what it is.
+fn follow(usual: Nanos, value: Nanos) -> Nanos {
+    if usual == Nanos::ZERO {
+        return value;
+    }
+    let step = (usual.0 / 8).max(1);
+    Nanos(value.0.clamp(usual.0.saturating_sub(step), usual.0.saturating_add(step)))
+}
+
 /// The percentiles told, as far as the count carries them.
 const PERCENTS: [f64; 9] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 /// Of the confidence interval of the mean.
 const LEVEL: f64 = 0.95;
+/// Fewer in a row are lost by chance.
+const LEAST_MISSING: u64 = 3;
+/// Shorter gaps are bursts of loss.
+const LEAST_OUTAGE: Nanos = Nanos::from_millis(100);
+/// More outages nobody reads.
+const MOST_OUTAGES: usize = 64;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(millis: u64) -> MonoTime {
-        MonoTime(0) + Nanos::from_millis(millis)
-    }
-
-    /// A message every 100 ms, answered at once where `answered` says so, and given up after 50 ms.
-    fn silence(count: u64, answered: fn(u64) -> bool) -> Option<Silence> {
-        let gather =
-            Gather { started: at(0), room: 8, last_number: 0, warm_up: None, scheduled: false, raw: None };
-        let mut tally = Tally::new(gather);
-        for number in 1..=count {
-            let now = at(number * 100);
-            tally.sent(now, now, true);
-            if answered(number) {
-                tally.reply(number, at(number * 100 + 1), None);
-            }
-            tally.expire(at(number * 100 + 50));
-        }
-        tally.longest_silence(Nanos::from_millis(count * 100 + 100))
-    }
-
-    #[test]
-    fn the_longest_silence_is_from_reply_to_reply_or_to_the_end() {
-        let found = silence(50, |number| !(11..=20).contains(&number) && number != 30).unwrap();
-        let (from, length) = (Nanos::from_millis(1_001), Nanos::from_millis(1_100));
-        assert_eq!(found, Silence { at: from, length, ended: true, missing: Some(10) });
-        let open = silence(50, |number| number <= 40).unwrap();
-        assert_eq!((open.ended, open.missing, open.length), (false, Some(10), Nanos::from_millis(1_099)));
-    }
-
-    #[test]
-    fn single_losses_and_replies_that_never_came_are_none() {
-        assert_eq!(silence(50, |number| number % 4 > 0), None, "too short to be worth a word");
-        assert_eq!(silence(50, |_| true), None);
-        assert_eq!(silence(50, |_| false), None, "of a way that never answered another finding tells");
-    }
-}
+#[path = "tally/tests.rs"]
+mod tests;

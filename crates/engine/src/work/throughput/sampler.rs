@@ -239,4 +239,4 @@ pub(crate) fn last_advance(counters: &Counters, fallback: MonoTime) -> MonoTime 
 }
 
 /// Shorter ones are pauses of hosts and queues.
-pub(crate) const WORTH_A_WORD: Nanos = Nanos::from_millis(500);
+pub(crate) const WORTH_A_WORD: Nanos = Nanos::from_millis(200);

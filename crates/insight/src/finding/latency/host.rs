@@ -1,4 +1,5 @@
-//! `host-noise` of a latency run: what this host did to the measuring thread, and from which percentile on it shows.
+//! `host-noise` of a latency run: what this host did to the measuring thread, and from which percentile on it shows. A
+//! note: what the host spoiled is withheld, and the rest stands.
 
 use super::super::text::{capital, count, grouped, percent};
 use super::super::{Finding, Severity};
@@ -83,12 +84,6 @@ impl Disturbance {
         self.stolen() || self.interrupted() || self.missed_time() || self.percentile().is_some()
     }
 
-    /// The median and p99 are not the path's either. What shows in rarer percentiles alone is said, and degrades nothing.
-    fn serious(&self) -> bool {
-        let shows = self.hit >= SERIOUS || self.held >= MUCH_HELD;
-        self.noise.steal_share >= MUCH_STOLEN || (self.matters && shows)
-    }
-
     fn title(&self) -> String {
         let mut parts = Vec::new();
         if self.stolen() {
@@ -113,7 +108,7 @@ impl Disturbance {
         let is_borne_out = self.far == 0 || self.by_host * 2 > self.far;
         if let Some(percentile) = self.percentile().filter(|_| is_borne_out) {
             parts.push(format!(
-                "it held the measuring thread {} for over 50 µs, at worst {}, so that {percentile} and all above are this host's and not the path's",
+                "it held the measuring thread {} for over 50 µs, at worst {}, so that {percentile} and all above are this host's and not the path's, and are withheld",
                 count(self.noise.hiccups, "time"),
                 self.noise.hiccup_worst
             ));
@@ -129,9 +124,8 @@ impl Disturbance {
     }
 
     fn finding(&self, run: &Run) -> Finding {
-        let severity = if self.serious() { Severity::Warning } else { Severity::Info };
         let noise = &self.noise;
-        let finding = Finding::new("host-noise", severity, Direction::Up, self.title()).everywhere();
+        let finding = Finding::new("host-noise", Severity::Info, Direction::Up, self.title()).everywhere();
         let finding = finding
             .with("steal_share", noise.steal_share)
             .with("involuntary_switches_per_second", self.switches_per_second)
@@ -161,13 +155,8 @@ const SHOWS: u64 = 10;
 /// From which share of round trips hit on which percentile is the host's.
 const PERCENTILES: [(f64, &str); 3] = [(0.01, "p99"), (0.001, "p99.9"), (NOTED, "p99.99")];
 const NOTED: f64 = 0.000_1;
-/// p99 is moved.
-const SERIOUS: f64 = 0.01;
-/// Of the counted time: as many of what is measured at a chance moment are hit, ten times what moves p99.
-const MUCH_HELD: f64 = 0.1;
 /// Of all CPUs' time; one in a hundred is felt in p99.
 const STOLEN: f64 = 0.01;
-const MUCH_STOLEN: f64 = 0.05;
 /// A spinning thread with a CPU of its own is interrupted about once a second. One that sleeps is mostly interrupted by
 /// those it wakes, which harms nothing.
 const OFTEN: f64 = 10.0;

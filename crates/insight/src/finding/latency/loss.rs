@@ -2,10 +2,13 @@
 
 use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
+use super::outage::lost_in_outages;
 use super::{each_way, name, one_way, share, silence};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
+use model::stats::histogram::Standing;
+use model::units::Nanos;
 
 /// Round trips lost on the path, or one-way messages that the far end did not receive.
 pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
@@ -19,12 +22,16 @@ pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
 
 fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
-    let part = share(counted.lost, counted.asked);
-    if !worth_telling(counted.lost, part) || silence::silent(run, egress) {
+    // Those lost in an outage are told there.
+    let elsewhere = lost_in_outages(egress);
+    let (lost, asked) = (counted.lost - elsewhere, counted.asked.saturating_sub(elsewhere));
+    let part = share(lost, asked);
+    if !worth_telling(lost, part) || silence::silent(run, egress) {
         return None;
     }
     let place = match (counted.lost_up, counted.lost_down) {
-        (Some(up), Some(down)) => format!(": {up} up, {down} down"),
+        (Some(up), Some(down)) if elsewhere == 0 => format!(": {up} up, {down} down"),
+        (Some(up), Some(down)) => format!("; with those of outages {up} up, {down} down"),
         _ => String::new(),
     };
     let place = match silence::said(run) {
@@ -33,16 +40,16 @@ fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
     };
     let title = format!(
         "{} {} never came back ({} of {}){place}",
-        count(counted.lost, "round trip"),
+        count(lost, "round trip"),
         name(run, egress),
         percent(part),
-        grouped(counted.asked)
+        grouped(asked)
     );
     let finding = Finding::new("path-loss", Severity::Warning, Direction::Up, title);
     let finding = directed(finding, counted.lost_up, counted.lost_down)
-        .with("lost_count", counted.lost)
+        .with("lost_count", lost)
         .with("lost_share", part)
-        .with("asked_count", counted.asked);
+        .with("asked_count", asked);
     Some(finding.advise(
         "Round trips send little, so that this is no limit of rate: look for errors on the line (`ip -s link`), a device that limits or drops such packets, or a far end without time to answer.",
     ))
@@ -77,28 +84,103 @@ fn messages(run: &Run, egress: &EgressResult) -> Option<Finding> {
 }
 
 fn late(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    waits(run, egress).or_else(|| sent_late(run, egress))
+}
+
+/// Ping-pong cannot keep a rate at which a message is due before the reply to the last has come.
+fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let counted = &egress.counted;
+    let due = counted.sent.saturating_add(counted.unsent);
+    let part = share(counted.unsent, due);
+    let rate = run.latency.as_ref()?.rate?;
+    if part < BEHIND {
+        return None;
+    }
+    let title = format!(
+        "Ping-pong {} sent {} of {} that were due at {rate}: each waits for the reply to the last",
+        name(run, egress),
+        grouped(counted.sent),
+        count(due, "message")
+    );
+    let finding = Finding::new("sender-limited", Severity::Info, Direction::Up, title)
+        .with("unsent_count", counted.unsent)
+        .with("unsent_share", part)
+        .with("sent_per_second", egress.sent_rate.0);
+    Some(finding.advise(
+        "Round trips count from the send call where the rate is more than the path allows. To keep the rate whatever comes back: `--mode under-load`.",
+    ))
+}
+
+/// That messages went late is no fault by itself: what counts is that the rate was missed, or the figure moved.
+fn sent_late(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
     let part = share(counted.behind, counted.sent);
     if part < BEHIND {
         return None;
     }
+    let asked = run.latency.as_ref().and_then(|plan| plan.rate);
+    let missed = asked.filter(|rate| (egress.sent_rate.0 as f64) < KEPT * rate.0 as f64);
+    let moved = Moved::from_egress(egress);
+    let (severity, effect) = match (missed, moved) {
+        (Some(rate), _) => (Severity::Warning, format!(", and reached {} of {rate}", egress.sent_rate)),
+        (None, Some(moved)) => (moved.severity(), moved.text()),
+        (None, None) => return None,
+    };
     let title = format!(
-        "This host sent {} {} later than they were due ({})",
+        "This host sent {} {} later than they were due ({}){effect}",
         count(counted.behind, "message"),
         name(run, egress),
         percent(part)
     );
-    let finding = Finding::new("sender-limited", Severity::Warning, Direction::Up, title)
+    let finding = Finding::new("sender-limited", severity, Direction::Up, title)
         .with("behind_count", counted.behind)
         .with("behind_share", part)
         .with("sent_per_second", egress.sent_rate.0);
-    Some(finding.advise(
-        "Ask for a lower rate (--rate), or let the thread spin: `pathmeter latency HOST --wait spin`.",
-    ))
+    Some(finding.advise(match missed {
+        Some(_) => {
+            "Ask for a lower rate (--rate), or let the thread spin: `pathmeter latency HOST --wait spin`."
+        }
+        None => "Stop other work on this host, or let the thread spin: `pathmeter latency HOST --wait spin`.",
+    }))
+}
+
+/// What the wait in this sender did to the figures.
+struct Moved {
+    percentile: &'static str,
+    due: Nanos,
+    sent: Nanos,
+}
+
+impl Moved {
+    fn from_egress(egress: &EgressResult) -> Option<Moved> {
+        let (rtt, service) = (egress.rtt?, egress.service?);
+        let moved =
+            |due: Nanos, sent: Nanos| due.saturating_sub(sent) >= Nanos((sent.0 / TENTH).max(NOTICEABLE.0));
+        let known = rtt.standing(99.0) == Standing::Known;
+        if moved(rtt.p50, service.p50) {
+            return Some(Moved { percentile: "median", due: rtt.p50, sent: service.p50 });
+        }
+        (known && moved(rtt.p99, service.p99)).then_some(Moved {
+            percentile: "p99",
+            due: rtt.p99,
+            sent: service.p99,
+        })
+    }
+
+    fn severity(&self) -> Severity {
+        if self.percentile == "median" { Severity::Warning } else { Severity::Info }
+    }
+
+    fn text(&self) -> String {
+        format!(
+            ": the {} is {} from when they were due, and {} from the send call",
+            self.percentile, self.due, self.sent
+        )
+    }
 }
 
 /// The direction, where only one of them lost.
-fn directed(finding: Finding, up: Option<u64>, down: Option<u64>) -> Finding {
+pub(super) fn directed(finding: Finding, up: Option<u64>, down: Option<u64>) -> Finding {
     let mut finding = match (up, down) {
         (Some(1..), Some(0)) => finding,
         (Some(0), Some(1..)) => Finding { direction: Some(Direction::Down), ..finding },
@@ -121,5 +203,11 @@ fn worth_telling(lost: u64, part: f64) -> bool {
 const LOST: f64 = 0.001;
 const A_FEW: u64 = 3;
 const OF_A_FEW: f64 = 0.05;
-/// The round trip counts from when a message was due: with one in a hundred late, p99 tells of this host.
+/// The round trip counts from when a message was due: with one in a hundred late, p99 may be this host's.
 const BEHIND: f64 = 0.01;
+/// Of the rate asked for.
+const KEPT: f64 = 0.98;
+/// A figure that is a tenth longer …
+const TENTH: u64 = 10;
+/// … and longer by what a sender is late as a rule.
+const NOTICEABLE: Nanos = Nanos(100_000);

@@ -6,13 +6,15 @@ use super::{each_way, name, share};
 use model::latency::{Cause, EgressResult};
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::histogram::{Distribution, Histogram};
-use model::stats::percentile::carries;
+use model::stats::histogram::{Distribution, Histogram, Standing};
 use model::units::Nanos;
 
 /// Round trips far beyond the median, of each path.
 pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, egress| Some(finding(run, egress, &Tail::from_egress(egress)?)))
+    each_way(run, |run, egress| {
+        let is_busy = run.summary.noise.is_some_and(|noise| noise.is_busy());
+        Some(finding(run, egress, &Tail::from_egress(egress, is_busy)?))
+    })
 }
 
 /// What lies far from the body.
@@ -27,11 +29,17 @@ struct Tail {
     causes: [u64; 3],
     /// The most by which one that is not this host's fault exceeds the median.
     excess: Nanos,
+    /// Other work kept this host's CPUs busy.
+    is_busy: bool,
 }
 
 impl Tail {
-    fn from_egress(egress: &EgressResult) -> Option<Tail> {
+    fn from_egress(egress: &EgressResult, is_busy: bool) -> Option<Tail> {
         let rtt = egress.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
+        // Of several levels the highest is the body.
+        let levels = egress.shifts.iter().flat_map(|shift| [shift.from, shift.to]);
+        let body = levels.max().unwrap_or_default().max(rtt.p50);
+        let rtt = Distribution { p50: body, ..rtt };
         let limit = rtt.p50.saturating_mul(FAR).max(rtt.p50.saturating_add(NOTICEABLE));
         let lone = rtt.max >= limit;
         let heavy = heavy(&rtt);
@@ -50,7 +58,7 @@ impl Tail {
             observed.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
         let farthest = others.unwrap_or(if observed.count() == 0 { rtt.max } else { rtt.p50 });
         let excess = farthest.saturating_sub(rtt.p50);
-        Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess })
+        Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess, is_busy })
     }
 
     /// Whose fault: the path's when any far one is, else this host's when all looked at are.
@@ -84,6 +92,8 @@ impl Tail {
         let many = self.not_host_share() >= MANY || late > 0;
         match self.cause() {
             Cause::Host => Severity::Info,
+            // Whoever waits for a CPU here, the far end where it is the same host, waits so long.
+            _ if self.is_busy && !self.longer_than_a_busy_host() => Severity::Info,
             Cause::Path | Cause::Unknown if many || self.longer_than_a_host() => Severity::Warning,
             Cause::Path | Cause::Unknown => Severity::Info,
         }
@@ -93,7 +103,7 @@ impl Tail {
 /// The largest of p99 and p99.9 that so many values carry is far from the median.
 fn heavy(rtt: &Distribution) -> bool {
     let carried = [(99.9, rtt.p999), (99.0, rtt.p99)];
-    let carried = carried.into_iter().find(|(percent, _)| carries(rtt.count, *percent));
+    let carried = carried.into_iter().find(|(percent, _)| rtt.standing(*percent) != Standing::TooFew);
     carried.is_some_and(|(_, value)| {
         value >= rtt.p50.saturating_mul(HEAVY) && value.saturating_sub(rtt.p50) >= HEAVY_EXCESS
     })
@@ -133,7 +143,7 @@ fn title(run: &Run, egress: &EgressResult, tail: &Tail) -> String {
     let all = count(rtt.count.saturating_add(egress.counted.late), "round trip");
     if egress.counted.late > 0 && egress.counted.late == tail.far {
         return format!(
-            "{} of {all} {name} came only after the timeout; the others took up to {}, with a median of {}",
+            "{} of {all} {name} came too late to be measured; the others took up to {}, with a median of {}",
             grouped(tail.far),
             rtt.max,
             rtt.p50
@@ -142,8 +152,8 @@ fn title(run: &Run, egress: &EgressResult, tail: &Tail) -> String {
     let least = if tail.at_least { "at least " } else { "" };
     let late = match egress.counted.late {
         0 => String::new(),
-        1 => "1 came after the timeout, ".into(),
-        late => format!("{} came after the timeout, ", grouped(late)),
+        1 => "1 came too late to be measured, ".into(),
+        late => format!("{} came too late to be measured, ", grouped(late)),
     };
     let title = format!(
         "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {} times the median of {}; {}",

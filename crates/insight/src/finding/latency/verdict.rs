@@ -8,7 +8,7 @@ use model::event::Outcome;
 use model::latency::{EgressResult, LoadPhase};
 use model::plan::Directions;
 use model::run::Run;
-use model::stats::percentile::carries;
+use model::stats::histogram::Standing;
 
 /// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
 pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
@@ -93,7 +93,10 @@ fn takes(run: &Run, egress: &EgressResult) -> String {
         0 => String::new(),
         lost => format!("; {} lost", percent(share(lost, counted.asked))),
     };
-    let within = if carries(rtt.count, 99.0) { format!("; 99 % within {}", rtt.p99) } else { String::new() };
+    let within = match egress.standing(99.0) {
+        Standing::Known => format!("; 99 % within {}", rtt.p99),
+        _ => String::new(),
+    };
     format!("takes {} (median of {}{within}{lost})", rtt.p50, grouped(rtt.count))
 }
 

@@ -4,8 +4,7 @@ use super::super::quantity::Quantity;
 use super::{Figure, Source, nanos};
 use model::latency::{EgressResult, LoadPhase, OneWayDelays};
 use model::run::Run;
-use model::stats::histogram::Distribution;
-use model::stats::percentile::carries;
+use model::stats::histogram::{Distribution, Standing};
 use model::units::Nanos;
 
 const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>) -> Figure {
@@ -44,10 +43,10 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     egress_figure("rtt.mean", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.mean)),
     egress_figure("rtt.stddev", Quantity::Time, |w| quantile_of(w.rtt, 2, |d| d.stddev)),
     egress_figure("rtt.p50", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.p50)),
-    egress_figure("rtt.p90", Quantity::Time, |w| carried(w.rtt, 90.0, |d| d.p90)),
-    egress_figure("rtt.p99", Quantity::Time, |w| carried(w.rtt, 99.0, |d| d.p99)),
-    egress_figure("rtt.p999", Quantity::Time, |w| carried(w.rtt, 99.9, |d| d.p999)),
-    egress_figure("rtt.p9999", Quantity::Time, |w| carried(w.rtt, 99.99, |d| d.p9999)),
+    egress_figure("rtt.p90", Quantity::Time, |w| of_path(w, 90.0, |d| d.p90)),
+    egress_figure("rtt.p99", Quantity::Time, |w| of_path(w, 99.0, |d| d.p99)),
+    egress_figure("rtt.p999", Quantity::Time, |w| of_path(w, 99.9, |d| d.p999)),
+    egress_figure("rtt.p9999", Quantity::Time, |w| of_path(w, 99.99, |d| d.p9999)),
     egress_figure("rtt.max", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.max)),
     egress_figure("sent", Quantity::Count, |w| Some(w.counted.sent as f64)),
     egress_figure("lost", Quantity::Count, |w| Some(w.counted.lost as f64)),
@@ -78,14 +77,37 @@ pub(super) fn quantile_of(
     rtt.filter(|rtt| rtt.count >= least).map(|rtt| nanos(of(&rtt)))
 }
 
-/// A percentile that so many values carry.
+/// A percentile that so many values carry, and that no message reaches that never came back.
 pub(super) fn carried(
     rtt: Option<Distribution>,
     percent: f64,
     of: fn(&Distribution) -> Nanos,
 ) -> Option<f64> {
-    rtt.filter(|rtt| carries(rtt.count, percent)).map(|rtt| nanos(of(&rtt)))
+    rtt?.known(percent, of).map(nanos)
 }
+
+/// The same of a path, unless this host spoiled it.
+pub(super) fn of_path(egress: &EgressResult, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
+    let known = egress.standing(percent) == Standing::Known;
+    egress.rtt.filter(|_| known).map(|rtt| nanos(of(&rtt)))
+}
+
+/// The least that a percentile can be, of which no more is known.
+pub(in super::super) fn least(rtt: Option<Distribution>, name: &str) -> Option<f64> {
+    let rtt = rtt?;
+    let (_, percent, of) = PERCENTILES.iter().find(|(figure, ..)| *figure == name)?;
+    (rtt.standing(*percent) == Standing::AtLeast).then(|| nanos(of(&rtt)))
+}
+
+type Of = fn(&Distribution) -> Nanos;
+
+const PERCENTILES: [(&str, f64, Of); 5] = [
+    ("rtt.p50", 50.0, |rtt| rtt.p50),
+    ("rtt.p90", 90.0, |rtt| rtt.p90),
+    ("rtt.p99", 99.0, |rtt| rtt.p99),
+    ("rtt.p999", 99.9, |rtt| rtt.p999),
+    ("rtt.p9999", 99.99, |rtt| rtt.p9999),
+];
 
 /// Over all ways; nothing of a run without ways.
 pub(super) fn total(run: &Run, of: fn(&EgressResult) -> u64) -> Option<f64> {

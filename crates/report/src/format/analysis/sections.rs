@@ -71,7 +71,7 @@ const TRIPS: [Cell<Trips>; 10] = [
     Cell("min", true, |one| Some(format!("{:.3}", one.rtt.min))),
     Cell("median", true, |one| Some(format!("{:.3}", one.rtt.p50))),
     Cell("mean", true, |one| Some(format!("{:.3}", one.rtt.mean))),
-    Cell("99 %", true, |one| Some(format!("{:.3}", one.rtt.p99))),
+    Cell("99 %", true, |one| Some(format!("{:.3}", one.rtt.known(99.0, |rtt| rtt.p99)?))),
     Cell("max", true, |one| Some(format!("{:.3}", one.rtt.max))),
     Cell("max/median", true, |one| Some(format!("{:.2}", one.max_over_median?))),
     Cell("change", true, |one| one.change_percent.map(signed)),

@@ -1,6 +1,8 @@
 //! Round trips: percentiles in a row, their bounds, and a short histogram; of several ways or phases their tables.
 
-use super::super::text::latency::{Unit, brief_histogram, counted, given, load_brief, ways_block};
+use super::super::text::latency::{
+    Given, Unit, brief_histogram, counted, given, load_brief, reservation, ways_block,
+};
 use super::super::{Paint, Style};
 use super::grouped;
 use super::table::{Row, Table};
@@ -34,9 +36,14 @@ fn egress_line(egress: &EgressResult, style: &Style) -> String {
     }
     let counts = &egress.counted;
     let is_odd =
-        [counts.lost, counts.late, counts.duplicates, counts.reordered].iter().any(|count| *count > 0);
+        [counts.lost, counts.late, counts.duplicates, counts.reordered, counts.unsent, counts.in_flight]
+            .iter()
+            .any(|count| *count > 0);
     if is_odd && egress.rtt.is_some() {
         text.push_str(&style.list(&[counted(&egress.counted)], "  "));
+    }
+    if let Some(reserved) = reservation(egress) {
+        text.push_str(&style.list(&[reserved], "  "));
     }
     text
 }
@@ -45,14 +52,17 @@ fn egress_line(egress: &EgressResult, style: &Style) -> String {
 fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
     let Some(rtt) = egress.rtt else { return String::new() };
     let given = given(egress);
-    let middle = given.iter().map(|(percent, value, _)| (format!("p{percent}"), *value));
-    let mut figures = vec![("min".to_owned(), rtt.min)];
+    let least = |one: &Given| if one.at_least { "≥ " } else { "" };
+    let middle = given.iter().map(|one| (format!("p{}", one.percent), least(one), one.value));
+    let mut figures = vec![("min".to_owned(), "", rtt.min)];
     figures.extend(middle);
-    figures.push(("max".into(), rtt.max));
-    figures.push(("mean".into(), rtt.mean));
-    let (heads, values): (Vec<String>, Vec<Option<String>>) =
-        figures.into_iter().map(|(head, time)| (head, Some(digits(unit, time)))).unzip();
-    let bounds = given.iter().find(|(percent, ..)| (*percent - 50.0).abs() < 1e-9).and_then(|given| given.2);
+    figures.push(("max".into(), "", rtt.max));
+    figures.push(("mean".into(), "", rtt.mean));
+    let (heads, values): (Vec<String>, Vec<Option<String>>) = figures
+        .into_iter()
+        .map(|(head, least, time)| (head, Some(format!("{least}{}", digits(unit, time)))))
+        .unzip();
+    let bounds = given.iter().find(|one| (one.percent - 50.0).abs() < 1e-9).and_then(|one| one.bounds);
     let half = bounds.map(|(low, high)| Nanos(high.0.saturating_sub(low.0) / 2));
     let shown = |half| match digits(unit, half).as_str() {
         "0.00" => "under 0.01".to_owned(),

@@ -8,7 +8,6 @@ use super::table::{Row, Table};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::stats::histogram::Distribution;
-use model::stats::percentile::carries;
 use model::summary::{DirectionSummary, Loss, Summary};
 use model::units::{BitRate, Nanos};
 
@@ -145,7 +144,7 @@ fn each(direction: &DirectionSummary) -> impl Iterator<Item = BitRate> {
 
 /// `p99 363 µs`, or the longest of few.
 fn tail(rtt: &Distribution) -> String {
-    if carries(rtt.count, 99.0) { format!("p99 {}", rtt.p99) } else { format!("longest {}", rtt.max) }
+    rtt.known(99.0, |rtt| rtt.p99).map_or_else(|| format!("longest {}", rtt.max), |p99| format!("p99 {p99}"))
 }
 
 /// What was sent.

@@ -4,6 +4,8 @@ use crate::document::{Block, Column, Csv, Table};
 use crate::format::analysis::sections;
 use model::experiment::{Experiment, Row, RowFigure};
 use model::stats::compare::Judgement;
+use model::stats::histogram::Distribution;
+use model::units::Nanos;
 use std::cmp::Ordering;
 
 /// The rows of a test, the worst last: those that others are held against come first, and at the end stands what could not be
@@ -118,7 +120,10 @@ pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
     let columns = std::iter::once(Column::left("all round trips")).chain(right);
     let row = |row: &&Row| {
         let all = row.round_trips?;
-        let times = [all.min, all.p50, all.p90, all.p99, all.p999, all.max].map(|time| time.to_string());
+        let known = |percent, of: fn(&Distribution) -> Nanos| all.known(percent, of);
+        let far = [known(99.0, |all| all.p99), known(99.9, |all| all.p999)];
+        let times = [Some(all.min), Some(all.p50), Some(all.p90), far[0], far[1], Some(all.max)];
+        let times = times.map(|time| time.map_or_else(|| "-".into(), |time| time.to_string()));
         Some([vec![row.name(), all.count.to_string()], times.into()].concat())
     };
     let rows: Vec<Vec<String>> = rows.iter().filter_map(row).collect();

@@ -16,6 +16,7 @@ use model::finding::Severity;
 use model::framing::Network;
 use model::lab::{Expectation, LabReport, LabTest, Series, Variant, VariantFinding};
 use model::plan::Direction;
+use model::stats::compare::Judgement as Compared;
 use model::units::{BitRate, Nanos};
 use std::cmp::Reverse;
 
@@ -36,7 +37,7 @@ pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
     ));
     let is_open = |table: &DocumentTable| table.rows.iter().flatten().any(|cell| cell.ends_with(" ?"));
     if compared.iter().any(is_open) {
-        text.push_str("\n  ?: the repetitions differ as much among themselves\n");
+        text.push_str(&format!("\n  ?: {}\n", why_open(report)));
     }
     let not_run = sweeps::not_run(report).filter(|_| !is_alone).map(|line| style.list(&[line], "  "));
     text.extend(not_run.map(|line| format!("\n{line}")));
@@ -44,6 +45,24 @@ pub(super) fn brief_text(report: &LabReport, style: &Style) -> String {
     text.push('\n');
     text.extend(lines.iter().map(|line| format!("  {}\n", style.paint(Paint::Dim, line))));
     text
+}
+
+/// Why a difference is not sure.
+fn why_open(report: &LabReport) -> String {
+    let judgements = || report.comparisons.iter().map(|one| one.comparison.judgement);
+    let needed = judgements().find_map(|one| match one {
+        Compared::TooFew { needed } => Some(needed),
+        _ => None,
+    });
+    let few = needed.map(|needed| {
+        let runs = phrases::count(report.repetitions.into(), "repetition");
+        let verb = if report.repetitions == 1 { "is" } else { "are" };
+        format!("{runs} {verb} too few to be sure (--runs {needed} or more)")
+    });
+    let scatter = judgements().any(|one| matches!(one, Compared::CannotTell { .. }));
+    let scatter = scatter.then(|| "the repetitions differ as much among themselves".to_owned());
+    let reasons: Vec<String> = [few, scatter].into_iter().flatten().collect();
+    if reasons.is_empty() { "there is no percentage of nothing".into() } else { reasons.join("; ") }
 }
 
 /// The table with its title as the head of the first column, a line less for each, where the screen has room for that.

@@ -192,14 +192,18 @@ fn one_way(run: &Run, egress: &EgressResult) -> Block {
     let given = latency::given(egress);
     let percentiles = given
         .iter()
-        .map(|(percent, value, sure)| vec![format!("p{percent}"), format!("{value}{}", bounds(sure))]);
+        .map(|one| vec![format!("p{}", one.percent), format!("{}{}", one.text(), bounds(&one.bounds))]);
     let missing = latency::missing(egress).into_iter().map(|(percent, more)| {
         vec![format!("p{percent}"), format!("not given: takes {} more round trips", grouped(more))]
     });
     let facts =
         latency::facts(&run.summary, egress).into_iter().map(|(name, value)| vec![name.into(), value]);
     let missing = missing.filter(|_| egress.rtt.is_some());
-    Block::Table(Table::new(columns.into(), percentiles.chain(missing).chain(facts).collect()))
+    let reserved = latency::reservation(egress).map(|text| vec!["percentiles".to_owned(), text]);
+    Block::Table(Table::new(
+        columns.into(),
+        percentiles.chain(missing).chain(reserved).chain(facts).collect(),
+    ))
 }
 
 /// Markdown and HTML drop the spaces that indent a detail under its test.

@@ -24,7 +24,7 @@ pub(super) use intervals::{header, row};
 pub(in crate::format) use loaded::{
     brief as load_brief, columns as load_columns, responsiveness, rows as load_rows,
 };
-pub(in crate::format) use percentiles::{given, missing};
+pub(in crate::format) use percentiles::{Given, given, missing, reservation};
 pub(in crate::format) use tables::{brief_histogram, histogram_rows};
 pub(in crate::format) use times::Unit;
 

@@ -3,8 +3,7 @@
 use insight::finding::grouped;
 use model::finding::Severity;
 use model::plan::{Direction, Directions, ENDLESS, End, TestSpec, Transport};
-use model::stats::histogram::Distribution;
-use model::stats::percentile::carries;
+use model::stats::histogram::{Distribution, Standing};
 use model::units::Nanos;
 
 /// A share from 0 to 1 in percent, three significant digits at most: `97.9 %`, `0.02 %`.
@@ -51,9 +50,18 @@ pub(in crate::format) fn span(time: Nanos) -> String {
 
 /// A distribution of times in a line.
 pub(in crate::format) fn distribution(times: &Distribution) -> String {
-    match carries(times.count, 99.0) {
-        true => format!("median {}, 99 % within {}, largest {}", times.p50, times.p99, times.max),
-        false => format!("median {}, largest {}", times.p50, times.max),
+    match times.known(99.0, |times| times.p99) {
+        Some(p99) => format!("median {}, 99 % within {p99}, largest {}", times.p50, times.max),
+        None => format!("median {}, largest {}", times.p50, times.max),
+    }
+}
+
+/// A percentile as far as it is known: `482 ms`, `≥ 482 ms` where messages that never came back reach it, or nothing.
+pub(in crate::format) fn percentile(standing: Standing, value: &str) -> Option<String> {
+    match standing {
+        Standing::Known => Some(value.into()),
+        Standing::AtLeast => Some(format!("≥ {value}")),
+        Standing::TooFew | Standing::Spoiled => None,
     }
 }
 

@@ -52,6 +52,7 @@ pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedR
         p999: at(0.999, trips.max),
         p9999: at(0.9999, trips.max),
         max: trips.max,
+        ..Distribution::default()
     });
     Some(parsed)
 }

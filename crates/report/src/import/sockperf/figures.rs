@@ -170,6 +170,7 @@ impl Figures {
             p999: at(99.9),
             p9999: at(99.99),
             max: most,
+            ..Distribution::default()
         }))
     }
 }
@@ -179,10 +180,10 @@ pub(super) struct Printout(Distribution);
 
 impl Printout {
     pub(super) fn map(self, trip: impl Fn(Nanos) -> Nanos) -> Distribution {
-        let Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max } = self.0;
+        let Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max, missing } = self.0;
         let [min, mean, stddev, p50, p90] = [min, mean, stddev, p50, p90].map(&trip);
         let [p99, p999, p9999, max] = [p99, p999, p9999, max].map(&trip);
-        Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max }
+        Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max, missing }
     }
 }
 

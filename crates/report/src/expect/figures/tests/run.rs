@@ -174,6 +174,9 @@ fn egress_result(label: &str, at: u32) -> EgressResult {
         one_way: None,
         outliers: Vec::new(),
         silence: None,
+        outages: Vec::new(),
+        shifts: Vec::new(),
+        spoiled_from_percent: None,
         sent_rate: kilopackets(at + 17),
         received_rate: Some(kilopackets(at + 16)),
     }
@@ -312,6 +315,7 @@ fn distribution(first: u32) -> Distribution {
         p999: micros(first + 6),
         p9999: micros(first + 7),
         max: micros(first + 8),
+        missing: 0,
     }
 }
 

@@ -12,7 +12,7 @@ use super::title;
 use crate::document::Column;
 use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
-use model::stats::percentile::{carries, samples_needed};
+use model::stats::percentile::samples_needed;
 use model::units::Nanos;
 use std::net::SocketAddr;
 
@@ -97,7 +97,7 @@ impl More {
 pub(in crate::format) fn columns(egress_paths: &[EgressResult], more: More) -> Vec<Column> {
     let more = more.among(egress_paths);
     let mut columns = vec![Column::left("Path")];
-    columns.extend(["Mean", "Max", "Min", "p50", "p99", "Std dev"].map(Column::right));
+    columns.extend(["Min", "Mean", "Median", "p99", "Max", "Count", "Std dev"].map(Column::right));
     if egress_paths.iter().any(|egress| egress.counted.lost > 0) {
         columns.push(Column::right("Lost"));
     }
@@ -117,11 +117,12 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
     let row = |egress: &EgressResult| {
         let mut row = vec![egress.label.clone()];
         match egress.rtt.filter(|rtt| rtt.count > 0) {
-            None => row.extend(["-"; 6].map(String::from)),
+            None => row.extend(["-", "-", "-", "-", "-", "0", "-"].map(String::from)),
             Some(rtt) => {
-                row.extend([rtt.mean, rtt.max, rtt.min, rtt.p50].map(|time| unit.print(time)));
-                row.push(p99(rtt.count, &unit.print(rtt.p99)));
-                row.push(unit.print(rtt.stddev));
+                row.extend([rtt.min, rtt.mean, rtt.p50].map(|time| unit.print(time)));
+                let p99 = phrases::percentile(egress.standing(99.0), &unit.print(rtt.p99));
+                row.push(p99.unwrap_or_else(|| "-".into()));
+                row.extend([unit.print(rtt.max), rtt.count.to_string(), unit.print(rtt.stddev)]);
             }
         }
         if lost {
@@ -141,10 +142,6 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
         row
     };
     egress_paths.iter().map(row).collect()
-}
-
-fn p99(count: u64, value: &str) -> String {
-    if carries(count, 99.0) { value.into() } else { "-".into() }
 }
 
 /// Why a p99 is missing.

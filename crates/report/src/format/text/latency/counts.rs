@@ -4,7 +4,7 @@ use super::super::phrases;
 use insight::finding::grouped;
 use model::latency::Counted;
 
-/// `1 000 sent, 998 came back; 2 lost (0.2 %), 1 late`: lost always, the rest where there is something.
+/// `1 000 sent, 998 came back; 2 lost (0.2 %), 1 twice`: lost always, the rest where there is something.
 pub(in crate::format) fn counted(counted: &Counted) -> String {
     if counted.asked == 0 && counted.far_received.is_some() {
         return one_way(counted);
@@ -21,11 +21,13 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
         }
     };
     let others = [
-        (counted.late, "late"),
+        (counted.in_flight, "still on their way at the end"),
+        (counted.late, "too late to be measured"),
         (counted.duplicates, "twice"),
         (counted.reordered, "out of order"),
         (counted.strays, "strays of others"),
         (counted.behind, "sent late"),
+        (counted.unsent, "due and not sent"),
     ];
     let others: String = others
         .iter()

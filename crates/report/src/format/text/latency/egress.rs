@@ -139,7 +139,15 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
 
 /// What this host did to the measuring thread; nothing when nothing is known of it.
 pub(super) fn this_host(summary: &Summary) -> Option<String> {
-    let noise = summary.noise.filter(|noise| *noise != HostNoise::default())?;
+    let noise = summary.noise?;
+    let is_busy = noise.is_busy();
+    if !is_busy && (HostNoise { others_share: 0.0, ..noise }) == HostNoise::default() {
+        return None;
+    }
+    let busy = match is_busy && noise.others_share > 0.0 {
+        true => format!("; other work used {} of the CPUs", phrases::percent(noise.others_share)),
+        false => String::new(),
+    };
     let switched = phrases::count(noise.involuntary_switches, "time");
     let stolen = phrases::percent(noise.steal_share);
     // A thread that sleeps does not see when it is held, so of none nothing is said.
@@ -153,7 +161,7 @@ pub(super) fn this_host(summary: &Summary) -> Option<String> {
         ),
     };
     Some(format!(
-        "{held}other work interrupted the measuring thread {switched}; {stolen} stolen by the hypervisor"
+        "{held}other work interrupted the measuring thread {switched}; {stolen} stolen by the hypervisor{busy}"
     ))
 }
 
@@ -180,14 +188,14 @@ fn seen_as(egress: &EgressResult) -> Option<String> {
 fn meaning(egress: &EgressResult) -> Option<String> {
     let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
     let given = percentiles::given(egress);
-    let mut far: Vec<_> = given.iter().filter(|(percent, ..)| *percent > 95.0).collect();
+    let mut far: Vec<_> = given.iter().filter(|one| one.percent > 95.0 && !one.at_least).collect();
     // Of equal ones the rarest says most.
     far.reverse();
-    far.dedup_by_key(|(_, value, _)| *value);
+    far.dedup_by_key(|one| one.value);
     far.reverse();
     let tail: Vec<String> = far
         .iter()
-        .map(|(percent, value, _)| format!("1 in {:.0} more than {value}", 100.0 / (100.0 - percent)))
+        .map(|one| format!("1 in {:.0} more than {}", 100.0 / (100.0 - one.percent), one.value))
         .collect();
     let tail = if tail.is_empty() { format!("the longest {}", rtt.max) } else { tail.join(", ") };
     Some(format!("A message and its reply take {} as a rule; {tail}.", rtt.p50))

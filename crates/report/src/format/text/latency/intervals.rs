@@ -4,7 +4,6 @@ use super::super::super::{Paint, Style};
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::{Directions, End};
 use model::stats::histogram::Distribution;
-use model::stats::percentile::carries;
 use model::units::Nanos;
 
 /// The head of the table.
@@ -49,8 +48,8 @@ fn is_between(sample: &LatencySample, plan: &LatencyPlan) -> bool {
 fn cells(egress: &EgressSample) -> [String; 6] {
     let rtt = egress.rtt.filter(|rtt| rtt.count > 0);
     let of = |percent: f64, time: fn(&Distribution) -> Nanos| {
-        let carried = rtt.filter(|rtt| percent < 99.0 || carries(rtt.count, percent));
-        carried.map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
+        let known = rtt.filter(|rtt| percent < 99.0 || rtt.known(percent, time).is_some());
+        known.map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
     };
     [
         egress.sent.to_string(),

@@ -11,7 +11,7 @@ use insight::finding::{grouped, significant};
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;
-use model::stats::percentile::carries;
+use model::stats::histogram::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::units::{BitRate, Nanos};
 
@@ -84,8 +84,11 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
         let added = p50.zip(idle).filter(|_| phase.load.is_some());
         vec![
             name(phase.load).into(),
-            or_dash(p50.map(|time| time.to_string())),
-            or_dash(rtt.filter(|rtt| carries(rtt.count, 99.0)).map(|rtt| rtt.p99.to_string())),
+            or_dash(rtt.map(|rtt| match rtt.standing(50.0) {
+                Standing::AtLeast => format!("≥ {}", rtt.p50),
+                _ => rtt.p50.to_string(),
+            })),
+            or_dash(rtt.and_then(|rtt| phrases::percentile(rtt.standing(99.0), &rtt.p99.to_string()))),
             or_dash(added.map(|(p50, idle)| added_text(p50, idle.p50))),
             phrases::percent(share(phase.lost, phase.sent)),
             or_dash(phase.up.map(|rate| rate.to_string())),

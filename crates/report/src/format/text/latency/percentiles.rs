@@ -1,26 +1,62 @@
 //! Percentiles that the count carries, their bounds, and how many more round trips the others take.
 
+use super::super::phrases;
 use model::latency::EgressResult;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::histogram::{Distribution, Histogram, Standing};
 use model::stats::percentile::{Percentile, percentiles, samples_needed};
 use model::units::Nanos;
 
-/// A percentile, its value, and between which times it truly lies with 95 %.
-pub(in crate::format) type Given = (f64, Nanos, Option<(Nanos, Nanos)>);
+/// A percentile that can be given.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::format) struct Given {
+    /// Which one: 99.9 is p99.9.
+    pub(in crate::format) percent: f64,
+    pub(in crate::format) value: Nanos,
+    /// Between which times it truly lies with 95 %.
+    pub(in crate::format) bounds: Option<(Nanos, Nanos)>,
+    /// Messages that never came back reach it: it is no less than this, and no more is known.
+    pub(in crate::format) at_least: bool,
+}
+
+impl Given {
+    /// The value, or the least that it can be.
+    pub(in crate::format) fn text(&self) -> String {
+        if self.at_least { format!("≥ {}", self.value) } else { self.value.to_string() }
+    }
+}
 
 /// The percentiles that can be given, with the bounds where they are known.
 pub(in crate::format) fn given(egress: &EgressResult) -> Vec<Given> {
     let Some(rtt) = &egress.rtt else { return Vec::new() };
     let known = bounded(egress);
     let value = |(percent, of): &(f64, fn(&Distribution) -> Nanos)| {
-        if rtt.count < samples_needed(*percent)? {
-            return None;
-        }
-        let bounded = known.iter().find(|one| (one.percent - percent).abs() < 1e-9);
+        let at_least = match egress.standing(*percent) {
+            Standing::Known => false,
+            Standing::AtLeast => true,
+            Standing::TooFew | Standing::Spoiled => return None,
+        };
+        let bounded = known.iter().find(|one| !at_least && (one.percent - percent).abs() < 1e-9);
         let bounds = bounded.map(|one| (one.low, one.high));
-        Some((*percent, bounded.map_or_else(|| of(rtt), |one| one.value), bounds))
+        let value = bounded.map_or_else(|| of(rtt), |one| one.value);
+        Some(Given { percent: *percent, value, bounds, at_least })
     };
     PERCENTILES.iter().filter_map(value).collect()
+}
+
+/// Why some percentiles are bounds, or withheld.
+pub(in crate::format) fn reservation(egress: &EgressResult) -> Option<String> {
+    let lost = egress.rtt.map_or(0, |rtt| rtt.missing);
+    let at_least = given(egress).iter().any(|one| one.at_least);
+    let missing = (lost > 0).then(|| {
+        let what =
+            if at_least { "which reach the percentiles marked ≥" } else { "which are in no percentile" };
+        format!("{} never came back, {what}", phrases::count(lost, "message"))
+    });
+    let spoiled = egress
+        .spoiled_from_percent
+        .map(|from| format!("p{from} and above are withheld: this host held the measuring thread in them"));
+    let parts: Vec<String> = [missing, spoiled].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// The percentiles that so few round trips cannot carry, and how many more they take.

@@ -3,7 +3,7 @@
 use super::super::super::table::{plain, whole};
 use super::super::super::{Paint, Style};
 use super::super::result::fact;
-use super::percentiles::{given, missing};
+use super::percentiles::{given, missing, reservation};
 use super::{chart, title};
 use crate::document::Column;
 use insight::finding::grouped;
@@ -17,17 +17,17 @@ pub(super) fn percentiles(egress: &EgressResult) -> String {
     if given.is_empty() {
         return String::new();
     }
-    let sure = given.iter().any(|(.., bounds)| bounds.is_some());
+    let sure = given.iter().any(|one| one.bounds.is_some());
     let mut columns = vec![Column::left("Percentile"), Column::right("Round trip")];
     if sure {
         columns.push(Column::left("Truly (95 %)"));
     }
     let rows: Vec<Vec<String>> = given
         .iter()
-        .map(|(percent, value, bounds)| {
-            let mut row = vec![format!("p{percent}"), value.to_string()];
+        .map(|one| {
+            let mut row = vec![format!("p{}", one.percent), one.text()];
             if sure {
-                row.push(bounds.map_or_else(String::new, |(low, high)| format!("{low} to {high}")));
+                row.push(one.bounds.map_or_else(String::new, |(low, high)| format!("{low} to {high}")));
             }
             row
         })
@@ -35,15 +35,16 @@ pub(super) fn percentiles(egress: &EgressResult) -> String {
     whole(&columns, &rows)
 }
 
-/// Which percentiles are missing and what they take.
+/// Which percentiles are missing and what they take, and which are bounds.
 pub(super) fn not_given(egress: &EgressResult, style: &Style) -> String {
     let missing = missing(egress);
+    let reserved = reservation(egress).map(|text| fact("percentiles", &text, style)).unwrap_or_default();
     if missing.is_empty() || egress.rtt.is_none() {
-        return String::new();
+        return reserved;
     }
     let part = |(percent, more): &(f64, u64)| format!("p{percent} takes {} more round trips", grouped(*more));
     let parts: Vec<String> = missing.iter().map(part).collect();
-    fact("not given", &parts.join(", "), style)
+    reserved + &fact("not given", &parts.join(", "), style)
 }
 
 /// How long they took, as bars.

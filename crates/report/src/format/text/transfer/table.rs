@@ -18,7 +18,7 @@ const CELLS: [Cell; 6] = [
             row.count.to_string()
         })
     }),
-    ("rate (mean ± sd)", |row| row.rate.map(|rate| spread(rate.mean, rate.stddev))),
+    ("rate (median ± sd)", |row| row.rate.map(|rate| spread(rate.median, rate.stddev))),
     ("total", |row| row.total.map(|total| Nanos(total.median as u64).to_string())),
     ("segments", |row| row.data_segments.map(|count| format!("{count:.0}"))),
     ("size", |row| row.mean_payload.map(|bytes| format!("{bytes:.0} B"))),
@@ -45,12 +45,12 @@ fn filled(rows: &[TransferRow]) -> Vec<Cell> {
     CELLS.into_iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect()
 }
 
-/// Both in the unit of the mean: `19.1 ± 0.04 Mbit/s`.
-fn spread(mean: f64, stddev: f64) -> String {
-    let text = BitRate(mean as u64).to_string();
+/// Both in the unit of the median: `19.1 ± 0.04 Mbit/s`.
+fn spread(median: f64, stddev: f64) -> String {
+    let text = BitRate(median as u64).to_string();
     let Some((number, unit)) = text.split_once(' ') else { return text };
     let factor =
-        number.parse::<f64>().ok().filter(|number| *number > 0.0).map_or(1.0, |number| mean / number);
+        number.parse::<f64>().ok().filter(|number| *number > 0.0).map_or(1.0, |number| median / number);
     let spread = stddev / factor;
     let decimals = [10.0, 1.0].iter().filter(|least| spread < **least).count();
     format!("{number} ± {spread:.decimals$} {unit}")

@@ -1,0 +1,89 @@
+//! Loss that does not depend on the load: a rate without loss is then chance, and none exists.
+
+use super::limits::everywhere;
+use super::names::{frames, with_each};
+use super::rows;
+use crate::finding::percent;
+use model::dut::{DeviceReport, RateReport, Setup, StreamReport};
+use model::finding::{Finding, Severity};
+use model::search::{Load, LossStep};
+use serde_json::Value;
+
+/// The same share of the frames is lost at every load that the device forwards otherwise.
+pub(super) fn random_loss(device: &DeviceReport, setup: &Setup) -> Vec<Finding> {
+    let lossy = rows(device, |row| share(row).is_some());
+    let Some(first) = lossy.first() else { return Vec::new() };
+    let Some(lost) = share(first) else { return Vec::new() };
+    let pdr = tolerant(first, setup)
+        .and_then(|rate| Some(format!("; {} {}", rate.goal.to_uppercase(), rate.lower?)));
+    let title = format!(
+        "The device loses {} of {} at every rate from {} to {}: no rate without loss exists{}",
+        percent(lost.share),
+        frames(device, &lossy),
+        lost.from,
+        lost.to,
+        pdr.unwrap_or_default()
+    );
+    let finding = everywhere("random-loss", Severity::Warning, title).advise(
+        "Loss that does not grow with the load is not the device's capacity: look for errors on a line (`ip -s link`), a filter or a \
+         radio. A rate that was found without loss is chance; ask for a goal that allows this share (`--goals pdr`).",
+    );
+    vec![with_each(finding, device, &lossy, "share", |row| share(row).map(|lost| Value::from(lost.share)))]
+}
+
+/// A rate found without loss is chance where the device loses at every load.
+pub(super) fn is_chance(row: &StreamReport, rate: &RateReport, setup: &Setup) -> bool {
+    share(row).is_some() && !tolerates(rate, setup, 0.0)
+}
+
+/// The rate of a goal that allows so much loss as there is.
+pub(super) fn tolerant<'a>(row: &'a StreamReport, setup: &Setup) -> Option<&'a RateReport> {
+    let lost = share(row)?;
+    row.rates.iter().find(|rate| tolerates(rate, setup, lost.share) && rate.lower.is_some())
+}
+
+fn tolerates(rate: &RateReport, setup: &Setup, share: f64) -> bool {
+    let goal = setup.goals.iter().find(|goal| goal.name == rate.goal);
+    goal.is_some_and(|goal| goal.goal.loss_ratio > share)
+}
+
+/// The share that is lost at every load, and the loads that show it.
+struct Lost {
+    share: f64,
+    from: Load,
+    to: Load,
+}
+
+/// Of the steps of the test of frame loss those far below overload: the same share in each, as far as chance lets it be.
+fn share(row: &StreamReport) -> Option<Lost> {
+    let steps = &row.loss.as_ref()?.rows;
+    let lost = |step: &LossStep| step.result.sent.saturating_sub(step.result.received);
+    // Overload may begin anywhere above: of the lower half at least no step is overload where all lose alike.
+    let most = steps.iter().map(|step| step.offered_percent).fold(0.0, f64::max);
+    let low: Vec<&LossStep> = steps
+        .iter()
+        .filter(|step| step.offered_percent <= most * FAR_BELOW && step.result.sent > 0)
+        .collect();
+    let (sent, all) =
+        low.iter().fold((0, 0), |(sent, all), step| (sent + step.result.sent, all + lost(step)));
+    if low.len() < FEWEST_STEPS || all < FEWEST_LOST {
+        return None;
+    }
+    let share = all as f64 / sent as f64;
+    let alike = |step: &&LossStep| {
+        let expected = share * step.result.sent as f64;
+        (lost(step) as f64 - expected).abs() <= DEVIATIONS * expected.sqrt() + 1.0
+    };
+    let loads = || low.iter().map(|step| step.load.0);
+    let (from, to) = (loads().fold(f64::INFINITY, f64::min), loads().fold(0.0, f64::max));
+    (share < MOST_SHARE && low.iter().all(alike)).then_some(Lost { share, from: Load(from), to: Load(to) })
+}
+
+/// Of the most load.
+const FAR_BELOW: f64 = 0.6;
+const FEWEST_STEPS: usize = 3;
+const FEWEST_LOST: u64 = 10;
+/// Standard deviations of the count of a step.
+const DEVIATIONS: f64 = 4.0;
+/// More is a policer or a filter, which another finding says.
+const MOST_SHARE: f64 = 0.1;

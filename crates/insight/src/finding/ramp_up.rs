@@ -1,0 +1,98 @@
+//! `ramp-up`: TCP was still growing when the test ended, so that the rate of the whole test is not the path's.
+
+use super::measured::{MeasuredDirection, measured_directions};
+use super::{Finding, Severity};
+use model::plan::Direction;
+use model::run::Run;
+use model::sample::{IntervalSample, Role, StreamSample};
+use model::units::{BitRate, Bytes, Nanos};
+
+/// Each direction of TCP whose last quarter was far above the whole, and above the quarter before it.
+pub(super) fn ramp_up(run: &Run) -> Vec<Finding> {
+    measured_directions(run)
+        .filter(|one_way| !one_way.udp())
+        .filter_map(|one_way| finding(&one_way))
+        .collect()
+}
+
+fn finding(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    if !one_way.unlimited() {
+        return None;
+    }
+    let steps = progress(one_way.run, one_way.direction);
+    let growth = Growth::from_steps(&steps)?;
+    let whole = one_way.figures.goodput;
+    if (growth.end.0 as f64) < GROWN * whole.0 as f64 || growth.end.0 as f64 <= STILL * growth.before.0 as f64
+    {
+        return None;
+    }
+    let direction = one_way.direction;
+    let rtt = one_way.idle_rtt().unwrap_or_default();
+    let title = format!(
+        "TCP was still growing {direction} when the test ended: {} in its last {}, {whole} over all of it",
+        growth.end, growth.last
+    );
+    let finding = Finding::new("ramp-up", Severity::Warning, direction, title)
+        .with("goodput_bps", whole.0)
+        .with("end_goodput_bps", growth.end.0)
+        .with("before_end_goodput_bps", growth.before.0)
+        .with("end_length_ns", growth.last.0)
+        .with("idle_rtt_ns", rtt.0);
+    let seconds = (rtt.as_secs_f64() * ROUND_TRIPS).ceil().max(one_way.figures.elapsed.as_secs_f64() * 3.0);
+    Some(finding.advise(format!(
+        "Take the rate at the end as the least that the path gives, and measure for longer: `pathmeter throughput HOST -t {seconds:.0}s`, of which `--omit` leaves the begin out."
+    )))
+}
+
+/// What moved in each interval of a direction, and how long that was: what arrived where this end received, else what was
+/// acknowledged.
+pub(super) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, Bytes)> {
+    let own = |row: &&StreamSample| row.direction == direction;
+    let moved = |row: &StreamSample| match (row.role, &row.tcp) {
+        (Role::Sender, Some(tcp)) => tcp.acknowledged,
+        (Role::Sender, None) => Bytes(0),
+        (Role::Receiver, _) => row.bytes,
+    };
+    let step = |one: &IntervalSample| {
+        let rows: Vec<&StreamSample> = one.streams.iter().filter(own).collect();
+        (!rows.is_empty() && !one.omitted && one.end > one.start)
+            .then(|| (one.start, one.end, rows.into_iter().map(moved).sum()))
+    };
+    // Of an end that tells of both roles there are rows of each; this end's come first.
+    let side = run.intervals.iter().find(|one| one.streams.iter().any(|row| row.direction == direction));
+    let Some(side) = side.map(|one| one.side) else { return Vec::new() };
+    run.intervals.iter().filter(|one| one.side == side).filter_map(step).collect()
+}
+
+/// The rate in the last quarter of a test, and in the one before it.
+struct Growth {
+    before: BitRate,
+    end: BitRate,
+    last: Nanos,
+}
+
+impl Growth {
+    fn from_steps(steps: &[(Nanos, Nanos, Bytes)]) -> Option<Growth> {
+        let quarter = steps.len() / 4;
+        if quarter == 0 {
+            return None;
+        }
+        let part = |steps: &[(Nanos, Nanos, Bytes)]| {
+            let time: Nanos = steps
+                .iter()
+                .map(|(start, end, _)| end.saturating_sub(*start))
+                .fold(Nanos::ZERO, |a, b| a + b);
+            (BitRate::from_bytes(steps.iter().map(|one| one.2).sum(), time), time)
+        };
+        let (end, last) = part(&steps[steps.len() - quarter..]);
+        let (before, _) = part(&steps[steps.len() - 2 * quarter..steps.len() - quarter]);
+        Some(Growth { before, end, last })
+    }
+}
+
+/// The end against the whole: slow start over a short path takes a small part of a test.
+const GROWN: f64 = 1.4;
+/// The last quarter against the one before it.
+const STILL: f64 = 1.1;
+/// So many round trips take TCP to most rates.
+const ROUND_TRIPS: f64 = 60.0;
