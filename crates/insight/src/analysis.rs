@@ -22,11 +22,13 @@ use model::pairs::Together;
 use model::run::Run;
 use model::stats::compare::Comparison;
 use model::units::BitRate;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The analysis document, schema `pathmeter/analysis/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Analysis {
     /// Always `pathmeter/analysis/1`.
     pub schema: String,
@@ -50,7 +52,8 @@ pub struct Analysis {
 }
 
 /// A finding and the run it is of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunFinding {
     /// Name of the run.
     pub run: String,

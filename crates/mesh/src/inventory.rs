@@ -13,6 +13,7 @@ use linux::privilege::{Capabilities, Capability, try_io_uring};
 use model::host::{Host, Nic};
 use model::time::WallTime;
 use model::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 
 /// What an agent reports of itself. What another version does not send is empty.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct AgentReport {
     /// Version of the program.

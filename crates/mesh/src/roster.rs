@@ -7,11 +7,13 @@ use fleet::group::offset;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The document, schema `pathmeter/agents/1`. Only ever extended.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Roster {
     /// Always `pathmeter/agents/1`.
     pub schema: String,
@@ -24,7 +26,8 @@ pub struct Roster {
 }
 
 /// An agent that is not there.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AbsentAgent {
     /// Its name.
     pub name: String,
@@ -33,7 +36,8 @@ pub struct AbsentAgent {
 }
 
 /// An agent.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RosterRow {
     /// Its name.
     pub name: String,

@@ -5,11 +5,13 @@ use fleet::results::Results;
 use model::time::WallTime;
 use model::units::Nanos;
 use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The document, schema `pathmeter/mesh-runs/1`. Only ever extended.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RunList {
     /// Always `pathmeter/mesh-runs/1`.
     pub schema: String,
@@ -20,7 +22,8 @@ pub struct RunList {
 }
 
 /// A run.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ListedRun {
     /// Its name.
     pub run: String,

@@ -12,12 +12,14 @@ use crate::sample::{IntervalSample, Side, SideResult, StreamInfo};
 use crate::time::WallTime;
 use crate::transfer::{Transfer, TransferStarted};
 use crate::units::{BitRate, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// Something that happened in a run, in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "the large variants come once a run")]
 pub enum Event {
@@ -80,7 +82,8 @@ impl Event {
 }
 
 /// How far a run is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Progress {
     /// Which part of how many, from 1 on; absent for a note.
     pub part: Option<[u32; 2]>,
@@ -89,7 +92,8 @@ pub struct Progress {
 }
 
 /// How far the benchmark of a device is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DeviceProgress {
     /// Which device.
     pub device: String,
@@ -102,7 +106,8 @@ pub struct DeviceProgress {
 }
 
 /// The control connection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Connected {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -123,7 +128,8 @@ pub struct Connected {
 }
 
 /// The streams are open.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Started {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -132,7 +138,8 @@ pub struct Started {
 }
 
 /// A warning: stable id and a sentence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Warning {
     /// Stable name, kebab-case.
     pub id: String,
@@ -141,7 +148,8 @@ pub struct Warning {
 }
 
 /// One end's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EndResult {
     /// Who measured.
     pub side: Side,
@@ -154,7 +162,8 @@ pub struct EndResult {
 }
 
 /// A receiver-limited TCP direction, repeated without the copy to the program (`MSG_TRUNC`, tcp(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WithoutCopy {
     /// Which direction.
     pub direction: Direction,
@@ -167,7 +176,8 @@ pub struct WithoutCopy {
 }
 
 /// A probe's finding about the path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "probe", rename_all = "snake_case")]
 pub enum Probe {
     /// Round trips on the idle path, application to application.
@@ -203,7 +213,8 @@ pub enum Probe {
 }
 
 /// The end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Finished {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -215,7 +226,8 @@ pub struct Finished {
 }
 
 /// Why a test ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// As planned.

@@ -8,11 +8,13 @@ use crate::stats::compare::{Comparison, Group, Judgement};
 use crate::stats::histogram::Distribution;
 use crate::time::WallTime;
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The document of a plan, schema `pathmeter/experiment/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Experiment {
     /// Always `pathmeter/experiment/1`.
     pub schema: String,
@@ -42,7 +44,8 @@ pub struct Experiment {
 }
 
 /// What rows between sites show together, and none of them alone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MatrixFinding {
     /// Stable name.
     pub id: String,
@@ -53,7 +56,8 @@ pub struct MatrixFinding {
 }
 
 /// One path with one test and one value of each variable.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Row {
     /// Name of the path.
     pub path: String,
@@ -87,7 +91,8 @@ pub struct Row {
 }
 
 /// The sites that a path lies between: its place in a matrix.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Sites {
     /// Where it begins.
     pub source: String,
@@ -99,7 +104,8 @@ pub struct Sites {
 }
 
 /// A variable and its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Setting {
     /// The key of the plan.
     pub name: String,
@@ -108,7 +114,8 @@ pub struct Setting {
 }
 
 /// One run of a row.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RowRun {
     /// Its name, by which a store has it; empty: it failed.
     pub id: String,
@@ -134,7 +141,8 @@ pub struct RowRun {
 }
 
 /// A figure over the runs of a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RowFigure {
     /// Its name, as an expectation names it.
     pub name: String,
@@ -148,7 +156,8 @@ pub struct RowFigure {
 }
 
 /// Something found in runs of a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RowFinding {
     /// Stable name.
     pub id: String,
@@ -231,7 +240,8 @@ fn rank(judgement: Judgement) -> u8 {
 pub const SCHEMA: &str = "pathmeter/experiment/1";
 
 /// What a plan would do, schema `pathmeter/experiment-plan/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Outline {
     /// Always `pathmeter/experiment-plan/1`.
     pub schema: String,
@@ -269,7 +279,8 @@ pub struct Outline {
 }
 
 /// A path of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OutlinePath {
     /// Its name.
     pub name: String,
@@ -288,7 +299,8 @@ pub struct OutlinePath {
 }
 
 /// A row that a plan would measure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OutlineRow {
     /// The path.
     pub path: String,

@@ -6,6 +6,7 @@ use crate::framing::{
 };
 use crate::plan::{Direction, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,8 @@ pub const DEFAULT_SIZES: [Bytes; 8] =
     [Bytes(64), Bytes(128), Bytes(146), Bytes(256), Bytes(512), Bytes(1024), Bytes(1280), Bytes(1518)];
 
 /// One frame size with one transport.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FrameRow {
     /// Ethernet frame asked for, FCS included, before encapsulation, bytes.
     pub frame: u32,
@@ -67,7 +69,8 @@ pub struct FrameRow {
 }
 
 /// Frames that an interface counted while the test ran, beside the test's own packets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DeviceFrames {
     /// The interface of this host.
     pub interface: String,

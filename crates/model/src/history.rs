@@ -12,11 +12,13 @@ use crate::lab::LabReport;
 use crate::run::Run;
 use crate::stats::histogram::Histogram;
 use crate::time::WallTime;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A kept run in a row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Entry {
     /// Its name, unique. Any beginning that no other run shares will do where one is asked for.
     pub id: String,
@@ -30,11 +32,11 @@ pub struct Entry {
     pub origin: Origin,
     /// Begin, wall clock of the host that measured; RFC 3339 in JSON.
     #[serde(with = "rfc3339")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub started: WallTime,
     /// End, likewise; absent: it has not ended, or was cut off.
     #[serde(with = "rfc3339::optional")]
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finished: Option<WallTime>,
     /// The verdict in one word; absent: it has not ended.
     pub status: Option<String>,
@@ -45,7 +47,8 @@ pub struct Entry {
 }
 
 /// How a run came into a store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// Measured by this program.
@@ -98,7 +101,8 @@ impl From<Entry> for StoredAs {
 }
 
 /// A figure of a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Headline {
     /// Its name, as an expectation names it: `down.goodput`.
     pub name: String,

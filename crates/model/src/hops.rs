@@ -19,12 +19,14 @@ use crate::plan::{LocalOptions, Target};
 use crate::stats::histogram::Distribution;
 use crate::time::WallTime;
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// What a `hops` run will do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopsPlan {
     /// The far end.
     pub target: Target,
@@ -61,7 +63,8 @@ pub struct HopsPlan {
 }
 
 /// What the probes are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum HopProtocol {
     /// UDP datagrams to a port that is most likely closed; a flow for each local port.
@@ -83,7 +86,8 @@ impl HopProtocol {
 }
 
 /// A `hops` run has begun.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopsStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
@@ -94,7 +98,8 @@ pub struct HopsStarted {
 }
 
 /// What was found of the hops.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct HopsResult {
     /// What the probes were.
@@ -132,7 +137,8 @@ pub struct HopsResult {
 }
 
 /// How a path ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HopsEnd {
     /// Nothing behind the last hop answers.
@@ -149,7 +155,8 @@ pub enum HopsEnd {
 }
 
 /// One hop: all routers at the same distance.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Hop {
     /// How many hops from the sender.
@@ -176,7 +183,8 @@ pub struct Hop {
 }
 
 /// Probes and how many of them were answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Counted {
     /// Probes sent.
     pub sent: u32,
@@ -185,7 +193,8 @@ pub struct Counted {
 }
 
 /// Why answers of a hop are missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// None is.
@@ -203,7 +212,8 @@ pub enum Missing {
 }
 
 /// A router, or the far end, that answered at a hop.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopRouter {
     /// Its address, as it answers.
     pub address: IpAddr,
@@ -251,7 +261,8 @@ impl HopRouter {
 }
 
 /// One flow through the hops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopFlow {
     /// Its ports; absent for echo requests, which have none.
     pub flow: Option<Flow>,
@@ -260,7 +271,8 @@ pub struct HopFlow {
 }
 
 /// A flow that took another router than before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RouteChange {
     /// The hop.
     pub ttl: u8,

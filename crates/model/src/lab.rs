@@ -16,12 +16,14 @@ use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::transfer::Spread;
 use crate::units::{BitRate, Nanos, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// The lab document, schema `pathmeter/lab/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LabReport {
     /// Always `pathmeter/lab/1`.
     pub schema: String,
@@ -46,7 +48,8 @@ pub struct LabReport {
 }
 
 /// One topology and what was found in it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Variant {
     /// Name of the topology.
     pub name: String,
@@ -70,7 +73,8 @@ pub struct Variant {
 }
 
 /// What a topology carried in frames of each size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FrameSweep {
     /// The family of the addresses measured between.
     pub family: Network,
@@ -82,7 +86,8 @@ pub struct FrameSweep {
 }
 
 /// One figure of one topology, repeated: a test over one family in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Series {
     /// `pathmeter`, or the name of another tool.
     pub tool: String,
@@ -118,7 +123,8 @@ pub struct Series {
 }
 
 /// A kind of test in a lab.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LabTest {
     /// TCP, one direction at a time.
@@ -144,7 +150,8 @@ pub enum LabTest {
 }
 
 /// One repetition.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Repetition {
     /// Its number, from 1.
     pub number: u32,
@@ -190,7 +197,8 @@ pub struct Repetition {
 }
 
 /// CPU of the machine that the device under test is: of the whole host for a namespace, of the guest for a virtual machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LabCpu {
     /// Share of all its CPUs that was busy, 0 to 1.
     pub busy: f64,
@@ -203,7 +211,8 @@ pub struct LabCpu {
 }
 
 /// Packets that one interface dropped.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Drops {
     /// The node.
     pub node: String,
@@ -216,7 +225,8 @@ pub struct Drops {
 }
 
 /// Something a topology expects.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Expectation {
     /// What: `path MTU up, IPv4`.
     pub what: String,
@@ -229,7 +239,8 @@ pub struct Expectation {
 }
 
 /// A finding and the family it is of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct VariantFinding {
     /// The family measured over.
     pub family: Network,

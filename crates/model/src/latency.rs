@@ -15,12 +15,14 @@ use crate::plan::{Directions, End, Target, Transport};
 use crate::stats::histogram::Distribution;
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// A latency run, every default filled.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyPlan {
     /// The egress paths measured, in turn within one run.
     #[serde(rename = "ways")]
@@ -87,7 +89,8 @@ pub struct LatencyPlan {
 }
 
 /// One egress path to a far end: the host, and the source address or interface.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EgressPath {
     /// Its name in tables.
     pub label: String,
@@ -103,7 +106,8 @@ pub struct EgressPath {
 }
 
 /// Sizes of messages, bytes, the protocol's header included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeRange {
     /// The smallest.
     pub least: u32,
@@ -112,7 +116,8 @@ pub struct SizeRange {
 }
 
 /// How the socket of a foreign protocol is set up; by default as it suits the mode.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct SocketSetup {
     /// TCP sends small writes at once (TCP_NODELAY).
@@ -147,7 +152,8 @@ fn is_one(count: &u32) -> bool {
 }
 
 /// A wire protocol that can carry round trips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyProtocol {
     /// pathmeter's own, see `docs/protocol.md`.
@@ -163,7 +169,8 @@ pub enum LatencyProtocol {
 }
 
 /// What is sent when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LatencyMode {
     /// The next message goes when the reply to the last has come.
@@ -177,7 +184,8 @@ pub enum LatencyMode {
 }
 
 /// How a thread waits for a message.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum WaitMode {
     /// Ask the socket again and again: the least delay, and a whole CPU.
@@ -190,7 +198,8 @@ pub enum WaitMode {
 }
 
 /// A latency run has begun.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyStarted {
     /// When, by the wall clock of this end.
     pub wall: WallTime,
@@ -203,7 +212,8 @@ pub struct LatencyStarted {
 }
 
 /// The two ends of an egress path, as this end knows them and as the far end reports.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EgressEnds {
     /// This end.
     pub local: SocketAddr,
@@ -218,7 +228,8 @@ pub struct EgressEnds {
 }
 
 /// One report interval of a latency run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencySample {
     /// Begin, since the start.
     #[serde(rename = "start_ns")]
@@ -235,7 +246,8 @@ pub struct LatencySample {
 }
 
 /// One egress path in one interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EgressSample {
     /// Messages sent.
     pub sent: u64,
@@ -247,7 +259,8 @@ pub struct EgressSample {
 }
 
 /// What a latency run measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyResult {
     /// Each egress path, in the plan's order.
     #[serde(rename = "ways")]
@@ -261,7 +274,8 @@ pub struct LatencyResult {
 }
 
 /// The tool's own floor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Floor {
     /// Round trips over loopback, both ends in this process.
     #[serde(rename = "rtt_ns")]
@@ -271,7 +285,8 @@ pub struct Floor {
 }
 
 /// What both ends of a latency session of our own protocol agree on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencySpec {
     /// TCP or UDP.
     pub transport: Transport,

@@ -8,6 +8,7 @@ pub use measured::{Measured, OnTheWire};
 
 use crate::framing::{Encaps, Framing, FramingError, Network, RFC2544_SIZES, Transport};
 use crate::units::{BitRate, Bytes};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,7 +28,8 @@ pub struct Question {
 }
 
 /// What was asked, and one row for each packet size.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LineRate {
     /// Name and version of this document's form.
     pub schema: &'static str,

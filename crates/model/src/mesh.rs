@@ -5,11 +5,13 @@ use crate::finding::Status;
 use crate::history::Headline;
 use crate::time::WallTime;
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The document of a mesh, schema `pathmeter/mesh/1`. Only ever extended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MeshReport {
     /// Always `pathmeter/mesh/1`.
     pub schema: String,
@@ -31,7 +33,8 @@ pub struct MeshReport {
 }
 
 /// One path with one test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MeshCell {
     /// The agent that sends; of round trips the one that asks.
     pub from: String,
@@ -74,7 +77,8 @@ pub struct MeshCell {
 }
 
 /// How a cell stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CellState {
     /// It was measured.

@@ -11,12 +11,14 @@ pub use packet::{PacketProtocol, Pieces};
 pub use sizes::{SizeCount, Sizes};
 
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// What a capture on this host's interface saw of the far host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PacketResult {
     /// The interface.
     pub interface: String,
@@ -47,7 +49,8 @@ pub struct PacketResult {
 }
 
 /// Packets of one direction.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct PacketDirection {
     /// Packets on the wire.
@@ -67,7 +70,8 @@ pub struct PacketDirection {
 }
 
 /// Packets of one flow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PacketFlow {
     /// Between whom. This host's side is `local`; on loopback it is the side that spoke first.
     #[serde(flatten)]
@@ -79,7 +83,8 @@ pub struct PacketFlow {
 }
 
 /// What makes a flow. Fragments whose first was not seen before them have no ports: they are a flow of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FlowKey {
     /// What IP carries.
     pub protocol: PacketProtocol,
@@ -94,7 +99,8 @@ pub struct FlowKey {
 }
 
 /// A pcapng file of a capture.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PcapFile {
     /// Its name.
     pub path: String,

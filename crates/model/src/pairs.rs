@@ -2,11 +2,13 @@
 
 use crate::time::WallTime;
 use crate::units::{BitRate, Nanos, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The sum of the pairs of a run; each pair is one of its tests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Pairs {
     /// Pairs asked for.
     pub asked: u64,
@@ -30,7 +32,8 @@ pub struct Pairs {
 }
 
 /// A start at the same time on several hosts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CommonStart {
     /// When all were to begin, clock of the coordinator.
     pub at: WallTime,
@@ -50,7 +53,8 @@ pub struct CommonStart {
 }
 
 /// A pair of two hosts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Member {
     /// Who sends.
     pub from: String,
@@ -69,7 +73,8 @@ pub struct Member {
 }
 
 /// A pair that did not do its part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BrokenPair {
     /// Its number, from 1.
     pub pair: u64,
@@ -78,7 +83,8 @@ pub struct BrokenPair {
 }
 
 /// So many pairs, and their sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PairStep {
     /// How many.
     pub pairs: u64,
@@ -97,7 +103,8 @@ impl Pairs {
 }
 
 /// Several runs as one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Together {
     /// How many runs.
     pub runs: u64,
@@ -116,7 +123,8 @@ pub struct Together {
 }
 
 /// The sum of one direction over the overlap.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PairsDirection {
     /// Runs that carried data in this direction.
     pub runs: u64,

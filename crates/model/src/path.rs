@@ -19,12 +19,14 @@ use crate::host::Host;
 use crate::plan::{Direction, LocalOptions, Target};
 use crate::time::WallTime;
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// What a `mtu` run will do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PathPlan {
     /// The far end.
     pub target: Target,
@@ -41,7 +43,8 @@ pub struct PathPlan {
 }
 
 /// How the far end is asked which packets reach it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PathMethod {
     /// A pathmeter there when there is one, else ICMP, UDP and TCP together.
@@ -58,19 +61,20 @@ pub enum PathMethod {
 }
 
 /// The search for the largest datagram that a UDP service answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServicePlan {
     /// Its port.
     pub port: u16,
     /// What datagrams begin with; the rest is filled up.
     #[serde(with = "crate::path::bytes_as_hex")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub payload: Vec<u8>,
     /// The byte that fills a datagram up to its size.
     pub fill: u8,
     /// What an answer must begin with; empty: any datagram is an answer.
     #[serde(with = "crate::path::bytes_as_hex")]
-    #[schemars(with = "String")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reply: Vec<u8>,
     /// Longest wait for an answer.
     #[serde(rename = "timeout_ns")]
@@ -80,7 +84,8 @@ pub struct ServicePlan {
 }
 
 /// A `mtu` run has begun.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PathStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
@@ -93,7 +98,8 @@ pub struct PathStarted {
 }
 
 /// What was found of a path.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct PathResult {
     /// How the far end was asked: never [`PathMethod::Auto`] once it is known.
@@ -116,7 +122,8 @@ pub struct PathResult {
 }
 
 /// What one direction of a path carries.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct PathDirection {
     /// IPv6; else IPv4.
@@ -158,7 +165,8 @@ pub struct PathDirection {
 }
 
 /// How sure a path MTU is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Not found out.
@@ -181,7 +189,8 @@ impl Bound {
 }
 
 /// The hop behind which large packets end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LimitingHop {
     /// The router that could not pass them on; absent: the sender itself or one that does not tell.
     pub address: Option<IpAddr>,
@@ -192,7 +201,8 @@ pub struct LimitingHop {
 }
 
 /// How a limiting hop was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HopSource {
     /// It sent a packet-too-big message.
@@ -204,7 +214,8 @@ pub enum HopSource {
 }
 
 /// Whether path MTU discovery (RFC 1191, RFC 8201) works in a direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Discovery {
     /// Not found out.
@@ -260,7 +271,8 @@ impl TooBig {
 }
 
 /// An ICMP packet-too-big (IPv6) or fragmentation-needed (IPv4) message that quoted one of our probes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TooBig {
     /// The packet it refused.
     pub size: u32,
@@ -273,7 +285,8 @@ pub struct TooBig {
 }
 
 /// Sizes that vanish without a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BlackHole {
     /// Smallest packet that vanishes.
     pub first: u32,
@@ -284,7 +297,8 @@ pub struct BlackHole {
 }
 
 /// Why large packets vanish without a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BlackHoleCause {
     /// A router cannot pass them on, and its ICMP messages do not arrive: with fragments allowed they cross.
@@ -296,7 +310,8 @@ pub enum BlackHoleCause {
 }
 
 /// What becomes of fragments.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Fragments {
     /// In one word.
@@ -307,7 +322,8 @@ pub struct Fragments {
 }
 
 /// What becomes of fragments, in one word.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FragmentDelivery {
     /// Not found out.
@@ -330,7 +346,8 @@ pub enum FragmentDelivery {
 }
 
 /// One test of fragments.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FragmentTest {
     /// What was sent.
     pub shape: FragmentShape,
@@ -349,7 +366,8 @@ pub struct FragmentTest {
 }
 
 /// How a datagram was cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FragmentShape {
     /// It fits the interface and may be cut on the way (DF clear).
@@ -381,7 +399,8 @@ impl FragmentShape {
 }
 
 /// One size and what became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeProbe {
     /// Whole packet.
     pub size: u32,
@@ -392,7 +411,8 @@ pub struct SizeProbe {
 }
 
 /// Loss that grows with size.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeLoss {
     /// Small packets lost, share.
     pub small: f64,
@@ -403,7 +423,8 @@ pub struct SizeLoss {
 }
 
 /// The largest datagram that a UDP service answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceLimit {
     /// Its port.
     pub port: u16,
@@ -420,7 +441,8 @@ pub struct ServiceLimit {
 }
 
 /// Something that could not be found out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Unknown {
     /// Which direction; absent: both.
     pub direction: Option<Direction>,

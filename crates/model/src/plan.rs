@@ -1,13 +1,15 @@
 //! The plan: everything a test will do, with every default filled. `--dry-run` prints it; it is stored with the result.
 
 use crate::units::{BitRate, Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// One test between this host and a peer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Plan {
     /// The far end.
     pub target: Target,
@@ -20,7 +22,8 @@ pub struct Plan {
 }
 
 /// The far end, as asked and as resolved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Target {
     /// The host as the user typed it.
     pub host: String,
@@ -29,7 +32,8 @@ pub struct Target {
 }
 
 /// A wire protocol that can carry a throughput test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ProtocolName {
     /// pathmeter's own, see `docs/protocol.md`.
@@ -43,7 +47,8 @@ pub enum ProtocolName {
 }
 
 /// The transport under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// A byte stream.
@@ -53,7 +58,8 @@ pub enum Transport {
 }
 
 /// One direction, seen from the client: the end that opened the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Client to server.
@@ -63,7 +69,8 @@ pub enum Direction {
 }
 
 /// The directions of one test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Directions {
     /// Client to server.
@@ -75,7 +82,8 @@ pub enum Directions {
 }
 
 /// What ends a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// After this long (omitted time not counted).
@@ -87,7 +95,8 @@ pub enum End {
 }
 
 /// What both ends of a throughput test agree on. Absent means "the default of the protocol or kernel".
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TestSpec {
     /// TCP or UDP.
     pub transport: Transport,
@@ -137,7 +146,8 @@ pub struct TestSpec {
 }
 
 /// Choices of one end that the other need not know.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LocalOptions {
     /// Time between reports; zero: only at the end.
     pub interval: Nanos,
@@ -165,7 +175,8 @@ pub struct LocalOptions {
 }
 
 /// How a receiving thread waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Wait {
     /// Spin when two or more CPUs are there and the rate is unlimited, else block.

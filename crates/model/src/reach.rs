@@ -3,13 +3,15 @@
 pub use packet::NeighbourState;
 
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// What a run saw of the paths to the far host.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Reach {
     /// The first hops toward every address of the far host that was used or tried.
@@ -19,7 +21,8 @@ pub struct Reach {
 }
 
 /// The neighbour that packets to the far host go to first: a router, or the far host itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NextHop {
     /// Its address.
     pub address: IpAddr,
@@ -49,7 +52,8 @@ pub struct NextHop {
 }
 
 /// A change of what the kernel knows of a neighbour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NeighbourChange {
     /// When, from the begin of the run.
     #[serde(rename = "at_ns")]
@@ -59,7 +63,8 @@ pub struct NeighbourChange {
 }
 
 /// The far host over one family.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FamilyReach {
     /// Its address of that family, and the port.
     pub address: SocketAddr,
@@ -76,7 +81,8 @@ pub struct FamilyReach {
 }
 
 /// Who named an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AddressSource {
     /// The run itself used it.
@@ -88,7 +94,8 @@ pub enum AddressSource {
 }
 
 /// What became of opening a TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Contact {
     /// It opened.

@@ -13,11 +13,13 @@ use crate::sample::IntervalSample;
 use crate::summary::Summary;
 use crate::time::WallTime;
 use crate::transfer::TransferPlan;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result document, schema `pathmeter/result/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Run {
     /// Always `pathmeter/result/1`.
     pub schema: String,

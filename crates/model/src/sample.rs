@@ -3,12 +3,14 @@
 use crate::plan::{Direction, Wait};
 use crate::stats::histogram::Distribution;
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
 /// The part an end plays for a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// It sends the data.
@@ -18,7 +20,8 @@ pub enum Role {
 }
 
 /// Which end speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The end that writes this result.
@@ -28,7 +31,8 @@ pub enum Side {
 }
 
 /// An open data stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StreamInfo {
     /// Number of the stream in the test, from 0; with both directions the down streams follow the up streams.
     pub stream: u32,
@@ -55,7 +59,8 @@ pub struct StreamInfo {
 }
 
 /// One report interval of one end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalSample {
     /// Who measured.
     pub side: Side,
@@ -72,7 +77,8 @@ pub struct IntervalSample {
 }
 
 /// One interval of one stream: every counter is the interval's own, every gauge its last value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StreamSample {
     /// Stream number.
     pub stream: u32,
@@ -89,7 +95,8 @@ pub struct StreamSample {
 }
 
 /// What one end measured over the whole test. Counters cover the counted time (after `omit`) unless named `total`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SideResult {
     /// One row for every stream of this end.
     pub streams: Vec<StreamResult>,
@@ -102,7 +109,8 @@ pub struct SideResult {
 }
 
 /// The whole test of one stream at one end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StreamResult {
     /// Stream number.
     pub stream: u32,
@@ -124,7 +132,8 @@ pub struct StreamResult {
 }
 
 /// TCP, from TCP_INFO of the stream. Counters are of the interval or test, gauges the last seen (or as named).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TcpCounters {
     /// Segments sent again.
@@ -187,7 +196,8 @@ pub struct TcpCounters {
 }
 
 /// A time in which nothing came to a receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Silence {
     /// When it began, from the beginning of the counted time.
     #[serde(rename = "at_ns")]
@@ -202,7 +212,8 @@ pub struct Silence {
 }
 
 /// UDP, of one stream.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct UdpCounters {
     /// Datagrams handed to the kernel, or received for the first time.
@@ -235,7 +246,8 @@ pub struct UdpCounters {
 }
 
 /// Transit times of datagrams across two clocks that are not the same: signed nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Transit {
     /// Smallest.
     pub min_ns: i64,
@@ -246,7 +258,8 @@ pub struct Transit {
 }
 
 /// One-way delay with the error of the clocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OneWayDelay {
     /// Smallest.
     #[serde(rename = "min_ns")]
@@ -263,7 +276,8 @@ pub struct OneWayDelay {
 }
 
 /// CPU of one end. Shares are of one CPU: 1.0 is one CPU fully used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct CpuUse {
     /// CPU time of this process (of this test's share of it in a server), user and system, over elapsed time.
@@ -293,7 +307,8 @@ pub struct CpuUse {
 }
 
 /// How the data path of one end worked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct DataPath {
     /// Congestion control that ran (TCP).
@@ -315,7 +330,8 @@ pub struct DataPath {
 }
 
 /// Kernel-wide counters that moved, from /proc/net/snmp and netstat (names in the fields' docs).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct KernelCounters {
     /// Udp: RcvbufErrors, IPv4 and IPv6.

@@ -18,11 +18,13 @@ use crate::stats::histogram::Distribution;
 use crate::transfer::{TransferPlan, TransferResult};
 use crate::units::{BitRate, Bytes, Nanos};
 use crate::wire_rate::WireRate;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// All figures of one test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Summary {
     /// Client to server.
@@ -99,7 +101,8 @@ pub struct Summary {
 }
 
 /// One direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DirectionSummary {
     /// TCP or UDP.
     pub transport: Transport,
@@ -109,7 +112,7 @@ pub struct DirectionSummary {
     pub received: Amount,
     /// Counted time at the receiver, seconds.
     #[serde(rename = "seconds", with = "seconds")]
-    #[schemars(with = "f64")]
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     pub elapsed: Nanos,
     /// Payload received per second.
     #[serde(rename = "goodput_bps")]
@@ -154,7 +157,8 @@ pub struct DirectionSummary {
 }
 
 /// Bytes and datagrams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Amount {
     /// Payload bytes.
     pub bytes: Bytes,
@@ -163,7 +167,8 @@ pub struct Amount {
 }
 
 /// Where datagrams were lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Loss {
     /// Between the two hosts (or in their kernels below the sockets).
     pub path: u64,
@@ -176,7 +181,8 @@ pub struct Loss {
 }
 
 /// Jitter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Jitter {
     /// RFC 3550's running estimate at the end.
     pub rfc3550: Nanos,
@@ -185,7 +191,8 @@ pub struct Jitter {
 }
 
 /// One stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StreamSummary {
     /// Stream number.
     pub stream: u32,
@@ -201,7 +208,8 @@ pub struct StreamSummary {
 }
 
 /// CPU at the two ends of one direction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct CpuPair {
     /// The end that sent.
     pub sender: Option<CpuUse>,
@@ -210,7 +218,8 @@ pub struct CpuPair {
 }
 
 /// Speed of a link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Link {
     /// Bits per second.
     #[serde(rename = "rate_bps")]
@@ -220,7 +229,8 @@ pub struct Link {
 }
 
 /// Offset of the peer's clock, see [`Probe::ClockOffset`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockOffset {
     /// Peer minus local, nanoseconds.
     pub offset_ns: i64,

@@ -11,13 +11,15 @@ use crate::host::Host;
 use crate::plan::Direction;
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 use std::net::{IpAddr, SocketAddr};
 
 /// A transfer run, every default filled.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransferPlan {
     /// What is transferred, in turn.
     pub files: Vec<TransferFile>,
@@ -59,7 +61,8 @@ pub struct TransferPlan {
 }
 
 /// One file to transfer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransferFile {
     /// Its name in tables.
     pub label: String,
@@ -70,7 +73,8 @@ pub struct TransferFile {
 }
 
 /// What is asked of the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum TransferMethod {
     /// Download.
@@ -83,7 +87,8 @@ pub enum TransferMethod {
 }
 
 /// What goes up.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TransferBody {
     /// So many bytes that do not compress.
@@ -98,7 +103,8 @@ pub enum TransferBody {
 }
 
 /// What carries the MTU that is changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "mtu_of", rename_all = "snake_case")]
 pub enum MtuOf {
     /// The network interface on the way.
@@ -116,7 +122,8 @@ pub enum MtuOf {
 }
 
 /// Whom HTTPS trusts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     /// The certificate authorities of this system.
@@ -129,7 +136,8 @@ pub enum Trust {
 }
 
 /// How S3 is reached. Keys are not part of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct S3Plan {
     /// The service's URL.
     pub endpoint: String,
@@ -142,7 +150,8 @@ pub struct S3Plan {
 }
 
 /// A transfer run has begun.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransferStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
@@ -153,7 +162,8 @@ pub struct TransferStarted {
 }
 
 /// One transfer: what was asked and what it took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Transfer {
     /// Label of the file.
@@ -187,7 +197,8 @@ pub struct Transfer {
 }
 
 /// Where the time of a transfer went. Of redirects, the first four are those of the last connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TransferTimes {
     /// Asking for the host's address.
@@ -208,7 +219,8 @@ pub struct TransferTimes {
 }
 
 /// `TCP_INFO` at the end of a transfer's last connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TransferTcp {
     /// Segments sent, empty ones included.

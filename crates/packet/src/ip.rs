@@ -1,6 +1,7 @@
 //! The headers of IP: IPv4 (RFC 791), IPv6 with its extension and fragment headers (RFC 8200).
 
 use super::{be16, be32, header};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -39,7 +40,8 @@ pub struct Fragment {
 }
 
 /// What IP carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PacketProtocol {
     /// TCP.

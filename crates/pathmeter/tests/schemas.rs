@@ -1,4 +1,4 @@
-//! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test --test schemas` writes them anew.
+//! The published schemas are those of the code. `UPDATE_SCHEMAS=1 cargo test -p pathmeter --features schema --test schemas` writes them anew.
 
 use insight::{analysis::Analysis, run_of_events};
 #[cfg(feature = "lab")]
@@ -59,7 +59,7 @@ fn published_schemas_are_those_of_the_code() {
             let stored = fs::read_to_string(&path).unwrap_or_default();
             assert!(
                 stored == text,
-                "{} is stale: UPDATE_SCHEMAS=1 cargo test --test schemas",
+                "{} is stale: UPDATE_SCHEMAS=1 cargo test -p pathmeter --features schema --test schemas",
                 path.display()
             );
         }

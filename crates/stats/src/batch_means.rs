@@ -7,6 +7,7 @@
 
 use super::spread::Moments;
 use super::student;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,8 @@ pub struct BatchMeans {
 }
 
 /// A mean and its interval. In the unit of the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MeanInterval {
     /// The mean of the samples.
     pub mean: f64,

@@ -8,13 +8,15 @@ mod step;
 
 pub use step::ClockStep;
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 use units::time::MonoTime;
 
 /// One exchange: two stamps of the local clock around two of the remote one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Exchange {
     /// t1: the request left, local clock.
     pub sent: MonoTime,
@@ -38,7 +40,8 @@ pub struct ClockSync {
 }
 
 /// The remote clock as seen from the local one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockFit {
     /// The local time at which `offset` holds.
     pub at: MonoTime,
@@ -62,7 +65,8 @@ pub struct ClockFit {
 }
 
 /// A one-way delay that is larger than its error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OneWay {
     /// The delay.
     pub delay: Nanos,

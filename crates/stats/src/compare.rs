@@ -19,6 +19,7 @@ pub use verdict::Judgement;
 use super::percentile::bounds;
 use super::quantile::median;
 use super::spread::Moments;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -37,7 +38,8 @@ pub struct Case<'a> {
 }
 
 /// When a difference counts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Rules {
     /// True of a rate, false of a delay or a loss.
     pub higher_is_better: bool,
@@ -51,7 +53,8 @@ pub struct Rules {
 }
 
 /// Two groups of runs compared.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Comparison {
     /// Name of the row.
     pub name: String,
@@ -76,7 +79,8 @@ pub struct Comparison {
 }
 
 /// One group of runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Group {
     /// How many runs.
     pub runs: u64,
@@ -91,7 +95,8 @@ pub struct Group {
 }
 
 /// How far one group lies from the other, in percent of that.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Shift {
     /// The difference of the medians.
     pub percent: f64,
@@ -102,7 +107,8 @@ pub struct Shift {
 }
 
 /// How the probability was computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Mann–Whitney, by the exact permutation distribution.

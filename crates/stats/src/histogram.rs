@@ -9,6 +9,7 @@ pub mod v2;
 use super::moments::Moments;
 use super::percentile::carries;
 use super::quantile::rank;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -31,7 +32,8 @@ pub struct Histogram {
 }
 
 /// A distribution of times in the figures that results carry, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Distribution {
     /// How many times were measured.

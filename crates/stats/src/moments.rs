@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 /// Mean and variance of values as they come, without storing them (Welford 1962; merging by Chan, Golub and LeVeque 1979).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moments {
     count: u64,
     mean: f64,

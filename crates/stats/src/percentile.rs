@@ -5,12 +5,14 @@
 //! Statistics, 7.1; ISO 16269-6). Each end may miss with 2.5 %.
 
 use super::histogram::Histogram;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// A percentile of times, and between which times it truly lies with 95 % confidence.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Percentile {
     /// Which one: 99.9 is p99.9.
     pub percent: f64,

@@ -8,6 +8,7 @@ mod meter;
 pub use meter::{Next, Parameters, Phase, ResponsivenessMeter};
 
 use super::quantile::rank;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Nanos};
@@ -24,7 +25,8 @@ pub struct ForeignProbe {
 }
 
 /// Responsiveness and what it is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Responsiveness {
     /// Round trips per minute: the mean of `foreign` and `loaded`.
     pub rpm: f64,
@@ -62,7 +64,8 @@ pub struct Responsiveness {
 }
 
 /// What a number of round trips per minute means to a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Band {
     /// Below 300: calls and games break while something loads.
@@ -76,7 +79,8 @@ pub enum Band {
 }
 
 /// How far the figure can be relied on: that of the stage which went worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// A stage had too few intervals to tell whether it was stable.

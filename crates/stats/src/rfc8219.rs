@@ -1,12 +1,14 @@
 //! The figures that RFC 8219 asks for: typical and worst-case latency, delay variation, and the summary over runs.
 
 use super::quantile::{median, nearest_rank};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// Latency of the tagged frames of a run (RFC 8219 section 7.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Latency {
     /// Typical latency: the median, in nanoseconds.
     #[serde(rename = "typical_ns")]
@@ -40,7 +42,8 @@ pub fn packet_delay_variation(delays: &[Nanos]) -> Option<Nanos> {
 }
 
 /// Inter-packet delay variation (RFC 8219 section 7.3.2, RFC 3393): each delay less the one before, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct InterPacketVariation {
     /// The least.
     pub min_ns: i64,
@@ -66,7 +69,8 @@ impl InterPacketVariation {
 }
 
 /// A figure over repeated runs: median, first and 99th percentile.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OverRuns {
     /// How many runs.
     pub runs: u64,

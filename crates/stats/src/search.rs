@@ -14,6 +14,7 @@ pub use binary::{Binary, BinaryConfig, BinaryOutcome};
 pub use loss_steps::{LossStep, LossSteps, LossStepsConfig, LossStepsOutcome};
 pub use mlr::{Goal, GoalOutcome, LowerBound, Mlr, MlrConfig};
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
@@ -22,7 +23,8 @@ use units::{Nanos, PacketRate};
 
 /// A rate offered to a device: frames per second, on each interface and in each direction. Not only whole numbers, since
 /// a search goes in steps of equal ratio.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct Load(pub f64);
 
@@ -59,7 +61,8 @@ impl Display for Load {
 }
 
 /// Frames to offer: what one trial is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Trial {
     /// The rate, in frames per second on each interface and direction.
     #[serde(rename = "load_pps")]
@@ -80,7 +83,8 @@ impl Trial {
 }
 
 /// What came of a trial, summed over interfaces and directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TrialResult {
     /// Frames that were to be sent.
     pub intended: u64,
@@ -161,7 +165,8 @@ pub trait Search {
 }
 
 /// The least and the most load of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Limits {
     /// No trial offers less.
     #[serde(rename = "min_pps")]
@@ -183,7 +188,8 @@ impl Limits {
 }
 
 /// What makes a result other than a plain pair of bounds (RFC 9971 section 4.6.2 and our own).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Irregular {
     /// The most load (or the longest burst) passed too: the true figure is this or more.

@@ -5,6 +5,7 @@
 //! (RFC 4737 section 3.3), one that has left the window can be either and is counted apart as late. Lost is what was
 //! sent and never counted as received: never a guess from gaps, so duplicates cannot hide a loss.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,8 @@ pub struct SequenceTracker {
 }
 
 /// What is known while datagrams still arrive. All fields only grow, so two snapshots give an interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SequenceCounts {
     /// How far the numbers have come: the highest seen less the start, plus one.
     pub expected: u64,
@@ -43,7 +45,8 @@ pub struct SequenceCounts {
 }
 
 /// What is known once the sender has said how far it got.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SequenceTotals {
     /// Numbers the sender used.
     pub sent: u64,

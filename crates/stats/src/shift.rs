@@ -4,6 +4,7 @@
 //! run before it and a tenth after it lie apart, by more than either varies, and at once: a slow drift is none, and
 //! neither is a pause that ends.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -26,7 +27,8 @@ struct Span {
 }
 
 /// A shift of level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LevelShift {
     /// When, since the start of the run.
     #[serde(rename = "at_ns")]

@@ -16,7 +16,8 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
 }
 
 /// How far the middle of a distribution spreads, which outliers do not move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dispersion {
     /// Median absolute deviation from the median, not scaled (times 1.4826 it is the standard deviation of a normal
     /// distribution), in nanoseconds.

@@ -10,6 +10,7 @@ mod part;
 use super::histogram::Histogram;
 use super::spread::Dispersion;
 use part::Part;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
@@ -43,7 +44,8 @@ pub struct Settled {
 }
 
 /// Whether a steady level was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// What is kept is on one level.

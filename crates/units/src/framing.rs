@@ -22,6 +22,7 @@ pub use stack::Encaps;
 pub use tcp::{LINUX_MIN_MSS, Room, TcpReach, TcpSegment};
 
 use crate::Bytes;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -52,7 +53,8 @@ pub const LARGEST_UDP_PAYLOAD: u32 = LARGEST_PACKET - 20 - 8;
 pub const WIRE_OVERHEAD: Bytes = Bytes(20);
 
 /// How packets are built and carried: the sender's headers and everything around them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
     /// The inner IP header.
@@ -68,7 +70,8 @@ pub struct Framing {
 }
 
 /// The header between IP and payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// TCP: 20 bytes and its options (RFC 9293 section 3.1).
@@ -104,7 +107,8 @@ impl Transport {
 }
 
 /// The sizes of one packet on its way, all in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Layout {
     /// What the application sends in it.
     pub payload: Bytes,

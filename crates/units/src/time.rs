@@ -1,6 +1,7 @@
 //! The two clocks, which the compiler keeps apart: monotonic time for measuring, wall time for saying when.
 
 use crate::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
@@ -21,18 +22,16 @@ use thiserror::Error;
 /// # use pathmeter_units::{Nanos, time::MonoTime};
 /// assert_eq!(MonoTime(5) - MonoTime(3), Nanos(2));
 /// ```
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct MonoTime(pub u64);
 
 /// An instant of `CLOCK_REALTIME`, in nanoseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
 ///
 /// Prints and reads RFC 3339 in UTC with milliseconds: `2026-08-01T12:30:00.250Z`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct WallTime(pub u64);
 

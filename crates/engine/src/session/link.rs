@@ -116,7 +116,7 @@ impl Link {
             return self.flush_tls(deadline);
         }
         while !bytes.is_empty() {
-            match SmallSegments(&*self.socket).write(bytes) {
+            match SmallSegments(&self.socket).write(bytes) {
                 Ok(n) => bytes = &bytes[n..],
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -185,7 +185,7 @@ impl Link {
             if !tls.wants_write() {
                 return Ok(());
             }
-            match tls.write_tls(&mut SmallSegments(&*self.socket)) {
+            match tls.write_tls(&mut SmallSegments(&self.socket)) {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => self.wait_for(deadline, true)?,
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

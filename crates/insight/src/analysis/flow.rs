@@ -9,11 +9,13 @@ use model::stats::spread::jain_fairness;
 use model::summary::{Amount, DirectionSummary, Loss};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 use model::wire_rate::WireRate;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One direction of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Flow {
     /// Name of the run.
     pub run: String,
@@ -57,7 +59,8 @@ pub struct Flow {
 }
 
 /// The payload of a TCP segment that fills a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Segment {
     /// Without options: the MSS that the ends announce, bytes.
     #[serde(rename = "mss_bytes")]
@@ -68,7 +71,8 @@ pub struct Segment {
 }
 
 /// What a link carries at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LineRate {
     /// Speed of the link.
     #[serde(rename = "link_bps")]
@@ -81,7 +85,8 @@ pub struct LineRate {
 }
 
 /// How parallel streams shared the path.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Fairness {
     /// How many streams.
     pub streams: u64,

@@ -3,11 +3,13 @@
 use super::{Subject, change};
 use model::run::Run;
 use model::stats::histogram::Distribution;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One egress path of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Trips {
     /// Name of the run; of several egress paths the path's label too.
     pub run: String,

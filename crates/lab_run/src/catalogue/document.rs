@@ -4,12 +4,14 @@ use super::list::Lacking;
 use lab::feature::Lack;
 use lab::topology::{Node, Place, Side, Topology};
 use model::units::{BitRate, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// What JSON has of a topology.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TopologyDocument<'a> {
     name: &'a str,
     title: &'a str,
@@ -25,7 +27,8 @@ pub struct TopologyDocument<'a> {
 }
 
 /// One end of a link, and what happens to packets that leave by it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 struct End<'a> {
     node: &'a str,
     device: &'a str,

@@ -6,6 +6,7 @@ use lab::feature::{Host, Lack};
 use lab::shipped::SHIPPED;
 use lab::state::{Directory, HeldLab};
 use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -71,7 +72,8 @@ impl Document for Topologies {
 }
 
 /// A topology.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Row {
     name: String,
     title: String,
@@ -82,7 +84,8 @@ pub struct Row {
 }
 
 /// Something that this host lacks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub(super) struct Lacking {
     /// What is needed.
     needs: String,

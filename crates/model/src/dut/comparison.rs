@@ -3,12 +3,14 @@
 use super::{DeviceComparison, DeviceReport, DutReport, RateChange, RateReport, StreamReport};
 use crate::search::Irregular;
 use crate::stats::spread::Moments;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Mean and standard deviation of the rates of several trials, such as ten of one second at the most load (CSIT's MRR,
 /// the maximum receive rate; RFC 2889's forwarding rate at maximum offered load).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Rates {
     /// How many trials.
     pub trials: u64,
@@ -46,7 +48,8 @@ impl Rates {
 }
 
 /// A relative change.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Change {
     /// In percent of the reference; above 0 when this is faster.
     pub percent: f64,

@@ -6,12 +6,14 @@ use crate::plan::{Direction, Directions};
 use crate::search::{Load, Trial, TrialResult};
 use crate::stats::histogram::Distribution;
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// The frames of a stream: of one size, or a mix in a fixed sequence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Frames {
     /// The size in bytes, or the name of the mix: `imix`, or a genome of RFC 6985.
     pub name: String,
@@ -20,7 +22,8 @@ pub struct Frames {
 }
 
 /// What is sent through a device in one row of the results.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Stream {
     /// The IP version.
     pub network: Network,
@@ -72,7 +75,8 @@ pub struct Observation {
 }
 
 /// What came of an order in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DirectionObservation {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]

@@ -3,12 +3,14 @@
 use super::{SERVICE_PIECE, SearchMethod, Setup, Stream, Times};
 use crate::search::{BackToBackConfig, Load};
 use crate::units::{Bytes, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// A test: of RFC 2544 section 26 where nothing else is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Test {
     /// Section 26.1.
@@ -32,7 +34,8 @@ pub enum Test {
 }
 
 /// The trials of one test with one stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PlanRow {
     /// What the stream is called: `IPv4 64`.
     pub stream: String,
@@ -51,7 +54,8 @@ pub struct PlanRow {
 }
 
 /// All trials, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TrialPlan {
     /// One for each stream and test.
     pub rows: Vec<PlanRow>,
@@ -61,7 +65,8 @@ pub struct TrialPlan {
 }
 
 /// What is printed of a benchmark before it begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BenchmarkPlan {
     /// The devices, one after the other.
     pub devices: Vec<String>,

@@ -11,6 +11,7 @@ use crate::stats::histogram::Distribution;
 use crate::stats::rfc8219::{InterPacketVariation, OverRuns};
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,7 +21,8 @@ pub const SCHEMA: &str = "pathmeter/rfc2544/1";
 
 /// What `pathmeter rfc2544` found, schema `pathmeter/rfc2544/1`. Only ever extended. Rates are in frames per second, for
 /// each port and direction unless said otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DutReport {
     /// Always `pathmeter/rfc2544/1`.
     pub schema: String,
@@ -47,7 +49,8 @@ pub struct DutReport {
 }
 
 /// What was asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Setup {
     /// The tests, in order.
     pub tests: Vec<Test>,
@@ -83,7 +86,8 @@ pub struct Setup {
 }
 
 /// How a rate is searched for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchMethod {
     /// MLRsearch (RFC 9971): all goals at once.
@@ -94,7 +98,8 @@ pub enum SearchMethod {
 }
 
 /// A goal and what it is called: `throughput` (RFC 2544), `ndr`, `pdr`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct NamedGoal {
     /// Its name.
     pub name: String,
@@ -103,7 +108,8 @@ pub struct NamedGoal {
 }
 
 /// One device under test.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DeviceReport {
     /// As the user calls it: the name of a topology, or `eth1 - eth2`.
     pub name: String,
@@ -138,7 +144,8 @@ pub struct DeviceReport {
 }
 
 /// A port of the tester.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PortFacts {
     /// As the user names it.
     pub name: String,
@@ -159,7 +166,8 @@ pub struct PortFacts {
 }
 
 /// The two ends of a tunnel of IPv4 in IPv6 (RFC 2473), the tester's one and the device's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TunnelEnds {
     /// The tester's address.
     pub local: std::net::Ipv6Addr,
@@ -168,7 +176,8 @@ pub struct TunnelEnds {
 }
 
 /// What came of one stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StreamReport {
     /// What was sent.
     pub stream: Stream,
@@ -235,7 +244,8 @@ impl StreamReport {
 }
 
 /// What bounds the loads of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadLimit {
     /// The link carries no more.
@@ -247,7 +257,8 @@ pub enum LoadLimit {
 }
 
 /// What a search found for one goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RateReport {
     /// The goal's name.
     pub goal: String,
@@ -269,7 +280,8 @@ pub struct RateReport {
 }
 
 /// Trials at the most load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MrrReport {
     /// What was offered in each direction.
     #[serde(rename = "offered_pps")]
@@ -281,7 +293,8 @@ pub struct MrrReport {
 }
 
 /// Latency at one load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyReport {
     /// The load, in percent of the throughput.
     pub percent: u32,
@@ -294,7 +307,8 @@ pub struct LatencyReport {
 }
 
 /// Latency in one direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyDirection {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -318,7 +332,8 @@ pub struct LatencyDirection {
 }
 
 /// Bursts at the link's rate, or at what the generator reaches of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BackToBackReport {
     /// The rate of the bursts.
     #[serde(rename = "rate_pps")]
@@ -332,7 +347,8 @@ pub struct BackToBackReport {
 }
 
 /// How soon the device forwards all again after an overload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RecoveryReport {
     /// The loads.
     pub loads: Overload,
@@ -347,7 +363,8 @@ pub struct RecoveryReport {
 }
 
 /// How long a reset interrupts forwarding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ResetReport {
     /// What was done to the device, in words; filled in by who does it.
     pub how: String,
@@ -359,7 +376,8 @@ pub struct ResetReport {
 }
 
 /// RFC 8219's delay variation at one load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DelayVariationReport {
     /// The load.
     #[serde(rename = "load_pps")]
@@ -370,7 +388,8 @@ pub struct DelayVariationReport {
 }
 
 /// RFC 8219's figures of one direction, nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DelayVariationDirection {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -382,7 +401,8 @@ pub struct DelayVariationDirection {
 }
 
 /// A test that was left out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LeftOut {
     /// Which.
     pub test: Test,
@@ -391,7 +411,8 @@ pub struct LeftOut {
 }
 
 /// What came of a service's configuration and performance test (ITU-T Y.1564).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceReport {
     /// The frames it was tested with.
     pub stream: Stream,
@@ -409,7 +430,8 @@ pub struct ServiceReport {
 }
 
 /// A step of a service's test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceStep {
     /// What was offered.
     pub step: y1564::Step,
@@ -420,7 +442,8 @@ pub struct ServiceStep {
 }
 
 /// What one interface on the way did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopDrops {
     /// The node.
     pub node: String,
@@ -437,7 +460,8 @@ pub struct HopDrops {
 }
 
 /// A device held against another, or against itself at another time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DeviceComparison {
     /// The device compared with, and when it was tested where that was another run.
     pub reference: String,
@@ -448,7 +472,8 @@ pub struct DeviceComparison {
 }
 
 /// Two devices compared, one row of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RateChange {
     /// What was sent.
     pub stream: Stream,

@@ -1,11 +1,13 @@
 //! How long the trials of a benchmark are, and how often they are repeated.
 
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How long trials are and how often they are repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Times {
     /// Before and after each trial, in nanoseconds (RFC 2544 section 23): learning, residual frames, settling.
     #[serde(rename = "pause_ns")]

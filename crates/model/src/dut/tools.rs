@@ -2,12 +2,14 @@
 
 use crate::plan::Direction;
 use crate::units::{Bytes, Nanos, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
 /// How frames are sent, the fastest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
     /// Made in the kernel by a program (`BPF_PROG_TEST_RUN` with live frames).
@@ -21,7 +23,8 @@ pub enum SourceKind {
 }
 
 /// How frames are counted, the fastest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SinkKind {
     /// In the driver, by a program (XDP).
@@ -37,7 +40,8 @@ pub enum SinkKind {
 }
 
 /// Who sends and counts in one direction, and what they were shown to reach.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Tools {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
@@ -51,7 +55,8 @@ pub struct Tools {
 }
 
 /// A burst that was sent to see whether a pair of tools works through this device, and how fast it is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Tried {
     /// How frames were sent.
     pub source: SourceKind,

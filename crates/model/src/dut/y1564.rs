@@ -4,11 +4,13 @@
 //! Information rates count frames from destination address to FCS.
 
 use crate::units::{BitRate, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What was promised of a service.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Profile {
     /// Committed information rate, in bits per second.
     #[serde(rename = "committed_bps")]
@@ -31,7 +33,8 @@ pub struct Profile {
 }
 
 /// What a step is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Within the committed rate: all promises hold.
@@ -43,7 +46,8 @@ pub enum Kind {
 }
 
 /// One step of the configuration test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Step {
     /// What it is for.
     pub kind: Kind,
@@ -53,7 +57,8 @@ pub struct Step {
 }
 
 /// What came of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Observed {
     /// Information rate received, in bits per second.
     #[serde(rename = "received_bps")]
@@ -69,7 +74,8 @@ pub struct Observed {
 }
 
 /// A promise that was not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Miss {
     /// Less came through than this, in bits per second.

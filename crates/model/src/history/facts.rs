@@ -7,11 +7,13 @@ use crate::latency::LatencyPlan;
 use crate::plan::{Directions, Plan};
 use crate::run::Run;
 use crate::transfer::TransferPlan;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A name and its value: `kernel here`, `Linux 6.1.0`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Fact {
     /// What it is.
     pub name: String,

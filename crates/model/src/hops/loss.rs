@@ -4,11 +4,13 @@
 //! the path than of those sent to a nearer one; where more is answered further on, what is missing is the hop's own answers.
 
 use super::{Counted, Hop, HopsResult, Missing};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where loss begins that reaches the far end.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStart {
     /// Share of packets to the far end that are lost, there or on the return path.
     pub share: f64,

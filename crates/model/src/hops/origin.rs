@@ -1,5 +1,6 @@
 //! The autonomous system that announces an address, from a file of prefixes.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -7,7 +8,8 @@ use std::net::IpAddr;
 use thiserror::Error;
 
 /// An autonomous system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct AsOrigin {
     /// Its number.
     pub number: u32,

@@ -2,12 +2,14 @@
 
 use super::{Counted, Hop, HopsEnd, HopsResult, Missing};
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// How the hops stand while they are traced: of each the router that answers most.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopsSample {
     /// Since the first probe.
     #[serde(rename = "at_ns")]
@@ -19,7 +21,8 @@ pub struct HopsSample {
 }
 
 /// One hop while it is traced.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopSample {
     /// How many hops from the sender.
     pub ttl: u8,

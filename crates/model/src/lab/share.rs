@@ -3,11 +3,13 @@
 use super::{LabReport, Series, Variant};
 use crate::framing::{Encaps, Framing, Network, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a packet of a series looks on the narrowest link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Packet {
     /// Encapsulations, from the wire inwards.
     pub encaps: Encaps,
@@ -20,7 +22,8 @@ pub struct Packet {
 }
 
 /// What a link carries at most: frames without FCS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LinkSpeed {
     /// The rate.
     #[serde(rename = "rate_bps")]
@@ -30,7 +33,8 @@ pub struct LinkSpeed {
 }
 
 /// Where a link's speed comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SpeedBasis {
     /// The topology shapes the link to it.

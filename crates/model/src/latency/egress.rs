@@ -9,11 +9,13 @@ use crate::stats::percentile::Percentile;
 use crate::stats::shift::LevelShift;
 use crate::stats::steady::Level;
 use crate::units::{Nanos, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The figures of one egress path. Counters cover the whole run; the distributions leave the warm-up out.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EgressResult {
     /// Its name in tables.
     pub label: String,
@@ -97,7 +99,8 @@ impl EgressResult {
 }
 
 /// What became of the messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Counted {
     /// Messages sent.
@@ -138,7 +141,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// Round trips on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct WireTimes {
     /// From the moment the kernel or NIC sent the request until it received the reply.
     #[serde(rename = "rtt_ns")]
@@ -151,7 +155,8 @@ pub struct WireTimes {
 }
 
 /// One-way delays, by the far end's clock as fitted to ours.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OneWayDelays {
     /// To the far end; absent when not to be trusted, as when the error is as large as the median.
     #[serde(rename = "up_ns")]
@@ -167,7 +172,8 @@ pub struct OneWayDelays {
 }
 
 /// Why one-way delays are given or withheld.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockNote {
     /// The error is below the values.

@@ -4,11 +4,13 @@ use crate::plan::Directions;
 use crate::stats::histogram::Distribution;
 use crate::stats::responsiveness::Responsiveness;
 use crate::units::{BitRate, Nanos};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The load put beside the round trips.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Load {
     /// The phases after the idle one, in order.
     pub phases: Vec<Directions>,
@@ -22,7 +24,8 @@ pub struct Load {
 }
 
 /// What a run under load gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadResult {
     /// Each phase, the idle one first.
     pub phases: Vec<LoadPhase>,
@@ -31,7 +34,8 @@ pub struct LoadResult {
 }
 
 /// One phase.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadPhase {
     /// The load; absent: idle.
     pub load: Option<Directions>,
@@ -55,7 +59,8 @@ pub struct LoadPhase {
 }
 
 /// One moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadPoint {
     /// End of the moment, since the start of the run. The first begins there, each other where the one before ends.
     #[serde(rename = "at_ns")]

@@ -1,11 +1,13 @@
 //! What the host did to the measuring thread, and whose fault far round trips are.
 
 use crate::units::Nanos;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A round trip far from the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Outlier {
     /// When its message was sent, since the start of the run.
     #[serde(rename = "at_ns")]
@@ -21,7 +23,8 @@ pub struct Outlier {
 }
 
 /// Whose fault a far round trip is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// This host: it held the measuring thread for most of the excess.
@@ -33,7 +36,8 @@ pub enum Cause {
 }
 
 /// What this host did to the measuring thread during the counted time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct HostNoise {
     /// Times the thread was held for more than 50 µs while it meant to run (a spinning thread knows).

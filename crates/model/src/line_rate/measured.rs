@@ -2,6 +2,7 @@
 
 use crate::framing::{Framing, FramingError, Layout, Ratio};
 use crate::units::{BitRate, Bytes, PacketRate};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +16,8 @@ pub enum Measured {
 }
 
 /// A measured rate, seen on the wire.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OnTheWire {
     /// The packets it went in.
     #[serde(flatten)]

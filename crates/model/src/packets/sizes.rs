@@ -1,5 +1,6 @@
 //! Packets by size: exact where there are few sizes, ranges beyond.
 
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +8,14 @@ use serde::{Deserialize, Serialize};
 ///
 /// The first 128 sizes are kept exactly. Packets of others are counted in ranges: 0 to 63 bytes, 64 to 127, 128 to
 /// 255, and so on, which then lie beside the exact sizes in them and hold none of their packets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
 pub struct Sizes(Vec<SizeCount>);
 
 /// Packets of one size, or of a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeCount {
     /// Smallest size, bytes of the IP packet.
     pub from: u32,

@@ -2,13 +2,15 @@
 
 use super::Bound;
 use crate::plan::Transport;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 /// What routers tell packets apart by: of several equal paths they take one for each flow (RFC 2992).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Flow {
     /// UDP or TCP.
     pub transport: Transport,
@@ -19,7 +21,8 @@ pub struct Flow {
 }
 
 /// The path MTU of one flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FlowSize {
     /// The flow.
     pub flow: Flow,
@@ -30,7 +33,8 @@ pub struct FlowSize {
 }
 
 /// A hop that answered a packet whose TTL ended there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TracedHop {
     /// How many hops from the sender.
     pub ttl: u8,
@@ -43,7 +47,8 @@ pub struct TracedHop {
 }
 
 /// Sizes at which echo requests stay without a reply, though smaller ones are answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EchoHole {
     /// Smallest packet without a reply: the request and its reply are of one size.
     pub first: u32,

@@ -5,11 +5,13 @@ use crate::packets::{PacketDirection, PacketResult};
 use crate::plan::Direction;
 use crate::stats::compare::{self, Case, Comparison, Judgement, Rules};
 use crate::stats::spread::Moments;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a transfer run gave.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TransferResult {
     /// A row for each MTU and file, in the plan's order.
@@ -19,7 +21,8 @@ pub struct TransferResult {
 }
 
 /// All transfers of one file at one MTU.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TransferRow {
     /// What tells it from the other rows.
@@ -58,7 +61,8 @@ pub struct TransferRow {
 }
 
 /// The packets of a row's transfers, captured. Each transfer is a flow of its own; redirects are others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RowPackets {
     /// Transfers whose packets were seen; the figures below are theirs.
     pub transfers: u32,
@@ -75,7 +79,8 @@ pub struct RowPackets {
 }
 
 /// Figures of several runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Spread {
     /// Arithmetic mean.
     pub mean: f64,
@@ -90,7 +95,8 @@ pub struct Spread {
 }
 
 /// A row's rates against the baseline's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Gain {
     /// Label of the baseline's row.
     pub baseline: String,

@@ -11,6 +11,7 @@ use model::mesh::MeshReport;
 use model::plan::Plan;
 use model::run::Run;
 use model::time::WallTime;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,10 +21,11 @@ use std::collections::BTreeMap;
 ///
 /// `started` and `finished` are nanoseconds since 1970. Such a number is above 2⁵³, and programs that have floating point
 /// alone (JavaScript, jq before 1.7) round it.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(rename = "{T}")]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "{T}"))]
 pub struct Published<T> {
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "schema", schemars(flatten))]
     document: T,
     /// Begin, as RFC 3339 in UTC.
     started_at: Option<String>,
@@ -107,10 +109,11 @@ impl<'a> Published<&'a Entry> {
 }
 
 /// An event as it is written.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(rename = "Event")]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Event"))]
 pub struct PublishedEvent<T = Event> {
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "schema", schemars(flatten))]
     event: T,
     /// `wall` as RFC 3339 in UTC.
     wall_at: Option<String>,
@@ -141,10 +144,11 @@ impl<'a> PublishedEvent<&'a Event> {
 }
 
 /// A plan as it is printed.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(rename = "Plan")]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Plan"))]
 pub struct PublishedPlan<T = Plan> {
-    #[schemars(flatten)]
+    #[cfg_attr(feature = "schema", schemars(flatten))]
     plan: T,
     /// The units of those keys whose names do not say them.
     units: Option<BTreeMap<&'static str, &'static str>>,

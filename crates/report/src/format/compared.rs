@@ -11,12 +11,14 @@ use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
 use model::stats::histogram::{Distribution, Histogram};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
 /// The comparison document, schema `pathmeter/comparison/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Compared {
     /// Always `pathmeter/comparison/1`.
     pub schema: String,
@@ -36,7 +38,8 @@ pub struct Compared {
 }
 
 /// A set of runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SetOfRuns {
     /// What it was asked for by: a label, a run, a file.
     pub name: String,
@@ -47,7 +50,8 @@ pub struct SetOfRuns {
 }
 
 /// Something that is not the same in both sets.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Difference {
     /// What it is.
     pub what: String,
@@ -58,7 +62,8 @@ pub struct Difference {
 }
 
 /// The round trips of an egress path, of all runs together: percentiles of merged histograms, never means of percentiles.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RoundTrips {
     /// The label of the egress path.
     #[serde(rename = "way")]

@@ -25,6 +25,7 @@ use crate::document::{
 use crate::expect::entry;
 use model::dut::{DeviceReport, DutReport, StreamReport};
 use model::history::{Entry, Measured};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -132,8 +133,9 @@ pub fn line(device: &str, row: &StreamReport) -> String {
 }
 
 /// The result of a stream, as soon as it is there.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(rename = "Stream")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Stream"))]
 pub struct StreamLine<T = StreamReport> {
     /// Always `stream`.
     event: &'static str,

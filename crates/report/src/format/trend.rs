@@ -9,12 +9,14 @@ use model::stats::compare::Rules;
 use model::stats::quantile::median;
 use model::stats::trend::{Change, ChangeKind, Trend};
 use model::time::WallTime;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The trend document, schema `pathmeter/trend/1`. Only ever extended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Trends {
     /// Always `pathmeter/trend/1`.
     pub schema: String,
@@ -29,7 +31,8 @@ pub struct Trends {
 }
 
 /// A known change of the path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct KnownChange {
     /// When, RFC 3339.
     pub at: String,
@@ -38,7 +41,8 @@ pub struct KnownChange {
 }
 
 /// One figure over time.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Series {
     /// The command that measured it.
     pub kind: String,
@@ -55,7 +59,8 @@ pub struct Series {
 }
 
 /// One run of a series.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Point {
     /// The run.
     pub run: String,
@@ -66,7 +71,8 @@ pub struct Point {
 }
 
 /// A change of level.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Turn {
     /// When the first run on the new level began, RFC 3339.
     pub at: String,

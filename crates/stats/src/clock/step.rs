@@ -4,12 +4,14 @@
 //! both run evenly, and nothing that rests on the fit can be trusted.
 
 use super::{ClockFit, ClockSync, Line, Sample, by_round_trip};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::time::MonoTime;
 
 /// A clock was set, or ran unevenly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockStep {
     /// When, by the local clock: to within a 32nd of the run.
     pub at: MonoTime,

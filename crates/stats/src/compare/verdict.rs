@@ -1,12 +1,14 @@
 //! The word for a comparison: better, worse, the same, or that it cannot be told and what it would take.
 
 use super::{Comparison, NEEDED_RUNS, needed};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The word for a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "word", rename_all = "snake_case")]
 pub enum Judgement {
     /// Surely different, by more than counts, in the better direction.

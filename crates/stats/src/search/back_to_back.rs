@@ -3,12 +3,14 @@
 
 use super::{Irregular, Load, Search, SearchError, Trial, TrialResult, accept};
 use crate::spread::Moments;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What the bursts are to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BackToBackConfig {
     /// The most frames per second that the link carries: the frames of a burst follow one another at once.
     #[serde(rename = "rate_pps")]
@@ -40,7 +42,8 @@ impl BackToBackConfig {
 }
 
 /// What the bursts have shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BackToBackOutcome {
     /// The longest burst without loss of each search, in frames.
     pub bursts: Vec<u64>,
@@ -66,7 +69,8 @@ impl BackToBackOutcome {
 }
 
 /// How long a buffer holds frames at the most rate of the link (RFC 9004 section 6.4).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BufferTime {
     /// The whole burst's time, in seconds: as if nothing were forwarded meanwhile.
     pub implied: f64,

@@ -4,12 +4,14 @@
 //! for 60 seconds at the throughput itself.
 
 use super::{Irregular, Limits, Load, Search, SearchError, Trial, TrialResult, accept, not_empty};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What a search is told before it begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BinaryConfig {
     /// The least and the most load.
     pub limits: Limits,
@@ -60,7 +62,8 @@ impl BinaryConfig {
 }
 
 /// What a binary search has found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BinaryOutcome {
     /// The highest load that passed a full trial, in frames per second.
     #[serde(rename = "throughput_pps")]

@@ -2,12 +2,14 @@
 //! nothing.
 
 use super::{Irregular, Load, Search, SearchError, Trial, TrialResult, accept};
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What the steps are to be.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStepsConfig {
     /// The most load, in frames per second: 100 %.
     #[serde(rename = "max_pps")]
@@ -20,7 +22,8 @@ pub struct LossStepsConfig {
 }
 
 /// One row: what was offered, and what was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStep {
     /// The load, in frames per second.
     #[serde(rename = "load_pps")]
@@ -34,7 +37,8 @@ pub struct LossStep {
 }
 
 /// All rows, and what is to be known about them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStepsOutcome {
     /// From the most load down.
     pub rows: Vec<LossStep>,

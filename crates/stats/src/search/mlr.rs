@@ -16,13 +16,15 @@ use super::{Limits, Load, Search, SearchError, Trial, TrialResult, not_empty};
 use goal::Target;
 use records::Records;
 use scale::Scale;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use selector::{Nomination, Selector};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// What a search is told before it begins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MlrConfig {
     /// The least and the most load.
     pub limits: Limits,

@@ -2,11 +2,13 @@
 
 use super::{FramingError, Layout, Ratio, WIRE_OVERHEAD};
 use crate::BitRate;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Rates of a stream of equal packets, each exact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Rates {
     /// Packets, and so frames, per second.
     pub packets_per_second: Ratio,

@@ -1,7 +1,9 @@
 //! An exact fraction: what a rate or a share is before it is rounded for print.
 
+#[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
+#[cfg(feature = "schema")]
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::{Display, Formatter};
@@ -109,6 +111,7 @@ impl Serialize for Ratio {
     }
 }
 
+#[cfg(feature = "schema")]
 impl JsonSchema for Ratio {
     fn schema_name() -> Cow<'static, str> {
         "Ratio".into()

@@ -3,6 +3,7 @@
 use super::encap::{Carries, Encap, Network, Shape};
 use super::{FramingError, parse};
 use crate::Bytes;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
@@ -10,9 +11,10 @@ use std::str::FromStr;
 
 /// Encapsulations from the wire inwards: `vlan,vxlan` is a tagged frame that carries VXLAN, `vxlan,vlan` is VXLAN that
 /// carries a tagged frame. Empty for plain Ethernet. At most 16 layers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Encaps(Vec<Encap>);
 
 /// A packet in its outermost Ethernet frame.

@@ -2,6 +2,7 @@
 
 use super::{Encaps, Framing, FramingError, MIN_FRAME, Network, Transport};
 use crate::Bytes;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
@@ -11,7 +12,8 @@ use std::fmt::{Display, Formatter};
 pub const LINUX_MIN_MSS: Bytes = Bytes(88);
 
 /// What is left for payload, or how much is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Room {
     /// So many bytes are left.
@@ -21,7 +23,8 @@ pub enum Room {
 }
 
 /// Whether TCP on Linux can make such frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TcpReach {
     /// `TCP_MAXSEG` or the MTU brings them about.
@@ -33,7 +36,8 @@ pub enum TcpReach {
 }
 
 /// What a TCP segment is in a frame of a certain size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TcpSegment {
     /// The IP packet, which is the MTU that makes such frames.
     pub mtu: Bytes,

@@ -178,16 +178,6 @@ impl<E: Exchange> EgressFlow<E> {
         }
     }
 
-    /// Waits for the reply to the last message, where that was given up: it may be late, as those before it, and not lost.
-    pub(crate) fn wait_for_the_last(&mut self, waiter: &mut Waiter) {
-        let deadline = mono_now() + LATE;
-        while self.dead.is_none() && self.tally.heard() && self.tally.has_given_up_the_last() {
-            // The run is over: an error ends the wait and nothing else.
-            let Ok(Some((came, held))) = self.receive(waiter, deadline) else { return };
-            self.take(came, held, None, waiter);
-        }
-    }
-
     fn receive(
         &mut self,
         waiter: &mut Waiter,
@@ -381,8 +371,6 @@ fn is_passing(error: &io::Error) -> bool {
     ) || error.raw_os_error() == Some(ENOBUFS)
 }
 
-/// The longest wait for a reply after the end of a run, to the last message alone.
-const LATE: Nanos = Nanos::from_secs(1);
 /// So many messages of a burst go before what has come is read.
 const LONG_BURST: u32 = 64;
 /// Messages at most that ask for the far end's count alone, and how long each is waited for.

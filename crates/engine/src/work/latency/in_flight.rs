@@ -191,12 +191,6 @@ impl InFlight {
         self.asked
     }
 
-    /// The last message was given up, and no reply has come since.
-    pub(crate) fn has_given_up_the_last(&mut self) -> bool {
-        let last = self.last;
-        last > self.before && self.slot(last).state == State::GivenUp
-    }
-
     fn slot(&mut self, number: u64) -> &mut Flight {
         let mask = self.slots.len() as u64 - 1;
         &mut self.slots[(number & mask) as usize]

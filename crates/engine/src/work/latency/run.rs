@@ -194,9 +194,6 @@ fn measure<E: Exchange>(
     let ended = mono_now();
     let sent_until = housekeeping.sent_until().unwrap_or(ended);
     housekeeping.last_sample(ended, &mut flows);
-    if plan.mode == LatencyMode::PingPong && plan.load.is_none() && !job.interrupt.is_raised() {
-        flows.iter_mut().for_each(|flow| flow.wait_for_the_last(&mut waiter));
-    }
     housekeeping.warn_of_dead(&flows);
     let silent = flows.iter().all(|flow| !flow.tally.heard()) && plan.mode != LatencyMode::Throughput;
     let broken = broken_off(plan, &flows).filter(|_| !silent && !job.interrupt.is_raised());

@@ -280,11 +280,6 @@ impl Tally {
         self.counted.lost
     }
 
-    /// The last message was given up, and no reply has come since.
-    pub(crate) fn has_given_up_the_last(&mut self) -> bool {
-        self.in_flight.has_given_up_the_last()
-    }
-
     /// Any reply so far?
     pub(crate) fn heard(&self) -> bool {
         self.counted.received + self.counted.late > 0

@@ -134,8 +134,19 @@ impl Figures {
         let min = self.micros("MIN_LATENCY").unwrap_or(p50.min(mean));
         let stddev = self.micros("STDDEV_LATENCY").unwrap_or_default();
         parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-        parsed.rtt =
-            Some(Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max, missing: 0 });
+        parsed.rtt = Some(Distribution {
+            count,
+            min,
+            mean,
+            stddev,
+            p50,
+            p90,
+            p99,
+            p999: max,
+            p9999: max,
+            max,
+            missing: 0,
+        });
         let all = ["MEAN_LATENCY", "MIN_LATENCY", "P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "MAX_LATENCY"];
         let missing: Vec<&str> = all.into_iter().filter(|key| self.micros(key).is_none()).collect();
         let text = if missing.is_empty() {

@@ -2,12 +2,14 @@
 
 use super::super::{SearchError, accept};
 use super::scale::Scale;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
 /// One goal of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Goal {
     /// A trial with a higher loss ratio is a bad one; 0 to below 1.
     pub loss_ratio: f64,

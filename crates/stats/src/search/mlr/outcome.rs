@@ -4,11 +4,13 @@ use super::super::{Irregular, Load};
 use super::goal::{Goal, Target};
 use super::records::{Bounds, Records};
 use super::scale::Scale;
+#[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result for one goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct GoalOutcome {
     /// The goal.
     pub goal: Goal,
@@ -22,7 +24,8 @@ pub struct GoalOutcome {
 }
 
 /// A load that passes, and what is forwarded at it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LowerBound {
     /// In frames per second.
     #[serde(rename = "load_pps")]

@@ -13,8 +13,11 @@ fn ms(time: u64) -> Nanos {
     Nanos(time * MS)
 }
 
-/// A client and a server of each protocol, and whether replies say how many came before.
-fn pairs() -> Vec<(LatencyProtocol, Box<dyn Exchange>, Box<dyn Reflect>, bool)> {
+/// A client and a server of a protocol, and whether replies say how many came before.
+type Pair = (LatencyProtocol, Box<dyn Exchange>, Box<dyn Reflect>, bool);
+
+/// A pair of each protocol.
+fn pairs() -> Vec<Pair> {
     let clock = stamp::Clock { mono: MonoTime(0), wall: WallTime(1_700_000_000_000_000_000) };
     let sender = |far_counts| {
         let error = Nanos(1_000_000);
@@ -156,7 +159,7 @@ fn after_4799(_: u64, _: Nanos) -> Fate {
 /// Held for half a second every three.
 fn stalls(_: u64, at: Nanos) -> Fate {
     let since = at.0 % (3_000 * MS);
-    Fate::After(Nanos(if since < 500 * MS { 500 * MS - since } else { 0 }) + ms(1))
+    Fate::After(Nanos((500 * MS).saturating_sub(since)) + ms(1))
 }
 
 #[test]
