@@ -8,7 +8,7 @@ use model::latency::{EgressResult, LoadPhase};
 use model::path::PathDirection;
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
-use model::stats::histogram::Standing;
+use model::stats::percentile::Standing;
 use model::summary::Summary;
 use model::units::BitRate;
 

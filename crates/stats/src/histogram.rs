@@ -7,7 +7,6 @@
 pub mod v2;
 
 use super::moments::Moments;
-use super::percentile::carries;
 use super::quantile::rank;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -68,23 +67,6 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Distribution {
-    /// What is known of a percentile of these times.
-    #[must_use]
-    pub fn standing(&self, percent: f64) -> Standing {
-        let all = self.count.saturating_add(self.missing);
-        match carries(self.count, percent) {
-            false => Standing::TooFew,
-            true if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) => Standing::AtLeast,
-            true => Standing::Known,
-        }
-    }
-
-    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
-    #[must_use]
-    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
-        (self.standing(percent) == Standing::Known).then(|| of(self))
-    }
-
     /// The same with so many that are missing. Whatever they would have been, a percentile that they reach is no less than
     /// what it would be if all of them were short: `at_rank` gives the measured value of a rank from 1.
     #[must_use]
@@ -100,19 +82,6 @@ impl Distribution {
         (all.p999, all.p9999) = (least(99.9, self.p999), least(99.99, self.p9999));
         all
     }
-}
-
-/// What is known of a percentile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It was measured.
-    Known,
-    /// Messages that never came back reach it: it is no less.
-    AtLeast,
-    /// So few values do not carry it.
-    TooFew,
-    /// What measured it disturbed it.
-    Spoiled,
 }
 
 /// What is known of values besides their buckets, exactly.

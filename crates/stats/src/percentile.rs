@@ -4,7 +4,8 @@
 //! statistics `l` and `u` holds the quantile with probability `P(l ≤ B(n, q) ≤ u − 1)` (David and Nagaraja, Order
 //! Statistics, 7.1; ISO 16269-6). Each end may miss with 2.5 %.
 
-use super::histogram::Histogram;
+use super::histogram::{Distribution, Histogram};
+use super::quantile::rank;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,38 @@ pub struct Percentile {
     /// The upper bound, in nanoseconds.
     #[serde(rename = "high_ns")]
     pub high: Nanos,
+}
+
+impl Distribution {
+    /// What is known of a percentile of these times.
+    #[must_use]
+    pub fn standing(&self, percent: f64) -> Standing {
+        let all = self.count.saturating_add(self.missing);
+        match carries(self.count, percent) {
+            false => Standing::TooFew,
+            true if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) => Standing::AtLeast,
+            true => Standing::Known,
+        }
+    }
+
+    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
+    #[must_use]
+    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
+        (self.standing(percent) == Standing::Known).then(|| of(self))
+    }
+}
+
+/// What is known of a percentile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was measured.
+    Known,
+    /// Messages that never came back reach it: it is no less.
+    AtLeast,
+    /// So few values do not carry it.
+    TooFew,
+    /// What measured it disturbed it.
+    Spoiled,
 }
 
 /// The percentiles of a histogram of nanoseconds, in the order asked for. One that the count cannot carry is left out:

@@ -218,7 +218,7 @@ struct Met {
 }
 
 /// TCP grows by round trips: over a long path its test lasts for as many of them as that takes, up to a limit. A quick look
-/// stays short, and what it could not reach is said (`ramp-up`).
+/// stays short, and `ramp-up` reports what it could not reach.
 fn follow_rtt(test: &mut TestSpec, probes: &[Event], quick: bool) {
     let rtt = model::summary::Summary::from_events(probes).rtt.map(|rtt| rtt.p50).unwrap_or_default();
     if let (Transport::Tcp, false, End::Time(time)) = (test.transport, quick, test.end) {

@@ -119,7 +119,7 @@ mod tests {
         assert!(penalties.lock().len() <= MOST_SOURCES + 1);
         let waits =
             (0..100_u32).filter(|n| penalties.wait((200_000 + n).to_be_bytes().into(), at(0)).is_none());
-        assert!(waits.count() > 90, "a new address is no way around it");
+        assert!(waits.count() > 90, "a new address is not enough");
     }
 
     #[test]

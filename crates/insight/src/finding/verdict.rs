@@ -7,7 +7,7 @@ use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::sample::Role;
-use model::stats::histogram::Standing;
+use model::stats::percentile::Standing;
 use model::summary::{DirectionSummary, Summary};
 use model::units::BitRate;
 

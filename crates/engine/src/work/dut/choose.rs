@@ -155,7 +155,7 @@ impl Trial<'_> {
         self.to.count(row.sink, &self.traffic.arriving(), burst.all_frames(), Watch::Counts)?;
         let sent = self.from.send(row.source, &self.traffic.sent, burst).and_then(|()| self.from.sent());
         if let Ok(sent) = &sent {
-            self.wait_for_those_under_way(sent.frames);
+            self.wait_for_those_in_flight(sent.frames);
         }
         // Also where nothing was sent, so that the sink goes.
         let counted = self.to.counted();
@@ -166,8 +166,8 @@ impl Trial<'_> {
     }
 
     /// Until all have come, or no more can be.
-    fn wait_for_those_under_way(&self, sent: u64) {
-        let until = mono_now() + UNDER_WAY;
+    fn wait_for_those_in_flight(&self, sent: u64) {
+        let until = mono_now() + IN_FLIGHT;
         while mono_now() < until && self.to.arrived().is_none_or(|arrived| arrived < sent) {
             std::thread::sleep(STEP.to_duration());
         }
@@ -199,7 +199,7 @@ const FLOOD: Burst = Burst { frames: 1_000_000, interval_ps: 0, then: None, time
 /// RFC 2544 section 23 waits two seconds after learning frames; some devices ask again only then.
 const LEARNING: Nanos = Nanos::from_secs(3);
 /// What a device holds longer than this at a low load is not waited for.
-const UNDER_WAY: Nanos = Nanos(200_000_000);
+const IN_FLIGHT: Nanos = Nanos(200_000_000);
 /// Between two looks whether all have come.
 const STEP: Nanos = Nanos(5_000_000);
 /// A share that is as good as all.

@@ -30,7 +30,7 @@ impl FarCounter {
         let Some(far) = reply.far_sequence else { return };
         self.proven |= far.proven;
         let latest = self.latest.get_or_insert_default();
-        // What is doubled on the way back has the same count twice.
+        // A reply that is duplicated has the same count twice.
         self.doubled += u64::from(again && far.before >= latest.answered);
         latest.answered = latest.answered.max(far.before + 1);
         latest.of = latest.of.max(reply.sequence);

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn first_and_repeated_replies_are_told_apart_however_late() {
+    fn first_and_repeated_replies_are_distinguished_however_late() {
         let mut in_flight = in_flight();
         for number in 1..=4 {
             assert_eq!(in_flight.send(number, MonoTime(number * 10), MonoTime(number * 10 + 1), true), 0);

@@ -14,11 +14,11 @@ use std::net::SocketAddr;
 use wire::echo::{Arrival, Exchange, Reflect, Request};
 
 /// What the path does to a packet of one direction: the number of the packet in it, and when it comes.
-pub(super) type Rule = fn(u64, Nanos) -> Fate;
+pub(super) type Rule = fn(u64, Nanos) -> Delivery;
 
 /// How a packet is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum Delivery {
     After(Nanos),
     Twice(Nanos),
     Dropped,
@@ -136,14 +136,14 @@ impl Link {
     fn put(&mut self, up: bool, message: Vec<u8>) {
         let direction = usize::from(!up);
         self.packets[direction] += 1;
-        let fate = (self.rules[direction])(self.packets[direction], self.now - START);
-        let copies = match fate {
-            Fate::Dropped => {
+        let delivery = (self.rules[direction])(self.packets[direction], self.now - START);
+        let copies = match delivery {
+            Delivery::Dropped => {
                 self.truth.dropped[direction] += 1;
                 return;
             }
-            Fate::After(delay) => [Some(delay), None],
-            Fate::Twice(delay) => {
+            Delivery::After(delay) => [Some(delay), None],
+            Delivery::Twice(delay) => {
                 self.truth.doubled[direction] += 1;
                 [Some(delay); 2]
             }
@@ -193,7 +193,7 @@ impl Link {
         }
         let counted = std::mem::replace(&mut self.tally, Tally::new(gather(self.now, last)));
         let (rules, truth) = (self.rules, self.truth);
-        self.rules = [|_, _| Fate::After(Nanos::from_millis(1)); 2];
+        self.rules = [|_, _| Delivery::After(Nanos::from_millis(1)); 2];
         if !proven {
             self.exchange.skip();
         }

@@ -7,7 +7,7 @@ use super::{each_way, name, one_way, share, silence};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::histogram::Standing;
+use model::stats::percentile::Standing;
 use model::units::Nanos;
 
 /// Round trips lost on the path, or one-way messages that the far end did not receive.
@@ -22,7 +22,7 @@ pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
 
 fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
-    // Those lost in an outage are told there.
+    // Those lost in an outage are counted there.
     let elsewhere = lost_in_outages(egress);
     let (lost, asked) = (counted.lost - elsewhere, counted.asked.saturating_sub(elsewhere));
     let part = share(lost, asked);

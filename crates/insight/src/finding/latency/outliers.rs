@@ -6,7 +6,8 @@ use super::{each_way, name, share};
 use model::latency::{Cause, EgressResult};
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::histogram::{Distribution, Histogram, Standing};
+use model::stats::histogram::{Distribution, Histogram};
+use model::stats::percentile::Standing;
 use model::units::Nanos;
 
 /// Round trips far beyond the median, of each path.

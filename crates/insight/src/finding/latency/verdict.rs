@@ -8,7 +8,7 @@ use model::event::Outcome;
 use model::latency::{EgressResult, LoadPhase};
 use model::plan::Directions;
 use model::run::Run;
-use model::stats::histogram::Standing;
+use model::stats::percentile::Standing;
 
 /// Void when no way got a reply; else what each path takes, the worst reason, and how it ended.
 pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {

@@ -4,7 +4,8 @@ use super::super::quantity::Quantity;
 use super::{Figure, Source, nanos};
 use model::latency::{EgressResult, LoadPhase, OneWayDelays};
 use model::run::Run;
-use model::stats::histogram::{Distribution, Standing};
+use model::stats::histogram::Distribution;
+use model::stats::percentile::Standing;
 use model::units::Nanos;
 
 const fn run(name: &'static str, quantity: Quantity, of: fn(&Run) -> Option<f64>) -> Figure {

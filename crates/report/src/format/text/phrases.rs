@@ -3,7 +3,8 @@
 use insight::finding::grouped;
 use model::finding::Severity;
 use model::plan::{Direction, Directions, ENDLESS, End, TestSpec, Transport};
-use model::stats::histogram::{Distribution, Standing};
+use model::stats::histogram::Distribution;
+use model::stats::percentile::Standing;
 use model::units::Nanos;
 
 /// A share from 0 to 1 in percent, three significant digits at most: `97.9 %`, `0.02 %`.

@@ -76,7 +76,7 @@ pub(super) fn begins(line: &str) -> bool {
     behind.is_some_and(|rest| rest.contains("TCP port ") || rest.contains("UDP port "))
 }
 
-/// `tcp connect failed: Connection refused`, of old versions without the protocol.
+/// `tcp connect failed: Connection refused`, of older versions without the protocol.
 pub(super) fn is_refusal(line: &str) -> bool {
     ["", "tcp ", "udp "].iter().any(|transport| {
         line.strip_prefix(transport).is_some_and(|rest| rest.starts_with("connect failed: "))

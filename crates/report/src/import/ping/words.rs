@@ -87,7 +87,7 @@ fn ends_with_time(rest: &str) -> bool {
     rest.trim_end().ends_with("ms") && rest.contains(['=', '<'])
 }
 
-/// `icmp_seq=7`, `icmp_req=7` of old versions, `seq=7` of BusyBox.
+/// `icmp_seq=7`, `icmp_req=7` of older versions, `seq=7` of BusyBox.
 pub(super) fn sequence(rest: &str) -> Option<u64> {
     let (_, number) = rest
         .split_once("seq=")

@@ -1,6 +1,6 @@
 //! The figures of paths whose truth is known: of every protocol, whatever the path does.
 
-use super::super::link::{Fate, Link, Rule, Sending, Truth, figures};
+use super::super::link::{Delivery, Link, Rule, Sending, Truth, figures};
 use super::*;
 use model::latency::LatencyProtocol;
 use model::time::WallTime;
@@ -73,22 +73,22 @@ fn each(
 
 const MODES: [Sending; 2] = [Sending::PingPong, Sending::Every(Nanos(20 * MS))];
 
-fn steady(_: u64, _: Nanos) -> Fate {
-    Fate::After(ms(1))
+fn steady(_: u64, _: Nanos) -> Delivery {
+    Delivery::After(ms(1))
 }
 
 #[test]
 fn losses_are_counted_in_the_direction_in_which_they_were() {
     // The first and the last messages too, and some in a row.
     let drops: [Rule; 4] = [
-        |number, _| if number > 20 && number % 7 == 3 { Fate::Dropped } else { Fate::After(ms(1)) },
-        |number, _| if number == 22 { Fate::Dropped } else { Fate::After(ms(1)) },
-        |_, at| if at >= ms(2_900) { Fate::Dropped } else { Fate::After(ms(1)) },
+        |number, _| if number > 20 && number % 7 == 3 { Delivery::Dropped } else { Delivery::After(ms(1)) },
+        |number, _| if number == 22 { Delivery::Dropped } else { Delivery::After(ms(1)) },
+        |_, at| if at >= ms(2_900) { Delivery::Dropped } else { Delivery::After(ms(1)) },
         |number, at| match number {
-            _ if at < ms(1_200) => Fate::After(ms(1)),
-            number if number % 5 == 0 => Fate::Dropped,
-            number if number % 5 == 1 => Fate::Twice(ms(1)),
-            _ => Fate::After(ms(1 + number % 3 * 4)),
+            _ if at < ms(1_200) => Delivery::After(ms(1)),
+            number if number % 5 == 0 => Delivery::Dropped,
+            number if number % 5 == 1 => Delivery::Twice(ms(1)),
+            _ => Delivery::After(ms(1 + number % 3 * 4)),
         },
     ];
     for drop in drops {
@@ -119,8 +119,8 @@ fn losses_are_counted_in_the_direction_in_which_they_were() {
 fn a_round_trip_that_steps_up_is_measured_and_no_outage() {
     for (to, mode) in [(82, MODES[0]), (82, MODES[1]), (401, MODES[0]), (401, MODES[1])] {
         let rule: Rule = match to {
-            82 => |_, at| Fate::After(if at < ms(5_000) { ms(1) } else { ms(81) }),
-            _ => |_, at| Fate::After(if at < ms(5_000) { ms(1) } else { ms(400) }),
+            82 => |_, at| Delivery::After(if at < ms(5_000) { ms(1) } else { ms(81) }),
+            _ => |_, at| Delivery::After(if at < ms(5_000) { ms(1) } else { ms(400) }),
         };
         each([rule, steady], mode, 12, |protocol, totals, _, _| {
             let counted = totals.counted;
@@ -148,18 +148,18 @@ fn long_round_trips_are_measured() {
     }
 }
 
-fn after_1499(_: u64, _: Nanos) -> Fate {
-    Fate::After(ms(1_499))
+fn after_1499(_: u64, _: Nanos) -> Delivery {
+    Delivery::After(ms(1_499))
 }
 
-fn after_4799(_: u64, _: Nanos) -> Fate {
-    Fate::After(ms(4_799))
+fn after_4799(_: u64, _: Nanos) -> Delivery {
+    Delivery::After(ms(4_799))
 }
 
 /// Held for half a second every three.
-fn stalls(_: u64, at: Nanos) -> Fate {
+fn stalls(_: u64, at: Nanos) -> Delivery {
     let since = at.0 % (3_000 * MS);
-    Fate::After(Nanos((500 * MS).saturating_sub(since)) + ms(1))
+    Delivery::After(Nanos((500 * MS).saturating_sub(since)) + ms(1))
 }
 
 #[test]
@@ -199,17 +199,17 @@ fn outages_have_a_begin_a_length_and_their_messages() {
 }
 
 /// The warm-up takes the first second.
-fn cut_300(_: u64, at: Nanos) -> Fate {
-    if (ms(3_000)..ms(3_300)).contains(&at) { Fate::Dropped } else { Fate::After(ms(1)) }
+fn cut_300(_: u64, at: Nanos) -> Delivery {
+    if (ms(3_000)..ms(3_300)).contains(&at) { Delivery::Dropped } else { Delivery::After(ms(1)) }
 }
 
-fn cut_700(_: u64, at: Nanos) -> Fate {
-    if (ms(3_000)..ms(3_700)).contains(&at) { Fate::Dropped } else { Fate::After(ms(1)) }
+fn cut_700(_: u64, at: Nanos) -> Delivery {
+    if (ms(3_000)..ms(3_700)).contains(&at) { Delivery::Dropped } else { Delivery::After(ms(1)) }
 }
 
 #[test]
 fn a_path_that_is_cut_is_silent_to_the_end() {
-    let rule: Rule = |_, at| if at >= ms(4_000) { Fate::Dropped } else { Fate::After(ms(1)) };
+    let rule: Rule = |_, at| if at >= ms(4_000) { Delivery::Dropped } else { Delivery::After(ms(1)) };
     for mode in MODES {
         each([rule, steady], mode, 6, |protocol, totals, truth, _| {
             let [outage] = totals.outages[..] else { panic!("{protocol} {mode:?}: {:?}", totals.outages) };
@@ -222,9 +222,9 @@ fn a_path_that_is_cut_is_silent_to_the_end() {
 #[test]
 fn a_percentile_that_lost_messages_reach_is_a_bound() {
     let rule: Rule = |number, at| match number {
-        _ if at < ms(1_000) => Fate::After(ms(1)),
-        number if number % 50 == 7 => Fate::Dropped,
-        number => Fate::After(ms(1) + Nanos(number * 1000)),
+        _ if at < ms(1_000) => Delivery::After(ms(1)),
+        number if number % 50 == 7 => Delivery::Dropped,
+        number => Delivery::After(ms(1) + Nanos(number * 1000)),
     };
     each([rule, steady], Sending::Every(ms(10)), 10, |protocol, totals, truth, _| {
         let rtt = totals.rtt.unwrap();

@@ -11,7 +11,7 @@ use insight::finding::{grouped, significant};
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;
-use model::stats::histogram::Standing;
+use model::stats::percentile::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::units::{BitRate, Nanos};
 

@@ -2,8 +2,8 @@
 
 use super::super::phrases;
 use model::latency::EgressResult;
-use model::stats::histogram::{Distribution, Histogram, Standing};
-use model::stats::percentile::{Percentile, percentiles, samples_needed};
+use model::stats::histogram::{Distribution, Histogram};
+use model::stats::percentile::{Percentile, Standing, percentiles, samples_needed};
 use model::units::Nanos;
 
 /// A percentile that can be given.
