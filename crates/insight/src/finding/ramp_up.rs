@@ -38,9 +38,10 @@ fn finding(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         .with("before_end_goodput_bps", growth.before.0)
         .with("end_length_ns", growth.last.0)
         .with("idle_rtt_ns", rtt.0);
-    let seconds = (rtt.as_secs_f64() * ROUND_TRIPS).ceil().max(one_way.figures.elapsed.as_secs_f64() * 3.0);
+    let seconds =
+        (rtt.as_secs_f64() * ROUND_TRIPS).max(one_way.figures.elapsed.as_secs_f64() * 3.0).ceil() as u64;
     Some(finding.advise(format!(
-        "Take the rate at the end as the least that the path gives, and measure for longer: `pathmeter throughput HOST -t {seconds:.0}s`, of which `--omit` leaves the begin out."
+        "Take the rate at the end as the least that the path gives, and measure for longer: `pathmeter throughput HOST -t {seconds}`, of which `--omit` leaves the begin out."
     )))
 }
 

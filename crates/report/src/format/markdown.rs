@@ -86,11 +86,29 @@ fn list<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.map(|line| format!("- {}\n", escaped(line))).collect()
 }
 
-/// Text of which Markdown makes nothing else: no emphasis, code, link, image, HTML or row of a table. A far end may have chosen it.
+/// Text of which Markdown makes nothing but code between single backticks: no emphasis, link, image, HTML or cell of a table. A far
+/// end may have chosen it.
 pub(super) fn escaped(text: &str) -> String {
+    // Runs of backticks are code of another length: of such a text none is code.
+    let ticks = if text.contains("``") { 0 } else { text.matches('`').count() / 2 * 2 };
     let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if SPECIAL.contains(&letter) {
+    let (mut letters, mut passed) = (text.chars().peekable(), 0);
+    while let Some(letter) = letters.next() {
+        let is_code = passed % 2 == 1;
+        let is_special = match letter {
+            '`' => {
+                passed += 1;
+                passed > ticks
+            }
+            '|' => true,
+            _ if is_code && passed <= ticks => false,
+            // Before other characters a backslash is one, and no tag begins.
+            '\\' => letters.peek().is_none_or(char::is_ascii_punctuation),
+            '<' => letters.peek().is_some_and(|next| next.is_ascii_alphabetic() || "/!?".contains(*next)),
+            '>' => shown.is_empty(),
+            letter => "*[]".contains(letter),
+        };
+        if is_special {
             shown.push('\\');
         }
         shown.push(letter);
@@ -102,9 +120,6 @@ pub(super) fn escaped(text: &str) -> String {
 fn code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'"))
 }
-
-/// A line break in a text would begin a new block, which no text here has: those are split before.
-const SPECIAL: [char; 8] = ['\\', '`', '*', '[', ']', '<', '>', '|'];
 
 fn titled(table: &Table) -> String {
     let title = match (table.title.as_str(), table.apart) {
@@ -128,4 +143,24 @@ fn findings(found: &[Finding]) -> String {
         format!("- {severity} `{}`: {}.{}\n", finding.id, escaped(&finding.title), escaped(&advice))
     };
     found.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn only_code_between_single_backticks_is_markdown() {
+        for (text, shown) in [
+            ("Throughput to `far.example`: -> 5 < 6", "Throughput to `far.example`: -> 5 < 6"),
+            ("`a*b|c` *d* [e](f) ![g](h)", "`a*b\\|c` \\*d\\* \\[e\\](f) !\\[g\\](h)"),
+            ("<img src=x> </b> <!-- p50<200us", "\\<img src=x> \\</b> \\<!-- p50<200us"),
+            ("> quoted \\ and \\*", "\\> quoted \\ and \\\\\\*"),
+            ("a ` alone <b>", "a \\` alone \\<b>"),
+            ("`code` and ` <b>", "`code` and \\` \\<b>"),
+            ("`` ` <img> ```", "\\`\\` \\` \\<img> \\`\\`\\`"),
+        ] {
+            assert_eq!(escaped(text), shown);
+        }
+    }
 }

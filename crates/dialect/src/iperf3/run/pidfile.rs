@@ -1,13 +1,13 @@
 //! `-I`: a file with the process id, there as long as the program runs.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The file; removed on drop.
+/// The file; removed on drop, or emptied where a server that gave root's rights up may not remove it.
 #[derive(Debug)]
-pub(super) struct PidFile(Option<PathBuf>);
+pub(super) struct PidFile(Option<(PathBuf, File)>);
 
 impl PidFile {
     /// Writes the file, where one was asked for.
@@ -20,16 +20,20 @@ impl PidFile {
             return Err(format!("Another instance of iperf3 appears to be running ({})", path.display()));
         }
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-        file.and_then(|mut file| write!(file, "{}", std::process::id()))
+        let file = file
+            .and_then(|mut file| write!(file, "{}", std::process::id()).map(|()| file))
             .map_err(|error| format!("error - unable to write PID file: {}: {error}", path.display()))?;
-        Ok(PidFile(Some(path.to_owned())))
+        Ok(PidFile(Some((path.to_owned(), file))))
     }
 }
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // Someone else may have removed it: it is gone either way.
-        let _ = self.0.take().map(std::fs::remove_file);
+        let Some((path, file)) = self.0.take() else { return };
+        if std::fs::remove_file(path).is_err() {
+            // Where another process has removed it, this changes nothing.
+            let _ = file.set_len(0);
+        }
     }
 }
 
