@@ -135,7 +135,7 @@ fn measured(
         }
     }
     let mut forgeries = Vec::new();
-    let mut carry_out = |plan: MeshPlan| {
+    let mut carry_out = |plan: MeshPlan| -> Result<()> {
         runs.extend(runs_of_plan(&plan));
         forgeries.extend(carry_out(nats, plan, sink, interrupt)?);
         Ok(())
