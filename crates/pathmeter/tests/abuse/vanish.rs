@@ -13,7 +13,8 @@ const CLIENTS: [(&[&str], i32); 25] = [
     (&["throughput", SERVER, "-u", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf3", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf3", "-R", "-b", "2M", "-t", "9"], 3),
-    (&["throughput", SERVER, "--protocol", "iperf2", "-b", "2M", "-t", "9"], 3),
+    // Fast enough to fill the receive buffer of a server that hangs, which acknowledges all that its kernel has room for.
+    (&["throughput", SERVER, "--protocol", "iperf2", "-b", "100M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "-u", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "-R", "-b", "20M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "--bidir", "-b", "20M", "-t", "9"], 3),
@@ -24,7 +25,7 @@ const CLIENTS: [(&[&str], i32); 25] = [
     (&["latency", SERVER, "--protocol", "sockperf", "--tcp", "-t", "9"], 3),
     (&["transfer", "http://10.77.0.2:8080/bytes/100G", "-n", "1", "--timeout", "10s"], 3),
     (&["iperf3", "-c", SERVER, "-b", "2M", "-t", "9"], 1),
-    (&["iperf", "-c", SERVER, "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-c", SERVER, "-b", "100M", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-u", "-b", "2M", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-R", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-R", "-n", "100G"], 1),
