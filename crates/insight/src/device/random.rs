@@ -54,7 +54,7 @@ struct Lost {
     to: Load,
 }
 
-/// Of the steps of the test of frame loss those far below overload: the same share in each, as far as chance lets it be.
+/// Returns the share lost at loads far below overload, where it is the same at each load within chance.
 fn share(row: &StreamReport) -> Option<Lost> {
     let steps = &row.loss.as_ref()?.rows;
     let lost = |step: &LossStep| step.result.sent.saturating_sub(step.result.received);
@@ -79,7 +79,7 @@ fn share(row: &StreamReport) -> Option<Lost> {
     (share < MOST_SHARE && low.iter().all(alike)).then_some(Lost { share, from: Load(from), to: Load(to) })
 }
 
-/// Of the most load.
+/// The share of the highest load.
 const FAR_BELOW: f64 = 0.6;
 const FEWEST_STEPS: usize = 3;
 const FEWEST_LOST: u64 = 10;

@@ -299,7 +299,7 @@ fn flood(direction: Direction) -> DirectionObservation {
     }
 }
 
-/// So many lost of 100,000 at 10 %, 20 % and so on of the most load.
+/// The frames lost of 100,000 at 10 %, 20 % and so on of the highest load.
 fn stepped(device: &mut DeviceReport, lost: [u64; 10]) {
     let step = |(index, lost): (usize, &u64)| LossStep {
         load: Load(1e5 * (index + 1) as f64),

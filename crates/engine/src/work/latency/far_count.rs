@@ -17,7 +17,7 @@ pub(crate) struct FarCounter {
     settled: Option<(u64, u64)>,
 }
 
-/// So many messages answered, of the first so many that were sent.
+/// The number of messages answered among the first ones sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FarCount {
     pub(crate) answered: u64,

@@ -184,7 +184,7 @@ impl Link {
         self.far.take(&reply, received == Received::Again);
     }
 
-    /// As the flow does, with a path that is left alone.
+    /// Settles the counts as the flow does.
     fn settle(&mut self, prove: bool) {
         let last = self.tally.next_number() - 1;
         let proven = self.far.is_proven() || !prove;

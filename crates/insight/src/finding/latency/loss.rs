@@ -111,7 +111,7 @@ fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// That messages went late is no fault by itself: what counts is that the rate was missed, or the figure moved.
+/// Late messages are no fault by themselves: a missed rate or a changed figure is.
 fn sent_late(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
     let part = share(counted.behind, counted.sent);
@@ -205,7 +205,7 @@ const A_FEW: u64 = 3;
 const OF_A_FEW: f64 = 0.05;
 /// The round trip counts from when a message was due: with one in a hundred late, p99 may be this host's.
 const BEHIND: f64 = 0.01;
-/// Of the rate asked for.
+/// The share of the requested rate.
 const KEPT: f64 = 0.98;
 /// A figure that is a tenth longer …
 const TENTH: u64 = 10;

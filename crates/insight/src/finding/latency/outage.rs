@@ -10,7 +10,7 @@ use model::run::Run;
 use model::sample::Silence;
 use model::units::Nanos;
 
-/// So many messages in a row were lost as chance does not lose.
+/// Reports messages lost in a row where chance does not explain it.
 pub(in super::super) fn outage(run: &Run) -> Vec<Finding> {
     each_way(run, finding)
 }
