@@ -1,7 +1,7 @@
 //! A run in one line: what was found, and what to do about it. The verdict's sentences say the same at length.
 
 pub use crate::finding::first_sentence;
-use crate::finding::significant;
+use crate::finding::{rule_named, significant};
 use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
 use model::latency::{EgressResult, LoadPhase};
@@ -46,8 +46,8 @@ pub fn answer_of_run(run: &Run) -> Answer {
 #[must_use]
 pub fn headline_of_run(run: &Run) -> Option<&Finding> {
     let serious = serious(run)?;
-    let is_short = SHORT.iter().any(|(id, _)| *id == serious.id);
-    (is_short && run.verdict.status != Status::Void && !run.is_hops()).then_some(serious)
+    let has_rule = rule_named(&serious.id).is_some();
+    (has_rule && run.verdict.status != Status::Void && !run.is_hops()).then_some(serious)
 }
 
 /// The worst finding, where it is more than a remark.
@@ -95,8 +95,8 @@ fn short(run: &Run, finding: &Finding) -> String {
         (_, Some(egress)) if run.summary.egress_paths.len() > 1 => format!(" ({egress})"),
         _ => String::new(),
     };
-    let known = SHORT.iter().find(|(id, _)| *id == finding.id);
-    known.map_or_else(|| finding.title.clone(), |(_, words)| format!("{words}{place}"))
+    let rule = rule_named(&finding.id);
+    rule.map_or_else(|| finding.title.clone(), |rule| format!("{}{place}", rule.short))
 }
 
 /// The headline figures by the kind of run.
@@ -219,59 +219,9 @@ fn load_name(load: Directions) -> &'static str {
     }
 }
 
-/// Every finding in a few words, to which directions can be added.
-const SHORT: &[(&str, &str)] = &[
-    ("contradictory-figures", "The two ends contradict each other"),
-    ("link-speed-wrong", "More was transferred than the given link speed allows"),
-    ("neighbour-failed", "The next hop stopped answering"),
-    ("one-way-reachable", "Only one end can open connections"),
-    ("udp-unreachable", "UDP does not get through"),
-    ("no-reply", "Nothing answers"),
-    ("one-family-only", "Only one IP version works"),
-    ("routing-loop", "Routers send packets in a circle"),
-    ("mtu-black-hole", "Large packets vanish without a message"),
-    ("tcp-blackhole", "Full-sized TCP segments vanish"),
-    ("mtu-discovery-wrong", "Routers report a wrong path MTU"),
-    ("paths-differ", "Flows take paths of different MTU"),
-    ("fragments-dropped", "IP fragments are dropped"),
-    ("udp-fragmented", "The datagrams were sent in fragments"),
-    ("service-limit", "The service answers small datagrams only"),
-    ("outage", "The path was down for a while"),
-    ("receiver-buffer-loss", "The receiver dropped datagrams"),
-    ("path-loss", "The path lost packets"),
-    ("loss-from-hop", "Packets are lost on the path"),
-    ("route-changed", "The route changed during the test"),
-    ("size-dependent-loss", "Large packets are lost more often"),
-    ("path-changed", "The path changed during the test"),
-    ("mss-clamped", "TCP's MSS is clamped on the path"),
-    ("stale-path-mtu", "The kernel remembers a wrong path MTU"),
-    ("mtu-asymmetric", "The path MTU differs by direction"),
-    ("mtu-reduced", "The path MTU is below the interface's"),
-    ("mtu-from-hop", "A hop lets smaller packets pass only"),
-    ("latency-from-hop", "One hop makes most of the round trip"),
-    ("icmp-rate-limited", "A router limits its own answers"),
-    ("ramp-up", "TCP was still growing when the test ended"),
-    ("window-limited", "The TCP window sets the rate"),
-    ("receiver-limited", "The receiving host sets the rate"),
-    ("sender-limited", "The sending host sets the rate"),
-    ("at-line-rate", "The path runs at line rate"),
-    ("reordering", "Packets arrive out of order"),
-    ("duplicates", "Packets arrive twice"),
-    ("level-shift", "The round trip changed its level"),
-    ("rtt-outliers", "Some round trips take far longer than the rest"),
-    ("bufferbloat", "Queues fill under load"),
-    ("host-noise", "Other work on the host moved the figures"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_finding_has_a_short_form() {
-        let ids: Vec<&str> = SHORT.iter().map(|(id, _)| *id).collect();
-        assert_eq!(ids, model::finding::IDS);
-    }
 
     #[test]
     fn of_a_test_that_broke_off_a_limit_is_not_the_answer() {

@@ -30,58 +30,99 @@ use model::run::Run;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-/// A way to find one reason.
+/// A reason that can be found: the one row that names it.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The stable name of what it finds.
+    /// The stable name of the finding.
     pub id: &'static str,
-    /// Finds it in the figures of a run, at most once for each direction and way.
+    /// The finding in a few words, to which directions can be added.
+    pub short: &'static str,
+    /// Finds it in the figures of a run, at most once for each direction and egress path.
     pub find: fn(&Run) -> Vec<Finding>,
+    /// From which severity on it names the limit of the rate; it is no fault by itself then. `None`: it never does.
+    pub limits: Option<Severity>,
+    /// Its figures have a row in the table of a run of several tests.
+    pub is_in_table: bool,
+}
+
+impl Rule {
+    const fn new(id: &'static str, short: &'static str, find: fn(&Run) -> Vec<Finding>) -> Rule {
+        Rule { id, short, find, limits: None, is_in_table: false }
+    }
+
+    const fn limiting(self, from: Severity) -> Rule {
+        Rule { limits: Some(from), ..self }
+    }
+
+    const fn in_table(self) -> Rule {
+        Rule { is_in_table: true, ..self }
+    }
 }
 
 /// Every rule; of equally bad findings the earlier comes first.
 pub const RULES: &[Rule] = &[
-    Rule { id: "contradictory-figures", find: contradiction::contradictory },
-    Rule { id: "link-speed-wrong", find: window::link_speed_wrong },
-    Rule { id: "neighbour-failed", find: reach::neighbour_failed },
-    Rule { id: "one-way-reachable", find: one_way::one_way_reachable },
-    Rule { id: "udp-unreachable", find: contradiction::udp_unreachable },
-    Rule { id: "no-reply", find: latency::no_reply },
-    Rule { id: "one-family-only", find: reach::one_family_only },
-    Rule { id: "routing-loop", find: hops::circle },
-    Rule { id: "mtu-black-hole", find: path::black_hole },
-    Rule { id: "tcp-blackhole", find: path::tcp_black_hole },
-    Rule { id: "mtu-discovery-wrong", find: path::wrong },
-    Rule { id: "paths-differ", find: paths_differ },
-    Rule { id: "fragments-dropped", find: fragments::fragments_dropped },
-    Rule { id: "udp-fragmented", find: fragments::udp_fragmented },
-    Rule { id: "service-limit", find: path::service_limit },
-    Rule { id: "outage", find: outages },
-    Rule { id: "receiver-buffer-loss", find: loss::receiver_buffer_loss },
-    Rule { id: "path-loss", find: loss::path_loss },
-    Rule { id: "loss-from-hop", find: hops::loss_from_hop },
-    Rule { id: "route-changed", find: hops::changed },
-    Rule { id: "size-dependent-loss", find: path::size_dependent_loss },
-    Rule { id: "path-changed", find: path::changed },
-    Rule { id: "mss-clamped", find: path::clamped },
-    Rule { id: "stale-path-mtu", find: path::stale },
-    Rule { id: "mtu-asymmetric", find: path::asymmetric },
-    Rule { id: "mtu-reduced", find: path::reduced },
-    Rule { id: "mtu-from-hop", find: hops::mtu_from_hop },
-    Rule { id: "latency-from-hop", find: hops::latency_from_hop },
-    Rule { id: "icmp-rate-limited", find: hops::rate_limited },
-    Rule { id: "ramp-up", find: ramp_up::ramp_up },
-    Rule { id: "window-limited", find: window::window_limited },
-    Rule { id: "receiver-limited", find: cpu::receiver_limited },
-    Rule { id: "sender-limited", find: cpu::sender_limited },
-    Rule { id: "at-line-rate", find: window::at_line_rate },
-    Rule { id: "reordering", find: loss::reordering },
-    Rule { id: "duplicates", find: loss::duplicates },
-    Rule { id: "level-shift", find: latency::level_shift },
-    Rule { id: "rtt-outliers", find: latency::rtt_outliers },
-    Rule { id: "bufferbloat", find: latency::bufferbloat },
-    Rule { id: "host-noise", find: noise::host_noise },
+    Rule::new("contradictory-figures", "The two ends contradict each other", contradiction::contradictory),
+    Rule::new(
+        "link-speed-wrong",
+        "More was transferred than the given link speed allows",
+        window::link_speed_wrong,
+    ),
+    Rule::new("neighbour-failed", "The next hop stopped answering", reach::neighbour_failed),
+    Rule::new("one-way-reachable", "Only one end can open connections", one_way::one_way_reachable),
+    Rule::new("udp-unreachable", "UDP does not get through", contradiction::udp_unreachable),
+    Rule::new("no-reply", "Nothing answers", latency::no_reply),
+    Rule::new("one-family-only", "Only one IP version works", reach::one_family_only),
+    Rule::new("routing-loop", "Routers send packets in a circle", hops::circle),
+    Rule::new("mtu-black-hole", "Large packets vanish without a message", path::black_hole),
+    Rule::new("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
+    Rule::new("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
+    Rule::new("paths-differ", "Flows take paths of different MTU", paths_differ),
+    Rule::new("fragments-dropped", "IP fragments are dropped", fragments::fragments_dropped).in_table(),
+    Rule::new("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),
+    Rule::new("service-limit", "The service answers small datagrams only", path::service_limit),
+    Rule::new("outage", "The path was down for a while", outages),
+    Rule::new("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
+        .limiting(Severity::Info)
+        .in_table(),
+    Rule::new("path-loss", "The path lost packets", loss::path_loss).in_table(),
+    Rule::new("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
+    Rule::new("route-changed", "The route changed during the test", hops::changed),
+    Rule::new("size-dependent-loss", "Large packets are lost more often", path::size_dependent_loss),
+    Rule::new("path-changed", "The path changed during the test", path::changed),
+    Rule::new("mss-clamped", "TCP's MSS is clamped on the path", path::clamped),
+    Rule::new("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
+    Rule::new("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
+    Rule::new("mtu-reduced", "The path MTU is below the interface's", path::reduced),
+    Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
+    Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
+    Rule::new("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
+    Rule::new("ramp-up", "TCP was still growing when the test ended", ramp_up::ramp_up),
+    Rule::new("window-limited", "The TCP window sets the rate", window::window_limited)
+        .limiting(Severity::Info),
+    Rule::new("receiver-limited", "The receiving host sets the rate", cpu::receiver_limited)
+        .limiting(Severity::Info),
+    Rule::new("sender-limited", "The sending host sets the rate", cpu::sender_limited)
+        .limiting(Severity::Info),
+    Rule::new("at-line-rate", "The path runs at line rate", window::at_line_rate).limiting(Severity::Info),
+    Rule::new("reordering", "Packets arrive out of order", loss::reordering),
+    Rule::new("duplicates", "Packets arrive twice", loss::duplicates),
+    Rule::new("level-shift", "The round trip changed its level", latency::level_shift),
+    Rule::new("rtt-outliers", "Some round trips take far longer than the rest", latency::rtt_outliers),
+    Rule::new("bufferbloat", "Queues fill under load", latency::bufferbloat),
+    Rule::new("host-noise", "Other work on the host moved the figures", noise::host_noise)
+        .limiting(Severity::Warning),
 ];
+
+/// The rule of this id.
+#[must_use]
+pub fn rule_named(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// The ids of all rules, in their order.
+pub fn rule_ids() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|rule| rule.id)
+}
 
 /// Flows take paths of different size, or through different routers.
 fn paths_differ(run: &Run) -> Vec<Finding> {

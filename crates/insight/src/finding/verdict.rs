@@ -2,7 +2,7 @@
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, lower, percent};
-use super::{Finding, Severity, Status, Verdict, frames, hops, latency, outage, path, transfer};
+use super::{Finding, Severity, Status, Verdict, frames, hops, latency, outage, path, rule_named, transfer};
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
@@ -186,10 +186,9 @@ fn of_tests(run: &Run) -> Verdict {
         let text = text.into_iter().flatten().collect::<Vec<_>>().join(" ");
         return Verdict { status: Status::Void, text };
     }
-    let limits =
-        |f: &&Finding| LIMITS.contains(&f.id.as_str()) && (f.id != NOISE || f.severity > Severity::Info);
-    let limit = run.findings.iter().find(limits);
-    let wrong = run.findings.iter().find(|f| f.severity > Severity::Info && !LIMITS.contains(&f.id.as_str()));
+    let limit = run.findings.iter().find(|finding| names_the_limit(finding));
+    let is_wrong = |finding: &&Finding| finding.severity > Severity::Info && !names_the_limit(finding);
+    let wrong = run.findings.iter().find(is_wrong);
     let failed = run.tests.iter().find(void).map(|test| test.verdict.text.clone());
     let why = limit.map_or_else(|| Some(no_limit(run)), |finding| Some(sentence(run, finding)));
     let first_advice = run.findings.first().filter(|finding| finding.severity > Severity::Info);
@@ -293,8 +292,8 @@ pub(crate) fn status(findings: &[Finding]) -> Status {
     }
 }
 
-/// Findings that say what sets the rate, and are not faults by themselves.
-const LIMITS: &[&str] =
-    &["at-line-rate", "window-limited", "receiver-limited", "sender-limited", "receiver-buffer-loss", NOISE];
-/// Says what sets the rate only where it is more than a remark.
-const NOISE: &str = "host-noise";
+/// Does it say what sets the rate? It is no fault by itself then.
+fn names_the_limit(finding: &Finding) -> bool {
+    let from = rule_named(&finding.id).and_then(|rule| rule.limits);
+    from.is_some_and(|from| finding.severity >= from)
+}

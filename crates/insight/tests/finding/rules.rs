@@ -3,13 +3,14 @@
 use crate::fixture::{DATAGRAMS, Fixture, idle_rtt};
 use crate::{hops, latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
-use model::finding::{Finding, IDS, Severity, Status};
+use model::finding::{Finding, Severity, Status};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, Silence, StreamSample, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
-use pathmeter_insight::finding::RULES;
-use pathmeter_insight::{run_of_events, run_of_tests};
+use pathmeter_insight::finding::{RULES, rule_ids};
+use pathmeter_insight::{device, run_of_events, run_of_tests};
+use std::collections::BTreeSet;
 
 pub(crate) struct Scenario {
     id: &'static str,
@@ -329,9 +330,33 @@ fn each_scenario_raises_what_it_must_and_nothing_it_must_not() {
     }
 }
 
+/// The ids in the first column of the tables of findings, one list for each table: of runs, and of devices.
+fn documented() -> Vec<BTreeSet<&'static str>> {
+    let page = include_str!("../../../../docs/methods/findings.md");
+    let first_column = |row: &'static str| row.split('|').nth(1).unwrap_or_default();
+    let ids = |table: &'static str| {
+        let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+        rows.flat_map(move |row| first_column(row).split('`').skip(1).step_by(2)).collect()
+    };
+    page.split("\n| id |").skip(1).map(ids).collect()
+}
+
 #[test]
-fn the_ids_of_the_model_are_those_of_the_rules() {
-    assert_eq!(RULES.iter().map(|rule| rule.id).collect::<Vec<_>>(), IDS);
+fn the_documentation_has_a_row_for_every_rule_and_no_other() {
+    let of_runs: BTreeSet<&str> = rule_ids().collect();
+    let of_devices: BTreeSet<&str> = device::RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(documented(), [of_runs, of_devices]);
+}
+
+#[test]
+fn every_rule_has_an_id_and_a_short_form_of_its_own() {
+    let ids: BTreeSet<&str> = rule_ids().collect();
+    let short: BTreeSet<&str> = RULES.iter().map(|rule| rule.short).collect();
+    assert_eq!((ids.len(), short.len()), (RULES.len(), RULES.len()));
+    for rule in RULES {
+        let starts = rule.short.starts_with(|letter: char| letter.is_ascii_uppercase());
+        assert!(starts && !rule.short.ends_with('.') && rule.short.len() < 60, "{}", rule.short);
+    }
 }
 
 #[test]

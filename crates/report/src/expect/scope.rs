@@ -1,7 +1,7 @@
 //! What a figure is of: the whole run, a way of it by its label, or a phase under load.
 
 use super::figures::Figure;
-use model::finding::IDS;
+use insight::finding::rule_named;
 use model::plan::Directions;
 
 /// The part of a run that a figure is of.
@@ -28,7 +28,7 @@ impl Scope {
                 return (Scope::Egress(label.into()), &rest[label.len() + 1..]);
             }
         }
-        if let Some(id) = key.strip_prefix("finding.").filter(|id| IDS.contains(id)) {
+        if let Some(id) = key.strip_prefix("finding.").filter(|id| rule_named(id).is_some()) {
             return (Scope::Finding(id.into()), FINDING);
         }
         let phase = PHASES.iter().find_map(|(prefix, load)| Some((*load, key.strip_prefix(prefix)?)));

@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::topology::Topology;
-use model::finding::IDS;
+use insight::finding::{rule_ids, rule_named};
 use model::toml_file::suggest;
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
@@ -10,8 +10,8 @@ pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
     for (key, ids) in [("findings", &expect.findings), ("absent", &expect.absent)] {
         for (index, id) in ids.iter().enumerate() {
             let path = ["expect", key, &index.to_string()];
-            if !IDS.contains(&id.as_str()) {
-                let text = format!("no finding is called `{id}`{}", suggest(id, IDS));
+            if rule_named(id).is_none() {
+                let text = format!("no finding is called `{id}`{}", suggest(id, rule_ids()));
                 checker.wrong(&path, text);
             } else if key == "absent" && expect.findings.contains(id) {
                 checker.wrong(&path, format!("`{id}` is expected both to be raised and to be absent"));

@@ -4,6 +4,7 @@ use super::super::text::evidence;
 use super::super::{Paint, Style};
 use super::plain;
 use insight::answer::first_sentence;
+use insight::finding::rule_named;
 use model::finding::{Finding, Severity};
 use model::plan::Direction;
 use model::run::Run;
@@ -34,7 +35,7 @@ pub(super) fn findings_text(run: &Run, style: &Style) -> String {
 /// The finding of the first line, whose figures are in the table of a run of several tests: to be repeated nowhere.
 fn headline(run: &Run) -> Option<&Finding> {
     let first = insight::answer::headline_of_run(run)?;
-    (!run.tests.is_empty() && IN_THE_TABLE.contains(&first.id.as_str())).then_some(first)
+    (!run.tests.is_empty() && rule_named(&first.id).is_some_and(|rule| rule.is_in_table)).then_some(first)
 }
 
 /// `fragments-dropped: up, down: see above`.
@@ -152,8 +153,6 @@ pub(in crate::format) fn hanging(mark: &str, sentence: &str, paint: Option<Paint
     text
 }
 
-/// Findings whose figures have a row in the table: of fragments, and of losses.
-const IN_THE_TABLE: [&str; 3] = ["fragments-dropped", "receiver-buffer-loss", "path-loss"];
 /// Columns before the text.
 const INDENT: usize = 11;
 /// Advice of more characters takes more than three lines.
