@@ -1,7 +1,7 @@
 //! What must hold of every run, whatever it was made of; read and written in one place, so that targets build quickly.
 
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use report::document::Document;
 use report::format::{FORMATS, RunDocument, Style, render};
 use serde_json::Value;

@@ -174,10 +174,13 @@ fn latency(run: &Run) -> String {
     match run.summary.egress_paths.as_slice() {
         [egress] => way_line(egress).unwrap_or_else(|| one_sentence(&run.verdict.text)),
         several => {
-            let medians = || several.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.p50);
-            match (medians().min(), medians().max()) {
+            let centres = || several.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.centre());
+            let times = || centres().map(|centre| centre.time);
+            let all_medians = centres().all(|centre| centre.name == "median");
+            let names = if all_medians { "medians" } else { "medians or means" };
+            match (times().min(), times().max()) {
                 (Some(least), Some(most)) => {
-                    format!("RTT {least} to {most} (medians of {} paths)", several.len())
+                    format!("RTT {least} to {most} ({names} of {} paths)", several.len())
                 }
                 _ => one_sentence(&run.verdict.text),
             }
@@ -190,9 +193,10 @@ fn way_line(egress: &EgressResult) -> Option<String> {
     let p99 = match egress.standing(99.0) {
         Standing::Known => format!(", p99 {}", rtt.p99),
         Standing::AtLeast => format!(", p99 at least {}", rtt.p99),
-        Standing::TooFew | Standing::Spoiled => String::new(),
+        Standing::TooFew | Standing::Spoiled | Standing::NotGiven => String::new(),
     };
-    Some(format!("RTT {} median{p99}, {} lost", rtt.p50, egress.counted.lost))
+    let centre = rtt.centre();
+    Some(format!("RTT {} {}{p99}, {} lost", centre.time, centre.name, egress.counted.lost))
 }
 
 /// `RTT 181 µs idle, loaded 2.08 ms up, 5.49 ms both; 9 230 RPM`: the responsiveness is that of the worst phase.

@@ -74,9 +74,9 @@ pub(super) fn repetition(run: &Run, test: LabTest, egress: Option<Direction>) ->
         (_, None) => {
             let rtt =
                 run.summary.rtt.or_else(|| run.summary.egress_paths.first().and_then(|egress| egress.rtt));
-            figures.rtt_min = rtt.map(|rtt| rtt.min);
-            figures.rtt_p50 = rtt.map(|rtt| rtt.p50);
-            figures.rtt_p99 = rtt.map(|rtt| rtt.p99);
+            figures.rtt_min = rtt.and_then(|rtt| rtt.least());
+            figures.rtt_p50 = rtt.and_then(|rtt| rtt.median());
+            figures.rtt_p99 = rtt.and_then(|rtt| rtt.known(99.0, |rtt| rtt.p99));
         }
         (_, Some(egress)) => {
             if let Some(one) = run.summary.direction(egress) {

@@ -186,7 +186,7 @@ pub enum Probe {
         transport: Transport,
         /// The distribution.
         #[serde(rename = "rtt_ns")]
-        rtt: crate::stats::histogram::Distribution,
+        rtt: crate::stats::distribution::Distribution,
         /// Probes without an answer.
         lost: u64,
     },

@@ -5,7 +5,7 @@ use crate::finding::{Severity, Status};
 use crate::history::Headline;
 use crate::host::Host;
 use crate::stats::compare::{Comparison, Group, Judgement};
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::{Bytes, Nanos};
 #[cfg(feature = "schema")]

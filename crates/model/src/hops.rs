@@ -16,7 +16,7 @@ pub use trace::{Answer, AnswerKind, LEAST_WAIT, Probed, Schedule, Step, Tracer, 
 use crate::host::Host;
 use crate::path::Flow;
 use crate::plan::{LocalOptions, Target};
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::Nanos;
 #[cfg(feature = "schema")]

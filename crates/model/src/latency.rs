@@ -12,7 +12,7 @@ pub use noise::{Cause, HostNoise, Outlier};
 
 use crate::host::Host;
 use crate::plan::{Directions, End, Target, Transport};
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
 #[cfg(feature = "schema")]

@@ -1,7 +1,7 @@
 //! What one end measured: of one interval, and of the whole test.
 
 use crate::plan::{Direction, Wait};
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::units::{Bytes, Nanos};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

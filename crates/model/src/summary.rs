@@ -14,7 +14,7 @@ use crate::reach::Reach;
 use crate::sample::{
     CpuUse, OneWayDelay, Role, Side, SideResult, Silence, StreamInfo, StreamResult, TcpCounters, UdpCounters,
 };
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::transfer::{TransferPlan, TransferResult};
 use crate::units::{BitRate, Bytes, Nanos};
 use crate::wire_rate::WireRate;

@@ -341,7 +341,7 @@ mod tests {
     }
     use insight::{run_of_events, run_of_tests};
     use model::event::Event;
-    use model::stats::histogram::Distribution;
+    use model::stats::distribution::Distribution;
     use model::units::Nanos;
 
     /// An idle RTT of 180 µs and nothing else.

@@ -4,7 +4,7 @@
 //! so long a path has few round trips, and they are kept one by one; of more than 65,536 the histogram's figures stand, whose
 //! rounding is small beside such short round trips as come in such numbers.
 
-use super::histogram::Distribution;
+use super::distribution::Distribution;
 use super::percentile::{Percentile, bounds};
 use super::quantile::nearest_rank;
 use super::spread::{Dispersion, Moments};
@@ -62,7 +62,7 @@ impl Sorted {
             p999: at(0.999),
             p9999: at(0.9999),
             max: at(1.0),
-            missing: 0,
+            ..Distribution::default()
         }
     }
 

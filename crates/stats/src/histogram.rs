@@ -6,11 +6,9 @@
 
 pub mod v2;
 
+use super::distribution::Distribution;
 use super::moments::Moments;
 use super::quantile::rank;
-#[cfg(feature = "schema")]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use thiserror::Error;
 use units::Nanos;
@@ -28,60 +26,6 @@ pub struct Histogram {
     min: u64,
     max: u64,
     moments: Moments,
-}
-
-/// A distribution of times in the figures that results carry, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(JsonSchema))]
-#[serde(default)]
-pub struct Distribution {
-    /// How many times were measured.
-    pub count: u64,
-    /// The shortest, exact.
-    pub min: Nanos,
-    /// The arithmetic mean.
-    pub mean: Nanos,
-    /// The sample standard deviation, zero of a single value.
-    pub stddev: Nanos,
-    /// The median, by nearest rank and to the histogram's precision, as are the following.
-    pub p50: Nanos,
-    /// 90 % are no longer than this.
-    pub p90: Nanos,
-    /// 99 % are no longer than this.
-    pub p99: Nanos,
-    /// 99.9 % are no longer than this. With fewer than 1,000 values it is the longest.
-    pub p999: Nanos,
-    /// 99.99 % are no longer than this. With fewer than 10,000 values it is the longest.
-    pub p9999: Nanos,
-    /// The longest, exact.
-    pub max: Nanos,
-    /// Others of which none was measured, as messages that never came back. A percentile that they reach is the least that it
-    /// can be, and no more is known of it ([`Distribution::standing`]).
-    #[serde(skip_serializing_if = "is_zero")]
-    pub missing: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-impl Distribution {
-    /// The same with so many that are missing. Whatever they would have been, a percentile that they reach is no less than
-    /// what it would be if all of them were short: `at_rank` gives the measured value of a rank from 1.
-    #[must_use]
-    pub fn with_missing(self, missing: u64, at_rank: impl Fn(u64) -> Option<Nanos>) -> Distribution {
-        let mut all = Distribution { missing, ..self };
-        let least = |percent: f64, value: Nanos| {
-            let rank =
-                rank(percent / 100.0, self.count.saturating_add(missing)).filter(|rank| *rank > self.count);
-            let least = rank.and_then(|rank| at_rank(rank.saturating_sub(missing).max(1)));
-            least.map_or(value, |least| least.min(value))
-        };
-        (all.p50, all.p90, all.p99) = (least(50.0, self.p50), least(90.0, self.p90), least(99.0, self.p99));
-        (all.p999, all.p9999) = (least(99.9, self.p999), least(99.99, self.p9999));
-        all
-    }
 }
 
 /// What is known of values besides their buckets, exactly.
@@ -315,7 +259,7 @@ impl Histogram {
             p999: at(0.999)?,
             p9999: at(0.9999)?,
             max: Nanos(self.max()?),
-            missing: 0,
+            ..Distribution::default()
         })
     }
 

@@ -6,6 +6,7 @@ pub mod bins;
 pub mod centered;
 pub mod clock;
 pub mod compare;
+pub mod distribution;
 pub mod exact;
 pub mod histogram;
 pub mod jitter;

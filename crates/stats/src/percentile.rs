@@ -4,8 +4,7 @@
 //! statistics `l` and `u` holds the quantile with probability `P(l ≤ B(n, q) ≤ u − 1)` (David and Nagaraja, Order
 //! Statistics, 7.1; ISO 16269-6). Each end may miss with 2.5 %.
 
-use super::histogram::{Distribution, Histogram};
-use super::quantile::rank;
+use super::histogram::Histogram;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,25 +27,6 @@ pub struct Percentile {
     pub high: Nanos,
 }
 
-impl Distribution {
-    /// What is known of a percentile of these times.
-    #[must_use]
-    pub fn standing(&self, percent: f64) -> Standing {
-        let all = self.count.saturating_add(self.missing);
-        match carries(self.count, percent) {
-            false => Standing::TooFew,
-            true if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) => Standing::AtLeast,
-            true => Standing::Known,
-        }
-    }
-
-    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
-    #[must_use]
-    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
-        (self.standing(percent) == Standing::Known).then(|| of(self))
-    }
-}
-
 /// What is known of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -58,6 +38,8 @@ pub enum Standing {
     TooFew,
     /// What measured it disturbed it.
     Spoiled,
+    /// The source does not give it, as the summary of ping(8).
+    NotGiven,
 }
 
 /// The percentiles of a histogram of nanoseconds, in the order asked for. One that the count cannot carry is left out:

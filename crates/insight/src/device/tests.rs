@@ -10,7 +10,7 @@ use model::finding::{Severity, Status, Verdict};
 use model::framing::Network;
 use model::plan::{Direction, Directions};
 use model::search::{Irregular, Load, LossStep, LossStepsOutcome, TrialResult};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::{BitRate, Bytes, Nanos};
 
 struct Scenario {

@@ -261,7 +261,8 @@ fn round_trip(summary: &Summary) -> Option<String> {
         true => format!("99 % within {}", rtt.p99),
         false => format!("{} for the slowest of {}", rtt.max, rtt.count),
     };
-    Some(format!("The idle round trip takes {} (median; {within}){lost}.", rtt.p50))
+    let centre = rtt.centre();
+    Some(format!("The idle round trip takes {} ({}; {within}){lost}.", centre.time, centre.name))
 }
 
 fn payloads(summary: &Summary) -> Option<String> {

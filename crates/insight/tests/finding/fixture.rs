@@ -9,7 +9,7 @@ use model::sample::{
     CpuUse, DataPath, IntervalSample, KernelCounters, Role, Side, SideResult, StreamInfo, StreamResult,
     TcpCounters, UdpCounters,
 };
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_insight::run_of_events;
@@ -279,7 +279,7 @@ pub(crate) fn idle_rtt(milliseconds: u64, lost: u64) -> Probe {
         p999: at(milliseconds + 1),
         max: at(milliseconds + 1),
         mean: at(milliseconds),
-        missing: 0,
+        ..Distribution::default()
     };
     Probe::IdleRtt { transport: Transport::Udp, rtt, lost }
 }

@@ -6,7 +6,7 @@ use model::finding::{Severity, Status};
 use model::hops::{Counted, Hop, HopFlow, HopProtocol, HopRouter, HopsEnd, HopsResult, RouteChange};
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 use pathmeter_insight::run_of_events;
 use std::net::IpAddr;

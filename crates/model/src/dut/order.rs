@@ -4,7 +4,7 @@ use super::Test;
 use crate::framing::{Imix, Network, RFC2544_SIZES};
 use crate::plan::{Direction, Directions};
 use crate::search::{Load, Trial, TrialResult};
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::units::{Bytes, Nanos};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;

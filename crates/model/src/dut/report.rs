@@ -7,7 +7,7 @@ use crate::framing::Encaps;
 use crate::host::Host;
 use crate::plan::Direction;
 use crate::search::{BackToBackOutcome, BufferTime, Goal, Irregular, Load, LossStepsOutcome};
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::stats::rfc8219::{InterPacketVariation, OverRuns};
 use crate::time::WallTime;
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};

@@ -4,7 +4,7 @@ use super::EgressEnds;
 use super::noise::Outlier;
 use crate::sample::Silence;
 use crate::stats::batch_means::MeanInterval;
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::stats::percentile::Percentile;
 use crate::stats::percentile::Standing;
 use crate::stats::shift::LevelShift;

@@ -1,7 +1,7 @@
 //! Round trips under load: idle, then with streams up, down and both directions.
 
 use crate::plan::Directions;
-use crate::stats::histogram::Distribution;
+use crate::stats::distribution::Distribution;
 use crate::stats::responsiveness::Responsiveness;
 use crate::units::{BitRate, Nanos};
 #[cfg(feature = "schema")]

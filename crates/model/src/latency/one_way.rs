@@ -5,7 +5,8 @@
 
 use super::{ClockNote, OneWayDelays};
 use crate::stats::clock::{ClockFit, ClockStep, ClockSync, Exchange};
-use crate::stats::histogram::{Distribution, Histogram};
+use crate::stats::distribution::Distribution;
+use crate::stats::histogram::Histogram;
 use crate::units::Nanos;
 
 /// Takes the exchanges of a test. At most 32,768 of them are kept, 1 MiB.

@@ -9,7 +9,7 @@ use pathmeter_model::dut::{
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::{Direction, Directions};
 use pathmeter_model::search::{Trial, TrialResult};
-use pathmeter_model::stats::histogram::Distribution;
+use pathmeter_model::stats::distribution::Distribution;
 use pathmeter_model::stats::rfc8219::InterPacketVariation;
 use pathmeter_model::units::{BitRate, Nanos, PacketRate};
 use proptest::prelude::*;

@@ -7,7 +7,7 @@ use pathmeter_model::dut::{
 use pathmeter_model::framing::Network;
 use pathmeter_model::plan::{Direction, Directions};
 use pathmeter_model::search::{Load, Trial, TrialResult};
-use pathmeter_model::stats::histogram::Distribution;
+use pathmeter_model::stats::distribution::Distribution;
 use pathmeter_model::stats::rfc8219::InterPacketVariation;
 use pathmeter_model::units::{Bytes, Nanos};
 
@@ -200,7 +200,7 @@ fn delays(typical: Nanos, count: u64) -> Distribution {
         p999: tail,
         p9999: tail,
         max: tail,
-        missing: 0,
+        ..Distribution::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::test::{Counted, Test};
 use pathmeter_model::plan::{Direction, Directions, Transport};
 use pathmeter_model::sample::{OneWayDelay, Transit, UdpCounters};
-use pathmeter_model::stats::histogram::Distribution;
+use pathmeter_model::stats::distribution::Distribution;
 use pathmeter_model::summary::Loss;
 use pathmeter_model::units::Nanos;
 use serde_json::json;

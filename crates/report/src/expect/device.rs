@@ -6,7 +6,7 @@ use super::{Checked, Comparison, ExpectError, likely, read_value, split};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
 use model::history::Headline;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 use std::str::FromStr;
 

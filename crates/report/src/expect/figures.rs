@@ -11,7 +11,8 @@ use model::latency::{EgressResult, LoadPhase};
 use model::pairs::{PairsDirection, Together};
 use model::path::PathDirection;
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
+use model::stats::percentile::Standing;
 use model::summary::DirectionSummary;
 use model::units::Nanos;
 
@@ -100,15 +101,15 @@ static FIGURES: &[Figure] = &[
     direction_figure("mss", Quantity::Size, |w| w.mss.map(f64::from)),
     direction_figure("cpu.sender", Quantity::Share, |w| w.cpu.sender.as_ref().map(|cpu| cpu.process)),
     direction_figure("cpu.receiver", Quantity::Share, |w| w.cpu.receiver.as_ref().map(|cpu| cpu.process)),
-    run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.min)),
-    run("rtt.mean", Quantity::Time, |r| rtt(r, |d| d.mean)),
-    run("rtt.p50", Quantity::Time, |r| rtt(r, |d| d.p50)),
+    run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.least())),
+    run("rtt.mean", Quantity::Time, |r| rtt(r, |d| Some(d.mean))),
+    run("rtt.p50", Quantity::Time, |r| rtt(r, |d| d.median())),
     run("rtt.p90", Quantity::Time, |r| percentile(r, 90.0, |d| d.p90)),
     run("rtt.p99", Quantity::Time, |r| percentile(r, 99.0, |d| d.p99)),
     run("rtt.p999", Quantity::Time, |r| percentile(r, 99.9, |d| d.p999)),
-    run("rtt.stddev", Quantity::Time, |r| rtt(r, |d| d.stddev)),
+    run("rtt.stddev", Quantity::Time, |r| rtt(r, |d| d.deviation())),
     run("rtt.p9999", Quantity::Time, |r| percentile(r, 99.99, |d| d.p9999)),
-    run("rtt.max", Quantity::Time, |r| rtt(r, |d| d.max)),
+    run("rtt.max", Quantity::Time, |r| rtt(r, |d| d.longest())),
     run("lost", Quantity::Count, lost),
     run("hops.count", Quantity::Count, |r| r.summary.hops.as_ref()?.far_end().map(|hop| f64::from(hop.ttl))),
     run("hops.loss", Quantity::Share, hop_loss),
@@ -154,15 +155,19 @@ fn lost(run: &Run) -> Option<f64> {
         .or_else(|| run.summary.rtt.map(|_| run.summary.lost as f64))
 }
 
-fn rtt(run: &Run, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    run.summary.rtt.map(|distribution| nanos(of(&distribution)))
+fn rtt(run: &Run, of: fn(&Distribution) -> Option<Nanos>) -> Option<f64> {
+    latency::time_of(run.summary.rtt, 0, of)
 }
 
 /// Of a latency run, whose percentiles take so many round trips; of `measure`, which has few, the longest is taken for what
 /// they cannot carry.
 fn percentile(run: &Run, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<f64> {
     match run.summary.egress_paths.is_empty() {
-        true => latency::quantile_of(run.summary.rtt, 1, of),
+        true => run
+            .summary
+            .rtt
+            .filter(|rtt| rtt.count > 0 && rtt.standing(percent) != Standing::NotGiven)
+            .map(|rtt| nanos(of(&rtt))),
         false => match run.summary.egress_paths.as_slice() {
             [egress] => latency::of_path(egress, percent, of),
             _ => latency::carried(run.summary.rtt, percent, of),

@@ -10,7 +10,8 @@ use crate::format::text::phrases;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::Distribution;
+use model::stats::histogram::Histogram;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -322,7 +323,8 @@ impl Compared {
             };
             let p99: String = known(99.0, |all: &Distribution| all.p99);
             let p999: String = known(99.9, |all: &Distribution| all.p999);
-            let figures = [time(all.p50), p99, p999, time(all.max)];
+            let given = |figure: Option<model::units::Nanos>| figure.map_or_else(|| "-".into(), time);
+            let figures = [given(all.median()), p99, p999, given(all.longest())];
             [vec![egress.to_owned(), set.name.clone(), all.count.to_string()], figures.into()].concat()
         };
         let rows = self.round_trips.iter().flat_map(|one| {

@@ -89,7 +89,7 @@ impl<'a> Line<'a> {
         self.is_first.then_some(self.hop)
     }
 
-    fn time(&self, of: fn(&model::stats::histogram::Distribution) -> Nanos) -> Option<String> {
+    fn time(&self, of: fn(&model::stats::distribution::Distribution) -> Nanos) -> Option<String> {
         self.whole()?.rtt.map(|rtt| of(&rtt).to_string())
     }
 

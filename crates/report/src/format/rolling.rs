@@ -160,7 +160,7 @@ impl Trips {
 mod tests {
     use super::*;
     use model::sample::{Side, StreamSample, UdpCounters};
-    use model::stats::histogram::Distribution;
+    use model::stats::distribution::Distribution;
 
     fn interval(second: u64, role: Role, bytes: u64) -> Event {
         let udp = UdpCounters { datagrams: 9, lost: 1, ..UdpCounters::default() };

@@ -12,7 +12,8 @@ use model::path::PathResult;
 use model::plan::{End, Target, Transport};
 use model::sample::Silence;
 use model::stats::batch_means::{BatchMeans, MeanInterval};
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::{Distribution, PartialDistribution};
+use model::stats::histogram::Histogram;
 use model::stats::percentile::{Percentile, percentiles};
 use model::stats::spread::Dispersion;
 use model::time::WallTime;
@@ -126,23 +127,17 @@ impl ParsedRun {
         };
     }
 
-    /// The mean alone is known, as of a rate of transactions: it stands for every other figure.
+    /// The mean alone is known, as of a rate of transactions.
     pub(super) fn of_mean(&mut self, mean: Nanos, count: u64) {
         self.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-        self.rtt = Some(Distribution {
-            count,
-            min: mean,
-            mean,
-            stddev: Nanos::ZERO,
-            p50: mean,
-            p90: mean,
-            p99: mean,
-            p999: mean,
-            p9999: mean,
-            max: mean,
-            ..Distribution::default()
-        });
-        self.warn("mean-alone", "The output reports the mean alone: it stands for the median, the percentiles and the extremes, which are not known.");
+        self.rtt = Some(PartialDistribution { count, mean, ..PartialDistribution::default() }.into());
+        self.warn("mean-alone", "The output reports the mean alone: neither the median nor another percentile is known, nor the shortest and the longest.");
+    }
+
+    /// The shortest, the mean and the longest are known, and no percentile.
+    pub(super) fn of_extremes(&mut self, figures: PartialDistribution) {
+        self.rtt = Some(figures.into());
+        self.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: neither the median nor another percentile is known.");
     }
 
     /// The run, called `NAME:LINE`.

@@ -11,7 +11,7 @@ use model::latency::Counted;
 use model::path::{
     Bound, Discovery, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, SizeProbe, TooBig,
 };
-use model::stats::histogram::Distribution;
+use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::Nanos;
 
 /// What a line is to ping.
@@ -110,6 +110,7 @@ fn exact_extremes(parsed: &mut ParsedRun, output: &Output) {
         p9999: within(rtt.p9999),
         max,
         missing: rtt.missing,
+        absent: rtt.absent,
     };
 }
 
@@ -149,20 +150,14 @@ fn remarks(parsed: &mut ParsedRun, output: &Output) {
 fn of_extremes(parsed: &mut ParsedRun, output: &Output) {
     let Some([min, mean, max, stddev]) = output.extremes else { return };
     let count = parsed.counted.received;
-    parsed.rtt = Some(Distribution {
+    parsed.of_extremes(PartialDistribution {
         count,
-        min,
+        min: Some(min),
         mean,
-        stddev,
-        p50: mean,
-        p90: max,
-        p99: max,
-        p999: max,
-        p9999: max,
-        max,
-        ..Distribution::default()
+        stddev: Some(stddev),
+        max: Some(max),
+        ..PartialDistribution::default()
     });
-    parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
 }
 
 /// What sizes say of the path.

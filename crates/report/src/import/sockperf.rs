@@ -116,7 +116,7 @@ fn of_summary(parsed: &mut ParsedRun, figures: &Figures) {
         parsed.warn("halved", "SockPerf printed halves of round trips as latency: they are doubled here, to the round trips that it measured.");
     }
     let trip = |half: Nanos| if figures.halved { half.saturating_mul(2) } else { half };
-    parsed.rtt = figures.distribution().map(|printed| printed.map(trip));
+    parsed.rtt = figures.figures().map(|printed| printed.map(trip));
     // SockPerf's is scaled to the standard deviation of a normal distribution.
     parsed.mad = figures.median_ad.map(|mad| Nanos((trip(mad).0 as f64 / 1.4826).round() as u64));
     parsed.iqr = figures.siqr.map(|siqr| trip(siqr).saturating_mul(2));

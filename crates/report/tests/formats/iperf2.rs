@@ -260,7 +260,7 @@ fn round_trips_to_the_letter_and_back() {
     connection.event(&Event::Connected(case.connected()));
     let wall = "2026-11-21T21:39:54Z".parse().unwrap();
     text += &connection.event(&Event::Started(Started { wall, streams: vec![case.info(0)] }));
-    let trips = model::stats::histogram::Distribution {
+    let trips = model::stats::distribution::Distribution {
         count: 10,
         min: Nanos(8_000),
         mean: Nanos(32_000),

@@ -12,7 +12,8 @@ use model::latency::{
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
 use model::stats::batch_means::MeanInterval;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::Distribution;
+use model::stats::histogram::Histogram;
 use model::stats::percentile::percentiles;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::time::WallTime;
@@ -239,7 +240,7 @@ pub(crate) fn of_size(mut run: Run, number: u64) -> Run {
         p999: time,
         p9999: time,
         max: time,
-        missing: 0,
+        ..Distribution::default()
     };
     for egress in &mut run.summary.egress_paths {
         egress.rtt = Some(same);
@@ -363,7 +364,7 @@ fn fixture(row: &str) -> EgressResult {
         p999: max,
         p9999: max,
         max,
-        missing: 0,
+        ..Distribution::default()
     });
     (egress.mad, egress.iqr) = (Some(Nanos(mad)), Some(Nanos(iqr)));
     egress.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };

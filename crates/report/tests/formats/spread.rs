@@ -1,6 +1,7 @@
 //! Distributions as a histogram of values gives them, so that their figures belong together.
 
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::Distribution;
+use model::stats::histogram::Histogram;
 
 /// Percentiles, microseconds.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use super::{fixture, found, near, only, warned};
 use model::finding::Status;
 use model::plan::Transport;
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
 /// The five ways of the field: mean, max, min and p99 in nanoseconds.

@@ -129,7 +129,7 @@ mod tests {
         assert!(rtt.min >= HELD && rtt.p50 >= HELD && rtt.mean >= HELD, "{rtt:?}");
     }
 
-    fn behind_a_slow_end() -> Option<(model::stats::histogram::Distribution, u64)> {
+    fn behind_a_slow_end() -> Option<(model::stats::distribution::Distribution, u64)> {
         let (near, far) = pair(Transport::Udp).unwrap();
         let Socket::Udp(far) = far else { panic!("it is UDP") };
         let stop = AtomicBool::new(false);

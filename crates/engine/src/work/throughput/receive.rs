@@ -2,7 +2,7 @@
 
 use crate::work::throughput::timed::Timed;
 use model::sample::{Transit, UdpCounters};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::stats::jitter::Jitter;
 use model::stats::sequence::SequenceTracker;
 use model::time::MonoTime;

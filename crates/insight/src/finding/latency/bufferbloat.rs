@@ -5,7 +5,7 @@ use super::super::{Finding, Severity};
 use model::latency::LoadPhase;
 use model::plan::{Direction, Directions};
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
 /// Each direction under load against the idle path; both at once only where neither alone shows it.

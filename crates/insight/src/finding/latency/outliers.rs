@@ -6,7 +6,8 @@ use super::{each_way, name, share};
 use model::latency::{Cause, EgressResult};
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::Distribution;
+use model::stats::histogram::Histogram;
 use model::stats::percentile::Standing;
 use model::units::Nanos;
 
@@ -104,7 +105,9 @@ impl Tail {
 /// The largest of p99 and p99.9 that so many values carry is far from the median.
 fn heavy(rtt: &Distribution) -> bool {
     let carried = [(99.9, rtt.p999), (99.0, rtt.p99)];
-    let carried = carried.into_iter().find(|(percent, _)| rtt.standing(*percent) != Standing::TooFew);
+    let carried = carried
+        .into_iter()
+        .find(|(percent, _)| !matches!(rtt.standing(*percent), Standing::TooFew | Standing::NotGiven));
     carried.is_some_and(|(_, value)| {
         value >= rtt.p50.saturating_mul(HEAVY) && value.saturating_sub(rtt.p50) >= HEAVY_EXCESS
     })

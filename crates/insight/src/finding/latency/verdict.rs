@@ -97,7 +97,8 @@ fn takes(run: &Run, egress: &EgressResult) -> String {
         Standing::Known => format!("; 99 % within {}", rtt.p99),
         _ => String::new(),
     };
-    format!("takes {} (median of {}{within}{lost})", rtt.p50, grouped(rtt.count))
+    let centre = rtt.centre();
+    format!("takes {} ({} of {}{within}{lost})", centre.time, centre.name, grouped(rtt.count))
 }
 
 fn phases(run: &Run) -> impl Iterator<Item = &LoadPhase> {

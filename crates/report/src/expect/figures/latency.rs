@@ -4,7 +4,7 @@ use super::super::quantity::Quantity;
 use super::{Figure, Source, nanos};
 use model::latency::{EgressResult, LoadPhase, OneWayDelays};
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::stats::percentile::Standing;
 use model::units::Nanos;
 
@@ -40,15 +40,15 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     run("one_way.down.p50", Quantity::Time, |r| down(r, |d| d.p50)),
     run("one_way.down.max", Quantity::Time, |r| down(r, |d| d.max)),
     run("steal", Quantity::Share, |r| r.summary.noise.map(|noise| noise.steal_share)),
-    egress_figure("rtt.min", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.min)),
-    egress_figure("rtt.mean", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.mean)),
-    egress_figure("rtt.stddev", Quantity::Time, |w| quantile_of(w.rtt, 2, |d| d.stddev)),
-    egress_figure("rtt.p50", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.p50)),
+    egress_figure("rtt.min", Quantity::Time, |w| time_of(w.rtt, 1, |d| d.least())),
+    egress_figure("rtt.mean", Quantity::Time, |w| time_of(w.rtt, 1, |d| Some(d.mean))),
+    egress_figure("rtt.stddev", Quantity::Time, |w| time_of(w.rtt, 2, |d| d.deviation())),
+    egress_figure("rtt.p50", Quantity::Time, |w| time_of(w.rtt, 1, |d| d.median())),
     egress_figure("rtt.p90", Quantity::Time, |w| of_path(w, 90.0, |d| d.p90)),
     egress_figure("rtt.p99", Quantity::Time, |w| of_path(w, 99.0, |d| d.p99)),
     egress_figure("rtt.p999", Quantity::Time, |w| of_path(w, 99.9, |d| d.p999)),
     egress_figure("rtt.p9999", Quantity::Time, |w| of_path(w, 99.99, |d| d.p9999)),
-    egress_figure("rtt.max", Quantity::Time, |w| quantile_of(w.rtt, 1, |d| d.max)),
+    egress_figure("rtt.max", Quantity::Time, |w| time_of(w.rtt, 1, |d| d.longest())),
     egress_figure("sent", Quantity::Count, |w| Some(w.counted.sent as f64)),
     egress_figure("lost", Quantity::Count, |w| Some(w.counted.lost as f64)),
     egress_figure("loss", Quantity::Share, |w| share(w.counted.lost, w.counted.asked)),
@@ -56,12 +56,12 @@ pub(in super::super) static LATENCY: &[Figure] = &[
     egress_figure("reordered", Quantity::Count, |w| Some(w.counted.reordered as f64)),
     egress_figure("duplicates", Quantity::Count, |w| Some(w.counted.duplicates as f64)),
     egress_figure("received_rate", Quantity::Packets, |w| w.received_rate.map(|rate| rate.0 as f64)),
-    phase("rtt.min", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.min)),
-    phase("rtt.mean", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.mean)),
-    phase("rtt.p50", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.p50)),
+    phase("rtt.min", Quantity::Time, |p| time_of(p.rtt, 1, |d| d.least())),
+    phase("rtt.mean", Quantity::Time, |p| time_of(p.rtt, 1, |d| Some(d.mean))),
+    phase("rtt.p50", Quantity::Time, |p| time_of(p.rtt, 1, |d| d.median())),
     phase("rtt.p90", Quantity::Time, |p| carried(p.rtt, 90.0, |d| d.p90)),
     phase("rtt.p99", Quantity::Time, |p| carried(p.rtt, 99.0, |d| d.p99)),
-    phase("rtt.max", Quantity::Time, |p| quantile_of(p.rtt, 1, |d| d.max)),
+    phase("rtt.max", Quantity::Time, |p| time_of(p.rtt, 1, |d| d.longest())),
     phase("rpm", Quantity::Count, |p| p.responsiveness.map(|figure| figure.rpm)),
     phase("lost", Quantity::Count, |p| Some(p.lost as f64)),
     phase("loss", Quantity::Share, |p| share(p.lost, p.sent)),
@@ -70,12 +70,12 @@ pub(in super::super) static LATENCY: &[Figure] = &[
 ];
 
 /// A time of so many values at least.
-pub(super) fn quantile_of(
+pub(super) fn time_of(
     rtt: Option<Distribution>,
     least: u64,
-    of: fn(&Distribution) -> Nanos,
+    of: fn(&Distribution) -> Option<Nanos>,
 ) -> Option<f64> {
-    rtt.filter(|rtt| rtt.count >= least).map(|rtt| nanos(of(&rtt)))
+    rtt.filter(|rtt| rtt.count >= least).and_then(|rtt| of(&rtt)).map(nanos)
 }
 
 /// A percentile that so many values carry, and that no message reaches that never came back.

@@ -28,7 +28,7 @@ fn egress_line(egress: &EgressResult, style: &Style) -> String {
     let mut text = String::new();
     match egress.rtt.filter(|rtt| rtt.count > 0) {
         Some(rtt) => {
-            let unit = Unit::for_time(rtt.p50);
+            let unit = Unit::for_time(rtt.centre().time);
             text.push_str(&percentiles(egress, unit, style));
             text.push_str(&histogram(egress, unit, style));
         }
@@ -54,9 +54,10 @@ fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
     let given = given(egress);
     let least = |one: &Given| if one.at_least { "≥ " } else { "" };
     let middle = given.iter().map(|one| (format!("p{}", one.percent), least(one), one.value));
-    let mut figures = vec![("min".to_owned(), "", rtt.min)];
+    let mut figures: Vec<(String, &str, Nanos)> = Vec::new();
+    figures.extend(rtt.least().map(|least| ("min".to_owned(), "", least)));
     figures.extend(middle);
-    figures.push(("max".into(), "", rtt.max));
+    figures.extend(rtt.longest().map(|longest| ("max".to_owned(), "", longest)));
     figures.push(("mean".into(), "", rtt.mean));
     let (heads, values): (Vec<String>, Vec<Option<String>>) = figures
         .into_iter()

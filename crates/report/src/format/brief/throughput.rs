@@ -7,7 +7,7 @@ use super::path;
 use super::table::{Row, Table};
 use model::plan::{Direction, Transport};
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::summary::{DirectionSummary, Loss, Summary};
 use model::units::{BitRate, Nanos};
 

@@ -4,7 +4,7 @@ use crate::document::{Block, Column, Csv, Table};
 use crate::format::analysis::sections;
 use model::experiment::{Experiment, Row, RowFigure};
 use model::stats::compare::Judgement;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 use std::cmp::Ordering;
 
@@ -122,7 +122,7 @@ pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
         let all = row.round_trips?;
         let known = |percent, of: fn(&Distribution) -> Nanos| all.known(percent, of);
         let far = [known(99.0, |all| all.p99), known(99.9, |all| all.p999)];
-        let times = [Some(all.min), Some(all.p50), Some(all.p90), far[0], far[1], Some(all.max)];
+        let times = [all.least(), all.median(), known(90.0, |all| all.p90), far[0], far[1], all.longest()];
         let times = times.map(|time| time.map_or_else(|| "-".into(), |time| time.to_string()));
         Some([vec![row.name(), all.count.to_string()], times.into()].concat())
     };

@@ -2,7 +2,7 @@
 
 use super::Iperf2Options;
 use super::columns::Figures;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
 /// The rows of round trips. TCP's own figures are left out, as by builds that do not have them.

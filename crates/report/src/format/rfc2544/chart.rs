@@ -8,7 +8,7 @@ use crate::plot::{Line, LineChart, LinePanel};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
 use model::plan::Direction;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
 /// Makes the chart. The first panel is RFC 2544's: what was measured, and above it what the link carries; a logarithmic

@@ -159,8 +159,8 @@ fn line(direction: Direction, points: impl Iterator<Item = (Nanos, Option<f64>)>
 fn of_latency(samples: &[LatencySample], plan: &LatencyPlan) -> Vec<Series> {
     type Figure = fn(&EgressSample) -> Option<f64>;
     let figures: [(&str, Figure); 2] = [
-        ("Median RTT", |egress| Some(egress.rtt?.p50.as_secs_f64())),
-        ("RTT, 99th percentile", |egress| Some(egress.rtt?.p99.as_secs_f64())),
+        ("Median RTT", |egress| Some(egress.rtt?.median()?.as_secs_f64())),
+        ("RTT, 99th percentile", |egress| Some(egress.rtt?.known(99.0, |rtt| rtt.p99)?.as_secs_f64())),
     ];
     let lines = |figure: Figure| -> Vec<SeriesLine> {
         let line = |(index, name): (usize, &String)| {

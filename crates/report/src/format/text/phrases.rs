@@ -3,7 +3,7 @@
 use insight::finding::grouped;
 use model::finding::Severity;
 use model::plan::{Direction, Directions, ENDLESS, End, TestSpec, Transport};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::stats::percentile::Standing;
 use model::units::Nanos;
 
@@ -51,10 +51,11 @@ pub(in crate::format) fn span(time: Nanos) -> String {
 
 /// A distribution of times in a line.
 pub(in crate::format) fn distribution(times: &Distribution) -> String {
-    match times.known(99.0, |times| times.p99) {
-        Some(p99) => format!("median {}, 99 % within {p99}, largest {}", times.p50, times.max),
-        None => format!("median {}, largest {}", times.p50, times.max),
-    }
+    let centre = times.centre();
+    let p99 = times.known(99.0, |times| times.p99).map(|p99| format!(", 99 % within {p99}"));
+    let longest = times.longest().map(|longest| format!(", largest {longest}"));
+    let tail: String = [p99, longest].into_iter().flatten().collect();
+    format!("{} {}{tail}", centre.name, centre.time)
 }
 
 /// A percentile as far as it is known: `482 ms`, `≥ 482 ms` where messages that never came back reach it, or nothing.
@@ -62,7 +63,7 @@ pub(in crate::format) fn percentile(standing: Standing, value: &str) -> Option<S
     match standing {
         Standing::Known => Some(value.into()),
         Standing::AtLeast => Some(format!("≥ {value}")),
-        Standing::TooFew | Standing::Spoiled => None,
+        Standing::TooFew | Standing::Spoiled | Standing::NotGiven => None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::super::row::{Id, Row};
 use super::lines::Output;
 use model::latency::Counted;
 use model::plan::Transport;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::PartialDistribution;
 use model::units::Nanos;
 use std::collections::BTreeMap;
 
@@ -34,26 +34,25 @@ pub(super) fn parse_bounceback(output: &Output, block: &Block) -> Option<ParsedR
     let count = trips.count;
     parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
     let bins = merged(block.lines.iter().filter_map(|line| bins(line)).flatten());
-    if bins.is_empty() {
-        parsed.warn("extremes-alone", "The output reports the shortest, the mean and the longest round trip alone: the mean stands for the median, and the longest for the percentiles above it.");
-    }
-    let at = |share: f64, otherwise: Nanos| {
-        let value = percentile(&bins, share).unwrap_or(otherwise);
-        value.max(trips.min).min(trips.max)
-    };
-    parsed.rtt = Some(Distribution {
+    let at = |share: f64| Some(percentile(&bins, share)?.max(trips.min).min(trips.max));
+    let figures = PartialDistribution {
         count,
-        min: trips.min,
+        min: Some(trips.min),
         mean: trips.mean,
-        stddev: trips.stddev,
-        p50: at(0.5, trips.mean),
-        p90: at(0.9, trips.max),
-        p99: at(0.99, trips.max),
-        p999: at(0.999, trips.max),
-        p9999: at(0.9999, trips.max),
-        max: trips.max,
-        ..Distribution::default()
-    });
+        stddev: Some(trips.stddev),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        p9999: at(0.9999),
+        max: Some(trips.max),
+        missing: 0,
+    };
+    if bins.is_empty() {
+        parsed.of_extremes(figures);
+    } else {
+        parsed.rtt = Some(figures.into());
+    }
     Some(parsed)
 }
 

@@ -7,7 +7,7 @@ use super::{Heading, Kind, burst, counted, result};
 use model::latency::Counted;
 use model::plan::{Direction, Directions, Transport};
 use model::sample::{Role, TcpCounters, UdpCounters};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::PartialDistribution;
 use model::units::Nanos;
 use std::net::SocketAddr;
 
@@ -119,43 +119,28 @@ impl Figures {
         Some(parsed)
     }
 
-    /// Where a percentile is not selected, the next one above stands for it.
+    /// The figures that were selected; netperf has none between p99 and the longest.
     fn distribution(&self, parsed: &mut latency::ParsedRun, mean: Nanos, count: u64) {
-        let known = ["P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "MAX_LATENCY"].map(|key| self.micros(key));
-        let [p50, p90, p99, max] = known;
-        let max = max.or(p99).or(p90).or(p50).unwrap_or(mean).max(mean);
-        let p99 = p99.unwrap_or(max);
-        let p90 = p90.unwrap_or(p99);
-        let p50 = p50.unwrap_or(if known[0].is_none() && self.micros("MEAN_LATENCY").is_some() {
-            mean.min(p90)
-        } else {
-            p90
-        });
-        let min = self.micros("MIN_LATENCY").unwrap_or(p50.min(mean));
-        let stddev = self.micros("STDDEV_LATENCY").unwrap_or_default();
         parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-        parsed.rtt = Some(Distribution {
+        let of = |key: &str| self.micros(key);
+        let figures = PartialDistribution {
             count,
-            min,
+            min: of("MIN_LATENCY"),
             mean,
-            stddev,
-            p50,
-            p90,
-            p99,
-            p999: max,
-            p9999: max,
-            max,
-            missing: 0,
-        });
+            stddev: of("STDDEV_LATENCY"),
+            p50: of("P50_LATENCY"),
+            p90: of("P90_LATENCY"),
+            p99: of("P99_LATENCY"),
+            max: of("MAX_LATENCY"),
+            ..PartialDistribution::default()
+        };
+        parsed.rtt = Some(figures.into());
         let all = ["MEAN_LATENCY", "MIN_LATENCY", "P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "MAX_LATENCY"];
-        let missing: Vec<&str> = all.into_iter().filter(|key| self.micros(key).is_none()).collect();
-        let text = if missing.is_empty() {
-            "The output has no percentiles above p99: the longest round trip stands for them.".to_owned()
+        let lacking: Vec<&str> = all.into_iter().filter(|key| of(key).is_none()).collect();
+        let text = if lacking.is_empty() {
+            "The output has no percentiles above p99.".to_owned()
         } else {
-            format!(
-                "The output lacks {}: of what is missing the next figure stands for it.",
-                missing.join(", ")
-            )
+            format!("The output lacks {}, and has no percentiles above p99.", lacking.join(", "))
         };
         parsed.warn("percentiles-missing", text);
     }

@@ -2,7 +2,7 @@
 
 use super::super::number::Printed;
 use model::plan::Transport;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::{Distribution, PartialDistribution};
 use model::units::Nanos;
 use std::net::{IpAddr, SocketAddr};
 
@@ -152,38 +152,39 @@ impl Figures {
         self.transport = Some(if line.contains("# TCP") { Transport::Tcp } else { Transport::Udp });
     }
 
-    /// The distribution as printed; `None` without an average.
-    pub(super) fn distribution(&self) -> Option<Printout> {
-        let most = self.most.or(self.average)?;
+    /// The figures as printed; `None` without an average.
+    pub(super) fn figures(&self) -> Option<Printout> {
         let at = |percent: f64| {
             let near = self.percentiles.iter().find(|(of, _)| (of - percent).abs() < 1e-6);
-            near.map_or(most, |(_, value)| *value)
+            near.map(|(_, value)| *value)
         };
-        Some(Printout(Distribution {
+        Some(Printout(PartialDistribution {
             count: self.observations.max(self.received.unwrap_or_default().min(1)),
-            min: self.least.or(self.average)?,
+            min: self.least,
             mean: self.average?,
-            stddev: self.std_dev.unwrap_or_default(),
+            stddev: self.std_dev,
             p50: at(50.0),
             p90: at(90.0),
             p99: at(99.0),
             p999: at(99.9),
             p9999: at(99.99),
-            max: most,
-            ..Distribution::default()
+            max: self.most,
+            missing: 0,
         }))
     }
 }
 
-/// A distribution whose times are still as printed.
-pub(super) struct Printout(Distribution);
+/// Figures whose times are still as printed.
+pub(super) struct Printout(PartialDistribution);
 
 impl Printout {
     pub(super) fn map(self, trip: impl Fn(Nanos) -> Nanos) -> Distribution {
-        let Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max, missing } = self.0;
-        let [min, mean, stddev, p50, p90] = [min, mean, stddev, p50, p90].map(&trip);
-        let [p99, p999, p9999, max] = [p99, p999, p9999, max].map(&trip);
-        Distribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max, missing }
+        let PartialDistribution { count, min, mean, stddev, p50, p90, p99, p999, p9999, max, missing } =
+            self.0;
+        let [min, stddev, p50, p90] = [min, stddev, p50, p90].map(|time| time.map(&trip));
+        let [p99, p999, p9999, max] = [p99, p999, p9999, max].map(|time| time.map(&trip));
+        PartialDistribution { count, min, mean: trip(mean), stddev, p50, p90, p99, p999, p9999, max, missing }
+            .into()
     }
 }
 

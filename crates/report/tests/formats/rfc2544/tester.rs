@@ -6,7 +6,7 @@ use model::dut::{
 };
 use model::plan::{Direction, Directions};
 use model::search::{Load, Trial, TrialResult};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::stats::rfc8219::InterPacketVariation;
 use model::units::Nanos;
 

@@ -2,7 +2,8 @@
 
 use super::current_phase::{CurrentPhase, Now};
 use model::latency::Counted;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::Distribution;
+use model::stats::histogram::Histogram;
 use model::units::Nanos;
 use std::collections::VecDeque;
 

@@ -13,7 +13,7 @@ use model::path::{BlackHole, BlackHoleCause, Bound, PathDirection, PathResult, S
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
 use model::sample::{CpuUse, OneWayDelay};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
 use model::summary::{Amount, CpuPair, DirectionSummary, Jitter, Loss};
 use model::transfer::{Spread, TransferResult, TransferRow};
@@ -315,7 +315,7 @@ fn distribution(first: u32) -> Distribution {
         p999: micros(first + 6),
         p9999: micros(first + 7),
         max: micros(first + 8),
-        missing: 0,
+        ..Distribution::default()
     }
 }
 

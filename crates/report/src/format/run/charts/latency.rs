@@ -93,8 +93,9 @@ fn medians(egress_paths: &[EgressResult]) -> Option<Block> {
     let unit = latency::compare_unit(egress_paths);
     let bar = |egress: &EgressResult| {
         let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
-        let whisker = [rtt.min, rtt.p90].map(|time| unit.of_time(time));
-        Some(Bar { value: unit.of_time(rtt.p50), whisker: Some(whisker), mark: None })
+        let whisker = rtt.least().zip(rtt.known(90.0, |rtt| rtt.p90));
+        let whisker = whisker.map(|(least, p90)| [least, p90].map(|time| unit.of_time(time)));
+        Some(Bar { value: unit.of_time(rtt.median()?), whisker, mark: None })
     };
     let row = |egress: &EgressResult| BarRow {
         name: egress.label.clone(),

@@ -5,7 +5,8 @@ use crate::document::Csv;
 use model::latency::{EgressResult, LatencySample, LoadPhase, LoadPoint};
 use model::plan::{Directions, Transport};
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
+use model::stats::percentile::Standing;
 use model::units::{BitRate, Nanos};
 use serde::Serialize;
 use std::net::SocketAddr;
@@ -162,17 +163,21 @@ fn count(rtt: Option<Distribution>) -> u64 {
 impl Times {
     pub(super) fn from_rtt(rtt: Option<Distribution>) -> Times {
         let Some(rtt) = rtt.filter(|rtt| rtt.count > 0) else { return Times::default() };
-        let from = |least, time| (rtt.count >= least).then_some(time);
+        // A file of intervals has few round trips in each: a percentile is written from the count on at which it is another
+        // value than the longest.
+        let from = |least, percent, time| {
+            (rtt.count >= least && rtt.standing(percent) != Standing::NotGiven).then_some(time)
+        };
         Times {
-            rtt_min_ns: Some(rtt.min),
+            rtt_min_ns: rtt.least(),
             rtt_mean_ns: Some(rtt.mean),
-            rtt_stddev_ns: from(2, rtt.stddev),
-            rtt_p50_ns: Some(rtt.p50),
-            rtt_p90_ns: from(10, rtt.p90),
-            rtt_p99_ns: from(100, rtt.p99),
-            rtt_p999_ns: from(1_000, rtt.p999),
-            rtt_p9999_ns: from(10_000, rtt.p9999),
-            rtt_max_ns: Some(rtt.max),
+            rtt_stddev_ns: rtt.deviation().filter(|_| rtt.count > 1),
+            rtt_p50_ns: rtt.median(),
+            rtt_p90_ns: from(10, 90.0, rtt.p90),
+            rtt_p99_ns: from(100, 99.0, rtt.p99),
+            rtt_p999_ns: from(1_000, 99.9, rtt.p999),
+            rtt_p9999_ns: from(10_000, 99.99, rtt.p9999),
+            rtt_max_ns: rtt.longest(),
         }
     }
 }

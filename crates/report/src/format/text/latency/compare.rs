@@ -12,6 +12,7 @@ use super::title;
 use crate::document::Column;
 use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
+use model::stats::distribution::Distribution;
 use model::stats::percentile::samples_needed;
 use model::units::Nanos;
 use std::net::SocketAddr;
@@ -66,7 +67,12 @@ fn shortened(egress_paths: &[EgressResult]) -> Vec<EgressResult> {
 /// The unit that suits the medians.
 pub(in crate::format) fn unit(egress_paths: &[EgressResult]) -> Unit {
     Unit::for_time(
-        egress_paths.iter().filter_map(|egress| egress.rtt).map(|rtt| rtt.p50).min().unwrap_or_default(),
+        egress_paths
+            .iter()
+            .filter_map(|egress| egress.rtt)
+            .map(|rtt| rtt.centre().time)
+            .min()
+            .unwrap_or_default(),
     )
 }
 
@@ -119,10 +125,11 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
         match egress.rtt.filter(|rtt| rtt.count > 0) {
             None => row.extend(["-", "-", "-", "-", "-", "0", "-"].map(String::from)),
             Some(rtt) => {
-                row.extend([rtt.min, rtt.mean, rtt.p50].map(|time| unit.print(time)));
+                let print = |time: Option<Nanos>| time.map_or_else(|| "-".into(), |time| unit.print(time));
+                row.extend([rtt.least(), Some(rtt.mean), rtt.median()].map(print));
                 let p99 = phrases::percentile(egress.standing(99.0), &unit.print(rtt.p99));
                 row.push(p99.unwrap_or_else(|| "-".into()));
-                row.extend([unit.print(rtt.max), rtt.count.to_string(), unit.print(rtt.stddev)]);
+                row.extend([print(rtt.longest()), rtt.count.to_string(), print(rtt.deviation())]);
             }
         }
         if lost {
@@ -157,7 +164,7 @@ pub(in crate::format) fn sentences(run: &Run) -> Vec<String> {
     let best = egress_paths
         .iter()
         .filter(|egress| egress.rtt.is_some())
-        .min_by_key(|egress| egress.rtt.map(|rtt| rtt.p50));
+        .min_by_key(|egress| egress.rtt.map(|rtt| rtt.centre().time));
     egress_paths.iter().map(|egress| sentence(run, egress, best)).collect()
 }
 
@@ -165,7 +172,7 @@ fn sentence(run: &Run, egress: &EgressResult, best: Option<&EgressResult>) -> St
     let (Some(rtt), Some(best)) = (egress.rtt.filter(|rtt| rtt.count > 0), best) else {
         return silent(egress);
     };
-    let mut parts = vec![against(egress, rtt.p50, best)];
+    let mut parts = vec![against(egress, &rtt, best)];
     let ratio = rtt.max.0 as f64 / rtt.p50.0.max(1) as f64;
     let far = run
         .findings
@@ -177,6 +184,7 @@ fn sentence(run: &Run, egress: &EgressResult, best: Option<&EgressResult>) -> St
             rtt.max,
             phrases::significant(ratio)
         ),
+        false if rtt.longest().is_none() || rtt.median().is_none() => "the longest is not known".into(),
         false => format!("none far from the rest (longest {} medians)", phrases::significant(ratio)),
     });
     if egress.counted.lost > 0 {
@@ -208,18 +216,19 @@ fn silent(egress: &EgressResult) -> String {
 }
 
 /// The median against the shortest one, and whether they differ beyond what chance makes.
-fn against(egress: &EgressResult, median: Nanos, best: &EgressResult) -> String {
-    let shortest = best.rtt.map(|rtt| rtt.p50).unwrap_or_default();
+fn against(egress: &EgressResult, rtt: &Distribution, best: &EgressResult) -> String {
+    let centre = rtt.centre();
+    let shortest = best.rtt.map(|rtt| rtt.centre().time).unwrap_or_default();
     if egress.label == best.label {
-        return format!("shortest median, {median}");
+        return format!("shortest {}, {}", centre.name, centre.time);
     }
-    let more = median.saturating_sub(shortest);
+    let more = centre.time.saturating_sub(shortest);
     let percent = phrases::percent(share(more.0, shortest.0.max(1)));
     let same = match (median_bounds(egress), median_bounds(best)) {
         (Some((low, _)), Some((_, high))) if low <= high => ", no more than chance",
         _ => "",
     };
-    format!("median {more} ({percent}) above that of {}{same}", best.label)
+    format!("{} {more} ({percent}) above that of {}{same}", centre.name, best.label)
 }
 
 /// The address that the far end sees, where it is not this end's own.

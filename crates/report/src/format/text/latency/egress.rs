@@ -6,7 +6,7 @@ use super::super::result::fact;
 use super::{counted, percentiles, tables, title};
 use model::latency::{ClockNote, EgressResult, HostNoise, OneWayDelays, WaitMode, WireTimes};
 use model::run::Run;
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::stats::steady::Level;
 use model::summary::Summary;
 use model::units::Nanos;
@@ -30,7 +30,10 @@ pub(super) fn block(run: &Run, egress: &EgressResult, style: &Style) -> String {
 
 fn headline(egress: &EgressResult) -> String {
     match (egress.rtt.filter(|rtt| rtt.count > 0), egress.received_rate) {
-        (Some(rtt), _) => format!("Round trip to {}: {} (median)", egress.label, rtt.p50),
+        (Some(rtt), _) => {
+            let centre = rtt.centre();
+            format!("Round trip to {}: {} ({})", egress.label, centre.time, centre.name)
+        }
         (None, Some(rate)) => format!("One way to {}: {rate} arrived", egress.label),
         (None, None) => format!("Round trip to {}: no reply", egress.label),
     }
@@ -55,10 +58,9 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
         facts.push(("steady level", text.into()));
     }
     if let Some(rtt) = egress.rtt.filter(|rtt| rtt.count > 0) {
-        facts.push((
-            "range",
-            format!("{} to {} of {}", rtt.min, rtt.max, phrases::count(rtt.count, "round trip")),
-        ));
+        facts.extend(rtt.least().zip(rtt.longest()).map(|(least, longest)| {
+            ("range", format!("{least} to {longest} of {}", phrases::count(rtt.count, "round trip")))
+        }));
         facts.push(("mean", mean(egress, &rtt)));
         facts.extend(spread(egress).map(|text| ("spread", text)));
     }
@@ -85,7 +87,8 @@ fn mean(egress: &EgressResult, rtt: &Distribution) -> String {
         let worth = phrases::count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
         format!(" ± {width} ({level} sure, worth {worth}{more})")
     });
-    format!("{}{}, standard deviation {}", rtt.mean, sure.unwrap_or_default(), rtt.stddev)
+    let deviation = rtt.deviation().map(|deviation| format!(", standard deviation {deviation}"));
+    format!("{}{}{}", rtt.mean, sure.unwrap_or_default(), deviation.unwrap_or_default())
 }
 
 fn spread(egress: &EgressResult) -> Option<String> {
@@ -197,6 +200,12 @@ fn meaning(egress: &EgressResult) -> Option<String> {
         .iter()
         .map(|one| format!("1 in {:.0} more than {}", 100.0 / (100.0 - one.percent), one.value))
         .collect();
-    let tail = if tail.is_empty() { format!("the longest {}", rtt.max) } else { tail.join(", ") };
-    Some(format!("A message and its reply take {} as a rule; {tail}.", rtt.p50))
+    let tail = match (tail.is_empty(), rtt.longest()) {
+        (false, _) => format!("; {}", tail.join(", ")),
+        (true, Some(longest)) => format!("; the longest {longest}"),
+        (true, None) => String::new(),
+    };
+    let usual = rtt.median().map(|median| format!("take {median} as a rule"));
+    let usual = usual.unwrap_or_else(|| format!("take {} on average", rtt.mean));
+    Some(format!("A message and its reply {usual}{tail}."))
 }

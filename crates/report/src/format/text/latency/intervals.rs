@@ -3,7 +3,7 @@
 use super::super::super::{Paint, Style};
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::{Directions, End};
-use model::stats::histogram::Distribution;
+use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
 /// The head of the table.

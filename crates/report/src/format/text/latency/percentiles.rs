@@ -2,7 +2,8 @@
 
 use super::super::phrases;
 use model::latency::EgressResult;
-use model::stats::histogram::{Distribution, Histogram};
+use model::stats::distribution::Distribution;
+use model::stats::histogram::Histogram;
 use model::stats::percentile::{Percentile, Standing, percentiles, samples_needed};
 use model::units::Nanos;
 
@@ -33,7 +34,7 @@ pub(in crate::format) fn given(egress: &EgressResult) -> Vec<Given> {
         let at_least = match egress.standing(*percent) {
             Standing::Known => false,
             Standing::AtLeast => true,
-            Standing::TooFew | Standing::Spoiled => return None,
+            Standing::TooFew | Standing::Spoiled | Standing::NotGiven => return None,
         };
         let bounded = known.iter().find(|one| !at_least && (one.percent - percent).abs() < 1e-9);
         let bounds = bounded.map(|one| (one.low, one.high));
@@ -63,7 +64,9 @@ pub(in crate::format) fn reservation(egress: &EgressResult) -> Option<String> {
 pub(in crate::format) fn missing(egress: &EgressResult) -> Vec<(f64, u64)> {
     let count = egress.rtt.map_or(0, |rtt| rtt.count);
     let more = |percent: f64| samples_needed(percent).map(|needed| (percent, needed.saturating_sub(count)));
-    PERCENTILES.iter().filter_map(|(percent, _)| more(*percent)).filter(|(_, more)| *more > 0).collect()
+    let too_few = |percent: &f64| egress.standing(*percent) == Standing::TooFew;
+    let percents = PERCENTILES.iter().map(|(percent, _)| *percent).filter(too_few);
+    percents.filter_map(more).filter(|(_, more)| *more > 0).collect()
 }
 
 /// The bounds of the median, measured, or McGill's notches (1.57 quartile distances over √n) where only these are known.
@@ -72,8 +75,9 @@ pub(super) fn median_bounds(egress: &EgressResult) -> Option<(Nanos, Nanos)> {
     if let Some(median) = bounded(egress).iter().find(|one| (one.percent - 50.0).abs() < 1e-9) {
         return Some((median.low, median.high));
     }
+    let median = rtt.median()?;
     let notch = Nanos((NOTCH * egress.iqr?.0 as f64 / (rtt.count as f64).sqrt()) as u64);
-    Some((rtt.p50.saturating_sub(notch), rtt.p50.saturating_add(notch)))
+    Some((median.saturating_sub(notch), median.saturating_add(notch)))
 }
 
 /// As the run carries them, or from its histogram.

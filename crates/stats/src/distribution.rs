@@ -1,0 +1,313 @@
+//! A distribution of times in the figures that results carry.
+
+use super::percentile::{Standing, carries};
+use super::quantile::rank;
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Nanos;
+
+/// A distribution of times in the figures that results carry.
+///
+/// A result that another tool printed may lack some of them ([`Distribution::absent`]). The document leaves them out, and
+/// their fields here hold a figure that lies in order between its neighbours, for arithmetic alone: what is shown goes by
+/// [`Distribution::standing`], [`Distribution::least`], [`Distribution::longest`] and [`Distribution::centre`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(from = "PartialDistribution", into = "PartialDistribution")]
+pub struct Distribution {
+    /// How many times were measured.
+    pub count: u64,
+    /// The shortest, exact.
+    pub min: Nanos,
+    /// The arithmetic mean.
+    pub mean: Nanos,
+    /// The sample standard deviation, zero of a single value.
+    pub stddev: Nanos,
+    /// The median, by nearest rank and to the histogram's precision, as are the following.
+    pub p50: Nanos,
+    /// 90 % are no longer than this.
+    pub p90: Nanos,
+    /// 99 % are no longer than this.
+    pub p99: Nanos,
+    /// 99.9 % are no longer than this. With fewer than 1,000 values it is the longest.
+    pub p999: Nanos,
+    /// 99.99 % are no longer than this. With fewer than 10,000 values it is the longest.
+    pub p9999: Nanos,
+    /// The longest, exact.
+    pub max: Nanos,
+    /// Others of which none was measured, as messages that never came back. A percentile that they reach is the least that it
+    /// can be, and no more is known of it ([`Distribution::standing`]).
+    pub missing: u64,
+    /// Figures that the source does not give.
+    pub absent: Absent,
+}
+
+/// Figures of a distribution that its source does not give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Absent {
+    /// No `min`.
+    pub min: bool,
+    /// No `stddev`.
+    pub stddev: bool,
+    /// None of `p50`, `p90`, `p99`, `p999`, `p9999`, in this order.
+    pub percentiles: [bool; 5],
+    /// No `max`.
+    pub max: bool,
+}
+
+impl Absent {
+    /// Everything is given.
+    pub const NOTHING: Absent = Absent { min: false, stddev: false, percentiles: [false; 5], max: false };
+    /// No percentile is given, as in the summary of ping(8).
+    pub const PERCENTILES: Absent = Absent { percentiles: [true; 5], ..Absent::NOTHING };
+    /// The mean alone is given.
+    pub const ALL_BUT_MEAN: Absent = Absent { min: true, stddev: true, percentiles: [true; 5], max: true };
+}
+
+/// The middle of a distribution: its median, or its mean where the source gives no median.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Centre {
+    /// The time.
+    pub time: Nanos,
+    /// `median` or `mean`.
+    pub name: &'static str,
+}
+
+impl Distribution {
+    /// What is known of a percentile of these times.
+    #[must_use]
+    pub fn standing(&self, percent: f64) -> Standing {
+        let place = PERCENTS.iter().position(|own| (own - percent).abs() < 1e-9);
+        let is_absent = match place {
+            Some(place) => self.absent.percentiles[place],
+            None => self.absent.percentiles != [false; 5],
+        };
+        let all = self.count.saturating_add(self.missing);
+        if is_absent {
+            Standing::NotGiven
+        } else if !carries(self.count, percent) {
+            Standing::TooFew
+        } else if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) {
+            Standing::AtLeast
+        } else {
+            Standing::Known
+        }
+    }
+
+    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
+    #[must_use]
+    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
+        (self.standing(percent) == Standing::Known).then(|| of(self))
+    }
+
+    /// The shortest; `None` where the source does not give it.
+    #[must_use]
+    pub fn least(&self) -> Option<Nanos> {
+        (!self.absent.min).then_some(self.min)
+    }
+
+    /// The longest, likewise.
+    #[must_use]
+    pub fn longest(&self) -> Option<Nanos> {
+        (!self.absent.max).then_some(self.max)
+    }
+
+    /// The median, likewise.
+    #[must_use]
+    pub fn median(&self) -> Option<Nanos> {
+        (!self.absent.percentiles[0]).then_some(self.p50)
+    }
+
+    /// The sample standard deviation, likewise.
+    #[must_use]
+    pub fn deviation(&self) -> Option<Nanos> {
+        (!self.absent.stddev).then_some(self.stddev)
+    }
+
+    /// The median, or else the mean.
+    #[must_use]
+    pub fn centre(&self) -> Centre {
+        let mean = Centre { time: self.mean, name: "mean" };
+        self.median().map_or(mean, |time| Centre { time, name: "median" })
+    }
+
+    /// The same with so many that are missing. Whatever they would have been, a percentile that they reach is no less than
+    /// what it would be if all of them were short: `at_rank` gives the measured value of a rank from 1.
+    #[must_use]
+    pub fn with_missing(self, missing: u64, at_rank: impl Fn(u64) -> Option<Nanos>) -> Distribution {
+        let mut all = Distribution { missing, ..self };
+        let least = |percent: f64, value: Nanos| {
+            let rank =
+                rank(percent / 100.0, self.count.saturating_add(missing)).filter(|rank| *rank > self.count);
+            let least = rank.and_then(|rank| at_rank(rank.saturating_sub(missing).max(1)));
+            least.map_or(value, |least| least.min(value))
+        };
+        (all.p50, all.p90, all.p99) = (least(50.0, self.p50), least(90.0, self.p90), least(99.0, self.p99));
+        (all.p999, all.p9999) = (least(99.9, self.p999), least(99.99, self.p9999));
+        all
+    }
+}
+
+/// The figures that a source gives; the form in documents, where one that is absent has no key.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct PartialDistribution {
+    /// How many times were measured.
+    pub count: u64,
+    /// The shortest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Nanos>,
+    /// The arithmetic mean.
+    pub mean: Nanos,
+    /// The sample standard deviation, zero of a single value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<Nanos>,
+    /// The median.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p50: Option<Nanos>,
+    /// 90 % are no longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p90: Option<Nanos>,
+    /// 99 % are no longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<Nanos>,
+    /// 99.9 % are no longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p999: Option<Nanos>,
+    /// 99.99 % are no longer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p9999: Option<Nanos>,
+    /// The longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Nanos>,
+    /// Others of which none was measured.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub missing: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl From<Distribution> for PartialDistribution {
+    fn from(of: Distribution) -> PartialDistribution {
+        let values = [of.p50, of.p90, of.p99, of.p999, of.p9999];
+        let mut percentiles = of.absent.percentiles.into_iter().zip(values);
+        let mut next = || percentiles.next().filter(|(absent, _)| !absent).map(|(_, value)| value);
+        let [p50, p90, p99, p999, p9999] = std::array::from_fn(|_| next());
+        PartialDistribution {
+            count: of.count,
+            min: of.least(),
+            mean: of.mean,
+            stddev: of.deviation(),
+            p50,
+            p90,
+            p99,
+            p999,
+            p9999,
+            max: of.longest(),
+            missing: of.missing,
+        }
+    }
+}
+
+impl From<PartialDistribution> for Distribution {
+    fn from(from: PartialDistribution) -> Distribution {
+        let percentiles = [from.p50, from.p90, from.p99, from.p999, from.p9999];
+        // Upwards from the shortest, the next figure below stands for an absent one, but the mean for the median.
+        let min = from.min.unwrap_or(from.mean.min(from.max.unwrap_or(from.mean)));
+        let mut below = from.mean.min(from.max.unwrap_or(from.mean)).max(min);
+        let [p50, p90, p99, p999, p9999] = percentiles.map(|value| {
+            below = value.unwrap_or(below);
+            below
+        });
+        Distribution {
+            count: from.count,
+            min,
+            mean: from.mean,
+            stddev: from.stddev.unwrap_or_default(),
+            p50,
+            p90,
+            p99,
+            p999,
+            p9999,
+            max: from.max.unwrap_or(p9999.max(from.mean)),
+            missing: from.missing,
+            absent: Absent {
+                min: from.min.is_none(),
+                stddev: from.stddev.is_none(),
+                percentiles: percentiles.map(|value| value.is_none()),
+                max: from.max.is_none(),
+            },
+        }
+    }
+}
+
+/// The percentiles of a distribution.
+const PERCENTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_absent_is_not_written_and_read_as_absent() {
+        let mean = Nanos(8_100);
+        let alone =
+            Distribution::from(PartialDistribution { count: 40_000, mean, ..PartialDistribution::default() });
+        assert_eq!(alone.absent, Absent::ALL_BUT_MEAN);
+        assert_eq!(
+            (alone.least(), alone.median(), alone.longest(), alone.deviation()),
+            (None, None, None, None)
+        );
+        assert_eq!(alone.centre(), Centre { time: mean, name: "mean" });
+        assert_eq!(serde_json::to_string(&alone).unwrap(), r#"{"count":40000,"mean":8100}"#);
+        let some = PartialDistribution {
+            count: 40_000,
+            min: Some(Nanos(5)),
+            mean: Nanos(20),
+            p90: Some(Nanos(30)),
+            p99: Some(Nanos(40)),
+            max: Some(Nanos(900)),
+            ..PartialDistribution::default()
+        };
+        let some = Distribution::from(some);
+        let standing = PERCENTS.map(|percent| some.standing(percent));
+        let (known, not) = (Standing::Known, Standing::NotGiven);
+        assert_eq!(standing, [not, known, known, not, not]);
+        for distribution in [alone, some] {
+            let written = serde_json::to_string(&distribution).unwrap();
+            assert_eq!(serde_json::from_str::<Distribution>(&written).unwrap(), distribution, "{written}");
+            let of = distribution;
+            assert!([of.min, of.p50, of.p90, of.p99, of.p999, of.p9999, of.max].is_sorted(), "{of:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_distribution_keeps_its_form() {
+        let whole = Distribution {
+            count: 3,
+            min: Nanos(1),
+            mean: Nanos(2),
+            stddev: Nanos(3),
+            p50: Nanos(4),
+            p90: Nanos(5),
+            p99: Nanos(6),
+            p999: Nanos(7),
+            p9999: Nanos(8),
+            max: Nanos(9),
+            missing: 1,
+            absent: Absent::NOTHING,
+        };
+        let written = serde_json::to_string(&whole).unwrap();
+        assert_eq!(
+            written,
+            r#"{"count":3,"min":1,"mean":2,"stddev":3,"p50":4,"p90":5,"p99":6,"p999":7,"p9999":8,"max":9,"missing":1}"#
+        );
+        assert_eq!(serde_json::from_str::<Distribution>(&written).unwrap(), whole);
+        assert_eq!(whole.centre(), Centre { time: Nanos(4), name: "median" });
+    }
+}
