@@ -176,12 +176,36 @@ pub(crate) fn egress_result(label: &str, rtt: Distribution) -> EgressResult {
 /// Microseconds of min, p50, p90, p99, p99.9, p99.99 and max.
 pub(crate) fn times(micros: [u64; 7], count: u64) -> Distribution {
     let [min, p50, p90, p99, p999, p9999, max] = micros.map(Nanos::from_micros);
-    Distribution { count, min, mean: p50, stddev: Nanos(0), p50, p90, p99, p999, p9999, max, ..Distribution::default() }
+    Distribution {
+        count,
+        min,
+        mean: p50,
+        stddev: Nanos(0),
+        p50,
+        p90,
+        p99,
+        p999,
+        p9999,
+        max,
+        ..Distribution::default()
+    }
 }
 
 fn fixture(count: u64, figures: [u64; 7]) -> Distribution {
     let [min, p50, p90, p99, max, mean, stddev] = figures.map(Nanos);
-    Distribution { count, min, mean, stddev, p50, p90, p99, p999: max, p9999: max, max, ..Distribution::default() }
+    Distribution {
+        count,
+        min,
+        mean,
+        stddev,
+        p50,
+        p90,
+        p99,
+        p999: max,
+        p9999: max,
+        max,
+        ..Distribution::default()
+    }
 }
 
 fn plan(egress_paths: &[EgressResult]) -> LatencyPlan {

@@ -8,6 +8,7 @@ use super::build;
 use super::latency;
 use super::number::{Printed, seconds};
 use super::{Imported, Known, Tool};
+use model::event::Outcome;
 use model::plan::{Direction, Directions, End, ProtocolName, TestSpec, Transport};
 use model::sample::{Role, StreamResult, UdpCounters};
 use model::units::{Bytes, Nanos};
@@ -16,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 /// What a line is to netperf.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
-        _ if Heading::from_line(line).is_some() => Mark::First,
+        _ if Heading::from_line(line).is_some() || unconnected(line).is_some() => Mark::First,
         Some(_) if numbers(line).len() >= FEWEST => Mark::Part,
         _ => Mark::No,
     }
@@ -24,6 +25,13 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 
 /// The run of a block; `None` of a heading without figures.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
+    if let Some((host, reason)) = unconnected(block.lines.first()?) {
+        let test = TestSpec::new(Transport::Tcp);
+        let mut parsed = build::ParsedRun::new(Tool::Netperf, block.line, ProtocolName::Foreign, test, known);
+        parsed.host = Some(host.to_owned());
+        parsed.outcome = Outcome::Failed { reason };
+        return Some(parsed.imported(name));
+    }
     let heading = Heading::from_line(block.lines.first()?)?;
     if let Some(figures) = omni::Figures::from_lines(&block.lines[1..]) {
         return figures.read(&heading, block, known, name);
@@ -40,6 +48,14 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
         }
         Kind::Request | Kind::Connect => request(&heading, block, &rows).map(|parsed| parsed.imported(name)),
     }
+}
+
+/// `establish control: are you sure there is a netserver listening on 192.0.2.1 at port 12865?`: the host, and what failed.
+fn unconnected(line: &str) -> Option<(&str, String)> {
+    let far =
+        line.trim().strip_prefix("establish control: are you sure there is a netserver listening on ")?;
+    let (host, port) = far.trim_end_matches('?').split_once(" at port ")?;
+    Some((host, format!("no netserver answers at {host} port {port}")))
 }
 
 /// `MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to host (10.0.0.2) port 0 AF_INET : demo`.

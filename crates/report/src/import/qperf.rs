@@ -13,7 +13,7 @@ use model::units::{Bytes, Nanos};
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match block {
         _ if test(line).is_some() => Mark::First,
-        Some(_) if figure(line).is_some() => Mark::Part,
+        Some(_) if figure(line).is_some() || failure(line).is_some() => Mark::Part,
         _ => Mark::No,
     }
 }
@@ -21,6 +21,12 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
 /// The run of a block; `None` of a heading without figures.
 pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> {
     let (transport, what) = test(block.lines.first()?)?;
+    if let Some((host, reason)) = block.lines.iter().find_map(|line| failure(line)) {
+        let mut parsed = latency::ParsedRun::new(Tool::Qperf, block.line, host);
+        parsed.transport = transport;
+        parsed.failed = Some(reason.to_owned());
+        return Some(parsed.imported(name));
+    }
     let figures = Figures(block.lines.iter().skip(1).map_while(|line| figure(line)).collect());
     match what {
         What::Bandwidth => bandwidth(transport, block, &figures, known).map(|parsed| parsed.imported(name)),
@@ -51,6 +57,15 @@ fn figure(line: &str) -> Option<(String, String, String)> {
     let mut words = value.split_whitespace();
     let number = words.next().filter(|word| Printed::from_text(word).is_some() || whole(word).is_some())?;
     Some((name.trim().to_owned(), number.to_owned(), words.next().unwrap_or_default().to_owned()))
+}
+
+/// `192.0.2.1: failed to connect`: the host where it is named, and why nothing was measured.
+fn failure(line: &str) -> Option<(Option<&str>, &str)> {
+    let line = line.trim();
+    let (host, reason) = line.split_once(": ").map_or((None, line), |(host, reason)| (Some(host), reason));
+    let is_failure =
+        ["failed to ", "unable to ", "cannot ", "timed out"].iter().any(|word| reason.starts_with(word));
+    (is_failure && !reason.contains(" = ")).then_some((host.filter(|host| *host != "qperf"), reason))
 }
 
 /// `1,234,567`: commas part thousands, there being no unit behind it.

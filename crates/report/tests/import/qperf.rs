@@ -1,6 +1,8 @@
 //! qperf's text, as 0.4.11 printed it.
 
 use super::{near, only, warned};
+use model::finding::Status;
+use model::stats::percentile::Standing;
 use model::units::{BitRate, Nanos};
 use pathmeter_report::import::{Known, Tool, read};
 
@@ -51,7 +53,8 @@ fn plain_tests_with_their_assumptions() {
     assert_eq!(all[0].run.summary.up.as_ref().unwrap().goodput, BitRate(16_320_000_000));
     assert!(warned(&all[0], "assumed-time"));
     let rtt = all[1].run.summary.rtt.unwrap();
-    assert_eq!((rtt.mean, rtt.p50), (Nanos(19_200), Nanos(19_200)));
+    assert_eq!((rtt.mean, rtt.median(), rtt.longest()), (Nanos(19_200), None, None));
+    assert_eq!(all[1].run.summary.egress_paths[0].standing(99.0), Standing::NotGiven);
     assert!(warned(&all[1], "halved") && warned(&all[1], "mean-alone"));
     let up = all[2].run.summary.up.as_ref().unwrap();
     near(up.goodput.0 as f64, 769e6 * 8.0, 1e-6);
@@ -75,5 +78,28 @@ fn verbose_tests_tell_more() {
     assert_eq!(bits.run.summary.up.as_ref().unwrap().goodput, BitRate(15_700_000_000));
     for odd in ["tcp_bw:\n    bw  =  x GB/sec\n", "tcp_lat:\n    latency  =  1 ells\n", "tcp_bw:\n"] {
         assert!(read("odd", odd, Known::default()).is_err(), "{odd}");
+    }
+}
+
+/// qperf and netperf where no server listens, and iPerf3 with options that exclude one another.
+#[test]
+fn a_failure_to_begin_is_void_with_its_reason() {
+    for (text, reason) in [
+        ("tcp_lat:\n127.0.0.2: failed to connect\n", "failed to connect"),
+        ("tcp_bw:\nfailed to connect to server: timed out\n", "timed out"),
+        (
+            "establish control: are you sure there is a netserver listening on 192.0.2.1 at port 12865?\n\
+             establish_control could not establish the control connection from 0.0.0.0 port 0 address family AF_UNSPEC to 192.0.2.1 port 12865 address family AF_INET\n",
+            "no netserver answers at 192.0.2.1 port 12865",
+        ),
+        (
+            "iperf3: parameter error - only one test end condition (-t, -n, -k) may be specified\n\nUsage: iperf3 [-s|-c host] [options]\n",
+            "only one test end condition",
+        ),
+    ] {
+        let all = read("x", text, Known::default()).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(all.len(), 1, "{text}");
+        let verdict = &all[0].run.verdict;
+        assert!(verdict.status == Status::Void && verdict.text.contains(reason), "{verdict:?}");
     }
 }

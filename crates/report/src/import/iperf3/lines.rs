@@ -149,7 +149,9 @@ impl Output {
             self.mss = mss.split_whitespace().next().and_then(|mss| mss.parse().ok());
         } else if let Some(rest) = line.strip_prefix("Starting Test: protocol: ") {
             self.starting(rest);
-        } else if let Some(error) = line.strip_prefix("iperf3: error - ") {
+        } else if let Some(error) =
+            line.strip_prefix("iperf3: error - ").or_else(|| line.strip_prefix("iperf3: parameter error - "))
+        {
             self.failed = Some(Outcome::Failed { reason: error.to_owned() });
         } else if line.starts_with("iperf3: interrupt") || line.contains("the client has terminated") {
             self.failed = Some(Outcome::Interrupted);
