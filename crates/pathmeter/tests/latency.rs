@@ -5,6 +5,7 @@
 mod latency {
     mod clocks;
     mod common;
+    mod directions;
     #[path = "../native/fake.rs"]
     #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
     mod fake;
