@@ -166,7 +166,9 @@ impl Expectation {
         };
         let labels = [scope, transport, direction].into_iter().flatten();
         let (unit, ours) = self.figure.quantity.base_unit();
-        let name = format!("pathmeter_{}{unit}", self.figure.name.replace(['.', '-'], "_"));
+        // OpenMetrics reserves the suffix `_count` for histograms and summaries.
+        let figure = self.figure.name.strip_suffix(".count").unwrap_or(self.figure.name);
+        let name = format!("pathmeter_{}{unit}", figure.replace(['.', '-'], "_"));
         (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value / ours)
     }
 

@@ -24,6 +24,8 @@ pub struct Filter {
     pub since: Option<WallTime>,
     /// Began before.
     pub before: Option<WallTime>,
+    /// Behind the run of this name in the order of lists: the next page. Runs may have begun at one time.
+    pub after: Option<String>,
     /// Without so many, the latest: the pages before this one.
     pub skip: u64,
     /// At most so many, the latest.
@@ -51,6 +53,12 @@ impl Filter {
         for (condition, value) in wanted.into_iter().filter(|(_, value)| *value != Value::Null) {
             values.push(value);
             conditions.push(format!("{condition} ${}", values.len()));
+        }
+        if let Some(after) = &self.after {
+            values.push(after.as_str().into());
+            let place = values.len();
+            let begin = format!("(SELECT started FROM runs WHERE id = ${place})");
+            conditions.push(format!("(started < {begin} OR (started = {begin} AND id > ${place}))"));
         }
         let conditions = if conditions.is_empty() {
             String::new()

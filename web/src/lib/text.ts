@@ -39,12 +39,12 @@ export function quantity(value: number, unit: Unit): string {
   return name ? `${number(value / size)} ${name}` : number(value)
 }
 
-/** `22 Nov 2026, 06:01`. */
+/** `22 Nov 2026, 06:01 CET`: the zone is that of the browser. */
 export function moment(time: string): string {
   const date = new Date(time)
   if (Number.isNaN(date.getTime())) return time
   const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
-  return `${day}, ${date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })}`
+  return `${day}, ${date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' })}`
 }
 
 /** `3 min ago`, of a time that is not long past; else the moment. */

@@ -13,10 +13,14 @@ pub(crate) use recorded::UNDELIVERED;
 use unrecorded::Recorded;
 
 use cli::KeepArgs;
-use engine::error::{Context, Result};
+use engine::error::{Context, Error, Result, sentence};
+use engine::run::run_id;
+use insight::run_of_failure;
+use linux::clock::wall_now;
 use model::event::Event;
 use model::history::Measured;
 use model::run::Run;
+use model::time::WallTime;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,20 +30,25 @@ use std::path::PathBuf;
 pub(crate) struct Keep {
     recorded: Option<Recorded>,
     file: Option<(PathBuf, File)>,
+    /// The command.
+    kind: String,
+    begun: WallTime,
 }
 
 impl Keep {
     /// Opens what the command line names, before anything is sent. `kind`: the command; `target`: its far end.
     pub(crate) fn open(args: &KeepArgs, kind: &str, target: &str) -> Result<Keep> {
-        Ok(match &args.save {
-            None => Keep::default(),
+        let mut keep = Keep { kind: kind.into(), begun: wall_now(), ..Keep::default() };
+        match &args.save {
+            None => {}
             Some(Some(file)) => {
                 let named = || format!("keep the result in {}", file.display());
                 let opened = OpenOptions::new().create(true).append(true).open(file).with_context(named)?;
-                Keep { file: Some((file.clone(), opened)), ..Keep::default() }
+                keep.file = Some((file.clone(), opened));
             }
-            Some(None) => Keep { recorded: Some(Recorded::begin(args, kind, target)?), ..Keep::default() },
-        })
+            Some(None) => keep.recorded = Some(Recorded::begin(args, kind, target)?),
+        }
+        Ok(keep)
     }
 
     /// The result goes somewhere.
@@ -71,6 +80,20 @@ impl Keep {
             let _ = writeln!(std::io::stderr(), "{said}");
         }
         Ok(())
+    }
+
+    /// Keeps that nothing was measured, and why. Otherwise the run would stand there as one that was cut off.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub(crate) fn fail(&mut self, error: &Error) -> Result<()> {
+        let keep = std::mem::take(self);
+        if !keep.is_kept() {
+            return Ok(());
+        }
+        let id = keep.id().map_or_else(run_id, |id| Ok(id.to_owned()))?;
+        let run = run_of_failure(&id, &keep.kind, [keep.begun, wall_now()], &sentence(error));
+        keep.store(Measured::Run(&run)).map(drop)
     }
 
     /// Keeps the result; in the store with a line that says where.

@@ -41,14 +41,23 @@ pub(crate) fn carry_out(plan: &Plan, options: Options, keep: &mut Keep, global: 
     let asked = signals::asked()?;
     let mut rolling = Rolling::default();
     let mut live = Live::new(plan, global);
-    let Ended { document, error } = run::run(plan, &options, &mut |event| {
+    let ended = run::run(plan, &options, &mut |event| {
         keep.event(event);
         rolling.event(event);
         live.event(event);
         if asked.swap(false, Ordering::Relaxed) {
             rolling.lines().iter().for_each(|line| live.region.say(&format!("{line}\n")));
         }
-    })?;
+    });
+    let Ended { document, error } = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            if let Err(unkept) = keep.fail(&error) {
+                live.region.say(&format!("warning: {unkept:#}\n"));
+            }
+            return Err(error);
+        }
+    };
     live.end();
     match document {
         Document::Run(run) => Ok(Measured { run: keep.named(*run), error }),

@@ -128,6 +128,7 @@ pub(crate) fn forget(args: &ForgetArgs, _global: &Common) -> Result<Exit> {
 
 fn filter(args: &FilterArgs) -> Result<Filter> {
     Ok(Filter {
+        after: None,
         id: None,
         kind: args.kind.clone(),
         target: args.target.clone(),

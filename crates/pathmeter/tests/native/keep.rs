@@ -123,6 +123,27 @@ fn sets_of_runs_are_compared_by_label_name_and_file() {
 }
 
 #[test]
+fn a_run_whose_far_end_is_dead_is_kept_as_void_with_its_reason() {
+    let (server, kept) = (Server::start(&[]), Kept::new("keep-dead"));
+    let host = server.host();
+    kept.throughput(&server, &[]);
+    server.process.signal("TERM");
+    server.process.end();
+    kept.run(&["throughput", &host, "-n", "1M", "--save"]).code(3);
+    let listed = kept.history(&[]);
+    assert_eq!(listed[0]["status"], "void", "{listed:?}");
+    assert_ne!(listed[1]["status"], "void", "{listed:?}");
+    assert_eq!(listed[0]["target"], listed[1]["target"]);
+    let verdict = listed[0]["verdict"].as_str().expect("a verdict");
+    assert!(verdict.contains("refused"), "{verdict}");
+    let metrics = kept.run(&["history", "--format", "prometheus"]).code(0).stdout;
+    assert!(
+        metrics.lines().any(|line| line.starts_with("pathmeter_up{") && line.ends_with(" 0")),
+        "{metrics}"
+    );
+}
+
+#[test]
 fn a_run_that_was_killed_is_there_as_far_as_it_went() {
     let (server, kept) = (Server::start(&[]), Kept::new("keep-killed"));
     let host = server.host();

@@ -50,7 +50,7 @@ fn samples(entry: &Entry) -> Vec<(String, String, Sample)> {
         debug_assert!(!name.is_empty(), "a family has a name");
         labels
     };
-    let is_up = entry.status.as_deref() != Some("void") && !entry.figures.is_empty();
+    let is_up = entry.status.as_deref() != Some("void");
     let time = entry.started.0 as f64 / 1e9;
     let mut samples = vec![
         (
@@ -163,6 +163,14 @@ mod tests {
         ]);
         assert!(text.contains("pathmeter_up{target=\"far\",kind=\"throughput\"} 0"), "{text}");
         assert!(!text.contains("goodput"), "{text}");
+    }
+
+    #[test]
+    fn a_good_run_without_figures_is_up() {
+        let text = text(vec![entry("two-routers", 10, Some("ok"), &[])]);
+        assert!(text.contains("pathmeter_up{target=\"two-routers\",kind=\"throughput\"} 1"), "{text}");
+        let metric = metric("hops.count", 3.0).expect("it is a figure");
+        assert_eq!((metric.name.as_str(), metric.value), ("pathmeter_hops", 3.0));
     }
 
     #[test]

@@ -31,6 +31,9 @@ fn runs_are_found_the_latest_first_and_by_what_they_are() {
         assert_eq!(by(Filter { before: Some(WallTime(2)), ..Filter::default() }), ["a1"]);
         assert_eq!(by(Filter { limit: Some(1), ..Filter::default() }), ["a2"]);
         assert_eq!(by(Filter { limit: Some(1), skip: 1, ..Filter::default() }), ["b1"]);
+        let after = |id: &str| by(Filter { after: Some(id.into()), ..Filter::default() });
+        assert_eq!((after("a2"), after("a1")), (vec!["b1".to_owned(), "a1".into()], Vec::new()));
+        assert!(after("unknown").is_empty());
         assert!(by(Filter { target: Some("other".into()), ..Filter::default() }).is_empty());
         let labelled = Filter { label: Some("before".into()), limit: Some(1), ..Filter::default() };
         assert_eq!(store.count(&labelled).unwrap(), 2, "a page knows how many there are");

@@ -26,6 +26,7 @@ struct Wanted {
     status: Option<String>,
     since: Option<String>,
     before: Option<String>,
+    after: Option<String>,
     limit: Option<u64>,
 }
 
@@ -34,7 +35,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
     let limit = wanted.limit.unwrap_or(USUAL);
     if !(1..=MOST).contains(&limit) {
         return Err(
-            Failed::bad(format!("limit is to be from 1 to {MOST}")).advised("ask for more with `before`")
+            Failed::bad(format!("limit is to be from 1 to {MOST}")).advised("ask for more with `after`")
         );
     }
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
@@ -52,6 +53,7 @@ pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, F
         target: given(wanted.target),
         label: given(wanted.label),
         status,
+        after: given(wanted.after),
         // One more than is shown tells whether there are more.
         limit: Some(limit + 1),
     };

@@ -55,6 +55,25 @@ fn runs_are_listed_filtered_and_paged() {
 }
 
 #[test]
+fn a_list_goes_on_behind_a_run_where_many_began_at_one_time() {
+    let page = page();
+    for number in 0..7 {
+        page.keep(&run(&format!("01a-{number}"), 0, 20), "far.example", "");
+    }
+    let (mut pages, mut after) = (Vec::new(), String::new());
+    loop {
+        let answer = page.get(&format!("/api/runs?limit=3&after={after}"));
+        pages.push(ids(&answer));
+        if answer.json()["more"] == false {
+            break;
+        }
+        after.clone_from(&pages[pages.len() - 1][2]);
+    }
+    let all: Vec<String> = (0..7).map(|number| format!("01a-{number}")).collect();
+    assert_eq!(pages.concat(), all, "{pages:?}");
+}
+
+#[test]
 fn a_run_is_shown_in_every_shape() {
     let page = with_runs();
     let shown = page.get("/api/runs/01b").json();

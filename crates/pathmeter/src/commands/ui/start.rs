@@ -3,11 +3,12 @@
 use super::super::keep::UNDELIVERED;
 use super::super::store::{failed, folder, open};
 use cli::StoreArgs;
-use engine::error::{Error, Failure, Result, fault};
+use engine::error::{Error, Failure, Result, fault, sentence};
 use engine::host::interrupt::Interrupt;
 use engine::request::{FarEnd, Hops, Host, Latency, Measure, Path, Request, Throughput, resolve};
 use engine::run::{Document, Ended, Options, Plan, run, run_id};
 use engine::session::connect::Security;
+use insight::run_of_failure;
 use linux::clock::wall_now;
 use model::history::Measured;
 use model::plan::{End, Transport};
@@ -40,26 +41,37 @@ fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs) -> Result<Stop> {
     let stop = Interrupt::default();
     let security = Security { token, ..Security::default() };
     let options = Options { security, stop: stop.clone(), ..Options::default() };
-    let args = args.clone();
     std::thread::Builder::new().name("test".into()).spawn(move || {
-        let last = carry_out(&plan, &options, recorder, &mut sink).unwrap_or_else(|error| {
-            // Nothing was measured: a row without a result would say that something was.
-            let _ = open(&args).and_then(|store| store.forget(&begun.id).map_err(failed));
-            Update::Failed(refused(&error))
-        });
+        let last = carry_out(&plan, &options, recorder, &begun, &mut sink)
+            .unwrap_or_else(|error| Update::Failed(refused(&error)));
         sink(last);
     })?;
     Ok(Box::new(move || stop.raise()))
 }
 
-/// Runs the plan to its end; what is told last.
-fn carry_out(plan: &Plan, options: &Options, recorder: Recorder, sink: &mut Sink) -> Result<Update> {
-    let Ended { document, error } = run(plan, options, &mut |event| {
+/// Runs the plan to its end, and returns the last message to the page. A run that measured nothing is kept with its reason.
+fn carry_out(
+    plan: &Plan,
+    options: &Options,
+    recorder: Recorder,
+    begun: &Begun,
+    sink: &mut Sink,
+) -> Result<Update> {
+    let ended = run(plan, options, &mut |event| {
         if let Err(error) = recorder.event(event) {
             let _ = writeln!(std::io::stderr(), "warning: {error}");
         }
         sink(Update::Event(Box::new(event.clone())));
-    })?;
+    });
+    let Ended { document, error } = match ended {
+        Ok(ended) => ended,
+        Err(error) => {
+            let times = [begun.started, wall_now()];
+            let run = run_of_failure(&begun.id, &begun.kind, times, &sentence(&error));
+            recorder.finish(Measured::Run(&run), &[]).map_err(failed)?;
+            return Err(error);
+        }
+    };
     let Document::Run(run) = document else {
         return Err(fault("a plan of a path made another document than a run"));
     };
