@@ -543,7 +543,10 @@ impl<'a> Rows<'a> {
         if receiver.rows.is_empty() || receiver.rows.iter().all(|r| r.udp.is_none()) {
             return None;
         }
-        let lost = receiver.udp(|u| u.lost);
+        // A receiver knows gaps between what came; of what never began to come it knows nothing.
+        let nothing = receiver.udp(|u| u.datagrams) == 0;
+        let sent = if nothing { self.udp(|u| u.datagrams) } else { 0 };
+        let lost = receiver.udp(|u| u.lost).max(sent);
         let in_socket = receiver.udp(|u| u.socket_drops).min(lost);
         let at_sender = self.udp(|u| u.send_drops).min(lost - in_socket);
         let sent = self.udp(|u| u.datagrams).max(lost.saturating_add(receiver.udp(|u| u.datagrams)));

@@ -5,6 +5,7 @@
 //! and evidence, and never words.
 
 mod sizes;
+mod tcp;
 
 use super::Options;
 use crate::error::{Error, Result, sentence};
@@ -27,6 +28,8 @@ pub(super) struct Subject {
     pub(super) local: LocalOptions,
     /// A pathmeter answers there by our own protocol.
     pub(super) is_native: bool,
+    /// The test, where it is one of throughput.
+    pub(super) plan: Option<model::plan::Plan>,
     /// The directions that were measured.
     pub(super) directions: Vec<Direction>,
 }
@@ -38,6 +41,7 @@ impl Subject {
             target: plan.target.clone(),
             local: plan.local.clone(),
             is_native: plan.protocol == ProtocolName::Native,
+            plan: Some(plan.clone()),
             directions: plan.test.directions.each().collect(),
         }
     }
@@ -49,6 +53,8 @@ struct Case<'a> {
     options: &'a Options,
     /// The result, judged anew after each probe.
     run: Run,
+    /// The test, where it is one that our own protocol can repeat.
+    plan: Option<&'a model::plan::Plan>,
     /// The session that probes share; `None` until one is needed.
     prober: Option<Prober>,
 }
@@ -85,23 +91,71 @@ struct Probed {
 }
 
 /// Every hypothesis, the cheapest first.
-const HYPOTHESES: &[Row] = &[Row {
-    id: "packet-size",
-    doing: "which packet sizes cross",
-    cost: Nanos::from_millis(500),
-    suspects: sizes::suspects,
-    probe: sizes::probe,
-    findings: sizes::FINDINGS,
-}];
+const HYPOTHESES: &[Row] = &[
+    Row {
+        id: "packet-size",
+        doing: "which packet sizes cross",
+        cost: Nanos::from_millis(500),
+        suspects: sizes::suspects,
+        probe: sizes::probe,
+        findings: sizes::FINDINGS,
+    },
+    Row {
+        id: "mark-dropped",
+        doing: "whether packets without the mark cross",
+        cost: Nanos::from_millis(1_200),
+        suspects: tcp::suspects_mark,
+        probe: tcp::mark,
+        findings: tcp::MARK,
+    },
+    Row {
+        id: "segment-size",
+        doing: "whether smaller segments of TCP cross",
+        cost: Nanos::from_millis(1_300),
+        suspects: tcp::suspects_segments,
+        probe: tcp::segments,
+        findings: tcp::SEGMENTS,
+    },
+    Row {
+        id: "joined-segments",
+        doing: "whether segments cross that are sent one by one",
+        cost: Nanos::from_millis(2_400),
+        suspects: tcp::suspects_joined,
+        probe: tcp::joined,
+        findings: tcp::JOINED,
+    },
+];
+
+/// A finding of these says why data is lost or late; a further reason is not looked for then.
+const CAUSES: &[&str] = &[
+    "mtu-black-hole",
+    "tcp-blackhole",
+    "mtu-hole",
+    "mtu-discovery-wrong",
+    "df-ignored",
+    "fragments-dropped",
+    "reassembly-failed",
+    "checksum-errors",
+    "mark-dropped",
+    "joined-segments-dropped",
+    "receiver-stalled",
+    "neighbour-failed",
+];
 
 /// Asks about what is unexpected in a run; what is found goes to `sink`, and the hypotheses with their answers come last.
 pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut dyn FnMut(&Event)) {
     let budget = subject.local.explain;
-    let ended = matches!(run.summary.outcome, Some(Outcome::Completed | Outcome::Interrupted));
+    let ended = match run.summary.outcome {
+        Some(Outcome::Completed | Outcome::Interrupted) => true,
+        // A transfer that stalled has failed; a test of throughput that broke off says why itself.
+        Some(Outcome::Failed { .. }) => subject.plan.is_none(),
+        _ => false,
+    };
     if budget.is_zero() || !ended || options.stop.is_raised() {
         return;
     }
-    let mut case = Case { subject, options, run, prober: None };
+    let plan = subject.plan.as_ref().filter(|_| subject.is_native);
+    let mut case = Case { subject, options, run, plan, prober: None };
     let mut explanation = Explanation { budget, ..Explanation::default() };
     for row in HYPOTHESES {
         for &direction in &subject.directions {
@@ -111,7 +165,8 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
             let asked = explanation.hypotheses.iter().filter(|one| one.direction == direction);
             let spent = asked.fold(Nanos::ZERO, |sum, one| sum + one.elapsed);
             let hypothesis = case.decide(row, direction, budget.saturating_sub(spent), sink);
-            explanation.elapsed = explanation.elapsed + hypothesis.elapsed;
+            case.take(&hypothesis);
+            explanation.elapsed += hypothesis.elapsed;
             explanation.hypotheses.push(hypothesis);
         }
     }
@@ -154,7 +209,7 @@ impl Case<'_> {
                     sink(event);
                     self.run.summary.fold(event);
                 }
-                self.run = insight::judge(std::mem::replace(&mut self.run, Run::unjudged("", "", &[])));
+                self.judge();
                 hypothesis.answer = probed.answer.unwrap_or_else(|| self.judged(row, direction));
                 (hypothesis.evidence, hypothesis.packets) = (probed.evidence, probed.packets);
                 hypothesis.why = probed.why;
@@ -167,6 +222,22 @@ impl Case<'_> {
         }
         hypothesis.elapsed = mono_now().saturating_since(began);
         hypothesis
+    }
+
+    /// Findings may rest on the answer itself.
+    fn take(&mut self, hypothesis: &Hypothesis) {
+        let one = Explanation { hypotheses: vec![hypothesis.clone()], ..Explanation::default() };
+        self.run.summary.fold(&Event::Explained(Box::new(one)));
+        self.judge();
+    }
+
+    fn judge(&mut self) {
+        self.run = insight::judge(std::mem::replace(&mut self.run, Run::unjudged("", "", &[])));
+    }
+
+    /// A reason is known.
+    fn is_explained(&self, direction: Direction) -> bool {
+        self.finding(direction, CAUSES)
     }
 
     /// By the findings that follow now.
@@ -208,7 +279,7 @@ mod tests {
 
     #[test]
     fn findings_of_hypotheses_are_rules() {
-        for id in HYPOTHESES.iter().flat_map(|row| row.findings) {
+        for id in HYPOTHESES.iter().flat_map(|row| row.findings).chain(CAUSES) {
             assert!(insight::finding::rule_named(id).is_some(), "{id} is no rule");
         }
     }

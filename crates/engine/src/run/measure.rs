@@ -123,7 +123,7 @@ impl Job<'_> {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.attribute(e)));
         }
-        probes.extend(watched.finish(broke.is_some(), stop, observed));
+        probes.extend(watched.finish(broke.as_ref(), stop, observed));
         probes.extend(is_cut.then(|| interrupted(started)));
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
@@ -144,7 +144,7 @@ impl Job<'_> {
         limits.clone_from(prober.limits());
         events.extend(limits.max_rate.map(Limits::warning));
         events.push(Event::Probe(prober.idle_rtt(if plan.quick { 60 } else { 300 })?));
-        let found = path::measure_directions(&mut prober, &[Direction::Up, Direction::Down])?;
+        let found = path::measure_directions(&mut prober, &[Direction::Up, Direction::Down], &[])?;
         events.push(Event::Path(Box::new(found)));
         prober.close();
         Ok(())

@@ -21,7 +21,7 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
     let outcome = client::run(plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
         begun.event(event);
     });
-    for event in watched.finish(outcome.is_err(), &options.stop, Reach::default()) {
+    for event in watched.finish(outcome.as_ref().err(), &options.stop, Reach::default()) {
         begun.event(&event);
     }
     if outcome.is_ok() {

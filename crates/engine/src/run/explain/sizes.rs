@@ -12,6 +12,8 @@ use model::summary::DirectionSummary;
 pub(super) const FINDINGS: &[&str] = &[
     "mtu-black-hole",
     "tcp-blackhole",
+    "mtu-hole",
+    "df-ignored",
     "mtu-discovery-wrong",
     "paths-differ",
     "fragments-dropped",
@@ -22,19 +24,53 @@ pub(super) const FINDINGS: &[&str] = &[
 /// Nearly nothing arrived, or something was lost that no rate explains, and the sizes are not known yet.
 pub(super) fn suspects(case: &Case<'_>, direction: Direction) -> bool {
     let known = case.run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
-    known.is_none()
-        && case.run.summary.direction(direction).is_some_and(|one_way| is_odd(case, one_way, direction))
+    let of_test = || {
+        let one_way = case.run.summary.direction(direction);
+        one_way.is_some_and(|one_way| is_odd(case, one_way, direction))
+    };
+    known.is_none() && (of_test() || is_silent(case, direction) || is_stalled(case))
+}
+
+/// Messages of round trips, of more than every path carries, were lost.
+fn is_silent(case: &Case<'_>, direction: Direction) -> bool {
+    let large = case.run.latency.as_ref().is_some_and(|plan| plan.size > SMALL_MESSAGE);
+    large && case.finding(direction, &["no-reply", "path-loss", "outage"])
+}
+
+/// A transfer reached its server and then stood still.
+fn is_stalled(case: &Case<'_>) -> bool {
+    let transfers = case.run.summary.transfer.iter().flat_map(|found| &found.transfers);
+    // What a server refuses it refuses with a status and at once.
+    let mut failed = transfers.filter(|one| one.error.is_some() && one.times.connect.is_some());
+    failed.any(|one| one.status.is_none() || one.bytes.0 > 0)
 }
 
 fn is_odd(case: &Case<'_>, one_way: &DirectionSummary, direction: Direction) -> bool {
     match one_way.transport {
-        Transport::Tcp => one_way.received.bytes.0 == 0 || case.finding(direction, &["outage", "path-loss"]),
+        Transport::Tcp => {
+            one_way.received.bytes.0 == 0 || case.finding(direction, &["outage", "path-loss", "tcp-crippled"])
+        }
         Transport::Udp => {
             let nothing = one_way.received.datagrams.saturating_mul(NEARLY_NOTHING) <= one_way.sent.datagrams;
             let fragments = one_way.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-            !one_way.receiver_unknown && one_way.sent.datagrams > 0 && (nothing || fragments)
+            let lost = case.finding(direction, &["path-loss"]) && !is_unlimited(case);
+            let odd = nothing || fragments || lost || is_cut(case, one_way, direction);
+            !one_way.receiver_unknown && one_way.sent.datagrams > 0 && odd
         }
     }
+}
+
+/// Loss is what comes of sending as fast as possible.
+fn is_unlimited(case: &Case<'_>) -> bool {
+    case.subject.plan.as_ref().is_some_and(|plan| plan.test.bitrate.is_none_or(|rate| rate.0 == 0))
+}
+
+/// The receiver's kernel put together what was sent whole.
+fn is_cut(case: &Case<'_>, one_way: &DirectionSummary, direction: Direction) -> bool {
+    let summary = &case.run.summary;
+    let receiver = if direction == Direction::Up { &summary.peer } else { &summary.local };
+    let reassembled = receiver.as_ref().map_or(0, |end| end.kernel.reassembled);
+    reassembled.saturating_mul(2) > one_way.received.datagrams
 }
 
 /// Searches the direction: with the pathmeter at the far end, or by what the host itself answers.
@@ -54,7 +90,13 @@ pub(super) fn probe(case: &mut Case<'_>, direction: Direction) -> Result<Probed>
 }
 
 fn by_peer(case: &mut Case<'_>, direction: Direction) -> Result<PathResult> {
-    let mut found = path::measure_directions(case.prober()?, &[direction])?;
+    let message = case.run.latency.as_ref().map(|plan| plan.size);
+    let headers = model::path::headers(case.subject.target.address.is_ipv6());
+    let sizes: Vec<u32> = insight::finding::packet_of_test(&case.run, direction)
+        .or(message.map(|size| size.saturating_add(headers)))
+        .into_iter()
+        .collect();
+    let mut found = path::measure_directions(case.prober()?, &[direction], &sizes)?;
     if let Some(one_way) = found.way_mut(direction) {
         note_stall(&case.run, direction, one_way);
     }
@@ -90,5 +132,7 @@ fn note_stall(run: &Run, direction: Direction, one_way: &mut PathDirection) {
     tcp.segments = figures.segments.and_then(|segments| segments.sent);
 }
 
+/// Payload of messages that every path carries (RFC 791: packets of 576 bytes).
+const SMALL_MESSAGE: u32 = 500;
 /// One datagram in so many is nearly nothing.
 const NEARLY_NOTHING: u64 = 20;
