@@ -69,13 +69,16 @@ impl Path<'_> {
 
     /// Senders would send more than crosses.
     fn reduced(&self, mtu: u32) -> bool {
-        self.directions().any(|(_, direction)| direction.interface_mtu.is_some_and(|own| own > mtu))
+        let sends_more = |one_way: &PathDirection| one_way.interface_mtu.is_some_and(|own| own > mtu);
+        self.directions().any(|(_, one_way)| sends_more(one_way) && !one_way.is_held_by_route())
     }
 
     fn interface(&self, direction: Direction, one_way: &PathDirection, mtu: u32) -> Option<Advice> {
         // An interface of less than 1280 bytes has no IPv6: what would be held small would not be sent at all.
         let helps = !one_way.ipv6 || mtu >= least_mtu(true);
-        one_way.interface_mtu.filter(|own| *own > mtu && one_way.untold() && helps)?;
+        one_way
+            .interface_mtu
+            .filter(|own| *own > mtu && one_way.untold() && !one_way.is_held_by_route() && helps)?;
         let device = self.device(direction);
         let mut why = format!(
             "its kernel does not know that {direction} no more than {} bytes cross; the same {mtu} at both ends keeps TCP's \
@@ -100,7 +103,7 @@ impl Path<'_> {
         };
         let ends: Vec<Direction> = self
             .directions()
-            .filter(|(_, one_way)| one_way.untold() && off(one_way))
+            .filter(|(_, one_way)| one_way.untold() && !one_way.is_held_by_route() && off(one_way))
             .map(|(direction, _)| direction)
             .collect();
         let place = match ends.as_slice() {

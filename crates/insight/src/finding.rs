@@ -2,6 +2,7 @@
 
 mod contradiction;
 mod cpu;
+mod crippled;
 mod fragments;
 mod frames;
 mod hops;
@@ -14,6 +15,7 @@ mod outage;
 mod path;
 mod ramp_up;
 mod reach;
+mod receiver;
 mod text;
 mod transfer;
 mod verdict;
@@ -26,6 +28,7 @@ pub use verdict::first_sentence;
 pub(crate) use verdict::status;
 
 use model::finding::{Finding, Severity, Status, Verdict};
+use model::plan::Direction;
 use model::run::Run;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -75,16 +78,29 @@ pub const RULES: &[Rule] = &[
     Rule::new("routing-loop", "Routers send packets in a circle", hops::circle),
     Rule::new("mtu-black-hole", "Large packets vanish without a message", path::black_hole),
     Rule::new("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
+    Rule::new("mtu-hole", "Packets of some sizes vanish", path::hole),
     Rule::new("mtu-discovery-wrong", "Routers report a wrong path MTU", path::wrong),
     Rule::new("paths-differ", "Flows take paths of different MTU", paths_differ),
     Rule::new("fragments-dropped", "IP fragments are dropped", fragments::fragments_dropped).in_table(),
     Rule::new("udp-fragmented", "The datagrams were sent in fragments", fragments::udp_fragmented),
+    Rule::new("df-ignored", "A router cuts packets that forbid it", path::df_ignored),
+    Rule::new(
+        "reassembly-failed",
+        "The receiver did not put fragments together",
+        receiver::reassembly_failed,
+    ),
+    Rule::new("checksum-errors", "Packets arrive with wrong checksums", receiver::checksum_errors),
+    Rule::new("conntrack-drops", "Connection tracking dropped packets", receiver::conntrack_drops),
     Rule::new("service-limit", "The service answers small datagrams only", path::service_limit),
+    Rule::new("joined-segments-dropped", "Segments joined by an offload are dropped", crippled::joined),
+    Rule::new("mark-dropped", "Packets with a mark are dropped", crippled::mark),
+    Rule::new("receiver-stalled", "The receiving program stopped reading", crippled::stalled),
     Rule::new("outage", "The path was down for a while", outages),
     Rule::new("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
         .limiting(Severity::Info)
         .in_table(),
     Rule::new("path-loss", "The path lost packets", loss::path_loss).in_table(),
+    Rule::new("tcp-crippled", "TCP hardly moves", crippled::crippled),
     Rule::new("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),
     Rule::new("route-changed", "The route changed during the test", hops::changed),
     Rule::new("size-dependent-loss", "Large packets are lost more often", path::size_dependent_loss),
@@ -92,11 +108,13 @@ pub const RULES: &[Rule] = &[
     Rule::new("mss-clamped", "TCP's MSS is clamped on the path", path::clamped),
     Rule::new("stale-path-mtu", "The kernel remembers a wrong path MTU", path::stale),
     Rule::new("mtu-asymmetric", "The path MTU differs by direction", path::asymmetric),
+    Rule::new("route-mtu", "A configured route holds packets small", path::route_mtu),
     Rule::new("mtu-reduced", "The path MTU is below the interface's", path::reduced),
     Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
     Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
     Rule::new("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
     Rule::new("ramp-up", "TCP was still growing when the test ended", ramp_up::ramp_up),
+    Rule::new("window-scaling-removed", "TCP's window cannot grow", crippled::unscaled),
     Rule::new("window-limited", "The TCP window sets the rate", window::window_limited)
         .limiting(Severity::Info),
     Rule::new("receiver-limited", "The receiving host sets the rate", cpu::receiver_limited)
@@ -112,6 +130,12 @@ pub const RULES: &[Rule] = &[
     Rule::new("host-noise", "Other work on the host moved the figures", noise::host_noise)
         .limiting(Severity::Warning),
 ];
+
+/// The largest packets that the test of this run sent in a direction, whole; `None`: it is not known.
+#[must_use]
+pub fn packet_of_test(run: &Run, direction: Direction) -> Option<u32> {
+    measured::measured_directions(run).find(|one_way| one_way.direction == direction)?.full_packet()
+}
 
 /// The rule of this id.
 #[must_use]

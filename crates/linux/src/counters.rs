@@ -58,6 +58,8 @@ pub enum Counter {
     TcpRetransSegs,
     /// TCP segments received in error.
     TcpInErrs,
+    /// TCP segments with a wrong checksum.
+    TcpInCsumErrors,
     /// TCP retransmission timers that fired.
     TcpTimeouts,
     /// Retransmitted TCP segments that were lost again.
@@ -98,6 +100,7 @@ impl Counter {
         Self::TcpOutSegs,
         Self::TcpRetransSegs,
         Self::TcpInErrs,
+        Self::TcpInCsumErrors,
         Self::TcpTimeouts,
         Self::TcpLostRetransmit,
         Self::TcpBacklogDrop,
@@ -133,6 +136,7 @@ impl Counter {
             Self::TcpOutSegs => &["Tcp.OutSegs"],
             Self::TcpRetransSegs => &["Tcp.RetransSegs"],
             Self::TcpInErrs => &["Tcp.InErrs"],
+            Self::TcpInCsumErrors => &["Tcp.InCsumErrors"],
             Self::TcpTimeouts => &["TcpExt.TCPTimeouts"],
             Self::TcpLostRetransmit => &["TcpExt.TCPLostRetransmit"],
             Self::TcpBacklogDrop => &["TcpExt.TCPBacklogDrop"],
@@ -233,6 +237,25 @@ pub fn softnet_since(now: &[Softnet], earlier: &[Softnet]) -> Vec<Softnet> {
     now.iter().map(moved).collect()
 }
 
+/// Packets that connection tracking dropped since the namespace began: its table was full, or an entry could not be made. Zero where
+/// it is not in use.
+#[must_use]
+pub fn conntrack_drops() -> u64 {
+    read("stat/nf_conntrack").map(|text| parse_conntrack(&text)).unwrap_or_default()
+}
+
+/// Columns under their names, a row of hexadecimal numbers for each CPU.
+fn parse_conntrack(text: &str) -> u64 {
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+    let wanted = |name: &&str| matches!(*name, "insert_failed" | "drop" | "early_drop");
+    let row = |line: &str| {
+        let columns = names.iter().zip(line.split_whitespace()).filter(|(name, _)| wanted(name));
+        columns.filter_map(|(_, value)| u64::from_str_radix(value, 16).ok()).fold(0, u64::saturating_add)
+    };
+    lines.map(row).fold(0, u64::saturating_add)
+}
+
 fn wrapped_difference(now: u64, before: u64) -> u64 {
     now.wrapping_sub(before) & u64::from(u32::MAX)
 }
@@ -327,6 +350,15 @@ mod tests {
         parse_paired_lines("Udp: A B\nTcp: 1 2\nnonsense\n\nIp: X\n", &mut values);
         assert!(values.is_empty());
         assert!(parse_softnet("zz\n0001\n").is_empty());
+    }
+
+    #[test]
+    fn conntrack_drops_are_added_over_cpus() {
+        let text = "entries  clashres found insert insert_failed drop early_drop search_restart\n\
+                    00000005  00000000 00000001 00000000 00000002 0000000a 00000001 00000009\n\
+                    00000005  00000000 00000001 00000000 00000000 00000001 00000000 00000000\n";
+        assert_eq!(parse_conntrack(text), 2 + 10 + 1 + 1);
+        assert_eq!(parse_conntrack(""), 0);
     }
 
     #[test]

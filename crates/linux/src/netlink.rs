@@ -23,7 +23,7 @@ pub use device::VxlanSpec;
 pub use link::{Link, LinkStatistics, OperState};
 pub use neighbour::{Neighbour, NeighbourChanges};
 pub use qdisc::{Netem, Qdisc, QdiscStatistics, Tbf};
-pub use route::{HostRoute, Route};
+pub use route::{ConfiguredRoute, HostRoute, Route};
 pub use route_spec::{Encap, RouteSpec};
 pub use rule::Rule;
 pub use wireguard::{WireguardPeer, WireguardSpec, configure_wireguard};

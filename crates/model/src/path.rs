@@ -136,6 +136,9 @@ pub struct PathDirection {
     pub interface_mtu: Option<u32>,
     /// Path MTU that the sender's kernel believed in before the test, from ICMP messages of the last ten minutes.
     pub cached_mtu: Option<u32>,
+    /// MTU that was set on the sender's route to the receiver: no larger packet leaves by itself. Absent: none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route_mtu: Option<RouteMtu>,
     /// Largest packet that crosses whole.
     pub path_mtu: Option<u32>,
     /// How sure that is.
@@ -152,6 +155,12 @@ pub struct PathDirection {
     pub too_big: Vec<TooBig>,
     /// The sizes that vanish without a word.
     pub black_hole: Option<BlackHole>,
+    /// Sizes that vanish although smaller and larger packets cross.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holes: Vec<SizeHole>,
+    /// Packets that arrived in pieces although they forbid it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_despite_df: Option<CutDespiteDf>,
     /// What becomes of fragments.
     pub fragments: Fragments,
     /// TCP's part.
@@ -162,6 +171,46 @@ pub struct PathDirection {
     pub changed: bool,
     /// Sizes above a small limit were lost oftener than small ones, without being all lost.
     pub size_dependent_loss: Option<SizeLoss>,
+}
+
+/// An MTU that was set on a route.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct RouteMtu {
+    /// Largest packet.
+    pub mtu: u32,
+    /// Path MTU discovery may not change it (`mtu lock`).
+    pub is_locked: bool,
+    /// The route, as `ip route` names it: `default`, `10.0.0.0/8`.
+    pub network: String,
+    /// Its next router.
+    pub gateway: Option<IpAddr>,
+    /// The interface it leaves through.
+    pub interface: Option<String>,
+}
+
+/// Sizes that vanish between sizes that cross.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct SizeHole {
+    /// Smallest packet that was seen to vanish.
+    pub first: u32,
+    /// Largest that was.
+    pub last: u32,
+    /// Packets of these sizes that were sent.
+    pub sent: u32,
+}
+
+/// Packets with the don't-fragment bit that arrived in pieces: a router clears the bit, or ignores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct CutDespiteDf {
+    /// Smallest packet that was cut.
+    pub first: u32,
+    /// Largest that was.
+    pub last: u32,
+    /// Largest piece that arrived, whole packet.
+    pub largest_piece: u32,
 }
 
 /// How sure a path MTU is.
@@ -343,6 +392,12 @@ pub enum FragmentDelivery {
     OutOfOrderDropped,
     /// They cross; a box on the path puts datagrams together and cuts them again.
     Reassembled,
+    /// Large ones are dropped; small ones cross.
+    LargeDropped,
+    /// Small ones are dropped; large ones cross.
+    SmallDropped,
+    /// All of them reach the receiver's host, whose kernel does not put datagrams together.
+    NotReassembled,
 }
 
 /// One test of fragments.
@@ -503,6 +558,23 @@ impl PathDirection {
         let others =
             self.other_flows.iter().filter(|other| other.bound.is_lower()).map(|other| other.path_mtu);
         others.chain(self.crosses()).min().filter(|_| self.crosses().is_some())
+    }
+
+    /// The sender's own route keeps its packets to a size that crosses.
+    #[must_use]
+    pub fn is_held_by_route(&self) -> bool {
+        let set = self.route_mtu.as_ref().map(|route| route.mtu);
+        set.is_some_and(|mtu| self.crosses().is_some_and(|crosses| mtu <= crosses))
+    }
+
+    /// Packets of this size vanish.
+    #[must_use]
+    pub fn loses(&self, packet: u32) -> bool {
+        let above = self.bound == Bound::Exact && self.untold() && Some(packet) > self.path_mtu;
+        let within = |first: u32, last: u32| (first..=last).contains(&packet);
+        above
+            || self.black_hole.is_some_and(|hole| within(hole.first, hole.last))
+            || self.holes.iter().any(|hole| within(hole.first, hole.last))
     }
 
     /// Large packets vanish and the sender does not learn of it, or learns a wrong size.

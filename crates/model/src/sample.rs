@@ -190,6 +190,9 @@ pub struct TcpCounters {
     pub send_buffer_limited: Nanos,
     /// TCP timestamps in use: 12 bytes of every segment.
     pub timestamps: bool,
+    /// Window scaling (RFC 7323) was agreed on; absent: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
     /// The longest time without data (receiver, whole test), where it is worth a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence: Option<Silence>,
@@ -327,6 +330,9 @@ pub struct DataPath {
     pub receive_buffer: Bytes,
     /// Send buffer of the sockets.
     pub send_buffer: Bytes,
+    /// This host offers window scaling (`net.ipv4.tcp_window_scaling`); absent: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
 }
 
 /// Kernel-wide counters that moved, from /proc/net/snmp and netstat (names in the fields' docs).
@@ -348,4 +354,13 @@ pub struct KernelCounters {
     pub fragments_created: u64,
     /// softnet_stat: dropped, all CPUs.
     pub softnet_drops: u64,
+    /// Udp: InCsumErrors, IPv4 and IPv6.
+    pub udp_checksum_errors: u64,
+    /// Tcp: InCsumErrors.
+    pub tcp_checksum_errors: u64,
+    /// nf_conntrack: insert_failed, drop and early_drop, all CPUs.
+    pub conntrack_drops: u64,
+    /// `net.ipv4.ipfrag_high_thresh`: bytes of fragments that wait for others; absent: it could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reassembly_memory: Option<u64>,
 }

@@ -5,6 +5,7 @@ mod segments;
 pub use segments::Segments;
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning, WithoutCopy};
+use crate::explain::Explanation;
 use crate::hops::HopsResult;
 use crate::latency::{EgressResult, HostNoise, LatencyResult, LoadResult, OneWayDelays};
 use crate::packets::PacketResult;
@@ -76,6 +77,9 @@ pub struct Summary {
     /// The first hop, and the far host over each family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach: Option<Box<Reach>>,
+    /// The hypotheses about an unexpected result, and the answers of their probes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Box<Explanation>>,
     /// Transfers of files, and the table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferResult>,
@@ -273,6 +277,7 @@ impl Summary {
             Event::Path(path) => self.fold_path(path),
             Event::Packets(packets) => self.fold_packets(packets),
             Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),
+            Event::Explained(asked) => self.explanation.get_or_insert_default().merge(asked),
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
             Event::Latency(result) => self.fold_latency(result),
             Event::Load(load) => self.loaded = Some((**load).clone()),
@@ -538,7 +543,10 @@ impl<'a> Rows<'a> {
         if receiver.rows.is_empty() || receiver.rows.iter().all(|r| r.udp.is_none()) {
             return None;
         }
-        let lost = receiver.udp(|u| u.lost);
+        // A receiver knows gaps between what came; of what never began to come it knows nothing.
+        let nothing = receiver.udp(|u| u.datagrams) == 0;
+        let sent = if nothing { self.udp(|u| u.datagrams) } else { 0 };
+        let lost = receiver.udp(|u| u.lost).max(sent);
         let in_socket = receiver.udp(|u| u.socket_drops).min(lost);
         let at_sender = self.udp(|u| u.send_drops).min(lost - in_socket);
         let sent = self.udp(|u| u.datagrams).max(lost.saturating_add(receiver.udp(|u| u.datagrams)));

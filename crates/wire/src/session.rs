@@ -86,6 +86,11 @@ pub enum ProtocolError {
     /// The peer did not answer.
     #[error("no answer from the peer {0}")]
     Timeout(String),
+    /// The connection opened, and nothing that this end sent on it was acknowledged, after so many retransmits.
+    #[error(
+        "the connection opened, and nothing that this host sent afterwards was acknowledged ({0} retransmits)"
+    )]
+    Unacknowledged(u32),
     /// The data flows could not be opened.
     #[error("{0}")]
     Flows(String),

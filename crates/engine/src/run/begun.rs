@@ -8,6 +8,7 @@ use crate::host::reach::{self, Watch};
 use insight::run_of_events;
 use model::event::Event;
 use model::reach::Reach;
+use std::io::ErrorKind;
 use std::net::IpAddr;
 
 /// A run that has begun.
@@ -82,12 +83,19 @@ impl Watched {
         self.capture.as_ref().and_then(Capture::refusal)
     }
 
-    /// What was seen, added to what is known of the far host. After a failure the kernel is given the time to find out.
-    pub(super) fn finish(self, has_failed: bool, stop: &Interrupt, known: Reach) -> Vec<Event> {
-        if let (true, Some(watch)) = (has_failed, &self.watch) {
+    /// What was seen, added to what is known of the far host. After a failure the kernel is given the time to find out, unless
+    /// the far host's answer was the failure.
+    pub(super) fn finish(self, failure: Option<&Error>, stop: &Interrupt, known: Reach) -> Vec<Event> {
+        if let (true, Some(watch)) = (failure.is_some_and(|error| !is_answered(error)), &self.watch) {
             watch.settle(stop);
         }
         let observed = self.watch.and_then(|watch| watch.finish(known));
         observed.into_iter().chain(self.capture.map(Capture::finish)).collect()
     }
+}
+
+/// The far host itself refused: its packets come, and so do those to it.
+fn is_answered(error: &Error) -> bool {
+    let refused = error.system().map(|system| system.source.kind()) == Some(ErrorKind::ConnectionRefused);
+    refused && error.system().is_some_and(|system| system.rejection.is_none())
 }

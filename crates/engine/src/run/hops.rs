@@ -28,7 +28,7 @@ pub(super) fn run(work: &HopsWork, options: &Options, sink: &mut dyn FnMut(&Even
         interrupt: &options.stop,
     };
     let outcome = hops::run(&job, &mut |event| begun.event(event));
-    for event in watched.finish(false, &options.stop, Reach::default()) {
+    for event in watched.finish(None, &options.stop, Reach::default()) {
         begun.event(&event);
     }
     begun.end(

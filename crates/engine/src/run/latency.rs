@@ -1,12 +1,16 @@
 //! A run of round trips.
 
 use super::begun::{Begun, Watched};
+use super::explain::{self, Subject};
 use super::{Measured, Options};
 use crate::error::{Error, Failure, Result};
+use crate::session::protocol::UNACKNOWLEDGED;
 use crate::work::latency::raw::RawFile;
 use crate::work::latency::{self, Job};
+use insight::run_of_events;
 use model::event::Event;
-use model::latency::LatencyPlan;
+use model::latency::{EgressPath, LatencyPlan, LatencyProtocol};
+use model::plan::{Direction, LocalOptions};
 use model::playback::Item;
 use model::reach::Reach;
 use std::path::PathBuf;
@@ -48,15 +52,39 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
         interrupt: &options.stop,
     };
     let outcome = latency::run(&job, &mut |event| begun.event(event));
-    for event in watched.finish(false, &options.stop, Reach::default()) {
+    for event in watched.finish(None, &options.stop, Reach::default()) {
         begun.event(&event);
     }
+    if outcome.is_ok() && more.is_empty() {
+        let known = run_of_events("", "latency", begun.events());
+        explain::explain(&subject(&work.plan, egress), options, known, &mut |event| begun.event(event));
+    }
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)
+}
+
+/// The far end of the only path.
+fn subject(plan: &LatencyPlan, egress: &EgressPath) -> Subject {
+    Subject {
+        target: egress.target.clone(),
+        local: LocalOptions {
+            bind: egress.bind,
+            device: egress.device.clone(),
+            connect_timeout: Some(plan.connect_timeout),
+            explain: plan.explain,
+            ..LocalOptions::default()
+        },
+        is_native: plan.protocol == LatencyProtocol::Native,
+        plan: None,
+        directions: vec![Direction::Up, Direction::Down],
+    }
 }
 
 /// Says what to try after an error of the dialogue with a server.
 fn attribute(measured: bool, error: Error) -> Error {
     match error.protocol() {
+        Some(ProtocolError::Unacknowledged(_)) if !measured => {
+            error.advised("latency session", UNACKNOWLEDGED)
+        }
         Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_))
             if !measured =>
         {

@@ -1,7 +1,8 @@
 //! The main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
 use super::begun::Watched;
-use super::{Measured, Options, is_start, link, run_id, test, without_copy};
+use super::explain::Subject;
+use super::{Measured, Options, explain, is_start, link, run_id, test, without_copy};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::reach::Others;
 use crate::session::protocol::attribute;
@@ -122,7 +123,7 @@ impl Job<'_> {
         if tests.is_empty() && probes.len() == known {
             return Err(broke.map_or_else(|| too_early().into(), |e| self.attribute(e)));
         }
-        probes.extend(watched.finish(broke.is_some(), stop, observed));
+        probes.extend(watched.finish(broke.as_ref(), stop, observed));
         probes.extend(is_cut.then(|| interrupted(started)));
         let mut run = run_of_tests(&run_id()?, "measure", &probes, tests);
         run.started = Some(started);
@@ -143,7 +144,7 @@ impl Job<'_> {
         limits.clone_from(prober.limits());
         events.extend(limits.max_rate.map(Limits::warning));
         events.push(Event::Probe(prober.idle_rtt(if plan.quick { 60 } else { 300 })?));
-        let found = path::measure_directions(&mut prober, &[Direction::Up, Direction::Down])?;
+        let found = path::measure_directions(&mut prober, &[Direction::Up, Direction::Down], &[])?;
         events.push(Event::Path(Box::new(found)));
         prober.close();
         Ok(())
@@ -176,6 +177,11 @@ impl Job<'_> {
             Err(error) if !events.iter().any(is_start) => return Err(error),
             Err(_) => {}
             Ok(()) => {
+                let known = run_of_events("", "throughput", &events);
+                explain::explain(&Subject::of_test(plan), self.options, known, &mut |event| {
+                    (self.sink)(event);
+                    events.push(event.clone());
+                });
                 let repeated = without_copy::repeat(&events, self.options);
                 events.extend(repeated);
             }

@@ -4,6 +4,7 @@ use super::begun::{Begun, Watched};
 use super::{Measured, Options};
 use crate::error::{Error, Result};
 use crate::session::connect::without_route;
+use crate::session::protocol::UNACKNOWLEDGED;
 use crate::work::path::{self, Job};
 use model::event::Event;
 use model::path::PathPlan;
@@ -16,7 +17,7 @@ pub(super) fn run(plan: &PathPlan, options: &Options, sink: &mut dyn FnMut(&Even
     let watched = Watched::start(plan.target.address.ip(), &options.capture)?;
     let job = Job { plan, security: &options.security, interrupt: &options.stop };
     let outcome = path::run(&job, &mut |event| begun.event(event));
-    for event in watched.finish(false, &options.stop, Reach::default()) {
+    for event in watched.finish(None, &options.stop, Reach::default()) {
         begun.event(&event);
     }
     begun.end(
@@ -34,6 +35,7 @@ fn attribute(target: &Target, found: bool, error: Error) -> Error {
         Some(ProtocolError::Flows(_)) => {
             error.advised("probe session", "ask the host itself: --protocol icmp, udp or tcp")
         }
+        Some(ProtocolError::Unacknowledged(_)) => error.advised("probe session", UNACKNOWLEDGED),
         Some(ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_)) => {
             let advice = "check that `pathmeter serve` listens there, or ask the host itself: --protocol icmp, udp or tcp";
             error.advised("probe session", advice)

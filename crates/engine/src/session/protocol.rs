@@ -359,6 +359,7 @@ pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, er
         ProtocolError::Closed(_) | ProtocolError::Timeout(_) if begun => {
             "it, its host or the path broke down; what was measured until then is shown, and its log may say more"
         }
+        ProtocolError::Unacknowledged(_) => UNACKNOWLEDGED,
         ProtocolError::Violation { .. } | ProtocolError::Timeout(_) | ProtocolError::Closed(_) => {
             Tests::for_protocol(protocol).check
         }
@@ -366,6 +367,12 @@ pub(crate) fn attribute(target: &Target, protocol: ProtocolName, begun: bool, er
     };
     error.advised(target.address, advice)
 }
+
+/// What lets a handshake through, and nothing after it.
+pub(crate) const UNACKNOWLEDGED: &str = "packets up are dropped after the handshake: look for a stateful firewall or NAT that sees one \
+                                         direction alone, as the answers take another path (compare `ip route get` at both \
+                                         ends; `conntrack -L` there shows the connection as UNREPLIED or INVALID), and for a \
+                                         proxy that accepts connections for a host that is gone";
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use crate::session::link::Link;
 use linux::clock::mono_now;
 use linux::poll::Interest;
+use linux::tcp_info::tcp_info;
 use model::event::Event;
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -16,6 +17,8 @@ pub(crate) struct Pump {
     closed: bool,
     /// The peer has not taken a message: it is not told any more.
     deaf: bool,
+    /// When the kernel is asked whether anything has come back at all; `None`: it has.
+    unheard: Option<MonoTime>,
 }
 
 /// What a session wants beside words.
@@ -47,7 +50,9 @@ impl Step {
 impl Pump {
     /// Of an open connection.
     pub(crate) fn new(link: Link) -> Pump {
-        Pump { link, closed: false, deaf: false }
+        // Only the end that opened the connection may not be heard: the other end heard it.
+        let unheard = (link.opened > Nanos::ZERO).then(|| mono_now() + UNHEARD);
+        Pump { link, closed: false, deaf: false, unheard }
     }
 
     /// Sends what the session says, up to the next thing that is not a word.
@@ -57,6 +62,9 @@ impl Pump {
     pub(crate) fn advance<S: Session + ?Sized>(&mut self, session: &mut S) -> Result<Step, ProtocolError> {
         loop {
             match Step::from_output(session.output(mono_now())) {
+                Ok(Step::Wait(until)) => {
+                    return Ok(Step::Wait(until.into_iter().chain(self.unheard).min()));
+                }
                 Ok(step) => return Ok(step),
                 Err(words) => self.say(session, &words)?,
             }
@@ -101,7 +109,29 @@ impl Pump {
                 Err(error) => self.close(session, Some(&error))?,
             }
         }
+        self.check_unheard()?;
         session.input(mono_now(), Input::Timer)
+    }
+
+    /// The connection opened, and the kernel has sent its first bytes again and again since, without one word of the peer's: they
+    /// do not arrive.
+    fn check_unheard(&mut self) -> Result<(), ProtocolError> {
+        let Some(at) = self.unheard.filter(|at| mono_now() >= *at) else { return Ok(()) };
+        let Ok(tcp) = tcp_info(self.link.socket()) else {
+            self.unheard = None;
+            return Ok(());
+        };
+        // The SYN counts as one byte.
+        let is_acknowledged = tcp.bytes_acked.is_none_or(|bytes| bytes.0 > 1);
+        if is_acknowledged || tcp.bytes_received.is_none_or(|bytes| bytes.0 > 0) || tcp.unacknowledged == 0 {
+            self.unheard = None;
+            return Ok(());
+        }
+        if u32::from(tcp.timeouts_in_a_row) >= TIMEOUTS {
+            return Err(ProtocolError::Unacknowledged(tcp.retransmits));
+        }
+        self.unheard = Some(at + AGAIN);
+        Ok(())
     }
 
     /// The connection has ended. One that timed out the peer did not close: nothing came from it any more.
@@ -165,6 +195,12 @@ fn takes_nothing(error: &std::io::Error) -> bool {
 }
 
 /// Longest time for the peer to take a control message.
+/// A connection whose first bytes are not acknowledged for so long is looked at.
+const UNHEARD: Nanos = Nanos::from_secs(3);
+/// The next look.
+const AGAIN: Nanos = Nanos::from_millis(500);
+/// Retransmission timeouts in a row, the first of 200 ms and each twice the one before: more than what loss by chance makes.
+const TIMEOUTS: u32 = 4;
 const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
 /// Longest time to say goodbye.
 const GOODBYE: Nanos = Nanos(500_000_000);

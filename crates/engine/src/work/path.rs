@@ -12,6 +12,7 @@ use crate::error::{Result, sentence};
 use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
+use crate::session::protocol::UNACKNOWLEDGED;
 use crate::work::probe::{Prober, briefly, is_absent};
 use crate::work::throughput::flows;
 use linux::clock::{mono_now, wall_now};
@@ -20,6 +21,7 @@ use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
 use model::plan::{Direction, LocalOptions};
 use model::time::MonoTime;
 use native::WayFinder;
+use wire::ProtocolError;
 
 /// A run about packet sizes.
 #[derive(Clone, Copy)]
@@ -48,6 +50,10 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
             Err(e) if is_absent(&e) && !job.interrupt.is_raised() => {
                 let asking = format!("no pathmeter there ({}): asking with ICMP, UDP and TCP", sentence(&e));
                 sink(&Event::progress(asking));
+                if let Some(cause @ ProtocolError::Unacknowledged(_)) = e.protocol() {
+                    let text = format!("TCP to {}: {cause}; {UNACKNOWLEDGED}.", job.plan.target.address);
+                    sink(&Event::Warning(Warning::new("handshake-only", text)));
+                }
                 alone(job, sink)
             }
             Err(e) => Err(e),
@@ -155,7 +161,7 @@ fn find_all(
 ) -> Result<()> {
     for direction in [Direction::Up, Direction::Down] {
         sink(&Event::progress(format!("packet sizes and fragments {direction}")));
-        find_way(prober, direction, job.plan.largest, result)?;
+        find_way(prober, direction, job.plan.largest, &[], result)?;
     }
     tcp::syns(prober, result)
 }
@@ -165,20 +171,26 @@ fn find_way(
     prober: &mut Prober,
     direction: Direction,
     largest: Option<u32>,
+    also: &[u32],
     result: &mut PathResult,
 ) -> Result<()> {
-    let (one_way, unknown) = WayFinder::find(prober, direction, largest)?;
+    let (one_way, unknown) = WayFinder::find(prober, direction, largest, also)?;
     result.unknown.extend(unknown);
     *result.way_mut(direction) = Some(one_way);
     Ok(())
 }
 
-/// The part of this in other runs: what some directions carry, without TCP.
-pub fn measure_directions(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult> {
+/// The part of this in other runs whose far end is no pathmeter: what the host itself answers tells of both directions.
+pub fn ask_host(plan: &PathPlan, interrupt: &Interrupt) -> Result<PathResult> {
+    foreign::run(plan, interrupt, &mut |_| {})
+}
+
+/// The part of this in other runs: what some directions carry, without TCP. `also`: packets of these sizes are probed in any case.
+pub fn measure_directions(prober: &mut Prober, directions: &[Direction], also: &[u32]) -> Result<PathResult> {
     let (began, before) = (mono_now(), prober.datagrams());
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for &direction in directions {
-        find_way(prober, direction, None, &mut result)?;
+        find_way(prober, direction, None, also, &mut result)?;
     }
     result.packets = prober.datagrams() - before;
     result.elapsed = mono_now().saturating_since(began);

@@ -400,7 +400,12 @@ pub(crate) fn briefly(local: &LocalOptions) -> LocalOptions {
 /// Nobody answers there, or something else than a pathmeter.
 pub(crate) fn is_absent(error: &Error) -> bool {
     match error.protocol() {
-        Some(ProtocolError::Violation { .. } | ProtocolError::Closed(_) | ProtocolError::Timeout(_)) => true,
+        Some(
+            ProtocolError::Violation { .. }
+            | ProtocolError::Closed(_)
+            | ProtocolError::Timeout(_)
+            | ProtocolError::Unacknowledged(_),
+        ) => true,
         Some(_) => false,
         None => error.kind() == Kind::Unreachable,
     }

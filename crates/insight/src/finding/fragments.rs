@@ -4,7 +4,7 @@ mod delivery;
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{grouped, percent};
-use super::{Finding, Severity};
+use super::{Finding, Severity, receiver};
 use model::plan::Direction;
 use model::run::Run;
 
@@ -21,9 +21,16 @@ pub(super) fn fragments_dropped(run: &Run) -> Vec<Finding> {
 /// Fragments do not cross in this direction.
 pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     let one_way = measured_directions(run).find(|one_way| one_way.direction == direction);
+    // All pieces came: the receiver's kernel did not put them together.
+    if one_way.as_ref().is_some_and(receiver::is_reassembly_failing) {
+        return None;
+    }
     let path = run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
     let (finding, cause) = match path.filter(|path| delivery::tested(path)) {
-        Some(path) => delivery::finding(run, direction, path)?,
+        Some(path) => {
+            let (finding, cause) = delivery::finding(run, direction, path)?;
+            (beside_test(finding, one_way.as_ref()), cause)
+        }
         None => (by_test(&one_way?)?, LET_THROUGH),
     };
     let probed = run.summary.max_udp_payload(direction);
@@ -45,10 +52,33 @@ pub(super) fn dropped(run: &Run, direction: Direction) -> Option<Finding> {
     })
 }
 
+/// What probes show is not the whole where the test's own fragments arrived.
+fn beside_test(finding: Finding, one_way: Option<&MeasuredDirection<'_>>) -> Finding {
+    let arrived = one_way.filter(|one_way| one_way.figures.wire.frames_per_packet.is_some_and(|n| n > 1));
+    let share = arrived.map_or(0.0, |one_way| {
+        one_way.figures.received.datagrams as f64 / one_way.figures.sent.datagrams.max(1) as f64
+    });
+    if share < MOSTLY {
+        return finding;
+    }
+    let payload = one_way.and_then(|one_way| one_way.figures.mss).unwrap_or_default();
+    let title = format!(
+        "{}; those of this test, of datagrams of {payload} bytes, crossed ({}), so that it depends on their size",
+        finding.title,
+        percent(share)
+    );
+    let severity = finding.severity.min(Severity::Warning);
+    Finding { title, severity, ..finding }.with("test_received_share", share)
+}
+
 fn fragmented(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let wire = one_way.figures.wire;
     let fragments =
         wire.frames_per_packet.filter(|n| *n > 1 && one_way.udp() && !one_way.plan.test.dont_fragment)?;
+    // They were sent whole, and vanished.
+    if one_way.is_lost_by_size() {
+        return None;
+    }
     let (payload, fits) = (one_way.figures.mss?, wire.path_udp_payload?);
     let severity = if one_way.loss().share >= HARMLESS { Severity::Warning } else { Severity::Info };
     let title = format!(
@@ -100,6 +130,8 @@ fn send_at_most(payload: u32, probed: bool, cause: &str) -> String {
 }
 
 const LET_THROUGH: &str = "For programs that must send larger ones, let IP fragments through at the firewall or router that drops them.";
+/// Half of the datagrams.
+const MOSTLY: f64 = 0.5;
 /// Below this loss fragments did no harm in this test.
 const HARMLESS: f64 = 0.001;
 /// A path that drops fragments may let one through by chance (reordered first fragments, state just made).

@@ -2,9 +2,8 @@
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
-use super::{Finding, Severity, fragments, latency, outage};
+use super::{Finding, Severity, crippled, fragments, latency, outage, receiver};
 use crate::fix;
-use model::path::PathDirection;
 use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
@@ -84,7 +83,8 @@ fn udp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let loss = one_way.loss();
     let backlog = one_way.receiver.map_or(0, |end| end.kernel.softnet_drops);
     // Those lost in an outage are told there.
-    let on_path = loss.path.saturating_sub(backlog).saturating_sub(outage::lost_in_outage(one_way));
+    let at_host = backlog.max(receiver::dropped_by_kernel(one_way));
+    let on_path = loss.path.saturating_sub(at_host).saturating_sub(outage::lost_in_outage(one_way));
     let share = one_way.share_of_sent(on_path);
     if share < PATH_LOSS || lost_by_size(one_way) {
         return None;
@@ -158,8 +158,9 @@ impl Retransmits {
 
 fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let sent = Retransmits::in_direction(one_way)?;
-    let lost = sent.all - sent.spurious;
-    if sent.share(lost) < RETRANSMITTED {
+    let checksums = one_way.receiver.map_or(0, |end| end.kernel.tcp_checksum_errors);
+    let lost = (sent.all - sent.spurious).saturating_sub(checksums);
+    if sent.share(lost) < RETRANSMITTED || lost_by_size(one_way) {
         return None;
     }
     let congestion = one_way.figures.congestion.as_deref().unwrap_or("the congestion control");
@@ -247,16 +248,13 @@ fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     ))
 }
 
-/// The path loses datagrams of this size, which another finding tells.
-fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
+/// What is lost is lost for its size or its kind, which another finding says.
+pub(super) fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
     let cut = one_way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-    let path = one_way.run.summary.path.as_ref().and_then(|path| path.in_direction(one_way.direction));
-    let packet = |path: &PathDirection| Some(one_way.figures.mss?.saturating_add(path.headers()));
-    let vanish = |path: &PathDirection| {
-        Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?))
-    };
     (cut && fragments::dropped(one_way.run, one_way.direction).is_some())
-        || path.and_then(vanish).unwrap_or(false)
+        || one_way.is_lost_by_size()
+        || crippled::is_dropped_by_kind(one_way)
+        || receiver::is_reassembly_failing(one_way)
 }
 
 /// One datagram in ten thousand: below it a buffer was full for a moment, which changes no figure.
@@ -270,7 +268,7 @@ const EXPECTED: u32 = 3;
 /// Payload of TCP's segments on nearly every path across providers, with timestamps.
 const SMALL_SEGMENT: u32 = 1448;
 /// Shares of fewer segments say nothing.
-const ENOUGH_SEGMENTS: u64 = 1000;
+pub(super) const ENOUGH_SEGMENTS: u64 = 1000;
 /// One in a thousand overtaken is not chance any more, and costs TCP spurious retransmissions.
 const REORDERED: f64 = 0.001;
 /// Sound networks duplicate nothing; below one in ten thousand it harms nobody.

@@ -3,7 +3,7 @@
 use super::measured::{MeasuredDirection, measured_directions};
 use super::ramp_up::progress;
 use super::text::count;
-use super::{Finding, Severity};
+use super::{Finding, Severity, crippled, loss};
 use model::plan::Transport;
 use model::run::Run;
 use model::sample::{Role, Silence};
@@ -13,12 +13,32 @@ use serde_json::Value;
 /// A receiver got nothing for a while, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
     let silence = |one_way: &MeasuredDirection<'_>| longest(one_way).or_else(|| standstill(one_way));
-    measured_directions(run).filter_map(|one_way| Some(finding(&one_way, silence(&one_way)?))).collect()
+    // Packets that vanish by their size are lost for as long as they are sent: the path was not down.
+    measured_directions(run)
+        .filter(|one_way| !loss::lost_by_size(one_way) && !is_explained(one_way))
+        .filter_map(|one_way| Some(finding(&one_way, silence(&one_way)?)))
+        .collect()
+}
+
+/// Another finding says why nothing came: the program did not read, or marked packets are dropped.
+fn is_explained(one_way: &MeasuredDirection<'_>) -> bool {
+    crippled::is_receiver_stalled(one_way) || crippled::is_dropped_by_kind(one_way)
+}
+
+/// Nothing came any more from some moment on.
+pub(super) fn is_silent_to_the_end(one_way: &MeasuredDirection<'_>) -> bool {
+    longest(one_way).or_else(|| standstill(one_way)).is_some_and(|silence| !silence.ended)
 }
 
 /// Datagrams lost in the outage of a direction, which no other finding counts.
 pub(super) fn lost_in_outage(one_way: &MeasuredDirection<'_>) -> u64 {
-    longest(one_way).and_then(|silence| silence.missing).unwrap_or(0)
+    let Some(silence) = longest(one_way) else { return 0 };
+    // Of a silence to the end no later number tells: as many as were sent meanwhile.
+    let meanwhile = || {
+        let share = silence.length.as_secs_f64() / one_way.figures.elapsed.as_secs_f64().max(1e-9);
+        (one_way.figures.sent.datagrams as f64 * share.min(1.0)).ceil() as u64
+    };
+    silence.missing.unwrap_or_else(|| if silence.ended { 0 } else { meanwhile() })
 }
 
 /// Where the receiver's result is not known, as of a link that was cut: nothing was acknowledged any more.
@@ -75,7 +95,9 @@ fn least(one_way: &MeasuredDirection<'_>, missing: Option<u64>) -> Nanos {
         Some(_) => LEAST,
         None => {
             let longest = one_way.tcp_rows().map(|tcp| tcp.max_rtt).max().unwrap_or_default();
-            LEAST_TCP + longest.saturating_mul(HOLES)
+            // Each loss of a connection that loses most of what it sends costs a timeout, and the next one twice that.
+            let least = if crippled::is_crippled(one_way) { LONG } else { LEAST_TCP };
+            least + longest.saturating_mul(HOLES)
         }
     }
 }

@@ -8,6 +8,7 @@ mod reduced;
 mod service;
 mod tcp;
 mod verdict;
+mod whole;
 
 pub(super) use black_hole::black_hole;
 pub(super) use discovery::{stale, wrong};
@@ -17,6 +18,7 @@ pub(super) use reduced::{asymmetric, changed, reduced, size_dependent_loss};
 pub(super) use service::service_limit;
 pub(super) use tcp::black_hole as tcp_black_hole;
 pub(super) use verdict::verdict_of_run as verdict;
+pub(super) use whole::{df_ignored, hole, route_mtu};
 
 use super::Finding;
 use model::path::{HopSource, LimitingHop, PathDirection, PathResult, least_mtu};
@@ -31,6 +33,12 @@ struct Side<'a> {
     one_way: &'a PathDirection,
     /// The other direction, where it is known.
     other: Option<&'a PathDirection>,
+}
+
+/// Packets of this size vanish in a direction: a finding about sizes says so, and what is lost with them is not counted again.
+pub(super) fn loses(run: &Run, direction: Direction, packet: u32) -> bool {
+    let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
+    one_way.is_some_and(|one_way| one_way.loses(packet))
 }
 
 /// Asks every direction whose packet sizes are known, up first.

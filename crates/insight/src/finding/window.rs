@@ -1,6 +1,7 @@
 //! What sets the rate when no CPU does: the TCP window, or the link itself.
 
 use super::cpu::saturated;
+use super::crippled;
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, percent};
 use super::{Finding, Severity};
@@ -39,18 +40,26 @@ fn limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     {
         return None;
     }
-    let (buffer, share) = by_kernel(one_way).or_else(|| by_product(one_way, rtt))?;
+    // `window-scaling-removed` says why it stays small.
+    if crippled::is_unscaled(one_way) {
+        return None;
+    }
+    let measured = by_kernel(one_way);
+    let (buffer, share) = measured.or_else(|| by_product(one_way, rtt))?;
     let window: Bytes = one_way.tcp_rows().map(|tcp| tcp.max_send_window).sum();
     let what = match buffer {
         Buffer::Receiver => "the receiver's window",
         Buffer::Sender => "the sender's buffer",
     };
+    let effect = match measured {
+        Some(_) => format!("TCP stood still for it {} of the time at an RTT of {rtt}", percent(share)),
+        None => format!("what was in flight at an RTT of {rtt} filled {} of it", percent(share)),
+    };
     let title = format!(
-        "{} set the rate {}, {}: TCP stood still for it {} of the time at an RTT of {rtt}",
+        "{} set the rate {}, {}: {effect}",
         capital(what),
         one_way.direction,
-        one_way.figures.goodput,
-        percent(share)
+        one_way.figures.goodput
     );
     let needed = needed_window(one_way, rtt, window);
     let finding = Finding::new("window-limited", Severity::Warning, one_way.direction, title)
@@ -78,8 +87,12 @@ fn by_kernel(direction: &MeasuredDirection<'_>) -> Option<(Buffer, f64)> {
 fn by_product(direction: &MeasuredDirection<'_>, rtt: Nanos) -> Option<(Buffer, f64)> {
     let accounted = direction.tcp_rows().any(|tcp| tcp.busy.0 > 0);
     let window: Bytes = direction.tcp_rows().map(|tcp| tcp.max_send_window).sum();
+    let cwnd: Bytes = direction.tcp_rows().map(|tcp| tcp.max_cwnd).sum();
     let filled = direction.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
-    (!accounted && window.0 > 0 && filled >= FILLED).then(|| (Buffer::Receiver, filled.min(1.0)))
+    // A sender that paces (bbr) does not stand still for the window: its own congestion window has room beyond it.
+    let is_paced = cwnd.0 as f64 > window.0 as f64 * BEYOND;
+    ((!accounted || is_paced) && window.0 > 0 && filled >= FILLED)
+        .then(|| (Buffer::Receiver, filled.min(1.0)))
 }
 
 /// Enough for the link at this RTT, or twice what there is; for each stream.
@@ -191,6 +204,8 @@ const QUEUED: u64 = 2;
 const MOSTLY: f64 = 0.5;
 /// Smoothed RTT and largest window are of different moments: a tenth is their disagreement.
 const FILLED: f64 = 0.9;
+/// A congestion window so much larger than the receiver's does not limit.
+const BEYOND: f64 = 1.2;
 /// Advice below what every kernel allows, or beyond TCP's largest window (RFC 7323: 1 GiB), helps nobody.
 const SMALLEST_WINDOW: u64 = 1 << 16;
 const LARGEST_WINDOW: u64 = 1 << 30;

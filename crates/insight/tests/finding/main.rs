@@ -1,5 +1,6 @@
 //! Findings and verdicts, each seen from a whole run.
 
+mod crippled;
 mod egress;
 mod fixture;
 mod hops;

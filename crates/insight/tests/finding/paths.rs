@@ -6,15 +6,20 @@ use model::event::{Event, Finished, Outcome};
 use model::finding::{Severity, Status};
 use model::path::advice::Setting;
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, Flow, FlowSize, FragmentDelivery, FragmentShape,
-    FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, PathMethod, PathResult, ServiceLimit,
-    SizeLoss, SizeProbe, TcpDirection, TooBig, Unknown, headers,
+    BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, EchoHole, Flow, FlowSize, FragmentDelivery,
+    FragmentShape, FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, PathMethod, PathResult,
+    RouteMtu, ServiceLimit, SizeHole, SizeLoss, SizeProbe, TcpDirection, TooBig, Unknown, headers,
 };
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
 use pathmeter_insight::run_of_events;
+
+fn route(mtu: u32) -> RouteMtu {
+    let gateway = Some([10, 7, 1, 2].into());
+    RouteMtu { mtu, is_locked: false, network: "default".into(), gateway, interface: Some("e0".into()) }
+}
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-black-hole", "ICMP is filtered", || hole(BlackHoleCause::IcmpFiltered).run()),
@@ -38,6 +43,45 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-discovery-wrong", "a message about packets that cross", || forged(552).run()),
     spares("mtu-discovery-wrong", "a hop reports its own limit, a smaller one behind it is silent", || {
         partial().run()
+    }),
+    raises("mtu-hole", "eight sizes vanish", || {
+        let hole = SizeHole { first: 1469, last: 1476, sent: 96 };
+        Sizes::clean(false).with(|s| s.up.holes.push(hole)).run()
+    }),
+    spares("mtu-hole", "a clean path", || Sizes::clean(false).run()),
+    raises("df-ignored", "packets of 1401 to 1500 come in pieces", || {
+        let cut = CutDespiteDf { first: 1401, last: 1500, largest_piece: 1396 };
+        Sizes::for_mtu(false, 1400).with(|s| s.up.cut_despite_df = Some(cut)).run()
+    }),
+    spares("df-ignored", "the sender is notified", || Sizes::for_mtu(false, 1400).run()),
+    spares("mtu-reduced", "a router cuts what forbids it", || {
+        let cut = CutDespiteDf { first: 1401, last: 1500, largest_piece: 1396 };
+        Sizes::for_mtu(false, 1400)
+            .with(|s| s.up.cut_despite_df = Some(cut))
+            .with(|s| s.path_direction(Direction::Down).cut_despite_df = Some(cut))
+            .run()
+    }),
+    raises("route-mtu", "a route of 1320 over a path of 1500", || {
+        Sizes::clean(false).with(|s| s.up.route_mtu = Some(route(1320))).run()
+    }),
+    spares("route-mtu", "a route of more than crosses", || {
+        hole(BlackHoleCause::Unknown).with(|s| s.up.route_mtu = Some(route(1450))).run()
+    }),
+    raises("mtu-black-hole", "the sender's route allows more than crosses", || {
+        hole(BlackHoleCause::Unknown).with(|s| s.up.route_mtu = Some(route(1450))).run()
+    }),
+    spares("mtu-black-hole", "the sender's route keeps packets to what crosses", || {
+        hole(BlackHoleCause::Unknown).with(|s| s.up.route_mtu = Some(route(1400))).run()
+    }),
+    spares("stale-path-mtu", "the size was configured", || {
+        Sizes::clean(false)
+            .with(|s| (s.up.route_mtu, s.up.cached_mtu) = (Some(route(1320)), Some(1320)))
+            .run()
+    }),
+    raises("stale-path-mtu", "another size was configured", || {
+        Sizes::clean(false)
+            .with(|s| (s.up.route_mtu, s.up.cached_mtu) = (Some(route(1400)), Some(1320)))
+            .run()
     }),
     raises("tcp-blackhole", "full segments vanish, datagrams of their size cross", || stalled(1500).run()),
     raises("tcp-blackhole", "the segments of a clamped MSS vanish too", || {

@@ -1,7 +1,7 @@
 //! Every rule: a run in which it must be raised and one, close to it, in which it must not.
 
 use crate::fixture::{DATAGRAMS, Fixture, idle_rtt};
-use crate::{hops, latency, paths, reach};
+use crate::{crippled, hops, latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
 use model::finding::{Finding, Severity, Status};
 use model::plan::{Direction, ProtocolName};
@@ -307,6 +307,7 @@ fn window(seconds_shut: u64, rtt: u64) -> Fixture {
 fn scenarios() -> impl Iterator<Item = &'static Scenario> {
     SCENARIOS
         .iter()
+        .chain(crippled::SCENARIOS)
         .chain(hops::SCENARIOS)
         .chain(latency::SCENARIOS)
         .chain(paths::SCENARIOS)

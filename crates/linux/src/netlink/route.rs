@@ -19,6 +19,17 @@ pub struct Route {
     pub mtu: Option<u32>,
 }
 
+/// A route as it stands in the routing table, before path MTU discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredRoute {
+    /// The network that it leads to; `None`: everything.
+    pub network: Option<(IpAddr, u8)>,
+    /// The route itself, with the MTU that was set for it.
+    pub route: Route,
+    /// Path MTU discovery may not change that MTU (`mtu lock`).
+    pub is_locked: bool,
+}
+
 /// A route to one host with an MTU of its own, marked as ours so that no other is changed or deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRoute {
@@ -73,6 +84,25 @@ impl Network {
         let object = destination.to_string();
         let replies = self.ask(OPERATION, &object, request)?;
         let found = replies.iter().find_map(|reply| parse(&reply.attributes(RTMSG)));
+        found.ok_or_else(|| incomplete(OPERATION, &object))
+    }
+
+    /// The entry of the routing table that the kernel would use to a destination, as it was configured.
+    ///
+    /// # Errors
+    /// When there is none, and on kernels before Linux 4.13.
+    pub fn configured_route_to(&mut self, destination: IpAddr) -> Result<ConfiguredRoute> {
+        const OPERATION: &str = "look up the configured route to";
+        let (family, bytes) = family_and_bytes(destination);
+        let mut body = route(family, if destination.is_ipv4() { 32 } else { 128 });
+        body[8..12].copy_from_slice(&RTM_F_FIB_MATCH.to_ne_bytes());
+        let mut request = Message::new(libc::RTM_GETROUTE, libc::NLM_F_ACK, &body);
+        request.attribute(libc::RTA_DST, &bytes);
+        let object = destination.to_string();
+        let replies = self.ask(OPERATION, &object, request)?;
+        let found = replies.iter().find_map(|reply| {
+            configured(&reply.attributes(RTMSG), reply.payload.get(1).copied().unwrap_or_default())
+        });
         found.ok_or_else(|| incomplete(OPERATION, &object))
     }
 
@@ -134,7 +164,15 @@ pub(super) fn parse(attributes: &Attributes<'_>) -> Option<Route> {
     })
 }
 
+fn configured(attributes: &Attributes<'_>, prefix: u8) -> Option<ConfiguredRoute> {
+    let network = attributes.value(libc::RTA_DST).and_then(address_from).map(|address| (address, prefix));
+    let locks = attributes.inside(libc::RTA_METRICS).u32(RTAX_LOCK).unwrap_or_default();
+    Some(ConfiguredRoute { network, route: parse(attributes)?, is_locked: locks & (1 << RTAX_MTU) != 0 })
+}
+
 const RTMSG: usize = 12;
+/// Answer with the entry of the table, and not with what is cached of it (`linux/rtnetlink.h`).
+const RTM_F_FIB_MATCH: u32 = 0x2000;
 const RTAX_LOCK: u16 = 1;
 pub(super) const RTAX_MTU: u16 = 2;
 /// Who made a route (`rtm_protocol`): a number that nobody has in `/etc/iproute2/rt_protos`.
@@ -153,5 +191,11 @@ mod tests {
         assert_eq!(route.link, lo.index);
         assert_eq!(route.source, Some(Ipv4Addr::LOCALHOST.into()));
         assert_eq!(route.gateway, None);
+        let configured =
+            network.configured_route_to(Ipv4Addr::LOCALHOST.into()).expect("it stands in a table");
+        assert_eq!(
+            (configured.route.link, configured.route.mtu, configured.is_locked),
+            (lo.index, None, false)
+        );
     }
 }

@@ -10,6 +10,7 @@ impl FragmentDelivery {
     pub fn from_tests(tests: &[FragmentTest]) -> FragmentDelivery {
         let test = |shape| tests.iter().find(|test| test.shape == shape && test.sent > 0);
         let kernel = test(FragmentShape::ByKernel);
+        let cut = test(FragmentShape::MayBeCut);
         match test(FragmentShape::InOrder) {
             Some(whole) if crossed(whole) => {
                 let pieces = [test(FragmentShape::FirstAlone), test(FragmentShape::RestAlone)];
@@ -17,9 +18,16 @@ impl FragmentDelivery {
                 match test(FragmentShape::Reversed) {
                     Some(reversed) if !crossed(reversed) => FragmentDelivery::OutOfOrderDropped,
                     _ if pieces.into_iter().all(swallowed) => FragmentDelivery::Reassembled,
-                    _ => FragmentDelivery::Pass,
+                    reversed => {
+                        let is_sound = all_crossed(whole) && reversed.is_none_or(all_crossed);
+                        let by_size = kernel.filter(|_| is_sound).and_then(|kernel| by_size(kernel, cut));
+                        by_size.unwrap_or(FragmentDelivery::Pass)
+                    }
                 }
             }
+            // Those that a kernel makes are larger.
+            Some(_) if kernel.is_some_and(all_crossed) => FragmentDelivery::SmallDropped,
+            Some(whole) if reached(whole) => FragmentDelivery::NotReassembled,
             Some(_) => match [FragmentShape::FirstAlone, FragmentShape::RestAlone]
                 .map(|shape| test(shape).and_then(arrived))
             {
@@ -28,10 +36,7 @@ impl FragmentDelivery {
                 [Some(false), Some(false)] => FragmentDelivery::AllDropped,
                 _ => FragmentDelivery::Dropped,
             },
-            None => {
-                let cut = test(FragmentShape::MayBeCut);
-                kernel.map_or_else(|| cut_on_the_way(cut), |kernel| by_kernel(kernel, cut))
-            }
+            None => kernel.map_or_else(|| cut_on_the_way(cut), |kernel| by_kernel(kernel, cut)),
         }
     }
 
@@ -44,6 +49,9 @@ impl FragmentDelivery {
                 | FragmentDelivery::FirstDropped
                 | FragmentDelivery::Dropped
                 | FragmentDelivery::OutOfOrderDropped
+                | FragmentDelivery::LargeDropped
+                | FragmentDelivery::SmallDropped
+                | FragmentDelivery::NotReassembled
         )
     }
 }
@@ -51,6 +59,31 @@ impl FragmentDelivery {
 /// One datagram that arrives shows that its fragments may pass; others may be lost like any packet.
 fn crossed(test: &FragmentTest) -> bool {
     test.received > 0
+}
+
+fn all_crossed(test: &FragmentTest) -> bool {
+    test.received >= test.sent
+}
+
+/// The receiver's kernel counted every piece.
+fn reached(test: &FragmentTest) -> bool {
+    test.pieces_received.is_some_and(|pieces| pieces >= u64::from(test.pieces) * u64::from(test.sent))
+}
+
+/// What is lost of a kernel's large pieces and its small last one, where pieces of middle size cross. `cut`: a packet of the
+/// interface's size that routers might cut; where it is lost, all large packets are.
+fn by_size(kernel: &FragmentTest, cut: Option<&FragmentTest>) -> Option<FragmentDelivery> {
+    if crossed(kernel) || cut.is_some_and(|cut| !crossed(cut)) {
+        return None;
+    }
+    let (counted, sent) = (kernel.pieces_received?, u64::from(kernel.sent));
+    match counted.checked_div(sent)? {
+        _ if kernel.pieces < 3 => None,
+        each if each >= u64::from(kernel.pieces) => Some(FragmentDelivery::NotReassembled),
+        each if each + 1 == u64::from(kernel.pieces) => Some(FragmentDelivery::SmallDropped),
+        0 | 1 => Some(FragmentDelivery::LargeDropped),
+        _ => Some(FragmentDelivery::Dropped),
+    }
 }
 
 /// Did pieces of which no whole datagram can become reach the receiver's kernel?
@@ -123,13 +156,38 @@ mod tests {
         assert_eq!(by_hand([(5, 10), (5, 10), (0, 0), (0, 0)]), FragmentDelivery::Reassembled);
         assert_eq!(
             by_hand([(0, 10), (0, 10), (0, 5), (0, 5)]),
-            FragmentDelivery::Dropped,
+            FragmentDelivery::NotReassembled,
             "both pieces, no datagram"
         );
         assert_eq!(
             by_hand([(5, 11), (5, 12), (0, 7), (0, 6)]),
             FragmentDelivery::Pass,
             "others' fragments count too"
+        );
+    }
+
+    #[test]
+    fn pieces_of_some_sizes_alone_are_dropped() {
+        let delivery = |small: (u32, u64), kernel: (u32, u64)| {
+            let tests = [
+                test(MayBeCut, 1, 5, 0),
+                test(ByKernel, 3, kernel.0, kernel.1),
+                test(InOrder, 2, small.0, small.1),
+                test(Reversed, 2, small.0, small.1),
+                test(FirstAlone, 1, 0, small.1 / 2),
+                test(RestAlone, 1, 0, small.1 / 2),
+            ];
+            FragmentDelivery::from_tests(&tests)
+        };
+        assert_eq!(delivery((5, 10), (0, 5)), FragmentDelivery::LargeDropped);
+        assert_eq!(delivery((5, 10), (0, 10)), FragmentDelivery::SmallDropped, "the last piece is missing");
+        assert_eq!(delivery((0, 0), (5, 15)), FragmentDelivery::SmallDropped);
+        assert_eq!(delivery((5, 10), (0, 15)), FragmentDelivery::NotReassembled);
+        assert_eq!(delivery((5, 10), (5, 15)), FragmentDelivery::Pass);
+        assert_eq!(
+            delivery((3, 8), (0, 9)),
+            FragmentDelivery::Pass,
+            "what is lost by chance tells of no size"
         );
     }
 

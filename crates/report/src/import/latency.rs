@@ -247,6 +247,7 @@ impl ParsedRun {
             multicast_ttl: None,
             connect_timeout: Nanos::ZERO,
             load: None,
+            explain: Nanos::ZERO,
         }
     }
 }

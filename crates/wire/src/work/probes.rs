@@ -2,7 +2,7 @@
 
 use super::{WorkReply, WorkRequest};
 use model::hops::MplsLabel;
-use model::path::{FragmentShape, Syn, TooBig};
+use model::path::{FragmentShape, RouteMtu, Syn, TooBig};
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -50,6 +50,8 @@ pub struct PathObservation {
     pub interface_mtu: Option<u32>,
     /// Path MTU that its kernel believes in.
     pub cached_mtu: Option<u32>,
+    /// MTU that was set on its route toward the client.
+    pub route_mtu: Option<RouteMtu>,
     /// It can make packets by hand.
     pub makes_packets: bool,
     /// Its `net.ipv4.tcp_mtu_probing`.
@@ -60,6 +62,8 @@ pub struct PathObservation {
     pub syn: Option<Syn>,
     /// Fragments its kernel has received since it started (`ReasmReqds`, both families).
     pub fragments_received: Option<u64>,
+    /// Datagrams that its kernel could not put together since it started (`ReasmFails`).
+    pub reassembly_failures: Option<u64>,
     /// Packet-too-big messages that quoted datagrams it was ordered to send.
     pub too_big: Vec<TooBig>,
     /// Routers at which such datagrams ended.
@@ -71,6 +75,12 @@ impl PathObservation {
     pub(crate) fn sane(mut self) -> PathObservation {
         for size in [&mut self.interface_mtu, &mut self.cached_mtu, &mut self.announced_mss] {
             *size = size.map(|size| size.min(LARGEST_PACKET));
+        }
+        if let Some(route) = &mut self.route_mtu {
+            route.mtu = route.mtu.min(LARGEST_PACKET);
+            for name in [&mut route.network].into_iter().chain(&mut route.interface) {
+                *name = name.chars().filter(|c| c.is_ascii_graphic()).take(LONGEST_NAME).collect();
+            }
         }
         self.too_big.truncate(MOST_NOTES);
         for reported in &mut self.too_big {
@@ -123,6 +133,8 @@ impl From<Reply> for WorkReply {
 
 /// Largest packet that IPv6 can say without a jumbogram: 40 bytes of header before 65,535.
 const LARGEST_PACKET: u32 = 65_575;
+/// The longest name of a network or an interface that is taken from the peer.
+const LONGEST_NAME: usize = 64;
 /// Most messages of routers that are taken from the peer.
 const MOST_NOTES: usize = 256;
 

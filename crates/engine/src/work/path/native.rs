@@ -1,13 +1,15 @@
 //! One direction of a path with a pathmeter at its far end, which says what arrives.
 
+mod holes;
 mod trace;
 
 use super::pieces::{pieces, room};
 use crate::error::Result;
 use crate::work::probe::{ProbeTrain, Probes};
 use model::path::{
-    BlackHole, BlackHoleCause, Bound, Discovery, FlowSize, FragmentDelivery, FragmentShape, FragmentTest,
-    Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown, least_mtu,
+    BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, FlowSize, FragmentDelivery, FragmentShape,
+    FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, Search, SizeProbe, TracedHop, Unknown,
+    least_mtu,
 };
 use model::plan::Direction;
 use packet::header;
@@ -24,16 +26,18 @@ pub(crate) struct WayFinder<'a> {
 }
 
 impl WayFinder<'_> {
-    /// Finds it out. `largest`: no larger packet is tried.
-    /// And what could not be found out.
+    /// Finds it out, and what could not be found out. `largest`: no larger packet is tried; `also`: packets of these sizes are
+    /// probed whatever is found, such as those of a test that lost them.
     pub(crate) fn find(
         prober: &mut dyn Probes,
         direction: Direction,
         largest: Option<u32>,
+        also: &[u32],
     ) -> Result<(PathDirection, Vec<Unknown>)> {
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.one_way.path_mtu.is_some() {
+            finder.holes(also)?;
             finder.fragments()?;
             finder.explain()?;
             finder.confirm()?;
@@ -82,6 +86,7 @@ impl WayFinder<'_> {
             flow: Some(prober.flow(direction)),
             interface_mtu: sender.interface_mtu,
             cached_mtu: sender.cached_mtu,
+            route_mtu: sender.route_mtu.clone(),
             ..PathDirection::default()
         };
         Ok(WayFinder { prober, direction, sender, one_way })
@@ -97,6 +102,7 @@ impl WayFinder<'_> {
         while let Some(round) = search.round() {
             let sizes: Vec<u32> = round.sizes.iter().map(|size| size.saturating_sub(headers)).collect();
             let rows = self.send(&sizes, round.copies, None)?;
+            self.note_cut(&rows);
             let became: Vec<SizeProbe> = round
                 .sizes
                 .iter()
@@ -104,7 +110,7 @@ impl WayFinder<'_> {
                 .map(|(&size, &payload)| SizeProbe {
                     size,
                     sent: round.copies,
-                    received: count(&rows, payload),
+                    received: whole(&rows, payload),
                 })
                 .collect();
             search.take(&became);
@@ -121,10 +127,30 @@ impl WayFinder<'_> {
         if outcome.path_mtu == Some(most) && most < interface {
             self.one_way.bound = Bound::AtLeast;
         }
+        // A piece tells of cuts below the search's own sizes: it is the path MTU, to within seven bytes.
+        if let (Some(cut), Some(mtu)) = (&mut self.one_way.cut_despite_df, outcome.path_mtu) {
+            cut.first = mtu.saturating_add(1).min(cut.last);
+        }
         self.one_way.changed = outcome.changed;
         self.one_way.sizes = outcome.probes;
         self.one_way.size_dependent_loss = outcome.size_loss;
         Ok(())
+    }
+
+    /// Packets that no one may cut and that arrived in pieces did not cross whole.
+    fn note_cut(&mut self, rows: &[SizeCount]) {
+        let headers = self.one_way.headers();
+        for row in rows {
+            let Some(piece) = row.fragment else { continue };
+            let size = row.size + headers;
+            let cut = self.one_way.cut_despite_df.get_or_insert(CutDespiteDf {
+                first: size,
+                last: size,
+                largest_piece: piece,
+            });
+            (cut.first, cut.last) = (cut.first.min(size), cut.last.max(size));
+            cut.largest_piece = cut.largest_piece.max(piece);
+        }
     }
 
     /// What routers say of large packets, and in which pieces one arrives that they may cut.
@@ -226,6 +252,10 @@ impl WayFinder<'_> {
             return Ok(());
         }
         if self.one_way.bound != Bound::Exact {
+            return Ok(());
+        }
+        // They arrive nevertheless: nothing is to be reported, and nothing vanishes.
+        if self.one_way.cut_despite_df.is_some() {
             return Ok(());
         }
         if self.prober.is_refused(self.direction, mtu + 1 - self.one_way.headers()) {
@@ -341,11 +371,16 @@ fn crosses_around(
     let tried = if more { &sizes[..] } else { &sizes[..1] };
     let rows =
         prober.probe_train(direction, ProbeTrain { sizes: tried, count: copies, cut: None, trace: false })?;
-    Ok((count(&rows, sizes[0]) > 0, more && count(&rows, sizes[1]) > 0))
+    Ok((whole(&rows, sizes[0]) > 0, more && whole(&rows, sizes[1]) > 0))
 }
 
 fn count(rows: &[SizeCount], payload: u32) -> u32 {
     rows.iter().find(|row| row.size == payload).map_or(0, |row| row.count)
+}
+
+/// How many arrived in one piece, where none may be cut: the copies of one size are treated alike.
+fn whole(rows: &[SizeCount], payload: u32) -> u32 {
+    rows.iter().find(|row| row.size == payload && row.fragment.is_none()).map_or(0, |row| row.count)
 }
 
 /// Datagrams of each size of a last look: of these some come through also where three of ten are lost.
@@ -366,3 +401,5 @@ const MOST_HOPS: u32 = 16;
 mod simulated;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod worlds;

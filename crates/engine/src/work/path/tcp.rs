@@ -153,7 +153,7 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
     let before = prober.datagrams();
     let again = WayFinder::size(prober as &mut dyn Probes, direction, one_way)?;
     if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
-        let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest)?;
+        let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest, &[])?;
         let earlier = result.way_mut(direction).replace(later);
         if let (Some(one_way), Some(earlier)) = (result.way_mut(direction), earlier) {
             let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);

@@ -11,13 +11,14 @@ use linux::counters::{Counter, Counters};
 use linux::errno::EMSGSIZE;
 use linux::error_queue::{self, NetworkError, Origin, QueueEntry};
 use linux::message;
+use linux::netlink::Network;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
 use linux::raw::{RawSender, TooBigListener};
 use linux::sockaddr::plain;
 use linux::tcp_info::tcp_info;
 use model::framing::LARGEST_PACKET;
-use model::path::{FragmentShape, Syn, TooBig, headers};
+use model::path::{FragmentShape, RouteMtu, Syn, TooBig, headers};
 use model::time::MonoTime;
 use packet::header;
 use packet::icmp::{TIME_EXCEEDED, TIME_EXCEEDED_V6};
@@ -170,15 +171,17 @@ impl ProbeFlow {
             u32::try_from(tcp.advertised_mss.0).unwrap_or(u32::MAX).saturating_add(options)
         });
         let counters = Counters::snapshot().ok();
+        let of = |counter| counters.as_ref()?.of_version(counter, self.remote.is_ipv6());
         PathObservation {
             interface_mtu: self.interface_mtu,
             cached_mtu: self.cached_mtu,
+            route_mtu: route_mtu(self.remote.ip()),
             makes_packets: self.raw.is_some(),
             mtu_probing: mtu_probing(),
             announced_mss: announced,
             syn: self.syn,
-            fragments_received: counters
-                .and_then(|counters| counters.of_version(Counter::ReasmReqds, self.remote.is_ipv6())),
+            fragments_received: of(Counter::ReasmReqds),
+            reassembly_failures: of(Counter::ReasmFails),
             too_big: self.too_big.clone(),
             expired: self.expired.iter().filter(|reported| reported.id >= since).cloned().collect(),
         }
@@ -319,6 +322,22 @@ fn piece_of(ipv6: bool, payload: usize) -> u32 {
     let datagram = u32::try_from(payload).unwrap_or(u32::MAX).saturating_add(8);
     let half = datagram.div_ceil(2).next_multiple_of(8);
     if datagram <= (usual - headers) / 8 * 8 { half + headers } else { usual }
+}
+
+/// The MTU that was set on the route to a host.
+pub(crate) fn route_mtu(remote: IpAddr) -> Option<RouteMtu> {
+    let mut network = Network::open().ok()?;
+    let found = network.configured_route_to(remote.to_canonical()).ok()?;
+    let mtu = found.route.mtu?;
+    let interface = network.link_by_index(found.route.link).ok().map(|link| link.name);
+    let name = |(address, prefix): (IpAddr, u8)| format!("{address}/{prefix}");
+    Some(RouteMtu {
+        mtu,
+        is_locked: found.is_locked,
+        network: found.network.map_or_else(|| "default".into(), name),
+        gateway: found.route.gateway,
+        interface,
+    })
 }
 
 /// MTU of the interface toward a host.

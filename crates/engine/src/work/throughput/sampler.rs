@@ -200,6 +200,7 @@ fn tcp_between(earlier: Option<&TcpInfo>, now: &TcpInfo) -> TcpCounters {
         receive_window_limited: Nanos(since(|i| i.window_limited.unwrap_or_default().0)),
         send_buffer_limited: Nanos(since(|i| i.buffer_limited.unwrap_or_default().0)),
         timestamps: now.options.timestamps,
+        window_scaling: Some(now.options.window_scale.is_some()),
         silence: None,
     }
 }

@@ -143,7 +143,14 @@ pub(crate) fn data_path(plan: &FlowPlan, streams: &[Stream]) -> DataPath {
         wait: udp_receiver.then(|| if facts.iter().any(|f| f.spins) { Wait::Spin } else { Wait::Block }),
         receive_buffer: streams.iter().map(|s| s.flow.info.receive_buffer).max().unwrap_or(Bytes(0)),
         send_buffer: streams.iter().map(|s| s.flow.info.send_buffer).max().unwrap_or(Bytes(0)),
+        window_scaling: (plan.test.transport == Transport::Tcp).then(offers_window_scaling).flatten(),
     }
+}
+
+/// This host's `net.ipv4.tcp_window_scaling`, which is of IPv6 too.
+fn offers_window_scaling() -> Option<bool> {
+    let text = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_window_scaling").ok()?;
+    Some(text.trim() != "0")
 }
 
 impl Job {

@@ -1,7 +1,7 @@
 //! What the test cost its host: CPU, softirq, steal, and the kernel counters that moved.
 
 use crate::work::throughput::threads::Stream;
-use linux::counters::{Counter, Counters, softnet, softnet_since};
+use linux::counters::{Counter, Counters, conntrack_drops, softnet, softnet_since};
 use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
 use model::sample::{CpuUse, KernelCounters};
 use model::units::Nanos;
@@ -12,6 +12,7 @@ pub(crate) struct HostUsage {
     cpus: Option<CpuSnapshot>,
     counters: Option<Counters>,
     softnet: Vec<linux::counters::Softnet>,
+    conntrack: u64,
     own: Usage,
 }
 
@@ -22,6 +23,7 @@ impl HostUsage {
             cpus: CpuSnapshot::take().ok(),
             counters: Counters::snapshot().ok(),
             softnet: softnet().unwrap_or_default(),
+            conntrack: conntrack_drops(),
             own: Usage::of_thread(),
         }
     }
@@ -72,6 +74,10 @@ impl HostUsage {
             reassembly_failures: of(Counter::ReasmFails),
             fragments_created: of(Counter::FragCreates),
             softnet_drops: softnet.iter().map(|s| s.dropped).sum(),
+            udp_checksum_errors: of(Counter::UdpInCsumErrors),
+            tcp_checksum_errors: of(Counter::TcpInCsumErrors),
+            conntrack_drops: conntrack_drops().saturating_sub(self.conntrack),
+            reassembly_memory: reassembly_memory(),
         }
     }
 
@@ -86,6 +92,11 @@ impl HostUsage {
         cpu.busiest_cpu = shares.iter().map(|s| 1.0 - s.idle).fold(0.0, f64::max);
         cpu.steal = shares.iter().map(|s| s.steal).sum();
     }
+}
+
+/// How much memory this host's fragments may take while they wait for others.
+fn reassembly_memory() -> Option<u64> {
+    std::fs::read_to_string("/proc/sys/net/ipv4/ipfrag_high_thresh").ok()?.trim().parse().ok()
 }
 
 /// The kernel counts CPU time in ticks of up to 10 ms: shorter tests say nothing of the host.

@@ -19,6 +19,7 @@ pub(super) fn finding(
     one_way: &PathDirection,
 ) -> Option<(Finding, &'static str)> {
     let cut = Tally::over_shapes(one_way, &[FragmentShape::ByKernel, FragmentShape::InOrder]);
+    let kernel = Tally::over_shapes(one_way, &[FragmentShape::ByKernel]);
     let (title, cause) = match one_way.fragments.delivery {
         FragmentDelivery::Unknown | FragmentDelivery::Pass | FragmentDelivery::Reassembled => return None,
         FragmentDelivery::AllDropped | FragmentDelivery::Dropped => {
@@ -31,6 +32,29 @@ pub(super) fn finding(
         FragmentDelivery::FirstDropped => (
             format!("The first fragment of each datagram is dropped {direction}: {}", cut.lost(one_way)),
             FIRST,
+        ),
+        FragmentDelivery::LargeDropped => (
+            format!(
+                "Large fragments are dropped {direction}, small ones cross: {} {}",
+                kernel.lost(one_way),
+                of_small(one_way)
+            ),
+            BY_SIZE,
+        ),
+        FragmentDelivery::SmallDropped => (
+            format!(
+                "Small fragments are dropped {direction}, large ones cross: {} {}",
+                kernel.lost(one_way),
+                of_small(one_way)
+            ),
+            BY_SIZE,
+        ),
+        FragmentDelivery::NotReassembled => (
+            format!(
+                "Fragments cross {direction}, and the receiver's kernel does not put datagrams together: {}",
+                cut.lost(one_way)
+            ),
+            MEMORY,
         ),
         FragmentDelivery::OutOfOrderDropped => (out_of_order(direction, one_way, cut), IN_ORDER),
     };
@@ -52,6 +76,12 @@ pub(super) fn finding(
         sent => finding.with("reversed_sent_count", sent).with("reversed_received_count", reversed.received),
     };
     Some((whole(finding, one_way), cause))
+}
+
+/// What arrived of datagrams that were cut by hand into small pieces.
+fn of_small(one_way: &PathDirection) -> String {
+    let small = Tally::over_shapes(one_way, &[FragmentShape::InOrder]);
+    format!("({} of {} cut into small pieces did)", grouped(small.received), count(small.sent, "datagram"))
 }
 
 fn out_of_order(direction: Direction, one_way: &PathDirection, cut: Tally) -> String {
@@ -136,6 +166,8 @@ impl Tally {
     }
 }
 
+const BY_SIZE: &str = "Look for a filter by the length of packets, a minimum or maximum fragment size of a firewall, or a tunnel that cannot carry the large ones.";
+const MEMORY: &str = "At the receiver: `sysctl net.ipv4.ipfrag_high_thresh net.ipv4.ipfrag_time` limit its memory for fragments and how long they wait; incomplete datagrams of other senders may fill it.";
 const NO_PORTS: &str = "Later fragments carry no ports, so that a firewall or a balancer which looks at ports drops them: let it put datagrams together first (Linux: connection tracking), or let fragments through.";
 const FIRST: &str = "First fragments alone carry ports and length: look for a rule that drops by either of them, or for a middlebox that keeps first fragments and forgets them.";
 const IN_ORDER: &str = "Azure's virtual networks do so against floods of fragments (FragmentSmack): where packets overtake each other, on several queues or links, whole datagrams are lost.";

@@ -12,8 +12,11 @@ use model::run::Run;
 /// Packets above a size are lost and their sender is not told.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
-    let directions =
-        each_way(run, |side| Some(finding(side, side.one_way.black_hole.or_else(|| not_believed(side))?)));
+    let directions = each_way(run, |side| {
+        let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
+        // What the sender's own route keeps small never meets it: `route-mtu` says so.
+        (!side.one_way.is_held_by_route()).then(|| finding(side, hole))
+    });
     directions.into_iter().chain(echo).collect()
 }
 

@@ -20,7 +20,8 @@ pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
         // What the messages of this very test claim may have been learnt from it.
         let claimed = side.one_way.discovery == Discovery::Lies
             && side.one_way.too_big.iter().any(|reported| reported.mtu == cached);
-        (cached < crosses && !claimed).then(|| remembered(side, cached, crosses))
+        let configured = side.one_way.route_mtu.as_ref().is_some_and(|route| route.mtu == cached);
+        (cached < crosses && !claimed && !configured).then(|| remembered(side, cached, crosses))
     })
 }
 

@@ -1,5 +1,6 @@
 //! `mss-clamped`: TCP is held to smaller segments than its hosts agreed on.
 
+use super::super::measured::{MeasuredDirection, measured_directions};
 use super::super::text::percent;
 use super::super::{Finding, Severity};
 use super::{Side, each_way};
@@ -10,9 +11,14 @@ use model::run::Run;
 ///
 /// The direction is that of the SYN, or that of the segments.
 pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    let by_probes = each_way(run, |side| {
         let tcp = side.one_way.tcp.as_ref()?;
         match (tcp.mss_sent, tcp.mss_received) {
+            // A SYN that arrived without the option, or a sender that went by the default (RFC 9293 section 3.7.1).
+            (Some(sent), None) if tcp.syn.is_some() => Some(removed(side, sent)),
+            (Some(sent), Some(received)) if received == default_mss(side) && sent > received => {
+                Some(removed(side, sent))
+            }
             // Without the SYN itself the MSS is known from the segments, which a window may hold smaller.
             (Some(sent), Some(received))
                 if sent > received && received > HALF_A_WINDOW && tcp.syn.is_none() =>
@@ -22,7 +28,30 @@ pub(in super::super) fn clamped(run: &Run) -> Vec<Finding> {
             (Some(sent), Some(received)) if sent != received => Some(changed(side, sent, received)),
             _ => small(side, tcp),
         }
-    })
+    });
+    by_probes.into_iter().chain(measured_directions(run).filter_map(|one_way| defaulted(&one_way))).collect()
+}
+
+/// A test of throughput whose segments have the size of a peer that announced no MSS, though the kernel believes in a larger path.
+fn defaulted(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let ipv6 = one_way.plan.target.address.is_ipv6();
+    let (default, headers) = if ipv6 { (1220, 60) } else { (536, 40) };
+    let packet = one_way.full_packet().filter(|_| !one_way.udp() && one_way.plan.test.mss.is_none())?;
+    let believed = one_way.tcp_rows().map(|tcp| tcp.path_mtu).min()?;
+    // 1280 bytes are the least MTU of IPv6, which an interface may well have.
+    if ipv6 || packet != default + headers || believed <= packet {
+        return None;
+    }
+    let from = one_way.direction.reversed();
+    let title = format!(
+        "TCP's segments {} have {default} bytes, the default of a SYN without an MSS option, though the kernel believes in a path \
+         of {believed}: a box on the path {from} removes the option",
+        one_way.direction
+    );
+    let finding = Finding::new("mss-clamped", Severity::Warning, from, title)
+        .with("mss_received_bytes", default)
+        .with("believed_mtu_bytes", believed);
+    Some(finding.advise(REMOVED))
 }
 
 /// A box on the path wrote another MSS into the SYN, which limits the segments of the other direction.
@@ -69,6 +98,24 @@ fn changed(side: Side<'_>, sent: u32, received: u32) -> Finding {
     })
 }
 
+/// The MSS of a peer that announced none.
+fn default_mss(side: Side<'_>) -> u32 {
+    if side.one_way.ipv6 { 1220 } else { 536 }
+}
+
+fn removed(side: Side<'_>, sent: u32) -> Finding {
+    let (direction, limited, default) = (side.direction, side.direction.reversed(), default_mss(side));
+    let title = format!(
+        "A box on the path {direction} removes the MSS option ({sent}) from TCP's SYN: segments {limited} have at most {default} \
+         bytes, which is the default without it"
+    );
+    Finding::new("mss-clamped", Severity::Warning, direction, title)
+        .with("mss_sent_bytes", sent)
+        .with("mss_received_bytes", default)
+        .with_known("path_mtu_bytes", side.other.and_then(|one_way| one_way.crosses()))
+        .advise(REMOVED)
+}
+
 /// Segments smaller than anything known explains.
 fn small(side: Side<'_>, tcp: &TcpDirection) -> Option<Finding> {
     let (largest, segments) = (tcp.largest_segment?, tcp.segments?);
@@ -105,6 +152,9 @@ fn gain(best: u32, now: u32, headers: u32) -> f64 {
     if now == 0 { 0.0 } else { share(best) / share(now) - 1.0 }
 }
 
+const REMOVED: &str = "Look for a firewall, proxy or load balancer that rewrites TCP options (\"normalisation\", \"scrub\", `reset tcp \
+                       option maxseg`) and let the MSS option pass, or set it to what the path carries: small segments cost \
+                       packets, CPU and header bytes.";
 /// A smaller loss is the margin that a careful operator leaves.
 const COSTLY: f64 = 0.002;
 /// Addresses, type and FCS, preamble and gap of a frame.

@@ -8,6 +8,7 @@ use super::forward::{self, Reach, best};
 use super::{Asked, EchoState};
 use crate::error::Result;
 use crate::work::path::trace::{Sizes, Traced, trace};
+use crate::work::probe::flow::route_mtu;
 use linux::clock::mono_now;
 use linux::options::MtuDiscovery;
 use model::event::Event;
@@ -25,6 +26,7 @@ impl Asked<'_> {
         let blank = PathDirection { ipv6: facts.ipv6, ..PathDirection::default() };
         let mut up =
             PathDirection { interface_mtu: Some(facts.interface), cached_mtu: facts.cached, ..blank.clone() };
+        up.route_mtu = route_mtu(self.plan.target.address.ip());
         let mut down = blank;
         if self.answers() {
             sink(&Event::progress("which packets arrive"));

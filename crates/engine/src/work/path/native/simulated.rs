@@ -22,6 +22,10 @@ pub(super) struct Router {
     pub(super) untraceable: bool,
     /// It drops fragments.
     pub(super) drops_fragments: bool,
+    /// It clears the don't-fragment bit of what it passes on.
+    pub(super) clears_df: bool,
+    /// It drops packets of these sizes, and those alone.
+    pub(super) hole: Option<(u32, u32)>,
 }
 
 /// A path between two hosts whose interfaces have an MTU of 1500.
@@ -29,7 +33,7 @@ pub(super) struct Simulated {
     pub(super) ipv6: bool,
     /// The two routers up, nearest to the sender first, and down.
     pub(super) routers: [[Router; 2]; 2],
-    observed: [PathObservation; 2],
+    pub(super) observed: [PathObservation; 2],
 }
 
 /// What became of a packet.
@@ -61,6 +65,7 @@ impl Simulated {
     /// Sends one packet whole, with or without leave to be cut, through as many routers as its TTL lets.
     fn whole(&mut self, at: usize, size: u32, may_be_cut: bool, ttl: Option<u8>) -> Passage {
         let (mut cut, payload) = (None, size - headers(self.ipv6));
+        let mut may_be_cut = may_be_cut;
         for hop in 0..2 {
             let router = self.routers[at][hop];
             let from = Some(self.address(at, hop));
@@ -72,6 +77,10 @@ impl Simulated {
                 return Passage::Lost;
             }
             if cut.is_some() && router.drops_fragments {
+                return Passage::Lost;
+            }
+            may_be_cut |= router.clears_df;
+            if router.hole.is_some_and(|(first, last)| (first..=last).contains(&cut.unwrap_or(size))) {
                 return Passage::Lost;
             }
             match router.limit {

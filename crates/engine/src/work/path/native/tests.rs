@@ -73,7 +73,7 @@ impl Faults {
         let mut path = Simulated::new(self.ipv6, self.routers);
         let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
         for (at, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
-            let (mut one_way, unknown) = WayFinder::find(&mut path, direction, None).unwrap();
+            let (mut one_way, unknown) = WayFinder::find(&mut path, direction, None, &[]).unwrap();
             one_way.tcp = Some(self.tcp(at));
             *result.way_mut(direction) = Some(one_way);
             result.unknown.extend(unknown);
@@ -97,6 +97,7 @@ fn router(ipv6: bool) -> impl Strategy<Value = Router> {
             lie: lie.filter(|lie| Some(*lie) != limit),
             untraceable,
             drops_fragments,
+            ..Router::default()
         })
 }
 
@@ -227,7 +228,7 @@ fn a_further_flow_is_searched_only_where_it_differs() {
         let router = Router { limit: Some(limit), ..Router::default() };
         Simulated::new(false, [[router, Router::default()]; 2])
     };
-    let (known, _) = WayFinder::find(&mut limited(1400), Direction::Up, None).unwrap();
+    let (known, _) = WayFinder::find(&mut limited(1400), Direction::Up, None, &[]).unwrap();
     for limit in [1400, 1399, 1450, 576] {
         let size = WayFinder::size(&mut limited(limit), Direction::Up, &known).unwrap().unwrap();
         assert_eq!((size.path_mtu, size.bound), (limit, Bound::Exact));

@@ -101,6 +101,9 @@ pub(in crate::format) fn fate_word(delivery: FragmentDelivery) -> &'static str {
         FragmentDelivery::FirstDropped => "first dropped",
         FragmentDelivery::OutOfOrderDropped => "in order only",
         FragmentDelivery::Reassembled => "reassembled",
+        FragmentDelivery::LargeDropped => "large dropped",
+        FragmentDelivery::SmallDropped => "small dropped",
+        FragmentDelivery::NotReassembled => "not reassembled",
     }
 }
 
@@ -180,6 +183,9 @@ pub(super) fn delivery(delivery: FragmentDelivery) -> &'static str {
         FragmentDelivery::Dropped => "do not cross",
         FragmentDelivery::OutOfOrderDropped => "cross only in order",
         FragmentDelivery::Reassembled => "cross, reassembled on the path",
+        FragmentDelivery::LargeDropped => "small ones cross, large ones are dropped",
+        FragmentDelivery::SmallDropped => "large ones cross, small ones are dropped",
+        FragmentDelivery::NotReassembled => "cross, and the receiver's kernel does not put them together",
     }
 }
 

@@ -1,0 +1,175 @@
+//! Hypotheses about TCP that other packets do not share: its full segments vanish, segments that an offload joined are dropped, or
+//! packets with the mark of the test are.
+
+use super::{Case, Probed, Result};
+use crate::work::client;
+use model::event::Event;
+use model::explain::Answer;
+use model::path::PathDirection;
+use model::plan::{Direction, Directions, End, LocalOptions, Plan, TestSpec, Transport};
+use model::summary::{DirectionSummary, Summary};
+use model::units::{BitRate, Nanos};
+use wire::iperf3::Extras;
+
+/// Full segments vanish and smaller ones do not, though packets as large cross.
+pub(super) const SEGMENTS: &[&str] = &["tcp-blackhole"];
+/// Segments that an offload joined are dropped.
+pub(super) const JOINED: &[&str] = &["joined-segments-dropped"];
+/// Packets with the mark are dropped.
+pub(super) const MARK: &[&str] = &["mark-dropped"];
+
+/// Nothing came over TCP, and the sizes of packets are not the reason.
+pub(super) fn suspects_segments(case: &Case<'_>, direction: Direction) -> bool {
+    stalled(case, direction) && !case.is_explained(direction) && crossing(case, direction).is_some()
+}
+
+/// Much was retransmitted, or nothing came, and the sizes of packets are not the reason.
+pub(super) fn suspects_joined(case: &Case<'_>, direction: Direction) -> bool {
+    let Some(figures) = tcp(case, direction) else { return false };
+    let segments = figures.segments.and_then(|segments| segments.sent).unwrap_or(0);
+    let again = figures.retransmits.unwrap_or(0);
+    let much = again >= A_FEW && again.saturating_mul(CRIPPLED) >= segments;
+    much && case.plan.is_some() && !case.is_explained(direction)
+}
+
+/// Nothing came of a test whose packets are marked.
+pub(super) fn suspects_mark(case: &Case<'_>, direction: Direction) -> bool {
+    let nothing = case.run.summary.direction(direction).is_some_and(|figures| figures.received.bytes.0 == 0);
+    nothing && case.plan.is_some_and(|plan| plan.test.tos != 0) && !case.is_explained(direction)
+}
+
+/// The same in segments of at most [`SMALL_MSS`].
+pub(super) fn segments(case: &mut Case<'_>, direction: Direction) -> Result<Probed> {
+    let small = repeat(case, direction, |test| {
+        (test.mss, test.end) = (Some(SMALL_MSS), End::Time(SHORT));
+    })?;
+    let crossed = small.as_ref().is_some_and(|figures| figures.received.bytes.0 > ENOUGH_BYTES);
+    let mut probed =
+        Probed { answer: Some(if crossed { Answer::Holds } else { Answer::Refuted }), ..Probed::default() };
+    probed.evidence.insert("smaller_mss_bytes".into(), SMALL_MSS.into());
+    probed
+        .evidence
+        .insert("received_bytes".into(), small.as_ref().map_or(0, |figures| figures.received.bytes.0).into());
+    if let (true, Some(mut path)) = (crossed, case.run.summary.path.clone())
+        && let Some(one_way) = path.way_mut(direction).take()
+    {
+        let one_way = PathDirection { tcp: Some(stalled_tcp(&one_way)), ..one_way };
+        let mut found = model::path::PathResult { method: path.method, ..Default::default() };
+        *found.way_mut(direction) = Some(one_way);
+        probed.events.push(Event::Path(Box::new(found)));
+    }
+    Ok(probed)
+}
+
+/// A few segments each by itself, then as many joined, at the same rate.
+pub(super) fn joined(case: &mut Case<'_>, direction: Direction) -> Result<Probed> {
+    let mss = tcp(case, direction).and_then(|figures| figures.mss).unwrap_or(SMALL_MSS);
+    let send = |length: u32| {
+        repeat(case, direction, |test| {
+            (test.length, test.nodelay, test.streams) = (length, true, 1);
+            (test.bitrate, test.end) = (Some(SLOW), End::Time(SHORT));
+        })
+    };
+    let (singles, joined) = (send(mss)?, send(mss.saturating_mul(JOINED_SEGMENTS))?);
+    let mut probed = Probed::default();
+    let (Some(singles), Some(joined)) = (singles.and_then(Share::of), joined.and_then(Share::of)) else {
+        return Ok(Probed {
+            answer: Some(Answer::Undecided),
+            why: Some("the test could not be repeated".into()),
+            ..probed
+        });
+    };
+    for (name, share) in [("singles", &singles), ("joined", &joined)] {
+        probed.evidence.insert(format!("{name}_segments_count"), share.segments.into());
+        probed.evidence.insert(format!("{name}_retransmits_count"), share.again.into());
+    }
+    let held = singles.lost() <= FEW_LOST && joined.lost() >= MOST_LOST && joined.again >= A_FEW;
+    probed.answer = Some(if held { Answer::Holds } else { Answer::Refuted });
+    Ok(probed)
+}
+
+/// The same test without the mark, for a moment.
+pub(super) fn mark(case: &mut Case<'_>, direction: Direction) -> Result<Probed> {
+    let tos = case.plan.map_or(0, |plan| plan.test.tos);
+    let plain = repeat(case, direction, |test| (test.tos, test.end) = (0, End::Time(SHORT)))?;
+    let received = plain.map_or(0, |figures| figures.received.bytes.0);
+    let mut probed = Probed {
+        answer: Some(if received > 0 { Answer::Holds } else { Answer::Refuted }),
+        ..Probed::default()
+    };
+    probed.evidence.insert("tos_byte".into(), tos.into());
+    probed.evidence.insert("unmarked_received_bytes".into(), received.into());
+    Ok(probed)
+}
+
+fn tcp<'a>(case: &'a Case<'_>, direction: Direction) -> Option<&'a DirectionSummary> {
+    case.run.summary.direction(direction).filter(|figures| figures.transport == Transport::Tcp)
+}
+
+fn stalled(case: &Case<'_>, direction: Direction) -> bool {
+    let nothing = tcp(case, direction).is_some_and(|figures| figures.received.bytes.0 == 0);
+    nothing && case.plan.is_some()
+}
+
+/// The largest packet that is known to cross.
+fn crossing(case: &Case<'_>, direction: Direction) -> Option<u32> {
+    case.run.summary.path.as_ref()?.in_direction(direction)?.crosses()
+}
+
+fn stalled_tcp(one_way: &PathDirection) -> model::path::TcpDirection {
+    let known = one_way.tcp.clone().unwrap_or_default();
+    model::path::TcpDirection { stalled: true, smaller_mss: Some(SMALL_MSS), ..known }
+}
+
+/// Segments of a test, and those of them that were sent again.
+struct Share {
+    segments: u64,
+    again: u64,
+}
+
+impl Share {
+    fn of(figures: DirectionSummary) -> Option<Share> {
+        let segments = figures.segments?.sent?;
+        Some(Share { segments, again: figures.retransmits? })
+    }
+
+    /// Of those that were sent for the first time.
+    fn lost(&self) -> f64 {
+        self.again as f64 / self.segments.saturating_sub(self.again).max(1) as f64
+    }
+}
+
+/// The test of the case once more in one direction, changed; `None`: it has no figures.
+fn repeat(
+    case: &Case<'_>,
+    direction: Direction,
+    change: impl FnOnce(&mut TestSpec),
+) -> Result<Option<DirectionSummary>> {
+    let Some(plan) = case.plan else { return Ok(None) };
+    let directions = if direction == Direction::Up { Directions::Up } else { Directions::Down };
+    let mut test = TestSpec { directions, omit: Nanos::ZERO, ..plan.test.clone() };
+    change(&mut test);
+    let local = LocalOptions { interval: Nanos::ZERO, client_port: None, ..plan.local.clone() };
+    let plan = Plan { test, local, ..plan.clone() };
+    let (mut events, options) = (Vec::new(), case.options);
+    client::run(&plan, &options.security, &Extras::default(), &options.stop, &mut |event| {
+        events.push(event.clone());
+    })?;
+    Ok(Summary::from_events(&events).direction(direction).cloned())
+}
+
+/// Crosses every IPv6 link with its headers (RFC 8200 section 5), and any path that is of use.
+const SMALL_MSS: u32 = 1200;
+/// More than a send buffer's first segments.
+const ENOUGH_BYTES: u64 = 16 << 10;
+/// How long each repetition takes.
+const SHORT: Nanos = Nanos::from_millis(800);
+/// So slow that each write finds an empty queue.
+const SLOW: BitRate = BitRate(1_000_000);
+/// Segments of a joined write: a kernel hands them to the card as one, and no smaller policer's burst is so short.
+const JOINED_SEGMENTS: u32 = 8;
+/// One segment in so many that is sent again cripples TCP.
+const CRIPPLED: u64 = 5;
+const A_FEW: u64 = 10;
+const FEW_LOST: f64 = 0.02;
+const MOST_LOST: f64 = 0.5;

@@ -1,0 +1,119 @@
+//! Sizes that vanish between sizes that cross: a sweep in even steps after the search, which looked at few of them.
+
+use super::{SURE_COPIES, WayFinder, whole};
+use crate::error::Result;
+use model::path::{SizeHole, SizeProbe};
+use std::collections::BTreeMap;
+use wire::native::probe::{MAX_SIZES, MIN_SIZE};
+
+impl WayFinder<'_> {
+    /// Looks for sizes that vanish below the path MTU. `also`: sizes to be probed in any case, larger ones too.
+    ///
+    /// Each size goes once; those of which nothing came go again, beside one that crosses, until chance is out of the question.
+    pub(super) fn holes(&mut self, also: &[u32]) -> Result<()> {
+        let Some(mtu) = self.one_way.path_mtu.filter(|_| self.one_way.bound.is_lower()) else {
+            return Ok(());
+        };
+        let sizes = self.swept(mtu, also);
+        let mut tried = BTreeMap::new();
+        for part in sizes.chunks(MAX_SIZES) {
+            self.ask(part, 1, &mut tried)?;
+        }
+        let missed = lost(&tried);
+        if missed.is_empty() || missed.len() > MAX_SIZES - 1 {
+            return Ok(());
+        }
+        let again: Vec<u32> = missed.into_iter().chain([mtu]).collect();
+        self.ask(&again, SURE_COPIES, &mut tried)?;
+        let around = around(&lost(&tried), &sizes);
+        if !around.is_empty() {
+            self.ask(&around, EDGE_COPIES, &mut tried)?;
+        }
+        self.one_way.holes = holes(&tried);
+        self.one_way
+            .sizes
+            .extend(tried.iter().filter(|(_, probe)| probe.received == 0).map(|(_, probe)| *probe));
+        self.one_way.sizes.sort_by_key(|probe| probe.size);
+        Ok(())
+    }
+
+    /// Even steps from the least size that every path is to carry up to the path MTU: so fine that what is eight bytes wide is met,
+    /// where that takes no more than [`MOST`] packets.
+    fn swept(&self, mtu: u32, also: &[u32]) -> Vec<u32> {
+        let headers = self.one_way.headers();
+        let least = (MIN_SIZE + headers).max(FIRST.min(mtu));
+        let step = ((mtu - least) / MOST).max(FINEST);
+        let known =
+            |size: &u32| self.one_way.sizes.iter().any(|probe| probe.size == *size && probe.received > 0);
+        let wanted = also.iter().copied().filter(|size| (MIN_SIZE + headers..=mtu).contains(size));
+        let mut sizes: Vec<u32> =
+            (least..mtu).step_by(step as usize).chain(wanted).filter(|size| !known(size)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// Sends packets of these sizes and adds what came.
+    fn ask(&mut self, sizes: &[u32], copies: u32, tried: &mut BTreeMap<u32, SizeProbe>) -> Result<()> {
+        let headers = self.one_way.headers();
+        let payloads: Vec<u32> = sizes.iter().map(|size| size - headers).collect();
+        let rows = self.send(&payloads, copies, None)?;
+        for (size, payload) in sizes.iter().zip(&payloads) {
+            let probe = tried.entry(*size).or_insert(SizeProbe { size: *size, sent: 0, received: 0 });
+            probe.sent += copies;
+            probe.received += whole(&rows, *payload);
+        }
+        Ok(())
+    }
+}
+
+/// Sizes of which nothing has come.
+fn lost(tried: &BTreeMap<u32, SizeProbe>) -> Vec<u32> {
+    tried.values().filter(|probe| probe.received == 0).map(|probe| probe.size).collect()
+}
+
+/// The sizes between those that are lost and the next ones that are not, as many as one order takes.
+fn around(lost: &[u32], swept: &[u32]) -> Vec<u32> {
+    let mut sizes = Vec::new();
+    for pair in swept.windows(2) {
+        if lost.contains(&pair[0]) != lost.contains(&pair[1]) {
+            sizes.extend(pair[0] + 1..pair[1]);
+        }
+    }
+    let every = sizes.len().div_ceil(MAX_SIZES).max(1);
+    sizes.into_iter().step_by(every).collect()
+}
+
+/// Runs of sizes that are lost, between such as cross.
+fn holes(tried: &BTreeMap<u32, SizeProbe>) -> Vec<SizeHole> {
+    let mut holes: Vec<SizeHole> = Vec::new();
+    let mut is_open = false;
+    for probe in tried.values() {
+        // Fewer may be chance.
+        let is_lost = probe.received == 0 && (probe.sent >= SURE_COPIES || is_open);
+        match holes.last_mut().filter(|_| is_open && is_lost) {
+            Some(hole) => (hole.last, hole.sent) = (probe.size, hole.sent + probe.sent),
+            None if is_lost => holes.push(SizeHole { first: probe.size, last: probe.size, sent: probe.sent }),
+            None => {}
+        }
+        is_open = is_lost;
+    }
+    // What is lost just before a size that was is of the same hole.
+    for hole in &mut holes {
+        while let Some(probe) =
+            tried.range(..hole.first).next_back().map(|(_, probe)| probe).filter(|probe| probe.received == 0)
+        {
+            (hole.first, hole.sent) = (probe.size, hole.sent + probe.sent);
+        }
+    }
+    holes
+}
+
+/// RFC 791: every host takes datagrams of 576 bytes.
+const FIRST: u32 = 576;
+/// Steps of a sweep: what is as wide is met.
+const FINEST: u32 = 8;
+/// Packets of a sweep at most, those of a test beside.
+const MOST: u32 = 128;
+/// Copies of each size at the edges of a hole.
+const EDGE_COPIES: u32 = 4;

@@ -1,0 +1,368 @@
+//! Random worlds on a simulated path: the findings after a test name the reason that was built in, and no other.
+
+use super::WayFinder;
+use super::simulated::{INTERFACE, Router, Simulated};
+use model::event::{Connected, EndResult, Event, Finished, Outcome};
+use model::explain::{Answer, Explanation, Hypothesis};
+use model::host::Host;
+use model::path::{PathMethod, PathResult, RouteMtu};
+use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::run::Run;
+use model::sample::{Role, Side, SideResult, Silence, StreamResult, TcpCounters, UdpCounters};
+use model::time::WallTime;
+use model::units::{BitRate, Bytes, Nanos};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The one thing that is wrong in a world, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// Packets above a size vanish without a message.
+    Silent(u32),
+    /// Packets above a size are refused, and senders are notified.
+    Reported(u32),
+    /// A router cuts packets that forbid it.
+    ClearsDf(u32),
+    /// Packets of some sizes vanish.
+    Hole(u32, u32),
+    /// The sender's route is configured with an MTU.
+    Route(u32),
+    /// The sender's route keeps packets below what vanishes.
+    RouteBelow(u32),
+    /// Packets with the mark of the test vanish.
+    Mark,
+    /// Segments that an offload joined vanish.
+    Joined,
+    /// The receiving program does not read.
+    Unread,
+    /// A box removes window scaling.
+    Unscaled,
+    /// Datagrams arrive with wrong checksums.
+    Checksum,
+    /// The receiver's kernel has no memory for fragments.
+    Memory,
+    /// The line loses packets of every size.
+    Loss,
+    /// The path was down to the end.
+    Down,
+}
+
+/// A path and the test that ran over it.
+#[derive(Clone, Copy, Debug)]
+struct World {
+    fault: Fault,
+    transport: Transport,
+    direction: Direction,
+    /// The router of the two at which it is.
+    hop: usize,
+}
+
+/// Findings that name a reason, each of which would be wrong in a world with another.
+const REASONS: &[&str] = &[
+    "mtu-black-hole",
+    "tcp-blackhole",
+    "mtu-hole",
+    "df-ignored",
+    "route-mtu",
+    "mark-dropped",
+    "joined-segments-dropped",
+    "receiver-stalled",
+    "window-scaling-removed",
+    "checksum-errors",
+    "reassembly-failed",
+    "fragments-dropped",
+    "mtu-discovery-wrong",
+    "stale-path-mtu",
+    "path-loss",
+    "tcp-crippled",
+    "outage",
+    "conntrack-drops",
+];
+
+impl World {
+    /// What must be found, and all that may be called a reason.
+    fn truth(&self) -> BTreeSet<&'static str> {
+        let tcp = self.transport == Transport::Tcp;
+        let found: &[&'static str] = match self.fault {
+            Fault::None | Fault::Reported(_) => &[],
+            Fault::Silent(_) => &["mtu-black-hole"],
+            Fault::ClearsDf(_) => &["df-ignored"],
+            Fault::Hole(..) => &["mtu-hole"],
+            Fault::Route(_) | Fault::RouteBelow(_) => &["route-mtu"],
+            Fault::Mark => &["mark-dropped"],
+            Fault::Joined if tcp => &["joined-segments-dropped"],
+            Fault::Unread if tcp => &["receiver-stalled"],
+            Fault::Unscaled if tcp => &["window-scaling-removed"],
+            Fault::Joined | Fault::Unread | Fault::Unscaled => &[],
+            Fault::Checksum => &["checksum-errors"],
+            Fault::Memory if !tcp => &["reassembly-failed"],
+            Fault::Memory => &[],
+            Fault::Loss => &["path-loss"],
+            Fault::Down => &["outage"],
+        };
+        found.iter().copied().collect()
+    }
+
+    fn network(&self) -> Simulated {
+        let mut routers = [[Router::default(); 2]; 2];
+        let at = usize::from(self.direction == Direction::Down);
+        let router = &mut routers[at][self.hop];
+        match self.fault {
+            Fault::Silent(limit) => (router.limit, router.silent) = (Some(limit), true),
+            Fault::RouteBelow(limit) => (router.limit, router.silent) = (Some(limit), true),
+            Fault::Reported(limit) => router.limit = Some(limit),
+            Fault::ClearsDf(limit) => (router.limit, router.clears_df) = (Some(limit), true),
+            Fault::Hole(first, last) => router.hole = Some((first, last)),
+            _ => {}
+        }
+        let mut network = Simulated::new(false, routers);
+        if let Fault::Route(mtu) | Fault::RouteBelow(mtu) = self.fault {
+            let network_name = "default".to_owned();
+            let route =
+                RouteMtu { mtu, is_locked: false, network: network_name, gateway: None, interface: None };
+            network.observed[at].route_mtu = Some(route);
+            network.observed[at].cached_mtu = Some(mtu);
+        }
+        network
+    }
+
+    /// Whole packets of the test: as large as what the sender believes in.
+    fn packet(&self) -> u32 {
+        match self.fault {
+            Fault::Route(mtu) | Fault::RouteBelow(mtu) | Fault::Reported(mtu) => mtu,
+            Fault::Hole(first, last) => first.midpoint(last),
+            _ => INTERFACE,
+        }
+    }
+
+    /// Whether the test's packets arrive at the receiver's socket, all, half or none of them.
+    fn arrived(&self) -> f64 {
+        match self.fault {
+            Fault::Silent(_) | Fault::Hole(..) | Fault::Mark | Fault::Down => 0.0,
+            Fault::Memory if self.transport == Transport::Udp => 0.0,
+            Fault::Joined | Fault::Unread if self.transport == Transport::Tcp => 0.1,
+            Fault::Loss | Fault::Checksum => 0.9,
+            _ => 1.0,
+        }
+    }
+
+    fn plan(&self) -> Plan {
+        let target = Target { host: "far".into(), address: ([10, 71, 0, 9], 5210).into() };
+        let directions = if self.direction == Direction::Up { Directions::Up } else { Directions::Down };
+        let mut test = TestSpec { directions, ..TestSpec::new(self.transport) };
+        if self.transport == Transport::Udp {
+            test.length = if self.fault == Fault::Memory { 32_768 } else { self.packet() - 28 };
+            test.bitrate = Some(BitRate(10_000_000));
+        }
+        if self.fault == Fault::Mark {
+            test.tos = 0xb8;
+        }
+        Plan { target, protocol: ProtocolName::Native, test, local: LocalOptions::default() }
+    }
+
+    /// What both ends measured.
+    fn ends(&self) -> [SideResult; 2] {
+        let arrived = (SENT as f64 * self.arrived()) as u64;
+        let row = |role, count: u64| StreamResult {
+            stream: 0,
+            direction: self.direction,
+            role,
+            elapsed: Nanos::from_secs(10),
+            bytes: Bytes(count * u64::from(self.packet() - 52)),
+            total_bytes: Bytes(count * u64::from(self.packet() - 52)),
+            tcp: None,
+            udp: None,
+        };
+        let (mut sent, mut received) = (row(Role::Sender, SENT), row(Role::Receiver, arrived));
+        let is_unread = self.fault == Fault::Unread && self.transport == Transport::Tcp;
+        let is_dead = arrived == 0 || is_unread;
+        let length = Nanos::from_secs(10);
+        let silence = is_dead.then_some(Silence { at: Nanos::ZERO, length, ended: false, missing: None });
+        match self.transport {
+            Transport::Tcp => {
+                sent.tcp = Some(self.tcp(arrived));
+                received.tcp = Some(TcpCounters { silence, ..TcpCounters::default() });
+            }
+            Transport::Udp => {
+                let udp = |datagrams| UdpCounters { datagrams, ..UdpCounters::default() };
+                sent.udp = Some(udp(SENT));
+                received.udp = Some(UdpCounters { lost: SENT - arrived, silence, ..udp(arrived) });
+            }
+        }
+        let end = |row| SideResult { streams: vec![row], ..SideResult::default() };
+        let (mut sender, mut receiver) = (end(sent), end(received));
+        for end in [&mut sender, &mut receiver] {
+            end.datapath.window_scaling = Some(true);
+        }
+        match self.fault {
+            Fault::Checksum => {
+                receiver.kernel.udp_checksum_errors = SENT - arrived;
+                receiver.kernel.tcp_checksum_errors = SENT - arrived;
+            }
+            Fault::Memory => {
+                receiver.kernel.fragments_received = SENT * 23;
+                receiver.kernel.reassembly_failures = SENT;
+            }
+            Fault::ClearsDf(_) => {
+                (receiver.kernel.fragments_received, receiver.kernel.reassembled) = (2 * SENT, SENT);
+            }
+            _ => {}
+        }
+        [sender, receiver]
+    }
+
+    fn tcp(&self, arrived: u64) -> TcpCounters {
+        let again = match self.fault {
+            Fault::Joined => SENT - arrived,
+            Fault::Loss | Fault::Checksum => SENT - arrived,
+            Fault::Silent(_) | Fault::Hole(..) | Fault::Mark | Fault::Down => 4,
+            _ => 0,
+        };
+        TcpCounters {
+            retransmits: again,
+            data_segments: SENT,
+            acknowledged: Bytes(arrived * 1448),
+            send_mss: self.packet() - 52,
+            path_mtu: self.packet(),
+            timestamps: true,
+            send_window: Bytes(if self.fault == Fault::Unread { 0 } else { 65_535 }),
+            max_send_window: Bytes(65_535),
+            window_scaling: Some(self.fault != Fault::Unscaled),
+            mean_rtt: Nanos::from_millis(1),
+            min_rtt: Nanos::from_millis(1),
+            busy: Nanos::from_secs(10),
+            receive_window_limited: Nanos::from_secs(if self.fault == Fault::Unread { 9 } else { 0 }),
+            ..TcpCounters::default()
+        }
+    }
+
+    /// The answers of probes that are no search for sizes.
+    fn explanation(&self) -> Explanation {
+        let held = |id: &str, holds: bool| Hypothesis {
+            id: id.into(),
+            direction: self.direction,
+            answer: if holds { Answer::Holds } else { Answer::Refuted },
+            why: None,
+            evidence: BTreeMap::new(),
+            elapsed: Nanos::ZERO,
+            packets: 0,
+        };
+        let tcp = self.transport == Transport::Tcp;
+        let hypotheses = vec![
+            held("mark-dropped", self.fault == Fault::Mark),
+            held("joined-segments", tcp && self.fault == Fault::Joined),
+        ];
+        Explanation { hypotheses, ..Explanation::default() }
+    }
+
+    fn run(&self) -> Run {
+        let mut network = self.network();
+        let packet = self.packet();
+        let (one_way, unknown) =
+            WayFinder::find(&mut network, self.direction, None, &[packet]).expect("it is simulated");
+        let mut path = PathResult { method: PathMethod::Native, unknown, ..PathResult::default() };
+        *path.way_mut(self.direction) = Some(one_way);
+        let [sender, receiver] = self.ends();
+        let sides = if self.direction == Direction::Up {
+            [Side::Local, Side::Peer]
+        } else {
+            [Side::Peer, Side::Local]
+        };
+        let address = |port: u16| ([10, 71, 0, 1], port).into();
+        let connected = Connected {
+            wall: WallTime(0),
+            plan: self.plan(),
+            local: address(1),
+            remote: address(2),
+            session: String::new(),
+            control_mss: None,
+            host: Host::default(),
+            peer: None,
+        };
+        let result =
+            |side, result| Event::Result(EndResult { side, result, output_text: None, output_json: None });
+        let wall = WallTime(20_000_000_000);
+        let finished = Finished { wall, elapsed: Nanos::from_secs(10), outcome: Outcome::Completed };
+        let events = [
+            Event::Connected(connected),
+            result(sides[0], sender),
+            result(sides[1], receiver),
+            Event::Path(Box::new(path)),
+            Event::Explained(Box::new(self.explanation())),
+            Event::Finished(finished),
+        ];
+        insight::run_of_events("1", "throughput", &events)
+    }
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let size = 600_u32..1_490;
+    prop_oneof![
+        2 => Just(Fault::None),
+        2 => size.clone().prop_map(Fault::Silent),
+        1 => size.clone().prop_map(Fault::Reported),
+        2 => size.clone().prop_map(Fault::ClearsDf),
+        2 => (700_u32..1_480, 8_u32..60).prop_map(|(first, width)| Fault::Hole(first, (first + width).min(1_495))),
+        1 => size.clone().prop_map(Fault::Route),
+        1 => size.prop_map(Fault::RouteBelow),
+        1 => Just(Fault::Mark),
+        1 => Just(Fault::Joined),
+        1 => Just(Fault::Unread),
+        1 => Just(Fault::Unscaled),
+        1 => Just(Fault::Checksum),
+        1 => Just(Fault::Memory),
+        1 => Just(Fault::Loss),
+        1 => Just(Fault::Down),
+    ]
+}
+
+fn world() -> impl Strategy<Value = World> {
+    let transport = prop_oneof![Just(Transport::Tcp), Just(Transport::Udp)];
+    let direction = prop_oneof![Just(Direction::Up), Just(Direction::Down)];
+    (fault(), transport, direction, 0_usize..2).prop_map(|(fault, transport, direction, hop)| World {
+        fault,
+        transport,
+        direction,
+        hop,
+    })
+}
+
+fn reasons(run: &Run) -> BTreeSet<&str> {
+    run.findings.iter().map(|finding| finding.id.as_str()).filter(|id| REASONS.contains(id)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn the_reason_that_was_built_in_is_found_and_no_other(world in world()) {
+        let run = world.run();
+        prop_assert_eq!(reasons(&run), world.truth(), "{:#?}", run.findings);
+        for finding in run.findings.iter().filter(|finding| REASONS.contains(&finding.id.as_str())) {
+            prop_assert!(finding.direction.is_none_or(|direction| direction == world.direction));
+        }
+    }
+}
+
+/// The sizes are those that were built in.
+#[test]
+fn sizes_are_named_to_the_byte() {
+    let found = |fault| {
+        let world = World { fault, transport: Transport::Udp, direction: Direction::Down, hop: 1 };
+        let run = world.run();
+        run.summary.path.and_then(|path| path.down).expect("it was looked at")
+    };
+    for (first, last) in [(1_469, 1_476), (1_473, 1_475), (700, 800)] {
+        let one_way = found(Fault::Hole(first, last));
+        let [hole] = one_way.holes.as_slice() else { panic!("{:?}", one_way.holes) };
+        assert_eq!(((hole.first, hole.last), one_way.path_mtu), ((first, last), Some(INTERFACE)));
+    }
+    let cut = found(Fault::ClearsDf(1_400));
+    let pieces = cut.cut_despite_df.expect("a router cuts");
+    assert_eq!((cut.path_mtu, pieces.first, pieces.last), (Some(1_400), 1_401, INTERFACE));
+    assert_eq!((pieces.largest_piece, cut.black_hole), (1_396, None));
+}
+
+/// Segments or datagrams of each test.
+const SENT: u64 = 2_000;

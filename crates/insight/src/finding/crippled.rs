@@ -1,0 +1,218 @@
+//! `tcp-crippled`, `joined-segments-dropped`, `mark-dropped`, `receiver-stalled` and `window-scaling-removed`: TCP that works, and far
+//! worse than the path would let it.
+
+use super::measured::{MeasuredDirection, measured_directions};
+use super::text::{count, percent};
+use super::{Finding, Severity};
+use model::explain::Hypothesis;
+use model::plan::Direction;
+use model::run::Run;
+use model::sample::{Role, TcpCounters};
+use model::units::Bytes;
+
+/// A large share of the segments had to be sent again, so that TCP hardly moves.
+pub(super) fn crippled(run: &Run) -> Vec<Finding> {
+    measured_directions(run).filter_map(|one_way| hardly_moves(&one_way)).collect()
+}
+
+/// Segments that an offload joined are dropped.
+pub(super) fn joined(run: &Run) -> Vec<Finding> {
+    held(run, "joined-segments").map(|(direction, found)| joined_dropped(direction, found)).collect()
+}
+
+/// Packets with the mark of the test are dropped.
+pub(super) fn mark(run: &Run) -> Vec<Finding> {
+    held(run, "mark-dropped").map(|(direction, found)| marked(direction, found)).collect()
+}
+
+/// The receiving program stopped reading.
+pub(super) fn stalled(run: &Run) -> Vec<Finding> {
+    measured_directions(run).filter(is_receiver_stalled).map(|one_way| closed_window(&one_way)).collect()
+}
+
+/// Window scaling was not agreed on.
+pub(super) fn unscaled(run: &Run) -> Vec<Finding> {
+    measured_directions(run).filter_map(|one_way| without_scaling(&one_way)).collect()
+}
+
+/// Nothing moved any more, and the peer's window is closed: what it has, its program does not read.
+pub(super) fn is_receiver_stalled(one_way: &MeasuredDirection<'_>) -> bool {
+    if !super::outage::is_silent_to_the_end(one_way) {
+        return false;
+    }
+    let closed = |tcp: &TcpCounters| {
+        tcp.max_send_window.0 > 0 && tcp.send_window.0 == 0 && tcp.receive_window_limited.0 > 0
+    };
+    let mut rows = one_way.tcp_rows().peekable();
+    rows.peek().is_some() && rows.all(closed)
+}
+
+/// Retransmits are why data comes with gaps; those of segments that had arrived, right or spoilt, are no loss.
+pub(super) fn is_crippled(one_way: &MeasuredDirection<'_>) -> bool {
+    let figures = one_way.figures;
+    let again = figures.retransmits.unwrap_or(0);
+    let arrived = figures.spurious_retransmits.unwrap_or(0);
+    let spoilt = one_way.receiver.map_or(0, |end| end.kernel.tcp_checksum_errors);
+    let lost = again.saturating_sub(arrived).saturating_sub(spoilt);
+    let sent = figures.segments.and_then(|segments| segments.sent).unwrap_or(0);
+    !one_way.udp() && lost >= A_FEW && lost >= sent / CRIPPLED
+}
+
+/// Packets of this test's kind are dropped whatever their size, which a finding says.
+pub(super) fn is_dropped_by_kind(one_way: &MeasuredDirection<'_>) -> bool {
+    let asked = one_way.run.summary.explanation.as_deref();
+    let held = |id| asked.is_some_and(|asked| asked.held(id, one_way.direction).is_some());
+    held("mark-dropped") || held("joined-segments") || held("segment-size")
+}
+
+fn held<'a>(run: &'a Run, id: &'static str) -> impl Iterator<Item = (Direction, &'a Hypothesis)> {
+    let asked = run.summary.explanation.as_deref();
+    [Direction::Up, Direction::Down]
+        .into_iter()
+        .filter_map(move |direction| Some((direction, asked?.held(id, direction)?)))
+}
+
+fn hardly_moves(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let segments = one_way.figures.segments?.sent?;
+    // From a thousand segments on `path-loss` has its share.
+    let is_small = segments < super::loss::ENOUGH_SEGMENTS;
+    if !is_small || !is_crippled(one_way) || is_dropped_by_kind(one_way) || super::loss::lost_by_size(one_way)
+    {
+        return None;
+    }
+    let again = one_way.figures.retransmits?;
+    let share = again as f64 / segments.max(1) as f64;
+    let title = format!(
+        "TCP {} retransmitted {} of {} it sent ({}) and moved {}: nearly every loss cost it a timeout",
+        one_way.direction,
+        count(again, "segment"),
+        segments,
+        percent(share),
+        one_way.figures.goodput
+    );
+    let finding = Finding::new("tcp-crippled", Severity::Warning, one_way.direction, title)
+        .with("retransmits_count", again)
+        .with("segments_count", segments)
+        .with("retransmits_share", share)
+        .with("goodput_bps", one_way.figures.goodput.0);
+    Some(finding.advise(
+        "Compare with UDP at a low rate (`--udp -b 1M`): loss there too has its cause on the line; none there points to a box that \
+         treats TCP otherwise, or to segmentation offload of a virtual network (`ethtool -K DEV tso off gso off gro off` at the \
+         hosts and at each forwarder between).",
+    ))
+}
+
+fn joined_dropped(direction: Direction, found: &Hypothesis) -> Finding {
+    let figure = |name: &str| found.figure(name).unwrap_or(0);
+    let (joined, again) = (figure("joined_segments_count"), figure("joined_retransmits_count"));
+    let (singles, lost) = (figure("singles_segments_count"), figure("singles_retransmits_count"));
+    let title = format!(
+        "Segments that an offload joins are dropped {direction}: of writes of eight segments {again} of {joined} segments were \
+         retransmits, of single ones {lost} of {singles}"
+    );
+    Finding::new("joined-segments-dropped", Severity::Problem, direction, title)
+        .with("joined_segments_count", joined)
+        .with("joined_retransmits_count", again)
+        .with("singles_segments_count", singles)
+        .with("singles_retransmits_count", lost)
+        .advise(
+            "A forwarder between virtual machines, containers or tunnels drops packets that GSO, TSO or GRO made larger than the MTU. \
+             Switch joining off where the packets come from, `ethtool -K DEV tso off gso off`, and on the interfaces of each \
+             forwarder, `ethtool -K DEV gro off lro off`, one after the other, to find which it is; then update that forwarder.",
+        )
+}
+
+fn marked(direction: Direction, found: &Hypothesis) -> Finding {
+    let tos = found.figure("tos_byte").unwrap_or(0);
+    let title = format!(
+        "Packets with the mark of this test (DSCP {}, TOS {tos}) are dropped {direction}: the same without it arrived",
+        tos / 4
+    );
+    Finding::new("mark-dropped", Severity::Problem, direction, title)
+        .with("mark_name", format!("DSCP {}", tos / 4))
+        .with("unmarked_received_bytes", found.figure("unmarked_received_bytes").unwrap_or(0))
+        .advise(
+            "Look for a firewall or a provider's edge that drops marked packets, or a queue for this class without any bandwidth. \
+             Until then send without `--dscp` and `--tos`, or have the mark cleared at the border of your network.",
+        )
+}
+
+fn closed_window(one_way: &MeasuredDirection<'_>) -> Finding {
+    let (direction, received) = (one_way.direction, one_way.figures.received.bytes);
+    let host = if direction == Direction::Up { "the far end" } else { "this end" };
+    let title = format!(
+        "The program at {host} stopped reading {direction}: it took {received}, and its TCP window is closed (0 bytes)"
+    );
+    Finding::new("receiver-stalled", Severity::Problem, direction, title).with("received_bytes", received.0).advise(format!(
+        "The path is not the reason: every packet is acknowledged. Look at the receiving program at {host}: it hangs, is stopped, or \
+         waits for something else (`ss -tmi` there shows bytes in its receive queue)."
+    ))
+}
+
+/// No stream agreed on window scaling, as far as it is known.
+pub(super) fn is_unscaled(one_way: &MeasuredDirection<'_>) -> bool {
+    let mut rows = one_way.tcp_rows().peekable();
+    rows.peek().is_some() && rows.all(|tcp| tcp.window_scaling == Some(false))
+}
+
+fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
+    let rows: Vec<_> = one_way.tcp_rows().collect();
+    if one_way.udp() || !is_unscaled(one_way) {
+        return None;
+    }
+    let window: Bytes = rows.iter().map(|tcp| tcp.max_send_window).sum();
+    let rtt = one_way.figures.loaded_rtt?;
+    let filled = one_way.figures.goodput.bytes_in(rtt).0 as f64 / window.0.max(1) as f64;
+    let allows = |role| one_way.end(role).and_then(|end| end.datapath.window_scaling);
+    let off = [(Role::Sender, Direction::Up), (Role::Receiver, Direction::Down)]
+        .into_iter()
+        .find(|(role, _)| allows(*role) == Some(false))
+        .map(|(_, of)| {
+            if (of == Direction::Up) == (one_way.direction == Direction::Up) {
+                "this host"
+            } else {
+                "the far host"
+            }
+        });
+    let both = allows(Role::Sender) == Some(true) && allows(Role::Receiver) == Some(true);
+    let (reason, advice) = match (off, both) {
+        (Some(host), _) => (
+            format!("{host} has it off"),
+            format!("At {host}: `sysctl -w net.ipv4.tcp_window_scaling=1`."),
+        ),
+        (None, true) => (
+            "both hosts offer it, so that a box on the path removes the option from SYNs".into(),
+            "Look for a firewall, proxy or load balancer that rewrites TCP options (\"normalisation\", \"scrub\") and let it pass \
+             window scaling (RFC 7323). Larger buffers do not help."
+                .into(),
+        ),
+        (None, false) => (
+            "one of the hosts or a box on the path does not offer it".into(),
+            "See that `net.ipv4.tcp_window_scaling` is 1 at both hosts, then look for a firewall that removes the option from SYNs."
+                .into(),
+        ),
+    };
+    let limits = filled >= HALF;
+    let effect = match limits {
+        true => format!(": with an RTT of {rtt} that sets the rate, {}", one_way.figures.goodput),
+        false => String::new(),
+    };
+    let title = format!(
+        "TCP {} works without window scaling, as {reason}; its window stays at {window}{effect}",
+        one_way.direction
+    );
+    let severity = if limits { Severity::Warning } else { Severity::Info };
+    let finding = Finding::new("window-scaling-removed", severity, one_way.direction, title)
+        .with("receive_window_bytes", window.0)
+        .with("rtt_ns", rtt.0)
+        .with("goodput_bps", one_way.figures.goodput.0)
+        .with("window_filled_share", filled);
+    Some(finding.advise(advice))
+}
+
+/// Fewer retransmits may be the end of a slow start.
+const A_FEW: u64 = 20;
+/// One segment in so many that is sent again.
+const CRIPPLED: u64 = 10;
+/// Of the window that the rate fills on average.
+const HALF: f64 = 0.5;
