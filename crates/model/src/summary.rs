@@ -7,6 +7,7 @@ pub use segments::Segments;
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning, WithoutCopy};
 use crate::hops::HopsResult;
 use crate::latency::{EgressResult, HostNoise, LatencyResult, LoadResult, OneWayDelays};
+use crate::limit::{Limit, LoadProbing};
 use crate::packets::PacketResult;
 use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
@@ -88,6 +89,9 @@ pub struct Summary {
     /// Receiver-limited directions (TCP) repeated without the copy to the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_copy: Vec<WithoutCopy>,
+    /// What decision phases found of what limits a direction.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub load_probing: Vec<LoadProbing>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.
@@ -150,6 +154,9 @@ pub struct DirectionSummary {
     pub loaded_rtt: Option<Nanos>,
     /// Congestion control that ran at the sender (TCP).
     pub congestion: Option<String>,
+    /// What set the rate, and where (TCP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<Limit>>,
     /// Each stream.
     pub streams: Vec<StreamSummary>,
     /// CPU at both ends.
@@ -271,6 +278,7 @@ impl Summary {
             Event::HopsStarted(_) | Event::HopsSample(_) => {}
             Event::Hops(hops) => self.hops = Some(hops.clone()),
             Event::Path(path) => self.fold_path(path),
+            Event::LoadProbing(found) => self.load_probing.push((**found).clone()),
             Event::Packets(packets) => self.fold_packets(packets),
             Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
@@ -409,6 +417,7 @@ impl Summary {
             mss: payload,
             loaded_rtt: sender.mean_rtt(),
             congestion: self.end(direction, Role::Sender).and_then(|e| e.datapath.congestion.clone()),
+            limit: None,
             streams: counted.streams(&sender, &receiver),
             cpu: CpuPair {
                 sender: self.end(direction, Role::Sender).map(|e| e.cpu.clone()),

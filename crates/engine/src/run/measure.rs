@@ -1,7 +1,7 @@
 //! The main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
 use super::begun::Watched;
-use super::{Measured, Options, is_start, link, run_id, test, without_copy};
+use super::{Measured, Options, is_start, limit, link, run_id, test, without_copy};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::reach::Others;
 use crate::session::protocol::attribute;
@@ -176,6 +176,9 @@ impl Job<'_> {
             Err(error) if !events.iter().any(is_start) => return Err(error),
             Err(_) => {}
             Ok(()) => {
+                let found = limit::decide(plan, self.options, &events, self.sink);
+                found.iter().for_each(|event| (self.sink)(event));
+                events.extend(found);
                 let repeated = without_copy::repeat(&events, self.options);
                 events.extend(repeated);
             }

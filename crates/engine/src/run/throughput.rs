@@ -24,6 +24,7 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
     }
     if outcome.is_ok() {
         explain::explain(plan, options, &mut begun);
+        begun.find_limit(plan, options);
         for event in without_copy::repeat(begun.events(), options) {
             begun.event(&event);
         }

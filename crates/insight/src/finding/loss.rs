@@ -4,6 +4,7 @@ use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
 use super::{Finding, Severity, fragments, latency, outage};
 use crate::fix;
+use model::limit::LimitKind;
 use model::path::PathDirection;
 use model::run::Run;
 use model::sample::Role;
@@ -159,7 +160,8 @@ impl Retransmits {
 fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let sent = Retransmits::in_direction(one_way)?;
     let lost = sent.all - sent.spurious;
-    if sent.share(lost) < RETRANSMITTED {
+    // Where its cause is known, that is said, and its loss follows from it.
+    if sent.share(lost) < RETRANSMITTED || !one_way.may_be(&[LimitKind::RampUp, LimitKind::VariableRate]) {
         return None;
     }
     let congestion = one_way.figures.congestion.as_deref().unwrap_or("the congestion control");
@@ -174,7 +176,7 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         if sent.spurious == 0 { "" } else { " that had not arrived" },
     );
     let finding = sent.evidence(Finding::new("path-loss", Severity::Warning, one_way.direction, title));
-    let mut advice = "Find where: measure with UDP below the rate TCP reached (`--udp -b`), and look at the drops of each interface (`ip -s link`).".to_owned();
+    let mut advice = "Look at the drops of each interface on the way (`ip -s link`), and measure for longer (`-t 10`), so that the limit behind the losses can be named.".to_owned();
     if !is_bbr {
         advice.push_str(" `--congestion bbr` bears random loss better.");
     }
