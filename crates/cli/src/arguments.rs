@@ -312,6 +312,25 @@ pub struct SessionArgs {
     pub dry_run: bool,
 }
 
+/// Whether the reasons of an unexpected result are looked for.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Test")]
+pub struct ExplainArgs {
+    /// Longest time in each direction to find the reason of an unexpected result: packet sizes, hosts, marks
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub explain: Nanos,
+    /// Send nothing after the test to find the reason of an unexpected result
+    #[arg(long, conflicts_with = "explain")]
+    pub no_explain: bool,
+}
+
+impl ExplainArgs {
+    /// The time allowed; zero: none.
+    pub fn budget(&self) -> Nanos {
+        if self.no_explain { Nanos::ZERO } else { self.explain }
+    }
+}
+
 /// How a server and this end know each other.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Session")]
@@ -344,6 +363,8 @@ pub struct MeasureArgs {
     pub quick: bool,
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     #[command(flatten)]
     pub capture: CaptureArgs,
     #[command(flatten)]

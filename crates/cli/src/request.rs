@@ -42,7 +42,8 @@ pub trait Asks {
 impl Asks for MeasureArgs {
     fn request(&self) -> Result<Request> {
         let far = far(&self.target)?;
-        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link: self.session.link })))
+        let (link, explain) = (self.session.link, self.explain.budget());
+        Ok(Request::Measure(Box::new(Measure { far, quick: self.quick, link, explain })))
     }
 }
 

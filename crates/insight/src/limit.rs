@@ -47,3 +47,6 @@ pub(crate) fn fill(run: &mut Run) {
 fn says_something(evidence: &Evidence) -> bool {
     evidence.tcp.is_some()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
 
+use crate::explain::Explanation;
 use crate::frames::FrameRow;
 use crate::hops::{HopsResult, HopsSample, HopsStarted};
 use crate::host::Host;
@@ -66,6 +67,8 @@ pub enum Event {
     Packets(Box<PacketResult>),
     /// What was seen of the first hop, and of the far host over each family.
     Reach(Box<Reach>),
+    /// What was asked after a test to explain its result.
+    Explained(Box<Explanation>),
     /// A row of a sweep over frame sizes has been measured.
     FrameRow(Box<FrameRow>),
     /// What is being done now. It stands in no result.

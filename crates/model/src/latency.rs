@@ -86,6 +86,9 @@ pub struct LatencyPlan {
     pub connect_timeout: Nanos,
     /// The load put beside the round trips.
     pub load: Option<Load>,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
+    pub explain: Nanos,
 }
 
 /// One egress path to a far end: the host, and the source address or interface.

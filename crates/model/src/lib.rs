@@ -7,6 +7,7 @@ pub mod dut;
 pub mod event;
 pub mod expectation;
 pub mod experiment;
+pub mod explain;
 pub mod finding;
 pub mod frames;
 pub mod history;

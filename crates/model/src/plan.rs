@@ -169,6 +169,9 @@ pub struct LocalOptions {
     pub receive_timeout: Option<Nanos>,
     /// A name for this run, put before every line or into the document.
     pub title: Option<String>,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
+    pub explain: Nanos,
     /// iPerf3 only: TCP senders send this file, receivers write to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,

@@ -5,6 +5,7 @@ mod segments;
 pub use segments::Segments;
 
 use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warning, WithoutCopy};
+use crate::explain::Explanation;
 use crate::hops::HopsResult;
 use crate::latency::{EgressResult, HostNoise, LatencyResult, LoadResult, OneWayDelays};
 use crate::limit::{Limit, LoadProbing};
@@ -77,6 +78,9 @@ pub struct Summary {
     /// The first hop, and the far host over each family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reach: Option<Box<Reach>>,
+    /// The hypotheses about an unexpected result, and the answers of their probes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Box<Explanation>>,
     /// Transfers of files, and the table of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferResult>,
@@ -281,6 +285,7 @@ impl Summary {
             Event::LoadProbing(found) => self.load_probing.push((**found).clone()),
             Event::Packets(packets) => self.fold_packets(packets),
             Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),
+            Event::Explained(asked) => self.explanation.get_or_insert_default().merge(asked),
             Event::Floor(floor) => self.tool_floor = Some(floor.rtt),
             Event::Latency(result) => self.fold_latency(result),
             Event::Load(load) => self.loaded = Some((**load).clone()),

@@ -58,6 +58,9 @@ pub struct TransferPlan {
     pub mss: Option<u32>,
     /// TCP congestion control of this end.
     pub congestion: Option<String>,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
+    pub explain: Nanos,
 }
 
 /// One file to transfer.
@@ -336,6 +339,7 @@ mod tests {
             device: None,
             mss: None,
             congestion: None,
+            explain: Nanos::ZERO,
         }
     }
 

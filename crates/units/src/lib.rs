@@ -117,6 +117,12 @@ impl Nanos {
     /// The longest span, about 584 years.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
+    /// No time at all.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// Whole seconds, saturating.
     #[must_use]
     pub const fn from_secs(seconds: u64) -> Nanos {

@@ -1,6 +1,6 @@
 //! The command line of `pathmeter latency`.
 
-use super::{CaptureArgs, CpuList, Dscp, HostPort, KeepArgs, OriginArgs, SessionArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, OriginArgs, SessionArgs, TosByte};
 use clap::{Args, ValueEnum};
 use model::latency::{LatencyMode, LatencyProtocol};
 use model::units::{Bytes, Nanos, PacketRate};
@@ -37,6 +37,8 @@ pub struct LatencyArgs {
     pub egress_paths: EgressArgs,
     #[command(flatten)]
     pub test: LatencyTestArgs,
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! The command line of `pathmeter throughput`.
 
-use super::{CaptureArgs, CpuList, Dscp, HostPort, KeepArgs, SessionArgs, TargetArgs, TosByte};
+use super::{CaptureArgs, CpuList, Dscp, ExplainArgs, HostPort, KeepArgs, SessionArgs, TargetArgs, TosByte};
 use clap::{Args, ValueEnum};
 use engine::run::PairCount;
 use model::plan::{ProtocolName, Wait};
@@ -35,6 +35,8 @@ pub struct ThroughputArgs {
     pub pairs: Option<PairCount>,
     #[command(flatten)]
     pub test: TestArgs,
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     #[command(flatten)]
     pub socket: SocketArgs,
     #[command(flatten)]

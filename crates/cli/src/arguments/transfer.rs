@@ -1,6 +1,6 @@
 //! The command line of `pathmeter transfer`.
 
-use super::{CaptureArgs, KeepArgs, OriginArgs};
+use super::{CaptureArgs, ExplainArgs, KeepArgs, OriginArgs};
 use clap::{Args, ValueEnum};
 use model::transfer::TransferMethod;
 use model::units::{Bytes, Nanos};
@@ -52,6 +52,8 @@ pub struct TransferArgs {
     pub dry_run: bool,
     #[command(flatten)]
     pub mtu: MtuArgs,
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     #[command(flatten)]
     pub connection: ConnectionArgs,
     #[command(flatten)]

@@ -55,6 +55,7 @@ impl Asks for LatencyArgs {
             wire_times: !self.host.no_wire_times,
             secured: self.session.identity.token_file.is_some()
                 || self.session.identity.fingerprint.is_some(),
+            explain: self.explain.budget(),
         })))
     }
 }

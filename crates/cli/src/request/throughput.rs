@@ -47,6 +47,7 @@ fn asked(args: &ThroughputArgs) -> Result<Throughput, Failure> {
         affinity: args.host.affinity.as_ref().map(|cpus| cpus.0.clone()).unwrap_or_default(),
         wait: args.host.wait.into(),
         link: args.session.link,
+        explain: args.explain.budget(),
         ..plain
     })
 }

@@ -30,6 +30,7 @@ impl Asks for TransferArgs {
                 None => Trust::System,
             },
             s3: s3(&self.s3),
+            explain: self.explain.budget(),
         })))
     }
 }

@@ -11,6 +11,7 @@ use crate::request::preflight;
 use crate::run::{LatencyWork, Plan};
 use crate::session::protocol::{Name, Protocol};
 use crate::work::latency::choose;
+use model::explain::DEFAULT_BUDGET;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::{EgressPath, LatencyMode, LatencyPlan, LatencyProtocol, Load, SocketSetup, WaitMode};
 use model::plan::{Directions, End, Target, Transport};
@@ -78,6 +79,8 @@ pub struct Latency {
     pub wire_times: bool,
     /// The session is encrypted or needs a token, which only our own protocol has.
     pub secured: bool,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    pub explain: Nanos,
 }
 
 /// TCP beside the round trips: up, down and both directions in turn.
@@ -142,6 +145,7 @@ impl Latency {
             multicast_ttl: None,
             wire_times: true,
             secured: false,
+            explain: DEFAULT_BUDGET,
         }
     }
 
@@ -212,6 +216,7 @@ fn plan(asked: &Latency, host: &Host) -> Result<LatencyPlan, Failure> {
             streams: load.streams,
             congestion: load.congestion.clone(),
         }),
+        explain: asked.explain,
     })
 }
 

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::host::address::Family;
 use crate::request::preflight;
 use crate::run::{MeasurePlan, Plan};
+use model::explain::DEFAULT_BUDGET;
 use model::plan::LocalOptions;
 use model::units::{BitRate, Nanos};
 use wire::native;
@@ -19,13 +20,15 @@ pub struct Measure {
     pub quick: bool,
     /// Speed of the link, where the interface's own is not to be used.
     pub link: Option<BitRate>,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    pub explain: Nanos,
 }
 
 impl Measure {
     /// Of the path to this host, in full.
     #[must_use]
     pub fn to(far: FarEnd) -> Measure {
-        Measure { far, quick: false, link: None }
+        Measure { far, quick: false, link: None, explain: DEFAULT_BUDGET }
     }
 }
 
@@ -34,7 +37,8 @@ pub(super) fn resolve(asked: &Measure, host: &Host) -> Result<Plan> {
     check_link(asked.link)?;
     let target = asked.far.target(native::PORT, host)?;
     let origin = &asked.far.origin;
-    let local = LocalOptions { interval: Nanos::from_secs(1), ..origin.local(asked.link) };
+    let interval = Nanos::from_secs(1);
+    let local = LocalOptions { interval, explain: asked.explain, ..origin.local(asked.link) };
     preflight::check_path(&target, &local)?;
     let one_family = origin.family != Family::Any;
     Ok(Plan::Measure(Box::new(MeasurePlan::new(target, local, asked.quick, one_family))))

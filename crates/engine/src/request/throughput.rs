@@ -11,6 +11,7 @@ use crate::run::{self, PairCount, PairsPlan};
 use crate::session::protocol::{Protocol, Tests};
 use crate::work::throughput::flows::{paced_block, udp_payload};
 use crate::work::throughput::pacer::is_sent_singly;
+use model::explain::DEFAULT_BUDGET;
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport, Wait};
 use model::units::{BitRate, Bytes, Nanos};
 
@@ -49,6 +50,8 @@ pub struct Throughput {
     pub wait: Wait,
     /// Speed of the link, where the interface's own is not to be used.
     pub link: Option<BitRate>,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    pub explain: Nanos,
 }
 
 /// Options of the sockets that carry a test.
@@ -108,6 +111,7 @@ impl Throughput {
             affinity: Vec::new(),
             wait: Wait::Auto,
             link: None,
+            explain: DEFAULT_BUDGET,
         }
     }
 }
@@ -191,6 +195,7 @@ fn local(asked: &Throughput) -> LocalOptions {
         interval: asked.interval,
         affinity: asked.affinity.clone(),
         wait: asked.wait,
+        explain: asked.explain,
         ..asked.far.origin.local(asked.link)
     }
 }

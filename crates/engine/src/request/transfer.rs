@@ -11,6 +11,7 @@ use crate::request::preflight;
 use crate::run::{Plan, TransferWork};
 use crate::work::transfer::mtu;
 use crate::work::transfer::source::{Source, host_and_port};
+use model::explain::DEFAULT_BUDGET;
 use model::transfer::{S3Plan, TransferBody, TransferFile, TransferMethod, TransferPlan, Trust};
 use model::units::{Bytes, Nanos};
 #[cfg(feature = "s3")]
@@ -54,6 +55,8 @@ pub struct Transfer {
     pub trust: Trust,
     /// How buckets of S3 are reached.
     pub s3: S3,
+    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    pub explain: Nanos,
 }
 
 /// What is uploaded.
@@ -108,6 +111,7 @@ impl Transfer {
             congestion: None,
             trust: Trust::System,
             s3: S3::default(),
+            explain: DEFAULT_BUDGET,
         }
     }
 }
@@ -158,6 +162,7 @@ fn work(asked: &Transfer, host: &Host) -> Result<TransferWork> {
         device: asked.origin.device.clone(),
         mss: asked.mss,
         congestion: asked.congestion.clone(),
+        explain: asked.explain,
     };
     Ok(TransferWork { plan, sources, family })
 }

@@ -1,55 +1,215 @@
-//! Which datagram sizes cross the path, asked after a UDP test that needs explaining.
+//! The step that every measurement with an unexpected result goes through: hypotheses, each with the probe that decides it,
+//! the cheapest first, within a budget of time for each direction.
+//!
+//! A hypothesis is one row of [`HYPOTHESES`]. Rules over the figures (`insight`) say which findings follow: a probe adds events
+//! and evidence, and never words.
+
+mod sizes;
 
 use super::Options;
-use super::begun::Begun;
-use crate::error::{Result, sentence};
-use crate::work::path;
+use crate::error::{Error, Result, sentence};
 use crate::work::probe::Prober;
-use model::event::{Event, Outcome, Warning};
-use model::plan::{Direction, Plan, ProtocolName, Transport};
-use model::summary::Summary;
+use linux::clock::mono_now;
+use model::event::{Event, Outcome};
+use model::explain::{Answer, Explanation, Hypothesis};
+use model::plan::{Direction, LocalOptions, ProtocolName, Target};
+use model::run::Run;
+use model::units::Nanos;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// After a UDP test of which nearly nothing arrived, or whose datagrams went in fragments: probes the path, so that
-/// the findings can name the reason and the payload that works. iPerf3's servers answer no probes.
-pub(super) fn explain(plan: &Plan, options: &Options, begun: &mut Begun<'_>) {
-    let directions = unexplained(plan, &Summary::from_events(begun.events()));
-    if directions.is_empty() || options.stop.is_raised() || plan.protocol != ProtocolName::Native {
-        return;
-    }
-    begun.event(&Event::progress("Probing which datagram sizes cross the path, to explain this result …"));
-    let probe = || -> Result<Event> {
-        let mut prober = Prober::open(&plan.target, &plan.local, &options.security, &options.stop)?;
-        let found = path::measure_directions(&mut prober, &directions)?;
-        prober.close();
-        Ok(Event::Path(Box::new(found)))
-    };
-    match probe() {
-        Ok(found) => begun.event(&found),
-        Err(_) if options.stop.is_raised() => {}
-        Err(e) => {
-            let why = sentence(&e);
-            let text =
-                format!("The path could not be probed after the test, so its loss is not explained: {why}.");
-            begun.event(&Event::Warning(Warning::new("probe-failed", text)));
+/// The far end of the measurement, and how it may be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    /// The far end.
+    pub(super) target: Target,
+    /// This end's choices, the budget among them.
+    pub(super) local: LocalOptions,
+    /// A pathmeter answers there by our own protocol.
+    pub(super) is_native: bool,
+    /// The directions that were measured.
+    pub(super) directions: Vec<Direction>,
+}
+
+impl Subject {
+    /// Of a test of throughput.
+    pub(super) fn of_test(plan: &model::plan::Plan) -> Subject {
+        Subject {
+            target: plan.target.clone(),
+            local: plan.local.clone(),
+            is_native: plan.protocol == ProtocolName::Native,
+            directions: plan.test.directions.each().collect(),
         }
     }
 }
 
-/// The directions whose figures need probes to be understood.
-fn unexplained(plan: &Plan, summary: &Summary) -> Vec<Direction> {
-    let ended = matches!(summary.outcome, Some(Outcome::Completed | Outcome::Interrupted));
-    if plan.test.transport != Transport::Udp || !ended {
-        return Vec::new();
-    }
-    let needs = |direction: &Direction| {
-        summary.direction(*direction).is_some_and(|one_way| {
-            let nothing = one_way.received.datagrams.saturating_mul(NEARLY_NOTHING) <= one_way.sent.datagrams;
-            let fragments = one_way.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-            !one_way.receiver_unknown && one_way.sent.datagrams > 0 && (nothing || fragments)
-        })
-    };
-    plan.test.directions.each().filter(needs).collect()
+/// What is to be explained, with all that is known so far.
+struct Case<'a> {
+    subject: &'a Subject,
+    options: &'a Options,
+    /// The result, judged anew after each probe.
+    run: Run,
+    /// The session that probes share; `None` until one is needed.
+    prober: Option<Prober>,
 }
 
-/// One datagram in so many is nearly nothing.
-const NEARLY_NOTHING: u64 = 20;
+/// One possible reason.
+struct Row {
+    /// Its stable name.
+    id: &'static str,
+    /// Shown while it is asked about.
+    doing: &'static str,
+    /// Time that its probe takes over a path without delay.
+    cost: Nanos,
+    /// It may be the reason of what was measured in a direction.
+    suspects: fn(&Case<'_>, Direction) -> bool,
+    /// Asks. The events of what was found go into the run before the answer is judged.
+    probe: fn(&mut Case<'_>, Direction) -> Result<Probed>,
+    /// It holds where one of these findings is raised of the direction then.
+    findings: &'static [&'static str],
+}
+
+/// What a probe brought.
+#[derive(Debug, Default)]
+struct Probed {
+    /// What was found, for the run.
+    events: Vec<Event>,
+    /// Its figures.
+    evidence: BTreeMap<String, Value>,
+    /// Packets that both ends sent.
+    packets: u64,
+    /// The answer where the probe gives it itself; else the findings do.
+    answer: Option<Answer>,
+    /// Why it is undecided.
+    why: Option<String>,
+}
+
+/// Every hypothesis, the cheapest first.
+const HYPOTHESES: &[Row] = &[Row {
+    id: "packet-size",
+    doing: "which packet sizes cross",
+    cost: Nanos::from_millis(500),
+    suspects: sizes::suspects,
+    probe: sizes::probe,
+    findings: sizes::FINDINGS,
+}];
+
+/// Asks about what is unexpected in a run; what is found goes to `sink`, and the hypotheses with their answers come last.
+pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut dyn FnMut(&Event)) {
+    let budget = subject.local.explain;
+    let ended = matches!(run.summary.outcome, Some(Outcome::Completed | Outcome::Interrupted));
+    if budget.is_zero() || !ended || options.stop.is_raised() {
+        return;
+    }
+    let mut case = Case { subject, options, run, prober: None };
+    let mut explanation = Explanation { budget, ..Explanation::default() };
+    for row in HYPOTHESES {
+        for &direction in &subject.directions {
+            if options.stop.is_raised() || !(row.suspects)(&case, direction) {
+                continue;
+            }
+            let asked = explanation.hypotheses.iter().filter(|one| one.direction == direction);
+            let spent = asked.fold(Nanos::ZERO, |sum, one| sum + one.elapsed);
+            let hypothesis = case.decide(row, direction, budget.saturating_sub(spent), sink);
+            explanation.elapsed = explanation.elapsed + hypothesis.elapsed;
+            explanation.hypotheses.push(hypothesis);
+        }
+    }
+    if let Some(prober) = case.prober.take() {
+        prober.close();
+    }
+    if !explanation.hypotheses.is_empty() {
+        sink(&Event::Explained(Box::new(explanation)));
+    }
+}
+
+impl Case<'_> {
+    /// Asks about one hypothesis, where the time that is left allows it.
+    fn decide(
+        &mut self,
+        row: &Row,
+        direction: Direction,
+        left: Nanos,
+        sink: &mut dyn FnMut(&Event),
+    ) -> Hypothesis {
+        let mut hypothesis = Hypothesis {
+            id: row.id.into(),
+            direction,
+            answer: Answer::Undecided,
+            why: None,
+            evidence: BTreeMap::new(),
+            elapsed: Nanos::ZERO,
+            packets: 0,
+        };
+        if row.cost > left {
+            hypothesis.why =
+                Some(format!("not asked: it takes {}, and {left} are left of --explain", row.cost));
+            return hypothesis;
+        }
+        sink(&Event::progress(format!("To explain this result: {} {direction} …", row.doing)));
+        let began = mono_now();
+        match (row.probe)(self, direction) {
+            Ok(probed) => {
+                for event in &probed.events {
+                    sink(event);
+                    self.run.summary.fold(event);
+                }
+                self.run = insight::judge(std::mem::replace(&mut self.run, Run::unjudged("", "", &[])));
+                hypothesis.answer = probed.answer.unwrap_or_else(|| self.judged(row, direction));
+                (hypothesis.evidence, hypothesis.packets) = (probed.evidence, probed.packets);
+                hypothesis.why = probed.why;
+            }
+            Err(error) => {
+                // A session that broke off is of no more use.
+                self.prober = None;
+                hypothesis.why = Some(sentence(&error));
+            }
+        }
+        hypothesis.elapsed = mono_now().saturating_since(began);
+        hypothesis
+    }
+
+    /// By the findings that follow now.
+    fn judged(&self, row: &Row, direction: Direction) -> Answer {
+        if self.finding(direction, row.findings) { Answer::Holds } else { Answer::Refuted }
+    }
+
+    /// One of these findings is raised of a direction, or of both.
+    fn finding(&self, direction: Direction, ids: &[&str]) -> bool {
+        let is_about = |of: Option<Direction>| of.is_none_or(|of| of == direction);
+        self.run.findings.iter().any(|one| ids.contains(&one.id.as_str()) && is_about(one.direction))
+    }
+
+    /// The probe session with the far end, opened when it is first needed.
+    fn prober(&mut self) -> Result<&mut Prober> {
+        if self.prober.is_none() {
+            let (subject, options) = (self.subject, self.options);
+            let limit = subject.local.connect_timeout.unwrap_or(LONGEST_OPEN).min(LONGEST_OPEN);
+            let local = LocalOptions { connect_timeout: Some(limit), ..subject.local.clone() };
+            self.prober = Some(Prober::open(&subject.target, &local, &options.security, &options.stop)?);
+        }
+        self.prober.as_mut().ok_or_else(|| Error::from(crate::error::fault("the probe session is gone")))
+    }
+}
+
+/// A far end that does not answer within this is not asked.
+const LONGEST_OPEN: Nanos = Nanos::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hypotheses_stand_in_the_order_of_their_cost() {
+        assert!(HYPOTHESES.is_sorted_by_key(|row| row.cost));
+        let ids: std::collections::BTreeSet<_> = HYPOTHESES.iter().map(|row| row.id).collect();
+        assert_eq!(ids.len(), HYPOTHESES.len());
+    }
+
+    #[test]
+    fn findings_of_hypotheses_are_rules() {
+        for id in HYPOTHESES.iter().flat_map(|row| row.findings) {
+            assert!(insight::finding::rule_named(id).is_some(), "{id} is no rule");
+        }
+    }
+}

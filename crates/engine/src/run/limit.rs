@@ -20,7 +20,8 @@ pub(super) fn decide(
     events: &[Event],
     sink: &mut dyn FnMut(&Event),
 ) -> Vec<Event> {
-    if plan.protocol != ProtocolName::Native
+    if plan.local.explain.is_zero()
+        || plan.protocol != ProtocolName::Native
         || plan.test.transport != Transport::Tcp
         || options.stop.is_raised()
     {
@@ -92,6 +93,11 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
     };
     let short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
     let lost = evidence.tcp.as_ref().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64);
+    let budget = match short {
+        true => SHORT_BUDGET,
+        false if evidence.rate < SLOW => LONG_BUDGET,
+        false => BUDGET,
+    };
     Quest {
         direction,
         reached: evidence.rate,
@@ -101,7 +107,7 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
         lost,
         short,
         place: evidence.rate <= PLACE_BELOW && is_private(plan.target.address.ip()),
-        budget: if short { SHORT_BUDGET } else { BUDGET },
+        budget: plan.local.explain.min(budget),
     }
 }
 
@@ -139,6 +145,9 @@ const SHORTEST_TEST: Nanos = Nanos::from_millis(900);
 /// A shorter test has the short form.
 const SHORT_BELOW: Nanos = Nanos::from_secs(2);
 const BUDGET: Nanos = Nanos::from_secs(4);
+/// At a low rate packets are few.
+const LONG_BUDGET: Nanos = Nanos::from_secs(5);
+const SLOW: BitRate = BitRate(10_000_000);
 const SHORT_BUDGET: Nanos = Nanos::from_millis(1200);
 /// Datagrams sent one by one reach about this rate.
 const FASTEST: BitRate = BitRate(2_500_000_000);

@@ -1,7 +1,8 @@
 //! The main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
 use super::begun::Watched;
-use super::{Measured, Options, is_start, limit, link, run_id, test, without_copy};
+use super::explain::Subject;
+use super::{Measured, Options, explain, is_start, limit, link, run_id, test, without_copy};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::reach::Others;
 use crate::session::protocol::attribute;
@@ -179,6 +180,11 @@ impl Job<'_> {
                 let found = limit::decide(plan, self.options, &events, self.sink);
                 found.iter().for_each(|event| (self.sink)(event));
                 events.extend(found);
+                let known = run_of_events("", "throughput", &events);
+                explain::explain(&Subject::of_test(plan), self.options, known, &mut |event| {
+                    (self.sink)(event);
+                    events.push(event.clone());
+                });
                 let repeated = without_copy::repeat(&events, self.options);
                 events.extend(repeated);
             }

@@ -1,10 +1,12 @@
 //! One test of throughput, and what explains it.
 
 use super::begun::{Begun, Watched};
+use super::explain::Subject;
 use super::{Measured, Options, explain, is_start, link, without_copy};
 use crate::error::Result;
 use crate::session::protocol::attribute;
 use crate::work::client;
+use insight::run_of_events;
 use model::event::Event;
 use model::plan::Plan;
 use model::reach::Reach;
@@ -23,8 +25,9 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
         begun.event(&event);
     }
     if outcome.is_ok() {
-        explain::explain(plan, options, &mut begun);
         begun.find_limit(plan, options);
+        let known = run_of_events("", "throughput", begun.events());
+        explain::explain(&Subject::of_test(plan), options, known, &mut |event| begun.event(event));
         for event in without_copy::repeat(begun.events(), options) {
             begun.event(&event);
         }

@@ -173,6 +173,11 @@ fn find_way(
     Ok(())
 }
 
+/// The part of this in other runs whose far end is no pathmeter: what the host itself answers tells of both directions.
+pub fn ask_host(plan: &PathPlan, interrupt: &Interrupt) -> Result<PathResult> {
+    foreign::run(plan, interrupt, &mut |_| {})
+}
+
 /// The part of this in other runs: what some directions carry, without TCP.
 pub fn measure_directions(prober: &mut Prober, directions: &[Direction]) -> Result<PathResult> {
     let (began, before) = (mono_now(), prober.datagrams());

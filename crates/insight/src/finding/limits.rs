@@ -4,7 +4,7 @@ use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{option, percent};
 use super::{Finding, Severity};
 use crate::limit::{brief, place};
-use model::limit::{Limit, LimitKind};
+use model::limit::{Confidence, Limit, LimitKind};
 use model::run::Run;
 use model::units::BitRate;
 
@@ -35,7 +35,11 @@ pub(super) fn packet_rate(run: &Run) -> Vec<Finding> {
 
 fn of_kind(run: &Run, id: &str, kind: LimitKind, advice: fn(&Limit) -> String) -> Vec<Finding> {
     let found = |one_way: MeasuredDirection<'_>| {
-        let limit = one_way.figures.limit.as_deref().filter(|limit| limit.kind == kind)?;
+        let limit = one_way.figures.limit.as_deref()?;
+        // What is not sure is in the limit, and no reason to warn.
+        if limit.kind != kind || limit.confidence == Confidence::Low {
+            return None;
+        }
         Some(finding(&one_way, id, limit).advise(advice(limit)))
     };
     measured_directions(run).filter_map(found).collect()
@@ -44,7 +48,7 @@ fn of_kind(run: &Run, id: &str, kind: LimitKind, advice: fn(&Limit) -> String) -
 fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding {
     let what = brief(limit).unwrap_or_default();
     let at = limit.place.map(|at| format!(" {}", place(at))).unwrap_or_default();
-    let segments: u64 = one_way.tcp_rows().map(|tcp| tcp.data_segments).sum();
+    let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
     let share = one_way.figures.retransmits.unwrap_or(0) as f64 / segments.max(1) as f64;
     let title = format!(
         "The path limits TCP {} by {what}{at}: {} transferred, {} of the segments retransmitted",
@@ -55,7 +59,7 @@ fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding 
     let finding = Finding::new(id, Severity::Warning, one_way.direction, title)
         .with("goodput_bps", one_way.figures.goodput.0)
         .with("retransmits_share", share.min(1.0))
-        .with("confidence", limit.confidence.word());
+        .with("confidence_name", limit.confidence.word());
     match limit.rate {
         Some(rate) => finding.with("limit_bps", rate.0),
         None => finding,

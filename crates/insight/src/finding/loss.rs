@@ -5,7 +5,6 @@ use super::text::{count, option, percent};
 use super::{Finding, Severity, fragments, latency, outage};
 use crate::fix;
 use model::limit::LimitKind;
-use model::path::PathDirection;
 use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
@@ -161,7 +160,10 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let sent = Retransmits::in_direction(one_way)?;
     let lost = sent.all - sent.spurious;
     // Where its cause is known, that is said, and its loss follows from it.
-    if sent.share(lost) < RETRANSMITTED || !one_way.may_be(&[LimitKind::RampUp, LimitKind::VariableRate]) {
+    if sent.share(lost) < RETRANSMITTED
+        || one_way.is_lost_by_size()
+        || !one_way.may_be(&[LimitKind::RampUp, LimitKind::VariableRate])
+    {
         return None;
     }
     let congestion = one_way.figures.congestion.as_deref().unwrap_or("the congestion control");
@@ -250,15 +252,9 @@ fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 }
 
 /// The path loses datagrams of this size, which another finding tells.
-fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
+pub(super) fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
     let cut = one_way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
-    let path = one_way.run.summary.path.as_ref().and_then(|path| path.in_direction(one_way.direction));
-    let packet = |path: &PathDirection| Some(one_way.figures.mss?.saturating_add(path.headers()));
-    let vanish = |path: &PathDirection| {
-        Some((path.black_hole?.first..=path.black_hole?.last).contains(&packet(path)?))
-    };
-    (cut && fragments::dropped(one_way.run, one_way.direction).is_some())
-        || path.and_then(vanish).unwrap_or(false)
+    (cut && fragments::dropped(one_way.run, one_way.direction).is_some()) || one_way.is_lost_by_size()
 }
 
 /// One datagram in ten thousand: below it a buffer was full for a moment, which changes no figure.

@@ -1,6 +1,8 @@
 //! One direction of one test, with what the rules ask of it.
 
+use super::path;
 use model::limit::LimitKind;
+use model::path::headers;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
 use model::sample::{Role, SideResult, StreamResult, TcpCounters};
@@ -66,6 +68,23 @@ impl<'a> MeasuredDirection<'a> {
         self.figures.wire.line_rate_share.is_some_and(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(&share))
     }
 
+    /// The largest packets that this direction sent, whole: full segments, or datagrams that no one cut.
+    pub(super) fn full_packet(&self) -> Option<u32> {
+        let ipv6 = self.plan.target.address.is_ipv6();
+        let payload = self.figures.mss?;
+        if self.udp() {
+            return Some(payload.saturating_add(headers(ipv6)));
+        }
+        let timestamps = self.tcp_rows().any(|tcp| tcp.timestamps);
+        let options = if timestamps { TIMESTAMPS } else { 0 };
+        Some(payload.saturating_add(options).saturating_add(if ipv6 { 60 } else { 40 }))
+    }
+
+    /// Packets of the size that this direction sent vanish on the path, which another finding says.
+    pub(super) fn is_lost_by_size(&self) -> bool {
+        self.full_packet().is_some_and(|packet| path::loses(self.run, self.direction, packet))
+    }
+
     /// Losses by place; all zero when they are not known.
     pub(crate) fn loss(&self) -> Loss {
         self.figures.loss.unwrap_or_default()
@@ -122,3 +141,6 @@ impl<'a> MeasuredDirection<'a> {
         probed.into_iter().chain(observed).filter(|rtt| rtt.0 > 0).min()
     }
 }
+
+/// Bytes of TCP's timestamps in a segment (RFC 7323), padded.
+const TIMESTAMPS: u32 = 12;

@@ -3,7 +3,7 @@
 use super::measured::{MeasuredDirection, measured_directions};
 use super::ramp_up::progress;
 use super::text::count;
-use super::{Finding, Severity};
+use super::{Finding, Severity, loss};
 use model::plan::Transport;
 use model::run::Run;
 use model::sample::{Role, Silence};
@@ -13,7 +13,11 @@ use serde_json::Value;
 /// A receiver got nothing for a while, while its sender sent.
 pub(super) fn outage(run: &Run) -> Vec<Finding> {
     let silence = |one_way: &MeasuredDirection<'_>| longest(one_way).or_else(|| standstill(one_way));
-    measured_directions(run).filter_map(|one_way| Some(finding(&one_way, silence(&one_way)?))).collect()
+    // Packets that vanish by their size are lost for as long as they are sent: the path was not down.
+    measured_directions(run)
+        .filter(|one_way| !loss::lost_by_size(one_way))
+        .filter_map(|one_way| Some(finding(&one_way, silence(&one_way)?)))
+        .collect()
 }
 
 /// Datagrams lost in the outage of a direction, which no other finding counts.

@@ -33,6 +33,15 @@ struct Side<'a> {
     other: Option<&'a PathDirection>,
 }
 
+/// Packets of this size vanish in a direction, or TCP's full segments do: a finding about sizes says so, and what is lost with
+/// them is not counted again.
+pub(super) fn loses(run: &Run, direction: Direction, packet: u32) -> bool {
+    let Some(one_way) = run.summary.path.as_ref().and_then(|path| path.in_direction(direction)) else {
+        return false;
+    };
+    one_way.black_hole.is_some_and(|hole| (hole.first..=hole.last).contains(&packet))
+}
+
 /// Asks every direction whose packet sizes are known, up first.
 fn each_way(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
     let Some(path) = &run.summary.path else { return Vec::new() };

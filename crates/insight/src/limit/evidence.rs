@@ -64,7 +64,7 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
         lost: one_way.figures.retransmits.unwrap_or(0).saturating_sub(spurious),
         growing: one_way.unlimited()
             && Growth::from_steps(&steps).is_some_and(|growth| growth.goes_on(one_way)),
-        idle_rtt: one_way.idle_rtt(),
+        idle_rtt: one_way.idle_rtt().into_iter().chain(shortest(one_way)).min(),
         loaded_rtt: one_way.figures.loaded_rtt,
         largest_rtt: rows().map(|tcp| tcp.max_rtt).max().filter(|rtt| rtt.0 > 0),
         busy: Nanos(busy),
@@ -78,6 +78,13 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
     }
 }
 
+/// The kernel's own least round trip, which the intervals have; the smoothed one may never have seen an empty queue.
+fn shortest(one_way: &MeasuredDirection<'_>) -> Option<Nanos> {
+    let rows = one_way.run.intervals.iter().flat_map(|interval| &interval.streams);
+    let own = rows.filter(|row| row.direction == one_way.direction && row.role == Role::Sender);
+    own.filter_map(|row| Some(row.tcp.as_ref()?.min_rtt)).filter(|rtt| rtt.0 > 0).min()
+}
+
 /// How the rate varies from interval to interval.
 fn variation(steps: &[(Nanos, Nanos, Bytes)]) -> Option<f64> {
     let rates: Vec<f64> = steps
@@ -89,9 +96,12 @@ fn variation(steps: &[(Nanos, Nanos, Bytes)]) -> Option<f64> {
 
 fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
     let kernel = |role: Role| one_way.end(role).map(|end| &end.kernel);
-    let dropped: u64 =
-        [Role::Sender, Role::Receiver].into_iter().filter_map(kernel).map(|all| all.softnet_drops).sum();
-    let segments: u64 = one_way.tcp_rows().map(|tcp| tcp.data_segments).sum();
+    let dropped = [Role::Sender, Role::Receiver]
+        .into_iter()
+        .filter_map(kernel)
+        .map(|all| all.softnet_drops)
+        .fold(0, u64::saturating_add);
+    let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
     HostFacts {
         line_share: one_way.figures.wire.line_rate_share.filter(|_| one_way.at_line_rate()),
         link: one_way.run.summary.link.as_ref().map(|link| link.rate),

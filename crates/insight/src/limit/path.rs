@@ -10,12 +10,18 @@ pub(super) fn any(signs: &Signs<'_>) -> Option<Limit> {
     [variable, packet_rate, aqm, queue_of_another, shaper, policer].into_iter().find_map(|row| row(signs))
 }
 
-/// Others send over the same queue: it is not empty before the load, or gives more to who asks for more.
+/// Others send over the same queue: it is not empty without the load.
+pub(super) fn standing(signs: &Signs<'_>) -> Option<Limit> {
+    let hot = signs.hot?;
+    let waits = hot.standing > (2.0 * MILLI).max(hot.packet).max(hot.visible / 2.0);
+    (waits && signs.rate < 0.8 * hot.rate).then(|| shared(signs, &hot))
+}
+
+/// Others send over the same queue: it gives more to who asks for more, or TCP fills it and gets a part of it.
 pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
-    let standing = hot.standing > MILLI.max(hot.packet).max(hot.visible / 2.0) && signs.rate < 0.8 * hot.rate;
     let fills = signs.rtt_growth().is_some_and(|growth| hot.is_queued() && growth >= hot.queue / 4.0);
-    let shared = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02;
+    let part = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02;
     let rates = (signs.step(Purpose::Lower), signs.step(Purpose::Higher));
     let more = match rates {
         (Some(lower), Some(higher)) => {
@@ -24,10 +30,14 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
         }
         _ => false,
     };
-    (standing || shared || more).then(|| Limit {
+    (part || more).then(|| shared(signs, &hot))
+}
+
+fn shared(signs: &Signs<'_>, hot: &Hot) -> Limit {
+    Limit {
         share: Some((1.0 - signs.rate / hot.rate.max(1.0)).clamp(0.0, 1.0)),
-        ..with_queue(LimitKind::Competing, signs, &hot, Confidence::Medium)
-    })
+        ..with_queue(LimitKind::Competing, signs, hot, Confidence::Medium)
+    }
 }
 
 /// The load is capped far below what TCP got without losses: another rule holds for it.
@@ -62,13 +72,15 @@ pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
 pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let steps = signs.load()?.steps.iter().filter(|step| {
-        matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher) && step.delivered.0 > 0
+        matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher)
+            && step.delivered.0 > 0
+            && step.stalled < super::signs::STALLED
+            && (step.loss > 0.03 || step.growth.0 as f64 > hot.visible)
     });
     let rates: Vec<f64> = steps.map(|step| step.delivered.0 as f64).collect();
     let tcp_varies = signs.tcp()?.variation.is_none_or(|variation| variation > 0.04);
-    let varies = variation(&rates) > 0.08 && rates.len() >= 3 && hot.variation > 0.05;
-    (varies && tcp_varies && !hot.stalled)
-        .then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
+    let varies = variation(&rates) > 0.08 && rates.len() >= 4;
+    (varies && tcp_varies).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
 }
 
 /// Small frames are capped at the same number per second.
@@ -126,13 +138,23 @@ pub(super) fn queue_of_another(signs: &Signs<'_>) -> Option<Limit> {
 /// A queue that is full: a shaper, or a slow link.
 pub(super) fn shaper(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
-    Some(with_queue(LimitKind::Shaper, signs, &hot, signs.confidence()))
+    Some(with_queue(LimitKind::Shaper, signs, &hot, sure(signs, &hot)))
 }
 
 /// Packets are dropped at any delay.
 pub(super) fn policer(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(|hot| !hot.is_queued() && hot.loss > 0.05)?;
-    Some(policed(signs, &hot, signs.confidence()))
+    Some(policed(signs, &hot, sure(signs, &hot)))
+}
+
+/// Where small frames were not seen to pass, it may be a limit of packets as well.
+fn sure(signs: &Signs<'_>, hot: &Hot) -> Confidence {
+    let packets = hot.rate / (f64::from(signs.evidence.frame) * 8.0);
+    let passed = signs.load().into_iter().flat_map(|load| load.of(Purpose::Small)).any(|small| {
+        let bits = f64::from(signs.evidence.frame.saturating_sub(frame_payload(signs)) + small.size) * 8.0;
+        small.delivered.0 as f64 / bits > 1.4 * packets
+    });
+    if passed { signs.confidence() } else { Confidence::Low }
 }
 
 fn policed(signs: &Signs<'_>, hot: &Hot, confidence: Confidence) -> Limit {
@@ -170,7 +192,8 @@ fn per_flow(signs: &Signs<'_>) -> Option<bool> {
 
 /// UDP payload of a full frame of the load.
 fn frame_payload(signs: &Signs<'_>) -> u32 {
-    signs.step(Purpose::Hot).map_or(0, |step| step.size).min(signs.evidence.frame)
+    let full = signs.load().and_then(|load| load.of(Purpose::Hot).next());
+    full.map_or(0, |step| step.size).min(signs.evidence.frame)
 }
 
 /// TCP that gets less of what the path gives, and shows no sign of the path, is held back by something else.

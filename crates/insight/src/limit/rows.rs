@@ -24,14 +24,15 @@ pub(super) const ROWS: &[Row] = &[
     row(sender_cpu),
     row(receiver_cpu),
     row(ramp_up),
+    row(path::standing),
     row(receiver_window),
     row(sender_buffer),
     row(loss),
     row(ack_path),
+    row(path::variable),
     row(path::competing),
     row(path::treated_differently),
     row(path::not_met),
-    row(path::variable),
     row(path::packet_rate),
     row(path::aqm),
     row(path::queue_of_another),
@@ -112,19 +113,19 @@ fn receiver_window(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-/// What is in flight is what the sender's buffer holds, far less than TCP could have there.
+/// What is in flight is far less than TCP could have there, and nothing was lost: the sender has no room for more.
 fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
     let tcp = signs.tcp()?;
     let rtt = tcp.loaded_rtt?.0 as f64;
-    let in_flight = signs.evidence.goodput.0 as f64 * rtt / 8e9;
+    let payload = signs.rate * f64::from(tcp.mss) / f64::from(signs.evidence.frame.max(1));
+    let in_flight = payload * rtt / 8e9;
     let may = tcp.largest_cwnd.min(tcp.largest_window).0 as f64;
-    // The kernel's own half of a buffer, and headers, hold no data.
-    let of_buffer = in_flight / (tcp.buffer.0.max(1) as f64 * f64::from(tcp.streams));
-    let held = (may > 0.0 && in_flight < UNUSED * may && (BUFFER_LEAST..=1.0).contains(&of_buffer))
-        || tcp.send_buffer >= MOSTLY;
+    // BBR keeps a window of twice what it wants in flight.
+    let unused = if tcp.is_loss_based { UNUSED } else { UNUSED_OF_MODEL };
+    let held = (may > 0.0 && in_flight < unused * may) || tcp.send_buffer >= MOSTLY;
     let confidence = window_confidence(signs)?;
-    let is_long = rtt >= MILLI;
-    (held && is_long && signs.lost() < 0.001 && signs.evidence.host.sender_full.is_none()).then(|| Limit {
+    let is_idle = signs.evidence.host.sender_full.is_none() && tcp.receive_window < 0.2;
+    (held && rtt >= MILLI && signs.lost() < 0.001 && is_idle).then(|| Limit {
         window: Some(Bytes(in_flight as u64)),
         share: (tcp.send_buffer >= MOSTLY).then_some(tcp.send_buffer),
         also: path::any(signs).map(Box::new),
@@ -190,7 +191,11 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
 pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     let mut ruled_out = Vec::new();
     let load = signs.load();
-    if signs.passes() {
+    if signs.is_held_up() {
+        ruled_out.push(
+            "the path took no more than a load gave it, and this host was too busy to show how much".into(),
+        );
+    } else if signs.passes() {
         ruled_out.push(format!(
             "not the path: UDP passed {} where TCP got {}",
             BitRate(signs.passed as u64),
@@ -228,5 +233,5 @@ const MOSTLY: f64 = 0.5;
 const FILLED: f64 = 0.9;
 /// In flight, of what TCP could have there.
 const UNUSED: f64 = 0.7;
-/// Of a sender's buffer data is at least this share.
-const BUFFER_LEAST: f64 = 0.2;
+/// The same of a congestion control that goes by a model of the path.
+const UNUSED_OF_MODEL: f64 = 0.4;

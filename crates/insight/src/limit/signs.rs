@@ -17,6 +17,8 @@ pub(super) struct Signs<'a> {
 /// What a saturated path showed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hot {
+    /// At least one step was sent without being held up.
+    pub(super) is_steady: bool,
     /// What it delivers, in frames, bits per second.
     pub(super) rate: f64,
     /// How much the rate of the hot steps varies.
@@ -33,8 +35,8 @@ pub(super) struct Hot {
     pub(super) visible: f64,
     /// What the idle path still waits: the median above the least.
     pub(super) standing: f64,
-    /// Steps that were held up for a quarter of their time.
-    pub(super) stalled: bool,
+    /// The least that it grew, nearly.
+    pub(super) queue_p10: f64,
     /// The fewest datagrams in a step.
     pub(super) datagrams: u64,
     /// Hot steps.
@@ -85,9 +87,15 @@ impl<'a> Signs<'a> {
         sent.fold(0.0, f64::max) >= EXCEEDED * self.rate
     }
 
+    /// The path took no more, and no step of that shows how much: this host was too busy to send steadily.
+    pub(super) fn is_held_up(&self) -> bool {
+        let hot = self.load().is_some_and(|load| load.of(Purpose::Hot).next().is_some());
+        hot && self.hot.is_none()
+    }
+
     /// A step of one purpose.
     pub(super) fn step(&self, purpose: Purpose) -> Option<&'a LoadStep> {
-        self.load()?.of(purpose).find(|step| step.datagrams > 1)
+        self.load()?.of(purpose).find(|step| step.datagrams > 1 && step.stalled < STALLED)
     }
 
     /// High where all that section 5 of the method asks is there.
@@ -99,8 +107,8 @@ impl<'a> Signs<'a> {
             CONTRADICTS.. => Confidence::Low,
             variation
                 if variation < STEADY
-                    && hot.steps >= 3
-                    && !hot.stalled
+                    && hot.is_steady
+                    && hot.steps >= 2
                     && hot.datagrams >= 60
                     && is_saturated
                     && agrees =>
@@ -122,8 +130,15 @@ impl<'a> Signs<'a> {
 
 impl Hot {
     fn new(load: &LoadProbing, frame: u32) -> Option<Hot> {
-        let steps: Vec<&LoadStep> =
+        let all: Vec<&LoadStep> =
             load.of(Purpose::Hot).filter(|step| step.datagrams > 1 && step.delivered.0 > 0).collect();
+        // Of a sender that was held up the path was not full all the time.
+        let steady: Vec<&LoadStep> = all.iter().copied().filter(|step| step.stalled < STALLED).collect();
+        let is_steady = !steady.is_empty();
+        let steps = if is_steady { steady } else { still_full(&all) };
+        // Sparse datagrams go over another flow: where each flow has a limit of its own, they are no part of the rate.
+        let alone: Vec<&LoadStep> = steps.iter().copied().filter(|step| step.sparse == 0).collect();
+        let steps = if alone.is_empty() { steps } else { alone };
         if steps.is_empty() {
             return None;
         }
@@ -135,6 +150,7 @@ impl Hot {
         let spread = idle.map_or(0.0, |idle| idle.spread.0 as f64);
         let visible = (MILLI).max((3.0 * spread).min(5.0 * MILLI)).max(1.3 * packet);
         Some(Hot {
+            is_steady,
             rate,
             variation: variation(&rates),
             queue: median(|step| step.growth.0 as f64),
@@ -143,7 +159,7 @@ impl Hot {
             packet,
             visible,
             standing: idle.map_or(0.0, |idle| idle.growth.0 as f64),
-            stalled: steps.iter().any(|step| step.stalled >= 0.25),
+            queue_p10: median(|step| step.growth_p10.0 as f64),
             datagrams: steps.iter().map(|step| step.datagrams).min().unwrap_or(0),
             steps: steps.len(),
         })
@@ -151,7 +167,8 @@ impl Hot {
 
     /// The delay grows visibly under the load.
     pub(super) fn is_queued(&self) -> bool {
-        self.queue > self.visible
+        // Where every packet waits, also on a path that jitters, a queue is full.
+        self.queue > self.visible || self.queue_p10 > MILLI.max(1.3 * self.packet)
     }
 
     /// How long its queue is. One of few packets comes in whole packets: then it is nearly the longest.
@@ -159,6 +176,14 @@ impl Hot {
         let whole = if self.queue < 10.0 * self.packet { self.queue_p98 } else { self.queue };
         Nanos(whole.round() as u64)
     }
+}
+
+/// Steps that were held up, and lost so much and delivered so alike all the same that the path was full.
+fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
+    let full: Vec<&LoadStep> =
+        all.iter().copied().filter(|step| step.loss > STILL_LOST && step.stalled < STOOD_STILL).collect();
+    let rates: Vec<f64> = full.iter().map(|step| step.delivered.0 as f64).collect();
+    if full.len() >= 2 && variation(&rates) < STEADY { full } else { Vec::new() }
 }
 
 /// The highest rate of the ladder that passed without a cap; one at which the path was capped did not.
@@ -179,11 +204,17 @@ pub(super) fn variation(values: &[f64]) -> f64 {
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
+    // Of two the lower: what a bucket let pass is no rate.
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
 }
 
 /// One millisecond, nanoseconds.
 pub(super) const MILLI: f64 = 1e6;
+/// Of the time of a step.
+pub(super) const STALLED: f64 = 0.25;
+/// Of a step that was held up, and whose path was full all the same.
+const STILL_LOST: f64 = 0.25;
+const STOOD_STILL: f64 = 0.9;
 const PASSES: f64 = 1.15;
 /// Below this UDP says nothing about what TCP met.
 const EXCEEDED: f64 = 1.15;

@@ -218,5 +218,6 @@ fn plan(egress_paths: &[EgressResult]) -> LatencyPlan {
         multicast_ttl: None,
         connect_timeout: Nanos::from_secs(5),
         load: None,
+        explain: Nanos::ZERO,
     }
 }

@@ -208,6 +208,9 @@ pub struct LoadStep {
     /// Growth of the one-way delay over its least of the whole phase: the median.
     #[serde(rename = "growth_ns")]
     pub growth: Nanos,
+    /// Its 10th percentile.
+    #[serde(rename = "growth_p10_ns")]
+    pub growth_p10: Nanos,
     /// The same of the first datagrams of the step.
     #[serde(rename = "growth_first_ns")]
     pub growth_first: Nanos,

@@ -252,6 +252,7 @@ impl ParsedRun {
             multicast_ttl: None,
             connect_timeout: Nanos::ZERO,
             load: None,
+            explain: Nanos::ZERO,
         }
     }
 }

@@ -306,6 +306,7 @@ fn plan(egress_paths: &[&EgressResult], transport: Transport, size: u32, seconds
         multicast_ttl: None,
         connect_timeout: Nanos::from_secs(5),
         load: None,
+        explain: Nanos::ZERO,
     }
 }
 

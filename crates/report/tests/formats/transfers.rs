@@ -46,6 +46,7 @@ fn plan(files: &[&str], mtus: &[u32]) -> TransferPlan {
         device: None,
         mss: None,
         congestion: None,
+        explain: Nanos::ZERO,
     }
 }
 

@@ -55,6 +55,7 @@ pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize
         multicast_ttl: Some(both.multicast.ttl),
         connect_timeout: client.connect_timeout,
         load: None,
+        explain: Nanos::ZERO,
     })
 }
 

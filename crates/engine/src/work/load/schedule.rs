@@ -97,16 +97,29 @@ impl Phase<'_> {
     fn ladder(&mut self) -> Result<Option<f64>> {
         let reached = (self.quest.reached.0 as f64).max(LEAST_RATE);
         let highest = if self.quest.lost > SOME_LOSS { MOST_TIMES_LOSSY } else { MOST_TIMES };
-        let (mut times, mut repeated) = (LADDER_START, 0);
+        let (mut times, mut repeated, mut slow, mut again) = (LADDER_START, 0, 0, 0);
+        let (mut most_asked, mut most_sent) = (0.0, 0.0_f64);
         while times <= highest && self.left() > self.step_time(reached * times) {
             let asked = self.allowed(reached * times);
             let step = self.step(asked, self.quest.payload, self.step_time(asked));
             let seen = self.path.run(&[step])?;
             let Some(last) = self.reading.take(Purpose::Ladder, step, seen.first()) else { return Ok(None) };
-            if last.is_capped(self.base_loss()) {
+            if last.stalled && again < MOST_AGAIN {
+                again += 1;
+                continue;
+            }
+            if last.delivered <= 0.0 {
+                self.reading.note = Some("nothing of the load arrived".into());
+                return Ok(None);
+            }
+            if last.is_capped(self.quest.lost) {
                 return Ok(Some(last.delivered));
             }
-            if last.sent < asked * SENT_AS_ASKED {
+            // More was asked for, and hardly more was sent.
+            let is_slow = asked > most_asked * 1.05 && last.sent < most_sent * 1.1;
+            (most_asked, most_sent) = (asked.max(most_asked), last.sent.max(most_sent));
+            slow = if is_slow && last.sent < asked * SENT_AS_ASKED { slow + 1 } else { 0 };
+            if last.sent < asked * HARDLY_SENT || slow == MOST_SLOW {
                 self.reading.note = Some("this host sends no faster".into());
                 return Ok(None);
             }
@@ -128,26 +141,24 @@ impl Phase<'_> {
         Ok(None)
     }
 
-    /// Loss that is there at any rate, as far as TCP knows.
-    fn base_loss(&self) -> f64 {
-        (3.0 * self.quest.lost).min(MOST_BASE_LOSS)
-    }
-
     fn hot_steps(&mut self, capped: f64) -> Result<()> {
         let size = self.quest.payload;
         let small = SMALL_FRAME.saturating_sub(self.quest.overhead).max(LEAST_PAYLOAD);
         let small_rate = 2.0 * capped / self.bits(size) * self.bits(small);
         let wanted: &[(Purpose, f64, u32)] = &[
             (Purpose::Hot, capped * FLOOD, size),
-            (Purpose::FourFlows, capped * FLOOD, size),
             (Purpose::Hot, capped * FLOOD, size),
             (Purpose::Lower, capped * 1.3, size),
             (Purpose::Higher, capped * 3.1, size),
             (Purpose::Hot, capped * FLOOD, size),
+            // Then the first flow has a bucket again, where each has its own.
+            (Purpose::FourFlows, capped * FLOOD, size),
             (Purpose::Small, small_rate, small),
         ];
+        // At a low rate each step takes long, for it needs packets.
+        let few = self.quest.short || capped < SLOW;
         let is_wanted = |(purpose, ..): &&(Purpose, f64, u32)| {
-            !self.quest.short || matches!(purpose, Purpose::Hot | Purpose::FourFlows | Purpose::Small)
+            !few || matches!(purpose, Purpose::Hot | Purpose::FourFlows | Purpose::Small)
         };
         let chosen: Vec<(Purpose, f64, u32)> = wanted.iter().filter(is_wanted).copied().collect();
         let share = Nanos(self.left().0 * 3 / 4 / chosen.len() as u64);
@@ -164,11 +175,37 @@ impl Phase<'_> {
                 StepRequest { flows: if four { 4 } else { 1 }, sparse, ..step }
             })
             .collect();
-        let seen = self.path.run(&steps)?;
-        for ((purpose, ..), (step, seen)) in chosen.iter().zip(steps.iter().zip(&seen)) {
-            self.reading.take(*purpose, *step, Some(seen));
+        let purposes: Vec<Purpose> = chosen.iter().map(|(purpose, ..)| *purpose).collect();
+        let held_up = self.take_all(&purposes, &steps)?;
+        if held_up.is_empty() || self.left() < time.saturating_mul(held_up.len() as u64 + 1) {
+            return Ok(());
         }
+        // Saturated again first: a path that was left alone has a bucket.
+        let mut repeated =
+            vec![(Purpose::Ladder, StepRequest { step: self.number(), sparse: 0, flows: 1, ..steps[0] })];
+        for (purpose, step) in held_up {
+            repeated.push((purpose, StepRequest { step: self.number(), ..step }));
+        }
+        let (purposes, steps): (Vec<Purpose>, Vec<StepRequest>) = repeated.into_iter().unzip();
+        self.take_all(&purposes, &steps)?;
         Ok(())
+    }
+
+    /// Runs steps, and says which of them were held up at their sender.
+    fn take_all(
+        &mut self,
+        purposes: &[Purpose],
+        steps: &[StepRequest],
+    ) -> Result<Vec<(Purpose, StepRequest)>> {
+        let seen = self.path.run(steps)?;
+        let mut held_up = Vec::new();
+        for (purpose, (step, seen)) in purposes.iter().zip(steps.iter().zip(&seen)) {
+            let rates = self.reading.take(*purpose, *step, Some(seen));
+            if rates.is_none_or(|rates| rates.stalled) {
+                held_up.push((*purpose, *step));
+            }
+        }
+        Ok(held_up)
     }
 
     /// The idle path, once its queue has drained.
@@ -236,31 +273,35 @@ const FLOOD: f64 = 2.13;
 const SATURATED: f64 = 1.2;
 const SATURATION: Nanos = Nanos::from_millis(1200);
 const SHORT_SATURATION: Nanos = Nanos::from_millis(250);
-/// A cap at the first step of the ladder loses more than this.
-const MOST_BASE_LOSS: f64 = 0.12;
 const LADDER_START: f64 = 1.25;
 const MOST_TIMES: f64 = 12.0;
 const MOST_TIMES_LOSSY: f64 = 300.0;
 /// TCP lost more than this: a policer may be near.
 const SOME_LOSS: f64 = 0.002;
-/// Slower, the sender is what limits.
+/// Slower several times in a row, or far slower once, the sender is what limits.
 const SENT_AS_ASKED: f64 = 0.92;
+const HARDLY_SENT: f64 = 0.3;
+const MOST_SLOW: u32 = 2;
 /// TCP that stood still asks for something, too.
 const LEAST_RATE: f64 = 100_000.0;
-const STEP: Nanos = Nanos::from_millis(250);
+const STEP: Nanos = Nanos::from_millis(200);
 const SHORT_STEP: Nanos = Nanos::from_millis(120);
-const HOT_STEP: Nanos = Nanos::from_millis(200);
+const HOT_STEP: Nanos = Nanos::from_millis(160);
 /// No step is shorter, whatever is left.
 const LEAST_TIME: Nanos = Nanos::from_millis(80);
 const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
-const PLACE_TIME: Nanos = Nanos::from_millis(700);
+const PLACE_TIME: Nanos = Nanos::from_millis(500);
 /// One in so many datagrams of a hot step goes over another flow.
 const OTHER_FLOW: u8 = 25;
+/// Steps of the ladder that were held up are repeated.
+const MOST_AGAIN: u32 = 2;
+/// Below this rate few steps are taken.
+const SLOW: f64 = 3e6;
 const SMALL_FRAME: u32 = 256;
 /// Smallest datagram of load, bytes.
 const LEAST_PAYLOAD: u32 = super::packet::HEADER as u32;
 const DRAIN: Nanos = Nanos::from_millis(60);
-const IDLE: Nanos = Nanos::from_millis(300);
+const IDLE: Nanos = Nanos::from_millis(200);
 const SHORT_IDLE: Nanos = Nanos::from_millis(120);
 const IDLE_GAP: Nanos = Nanos::from_millis(6);
 

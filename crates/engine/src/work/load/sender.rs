@@ -43,6 +43,8 @@ impl Sending {
 
     /// Sends until it is to stop.
     pub(super) fn run(&self, flows: &[Arc<UdpSocket>]) {
+        // Refused, it is held up more often, and says so.
+        linux::cpu::set_nice(NICE).ok();
         let mut random = mono_now().0 | 1;
         while !self.stop.load(Ordering::Relaxed) {
             let (steps, generation) = self.next();
@@ -91,30 +93,23 @@ struct Step<'a> {
     bytes: Vec<u8>,
     sent: StepSent,
     index: u32,
-    late_from: MonoTime,
+    /// Datagrams that the step is to have.
+    planned: u32,
     late_began: Option<MonoTime>,
 }
 
 impl<'a> Step<'a> {
     fn new(request: StepRequest, flows: &'a [Arc<UdpSocket>], random: &'a mut u64) -> Step<'a> {
         let bytes = vec![0; (request.size as usize).max(HEADER)];
-        let late_from = mono_now() + Nanos(request.time.0 / 5 * 2);
-        Step {
-            request,
-            flows,
-            random,
-            bytes,
-            sent: StepSent::default(),
-            index: 0,
-            late_from,
-            late_began: None,
-        }
+        let planned = u32::try_from(request.time.0 / request.gap.0.max(1)).unwrap_or(u32::MAX).max(1);
+        Step { request, flows, random, bytes, sent: StepSent::default(), index: 0, planned, late_began: None }
     }
 
     /// Sends; `goes_on` is told what was sent from time to time, and at the end.
     fn send(&mut self, mut goes_on: impl FnMut(StepSent) -> bool) {
         self.set_ttl(self.request.ttl);
-        let end = mono_now() + self.request.time;
+        // A sender that is held up sends what is planned later, but not without end.
+        let end = mono_now() + self.request.time.saturating_mul(LONGEST);
         let mut due = mono_now();
         let mut told = due;
         loop {
@@ -125,7 +120,7 @@ impl<'a> Step<'a> {
                     break;
                 }
             }
-            if now >= end {
+            if now >= end || self.index >= self.planned {
                 break;
             }
             if due > now {
@@ -153,7 +148,7 @@ impl<'a> Step<'a> {
     }
 
     fn one(&mut self, now: MonoTime) {
-        let late = now >= self.late_from;
+        let late = self.index >= self.planned / 5 * 2;
         let sparse = self.request.sparse > 0 && self.draw() % u64::from(self.request.sparse) == 0;
         LoadHeader { step: self.request.step, index: self.index, late, sparse, sent: now }
             .write(&mut self.bytes);
@@ -198,12 +193,16 @@ impl<'a> Step<'a> {
     }
 }
 
+/// A step takes at most so many times as long as planned.
+const LONGEST: u64 = 2;
 /// The last step goes on for so long, until something else is asked for.
 const HOLD: Nanos = Nanos::from_millis(1800);
 /// A sender that is so late shifts its schedule.
-const LAG: Nanos = Nanos(1_500_000);
+const LAG: Nanos = Nanos(2_000_000);
 const SHORTEST_SLEEP: Nanos = Nanos(60_000);
 /// Time between two looks whether something else is to be sent.
 const TOLD: Nanos = Nanos::from_millis(4);
 const MOST_STEPS: usize = 128;
+/// The sender goes before other work, where that is allowed.
+const NICE: i32 = -15;
 const USUAL_TTL: u8 = 64;

@@ -31,13 +31,18 @@ pub(super) struct StepRates {
     pub(super) sent: f64,
     pub(super) delivered: f64,
     pub(super) loss: f64,
+    datagrams: f64,
+    /// The sender was held up for a quarter of the time.
+    pub(super) stalled: bool,
     growth: i64,
     visible: i64,
 }
 
 impl StepRates {
-    /// The path took no more. `base_loss`: what it loses at any rate.
-    pub(super) fn is_capped(&self, base_loss: f64) -> bool {
+    /// The path took no more. `lost`: what TCP lost, which may be lost at any rate.
+    pub(super) fn is_capped(&self, lost: f64) -> bool {
+        let by_chance = lost + 4.0 * (lost / self.datagrams.max(1.0)).sqrt();
+        let base_loss = (3.0 * lost).max(by_chance).min(MOST_BASE_LOSS);
         let queued = self.growth > self.visible && self.delivered < CAPPED * self.sent;
         self.loss > CAPPED_LOSS.max(base_loss) || queued
     }
@@ -138,6 +143,8 @@ impl Taken {
             sent: rate(sent.late, sent.late_time),
             delivered,
             loss: 1.0 - (received.late as f64 / main.max(1) as f64).min(1.0),
+            datagrams: main as f64,
+            stalled: self.sent.stalled.0 as f64 >= STALLED * self.request.time.0 as f64,
             growth: received.transit_p90 - received.transit_first.min(received.transit_p10),
             visible: VISIBLE.max((one * 1.3) as i64),
         }
@@ -158,6 +165,7 @@ impl Taken {
             datagrams: sent.late,
             loss: rates.loss,
             growth: growth(received.transit_p50),
+            growth_p10: growth(received.transit_p10),
             growth_first: growth(received.transit_first),
             spread: Nanos((received.transit_p90 - received.transit_p50).max(0).cast_unsigned()),
             growth_p98: growth(received.transit_p98),
@@ -174,8 +182,12 @@ impl Taken {
     }
 }
 
+/// Share of the time of a step.
+const STALLED: f64 = 0.25;
 /// A step whose late part loses more is capped.
 const CAPPED_LOSS: f64 = 0.03;
+/// A cap at the first step of the ladder loses more than this.
+const MOST_BASE_LOSS: f64 = 0.12;
 /// One that delivers less of what was sent, with a queue that grows, is too.
 const CAPPED: f64 = 0.9;
 /// Growth of the delay within a step that is seen, nanoseconds.
