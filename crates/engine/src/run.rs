@@ -7,6 +7,7 @@ mod explain;
 pub mod frames;
 mod hops;
 mod latency;
+mod limit;
 pub mod measure;
 pub mod pairs;
 mod path;

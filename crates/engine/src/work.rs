@@ -12,6 +12,7 @@ pub mod hops;
 pub mod http_server;
 pub mod iperf2;
 pub mod latency;
+pub(crate) mod load;
 pub mod observer;
 pub mod path;
 pub mod probe;

@@ -142,10 +142,20 @@ fn rates(run: &Run) -> String {
         let best =
             directions.filter(|one_way| one_way.transport == transport).map(|one_way| one_way.goodput).max();
         let rate = together.map(|one_way| one_way.goodput).or(best)?;
-        Some(format!("{rate} {direction}"))
+        // Of one test its limit; where several agree on a rate, that of TCP.
+        let limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
+        let limit = limits
+            .last()
+            .and_then(crate::limit::brief)
+            .filter(|_| transport == Transport::Tcp && sum.is_none());
+        Some(match limit {
+            Some(limit) => format!("{rate} {direction}: {limit}"),
+            None => format!("{rate} {direction}"),
+        })
     };
     let rates: Vec<String> = [Direction::Up, Direction::Down].into_iter().filter_map(rate).collect();
-    format!("{transport} {}", rates.join(", "))
+    let between = if rates.iter().any(|rate| rate.contains(": ")) { "; " } else { ", " };
+    format!("{transport} {}", rates.join(between))
 }
 
 /// `path MTU 1500, UDP payload 1472`, both directions where they differ.

@@ -7,6 +7,7 @@ mod fragments;
 mod frames;
 mod hops;
 mod latency;
+mod limits;
 mod loss;
 mod measured;
 mod noise;
@@ -21,7 +22,11 @@ mod transfer;
 mod verdict;
 mod window;
 
+pub(crate) use cpu::bottleneck;
+pub(crate) use measured::MeasuredDirection;
+pub(crate) use noise::is_noisy;
 pub use outage::is_lasting;
+pub(crate) use ramp_up::{Growth, progress};
 pub use text::{capital, grouped, significant};
 pub(crate) use text::{lower, percent};
 pub use verdict::first_sentence;
@@ -99,6 +104,10 @@ pub const RULES: &[Rule] = &[
     Rule::new("receiver-buffer-loss", "The receiver dropped datagrams", loss::receiver_buffer_loss)
         .limiting(Severity::Info)
         .in_table(),
+    Rule::new("policer", "A policer drops what exceeds its rate", limits::policer).limiting(Severity::Info),
+    Rule::new("random-loss", "Random loss slows TCP down", limits::random_loss).limiting(Severity::Info),
+    Rule::new("packet-rate", "The path limits packets per second", limits::packet_rate)
+        .limiting(Severity::Info),
     Rule::new("path-loss", "The path lost packets", loss::path_loss).in_table(),
     Rule::new("tcp-crippled", "TCP hardly moves", crippled::crippled),
     Rule::new("loss-from-hop", "Packets are lost on the path", hops::loss_from_hop),

@@ -15,6 +15,7 @@ pub mod device;
 pub mod finding;
 pub mod fix;
 pub mod frames;
+pub mod limit;
 pub mod matrix;
 mod run;
 

@@ -1,6 +1,6 @@
 //! Runs as documents that say what their figures mean: filled from events, then judged.
 
-use crate::{advice, analysis, finding};
+use crate::{advice, analysis, finding, limit};
 use model::event::{Event, Finished, Outcome};
 use model::finding::Status;
 use model::frames::FrameRow;
@@ -52,9 +52,10 @@ pub fn run_of_failure(id: &str, kind: &str, times: [WallTime; 2], reason: &str) 
     run
 }
 
-/// Fills in findings, advice and verdict of a run. What stood there is replaced.
+/// Fills in limits, findings, advice and verdict of a run. What stood there is replaced.
 #[must_use]
 pub fn judge(mut run: Run) -> Run {
+    limit::fill(&mut run);
     run.findings = finding::findings_of_run(&run);
     run.advice = if run.is_path() { advice::of_run(&run) } else { Vec::new() };
     run.verdict = finding::verdict(&run);

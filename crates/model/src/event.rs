@@ -5,6 +5,7 @@ use crate::frames::FrameRow;
 use crate::hops::{HopsResult, HopsSample, HopsStarted};
 use crate::host::Host;
 use crate::latency::{Floor, LatencyResult, LatencySample, LatencyStarted, LoadResult};
+use crate::limit::LoadProbing;
 use crate::packets::PacketResult;
 use crate::path::{PathResult, PathStarted};
 use crate::plan::{Direction, Plan, Transport};
@@ -60,6 +61,8 @@ pub enum Event {
     TransferStarted(Box<TransferStarted>),
     /// One transfer has ended.
     Transfer(Box<Transfer>),
+    /// What a decision phase found of what limits one direction.
+    LoadProbing(Box<LoadProbing>),
     /// What a capture of packets saw.
     Packets(Box<PacketResult>),
     /// What was seen of the first hop, and of the far host over each family.

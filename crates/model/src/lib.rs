@@ -16,6 +16,7 @@ pub mod host;
 pub mod json;
 pub mod lab;
 pub mod latency;
+pub mod limit;
 pub mod line_rate;
 pub mod marks;
 pub mod mesh;

@@ -8,6 +8,7 @@ use crate::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Warnin
 use crate::explain::Explanation;
 use crate::hops::HopsResult;
 use crate::latency::{EgressResult, HostNoise, LatencyResult, LoadResult, OneWayDelays};
+use crate::limit::{Limit, LoadProbing};
 use crate::packets::PacketResult;
 use crate::path::PathResult;
 use crate::plan::{Direction, Plan, Transport};
@@ -92,6 +93,9 @@ pub struct Summary {
     /// Receiver-limited directions (TCP) repeated without the copy to the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_copy: Vec<WithoutCopy>,
+    /// What decision phases found of what limits a direction.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub load_probing: Vec<LoadProbing>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
     /// What this end measured.
@@ -154,6 +158,9 @@ pub struct DirectionSummary {
     pub loaded_rtt: Option<Nanos>,
     /// Congestion control that ran at the sender (TCP).
     pub congestion: Option<String>,
+    /// What set the rate, and where (TCP).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<Limit>>,
     /// Each stream.
     pub streams: Vec<StreamSummary>,
     /// CPU at both ends.
@@ -275,6 +282,7 @@ impl Summary {
             Event::HopsStarted(_) | Event::HopsSample(_) => {}
             Event::Hops(hops) => self.hops = Some(hops.clone()),
             Event::Path(path) => self.fold_path(path),
+            Event::LoadProbing(found) => self.load_probing.push((**found).clone()),
             Event::Packets(packets) => self.fold_packets(packets),
             Event::Reach(reach) => self.reach.get_or_insert_default().merge(reach),
             Event::Explained(asked) => self.explanation.get_or_insert_default().merge(asked),
@@ -414,6 +422,7 @@ impl Summary {
             mss: payload,
             loaded_rtt: sender.mean_rtt(),
             congestion: self.end(direction, Role::Sender).and_then(|e| e.datapath.congestion.clone()),
+            limit: None,
             streams: counted.streams(&sender, &receiver),
             cpu: CpuPair {
                 sender: self.end(direction, Role::Sender).map(|e| e.cpu.clone()),

@@ -13,6 +13,7 @@
 //! | `ping` | the exchanges that relate the two clocks |
 //! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
 //! | `datagram` | the header of a data datagram |
+//! | `load` | sessions of UDP load in steps, for what limits the path |
 //! | `probe` | other kinds of session: single datagrams of chosen sizes and echoes, and round trips |
 //! | `frames` | one more: frames out of an interface of the server, and counted on it |
 
@@ -26,6 +27,7 @@ pub mod flow;
 mod frame;
 pub mod frames;
 mod link;
+pub mod load;
 mod message;
 mod ping;
 pub mod probe;

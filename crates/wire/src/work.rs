@@ -6,6 +6,7 @@
 
 pub mod frames;
 pub mod in_band;
+pub mod load;
 pub mod probes;
 pub mod round_trips;
 pub mod throughput;
@@ -31,6 +32,8 @@ pub enum WorkRequest {
     RoundTrips(round_trips::Request),
     /// Frames of an interface.
     Frames(frames::PortRequest),
+    /// Steps of load.
+    Load(load::Request),
     /// Flows that speak for themselves.
     InBand(in_band::Request),
 }
@@ -50,6 +53,8 @@ pub enum WorkReply {
     RoundTrips(round_trips::LatencyObservation),
     /// Of an interface.
     Frames(frames::PortAnswer),
+    /// What is known of a step of load.
+    Load(load::Reply),
     /// Of flows that speak for themselves.
     InBand(in_band::Reply),
 }
@@ -63,6 +68,8 @@ pub enum WorkKind {
     Probes,
     /// Messages on the one flow are answered.
     RoundTrips,
+    /// Steps of load on all flows, in both directions.
+    Load,
 }
 
 /// Flows that are to be opened, and what is known of the session by then.

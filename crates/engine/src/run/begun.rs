@@ -1,12 +1,13 @@
 //! A run while it lasts: its events are told and kept, the first hop is watched and packets are captured meanwhile.
 
-use super::{Measured, Options, run_id};
+use super::{Measured, Options, limit, run_id};
 use crate::error::{Error, Result, too_early};
 use crate::host::capture::{self, Capture, CaptureOptions};
 use crate::host::interrupt::Interrupt;
 use crate::host::reach::{self, Watch};
 use insight::run_of_events;
 use model::event::Event;
+use model::plan::Plan;
 use model::reach::Reach;
 use std::io::ErrorKind;
 use std::net::IpAddr;
@@ -34,6 +35,14 @@ impl<'a> Begun<'a> {
         if is_kept {
             self.events.push(event.clone());
         }
+    }
+
+    /// Finds what limits each direction of a test that has ended well.
+    pub(super) fn find_limit(&mut self, plan: &Plan, options: &Options) {
+        let events = std::mem::take(&mut self.events);
+        let found = limit::decide(plan, options, &events, self.sink);
+        self.events = events;
+        found.iter().for_each(|event| self.event(event));
     }
 
     /// What was kept.

@@ -2,7 +2,7 @@
 
 use super::begun::Watched;
 use super::explain::Subject;
-use super::{Measured, Options, explain, is_start, link, run_id, test, without_copy};
+use super::{Measured, Options, explain, is_start, limit, link, run_id, test, without_copy};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::reach::Others;
 use crate::session::protocol::attribute;
@@ -177,6 +177,9 @@ impl Job<'_> {
             Err(error) if !events.iter().any(is_start) => return Err(error),
             Err(_) => {}
             Ok(()) => {
+                let found = limit::decide(plan, self.options, &events, self.sink);
+                found.iter().for_each(|event| (self.sink)(event));
+                events.extend(found);
                 let known = run_of_events("", "throughput", &events);
                 explain::explain(&Subject::of_test(plan), self.options, known, &mut |event| {
                     (self.sink)(event);

@@ -25,6 +25,7 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
         begun.event(&event);
     }
     if outcome.is_ok() {
+        begun.find_limit(plan, options);
         let known = run_of_events("", "throughput", begun.events());
         explain::explain(&Subject::of_test(plan), options, known, &mut |event| begun.event(event));
         for event in without_copy::repeat(begun.events(), options) {

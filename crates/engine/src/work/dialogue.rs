@@ -25,6 +25,8 @@ pub(crate) struct Dialogue<M = ProbeClient> {
     pub(crate) interrupt: Interrupt,
     /// The flow once it is open, which never blocks.
     pub(crate) flow: Option<FlowSocket>,
+    /// All flows, of which a session of load has several.
+    pub(crate) flows: Vec<FlowSocket>,
     pub(crate) pump: Pump,
     target: Target,
     local: LocalOptions,
@@ -69,6 +71,7 @@ impl<M: Session> Dialogue<M> {
             machine,
             interrupt: interrupt.clone(),
             flow: None,
+            flows: Vec::new(),
             pump: Pump::new(link),
             target: target.clone(),
             local: local.clone(),
@@ -116,6 +119,7 @@ impl<M: Session> Dialogue<M> {
             Err(error) => return Ok(WorkReply::Failed(sentence(&error))),
         };
         self.flow = flows.first().map(|f| f.socket.clone());
+        self.flows = flows.iter().map(|flow| flow.socket.clone()).collect();
         match &self.flow {
             Some(FlowSocket::Tcp(socket)) => socket.set_nonblocking(true)?,
             Some(FlowSocket::Udp(socket)) => socket.set_nonblocking(true)?,

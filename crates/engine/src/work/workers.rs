@@ -4,6 +4,7 @@
 //! worker's own.
 
 mod frames;
+mod load;
 mod opening;
 mod probes;
 mod round_trips;
@@ -17,6 +18,7 @@ use crate::work::throughput::flows;
 use crate::work::throughput::shared::Flow;
 use frames::Frames;
 use linux::poll::{Interest, Waker};
+use load::Loads;
 use model::event::{Event, Outcome};
 use model::host::Host;
 use model::plan::{LocalOptions, Target};
@@ -257,13 +259,15 @@ impl<'a> Workers<'a> {
 
 /// The worker of these flows.
 fn worker(flows: Vec<Flow>, order: FlowsRequest, local: &LocalOptions) -> Result<Box<dyn Worker>> {
-    if order.kind != WorkKind::Probes && order.plan.test.offload {
+    let joins = !matches!(order.kind, WorkKind::Probes | WorkKind::Load);
+    if joins && order.plan.test.offload {
         flows.iter().for_each(flows::join_datagrams);
     }
     Ok(match order.kind {
         WorkKind::Throughput => Box::new(Throughput::new(flows, order)),
         WorkKind::Probes => Box::new(Probes::new(flows, local)?),
         WorkKind::RoundTrips => Box::new(RoundTrips::new(flows)),
+        WorkKind::Load => Box::new(Loads::new(flows, order.plan.test.tos)),
     })
 }
 

@@ -5,6 +5,7 @@ use super::text::{count, percent};
 use super::{Finding, Severity, latency};
 use crate::fix;
 use model::framing::LARGEST_UDP_PAYLOAD;
+use model::limit::LimitKind;
 use model::plan::Wait;
 use model::run::Run;
 use model::sample::{CpuUse, Role};
@@ -28,7 +29,7 @@ pub(super) fn saturated(direction: &MeasuredDirection<'_>, role: Role) -> bool {
 }
 
 /// Which CPU is used up, in words with its share.
-fn bottleneck(direction: &MeasuredDirection<'_>, role: Role) -> Option<String> {
+pub(crate) fn bottleneck(direction: &MeasuredDirection<'_>, role: Role) -> Option<String> {
     let cpu = &direction.end(role)?.cpu;
     let thread = if spins(direction, role) { 0.0 } else { direction.busiest_thread(role) };
     let shared_core = thread + cpu.busiest_softirq;
@@ -61,7 +62,11 @@ fn spins(direction: &MeasuredDirection<'_>, role: Role) -> bool {
 
 fn sender_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let delivered = !one_way.udp() || one_way.loss().share < DELIVERED;
-    if !one_way.unlimited() || one_way.at_line_rate() || !delivered {
+    if !one_way.unlimited()
+        || one_way.at_line_rate()
+        || !delivered
+        || !one_way.may_be(&[LimitKind::SenderCpu, LimitKind::ReceiverCpu])
+    {
         return None;
     }
     let why = bottleneck(one_way, Role::Sender)?;
@@ -96,7 +101,8 @@ fn queue_full(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 }
 
 fn receiver_busy(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    if !one_way.unlimited() || one_way.at_line_rate() {
+    let may_be = one_way.may_be(&[LimitKind::SenderCpu, LimitKind::ReceiverCpu, LimitKind::HostDrop]);
+    if !one_way.unlimited() || one_way.at_line_rate() || !may_be {
         return None;
     }
     let backlog = one_way.receiver?.kernel.softnet_drops;

@@ -4,6 +4,7 @@ use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{count, option, percent};
 use super::{Finding, Severity, crippled, fragments, latency, outage, receiver};
 use crate::fix;
+use model::limit::LimitKind;
 use model::run::Run;
 use model::sample::Role;
 use model::units::{BitRate, Bytes, Nanos};
@@ -160,7 +161,11 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     let sent = Retransmits::in_direction(one_way)?;
     let checksums = one_way.receiver.map_or(0, |end| end.kernel.tcp_checksum_errors);
     let lost = (sent.all - sent.spurious).saturating_sub(checksums);
-    if sent.share(lost) < RETRANSMITTED || lost_by_size(one_way) {
+    // Where the cause is known, that is said, and its loss follows from it.
+    if sent.share(lost) < RETRANSMITTED
+        || lost_by_size(one_way)
+        || !one_way.may_be(&[LimitKind::RampUp, LimitKind::VariableRate])
+    {
         return None;
     }
     let congestion = one_way.figures.congestion.as_deref().unwrap_or("the congestion control");
@@ -175,7 +180,7 @@ fn tcp_loss(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         if sent.spurious == 0 { "" } else { " that had not arrived" },
     );
     let finding = sent.evidence(Finding::new("path-loss", Severity::Warning, one_way.direction, title));
-    let mut advice = "Find where: measure with UDP below the rate TCP reached (`--udp -b`), and look at the drops of each interface (`ip -s link`).".to_owned();
+    let mut advice = "Look at the drops of each interface on the way (`ip -s link`), and measure for longer (`-t 10`), so that the limit behind the losses can be named.".to_owned();
     if !is_bbr {
         advice.push_str(" `--congestion bbr` bears random loss better.");
     }

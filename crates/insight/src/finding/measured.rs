@@ -1,6 +1,7 @@
 //! One direction of one test, with what the rules ask of it.
 
 use super::path;
+use model::limit::LimitKind;
 use model::path::headers;
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
@@ -11,19 +12,19 @@ use model::wire_rate::{IMPOSSIBLE_SHARE, LINE_RATE};
 
 /// A direction that has figures.
 #[derive(Clone, Copy)]
-pub(super) struct MeasuredDirection<'a> {
-    pub(super) run: &'a Run,
-    pub(super) plan: &'a Plan,
-    pub(super) direction: Direction,
-    pub(super) figures: &'a DirectionSummary,
+pub(crate) struct MeasuredDirection<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) plan: &'a Plan,
+    pub(crate) direction: Direction,
+    pub(crate) figures: &'a DirectionSummary,
     /// The end that sent, where its result is known.
-    pub(super) sender: Option<&'a SideResult>,
+    pub(crate) sender: Option<&'a SideResult>,
     /// The end that received, where its result is known.
-    pub(super) receiver: Option<&'a SideResult>,
+    pub(crate) receiver: Option<&'a SideResult>,
 }
 
 /// The directions of this run that have figures, up first.
-pub(super) fn measured_directions(run: &Run) -> impl Iterator<Item = MeasuredDirection<'_>> {
+pub(crate) fn measured_directions(run: &Run) -> impl Iterator<Item = MeasuredDirection<'_>> {
     let plan = run.plan.as_ref();
     plan.into_iter().flat_map(move |plan| {
         plan.test
@@ -34,7 +35,7 @@ pub(super) fn measured_directions(run: &Run) -> impl Iterator<Item = MeasuredDir
 }
 
 impl<'a> MeasuredDirection<'a> {
-    pub(super) fn from_run(
+    pub(crate) fn from_run(
         run: &'a Run,
         plan: &'a Plan,
         direction: Direction,
@@ -48,16 +49,22 @@ impl<'a> MeasuredDirection<'a> {
         Some(MeasuredDirection { run, plan, direction, figures, sender, receiver })
     }
 
-    pub(super) fn udp(&self) -> bool {
+    pub(crate) fn udp(&self) -> bool {
         self.figures.transport == Transport::Udp
     }
 
     /// Nobody asked for less than all there is.
-    pub(super) fn unlimited(&self) -> bool {
+    pub(crate) fn unlimited(&self) -> bool {
         self.plan.test.bitrate.is_none_or(|rate| rate.0 == 0) && self.plan.test.fq_rate.is_none()
     }
 
-    pub(super) fn at_line_rate(&self) -> bool {
+    /// The limit of this direction is one of these kinds, or not known.
+    pub(crate) fn may_be(&self, kinds: &[LimitKind]) -> bool {
+        let kind = self.figures.limit.as_ref().map_or(LimitKind::NotKnown, |limit| limit.kind);
+        kind == LimitKind::NotKnown || kinds.contains(&kind)
+    }
+
+    pub(crate) fn at_line_rate(&self) -> bool {
         self.figures.wire.line_rate_share.is_some_and(|share| (LINE_RATE..IMPOSSIBLE_SHARE).contains(&share))
     }
 
@@ -79,12 +86,12 @@ impl<'a> MeasuredDirection<'a> {
     }
 
     /// Losses by place; all zero when they are not known.
-    pub(super) fn loss(&self) -> Loss {
+    pub(crate) fn loss(&self) -> Loss {
         self.figures.loss.unwrap_or_default()
     }
 
     /// `count` as a share of the datagrams that were sent.
-    pub(super) fn share_of_sent(&self, count: u64) -> f64 {
+    pub(crate) fn share_of_sent(&self, count: u64) -> f64 {
         let loss = self.loss();
         let places = [self.figures.received.datagrams, loss.path, loss.receiver, loss.sender];
         let accounted = places.into_iter().fold(0, u64::saturating_add);
@@ -92,7 +99,7 @@ impl<'a> MeasuredDirection<'a> {
         if sent == 0 { 0.0 } else { count as f64 / sent as f64 }
     }
 
-    pub(super) fn end(&self, role: Role) -> Option<&'a SideResult> {
+    pub(crate) fn end(&self, role: Role) -> Option<&'a SideResult> {
         match role {
             Role::Sender => self.sender,
             Role::Receiver => self.receiver,
@@ -100,18 +107,18 @@ impl<'a> MeasuredDirection<'a> {
     }
 
     /// The rows of this direction at one end.
-    pub(super) fn rows(&self, role: Role) -> impl Iterator<Item = &'a StreamResult> {
+    pub(crate) fn rows(&self, role: Role) -> impl Iterator<Item = &'a StreamResult> {
         let direction = self.direction;
         let rows = self.end(role).into_iter().flat_map(|end| &end.streams);
         rows.filter(move |row| row.direction == direction && row.role == role)
     }
 
-    pub(super) fn tcp_rows(&self) -> impl Iterator<Item = &'a TcpCounters> {
+    pub(crate) fn tcp_rows(&self) -> impl Iterator<Item = &'a TcpCounters> {
         self.rows(Role::Sender).filter_map(|row| row.tcp.as_ref())
     }
 
     /// CPU share of the busiest stream thread of this direction at one end.
-    pub(super) fn busiest_thread(&self, role: Role) -> f64 {
+    pub(crate) fn busiest_thread(&self, role: Role) -> f64 {
         let Some(end) = self.end(role) else { return 0.0 };
         let mine = |row: &StreamResult| row.direction == self.direction && row.role == role;
         let shares = end.streams.iter().zip(&end.cpu.threads).filter(|(row, _)| mine(row));
@@ -119,7 +126,7 @@ impl<'a> MeasuredDirection<'a> {
     }
 
     /// Name of the interface towards the other end, or a word that stands for it.
-    pub(super) fn interface(&self, role: Role) -> &'a str {
+    pub(crate) fn interface(&self, role: Role) -> &'a str {
         let host = match (self.direction, role) {
             (Direction::Up, Role::Sender) | (Direction::Down, Role::Receiver) => self.run.host.as_ref(),
             _ => self.run.peer.as_ref(),
@@ -128,7 +135,7 @@ impl<'a> MeasuredDirection<'a> {
     }
 
     /// RTT of the path with empty queues: the least that anything saw.
-    pub(super) fn idle_rtt(&self) -> Option<Nanos> {
+    pub(crate) fn idle_rtt(&self) -> Option<Nanos> {
         let probed = self.run.summary.rtt.map(|rtt| rtt.min);
         let observed = self.tcp_rows().map(|tcp| tcp.min_rtt);
         probed.into_iter().chain(observed).filter(|rtt| rtt.0 > 0).min()

@@ -22,6 +22,13 @@ pub(super) fn host_noise(run: &Run) -> Vec<Finding> {
     of_streams.into_iter().chain(latency::noise(run)).collect()
 }
 
+/// Other work disturbed one of the ends.
+pub(crate) fn is_noisy(run: &Run) -> bool {
+    let ends = [&run.summary.local, &run.summary.peer];
+    let noise = ends.into_iter().flatten().map(Noise::from_side);
+    noise.into_iter().any(|noise| noise.stolen() || noise.pushed_aside())
+}
+
 /// The asked rate was reached without a loss: noise has moved no figure.
 fn is_reached(run: &Run) -> bool {
     let Some(test) = run.plan.as_ref().map(|plan| &plan.test) else { return false };

@@ -2,6 +2,7 @@
 
 use super::measured::{MeasuredDirection, measured_directions};
 use super::{Finding, Severity};
+use model::limit::LimitKind;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{IntervalSample, Role, StreamSample};
@@ -16,14 +17,13 @@ pub(super) fn ramp_up(run: &Run) -> Vec<Finding> {
 }
 
 fn finding(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    if !one_way.unlimited() {
+    if !one_way.unlimited() || !one_way.may_be(&[LimitKind::RampUp]) {
         return None;
     }
     let steps = progress(one_way.run, one_way.direction);
     let growth = Growth::from_steps(&steps)?;
     let whole = one_way.figures.goodput;
-    if (growth.end.0 as f64) < GROWN * whole.0 as f64 || growth.end.0 as f64 <= STILL * growth.before.0 as f64
-    {
+    if !growth.goes_on(one_way) {
         return None;
     }
     let direction = one_way.direction;
@@ -47,7 +47,7 @@ fn finding(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 
 /// What moved in each interval of a direction, and how long that was: what arrived where this end received, else what was
 /// acknowledged.
-pub(super) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, Bytes)> {
+pub(crate) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, Bytes)> {
     let own = |row: &&StreamSample| row.direction == direction;
     let moved = |row: &StreamSample| match (row.role, &row.tcp) {
         (Role::Sender, Some(tcp)) => tcp.acknowledged,
@@ -66,14 +66,15 @@ pub(super) fn progress(run: &Run, direction: Direction) -> Vec<(Nanos, Nanos, By
 }
 
 /// The rate in the last quarter of a test, and in the one before it.
-struct Growth {
+pub(crate) struct Growth {
     before: BitRate,
     end: BitRate,
     last: Nanos,
 }
 
 impl Growth {
-    fn from_steps(steps: &[(Nanos, Nanos, Bytes)]) -> Option<Growth> {
+    /// Of these intervals; absent: they are too few.
+    pub(crate) fn from_steps(steps: &[(Nanos, Nanos, Bytes)]) -> Option<Growth> {
         let quarter = steps.len() / 4;
         if quarter == 0 {
             return None;
@@ -88,6 +89,12 @@ impl Growth {
         let (end, last) = part(&steps[steps.len() - quarter..]);
         let (before, _) = part(&steps[steps.len() - 2 * quarter..steps.len() - quarter]);
         Some(Growth { before, end, last })
+    }
+
+    /// The test ended before the growth did.
+    pub(crate) fn goes_on(&self, one_way: &MeasuredDirection<'_>) -> bool {
+        let (end, whole) = (self.end.0 as f64, one_way.figures.goodput.0 as f64);
+        end >= GROWN * whole && end > STILL * self.before.0 as f64
     }
 }
 

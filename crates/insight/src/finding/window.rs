@@ -6,6 +6,7 @@ use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{capital, percent};
 use super::{Finding, Severity};
 use model::frames::FrameRow;
+use model::limit::LimitKind;
 use model::plan::Direction;
 use model::run::Run;
 use model::sample::{Role, TcpCounters};
@@ -36,6 +37,7 @@ fn limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
         || !one_way.unlimited()
         || one_way.at_line_rate()
         || full_queue
+        || !one_way.may_be(&[LimitKind::ReceiverWindow, LimitKind::SenderBuffer])
         || saturated(one_way, Role::Receiver)
     {
         return None;

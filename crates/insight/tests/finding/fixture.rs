@@ -2,6 +2,7 @@
 
 use model::event::{Connected, EndResult, Event, Finished, Outcome, Probe, Started};
 use model::host::{Host, Nic};
+use model::limit::LoadProbing;
 use model::path::{FragmentDelivery, FragmentShape, FragmentTest, PathDirection, PathResult, SizeProbe};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
@@ -22,6 +23,8 @@ pub(crate) struct Fixture {
     /// What was found of the path in the test's direction.
     pub(crate) path: Option<PathDirection>,
     pub(crate) outcome: Outcome,
+    /// What a decision phase found.
+    pub(crate) load: Option<LoadProbing>,
     /// What this end reported meanwhile.
     pub(crate) intervals: Vec<IntervalSample>,
     /// The end that sends.
@@ -72,6 +75,7 @@ impl Fixture {
             probes: Vec::new(),
             path: None,
             outcome: Outcome::Completed,
+            load: None,
             intervals: Vec::new(),
             sender: end(Role::Sender),
             receiver: Some(receiver),
@@ -179,6 +183,7 @@ impl Fixture {
             let (up, down) = if up { (Some(direction), None) } else { (None, Some(direction)) };
             Event::Path(Box::new(PathResult { up, down, ..PathResult::default() }))
         }));
+        events.extend(self.load.map(|load| Event::LoadProbing(Box::new(load))));
         events.push(Event::Finished(Finished {
             wall: WallTime(20_000_000_000),
             elapsed: Nanos::from_secs(10),

@@ -4,6 +4,7 @@ use crate::fixture::{DATAGRAMS, Fixture, idle_rtt};
 use crate::{crippled, hops, latency, paths, reach};
 use model::event::{Event, Probe, Warning, WithoutCopy};
 use model::finding::{Finding, Severity, Status};
+use model::limit::{LoadProbing, LoadStep, Purpose};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, Silence, StreamSample, TcpCounters};
@@ -102,6 +103,15 @@ const SCENARIOS: &[Scenario] = &[
     raises("receiver-buffer-loss", "0.2 % in the socket", || socket_drops(2000).run()),
     spares("receiver-buffer-loss", "a handful in the socket", || socket_drops(9).run()),
     spares("receiver-buffer-loss", "the same loss on the path", || lossy(2000).run()),
+    raises("policer", "a load of twice the rate is dropped without a queue", || loaded(0, 0.5, false).run()),
+    spares("policer", "a queue of 50 ms is full before anything is dropped", || loaded(50, 0.5, false).run()),
+    raises("packet-rate", "small frames are capped at the same number", || loaded(0, 0.5, true).run()),
+    spares("packet-rate", "small frames pass", || loaded(0, 0.5, false).run()),
+    raises("random-loss", "a load loses 1 % at any rate, as TCP did", || loaded(0, 0.01, false).run()),
+    spares("random-loss", "a load loses nothing", || loaded(0, 0.0, false).run()),
+    spares("path-loss", "a policer explains the loss", || {
+        loaded(0, 0.5, false).with(|s| s.tcp_counters().retransmits = 20_000).run()
+    }),
     raises("path-loss", "0.2 % at a chosen rate", || lossy(2000).run()),
     raises("path-loss", "TCP sends 2 % again", || {
         Fixture::tcp().with(|s| s.tcp_counters().retransmits = 20_000).run()
@@ -329,6 +339,56 @@ fn each_scenario_raises_what_it_must_and_nothing_it_must_not() {
         let run = run();
         assert_eq!(find(&run, id).is_some(), *raised, "{id}, {name}: {:#?}", run.findings);
     }
+}
+
+/// TCP at 1.23 Gbit/s in frames with some losses, then load: twice that rate, of which this share is lost, behind a queue of so many
+/// milliseconds; small frames pass, or are capped too. With little loss the load passes.
+fn loaded(queue: u64, loss: f64, capped_packets: bool) -> Fixture {
+    let passes = loss < 0.1;
+    let growth = Nanos::from_millis(queue);
+    let step = |purpose, size, mbits: u64, loss: f64| LoadStep {
+        purpose,
+        size,
+        sent: BitRate(mbits * 1_000_000),
+        delivered: BitRate((mbits as f64 * (1.0 - loss) * 1e6) as u64),
+        datagrams: 20_000,
+        loss,
+        growth,
+        growth_p10: growth,
+        growth_first: growth,
+        spread: Nanos(0),
+        growth_p98: growth,
+        growth_max: growth,
+        growth_at_loss: None,
+        other_growth: None,
+        drift: None,
+        sparse_loss: None,
+        sparse: 0,
+        marked: 0.0,
+        stalled: 0.0,
+        links: None,
+    };
+    let mut load = LoadProbing::without(Direction::Up, "");
+    load.note = None;
+    load.saturated = true;
+    load.steps.push(step(Purpose::Ladder, 1472, 2_600, loss));
+    if !passes {
+        let hot = [Purpose::Hot, Purpose::Hot, Purpose::FourFlows];
+        load.steps.extend(hot.map(|purpose| step(purpose, 1472, 2_600, loss)));
+        let small = if capped_packets { 0.5 } else { 0.0 };
+        load.steps.push(step(Purpose::Small, 214, 440, small));
+    }
+    Fixture::tcp().unlimited().with(|s| {
+        s.load = Some(load);
+        let tcp = s.tcp_counters();
+        tcp.retransmits = 2_000;
+        if passes {
+            // Reno's 1.22 MSS/(RTT √p) is 1.41 Gbit/s.
+            (tcp.retransmits, tcp.min_rtt, tcp.mean_rtt) =
+                (10_165, Nanos::from_micros(100), Nanos::from_micros(100));
+        }
+        s.sender.datapath.congestion = Some("cubic".into());
+    })
 }
 
 /// The ids in the first column of the tables of findings, one list for each table: of runs, and of devices.

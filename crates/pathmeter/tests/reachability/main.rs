@@ -6,6 +6,7 @@ mod bridged;
 #[path = "../mtu/lab.rs"]
 #[expect(dead_code, reason = "shared with the tests of `mtu`, which use more of it")]
 mod lab;
+mod limit;
 #[path = "../native/net.rs"]
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod net;

@@ -8,6 +8,7 @@ mod transfer;
 use super::quantity::Quantity;
 use model::finding::Severity;
 use model::latency::{EgressResult, LoadPhase};
+use model::limit::LimitKind;
 use model::pairs::{PairsDirection, Together};
 use model::path::PathDirection;
 use model::run::Run;
@@ -99,6 +100,19 @@ static FIGURES: &[Figure] = &[
     direction_figure("retransmits", Quantity::Count, |w| w.retransmits.map(|count| count as f64)),
     direction_figure("loaded_rtt", Quantity::Time, |w| w.loaded_rtt.map(nanos)),
     direction_figure("mss", Quantity::Size, |w| w.mss.map(f64::from)),
+    direction_figure("limit", Quantity::Limit, limit_kind),
+    direction_figure("limit.kind", Quantity::Limit, limit_kind),
+    direction_figure("limit.rate", Quantity::Rate, |w| Some(w.limit.as_ref()?.rate?.0 as f64)),
+    direction_figure("limit.packets", Quantity::Packets, |w| Some(w.limit.as_ref()?.packets?.0 as f64)),
+    direction_figure("limit.queue", Quantity::Time, |w| Some(nanos(w.limit.as_ref()?.queue?))),
+    direction_figure("limit.burst", Quantity::Size, |w| Some(w.limit.as_ref()?.burst?.0 as f64)),
+    direction_figure("limit.hop", Quantity::Count, |w| w.limit.as_ref()?.place?.link().map(f64::from)),
+    direction_figure("limit.per_flow", Quantity::Count, |w| {
+        w.limit.as_ref()?.per_flow.map(|each| f64::from(u8::from(each)))
+    }),
+    direction_figure("limit.confidence", Quantity::Confidence, |w| {
+        Some(f64::from(w.limit.as_ref()?.confidence as u8))
+    }),
     direction_figure("cpu.sender", Quantity::Share, |w| w.cpu.sender.as_ref().map(|cpu| cpu.process)),
     direction_figure("cpu.receiver", Quantity::Share, |w| w.cpu.receiver.as_ref().map(|cpu| cpu.process)),
     run("rtt.min", Quantity::Time, |r| rtt(r, |d| d.least())),
@@ -128,6 +142,12 @@ static FIGURES: &[Figure] = &[
     run("pairs.down.goodput", Quantity::Rate, |r| pairs(r, |sum| sum.down)),
     run("pairs.overlap", Quantity::Share, |r| r.summary.pairs.as_ref().map(|pairs| pairs.overlap_share)),
 ];
+
+/// The kind of the limit, by its place among all.
+fn limit_kind(direction: &DirectionSummary) -> Option<f64> {
+    let kind = direction.limit.as_ref()?.kind;
+    LimitKind::ALL.iter().position(|one| *one == kind).map(|place| place as f64)
+}
 
 /// Packets to the far end that are lost; not known where its answers may be limited.
 fn hop_loss(run: &Run) -> Option<f64> {

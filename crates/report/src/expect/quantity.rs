@@ -1,5 +1,6 @@
 //! The kinds of value a figure can have, read and printed.
 
+use model::limit::LimitKind;
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// What a figure counts; the number behind it is in the base unit.
@@ -19,6 +20,10 @@ pub(super) enum Quantity {
     Time,
     /// From 0, ok, to 3, void.
     Verdict,
+    /// A kind of limit, by its place among all.
+    Limit,
+    /// From 0, low, to 2, high.
+    Confidence,
 }
 
 impl Quantity {
@@ -37,6 +42,10 @@ impl Quantity {
             Quantity::Size => text.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64),
             Quantity::Time => text.parse::<Nanos>().ok().map(|time| time.0 as f64),
             Quantity::Verdict => STATUSES.iter().position(|status| *status == text).map(|place| place as f64),
+            Quantity::Limit => {
+                LimitKind::ALL.iter().position(|kind| kind.word() == text).map(|place| place as f64)
+            }
+            Quantity::Confidence => SURE.iter().position(|word| *word == text).map(|place| place as f64),
         }
     }
 
@@ -51,6 +60,10 @@ impl Quantity {
             Quantity::Size => format!("{whole} bytes"),
             Quantity::Time => Nanos(whole).to_string(),
             Quantity::Verdict => STATUSES.get(whole as usize).copied().unwrap_or("unknown").into(),
+            Quantity::Limit => {
+                LimitKind::ALL.get(whole as usize).map_or("unknown", |kind| kind.word()).into()
+            }
+            Quantity::Confidence => SURE.get(whole as usize).copied().unwrap_or("unknown").into(),
         }
     }
 
@@ -62,7 +75,7 @@ impl Quantity {
             Quantity::Time => &[("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)],
             Quantity::Share => &[("%", 0.01)],
             Quantity::Size => &[("bytes", 1.0)],
-            Quantity::Count | Quantity::Verdict => &[("", 1.0)],
+            Quantity::Count | Quantity::Verdict | Quantity::Limit | Quantity::Confidence => &[("", 1.0)],
         };
         units.iter().find(|(_, size)| most >= *size).or(units.last()).copied().unwrap_or(("", 1.0))
     }
@@ -73,7 +86,7 @@ impl Quantity {
             Quantity::Rate => ("_bits_per_second", 1.0),
             Quantity::Packets => ("_packets_per_second", 1.0),
             Quantity::Share => ("_ratio", 1.0),
-            Quantity::Count | Quantity::Verdict => ("", 1.0),
+            Quantity::Count | Quantity::Verdict | Quantity::Limit | Quantity::Confidence => ("", 1.0),
             Quantity::Size => ("_bytes", 1.0),
             Quantity::Time => ("_seconds", 1e9),
         }
@@ -89,6 +102,8 @@ impl Quantity {
             Quantity::Size => "an amount of bytes",
             Quantity::Time => "a time with its unit",
             Quantity::Verdict => "one of ok, degraded, problem and void",
+            Quantity::Limit => "a kind of limit",
+            Quantity::Confidence => "one of low, medium and high",
         }
     }
 
@@ -102,12 +117,16 @@ impl Quantity {
             Quantity::Size => "1472",
             Quantity::Time => "5ms",
             Quantity::Verdict => "ok",
+            Quantity::Limit => "shaper",
+            Quantity::Confidence => "high",
         }
     }
 }
 
 /// In the order of [`model::finding::Status`].
 const STATUSES: [&str; 4] = ["ok", "degraded", "problem", "void"];
+/// In the order of [`model::limit::Confidence`].
+const SURE: [&str; 3] = ["low", "medium", "high"];
 
 fn share(text: &str) -> Option<f64> {
     let (number, scale) = match text.strip_suffix('%') {

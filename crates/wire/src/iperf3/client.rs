@@ -116,8 +116,11 @@ impl Client {
             WorkReply::Throughput(Reply::SendersDone(_)) => self.note_senders_done(now),
             WorkReply::Throughput(Reply::Measured { result, .. }) => self.measured(now, &result),
             WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) | WorkReply::InBand(_) => {
-            }
+            WorkReply::Probes(_)
+            | WorkReply::RoundTrips(_)
+            | WorkReply::Frames(_)
+            | WorkReply::Load(_)
+            | WorkReply::InBand(_) => {}
         }
         Ok(())
     }

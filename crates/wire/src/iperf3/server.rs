@@ -135,8 +135,11 @@ impl Server {
                 self.answer_when_ready(now);
             }
             WorkReply::Throughput(Reply::Sample(_)) => {}
-            WorkReply::Probes(_) | WorkReply::RoundTrips(_) | WorkReply::Frames(_) | WorkReply::InBand(_) => {
-            }
+            WorkReply::Probes(_)
+            | WorkReply::RoundTrips(_)
+            | WorkReply::Frames(_)
+            | WorkReply::Load(_)
+            | WorkReply::InBand(_) => {}
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ fn is_algorithm(name: &str) -> bool {
     (1..16).contains(&name.len()) && name.bytes().all(letter)
 }
 
-fn check_streams(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
+pub(super) fn check_streams(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     in_range("streams", u64::from(spec.streams), 1, u64::from(MAX_STREAMS))?;
     let allowed = policy.max_streams.unwrap_or(MAX_STREAMS);
     if spec.streams <= allowed {

@@ -2,9 +2,9 @@
 
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
-use super::frames;
 use super::link::{ANSWER, Link, refused};
 use super::message::{Ask, Hello, Limits, Message};
+use super::{frames, load};
 use crate::ProtocolError;
 use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 use model::event::{Event, Warning};
@@ -57,7 +57,7 @@ impl Entry {
     /// Greets, and says hello.
     pub(super) fn new(config: ClientConfig, ask: Ask, link: &mut Link, now: MonoTime) -> Entry {
         link.greet();
-        let features = vec![frames::FEATURE.into()];
+        let features = vec![frames::FEATURE.into(), load::FEATURE.into()];
         let hello = Hello { software: config.software.clone(), features, ..Hello::default() };
         link.send(&Message::Hello(hello));
         let (limits, software) = (Limits::default(), String::new());
@@ -121,6 +121,13 @@ impl Entry {
             return Err(ProtocolError::Refused(format!(
                 "the far end, {}, knows no sessions of frames; upgrade pathmeter there",
                 if self.software.is_empty() { "of unknown version" } else { &self.software }
+            )));
+        }
+        if matches!(self.ask, Ask::Load {}) && !hello.features.iter().any(|feature| feature == load::FEATURE)
+        {
+            let software = if self.software.is_empty() { "of unknown version" } else { &self.software };
+            return Err(ProtocolError::Refused(format!(
+                "the far end, {software}, knows no sessions of load; upgrade pathmeter there"
             )));
         }
         match (hello.challenge, &self.config.token) {

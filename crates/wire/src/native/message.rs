@@ -3,12 +3,14 @@
 use super::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use crate::hex::{FlowKey, Mac, Nonce, SessionId};
 use crate::work::Refusal;
+use crate::work::load::StepReport;
 use crate::work::probes::PathObservation;
 use crate::work::round_trips::LatencyObservation;
 use crate::work::throughput::Sent;
 use model::event::{Event, Warning};
 use model::host::Host;
 use model::latency::LatencySpec;
+use model::limit::StepRequest;
 use model::path::FragmentShape;
 use model::plan::{TestSpec, Transport};
 use model::sample::{IntervalSample, SideResult};
@@ -127,6 +129,18 @@ pub enum Message {
         /// By size.
         received: Vec<SizeCount>,
     },
+    /// C: send these steps from now on (load).
+    LoadSend {
+        /// One after another; none: send nothing more.
+        steps: Vec<StepRequest>,
+    },
+    /// C: what do you know of this step? (load)
+    LoadReport {
+        /// The step.
+        step: u32,
+    },
+    /// S: this.
+    LoadSeen(Box<StepReport>),
     /// C: what do you know of the path to me? (probes)
     PathReport {
         /// Of routers at which probes ended, only what is about this request or a later one.
@@ -225,6 +239,8 @@ pub enum Ask {
     },
     /// Single datagrams of chosen sizes, and echoes, over one UDP flow.
     Probe {},
+    /// Steps of load over four UDP flows, in both directions.
+    Load {},
     /// Frames out of an interface of the server, and counted on it. No data flows.
     Frames(FramesWish),
     /// A kind this software does not know.
@@ -276,7 +292,10 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
 }
 
 /// Every type of message, to tell an unknown one from a broken one.
-pub(super) const TYPES: [&str; 27] = [
+pub(super) const TYPES: [&str; 30] = [
+    "load_send",
+    "load_report",
+    "load_seen",
     "frames_port",
     "frames_ask",
     "frames_told",

@@ -10,7 +10,7 @@
 
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::latency::LatencySpec;
-use model::plan::TestSpec;
+use model::plan::{TestSpec, Transport};
 use model::time::MonoTime;
 
 pub use super::message::{ProbeSend, SizeCount};
@@ -28,6 +28,11 @@ pub(super) mod server;
 /// The flow of a latency session as a test: one stream, every message sent at once.
 pub(super) fn latency_test(spec: &LatencySpec) -> TestSpec {
     TestSpec { tos: spec.tos, nodelay: true, length: spec.size, ..TestSpec::new(spec.transport) }
+}
+
+/// The flows of a session of load as a test.
+pub(super) fn load_test() -> TestSpec {
+    TestSpec { streams: super::load::FLOWS, offload: false, ..TestSpec::new(Transport::Udp) }
 }
 
 /// Smallest probe or echo, bytes of UDP payload.

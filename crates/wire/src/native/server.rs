@@ -6,14 +6,15 @@ use super::frame::{MAX_FRAME, violation};
 use super::frames;
 use super::frames::server::Framing;
 use super::link::{ANSWER, LEAVING, Link, opening, refused, silent};
+use super::load;
 use super::message::{Ask, Hello, Message};
-use super::probe::latency_test;
 use super::probe::server::Probing;
+use super::probe::{latency_test, load_test};
 use super::run::Run;
 use crate::hex::{FlowKey, Mac, Nonce, SessionId, short};
 use crate::rate_watch::RateWatch;
 use crate::work::Refusal;
-use crate::work::{frames as ports, probes, round_trips, throughput};
+use crate::work::{self, frames as ports, probes, round_trips, throughput};
 use crate::{
     FlowHello, FlowPlan, FlowsRequest, Input, Output, Policy, ProtocolError, Session, WorkKind, WorkReply,
 };
@@ -161,7 +162,7 @@ impl Server {
     }
 
     fn is_probe(&self) -> bool {
-        matches!(self.ask, Some(Ask::Probe {}))
+        matches!(self.ask, Some(Ask::Probe {} | Ask::Load {}))
     }
 
     /// Whether the client has proved the token; absent: it has not tried to, or there is none.
@@ -248,7 +249,7 @@ impl Server {
         let asked = self.config.token.is_some();
         self.link.send(&Message::Hello(Hello {
             software: self.config.software.clone(),
-            features: vec![frames::FEATURE.into()],
+            features: vec![frames::FEATURE.into(), load::FEATURE.into()],
             challenge: asked.then_some(challenge),
             limits: Some(admit::limits(&self.config.policy)),
         }));
@@ -286,6 +287,7 @@ impl Server {
             }
             Ask::Throughput { spec, .. } => Some(((**spec).clone(), WorkKind::Throughput)),
             Ask::Latency { spec } => Some((latency_test(spec), WorkKind::RoundTrips)),
+            Ask::Load {} => Some((load_test(), WorkKind::Load)),
             Ask::Probe {} | Ask::Unknown => Some((TestSpec::new(Transport::Udp), WorkKind::Probes)),
         };
         self.ask = Some(ask);
@@ -308,6 +310,7 @@ impl Server {
             Ask::Throughput { spec, .. } => admit::check(spec, &self.config.policy),
             Ask::Latency { spec } => admit::check_latency(spec, &self.config.policy),
             Ask::Probe {} => Ok(()),
+            Ask::Load {} => admit::check_streams(&load_test(), &self.config.policy),
             Ask::Frames(wish) if self.knows_frames => frames::check_wish(wish),
             Ask::Frames(_) => Err(Refusal::new(
                 "unsupported",
@@ -365,11 +368,21 @@ impl Server {
     }
 
     fn probe(&mut self, now: MonoTime, message: Message) -> Result<(), ProtocolError> {
+        let is_load = matches!(self.ask, Some(Ask::Load {}));
         let State::Probing(probing) = &mut self.state else { return Ok(()) };
         match message {
             Message::ProbeSend(send) => probing.request(now, send).map_err(violation),
             Message::ProbeReport { id } => {
                 self.link.send(&Message::ProbeSeen { id, received: probing.received(id) });
+                Ok(())
+            }
+            Message::LoadSend { steps } if is_load => {
+                let steps = probing.load(steps).map_err(violation)?;
+                self.link.work(work::load::Request::Send(steps));
+                Ok(())
+            }
+            Message::LoadReport { step } if is_load => {
+                self.link.work(work::load::Request::Report(step));
                 Ok(())
             }
             Message::PathReport { since } => {
@@ -573,6 +586,7 @@ impl Server {
             WorkReply::Probes(reply) => self.probed(reply),
             WorkReply::RoundTrips(observed) => self.link.send(&Message::LatencyObservation(observed)),
             WorkReply::Frames(answer) => self.port(now, answer),
+            WorkReply::Load(work::load::Reply(report)) => self.link.send(&Message::LoadSeen(report)),
             WorkReply::InBand(_) => {}
         }
         Ok(())

@@ -33,6 +33,7 @@ pub(super) fn is_over(request: &WorkRequest) -> bool {
         request,
         WorkRequest::Throughput(throughput::Request::Start)
             | WorkRequest::RoundTrips(round_trips::Request::Reflect { .. })
+            | WorkRequest::Load(_)
     )
 }
 

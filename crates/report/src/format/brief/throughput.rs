@@ -2,9 +2,11 @@
 
 use super::super::Style;
 use super::super::text::phrases;
+use super::findings::hanging;
 use super::grouped;
 use super::path;
 use super::table::{Row, Table};
+use insight::limit;
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::stats::distribution::Distribution;
@@ -17,7 +19,22 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
     if table.rows.is_empty() {
         return String::new();
     }
-    table.text(style)
+    table.text(style) + &limits(run, style)
+}
+
+/// What set the rate of each direction, and where.
+fn limits(run: &Run, style: &Style) -> String {
+    let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
+    let of_test = |test: &Run| {
+        let one = |direction: Direction| {
+            let limit = test.summary.direction(direction)?.limit.as_deref()?;
+            Some(format!("{direction}: {}", limit::sentence(limit)))
+        };
+        [Direction::Up, Direction::Down].into_iter().filter_map(one).collect::<Vec<_>>()
+    };
+    let lines = tests.flat_map(of_test).map(|line| hanging(&format!("{:<8}", "limit"), &line, None, style));
+    let text: String = lines.collect();
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// A column for each direction that has a figure.

@@ -44,10 +44,24 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
     let facts = path_facts(run).into_iter().chain(pairs);
     let mut blocks = vec![Block::facts(facts), Block::Table(Table::new(columns.into(), rows))];
+    blocks.push(Block::facts(limits(run)));
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
     blocks.extend(captured(run));
     blocks
+}
+
+/// What set the rate of each direction.
+fn limits(run: &Run) -> Vec<(String, String)> {
+    let tests = [run].into_iter().filter(|run| run.tests.is_empty()).chain(&run.tests);
+    let directions = [Direction::Up, Direction::Down];
+    let of_test = |test: &'_ Run| {
+        directions.map(|direction| {
+            let limit = test.summary.direction(direction)?.limit.as_deref()?;
+            Some((format!("Limit {direction}"), insight::limit::sentence(limit)))
+        })
+    };
+    tests.flat_map(of_test).flatten().collect()
 }
 
 /// A sweep over frame sizes: its table, notes and chart.

@@ -1,17 +1,19 @@
 //! The client of a probe or latency session. It speaks on the control connection; the datagrams themselves are its driver's.
 
 use super::schedule::{check, duration};
-use super::{ProbeSend, SizeCount, latency_test};
+use super::{ProbeSend, SizeCount, latency_test, load_test};
 use crate::native::caller::{Caller, Kind, Talk};
 use crate::native::client::ClientConfig;
 use crate::native::frame::violation;
 use crate::native::link::{ANSWER, Link, opening, silent};
 use crate::native::message::{Ask, Message};
 use crate::native::ping::Pinger;
+use crate::work::load::StepReport;
 use crate::work::probes::PathObservation;
 use crate::work::round_trips::LatencyObservation;
 use crate::{ProtocolError, WorkKind, WorkReply};
 use model::latency::LatencySpec;
+use model::limit::StepRequest;
 use model::plan::{TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -28,10 +30,11 @@ pub struct Probes {
     state: State,
     replies: VecDeque<ProbeReply>,
     latency: Option<LatencySpec>,
+    is_load: bool,
 }
 
 /// What the server answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum ProbeReply {
     /// The ordered datagrams are sent.
     Sent {
@@ -51,6 +54,8 @@ pub enum ProbeReply {
     Path(Box<PathObservation>),
     /// What has come of the messages of a latency session.
     Reflected(LatencyObservation),
+    /// What the server knows of a step of load.
+    Load(Box<StepReport>),
 }
 
 #[derive(Debug)]
@@ -74,6 +79,12 @@ impl ProbeClient {
     /// Begins the dialogue.
     pub fn new(config: ClientConfig, now: MonoTime) -> ProbeClient {
         Caller::begin(config, Ask::Probe {}, Probes::new(None, now), now)
+    }
+
+    /// Begins the dialogue of a session of load.
+    pub fn load(config: ClientConfig, now: MonoTime) -> ProbeClient {
+        let probes = Probes { is_load: true, ..Probes::new(None, now) };
+        Caller::begin(config, Ask::Load {}, probes, now)
     }
 
     /// Begins the dialogue of a latency session.
@@ -122,6 +133,27 @@ impl ProbeClient {
         self.ask(now, Nanos::ZERO, Message::LatencyReport {})
     }
 
+    /// Has the server send these steps of load from now on; none: nothing more.
+    ///
+    /// # Errors
+    /// The session is not ready.
+    pub fn send_load(&mut self, now: MonoTime, steps: Vec<StepRequest>) -> Result<(), ProtocolError> {
+        self.ask(now, Nanos::ZERO, Message::LoadSend { steps })?;
+        if let State::Ready { waiting, .. } = &mut self.kind.state {
+            // Nothing is answered.
+            *waiting -= 1;
+        }
+        Ok(())
+    }
+
+    /// Asks what the server knows of a step of load; [`ProbeReply::Load`] follows.
+    ///
+    /// # Errors
+    /// The session is not ready.
+    pub fn report_load(&mut self, now: MonoTime, step: u32) -> Result<(), ProtocolError> {
+        self.ask(now, Nanos::ZERO, Message::LoadReport { step })
+    }
+
     /// The next answer of the server.
     pub fn take_reply(&mut self) -> Option<ProbeReply> {
         self.kind.replies.pop_front()
@@ -150,7 +182,7 @@ impl ProbeClient {
 impl Probes {
     fn new(latency: Option<LatencySpec>, now: MonoTime) -> Probes {
         let state = State::Opening { open: false, ready: false, deadline: now };
-        Probes { state, replies: VecDeque::new(), latency }
+        Probes { state, replies: VecDeque::new(), latency, is_load: false }
     }
 
     fn opened(&mut self, link: &mut Link, now: MonoTime) {
@@ -178,10 +210,10 @@ impl Probes {
 
 impl Kind for Probes {
     fn granted(&mut self, talk: &mut Talk, now: MonoTime, _test: Option<&TestSpec>) {
-        let test = self.latency.as_ref().map_or_else(|| TestSpec::new(Transport::Udp), latency_test);
-        let (pinger, kind) = match self.latency {
-            Some(_) => (Pinger::seldom(now), WorkKind::RoundTrips),
-            None => (Pinger::new(now), WorkKind::Probes),
+        let (test, pinger, kind) = match &self.latency {
+            Some(spec) => (latency_test(spec), Pinger::seldom(now), WorkKind::RoundTrips),
+            None if self.is_load => (load_test(), Pinger::seldom(now), WorkKind::Load),
+            None => (TestSpec::new(Transport::Udp), Pinger::new(now), WorkKind::Probes),
         };
         talk.pinger = pinger;
         self.state = State::Opening { open: false, ready: false, deadline: now + opening(&test) };
@@ -200,6 +232,9 @@ impl Kind for Probes {
             }
             (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
                 return self.answered(ProbeReply::Observation { id, received });
+            }
+            (State::Ready { .. }, Message::LoadSeen(report)) => {
+                return self.answered(ProbeReply::Load(report));
             }
             (State::Ready { .. }, Message::PathObservation(observed)) => {
                 return self.answered(ProbeReply::Path(Box::new(observed.sane())));
@@ -229,6 +264,7 @@ impl Kind for Probes {
             | WorkReply::Probes(_)
             | WorkReply::RoundTrips(_)
             | WorkReply::Frames(_)
+            | WorkReply::Load(_)
             | WorkReply::InBand(_) => {}
         }
         Ok(())

@@ -4,8 +4,10 @@ use super::{Ledger, ProbeSchedule, ProbeSend, SizeCount, echo_reply};
 use crate::Policy;
 use crate::native::admit;
 use crate::native::link::Link;
+use crate::native::load::LoadBudget;
 use crate::native::message::Message;
 use crate::work::probes::Request;
+use model::limit::StepRequest;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 use std::collections::VecDeque;
@@ -16,6 +18,7 @@ pub(in crate::native) struct Probing {
     ledger: Ledger,
     max_rate: Option<BitRate>,
     bytes_left: u64,
+    load: LoadBudget,
     deadline: MonoTime,
 }
 
@@ -26,6 +29,7 @@ impl Probing {
             ledger: Ledger::default(),
             max_rate: policy.max_rate,
             bytes_left: MAX_BYTES,
+            load: LoadBudget::new(policy.max_rate),
             deadline: now + admit::longest(policy).clamp(LEAST, LONGEST),
         }
     }
@@ -51,6 +55,11 @@ impl Probing {
         }
         self.control.push_back(request);
         Ok(())
+    }
+
+    /// Takes steps of load, as they may be sent; `Err` says what is wrong with them.
+    pub(in crate::native) fn load(&mut self, steps: Vec<StepRequest>) -> Result<Vec<StepRequest>, String> {
+        self.load.take(steps)
     }
 
     /// What has arrived under this number of the client.

@@ -102,6 +102,7 @@ fn direction(at: u32) -> DirectionSummary {
         retransmits: Some(count(at + 27)),
         segments: None,
         mss: Some(at + 29),
+        limit: None,
         loaded_rtt: Some(micros(at + 28)),
         congestion: None,
         streams: Vec::new(),

@@ -1,0 +1,189 @@
+//! The decision phase after a TCP test: load above the rate that TCP reached, so that the limit of each direction can be named.
+
+use super::Options;
+use crate::error::{Result, sentence};
+use crate::work::load::LoadSession;
+use crate::work::load::schedule::{Quest, probe};
+use insight::limit::evidence_of;
+use insight::run_of_events;
+use model::event::{Event, Outcome};
+use model::limit::{Evidence, LoadProbing};
+use model::path::headers;
+use model::plan::{Direction, End, Plan, ProtocolName, Transport};
+use model::units::{BitRate, Nanos};
+use std::net::IpAddr;
+
+/// What the phase finds after the test of these events. What goes wrong here takes nothing from the result that is there.
+pub(super) fn decide(
+    plan: &Plan,
+    options: &Options,
+    events: &[Event],
+    sink: &mut dyn FnMut(&Event),
+) -> Vec<Event> {
+    if plan.local.explain.is_zero()
+        || plan.protocol != ProtocolName::Native
+        || plan.test.transport != Transport::Tcp
+        || options.stop.is_raised()
+    {
+        return Vec::new();
+    }
+    let run = run_of_events("", "throughput", events);
+    if run.summary.outcome != Some(Outcome::Completed) {
+        return Vec::new();
+    }
+    let known = |direction| Some((direction, evidence_of(&run, direction)?));
+    let asked: Vec<(Direction, Evidence)> = plan.test.directions.each().filter_map(known).collect();
+    let lasted =
+        asked.iter().filter_map(|(direction, _)| run.summary.direction(*direction)).map(|one| one.elapsed);
+    let is_long = lasted.max().is_some_and(|lasted| lasted >= SHORTEST_TEST);
+    if !is_long || is_loopback(plan) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let outcome = load(plan, options, &asked, sink, &mut found);
+    if let Err(error) = outcome {
+        let missing = asked
+            .iter()
+            .map(|(direction, _)| *direction)
+            .filter(|direction| found.iter().all(|one: &LoadProbing| one.direction != *direction));
+        let without: Vec<LoadProbing> =
+            missing.map(|direction| LoadProbing::without(direction, sentence(&error))).collect();
+        found.extend(without);
+    }
+    found.into_iter().map(|one| Event::LoadProbing(Box::new(one))).collect()
+}
+
+fn load(
+    plan: &Plan,
+    options: &Options,
+    asked: &[(Direction, Evidence)],
+    sink: &mut dyn FnMut(&Event),
+    found: &mut Vec<LoadProbing>,
+) -> Result<()> {
+    let mut wanted = Vec::new();
+    for (direction, evidence) in asked {
+        match reason_to_leave_out(evidence) {
+            Some(note) => found.push(LoadProbing::without(*direction, note)),
+            None => wanted.push((*direction, evidence)),
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut session =
+        LoadSession::open(&plan.target, &plan.local, &options.security, &options.stop, plan.test.tos)?;
+    let allowed = session.limits().max_rate;
+    for (direction, evidence) in wanted {
+        if options.stop.is_raised() {
+            break;
+        }
+        sink(&Event::progress(format!("Loading the path {direction}, to find what limits it …")));
+        let quest = quest(plan, direction, evidence, allowed);
+        found.push(probe(&mut session.way(direction), quest));
+    }
+    session.close();
+    Ok(())
+}
+
+fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option<BitRate>) -> Quest {
+    let overhead = headers(!plan.target.address.ip().to_canonical().is_ipv4()) + ETHERNET;
+    let payload = evidence.frame.saturating_sub(overhead).clamp(LEAST_PAYLOAD, MOST_PAYLOAD);
+    let in_frames = |rate: BitRate| {
+        BitRate((rate.0 as f64 * f64::from(payload + overhead) / f64::from(payload)).round() as u64)
+    };
+    let short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
+    let lost = evidence.tcp.as_ref().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64);
+    let budget = match short {
+        true => SHORT_BUDGET,
+        false if evidence.rate < SLOW => LONG_BUDGET,
+        false => BUDGET,
+    };
+    Quest {
+        direction,
+        reached: evidence.rate,
+        payload,
+        overhead,
+        most: evidence.asked.into_iter().chain(allowed).min().map(in_frames),
+        lost,
+        short,
+        place: evidence.rate <= PLACE_BELOW && is_private(plan.target.address.ip()),
+        budget: plan.local.explain.min(budget),
+    }
+}
+
+/// Why no load is sent, where TCP's own figures say enough, or load would say nothing.
+fn reason_to_leave_out(evidence: &Evidence) -> Option<String> {
+    let reached = evidence.asked.is_some_and(|asked| evidence.goodput.0 as f64 >= 0.97 * asked.0 as f64);
+    if reached {
+        return Some("the rate that was asked for was reached".into());
+    }
+    if evidence.host.line_share.is_some() {
+        return Some("the link of an end is full".into());
+    }
+    (evidence.rate > FASTEST)
+        .then(|| format!("TCP reached {}, and load is sent at up to {FASTEST}", evidence.rate))
+}
+
+/// The test does not leave this host.
+fn is_loopback(plan: &Plan) -> bool {
+    plan.target.address.ip().to_canonical().is_loopback()
+}
+
+/// An address of a private network or a laboratory: load that ends at routers on the way is nobody else's.
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(ip) => {
+            let [first, second, ..] = ip.octets();
+            ip.is_private() || ip.is_link_local() || (first == 198 && second & 0xfe == 18)
+        }
+        IpAddr::V6(ip) => ip.segments()[0] & 0xfe00 == 0xfc00 || ip.segments()[0] & 0xffc0 == 0xfe80,
+    }
+}
+
+/// TCP has not found its rate in less.
+const SHORTEST_TEST: Nanos = Nanos::from_millis(900);
+/// A shorter test has the short form.
+const SHORT_BELOW: Nanos = Nanos::from_secs(2);
+const BUDGET: Nanos = Nanos::from_secs(4);
+/// At a low rate packets are few.
+const LONG_BUDGET: Nanos = Nanos::from_secs(5);
+const SLOW: BitRate = BitRate(10_000_000);
+const SHORT_BUDGET: Nanos = Nanos::from_millis(1200);
+/// Datagrams sent one by one reach about this rate.
+const FASTEST: BitRate = BitRate(2_500_000_000);
+/// Load that ends at routers is sent below this.
+const PLACE_BELOW: BitRate = BitRate(1_000_000_000);
+/// An Ethernet header, as the queues of Linux count frames.
+const ETHERNET: u32 = 14;
+const LEAST_PAYLOAD: u32 = 256;
+const MOST_PAYLOAD: u32 = 8_972;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routers_are_loaded_in_private_networks_alone() {
+        let private = |text: &str| is_private(text.parse().expect("an address"));
+        for text in ["10.77.1.2", "192.168.1.1", "172.31.0.1", "198.18.0.1", "fd00::1", "fe80::1"] {
+            assert!(private(text), "{text}");
+        }
+        for text in ["198.51.100.2", "8.8.8.8", "2001:db8::1", "100.64.0.1"] {
+            assert!(!private(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_load_is_sent_where_it_says_nothing() {
+        let reached = |goodput: u64, asked| Evidence {
+            asked,
+            goodput: BitRate(goodput),
+            rate: BitRate(goodput),
+            ..Evidence::default()
+        };
+        let asked = Some(BitRate(10_000_000));
+        assert!(reason_to_leave_out(&reached(9_900_000, asked)).is_some());
+        assert!(reason_to_leave_out(&reached(5_000_000, asked)).is_none());
+        assert!(reason_to_leave_out(&reached(20_000_000_000, None)).is_some());
+    }
+}

@@ -1,0 +1,123 @@
+//! Load on the flows of a session, at either end: a thread that sends steps one after another, one that receives, and what they
+//! know of each step. The client's side chooses the steps (`schedule`).
+
+mod receiver;
+pub(crate) mod schedule;
+mod sender;
+mod session;
+
+pub(crate) use session::LoadSession;
+pub(crate) mod packet {
+    //! The datagrams.
+    pub(crate) use wire::native::load::{HEADER, LoadHeader};
+}
+
+use crate::error::{Context, Result, fault};
+use crate::work::throughput::shared::FlowSocket;
+use linux::clock::mono_now;
+use linux::counters::softnet;
+use linux::{message, options, timestamp};
+use model::limit::{StepReceived, StepRequest, StepSent};
+use receiver::Received;
+use sender::Sending;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use wire::work::load::StepReport;
+
+/// What both ends know of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct StepSeen {
+    pub(crate) sent: StepSent,
+    pub(crate) received: StepReceived,
+    /// TTL with which its datagrams arrived.
+    pub(crate) ttl: Option<u8>,
+}
+
+/// The load of one end.
+#[derive(Debug)]
+pub(crate) struct Load {
+    flows: Vec<Arc<UdpSocket>>,
+    sending: Arc<Sending>,
+    received: Arc<Received>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// Begins to receive on these connected flows. `class`: the traffic class of what is sent.
+    pub(crate) fn start(flows: impl IntoIterator<Item = FlowSocket>, class: u8) -> Result<Load> {
+        let udp = |flow| match flow {
+            FlowSocket::Udp(socket) => Some(socket),
+            FlowSocket::Tcp(_) => None,
+        };
+        let flows: Vec<Arc<UdpSocket>> = flows.into_iter().filter_map(udp).collect();
+        if flows.is_empty() {
+            return Err(fault("a session of load without a UDP flow"));
+        }
+        for socket in &flows {
+            socket.set_nonblocking(true).context("set up a flow of load")?;
+            timestamp::set_receive_time(socket.as_ref(), true)?;
+            message::set_receive_notes(socket.as_ref())?;
+            // ECN capable: a queue that marks is seen by its marks.
+            options::set_tos(socket.as_ref(), class & !ECN | ECT_0)?;
+            options::set_mtu_discovery(socket.as_ref(), options::MtuDiscovery::Probe)?;
+        }
+        let (sending, received) = (Arc::new(Sending::default()), Arc::new(Received::default()));
+        let mut threads = Vec::new();
+        let (own, sockets) = (sending.clone(), flows.clone());
+        threads.push(spawn("load-send", move || own.run(&sockets))?);
+        let (own, sockets) = (received.clone(), flows.clone());
+        threads.push(spawn("load-receive", move || own.run(&sockets))?);
+        Ok(Load { flows, sending, received, threads })
+    }
+
+    /// Sends these steps from now on, instead of what is being sent.
+    pub(crate) fn send(&self, steps: Vec<StepRequest>) {
+        self.sending.take(steps);
+    }
+
+    /// What this end knows of a step.
+    pub(crate) fn report(&self, step: u32) -> StepReport {
+        let arrived = self.received.of_step(step);
+        StepReport {
+            step,
+            sent: self.sending.sent(step),
+            received: StepReceived::from_arrivals(&arrived),
+            newest: self.received.newest(),
+            total: self.received.total(),
+            at: mono_now(),
+            ttl: self.received.ttl(),
+            dropped: self.dropped(),
+        }
+    }
+
+    /// Datagrams that came, and the highest step among them.
+    pub(crate) fn progress(&self) -> (u64, u32) {
+        (self.received.total(), self.received.newest())
+    }
+
+    fn dropped(&self) -> u64 {
+        let sockets: u64 =
+            self.flows.iter().map(|flow| options::drops(flow.as_ref()).map_or(0, u64::from)).sum();
+        let backlog: u64 = softnet().unwrap_or_default().iter().map(|row| u64::from(row.dropped)).sum();
+        sockets + backlog
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.sending.stop();
+        self.received.stop();
+        for thread in self.threads.drain(..) {
+            thread.join().ok();
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.into()).spawn(run).context("start a thread of load")
+}
+
+/// The two bits of ECN in a traffic class (RFC 3168).
+const ECN: u8 = 3;
+const ECT_0: u8 = 2;

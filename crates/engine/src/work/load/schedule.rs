@@ -1,0 +1,309 @@
+//! The decision phase of one direction: which load is sent after which, until the limit of the path is met and known. The path
+//! itself is behind a trait, so that tests have simulated ones.
+
+mod place;
+mod reading;
+
+use super::StepSeen;
+use crate::error::Result;
+use model::limit::{LoadProbing, Purpose, StepRequest};
+use model::plan::Direction;
+use model::time::MonoTime;
+use model::units::{BitRate, Nanos};
+use reading::Reading;
+
+/// A path that carries steps of load.
+pub(crate) trait LoadPath {
+    /// The time.
+    fn now(&self) -> MonoTime;
+    /// Sends these steps one after another without a pause, and goes on with the last of them until something else is asked for.
+    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepSeen>>;
+    /// Sends this step until so many datagrams per second arrive at most, twice in a row; false: they were always more.
+    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool>;
+    /// Sends nothing for this long.
+    fn rest(&mut self, time: Nanos) -> Result<()>;
+    /// Datagrams that the hosts' kernels have dropped so far.
+    fn host_drops(&self) -> u64;
+}
+
+/// What is to be found out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quest {
+    /// The direction.
+    pub(crate) direction: Direction,
+    /// What TCP reached, in frames.
+    pub(crate) reached: BitRate,
+    /// UDP payload of a full frame.
+    pub(crate) payload: u32,
+    /// Bytes of a frame beyond the payload.
+    pub(crate) overhead: u32,
+    /// The highest rate that is allowed, in frames.
+    pub(crate) most: Option<BitRate>,
+    /// Share of TCP's segments that were lost.
+    pub(crate) lost: f64,
+    /// The short form: no place, fewer steps.
+    pub(crate) short: bool,
+    /// The place may be looked for.
+    pub(crate) place: bool,
+    /// It may take so long.
+    pub(crate) budget: Nanos,
+}
+
+/// Carries the phase out. What goes wrong ends it early, with what was found until then.
+pub(crate) fn probe(path: &mut dyn LoadPath, quest: Quest) -> LoadProbing {
+    let began = path.now();
+    let drops = path.host_drops();
+    let mut phase =
+        Phase { path, quest, began, reading: Reading::new(quest.overhead), next: 1, saturated: false };
+    let ended = phase.carry_out();
+    let Phase { path, reading, saturated, .. } = phase;
+    let mut probing = LoadProbing::without(quest.direction, String::new());
+    probing.note = ended.err().map(|error| crate::error::sentence(&error)).or_else(|| reading.note.clone());
+    probing.links = reading.links();
+    probing.place = reading.place;
+    probing.steps = reading.steps();
+    (probing.most, probing.saturated) = (quest.most, saturated);
+    probing.host_drops = path.host_drops().saturating_sub(drops);
+    probing.elapsed = path.now().saturating_since(began);
+    probing
+}
+
+struct Phase<'a> {
+    path: &'a mut dyn LoadPath,
+    quest: Quest,
+    began: MonoTime,
+    reading: Reading,
+    /// Number of the next step.
+    next: u32,
+    saturated: bool,
+}
+
+impl Phase<'_> {
+    fn carry_out(&mut self) -> Result<()> {
+        let Some(capped) = self.ladder()? else { return self.idle() };
+        let flood = self.step(capped * FLOOD, self.quest.payload, Nanos::from_secs(1));
+        let most = capped * SATURATED / self.bits(self.quest.payload);
+        let time = if self.quest.short { SHORT_SATURATION } else { SATURATION };
+        self.saturated = self.path.saturate(StepRequest { time, ..flood }, most)?;
+        self.hot_steps(capped)?;
+        let rate = self.reading.rate().unwrap_or(capped);
+        if self.quest.place && !self.quest.short && self.left() > PLACE_TIME {
+            place::look(self, rate)?;
+        }
+        self.idle()
+    }
+
+    /// Higher and higher, until a step is capped; what the path delivers then, bits per second.
+    fn ladder(&mut self) -> Result<Option<f64>> {
+        let reached = (self.quest.reached.0 as f64).max(LEAST_RATE);
+        let highest = if self.quest.lost > SOME_LOSS { MOST_TIMES_LOSSY } else { MOST_TIMES };
+        let (mut times, mut repeated, mut slow, mut again) = (LADDER_START, 0, 0, 0);
+        let (mut most_asked, mut most_sent) = (0.0, 0.0_f64);
+        while times <= highest && self.left() > self.step_time(reached * times) {
+            let asked = self.allowed(reached * times);
+            let step = self.step(asked, self.quest.payload, self.step_time(asked));
+            let seen = self.path.run(&[step])?;
+            let Some(last) = self.reading.take(Purpose::Ladder, step, seen.first()) else { return Ok(None) };
+            if last.stalled && again < MOST_AGAIN {
+                again += 1;
+                continue;
+            }
+            if last.delivered <= 0.0 {
+                self.reading.note = Some("nothing of the load arrived".into());
+                return Ok(None);
+            }
+            if last.is_capped(self.quest.lost) {
+                return Ok(Some(last.delivered));
+            }
+            // More was asked for, and hardly more was sent.
+            let is_slow = asked > most_asked * 1.05 && last.sent < most_sent * 1.1;
+            (most_asked, most_sent) = (asked.max(most_asked), last.sent.max(most_sent));
+            slow = if is_slow && last.sent < asked * SENT_AS_ASKED { slow + 1 } else { 0 };
+            if last.sent < asked * HARDLY_SENT || slow == MOST_SLOW {
+                self.reading.note = Some("this host sends no faster".into());
+                return Ok(None);
+            }
+            if asked < reached * times {
+                self.reading.note = Some("no higher rate is allowed".into());
+                return Ok(None);
+            }
+            // A bucket that is not empty yet lets more pass for a while.
+            if times == 2.0 && self.quest.lost > SOME_LOSS && repeated < 2 && !self.quest.short {
+                repeated += 1;
+                continue;
+            }
+            times = match times {
+                LADDER_START => 2.0,
+                4.0.. => times * 2.0,
+                _ => times * 1.6,
+            };
+        }
+        Ok(None)
+    }
+
+    fn hot_steps(&mut self, capped: f64) -> Result<()> {
+        let size = self.quest.payload;
+        let small = SMALL_FRAME.saturating_sub(self.quest.overhead).max(LEAST_PAYLOAD);
+        let small_rate = 2.0 * capped / self.bits(size) * self.bits(small);
+        let wanted: &[(Purpose, f64, u32)] = &[
+            (Purpose::Hot, capped * FLOOD, size),
+            (Purpose::Hot, capped * FLOOD, size),
+            (Purpose::Lower, capped * 1.3, size),
+            (Purpose::Higher, capped * 3.1, size),
+            (Purpose::Hot, capped * FLOOD, size),
+            // Then the first flow has a bucket again, where each has its own.
+            (Purpose::FourFlows, capped * FLOOD, size),
+            (Purpose::Small, small_rate, small),
+        ];
+        // At a low rate each step takes long, for it needs packets.
+        let few = self.quest.short || capped < SLOW;
+        let is_wanted = |(purpose, ..): &&(Purpose, f64, u32)| {
+            !few || matches!(purpose, Purpose::Hot | Purpose::FourFlows | Purpose::Small)
+        };
+        let chosen: Vec<(Purpose, f64, u32)> = wanted.iter().filter(is_wanted).copied().collect();
+        let share = Nanos(self.left().0 * 3 / 4 / chosen.len() as u64);
+        let time = self.hot_time(capped).min(share).max(LEAST_TIME);
+        let last_hot = chosen.iter().rposition(|(purpose, ..)| *purpose == Purpose::Hot).unwrap_or(0);
+        let steps: Vec<StepRequest> = chosen
+            .iter()
+            .enumerate()
+            .map(|(index, &(purpose, rate, size))| {
+                let step = self.step(self.allowed(rate), size, time);
+                let four = purpose == Purpose::FourFlows;
+                // Of the last hot step alone: where each flow has a limit of its own, they are no part of the rate.
+                let sparse = if purpose == Purpose::Hot && index == last_hot { OTHER_FLOW } else { 0 };
+                StepRequest { flows: if four { 4 } else { 1 }, sparse, ..step }
+            })
+            .collect();
+        let purposes: Vec<Purpose> = chosen.iter().map(|(purpose, ..)| *purpose).collect();
+        let held_up = self.take_all(&purposes, &steps)?;
+        if held_up.is_empty() || self.left() < time.saturating_mul(held_up.len() as u64 + 1) {
+            return Ok(());
+        }
+        // Saturated again first: a path that was left alone has a bucket.
+        let mut repeated =
+            vec![(Purpose::Ladder, StepRequest { step: self.number(), sparse: 0, flows: 1, ..steps[0] })];
+        for (purpose, step) in held_up {
+            repeated.push((purpose, StepRequest { step: self.number(), ..step }));
+        }
+        let (purposes, steps): (Vec<Purpose>, Vec<StepRequest>) = repeated.into_iter().unzip();
+        self.take_all(&purposes, &steps)?;
+        Ok(())
+    }
+
+    /// Runs steps, and says which of them were held up at their sender.
+    fn take_all(
+        &mut self,
+        purposes: &[Purpose],
+        steps: &[StepRequest],
+    ) -> Result<Vec<(Purpose, StepRequest)>> {
+        let seen = self.path.run(steps)?;
+        let mut held_up = Vec::new();
+        for (purpose, (step, seen)) in purposes.iter().zip(steps.iter().zip(&seen)) {
+            let rates = self.reading.take(*purpose, *step, Some(seen));
+            if rates.is_none_or(|rates| rates.stalled) {
+                held_up.push((*purpose, *step));
+            }
+        }
+        Ok(held_up)
+    }
+
+    /// The idle path, once its queue has drained.
+    fn idle(&mut self) -> Result<()> {
+        let queue = self.reading.queue();
+        self.path.rest(queue + DRAIN)?;
+        let time = if self.quest.short { SHORT_IDLE } else { IDLE };
+        let step = StepRequest {
+            step: self.number(),
+            size: LEAST_PAYLOAD,
+            gap: IDLE_GAP,
+            time,
+            flows: 1,
+            sparse: 0,
+            ttl: None,
+        };
+        let seen = self.path.run(&[step])?;
+        self.reading.take(Purpose::Idle, step, seen.first());
+        self.path.rest(Nanos::ZERO)
+    }
+
+    /// One flow at a rate in frames.
+    fn step(&mut self, rate: f64, size: u32, time: Nanos) -> StepRequest {
+        let gap = Nanos((self.bits(size) * 1e9 / rate.max(1.0)) as u64);
+        StepRequest { step: self.number(), size, gap, time, flows: 1, sparse: 0, ttl: None }
+    }
+
+    fn number(&mut self) -> u32 {
+        // One between them is the sender's, which goes on with the last.
+        self.next += 2;
+        self.next
+    }
+
+    fn bits(&self, size: u32) -> f64 {
+        f64::from((size + self.quest.overhead) * 8)
+    }
+
+    fn allowed(&self, rate: f64) -> f64 {
+        self.quest.most.map_or(rate, |most| rate.min(most.0 as f64))
+    }
+
+    fn left(&self) -> Nanos {
+        self.quest.budget.saturating_sub(self.path.now().saturating_since(self.began))
+    }
+
+    /// Long enough for some packets.
+    fn step_time(&self, rate: f64) -> Nanos {
+        let (least, packets) = if self.quest.short { (SHORT_STEP, 100.0) } else { (STEP, 150.0) };
+        self.time_of(packets, rate).clamp(least, LONGEST_STEP)
+    }
+
+    fn hot_time(&self, capped: f64) -> Nanos {
+        let (least, packets) = if self.quest.short { (SHORT_STEP, 60.0) } else { (HOT_STEP, 140.0) };
+        self.time_of(packets, capped).clamp(least, LONGEST_STEP)
+    }
+
+    fn time_of(&self, packets: f64, rate: f64) -> Nanos {
+        Nanos((packets * self.bits(self.quest.payload) / rate.max(1.0) * 1e9) as u64)
+    }
+}
+
+/// Of the capped rate so much is sent: no whole multiple of it.
+const FLOOD: f64 = 2.13;
+/// A path that delivers so many times its rate has still something in a bucket.
+const SATURATED: f64 = 1.2;
+const SATURATION: Nanos = Nanos::from_millis(1200);
+const SHORT_SATURATION: Nanos = Nanos::from_millis(250);
+const LADDER_START: f64 = 1.25;
+const MOST_TIMES: f64 = 12.0;
+const MOST_TIMES_LOSSY: f64 = 300.0;
+/// TCP lost more than this: a policer may be near.
+const SOME_LOSS: f64 = 0.002;
+/// Slower several times in a row, or far slower once, the sender is what limits.
+const SENT_AS_ASKED: f64 = 0.92;
+const HARDLY_SENT: f64 = 0.3;
+const MOST_SLOW: u32 = 2;
+/// TCP that stood still asks for something, too.
+const LEAST_RATE: f64 = 100_000.0;
+const STEP: Nanos = Nanos::from_millis(200);
+const SHORT_STEP: Nanos = Nanos::from_millis(120);
+const HOT_STEP: Nanos = Nanos::from_millis(160);
+/// No step is shorter, whatever is left.
+const LEAST_TIME: Nanos = Nanos::from_millis(80);
+const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
+const PLACE_TIME: Nanos = Nanos::from_millis(500);
+/// One in so many datagrams of a hot step goes over another flow.
+const OTHER_FLOW: u8 = 25;
+/// Steps of the ladder that were held up are repeated.
+const MOST_AGAIN: u32 = 2;
+/// Below this rate few steps are taken.
+const SLOW: f64 = 3e6;
+const SMALL_FRAME: u32 = 256;
+/// Smallest datagram of load, bytes.
+const LEAST_PAYLOAD: u32 = super::packet::HEADER as u32;
+const DRAIN: Nanos = Nanos::from_millis(60);
+const IDLE: Nanos = Nanos::from_millis(200);
+const SHORT_IDLE: Nanos = Nanos::from_millis(120);
+const IDLE_GAP: Nanos = Nanos::from_millis(6);
+
+#[cfg(test)]
+mod tests;

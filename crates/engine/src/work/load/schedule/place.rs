@@ -1,0 +1,139 @@
+//! Where the limit is: load whose TTL ends at a hop, and among it sparse datagrams that go to the end. Those meet a full queue, or
+//! are dropped, as long as the load reaches the limit. From the far end backwards: the limit stays saturated until the load does
+//! not reach it any more.
+
+use super::{FLOOD, LONGEST_STEP, Phase};
+use crate::error::Result;
+use model::limit::{LimitPlace, Purpose, StepRequest};
+use model::plan::Direction;
+use model::units::Nanos;
+
+/// Did the load of a step reach the limit?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    Yes,
+    No,
+    Unclear,
+}
+
+/// Looks for the link, with load of about twice the rate of the limit.
+pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
+    let Some(links) = phase.reading.links().filter(|links| (1..=MOST_LINKS).contains(links)) else {
+        return Ok(());
+    };
+    let sparse: u8 = if rate < SLOW { 5 } else { 10 };
+    let per_sparse = f64::from(sparse);
+    let time = phase.time_of(SPARSE / LATE * per_sparse / FLOOD, rate).clamp(STEP, LONGEST_STEP);
+    // After the small frames: everything goes to the end, so that the limit is saturated again.
+    let flood = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
+    let most = rate * super::SATURATED / phase.bits(phase.quest.payload);
+    phase.path.saturate(StepRequest { time: super::SATURATION, ..flood }, most)?;
+    let mut answers = Vec::new();
+    // 255: to the end, for comparison.
+    for crossed in [255].into_iter().chain((1..links).rev()) {
+        if phase.left() < time {
+            break;
+        }
+        let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
+        let step = StepRequest { sparse, ttl: Some(crossed.min(64)), ..step };
+        let seen = phase.path.run(&[step])?;
+        phase.reading.take_scoped(Purpose::Scoped, step, seen.first(), Some(crossed));
+        let reached = reach(phase, per_sparse, time);
+        answers.push((crossed, reached));
+        let nots = answers.iter().filter(|(_, reach)| *reach == Reach::No).count();
+        if nots == 2 {
+            break;
+        }
+    }
+    phase.reading.place = place(&answers, links, phase.quest.direction);
+    Ok(())
+}
+
+/// By the last step: what the sparse datagrams saw.
+fn reach(phase: &Phase<'_>, per_sparse: f64, time: Nanos) -> Reach {
+    let steps = phase.reading.steps();
+    let Some(last) = steps.last() else { return Reach::Unclear };
+    let hot_loss = phase.reading.loss();
+    let by_loss = match last.sparse_loss {
+        Some(loss) if hot_loss > SURE_LOSS && last.sparse >= SPARSE as u64 / 2 => score(loss / hot_loss),
+        _ => Reach::Unclear,
+    };
+    // A queue that is not filled any more drains while a part of its rate still comes.
+    let comes = FLOOD / per_sparse;
+    let first = last.growth_first.0.max(phase.reading.queue().0 / 2) as f64;
+    let drains = (time.0 as f64 * (1.0 - LATE / 2.0) * (1.0 - comes)).min(first * 0.9);
+    let by_drift = match last.drift {
+        Some(drift) if drains > SURE_DRAIN => score(1.0 + drift as f64 / drains),
+        _ => Reach::Unclear,
+    };
+    match (by_loss, by_drift) {
+        (Reach::Unclear, one) | (one, Reach::Unclear) => one,
+        (one, other) if one == other => one,
+        // A shaper that is slower to drain than expected, or whose queue was empty already.
+        (one, _) => one,
+    }
+}
+
+fn score(of_hot: f64) -> Reach {
+    match of_hot {
+        REACHED.. => Reach::Yes,
+        ..=NOT_REACHED => Reach::No,
+        _ => Reach::Unclear,
+    }
+}
+
+/// Of loads that crossed so many links, from the most to the fewest: the link behind the last that did not reach the limit.
+/// Anything but reached … reached, not … not is a range, or nothing.
+fn place(answers: &[(u8, Reach)], links: u8, direction: Direction) -> Option<LimitPlace> {
+    // To the end it must have been reached, or nothing is comparable.
+    if answers.first().is_none_or(|(_, reach)| *reach != Reach::Yes) {
+        return None;
+    }
+    let clear = |wanted| answers[1..].iter().filter(move |(_, reach)| *reach == wanted).map(|one| one.0);
+    let (reached, not) = (clear(Reach::Yes).min().unwrap_or(links), clear(Reach::No).max().unwrap_or(0));
+    if not >= reached {
+        return None;
+    }
+    let (first, last) = (not + 1, reached);
+    Some(match direction {
+        Direction::Up => LimitPlace { first, last },
+        // The far end sends: its first link is the last from here.
+        Direction::Down => LimitPlace { first: links + 1 - last, last: links + 1 - first },
+    })
+}
+
+/// More links take too long.
+const MOST_LINKS: u8 = 8;
+/// Sparse datagrams in the late part of a step.
+const SPARSE: f64 = 40.0;
+/// Share of a step that is late.
+const LATE: f64 = 0.6;
+/// Below this more of the datagrams are sparse.
+const SLOW: f64 = 20e6;
+const STEP: Nanos = Nanos::from_millis(200);
+/// Loss of a hot load from which its absence is seen.
+const SURE_LOSS: f64 = 0.15;
+/// A queue that could drain by less says nothing, nanoseconds.
+const SURE_DRAIN: f64 = 3e6;
+const REACHED: f64 = 0.6;
+const NOT_REACHED: f64 = 0.4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_link_is_behind_the_last_hop_that_was_not_reached() {
+        let (yes, no, unclear) = (Reach::Yes, Reach::No, Reach::Unclear);
+        let up =
+            |answers: &[(u8, Reach)]| place(answers, 4, Direction::Up).map(|place| (place.first, place.last));
+        assert_eq!(up(&[(255, yes), (3, yes), (2, no), (1, no)]), Some((3, 3)));
+        assert_eq!(up(&[(255, yes), (3, no), (2, no)]), Some((4, 4)));
+        assert_eq!(up(&[(255, yes), (3, yes), (2, yes), (1, yes)]), Some((1, 1)));
+        assert_eq!(up(&[(255, yes), (3, yes), (2, unclear), (1, no)]), Some((2, 3)));
+        assert_eq!(up(&[(255, yes), (3, no), (2, yes), (1, no)]), None, "a contradiction");
+        assert_eq!(up(&[(255, unclear), (3, yes)]), None);
+        let down = place(&[(255, yes), (3, yes), (2, no), (1, no)], 4, Direction::Down);
+        assert_eq!(down.and_then(LimitPlace::link), Some(2));
+    }
+}

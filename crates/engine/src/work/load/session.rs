@@ -1,0 +1,218 @@
+//! A session of load with a pathmeter server: steps in either direction.
+
+use super::schedule::LoadPath;
+use super::{Load, StepSeen};
+use crate::error::{Result, fault};
+use crate::host::interrupt::Interrupt;
+use crate::session::connect::Security;
+use crate::work::dialogue::{Dialogue, Messages};
+use linux::clock::mono_now;
+use linux::tcp_info::tcp_info;
+use model::limit::StepRequest;
+use model::plan::{Direction, LocalOptions, Target};
+use model::time::MonoTime;
+use model::units::Nanos;
+use wire::native::Limits;
+use wire::native::probe::{ProbeClient, ProbeReply};
+use wire::work::load::StepReport;
+
+/// A session of load.
+pub(crate) struct LoadSession {
+    dialogue: Dialogue,
+    load: Load,
+}
+
+/// One direction of a session.
+pub(crate) struct LoadWay<'a> {
+    session: &'a mut LoadSession,
+    direction: Direction,
+    /// What the far host had dropped when it last said so.
+    far_dropped: u64,
+}
+
+impl LoadSession {
+    /// Opens a session, with its flows. `class`: the traffic class of the test.
+    pub(crate) fn open(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+        class: u8,
+    ) -> Result<LoadSession> {
+        let mut dialogue = Dialogue::open(target, local, security, interrupt, MESSAGES, ProbeClient::load)?;
+        let deadline = mono_now() + OPEN_LIMIT;
+        while !dialogue.machine.is_ready() {
+            let until = dialogue.advance()?;
+            if !dialogue.machine.is_ready() {
+                dialogue.wait(until, deadline, None)?;
+            }
+        }
+        if dialogue.flows.is_empty() {
+            return Err(fault("the session of load has no flows"));
+        }
+        let load = Load::start(dialogue.flows.clone(), class)?;
+        let mut session = LoadSession { dialogue, load };
+        // The server begins to receive.
+        session.dialogue.machine.send_load(mono_now(), Vec::new())?;
+        session.pause(Nanos::ZERO)?;
+        Ok(session)
+    }
+
+    /// What the server allows.
+    pub(crate) fn limits(&self) -> &Limits {
+        self.dialogue.machine.limits()
+    }
+
+    /// One of its directions.
+    pub(crate) fn way(&mut self, direction: Direction) -> LoadWay<'_> {
+        let far_dropped = self.far_reports(&[0]).ok().and_then(|all| Some(all.first()?.dropped));
+        LoadWay { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
+    }
+
+    /// Says goodbye.
+    pub(crate) fn close(mut self) {
+        self.dialogue.machine.finish(mono_now());
+        let deadline = mono_now() + Nanos::from_millis(200);
+        self.dialogue.run_until(deadline, |_| false).ok();
+    }
+
+    /// Lets time pass, at least as much as it takes to say what is to be said.
+    fn pause(&mut self, time: Nanos) -> Result<()> {
+        let deadline = mono_now() + time;
+        loop {
+            let until = self.dialogue.advance()?;
+            if mono_now() >= deadline {
+                return Ok(());
+            }
+            let until = until.map_or(deadline, |until| until.min(deadline));
+            self.dialogue.wait(Some(until), deadline + SLACK, None)?;
+        }
+    }
+
+    fn send(&mut self, direction: Direction, steps: Vec<StepRequest>) -> Result<()> {
+        match direction {
+            Direction::Up => {
+                self.load.send(steps);
+                Ok(())
+            }
+            Direction::Down => {
+                self.dialogue.machine.send_load(mono_now(), steps)?;
+                self.pause(Nanos::ZERO)
+            }
+        }
+    }
+
+    /// What the far end knows of these steps.
+    fn far_reports(&mut self, steps: &[u32]) -> Result<Vec<StepReport>> {
+        for step in steps {
+            self.dialogue.machine.report_load(mono_now(), *step)?;
+        }
+        let mut reports = Vec::new();
+        let wanted = steps.len();
+        self.dialogue.run_until(mono_now() + ANSWER_LIMIT, |machine| {
+            while let Some(reply) = machine.take_reply() {
+                if let ProbeReply::Load(report) = reply {
+                    reports.push(*report);
+                }
+            }
+            reports.len() >= wanted
+        })?;
+        Ok(reports)
+    }
+
+    fn round_trip(&self) -> Nanos {
+        let tcp = tcp_info(self.dialogue.pump.link.socket()).ok();
+        tcp.map_or(Nanos::from_millis(10), |tcp| tcp.min_rtt.unwrap_or(tcp.rtt))
+    }
+}
+
+impl LoadWay<'_> {
+    /// What the receiver of this direction has of it: datagrams, when, and the highest step.
+    fn arrived(&mut self) -> Result<(u64, MonoTime, u32)> {
+        match self.direction {
+            Direction::Up => {
+                let report = self.session.far_reports(&[0])?.into_iter().next().unwrap_or_default();
+                self.far_dropped = report.dropped;
+                Ok((report.total, report.at, report.newest))
+            }
+            Direction::Down => {
+                let (total, newest) = self.session.load.progress();
+                Ok((total, mono_now(), newest))
+            }
+        }
+    }
+}
+
+impl LoadPath for LoadWay<'_> {
+    fn now(&self) -> MonoTime {
+        mono_now()
+    }
+
+    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepSeen>> {
+        let Some(last) = steps.last() else { return Ok(Vec::new()) };
+        let time = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
+        self.session.send(self.direction, steps.to_vec())?;
+        self.session.pause(time + Nanos(self.session.round_trip().0 / 2))?;
+        // The step behind the last has come: nothing of them is on its way any more.
+        let deadline = mono_now() + LONGEST_QUEUE + self.session.round_trip();
+        while mono_now() < deadline && self.arrived()?.2 <= last.step {
+            self.session.pause(LOOK)?;
+        }
+        let numbers: Vec<u32> = steps.iter().map(|step| step.step).collect();
+        let far = self.session.far_reports(&numbers)?;
+        if let Some(last) = far.last() {
+            self.far_dropped = last.dropped;
+        }
+        let load = &self.session.load;
+        let seen = |far: &StepReport| {
+            let near = load.report(far.step);
+            match self.direction {
+                Direction::Up => StepSeen { sent: near.sent, received: far.received, ttl: far.ttl },
+                Direction::Down => StepSeen { sent: far.sent, received: near.received, ttl: near.ttl },
+            }
+        };
+        Ok(far.iter().map(seen).collect())
+    }
+
+    fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool> {
+        let deadline = mono_now() + step.time;
+        self.session.send(self.direction, vec![step])?;
+        let mut before = self.arrived()?;
+        let mut slow = 0;
+        let piece = Nanos(PIECE.0.max((PACKETS / most.max(1.0) * 1e9) as u64));
+        while mono_now() < deadline {
+            self.session.pause(piece)?;
+            let now = self.arrived()?;
+            let time = now.1.saturating_since(before.1).as_secs_f64();
+            let rate = now.0.saturating_sub(before.0) as f64 / time.max(1e-6);
+            // Nothing at all is a step that has not begun to arrive.
+            slow = if rate <= most && now.0 > before.0 && now.2 >= step.step { slow + 1 } else { 0 };
+            if slow == 2 {
+                return Ok(true);
+            }
+            before = now;
+        }
+        Ok(false)
+    }
+
+    fn rest(&mut self, time: Nanos) -> Result<()> {
+        self.session.send(self.direction, Vec::new())?;
+        self.session.pause(time)
+    }
+
+    fn host_drops(&self) -> u64 {
+        self.far_dropped + self.session.load.report(0).dropped
+    }
+}
+
+const MESSAGES: Messages = Messages { closed: "during the load", late: "while the path was loaded" };
+const OPEN_LIMIT: Nanos = Nanos::from_secs(5);
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(4);
+/// What waits in a queue comes within this time.
+const LONGEST_QUEUE: Nanos = Nanos::from_millis(1300);
+const LOOK: Nanos = Nanos::from_millis(15);
+const SLACK: Nanos = Nanos::from_secs(1);
+/// A piece of a saturating step.
+const PIECE: Nanos = Nanos::from_millis(60);
+/// Datagrams that make a rate.
+const PACKETS: f64 = 20.0;

@@ -1,0 +1,54 @@
+//! Steps of load of a session, and what arrived of them.
+
+use super::{WorkContext, Worker};
+use crate::error::sentence;
+use crate::work::load::Load;
+use crate::work::throughput::shared::Flow;
+use std::net::TcpStream;
+use wire::work::load::{Reply, Request};
+use wire::{ProtocolError, WorkRequest};
+
+/// Load on the flows of one session.
+pub(super) struct Loads {
+    /// Until the first request.
+    flows: Vec<Flow>,
+    class: u8,
+    load: Option<Load>,
+}
+
+impl Loads {
+    /// Over these flows.
+    pub(super) fn new(flows: Vec<Flow>, class: u8) -> Loads {
+        Loads { flows, class, load: None }
+    }
+}
+
+impl Worker for Loads {
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
+        let WorkRequest::Load(request) = request else { return };
+        if self.load.is_none() {
+            match Load::start(self.flows.drain(..).map(|flow| flow.socket), self.class) {
+                Ok(load) => self.load = Some(load),
+                Err(error) => return context.fail(sentence(&error)),
+            }
+        }
+        let Some(load) = &self.load else { return };
+        match request {
+            Request::Send(steps) => load.send(steps),
+            Request::Report(step) => context.reply(Reply(Box::new(load.report(step)))),
+        }
+    }
+
+    fn let_go(&mut self) {
+        self.load = None;
+    }
+
+    fn finish(
+        &mut self,
+        _context: &mut WorkContext<'_>,
+        _outcome: &Result<(), ProtocolError>,
+        _interrupted: bool,
+    ) {
+        self.load = None;
+    }
+}

@@ -1,0 +1,67 @@
+//! Limits of the path that cost packets, and what to do about each. A shaper, a line rate and an application are no fault.
+
+use super::measured::{MeasuredDirection, measured_directions};
+use super::text::{option, percent};
+use super::{Finding, Severity};
+use crate::limit::{brief, place};
+use model::limit::{Confidence, Limit, LimitKind};
+use model::run::Run;
+use model::units::BitRate;
+
+/// Packets above a rate are dropped, and TCP retransmits them.
+pub(super) fn policer(run: &Run) -> Vec<Finding> {
+    of_kind(run, "policer", LimitKind::Policer, |limit| {
+        let below = limit.rate.map_or_else(|| "95M".into(), |rate| option(BitRate(rate.0 / 100 * 95)));
+        format!(
+            "Send no faster than it lets through: shape at the sender, `tc qdisc replace dev INTERFACE root tbf rate {}bit burst 32k latency 50ms`, or have a larger burst configured.",
+            below.to_lowercase()
+        )
+    })
+}
+
+/// Packets are lost at any rate, and TCP slows down for each.
+pub(super) fn random_loss(run: &Run) -> Vec<Finding> {
+    of_kind(run, "random-loss", LimitKind::Loss, |_| {
+        "Look for errors on the line: a cable, an optic, a radio link (`ip -s link`, `ethtool -S`). `--congestion bbr` bears random loss better.".into()
+    })
+}
+
+/// So many packets per second and no more.
+pub(super) fn packet_rate(run: &Run) -> Vec<Finding> {
+    of_kind(run, "packet-rate", LimitKind::PacketRate, |_| {
+        "Send larger packets (a larger MTU), or look for the box on the path that handles each packet slowly: a firewall, a virtual router, a tunnel.".into()
+    })
+}
+
+fn of_kind(run: &Run, id: &str, kind: LimitKind, advice: fn(&Limit) -> String) -> Vec<Finding> {
+    let found = |one_way: MeasuredDirection<'_>| {
+        let limit = one_way.figures.limit.as_deref()?;
+        // What is not sure is in the limit, and no reason to warn.
+        if limit.kind != kind || limit.confidence == Confidence::Low {
+            return None;
+        }
+        Some(finding(&one_way, id, limit).advise(advice(limit)))
+    };
+    measured_directions(run).filter_map(found).collect()
+}
+
+fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding {
+    let what = brief(limit).unwrap_or_default();
+    let at = limit.place.map(|at| format!(" {}", place(at))).unwrap_or_default();
+    let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+    let share = one_way.figures.retransmits.unwrap_or(0) as f64 / segments.max(1) as f64;
+    let title = format!(
+        "The path limits TCP {} by {what}{at}: {} transferred, {} of the segments retransmitted",
+        one_way.direction,
+        one_way.figures.goodput,
+        percent(share.min(1.0))
+    );
+    let finding = Finding::new(id, Severity::Warning, one_way.direction, title)
+        .with("goodput_bps", one_way.figures.goodput.0)
+        .with("retransmits_share", share.min(1.0))
+        .with("confidence_name", limit.confidence.word());
+    match limit.rate {
+        Some(rate) => finding.with("limit_bps", rate.0),
+        None => finding,
+    }
+}

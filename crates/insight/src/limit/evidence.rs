@@ -1,0 +1,116 @@
+//! The evidence of one direction, from the document of its test.
+
+use crate::finding::{Growth, MeasuredDirection, bottleneck, is_noisy, progress};
+use model::limit::{Evidence, HostFacts, TcpSigns};
+use model::plan::{Direction, Transport};
+use model::run::Run;
+use model::sample::{Role, TcpCounters};
+use model::units::{BitRate, Bytes, Nanos};
+
+/// The evidence of one direction; absent: the run has no figures of it.
+#[must_use]
+pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
+    let plan = run.plan.as_ref()?;
+    let one_way = MeasuredDirection::from_run(run, plan, direction)?;
+    if one_way.figures.received.bytes.0 == 0 || one_way.figures.receiver_unknown {
+        return None;
+    }
+    let payload = one_way.figures.mss.filter(|payload| *payload > 0)?;
+    // Frames as the queues of Linux count them: without the FCS.
+    let frame = one_way.figures.wire.frame?.saturating_sub(FCS);
+    let goodput = one_way.figures.goodput;
+    let streams = u64::from(plan.test.streams.max(1));
+    let by_each = plan.test.bitrate.filter(|rate| rate.0 > 0).into_iter().chain(plan.test.fq_rate).min();
+    let is_tcp = plan.test.transport == Transport::Tcp;
+    let in_frames =
+        |rate: BitRate| BitRate((rate.0 as f64 * f64::from(frame) / f64::from(payload)).round() as u64);
+    Some(Evidence {
+        asked: by_each.map(|rate| BitRate(rate.0.saturating_mul(streams))),
+        goodput,
+        rate: in_frames(late_rate(run, direction).unwrap_or(goodput)),
+        frame,
+        tcp: is_tcp.then(|| signs(&one_way)),
+        host: facts(&one_way),
+        load: run.summary.load_probing.iter().rev().find(|load| load.direction == direction).cloned(),
+    })
+}
+
+/// The rate in the second half of a test, where intervals show it.
+fn late_rate(run: &Run, direction: Direction) -> Option<BitRate> {
+    let steps = progress(run, direction);
+    let late = &steps[steps.len() / 2..];
+    let time = |steps: &[(Nanos, Nanos, Bytes)]| {
+        let each = steps.iter().map(|(start, end, _)| end.saturating_sub(*start));
+        each.fold(Nanos::ZERO, |sum, time| sum + time)
+    };
+    let (part, whole) = (time(late), time(&steps));
+    let is_half = part.0 as f64 >= whole.0 as f64 * 0.4;
+    (is_half && part > Nanos::ZERO && steps.len() > 1)
+        .then(|| BitRate::from_bytes(late.iter().map(|one| one.2).sum(), part))
+}
+
+fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
+    let rows = || one_way.tcp_rows();
+    let sum = |field: fn(&TcpCounters) -> u64| rows().map(field).fold(0, u64::saturating_add);
+    let busy = sum(|tcp| tcp.busy.0);
+    let share = |field: fn(&TcpCounters) -> u64| (sum(field) as f64 / busy.max(1) as f64).min(1.0);
+    let spurious = one_way.figures.spurious_retransmits.unwrap_or(0);
+    let congestion = one_way.figures.congestion.as_deref().unwrap_or_default();
+    let steps = progress(one_way.run, one_way.direction);
+    TcpSigns {
+        streams: one_way.plan.test.streams.max(1),
+        mss: one_way.figures.mss.unwrap_or(0),
+        segments: sum(|tcp| tcp.data_segments),
+        lost: one_way.figures.retransmits.unwrap_or(0).saturating_sub(spurious),
+        growing: one_way.unlimited()
+            && Growth::from_steps(&steps).is_some_and(|growth| growth.goes_on(one_way)),
+        idle_rtt: one_way.idle_rtt().into_iter().chain(shortest(one_way)).min(),
+        loaded_rtt: one_way.figures.loaded_rtt,
+        largest_rtt: rows().map(|tcp| tcp.max_rtt).max().filter(|rtt| rtt.0 > 0),
+        busy: Nanos(busy),
+        receive_window: share(|tcp| tcp.receive_window_limited.0),
+        send_buffer: share(|tcp| tcp.send_buffer_limited.0),
+        largest_window: rows().map(|tcp| tcp.max_send_window).sum(),
+        largest_cwnd: rows().map(|tcp| tcp.max_cwnd).sum(),
+        buffer: one_way.sender.map(|end| end.datapath.send_buffer).unwrap_or_default(),
+        is_loss_based: ["cubic", "reno", "htcp", "westwood", "bic"].contains(&congestion),
+        variation: variation(&steps[steps.len() / 2..]),
+    }
+}
+
+/// The kernel's own least round trip, which the intervals have; the smoothed one may never have seen an empty queue.
+fn shortest(one_way: &MeasuredDirection<'_>) -> Option<Nanos> {
+    let rows = one_way.run.intervals.iter().flat_map(|interval| &interval.streams);
+    let own = rows.filter(|row| row.direction == one_way.direction && row.role == Role::Sender);
+    own.filter_map(|row| Some(row.tcp.as_ref()?.min_rtt)).filter(|rtt| rtt.0 > 0).min()
+}
+
+/// How the rate varies from interval to interval.
+fn variation(steps: &[(Nanos, Nanos, Bytes)]) -> Option<f64> {
+    let rates: Vec<f64> = steps
+        .iter()
+        .map(|(start, end, bytes)| bytes.0 as f64 / end.saturating_sub(*start).0.max(1) as f64)
+        .collect();
+    (rates.len() >= FEW_INTERVALS).then(|| super::signs::variation(&rates))
+}
+
+fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
+    let kernel = |role: Role| one_way.end(role).map(|end| &end.kernel);
+    let dropped = [Role::Sender, Role::Receiver]
+        .into_iter()
+        .filter_map(kernel)
+        .map(|all| all.softnet_drops)
+        .fold(0, u64::saturating_add);
+    let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
+    HostFacts {
+        line_share: one_way.figures.wire.line_rate_share.filter(|_| one_way.at_line_rate()),
+        link: one_way.run.summary.link.as_ref().map(|link| link.rate),
+        sender_full: bottleneck(one_way, Role::Sender),
+        receiver_full: bottleneck(one_way, Role::Receiver),
+        dropped: dropped as f64 / segments.max(1) as f64,
+        busy: is_noisy(one_way.run),
+    }
+}
+
+const FCS: u32 = 4;
+const FEW_INTERVALS: usize = 3;

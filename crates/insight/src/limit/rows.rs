@@ -1,0 +1,237 @@
+//! The rows of the decision table, in their order: what the hosts do first, then the reasons of a TCP that gets less than the path
+//! gives, then the path under a load that it does not take.
+
+use super::path;
+use super::signs::{MILLI, Signs};
+use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
+use model::units::{BitRate, Bytes};
+
+/// One row of the table.
+pub(super) struct Row {
+    /// The limit, where the signs of this row hold.
+    pub(super) holds: fn(&Signs<'_>) -> Option<Limit>,
+}
+
+const fn row(holds: fn(&Signs<'_>) -> Option<Limit>) -> Row {
+    Row { holds }
+}
+
+/// Every row; the first that holds names the limit.
+pub(super) const ROWS: &[Row] = &[
+    row(application),
+    row(line_rate),
+    row(host_drop),
+    row(sender_cpu),
+    row(receiver_cpu),
+    row(ramp_up),
+    row(path::standing),
+    row(receiver_window),
+    row(sender_buffer),
+    row(loss),
+    row(ack_path),
+    row(path::variable),
+    row(path::competing),
+    row(path::treated_differently),
+    row(path::not_met),
+    row(path::packet_rate),
+    row(path::aqm),
+    row(path::queue_of_another),
+    row(path::shaper),
+    row(path::policer),
+];
+
+pub(super) fn limit(kind: LimitKind, confidence: Confidence) -> Limit {
+    Limit { kind, confidence, ..Limit::default() }
+}
+
+fn application(signs: &Signs<'_>) -> Option<Limit> {
+    let asked = signs.evidence.asked?;
+    let reached = signs.evidence.goodput.0 as f64 >= ASKED * asked.0 as f64;
+    reached.then(|| Limit { rate: Some(asked), ..limit(LimitKind::Application, Confidence::High) })
+}
+
+fn line_rate(signs: &Signs<'_>) -> Option<Limit> {
+    signs.evidence.host.line_share?;
+    let confidence = Confidence::High;
+    Some(Limit { rate: signs.evidence.host.link, ..limit(LimitKind::LineRate, confidence) })
+}
+
+/// Most of what the load lost was dropped in the kernels of the two hosts.
+fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
+    let load = signs.load()?;
+    let lost: f64 = load.steps.iter().map(|step| step.loss * step.datagrams as f64).sum();
+    let sent: f64 = load.steps.iter().map(|step| step.datagrams as f64).sum();
+    let (dropped, hot) = (load.host_drops as f64, signs.hot?);
+    let is_many = dropped >= 0.001 * sent && dropped >= MOST_DROPS * lost.max(1.0);
+    is_many.then(|| Limit {
+        cause: Some(
+            "the kernel of an end dropped packets before any socket, or a socket's buffer was full".into(),
+        ),
+        rate: Some(BitRate(hot.rate as u64)),
+        ..limit(LimitKind::HostDrop, Confidence::Medium)
+    })
+}
+
+fn sender_cpu(signs: &Signs<'_>) -> Option<Limit> {
+    cpu(signs, LimitKind::SenderCpu, signs.evidence.host.sender_full.as_ref())
+}
+
+fn receiver_cpu(signs: &Signs<'_>) -> Option<Limit> {
+    cpu(signs, LimitKind::ReceiverCpu, signs.evidence.host.receiver_full.as_ref())
+}
+
+/// A CPU is full, and the path was not seen to take no more.
+fn cpu(signs: &Signs<'_>, kind: LimitKind, full: Option<&String>) -> Option<Limit> {
+    let by_path = signs.hot.is_some_and(|hot| signs.rate >= BINDING * hot.rate);
+    let confidence = if signs.passes() { Confidence::High } else { Confidence::Medium };
+    (!by_path).then(|| Some(Limit { cause: Some(full?.clone()), ..limit(kind, confidence) }))?
+}
+
+fn ramp_up(signs: &Signs<'_>) -> Option<Limit> {
+    let reached = signs.hot.is_some_and(|hot| signs.rate >= BINDING * hot.rate);
+    (signs.tcp()?.growing && !reached).then(|| Limit {
+        also: path::any(signs).map(Box::new),
+        ..limit(LimitKind::RampUp, Confidence::Medium)
+    })
+}
+
+/// TCP stood still for the receiver's window, and its round trip did not grow.
+fn receiver_window(signs: &Signs<'_>) -> Option<Limit> {
+    let tcp = signs.tcp()?;
+    let rtt = tcp.loaded_rtt?.0 as f64;
+    let accounted = tcp.busy.0 > 0;
+    let in_flight = signs.evidence.goodput.0 as f64 * rtt / 8e9;
+    let filled = in_flight / tcp.largest_window.0.max(1) as f64;
+    let stood_still =
+        tcp.receive_window >= MOSTLY || (!accounted && tcp.largest_window.0 > 0 && filled >= FILLED);
+    let confidence = window_confidence(signs)?;
+    (stood_still && signs.evidence.host.receiver_full.is_none()).then(|| Limit {
+        window: Some(tcp.largest_window),
+        share: Some(if accounted { tcp.receive_window } else { filled.min(1.0) }),
+        also: path::any(signs).map(Box::new),
+        ..limit(LimitKind::ReceiverWindow, confidence)
+    })
+}
+
+/// What is in flight is far less than TCP could have there, and nothing was lost: the sender has no room for more.
+fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
+    let tcp = signs.tcp()?;
+    let rtt = tcp.loaded_rtt?.0 as f64;
+    let payload = signs.rate * f64::from(tcp.mss) / f64::from(signs.evidence.frame.max(1));
+    let in_flight = payload * rtt / 8e9;
+    let may = tcp.largest_cwnd.min(tcp.largest_window).0 as f64;
+    // BBR keeps a window of twice what it wants in flight.
+    let unused = if tcp.is_loss_based { UNUSED } else { UNUSED_OF_MODEL };
+    let held = (may > 0.0 && in_flight < unused * may) || tcp.send_buffer >= MOSTLY;
+    let confidence = window_confidence(signs)?;
+    let is_idle = signs.evidence.host.sender_full.is_none() && tcp.receive_window < 0.2;
+    (held && rtt >= MILLI && signs.lost() < 0.001 && is_idle).then(|| Limit {
+        window: Some(Bytes(in_flight as u64)),
+        share: (tcp.send_buffer >= MOSTLY).then_some(tcp.send_buffer),
+        also: path::any(signs).map(Box::new),
+        ..limit(LimitKind::SenderBuffer, confidence)
+    })
+}
+
+/// Whether the path had room: UDP passed more, or nothing asked it and TCP's round trip did not grow.
+fn window_confidence(signs: &Signs<'_>) -> Option<Confidence> {
+    let tcp = signs.tcp()?;
+    let (idle, growth) = (tcp.idle_rtt?.0 as f64, signs.rtt_growth()?);
+    // A queue as long as the path is TCP's own, filled: the window is large enough then.
+    if growth > idle.max(MILLI) {
+        return None;
+    }
+    match signs.load() {
+        _ if !signs.is_below() => None,
+        Some(_) if signs.passed >= 1.25 * signs.rate => Some(Confidence::High),
+        _ => Some(Confidence::Medium),
+    }
+}
+
+/// The round trip grows, the data's own way does not: the acknowledgements wait.
+fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
+    let growth = signs.rtt_growth().filter(|growth| *growth > 5.0 * MILLI)?;
+    let flat = signs
+        .load()?
+        .of(Purpose::Ladder)
+        .filter(|step| step.loss < 0.03 && step.delivered.0 as f64 >= 1.15 * signs.rate);
+    let largest = flat.map(|step| step.growth.0 as f64).reduce(f64::max)?;
+    (signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost() < 0.002).then(|| Limit {
+        queue: Some(model::units::Nanos(growth as u64)),
+        ..limit(LimitKind::AckPath, Confidence::Medium)
+    })
+}
+
+/// Losses that do not depend on the rate hold a loss-based TCP down, as Reno's formula has it.
+fn loss(signs: &Signs<'_>) -> Option<Limit> {
+    let tcp = signs.tcp().filter(|tcp| tcp.is_loss_based && tcp.lost >= 2)?;
+    let share = signs.lost();
+    let rtt = tcp.loaded_rtt.or(tcp.idle_rtt)?.as_secs_f64();
+    let reno = 1.22 * f64::from(tcp.mss) * 8.0 / (rtt * share.sqrt()) * f64::from(tcp.streams);
+    let fits = (0.3..=4.0).contains(&(reno / signs.rate.max(1.0)));
+    let load = signs.load()?;
+    // Steps that the path took: of one that was capped the losses are the cap's.
+    let below = |step: &&LoadStep| signs.hot.is_none_or(|hot| (step.sent.0 as f64) < 0.9 * hot.rate);
+    let ladder: Vec<&LoadStep> = load.of(Purpose::Ladder).filter(below).collect();
+    let sent: f64 = ladder.iter().map(|step| step.datagrams as f64).sum();
+    let lost: f64 = ladder.iter().map(|step| step.loss * step.datagrams as f64).sum();
+    let expected = sent * share;
+    let confirmed = lost >= expected / 4.0;
+    let confidence = if expected >= 4.0 { Confidence::High } else { Confidence::Low };
+    let too_few = expected < 4.0 && signs.hot.is_none();
+    let is_it = signs.passes() && signs.is_below() && fits && (confirmed && expected >= 4.0 || too_few);
+    is_it.then(|| Limit {
+        share: Some(share),
+        also: path::any(signs).map(Box::new),
+        ..limit(LimitKind::Loss, confidence)
+    })
+}
+
+/// Nothing is named: what it is not.
+pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
+    let mut ruled_out = Vec::new();
+    let load = signs.load();
+    if signs.is_held_up() {
+        ruled_out.push(
+            "the path took no more than a load gave it, and this host was too busy to show how much".into(),
+        );
+    } else if signs.passes() {
+        ruled_out.push(format!(
+            "not the path: UDP passed {} where TCP got {}",
+            BitRate(signs.passed as u64),
+            BitRate(signs.rate as u64)
+        ));
+    } else if let Some(load) = load.filter(|load| !load.steps.is_empty()) {
+        if !signs.exceeded() {
+            let why = load.note.as_deref().unwrap_or("the load was no faster than TCP");
+            ruled_out.push(format!("the path was not loaded above what TCP got: {why}"));
+        }
+    } else if let Some(note) = load.and_then(|load| load.note.as_deref()) {
+        ruled_out.push(format!("the path was not loaded: {note}"));
+    }
+    if load.is_some() {
+        let host = &signs.evidence.host;
+        if host.sender_full.is_none() && host.receiver_full.is_none() {
+            ruled_out.push("no CPU of either end was full".into());
+        }
+        if signs.tcp().is_some_and(|tcp| tcp.busy.0 > 0 && tcp.receive_window < MOSTLY) {
+            ruled_out.push("TCP did not wait for the receiver's window".into());
+        }
+    }
+    Limit { ruled_out, ..Limit::default() }
+}
+
+/// Of an asked rate.
+const ASKED: f64 = 0.97;
+/// Of the losses of a load, those that a host's kernel counted.
+const MOST_DROPS: f64 = 0.3;
+/// Of what the path takes TCP got so much: the path is what binds.
+pub(super) const BINDING: f64 = 0.85;
+/// Of the time that TCP was busy.
+const MOSTLY: f64 = 0.5;
+/// Of the window that is in flight.
+const FILLED: f64 = 0.9;
+/// In flight, of what TCP could have there.
+const UNUSED: f64 = 0.7;
+/// The same of a congestion control that goes by a model of the path.
+const UNUSED_OF_MODEL: f64 = 0.4;

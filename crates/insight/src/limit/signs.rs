@@ -1,0 +1,223 @@
+//! What the rows of the decision table ask of the evidence, each reckoned once.
+
+use model::limit::{Confidence, Evidence, LoadProbing, LoadStep, Purpose, TcpSigns};
+use model::units::Nanos;
+
+/// The evidence of one direction, and what follows from it.
+pub(super) struct Signs<'a> {
+    pub(super) evidence: &'a Evidence,
+    /// TCP's rate in frames, bits per second.
+    pub(super) rate: f64,
+    /// The highest rate that UDP was sent at and that was not capped.
+    pub(super) passed: f64,
+    /// The path under a load that is more than it takes; absent: none was.
+    pub(super) hot: Option<Hot>,
+}
+
+/// What a saturated path showed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hot {
+    /// At least one step was sent without being held up.
+    pub(super) is_steady: bool,
+    /// What it delivers, in frames, bits per second.
+    pub(super) rate: f64,
+    /// How much the rate of the hot steps varies.
+    pub(super) variation: f64,
+    /// Growth of the one-way delay.
+    pub(super) queue: f64,
+    /// Its 98th percentile.
+    pub(super) queue_p98: f64,
+    /// The share that is lost.
+    pub(super) loss: f64,
+    /// Time of one full frame.
+    pub(super) packet: f64,
+    /// Growth that is seen on this path.
+    pub(super) visible: f64,
+    /// What the idle path still waits: the median above the least.
+    pub(super) standing: f64,
+    /// The least that it grew, nearly.
+    pub(super) queue_p10: f64,
+    /// The fewest datagrams in a step.
+    pub(super) datagrams: u64,
+    /// Hot steps.
+    pub(super) steps: usize,
+}
+
+impl<'a> Signs<'a> {
+    pub(super) fn new(evidence: &'a Evidence) -> Signs<'a> {
+        let rate = evidence.rate.0 as f64;
+        let load = evidence.load.as_ref();
+        let hot = load.and_then(|load| Hot::new(load, evidence.frame));
+        let passed = load.map_or(0.0, |load| passed(load, hot.map(|hot| hot.rate)));
+        Signs { evidence, rate, passed, hot }
+    }
+
+    pub(super) fn tcp(&self) -> Option<&'a TcpSigns> {
+        self.evidence.tcp.as_ref()
+    }
+
+    pub(super) fn load(&self) -> Option<&'a LoadProbing> {
+        self.evidence.load.as_ref()
+    }
+
+    /// TCP's own growth of the round trip under its load, nanoseconds.
+    pub(super) fn rtt_growth(&self) -> Option<f64> {
+        let tcp = self.tcp()?;
+        Some(tcp.loaded_rtt?.0 as f64 - tcp.idle_rtt?.0 as f64)
+    }
+
+    /// Share of TCP's segments that were lost.
+    pub(super) fn lost(&self) -> f64 {
+        self.tcp().map_or(0.0, |tcp| tcp.lost as f64 / tcp.segments.max(1) as f64)
+    }
+
+    /// UDP passes clearly more than TCP got.
+    pub(super) fn passes(&self) -> bool {
+        self.passed >= PASSES * self.rate
+    }
+
+    /// TCP got clearly less than the path gives, as far as that is known.
+    pub(super) fn is_below(&self) -> bool {
+        self.hot.is_none_or(|hot| self.rate < AGREES * hot.rate)
+    }
+
+    /// UDP was sent at a higher rate than TCP got, one way or the other.
+    pub(super) fn exceeded(&self) -> bool {
+        let sent = self.load().into_iter().flat_map(|load| &load.steps).map(|step| step.sent.0 as f64);
+        sent.fold(0.0, f64::max) >= EXCEEDED * self.rate
+    }
+
+    /// The path took no more, and no step of that shows how much: this host was too busy to send steadily.
+    pub(super) fn is_held_up(&self) -> bool {
+        let hot = self.load().is_some_and(|load| load.of(Purpose::Hot).next().is_some());
+        hot && self.hot.is_none()
+    }
+
+    /// A step of one purpose.
+    pub(super) fn step(&self, purpose: Purpose) -> Option<&'a LoadStep> {
+        self.load()?.of(purpose).find(|step| step.datagrams > 1 && step.stalled < STALLED)
+    }
+
+    /// High where all that section 5 of the method asks is there.
+    pub(super) fn confidence(&self) -> Confidence {
+        let Some(hot) = self.hot else { return Confidence::Medium };
+        let is_saturated = self.load().is_some_and(|load| load.saturated);
+        let agrees = self.rate >= AGREES * hot.rate;
+        match hot.variation {
+            CONTRADICTS.. => Confidence::Low,
+            variation
+                if variation < STEADY
+                    && hot.is_steady
+                    && hot.steps >= 2
+                    && hot.datagrams >= 60
+                    && is_saturated
+                    && agrees =>
+            {
+                Confidence::High
+            }
+            _ => Confidence::Medium,
+        }
+    }
+
+    /// One less sure.
+    pub(super) fn lowered(&self, confidence: Confidence) -> Confidence {
+        match confidence {
+            Confidence::High => Confidence::Medium,
+            Confidence::Medium | Confidence::Low => Confidence::Low,
+        }
+    }
+}
+
+impl Hot {
+    fn new(load: &LoadProbing, frame: u32) -> Option<Hot> {
+        let all: Vec<&LoadStep> =
+            load.of(Purpose::Hot).filter(|step| step.datagrams > 1 && step.delivered.0 > 0).collect();
+        // Of a sender that was held up the path was not full all the time.
+        let steady: Vec<&LoadStep> = all.iter().copied().filter(|step| step.stalled < STALLED).collect();
+        let is_steady = !steady.is_empty();
+        let steps = if is_steady { steady } else { still_full(&all) };
+        // Sparse datagrams go over another flow: where each flow has a limit of its own, they are no part of the rate.
+        let alone: Vec<&LoadStep> = steps.iter().copied().filter(|step| step.sparse == 0).collect();
+        let steps = if alone.is_empty() { steps } else { alone };
+        if steps.is_empty() {
+            return None;
+        }
+        let median = |of: fn(&LoadStep) -> f64| median(steps.iter().map(|step| of(step)));
+        let rate = median(|step| step.delivered.0 as f64);
+        let rates: Vec<f64> = steps.iter().map(|step| step.delivered.0 as f64).collect();
+        let packet = f64::from(frame) * 8e9 / rate.max(1.0);
+        let idle = load.of(Purpose::Idle).find(|step| step.datagrams > 5);
+        let spread = idle.map_or(0.0, |idle| idle.spread.0 as f64);
+        let visible = (MILLI).max((3.0 * spread).min(5.0 * MILLI)).max(1.3 * packet);
+        Some(Hot {
+            is_steady,
+            rate,
+            variation: variation(&rates),
+            queue: median(|step| step.growth.0 as f64),
+            queue_p98: median(|step| step.growth_p98.0 as f64),
+            loss: median(|step| step.loss),
+            packet,
+            visible,
+            standing: idle.map_or(0.0, |idle| idle.growth.0 as f64),
+            queue_p10: median(|step| step.growth_p10.0 as f64),
+            datagrams: steps.iter().map(|step| step.datagrams).min().unwrap_or(0),
+            steps: steps.len(),
+        })
+    }
+
+    /// The delay grows visibly under the load.
+    pub(super) fn is_queued(&self) -> bool {
+        // Where every packet waits, also on a path that jitters, a queue is full.
+        self.queue > self.visible || self.queue_p10 > MILLI.max(1.3 * self.packet)
+    }
+
+    /// How long its queue is. One of few packets comes in whole packets: then it is nearly the longest.
+    pub(super) fn full_queue(&self) -> Nanos {
+        let whole = if self.queue < 10.0 * self.packet { self.queue_p98 } else { self.queue };
+        Nanos(whole.round() as u64)
+    }
+}
+
+/// Steps that were held up, and lost so much and delivered so alike all the same that the path was full.
+fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
+    let full: Vec<&LoadStep> =
+        all.iter().copied().filter(|step| step.loss > STILL_LOST && step.stalled < STOOD_STILL).collect();
+    let rates: Vec<f64> = full.iter().map(|step| step.delivered.0 as f64).collect();
+    if full.len() >= 2 && variation(&rates) < STEADY { full } else { Vec::new() }
+}
+
+/// The highest rate of the ladder that passed without a cap; one at which the path was capped did not.
+fn passed(load: &LoadProbing, capped: Option<f64>) -> f64 {
+    let passes = |step: &&LoadStep| step.loss < 0.03 && step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64;
+    let passed = load.of(Purpose::Ladder).filter(passes).map(|step| step.delivered.0 as f64);
+    passed.filter(|rate| capped.is_none_or(|capped| *rate <= capped * 1.1)).fold(0.0, f64::max)
+}
+
+/// Standard deviation as a share of the mean.
+pub(super) fn variation(values: &[f64]) -> f64 {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    if mean > 0.0 { squares.sqrt() / mean } else { 0.0 }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    // Of two the lower: what a bucket let pass is no rate.
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0.0)
+}
+
+/// One millisecond, nanoseconds.
+pub(super) const MILLI: f64 = 1e6;
+/// Of the time of a step.
+pub(super) const STALLED: f64 = 0.25;
+/// Of a step that was held up, and whose path was full all the same.
+const STILL_LOST: f64 = 0.25;
+const STOOD_STILL: f64 = 0.9;
+const PASSES: f64 = 1.15;
+/// Below this UDP says nothing about what TCP met.
+const EXCEEDED: f64 = 1.15;
+const AGREES: f64 = 0.85;
+const STEADY: f64 = 0.05;
+const CONTRADICTS: f64 = 0.25;

@@ -1,0 +1,246 @@
+//! Evidence made by hand for each row, and what the table makes of it. Simulated paths are in the engine's tests.
+
+use super::*;
+use model::limit::{Confidence, HostFacts, LoadProbing, LoadStep, Purpose, TcpSigns};
+use model::units::{BitRate, Bytes, Nanos};
+
+const MBIT: u64 = 1_000_000;
+
+fn step(purpose: Purpose, sent: u64, delivered: u64, growth: Nanos) -> LoadStep {
+    LoadStep {
+        purpose,
+        size: 1472,
+        sent: BitRate(sent * MBIT),
+        delivered: BitRate(delivered * MBIT),
+        datagrams: 400,
+        loss: 1.0 - delivered as f64 / sent as f64,
+        growth,
+        growth_p10: growth,
+        growth_first: growth,
+        spread: Nanos::ZERO,
+        growth_p98: growth,
+        growth_max: growth,
+        growth_at_loss: Some(growth),
+        other_growth: None,
+        drift: None,
+        sparse_loss: None,
+        sparse: 0,
+        marked: 0.0,
+        stalled: 0.0,
+        links: None,
+    }
+}
+
+/// TCP at 40 Mbit/s of 1514-byte frames over 20 ms, without a mark on it; a load that passed four times that.
+fn clean() -> Evidence {
+    let mut load = LoadProbing::without(Direction::Up, "");
+    load.note = None;
+    load.steps = vec![
+        step(Purpose::Ladder, 50, 50, Nanos::ZERO),
+        step(Purpose::Ladder, 160, 160, Nanos::ZERO),
+        step(Purpose::Idle, 1, 1, Nanos::ZERO),
+    ];
+    let tcp = TcpSigns {
+        streams: 1,
+        mss: 1448,
+        segments: 20_000,
+        idle_rtt: Some(Nanos::from_millis(20)),
+        loaded_rtt: Some(Nanos::from_millis(20)),
+        busy: Nanos::from_secs(5),
+        largest_window: Bytes(110_000),
+        largest_cwnd: Bytes(110_000),
+        is_loss_based: true,
+        ..TcpSigns::default()
+    };
+    Evidence {
+        asked: None,
+        goodput: BitRate(38_257_000),
+        rate: BitRate(40 * MBIT),
+        frame: 1514,
+        tcp: Some(tcp),
+        host: HostFacts::default(),
+        load: Some(load),
+    }
+}
+
+/// A load that was capped at 42 Mbit/s with this growth of the delay.
+fn capped(growth: Nanos) -> Evidence {
+    let mut evidence = clean();
+    let load = evidence.load.as_mut().expect("a load");
+    load.saturated = true;
+    load.steps = vec![
+        step(Purpose::Ladder, 50, 42, growth),
+        step(Purpose::Hot, 90, 42, growth),
+        step(Purpose::Hot, 90, 42, growth),
+        step(Purpose::Lower, 55, 42, growth),
+        step(Purpose::Higher, 130, 42, growth),
+        step(Purpose::Hot, 90, 42, growth),
+        step(Purpose::FourFlows, 90, 42, growth),
+        LoadStep { size: 214, ..step(Purpose::Small, 15, 15, Nanos::ZERO) },
+        step(Purpose::Idle, 1, 1, Nanos::ZERO),
+    ];
+    evidence
+}
+
+fn tcp(evidence: &mut Evidence) -> &mut TcpSigns {
+    evidence.tcp.as_mut().expect("TCP")
+}
+
+fn steps(evidence: &mut Evidence) -> &mut Vec<LoadStep> {
+    &mut evidence.load.as_mut().expect("a load").steps
+}
+
+#[test]
+fn what_was_asked_for_and_a_full_link_come_first() {
+    let asked = Evidence { asked: Some(BitRate(39 * MBIT)), ..capped(Nanos::from_millis(50)) };
+    assert_eq!(limit_of(&asked).kind, LimitKind::Application);
+    let mut full = capped(Nanos::from_millis(50));
+    full.host.line_share = Some(0.98);
+    assert_eq!(limit_of(&full).kind, LimitKind::LineRate);
+}
+
+#[test]
+fn a_queue_makes_a_shaper_and_drops_without_one_a_policer() {
+    let shaper = limit_of(&capped(Nanos::from_millis(50)));
+    assert_eq!((shaper.kind, shaper.confidence), (LimitKind::Shaper, Confidence::High));
+    assert_eq!((shaper.rate, shaper.queue), (Some(BitRate(42 * MBIT)), Some(Nanos::from_millis(50))));
+    assert_eq!(shaper.per_flow, Some(false));
+    assert_eq!(brief(&shaper).as_deref(), Some("a shaper of 42.0 Mbit/s, queue 50.0 ms"));
+    let policer = limit_of(&capped(Nanos(1_000)));
+    assert_eq!((policer.kind, policer.queue), (LimitKind::Policer, None));
+    let mut apart = capped(Nanos(1_000));
+    *steps(&mut apart).iter_mut().find(|step| step.purpose == Purpose::FourFlows).expect("four") =
+        step(Purpose::FourFlows, 90, 84, Nanos(1_000));
+    assert_eq!(limit_of(&apart).per_flow, Some(true));
+}
+
+#[test]
+fn a_host_that_stood_still_names_nothing() {
+    let mut evidence = capped(Nanos::from_millis(50));
+    steps(&mut evidence).iter_mut().for_each(|step| step.stalled = 0.5);
+    let alike = limit_of(&evidence);
+    assert_eq!(
+        (alike.kind, alike.confidence),
+        (LimitKind::Shaper, Confidence::Medium),
+        "all lost half and delivered the same"
+    );
+    steps(&mut evidence)[1].delivered = BitRate(60 * MBIT);
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::NotKnown);
+    assert!(found.ruled_out[0].contains("too busy"), "{found:?}");
+    let mut noisy = capped(Nanos::from_millis(50));
+    noisy.host.busy = true;
+    assert_eq!(limit_of(&noisy).confidence, Confidence::Medium);
+}
+
+#[test]
+fn other_traffic_is_seen_on_the_idle_path() {
+    let mut evidence = capped(Nanos::from_millis(50));
+    evidence.rate = BitRate(20 * MBIT);
+    steps(&mut evidence).last_mut().expect("idle").growth = Nanos::from_millis(12);
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::Competing);
+    assert!(found.share.is_some_and(|share| (share - 0.52).abs() < 0.01), "{found:?}");
+}
+
+#[test]
+fn a_rate_that_changes_is_no_shapers() {
+    let mut evidence = capped(Nanos::from_millis(50));
+    for (step, rate) in steps(&mut evidence).iter_mut().skip(1).zip([30, 55, 38, 60, 44]) {
+        step.delivered = BitRate(rate * MBIT);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
+}
+
+#[test]
+fn marks_and_short_queues_of_other_flows_make_an_aqm() {
+    let mut marked = capped(Nanos::from_millis(50));
+    steps(&mut marked).iter_mut().for_each(|step| step.marked = 0.1);
+    assert_eq!(limit_of(&marked).kind, LimitKind::Aqm);
+    let mut fair = capped(Nanos::from_millis(50));
+    steps(&mut fair).iter_mut().for_each(|step| step.other_growth = Some(Nanos::from_millis(3)));
+    assert_eq!(limit_of(&fair).kind, LimitKind::Aqm);
+}
+
+#[test]
+fn udp_that_is_held_far_below_tcp_says_nothing_of_tcp() {
+    let mut evidence = capped(Nanos(1_000));
+    evidence.rate = BitRate(80 * MBIT);
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::NotKnown);
+    assert!(found.ruled_out[0].contains("treated differently"), "{found:?}");
+}
+
+#[test]
+fn a_path_that_tcp_did_not_meet_is_the_next_limit_at_most() {
+    let mut evidence = capped(Nanos::from_millis(50));
+    evidence.rate = BitRate(10 * MBIT);
+    tcp(&mut evidence).largest_cwnd = Bytes(30_000);
+    let found = limit_of(&evidence);
+    assert_eq!(found.kind, LimitKind::NotKnown);
+    assert_eq!(found.also.map(|also| also.kind), Some(LimitKind::Shaper));
+}
+
+#[test]
+fn windows_and_buffers_are_named_where_the_path_has_room() {
+    let mut window = clean();
+    tcp(&mut window).receive_window = 0.9;
+    let found = limit_of(&window);
+    assert_eq!((found.kind, found.confidence), (LimitKind::ReceiverWindow, Confidence::High));
+    let mut buffer = clean();
+    (tcp(&mut buffer).largest_cwnd, tcp(&mut buffer).largest_window) = (Bytes(900_000), Bytes(900_000));
+    assert_eq!(limit_of(&buffer).kind, LimitKind::SenderBuffer);
+    // With a queue as long as the path TCP fills what there is.
+    tcp(&mut window).loaded_rtt = Some(Nanos::from_millis(90));
+    assert_ne!(limit_of(&window).kind, LimitKind::ReceiverWindow);
+}
+
+#[test]
+fn a_full_cpu_is_named_unless_the_path_is_full_too() {
+    let mut evidence = clean();
+    evidence.host.receiver_full = Some("its thread used 99 % of a CPU".into());
+    assert_eq!(limit_of(&evidence).kind, LimitKind::ReceiverCpu);
+    let mut both = capped(Nanos::from_millis(50));
+    both.host.receiver_full.clone_from(&evidence.host.receiver_full);
+    assert_eq!(limit_of(&both).kind, LimitKind::Shaper);
+}
+
+#[test]
+fn datagrams_that_the_host_dropped_are_not_the_paths() {
+    let mut evidence = capped(Nanos(1_000));
+    evidence.load.as_mut().expect("a load").host_drops = 1_500;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::HostDrop);
+}
+
+#[test]
+fn acknowledgements_that_wait_make_the_round_trip_grow_alone() {
+    let mut evidence = clean();
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(120));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::AckPath);
+}
+
+#[test]
+fn random_loss_needs_the_loss_of_a_load_below_the_limit() {
+    let mut evidence = clean();
+    tcp(&mut evidence).lost = 40;
+    tcp(&mut evidence).loaded_rtt = Some(Nanos::from_millis(20));
+    // Reno's 1.22 MSS/(RTT √p) at 0.2 % is 15.8 Mbit/s.
+    evidence.rate = BitRate(16 * MBIT);
+    for step in steps(&mut evidence) {
+        (step.loss, step.datagrams) = (0.002, 5_000);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Loss);
+    for step in steps(&mut evidence) {
+        step.loss = 0.0;
+    }
+    assert_ne!(limit_of(&evidence).kind, LimitKind::Loss);
+}
+
+#[test]
+fn without_a_load_little_is_named() {
+    let mut evidence = clean();
+    evidence.load = None;
+    tcp(&mut evidence).lost = 800;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::NotKnown);
+    assert!(limit_of(&evidence).ruled_out.is_empty(), "nothing was asked");
+}

@@ -1,0 +1,236 @@
+//! What sets the rate of one direction: its kind, its figures, where it is, and how sure that is. `docs/methods/limit.md` has the
+//! signatures; the rules are in `insight`.
+
+mod evidence;
+mod load;
+
+pub use evidence::{Evidence, HostFacts, TcpSigns};
+pub use load::{Arrival, LoadProbing, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
+
+use crate::units::{BitRate, Bytes, Nanos, PacketRate};
+#[cfg(feature = "schema")]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The limit of one direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct Limit {
+    /// What kind of limit it is.
+    pub kind: LimitKind,
+    /// The rate it sets, in frames on the wire without preamble and FCS; of an application the payload it asked for.
+    #[serde(rename = "rate_bps", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Packets per second, of a limit of these.
+    #[serde(rename = "packets_per_second", skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketRate>,
+    /// How long packets wait in its full queue.
+    #[serde(rename = "queue_ns", skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Nanos>,
+    /// Nothing was dropped: the queue is at least so long.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub queue_at_least: bool,
+    /// What its full queue holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_bytes: Option<Bytes>,
+    /// What passes at once after a pause.
+    #[serde(rename = "burst_bytes", skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Bytes>,
+    /// The path was not idle for long enough to see all of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub burst_at_least: bool,
+    /// The link it is at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<LimitPlace>,
+    /// Each flow has one of its own; absent: that was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_flow: Option<bool>,
+    /// The share of packets that random loss takes, or of the rate that others leave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Bytes of a window or buffer that is too small.
+    #[serde(rename = "window_bytes", skip_serializing_if = "Option::is_none")]
+    pub window: Option<Bytes>,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// The fact of a host that explains it, in plain words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The limit that a higher rate would meet next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub also: Option<Box<Limit>>,
+    /// What it is not, in plain words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ruled_out: Vec<String>,
+}
+
+/// A link of the path, or a range of links: 1 joins this host and the first router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct LimitPlace {
+    /// The first link it may be.
+    pub first: u8,
+    /// The last; the same where the place is known.
+    pub last: u8,
+}
+
+/// The kinds of limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitKind {
+    /// No more was asked for.
+    Application,
+    /// The link of an end carries no more.
+    LineRate,
+    /// A CPU of the sending host.
+    SenderCpu,
+    /// A CPU of the receiving host.
+    ReceiverCpu,
+    /// The sender's socket buffer.
+    SenderBuffer,
+    /// The receiver's window.
+    ReceiverWindow,
+    /// Packets that this or the far host drops.
+    HostDrop,
+    /// A token bucket with a queue, or a slow link.
+    Shaper,
+    /// A token bucket that drops what exceeds it.
+    Policer,
+    /// So many packets per second.
+    PacketRate,
+    /// A queue that is kept short.
+    Aqm,
+    /// Other traffic shares the path.
+    Competing,
+    /// The rate of the path changes many times a second.
+    VariableRate,
+    /// Random loss.
+    Loss,
+    /// The acknowledgements are held up.
+    AckPath,
+    /// TCP had not reached its rate yet.
+    RampUp,
+    /// Not known.
+    #[default]
+    NotKnown,
+}
+
+/// How sure a limit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// It may be another one.
+    #[default]
+    Low,
+    /// One of the signs is missing.
+    Medium,
+    /// All signs agree.
+    High,
+}
+
+impl LimitKind {
+    /// All of them.
+    pub const ALL: [LimitKind; 17] = [
+        LimitKind::Application,
+        LimitKind::LineRate,
+        LimitKind::SenderCpu,
+        LimitKind::ReceiverCpu,
+        LimitKind::SenderBuffer,
+        LimitKind::ReceiverWindow,
+        LimitKind::HostDrop,
+        LimitKind::Shaper,
+        LimitKind::Policer,
+        LimitKind::PacketRate,
+        LimitKind::Aqm,
+        LimitKind::Competing,
+        LimitKind::VariableRate,
+        LimitKind::Loss,
+        LimitKind::AckPath,
+        LimitKind::RampUp,
+        LimitKind::NotKnown,
+    ];
+
+    /// As it is written in documents.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            LimitKind::Application => "application",
+            LimitKind::LineRate => "line-rate",
+            LimitKind::SenderCpu => "sender-cpu",
+            LimitKind::ReceiverCpu => "receiver-cpu",
+            LimitKind::SenderBuffer => "sender-buffer",
+            LimitKind::ReceiverWindow => "receiver-window",
+            LimitKind::HostDrop => "host-drop",
+            LimitKind::Shaper => "shaper",
+            LimitKind::Policer => "policer",
+            LimitKind::PacketRate => "packet-rate",
+            LimitKind::Aqm => "aqm",
+            LimitKind::Competing => "competing",
+            LimitKind::VariableRate => "variable-rate",
+            LimitKind::Loss => "loss",
+            LimitKind::AckPath => "ack-path",
+            LimitKind::RampUp => "ramp-up",
+            LimitKind::NotKnown => "not-known",
+        }
+    }
+
+    /// The one with this word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<LimitKind> {
+        LimitKind::ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// It lies between the hosts.
+    #[must_use]
+    pub const fn is_of_the_path(self) -> bool {
+        matches!(
+            self,
+            LimitKind::Shaper
+                | LimitKind::Policer
+                | LimitKind::PacketRate
+                | LimitKind::Aqm
+                | LimitKind::Competing
+                | LimitKind::VariableRate
+                | LimitKind::Loss
+                | LimitKind::AckPath
+        )
+    }
+}
+
+impl Confidence {
+    /// As it is written in documents.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
+impl LimitPlace {
+    /// The number of the link, where it is known.
+    #[must_use]
+    pub fn link(self) -> Option<u8> {
+        (self.first == self.last).then_some(self.first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_written_as_documents_have_them() {
+        for kind in LimitKind::ALL {
+            let written = serde_json::to_value(kind).expect("a word");
+            assert_eq!(written, kind.word());
+            assert_eq!(LimitKind::named(kind.word()), Some(kind));
+        }
+        assert_eq!(LimitKind::named("wlan"), None);
+    }
+}
