@@ -118,6 +118,9 @@ pub struct HopsResult {
     pub changes: Vec<RouteChange>,
     /// Routers that came again further on in the same flow: packets went in a circle.
     pub circle: Vec<IpAddr>,
+    /// Packets of another protocol went on where these were answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<Beyond>,
     /// Largest packet that reached the far end when larger ones were refused; or the interface's MTU when it crossed.
     pub path_mtu: Option<u32>,
     /// Answers that quote too little of a probe to tell which it was.
@@ -268,6 +271,28 @@ pub struct HopFlow {
     pub flow: Option<Flow>,
     /// The hop at which it reached the far end.
     pub reached_at: Option<u8>,
+    /// Probes that went as far as the far end was at their time, and its answers; absent: its distance never changed, or was
+    /// not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<Counted>,
+}
+
+/// Packets of another protocol that were passed on where the probes of a trace were answered: something on the path answers
+/// for the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Beyond {
+    /// The protocol of these packets.
+    pub protocol: HopProtocol,
+    /// The furthest hop at which a flow of the trace was answered.
+    pub ttl: u8,
+    /// The router that ended the other packets there.
+    pub router: IpAddr,
+    /// Flows of the other protocol that were answered there, all of them by a router.
+    pub answered: u32,
+    /// The hop at which the other packets reached the far end, where that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reached_at: Option<u8>,
 }
 
 /// A flow that took another router than before.
@@ -318,6 +343,9 @@ impl HopsResult {
     #[must_use]
     pub fn far_counted(&self) -> Option<Counted> {
         let of_flow = |(number, flow): (usize, &HopFlow)| {
+            if flow.far_end.is_some() {
+                return flow.far_end;
+            }
             let ttl = flow.reached_at?;
             let hop = self.hops.iter().find(|hop| hop.ttl == ttl)?;
             hop.flows.get(number).copied()

@@ -3,6 +3,7 @@
 //! What to send and what it adds up to is [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
 
 mod back;
+mod beyond;
 mod echo;
 mod icmp;
 mod names;
@@ -61,6 +62,11 @@ pub(crate) trait Channel {
 
     /// What to wait for.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// How a socket is waited for: a connection that completes is no datagram to read.
+    fn interest<'fd>(&self, socket: &'fd BorrowedFd<'_>) -> Interest<'fd> {
+        Interest::readable(socket)
+    }
 
     /// Something is to be done then though nothing was heard.
     fn deadline(&self) -> Option<MonoTime> {
@@ -124,6 +130,9 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
             let text = format!("Packets of full size were not tried: {}.", sentence(&error));
             sink(&Event::Warning(Warning::new("hop-mtu-unknown", text)));
         }
+    }
+    if outcome.is_ok() && !job.interrupt.is_raised() {
+        result.beyond = beyond::look(job, &mut result);
     }
     names::fill(job, &mut result);
     result.back = back.found.map(|mut back| {
@@ -297,7 +306,7 @@ fn listen(
     until: MonoTime,
 ) -> Result<()> {
     let sockets = channel.sockets();
-    let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+    let mut interests: Vec<Interest<'_>> = sockets.iter().map(|socket| channel.interest(socket)).collect();
     interests.extend(companion.map(|companion| Interest::readable(companion.socket())));
     interests.push(Interest::readable(waker));
     wait(&mut interests, Some(until))?;
