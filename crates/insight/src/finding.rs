@@ -97,6 +97,8 @@ pub const RULES: &[Rule] = &[
     Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
     Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
     Rule::new("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
+    Rule::new("ttl-rewritten", "A router sets the TTL of packets", hops::ttl_rewritten),
+    Rule::new("quotes-untranslated", "A NAT leaves what ICMP errors quote", hops::quotes_untranslated),
     Rule::new(
         "addresses-alternate",
         "A hop answers one flow from several addresses",

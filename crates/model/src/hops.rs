@@ -125,6 +125,13 @@ pub struct HopsResult {
     pub path_mtu: Option<u32>,
     /// Answers that quote too little of a probe to tell which it was.
     pub unmatched: u64,
+    /// Answers that quote another sender than this host: a NAT on the path does not translate what ICMP errors quote. Heard with
+    /// CAP_NET_RAW alone.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untranslated: u64,
+    /// A router sets the TTL of packets, so that they go further than they were to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_rewritten: Option<TtlRewritten>,
     /// Probe packets sent.
     pub packets: u64,
     /// From the first packet to the answer.
@@ -275,6 +282,25 @@ pub struct HopFlow {
     /// not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<Counted>,
+}
+
+/// What shows that the TTL of packets is set on the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct TtlRewritten {
+    /// The last hop known to be before that, or to do it.
+    pub behind: u8,
+    /// TTL of a probe as an ICMP error quotes it: more than it was sent with, which proves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_quoted: Option<u8>,
+    /// Hops that the far end's answers took, more than its probes: a longer return path looks so too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops_back: Option<u8>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Packets of another protocol that were passed on where the probes of a trace were answered: something on the path answers

@@ -6,7 +6,7 @@ mod loss;
 mod route;
 mod verdict;
 
-pub(super) use answers::answered_on_path;
+pub(super) use answers::{answered_on_path, quotes_untranslated, ttl_rewritten};
 pub(super) use delay::{latency_from_hop, mtu_from_hop};
 pub(super) use loss::{loss_from_hop, rate_limited};
 pub(super) use route::{addresses_alternate, changed, circle, paths_differ};

@@ -3,7 +3,9 @@
 use crate::rules::{Scenario, raises, spares};
 use model::event::Event;
 use model::finding::{Severity, Status};
-use model::hops::{Beyond, Counted, Hop, HopFlow, HopProtocol, HopRouter, HopsEnd, HopsResult, RouteChange};
+use model::hops::{
+    Beyond, Counted, Hop, HopFlow, HopProtocol, HopRouter, HopsEnd, HopsResult, RouteChange, TtlRewritten,
+};
 use model::plan::Direction;
 use model::run::Run;
 use model::stats::histogram::Distribution;
@@ -68,6 +70,15 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("route-changed", "two routers take turns", || shared().run()),
     raises("answered-on-path", "datagrams are passed on where SYNs are answered", || proxied().run()),
     spares("answered-on-path", "no other packet went further", || proxied().with(|t| t.beyond = None).run()),
+    raises("ttl-rewritten", "a quoted probe has more hops left than it was sent with", || {
+        rewritten(Some(64), Some(4)).run()
+    }),
+    raises("ttl-rewritten", "the far end's answers alone take longer", || rewritten(None, Some(5)).run()),
+    spares("ttl-rewritten", "nothing shows it", || trace(&[100; 4]).run()),
+    raises("quotes-untranslated", "errors quote another sender", || {
+        trace(&[100; 4]).with(|t| t.untranslated = 7).run()
+    }),
+    spares("quotes-untranslated", "none does", || trace(&[100; 4]).run()),
     raises("addresses-alternate", "one flow hears of two addresses", || alternating().run()),
     spares("addresses-alternate", "each flow hears of one", || shared().run()),
     spares("addresses-alternate", "the router there changed", || {
@@ -137,6 +148,10 @@ fn shared() -> Trace {
 
 fn alternating() -> Trace {
     trace(&[100; 4]).with(|t| t.hops[1].routers = vec![router(2, 50), router(22, 50)])
+}
+
+fn rewritten(ttl_quoted: Option<u8>, hops_back: Option<u8>) -> Trace {
+    trace(&[100; 4]).with(|t| t.ttl_rewritten = Some(TtlRewritten { behind: 3, ttl_quoted, hops_back }))
 }
 
 fn proxied() -> Trace {
@@ -263,6 +278,13 @@ fn verdicts_say_how_far_it_is_and_what_is_open() {
     assert_eq!(verdict(trace(&[])).0, Status::Void);
     let (status, text) = verdict(proxied());
     assert_eq!(status, Status::Degraded);
+    let (proven, open) = (verdict(rewritten(Some(64), None)), verdict(rewritten(None, Some(5))));
+    assert!(
+        proven.1.starts_with("Probes of 4 hops reach the far end, which is further away"),
+        "{}",
+        proven.1
+    );
+    assert_eq!((proven.0, open.0), (Status::Degraded, Status::Ok), "two reasons are no fault");
     assert!(text.starts_with("These probes are answered 4 hops away, and not by the far end"), "{text}");
     assert_eq!(verdict(circle()).0, Status::Problem);
 }

@@ -60,6 +60,9 @@ pub struct PathObservation {
     pub syn: Option<Syn>,
     /// Fragments its kernel has received since it started (`ReasmReqds`, both families).
     pub fragments_received: Option<u64>,
+    /// The least TTL or hop limit that a datagram of the session arrived with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ttl: Option<u8>,
     /// Packet-too-big messages that quoted datagrams it was ordered to send.
     pub too_big: Vec<TooBig>,
     /// Routers at which such datagrams ended.

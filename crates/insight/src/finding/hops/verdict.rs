@@ -88,6 +88,11 @@ fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
         }
         _ => String::new(),
     };
+    if found.ttl_rewritten.is_some_and(|what| what.ttl_quoted.is_some()) {
+        return format!(
+            "Probes of {hops} reach the far end, which is further away: their TTL is set on the way{rtt}{lost}."
+        );
+    }
     match found.beyond {
         Some(_) => format!("These probes are answered {hops} away, and not by the far end{rtt}{lost}."),
         None => {

@@ -33,13 +33,13 @@ impl FlowTrace {
                     None => self.distances.push(Distance { since: sent, ttl: Some(ttl) }),
                 }
             }
-            (AnswerKind::Expired, Some(last)) if last.ttl.is_some_and(|known| ttl >= known) => {
-                // A path that is shared out by packet would be followed for ever.
-                if self.distances.len() < MOST_DISTANCES {
-                    self.distances.push(Distance { since: sent, ttl: None });
-                    (self.end, self.is_known) = (None, false);
-                    (self.asked, self.latest) = (ttl, None);
-                }
+            // A path that is shared out by packet would be followed for ever.
+            (AnswerKind::Expired, Some(last))
+                if last.ttl.is_some_and(|known| ttl >= known) && self.distances.len() < MOST_DISTANCES =>
+            {
+                self.distances.push(Distance { since: sent, ttl: None });
+                (self.end, self.is_known) = (None, false);
+                (self.asked, self.latest) = (ttl, None);
             }
             _ => {}
         }
