@@ -81,6 +81,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("no-reply", "Nothing answers", latency::no_reply),
     Rule::new("one-family-only", "Only one IP version works", reach::one_family_only),
     Rule::new("routing-loop", "Routers send packets in a circle", hops::circle),
+    Rule::new("answered-on-path", "Something on the path answers for the far end", hops::answered_on_path),
     Rule::new("mtu-black-hole", "Large packets vanish without a message", path::black_hole),
     Rule::new("tcp-blackhole", "Full-sized TCP segments vanish", path::tcp_black_hole),
     Rule::new("mtu-hole", "Packets of some sizes vanish", path::hole),
@@ -122,6 +123,13 @@ pub const RULES: &[Rule] = &[
     Rule::new("mtu-from-hop", "A hop lets smaller packets pass only", hops::mtu_from_hop),
     Rule::new("latency-from-hop", "One hop makes most of the round trip", hops::latency_from_hop),
     Rule::new("icmp-rate-limited", "A router limits its own answers", hops::rate_limited),
+    Rule::new("ttl-rewritten", "A router sets the TTL of packets", hops::ttl_rewritten),
+    Rule::new("quotes-untranslated", "A NAT leaves what ICMP errors quote", hops::quotes_untranslated),
+    Rule::new(
+        "addresses-alternate",
+        "A hop answers one flow from several addresses",
+        hops::addresses_alternate,
+    ),
     Rule::new("ramp-up", "TCP was still growing when the test ended", ramp_up::ramp_up),
     Rule::new("window-scaling-removed", "TCP's window cannot grow", crippled::unscaled),
     Rule::new("window-limited", "The TCP window sets the rate", window::window_limited)

@@ -1,10 +1,9 @@
-//! Packets made by hand, IP header included: what no socket would send, such as one fragment alone. And the ICMPv6
+//! Packets made by hand, IP header included: what no socket would send, such as one fragment alone. And the ICMP
 //! messages that no other socket is given.
 
-use crate::cmsg;
 use crate::error::{Named, Result};
+use crate::message;
 use crate::options::{MtuDiscovery, Opt, set_family_mtu_discovery, set_raw};
-use packet::icmp::PACKET_TOO_BIG_V6;
 use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, ipproto};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -48,45 +47,75 @@ impl AsFd for RawSender {
     }
 }
 
-/// Hears every ICMPv6 packet-too-big message that comes to this host (RFC 4443 section 3.2), whichever flow it is about.
+/// Hears the ICMP errors of some types that come to this host (RFC 792, RFC 4443), whichever flow they are about: also those that
+/// no socket is given, since they quote another address than it has.
 #[derive(Debug)]
-pub struct TooBigListener {
+pub struct IcmpErrors {
     fd: OwnedFd,
+    is_ipv6: bool,
 }
 
-impl TooBigListener {
-    /// Begins to listen.
+/// One ICMP message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IcmpMessage {
+    /// Where it begins in the buffer, with its ICMP header.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+    /// Who sent it.
+    pub from: Option<IpAddr>,
+    /// TTL or hop limit that it arrived with.
+    pub ttl: Option<u8>,
+}
+
+impl IcmpErrors {
+    /// Begins to listen for these types, of ICMP below 32.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW`.
-    pub fn open() -> Result<TooBigListener> {
+    pub fn open(is_ipv6: bool, types: &[u8]) -> Result<IcmpErrors> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let fd = net::socket_with(AddressFamily::INET6, SocketType::RAW, flags, Some(ipproto::ICMPV6))
-            .named("open a raw socket for", || "ICMPv6".into())?;
-        let listener = TooBigListener { fd };
-        // A bit for each type, set: not wanted (RFC 3542 section 3.2).
-        let mut filter = [u8::MAX; 32];
-        filter[..4].copy_from_slice(&(!(1_u32 << PACKET_TOO_BIG_V6)).to_ne_bytes());
-        set_raw(&listener.fd, ICMPV6_FILTER, &filter)?;
+        let (family, protocol, name) = match is_ipv6 {
+            true => (AddressFamily::INET6, ipproto::ICMPV6, "ICMPv6"),
+            false => (AddressFamily::INET, ipproto::ICMP, "ICMP"),
+        };
+        let fd = net::socket_with(family, SocketType::RAW, flags, Some(protocol))
+            .named("open a raw socket for", || name.into())?;
+        let listener = IcmpErrors { fd, is_ipv6 };
+        // A bit for each type, set: not wanted (raw(7), RFC 3542 section 3.2).
+        let mut filter = [u32::MAX; 8];
+        for kind in types {
+            filter[usize::from(kind >> 5)] &= !(1 << (kind & 31));
+        }
+        match is_ipv6 {
+            true => set_raw(&listener.fd, ICMPV6_FILTER, filter.map(u32::to_ne_bytes).as_flattened())?,
+            false => set_raw(&listener.fd, ICMP_FILTER, &filter[0].to_ne_bytes())?,
+        }
+        message::set_receive_notes(&listener.fd)?;
         Ok(listener)
     }
 
-    /// Takes one message, from its ICMPv6 header on, and its sender. Never blocks.
+    /// Takes one message. Never blocks.
     ///
     /// # Errors
     /// What `recvmsg(2)` gives: `WouldBlock` when nothing is there.
-    pub fn receive(&self, buf: &mut [u8]) -> io::Result<(usize, Option<IpAddr>)> {
-        let received = cmsg::receive(self.fd.as_fd(), buf, &mut [], libc::MSG_DONTWAIT)?;
-        Ok((received.len, received.address.map(|address| address.ip())))
+    pub fn receive(&self, buf: &mut [u8]) -> io::Result<IcmpMessage> {
+        let received = message::receive(&self.fd, buf)?;
+        // A raw socket of IPv4 is given the IP header too.
+        let header = buf.first().filter(|_| !self.is_ipv6).map_or(0, |first| usize::from(first & 0xf) * 4);
+        let (start, from) = (header.min(received.len), received.from.map(|from| from.ip()));
+        Ok(IcmpMessage { start, end: received.len, from, ttl: received.ttl })
     }
 }
 
-impl AsFd for TooBigListener {
+impl AsFd for IcmpErrors {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
+/// linux/icmp.h; its level is `SOL_RAW`.
+const ICMP_FILTER: Opt = Opt(255, 1, "ICMP_FILTER");
 const ICMPV6_FILTER: Opt = Opt(libc::IPPROTO_ICMPV6, 1, "ICMPV6_FILTER");
 
 #[cfg(test)]

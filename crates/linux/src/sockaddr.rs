@@ -58,8 +58,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<SocketAddr> {
     }
 }
 
-/// `connect(2)`.
-pub(crate) fn connect(fd: BorrowedFd<'_>, address: SocketAddr) -> io::Result<()> {
+/// `connect(2)`; `flowinfo` is taken as it stands, like the standard library does.
+pub(crate) fn connect(fd: BorrowedFd<'_>, mut address: SocketAddr) -> io::Result<()> {
+    if let SocketAddr::V6(address) = &mut address {
+        // Rustix turns it into the byte order of the network.
+        address.set_flowinfo(u32::from_be(address.flowinfo()));
+    }
     Ok(net::connect(fd, &address)?)
 }
 

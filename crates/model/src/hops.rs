@@ -118,10 +118,20 @@ pub struct HopsResult {
     pub changes: Vec<RouteChange>,
     /// Routers that came again further on in the same flow: packets went in a circle.
     pub circle: Vec<IpAddr>,
+    /// Packets of another protocol went on where these were answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<Beyond>,
     /// Largest packet that reached the far end when larger ones were refused; or the interface's MTU when it crossed.
     pub path_mtu: Option<u32>,
     /// Answers that quote too little of a probe to tell which it was.
     pub unmatched: u64,
+    /// Answers that quote another sender than this host: a NAT on the path does not translate what ICMP errors quote. Heard with
+    /// CAP_NET_RAW alone.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub untranslated: u64,
+    /// A router sets the TTL of packets, so that they go further than they were to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_rewritten: Option<TtlRewritten>,
     /// Probe packets sent.
     pub packets: u64,
     /// From the first packet to the answer.
@@ -268,6 +278,47 @@ pub struct HopFlow {
     pub flow: Option<Flow>,
     /// The hop at which it reached the far end.
     pub reached_at: Option<u8>,
+    /// Probes that went as far as the far end was at their time, and its answers; absent: its distance never changed, or was
+    /// not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub far_end: Option<Counted>,
+}
+
+/// What shows that the TTL of packets is set on the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct TtlRewritten {
+    /// The last hop known to be before that, or to do it.
+    pub behind: u8,
+    /// TTL of a probe as an ICMP error quotes it: more than it was sent with, which proves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_quoted: Option<u8>,
+    /// Hops that the far end's answers took, more than its probes: a longer return path looks so too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hops_back: Option<u8>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Packets of another protocol that were passed on where the probes of a trace were answered: something on the path answers
+/// for the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Beyond {
+    /// The protocol of these packets.
+    pub protocol: HopProtocol,
+    /// The furthest hop at which a flow of the trace was answered.
+    pub ttl: u8,
+    /// The router that ended the other packets there.
+    pub router: IpAddr,
+    /// Flows of the other protocol that were answered there, all of them by a router.
+    pub answered: u32,
+    /// The hop at which the other packets reached the far end, where that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reached_at: Option<u8>,
 }
 
 /// A flow that took another router than before.
@@ -318,6 +369,9 @@ impl HopsResult {
     #[must_use]
     pub fn far_counted(&self) -> Option<Counted> {
         let of_flow = |(number, flow): (usize, &HopFlow)| {
+            if flow.far_end.is_some() {
+                return flow.far_end;
+            }
             let ttl = flow.reached_at?;
             let hop = self.hops.iter().find(|hop| hop.ttl == ttl)?;
             hop.flows.get(number).copied()

@@ -147,6 +147,9 @@ pub struct PathDirection {
     pub max_udp_payload: Option<u32>,
     /// Where packets above it end.
     pub limiting_hop: Option<LimitingHop>,
+    /// A router sets the TTL of packets this way, so that a trace does not show where they end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ttl_rewritten: bool,
     /// The hops that answered a trace with packets just above and just below the path MTU, nearest first.
     pub hops: Vec<TracedHop>,
     /// Whether senders are notified of packets that are too big.

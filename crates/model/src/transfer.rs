@@ -41,7 +41,7 @@ pub struct TransferPlan {
     /// A transfer ends when no byte has moved for so long.
     #[serde(rename = "timeout_ns")]
     pub timeout: Nanos,
-    /// Time allowed for each connection to open, TLS included.
+    /// Time allowed for each connection to open.
     #[serde(rename = "connect_timeout_ns")]
     pub connect_timeout: Nanos,
     /// Redirects followed in one transfer.

@@ -50,6 +50,10 @@ struct World {
     circle: Option<usize>,
     /// Every other flow goes past the second node.
     short_cut: bool,
+    /// What the last node answers from, by turns, and as what; empty: from its own address.
+    far_answers: Vec<(IpAddr, AnswerKind)>,
+    /// Answers given so far.
+    turn: usize,
     /// Tokens of each node, and when they were counted.
     tokens: Vec<(f64, MonoTime)>,
     random: u64,
@@ -61,7 +65,17 @@ impl World {
     fn new(nodes: Vec<Node>, seed: u64) -> World {
         let tokens =
             nodes.iter().map(|node| (node.limit.map_or(0.0, |limit| f64::from(limit.0)), at(0))).collect();
-        World { nodes, reaches: true, circle: None, short_cut: false, tokens, random: seed | 1, lost: 0 }
+        World {
+            nodes,
+            reaches: true,
+            circle: None,
+            short_cut: false,
+            far_answers: Vec::new(),
+            turn: 0,
+            tokens,
+            random: seed | 1,
+            lost: 0,
+        }
     }
 
     /// SplitMix64, as a share of one.
@@ -96,10 +110,17 @@ impl World {
         }
         let leg = node.legs[flow as usize % node.legs.len()];
         let is_far = self.reaches && hop + 1 == self.nodes.len();
+        self.turn += 1;
+        let own = IpAddr::from([10, 0, leg, u8::try_from(hop).unwrap()]);
+        let (from, kind) = match self.far_answers.as_slice() {
+            [] if is_far => (own, AnswerKind::Arrived),
+            answers if is_far => answers[self.turn % answers.len()],
+            _ => (own, AnswerKind::Expired),
+        };
         Some(Answer {
-            from: IpAddr::from([10, 0, leg, u8::try_from(hop).unwrap()]),
+            from,
             at: now + delay + delay + node.slow,
-            kind: if is_far { AnswerKind::Arrived } else { AnswerKind::Expired },
+            kind,
             ttl: Some(64 - u8::try_from(hop).unwrap()),
             labels: Vec::new(),
         })
@@ -134,11 +155,17 @@ fn schedule(probes: u32, flows: u32, interval: u64) -> Schedule {
 
 /// Runs a trace through a world; it ends, and asks no more than it says.
 fn trace(world: &mut World, schedule: Schedule) -> HopsResult {
+    trace_changing(world, schedule, |_, _| {})
+}
+
+/// The same while the world changes.
+fn trace_changing(world: &mut World, schedule: Schedule, change: impl Fn(&mut World, Nanos)) -> HopsResult {
     let mut now = at(0);
     let mut tracer = Tracer::new(schedule, now);
     let mut coming: BinaryHeap<std::cmp::Reverse<(MonoTime, u32)>> = BinaryHeap::new();
     let mut answers: Vec<Option<Answer>> = Vec::new();
     for _ in 0..1_000_000 {
+        change(world, now.saturating_since(at(0)));
         while coming.peek().is_some_and(|next| next.0.0 <= now) {
             let std::cmp::Reverse((_, number)) = coming.pop().unwrap();
             tracer.answered(number, answers[number as usize].clone().unwrap());
@@ -165,6 +192,8 @@ fn trace(world: &mut World, schedule: Schedule) -> HopsResult {
     }
     panic!("it does not end");
 }
+
+const FAR: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 9, 9, 9));
 
 fn line(count: u8) -> Vec<Node> {
     (0..count).map(Node::new).collect()
@@ -286,6 +315,127 @@ fn a_path_that_changes_is_told_once() {
     let found = tracer.result();
     let [change] = found.changes.as_slice() else { panic!("{:?}", found.changes) };
     assert_eq!((change.ttl, change.from, change.to), (1, [10, 0, 0, 1].into(), [10, 0, 0, 7].into()));
+}
+
+/// A path of these many nodes from half of the trace on.
+fn becomes(count: u8, after: Nanos) -> impl Fn(&mut World, Nanos) {
+    move |world, time| {
+        if time >= after && world.nodes.len() != usize::from(count) {
+            world.nodes = line(count);
+            // The far end keeps its address, the routers do not.
+            world.nodes[usize::from(count) - 2].legs = vec![9];
+            world.far_answers = vec![(FAR, AnswerKind::Arrived)];
+            world.tokens = vec![(0.0, at(0)); usize::from(count)];
+        }
+    }
+}
+
+fn with_far(count: u8) -> World {
+    World { far_answers: vec![(FAR, AnswerKind::Arrived)], ..World::new(line(count), 1) }
+}
+
+#[test]
+fn a_path_that_grows_or_shrinks_loses_nothing_and_is_said_to_change() {
+    for (before, since) in [(3, 5), (5, 3), (3, 4), (4, 3)] {
+        for flows in [1, 2, 4] {
+            let mut world = with_far(before);
+            let time = Nanos::from_millis(2_300);
+            let found = trace_changing(&mut world, schedule(12, flows, 500), becomes(since, time));
+            let what = format!("{before} to {since} hops in {flows} flows: {found:#?}");
+            assert_eq!((found.end, found.hops.len()), (HopsEnd::Reached, usize::from(since)), "{what}");
+            assert!(found.flows.iter().all(|flow| flow.reached_at == Some(since)), "{what}");
+            let far = found.far_counted().unwrap();
+            assert_eq!((far.sent, far.answered, found.loss), (12, 12, None), "{what}");
+            let first = found.changes.iter().map(|change| change.at).min().expect(&what);
+            assert!(first >= time && first < time + Nanos::from_secs(1), "{first}: {what}");
+            assert!(found.hops.iter().all(|hop| hop.missing == Missing::None), "{what}");
+        }
+    }
+}
+
+#[test]
+fn packets_that_take_turns_are_no_change_and_no_loss() {
+    for seed in 0..50 {
+        let mut world = with_far(4);
+        world.random = seed;
+        // Each answer of the second hop comes from one of two addresses, at random or by turns.
+        let found = trace_changing(&mut world, schedule(10, 4, 100), |world, _| {
+            let leg = if seed % 2 == 0 { world.chance() < 0.5 } else { world.turn % 8 < 4 };
+            world.nodes[1].legs = vec![u8::from(leg)];
+        });
+        assert_eq!((found.hops.len(), found.loss, found.end), (4, None, HopsEnd::Reached));
+        assert!(found.changes.is_empty(), "{seed}: {:#?}", found.changes);
+    }
+}
+
+/// Packets that go by a longer leg or a shorter one, one by one.
+#[test]
+fn legs_of_unequal_length_by_packet_end_and_lose_nothing() {
+    for seed in 1..30 {
+        let mut world = with_far(4);
+        world.random = seed;
+        let found = trace_changing(&mut world, schedule(20, 2, 50), |world, _| {
+            let count = if world.chance() < 0.5 { 4 } else { 6 };
+            world.nodes = line(count);
+            world.tokens = vec![(0.0, at(0)); usize::from(count)];
+        });
+        assert_eq!((found.end, found.loss), (HopsEnd::Reached, None), "{seed}");
+        assert_eq!(found.far_counted().map(|far| far.missing()).unwrap_or(0), 0, "{seed}");
+    }
+}
+
+#[test]
+fn an_answer_from_another_address_is_the_far_ends_own() {
+    let others = [[10, 9, 9, 77], [10, 9, 9, 78]].map(IpAddr::from);
+    let unreachable = |from| (from, AnswerKind::Refused(3, 3));
+    for answers in [vec![unreachable(others[0])], others.map(unreachable).to_vec()] {
+        for distance in [1, 3] {
+            let mut world = World::new(line(distance), 1);
+            world.far_answers.clone_from(&answers);
+            let found = trace(&mut world, schedule(12, 4, 20));
+            assert_eq!((found.end, found.hops.len()), (HopsEnd::Reached, usize::from(distance)));
+            let far = found.far_end().unwrap();
+            assert!(
+                far.routers.iter().all(|router| others.contains(&router.address) && router.refused.is_none())
+            );
+            assert!(found.changes.is_empty(), "{:?}", found.changes);
+        }
+    }
+}
+
+/// A firewall at the second hop rejects, and limits how often it says so: flows hear of it at hops far behind it.
+#[test]
+fn who_rejects_is_named_where_it_is_met() {
+    for (limit, code) in
+        [(None, 3), (Some((4, Nanos::from_secs(1))), 3), (Some((4, Nanos::from_secs(1))), 13)]
+    {
+        // All that goes on behind the second node is refused by it.
+        let mut nodes = line(3);
+        nodes[2].limit = limit;
+        nodes[1].legs = vec![0];
+        let mut world = World::new(nodes, 1);
+        let firewall = IpAddr::from([10, 0, 0, 1]);
+        world.far_answers = vec![(firewall, AnswerKind::Refused(3, code))];
+        let found = trace(&mut world, schedule(12, 4, 500));
+        assert_eq!((found.end, found.hops.len(), found.loss), (HopsEnd::Refused, 3, None), "{found:#?}");
+        assert_eq!(found.hops[2].routers[0].address, firewall);
+    }
+}
+
+/// Two flows, and a far end that answers every other probe: neither is deaf.
+#[test]
+fn flows_are_not_in_step_with_a_limit_of_answers() {
+    for flows in [2, 4] {
+        let mut world = World::new(line(3), 1);
+        world.nodes[2].limit = Some((1, Nanos::from_millis(1_000)));
+        let found = trace(&mut world, schedule(40, flows, 501));
+        let far = &found.hops[2];
+        assert!(
+            far.flows.iter().all(|flow| flow.answered > 0 && flow.missing() > 0),
+            "{flows}: {:?}",
+            far.flows
+        );
+    }
 }
 
 fn limits() -> impl Strategy<Value = Option<(u32, Nanos)>> {

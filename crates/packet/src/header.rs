@@ -29,6 +29,8 @@ pub const TYPE_VLAN: u16 = 0x8100;
 
 /// The first byte of an IPv4 header without options: version 4, five words.
 pub const VERSION_IPV4: u8 = 0x45;
+/// The first word of an IPv6 header without traffic class and flow label.
+const VERSION_IPV6: u32 = 6 << 28;
 /// DF among the flags of IPv4, which stand before the fragment's place.
 pub const DONT_FRAGMENT: u16 = 0x4000;
 /// MF.
@@ -95,9 +97,11 @@ impl Ipv4 {
     }
 }
 
-/// An IPv6 header without traffic class and flow label.
+/// An IPv6 header without traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ipv6 {
+    /// Flow label, 20 bits.
+    pub label: u32,
     /// What follows it, bytes.
     pub payload: u16,
     /// What that is.
@@ -115,7 +119,7 @@ impl Ipv6 {
     #[must_use]
     pub fn bytes(&self) -> [u8; IPV6] {
         let mut bytes = [0; IPV6];
-        bytes[0] = 0x60;
+        bytes[..4].copy_from_slice(&(VERSION_IPV6 | self.label & 0xf_ffff).to_be_bytes());
         bytes[4..6].copy_from_slice(&self.payload.to_be_bytes());
         bytes[6..8].copy_from_slice(&[self.next, self.hops]);
         bytes[8..24].copy_from_slice(&self.source.octets());

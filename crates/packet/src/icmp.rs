@@ -60,6 +60,55 @@ impl Echo {
     }
 }
 
+/// The packet that an ICMP error quotes, as it was where the error arose (RFC 792, RFC 4443 section 2.4 c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote<'a> {
+    /// The error's type.
+    pub kind: u8,
+    /// Its code.
+    pub code: u8,
+    /// The MTU that a packet-too-big message reports.
+    pub mtu: u32,
+    /// TTL or hop limit of the quoted packet.
+    pub hops: u8,
+    /// The UDP socket that sent it.
+    pub source: SocketAddr,
+    /// Where it was going.
+    pub destination: SocketAddr,
+    /// How its payload begins.
+    pub payload: &'a [u8],
+}
+
+impl Quote<'_> {
+    /// Reads an error about a UDP datagram; `None` for another message, and for one that quotes no ports.
+    #[must_use]
+    pub fn of_udp(is_ipv6: bool, message: &[u8]) -> Option<Quote<'_>> {
+        let ([kind, code, _, _, rest @ ..], packet) = message.split_first_chunk::<HEADER>()?;
+        let (length, protocol, hops) = match is_ipv6 {
+            true => (crate::header::IPV6, packet.get(6)?, packet.get(7)?),
+            false => (usize::from(packet.first()? & 0xf) * 4, packet.get(9)?, packet.get(8)?),
+        };
+        let version = if is_ipv6 { 6 } else { 4 };
+        if *protocol != Ip::UDP || packet.first()? >> 4 != version || length < crate::header::ip(is_ipv6) {
+            return None;
+        }
+        let (ip, udp) = packet.split_at_checked(length)?;
+        let ([a, b, c, d, ..], payload) = udp.split_first_chunk::<{ crate::header::UDP }>()?;
+        let address = |at: usize| {
+            Some(match is_ipv6 {
+                true => IpAddr::from(*ip.get(at..)?.first_chunk::<16>()?),
+                false => IpAddr::from(*ip.get(at..)?.first_chunk::<4>()?),
+            })
+        };
+        let places = if is_ipv6 { [8, 24] } else { [12, 16] };
+        let source = SocketAddr::new(address(places[0])?, u16::from_be_bytes([*a, *b]));
+        let destination = SocketAddr::new(address(places[1])?, u16::from_be_bytes([*c, *d]));
+        let told = u32::from_be_bytes(*rest);
+        let mtu = if is_ipv6 { told } else { told & 0xffff };
+        Some(Quote { kind: *kind, code: *code, mtu, hops: *hops, source, destination, payload })
+    }
+}
+
 /// A packet-too-big message of ICMPv6 about a datagram of UDP (RFC 4443 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooBig<'a> {
@@ -114,10 +163,30 @@ mod tests {
     }
 
     #[test]
+    fn an_error_quotes_its_datagram_as_it_was() {
+        for (ends, is_ipv6) in
+            [(["192.0.2.1:9", "192.0.2.2:33434"], false), (["[2001:db8::1]:9", "[2001:db8::2]:33434"], true)]
+        {
+            let [source, destination] = ends.map(|end| end.parse().unwrap());
+            let made = HandMade { source, destination, payload: b"quoted", id: 0, hops: 7, label: 0 };
+            let packet = made.whole().unwrap();
+            let message = [&[3, 4, 0, 0, 0, 0, 0x05, 0x78], &packet[..]].concat();
+            let quote = Quote::of_udp(is_ipv6, &message).unwrap();
+            let payload = &b"quoted"[..];
+            assert_eq!(quote, Quote { kind: 3, code: 4, mtu: 1400, hops: 7, source, destination, payload });
+            let ports = crate::header::ip(is_ipv6) + HEADER + 8;
+            assert_eq!(Quote::of_udp(is_ipv6, &message[..ports]).unwrap().payload, b"");
+            assert_eq!(Quote::of_udp(is_ipv6, &message[..ports - 1]), None, "cut short");
+            assert_eq!(Quote::of_udp(!is_ipv6, &message), None, "the other family");
+        }
+    }
+
+    #[test]
     fn a_packet_too_big_tells_of_its_datagram() {
         let ends = ["[2001:db8::1]:9", "[2001:db8::2]:5210"].map(|end| end.parse().unwrap());
         let [source, destination] = ends;
-        let packet = HandMade { source, destination, payload: b"quoted", id: 0, hops: 64 }.whole().unwrap();
+        let packet =
+            HandMade { source, destination, payload: b"quoted", id: 0, hops: 64, label: 0 }.whole().unwrap();
         let message = [&[2, 0, 0, 0, 0, 0, 0x05, 0x78], &packet[..52]].concat();
         let reported = TooBig { mtu: 1400, source, destination, quote: b"quot" };
         assert_eq!(TooBig::read(&message), Some(reported));
@@ -133,6 +202,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = (TooBig::read(&bytes), Echo::of_request(&bytes), Echo::of_reply(true, &bytes));
+            let _ = (Quote::of_udp(false, &bytes), Quote::of_udp(true, &bytes));
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct HandMade<'a> {
     pub id: u32,
     /// TTL or hop limit.
     pub hops: u8,
+    /// IPv6's flow label, 20 bits.
+    pub label: u32,
 }
 
 impl HandMade<'_> {
@@ -66,7 +68,8 @@ impl HandMade<'_> {
 
     fn v6(&self, from: Ipv6Addr, to: Ipv6Addr, next: u8, content: &[u8]) -> Option<Vec<u8>> {
         let payload = u16::try_from(content.len()).ok()?;
-        let header = header::Ipv6 { payload, next, hops: self.hops, source: from, destination: to };
+        let header =
+            header::Ipv6 { label: self.label, payload, next, hops: self.hops, source: from, destination: to };
         Some([&header.bytes(), content].concat())
     }
 
@@ -94,7 +97,7 @@ mod tests {
 
     fn packet<'a>(source: &str, destination: &str, payload: &'a [u8]) -> HandMade<'a> {
         let (source, destination) = (source.parse().unwrap(), destination.parse().unwrap());
-        HandMade { source, destination, payload, id: 0x1234_5678, hops: 64 }
+        HandMade { source, destination, payload, id: 0x1234_5678, hops: 64, label: 0x1_2345 }
     }
 
     #[test]
@@ -104,7 +107,7 @@ mod tests {
         assert_eq!(checksum(&[&v4[..20]]), 0);
         assert_eq!(checksum(&[&v4[12..20], &[0, 17, 0, 11], &v4[20..]]), 0);
         let v6 = packet("[2001:db8::1]:1000", "[2001:db8::2]:2000", b"even").whole().unwrap();
-        assert_eq!((v6.len(), &v6[4..8]), (52, &[0, 12, 17, 64][..]));
+        assert_eq!((v6.len(), &v6[..8]), (52, &[0x60, 1, 0x23, 0x45, 0, 12, 17, 64][..]));
         assert_eq!(checksum(&[&v6[8..40], &[0, 17, 0, 12], &v6[40..]]), 0);
     }
 

@@ -3,6 +3,7 @@
 mod families;
 mod reason;
 mod record;
+mod settings;
 
 pub use families::Others;
 pub(crate) use families::is_dead;

@@ -3,9 +3,11 @@
 //! What to send and what it adds up to is [`model::hops::Tracer`]'s; here are the sockets, the clock and the names.
 
 mod back;
+mod beyond;
 mod echo;
 mod icmp;
 mod names;
+mod quotes;
 mod sizes;
 mod tcp;
 mod udp;
@@ -21,12 +23,13 @@ use linux::nic::Nic;
 use linux::poll::{Interest, Waker, wait};
 use model::event::{Event, Finished, Outcome, Warning};
 use model::hops::{
-    Answer, AnswerKind, AsTable, HopProtocol, HopsEnd, HopsPlan, HopsResult, HopsSample, HopsStarted,
-    Schedule, Step, Tracer,
+    Answer, AnswerKind, AsTable, Hop, HopProtocol, HopsEnd, HopsPlan, HopsResult, HopsSample, HopsStarted,
+    Schedule, Step, Tracer, TtlRewritten,
 };
 use model::path::Flow;
 use model::time::MonoTime;
 use model::units::Nanos;
+use quotes::Quotes;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::thread;
@@ -62,6 +65,11 @@ pub(crate) trait Channel {
     /// What to wait for.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;
 
+    /// How a socket is waited for: a connection that completes is no datagram to read.
+    fn interest<'fd>(&self, socket: &'fd BorrowedFd<'_>) -> Interest<'fd> {
+        Interest::readable(socket)
+    }
+
     /// Something is to be done then though nothing was heard.
     fn deadline(&self) -> Option<MonoTime> {
         None
@@ -73,6 +81,11 @@ pub(crate) trait Channel {
     /// Answers that quote too little to tell which probe they are about.
     fn unmatched(&self) -> u64 {
         0
+    }
+
+    /// What the packets that ICMP errors quote show of the path.
+    fn quotes(&self) -> Quotes {
+        Quotes::default()
     }
 }
 
@@ -125,6 +138,9 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
             sink(&Event::Warning(Warning::new("hop-mtu-unknown", text)));
         }
     }
+    if outcome.is_ok() && !job.interrupt.is_raised() {
+        result.beyond = beyond::look(job, &mut result);
+    }
     names::fill(job, &mut result);
     result.back = back.found.map(|mut back| {
         names::fill(job, &mut back);
@@ -173,8 +189,22 @@ fn both_ways(
         flow.flow = known;
     }
     result.unmatched = channel.unmatched();
+    let quotes = channel.quotes();
+    result.untranslated = quotes.untranslated;
+    result.ttl_rewritten = quotes.rewritten.or_else(|| longer_back(&result));
     result.echo = companion.map(|companion| companion.counted());
     Ok((result, outcome, back))
+}
+
+/// The far end's answers take more hops than its probes, where those of the hop before do not: its TTL was set on the way, or its
+/// return path is longer.
+fn longer_back(found: &HopsResult) -> Option<TtlRewritten> {
+    let far = found.far_end().filter(|_| found.end == HopsEnd::Reached && found.changes.is_empty())?;
+    let back = |hop: &Hop| hop.routers.iter().filter_map(|router| router.hops_back).min();
+    let before = found.hops.iter().find(|hop| hop.ttl + 1 == far.ttl)?;
+    let is_even = back(before) == Some(before.ttl);
+    let longer = back(far).filter(|back| is_even && *back > far.ttl)?;
+    Some(TtlRewritten { behind: before.ttl, hops_back: Some(longer), ttl_quoted: None })
 }
 
 /// Probes that this host's own interface refuses tell nothing of the path.
@@ -297,7 +327,7 @@ fn listen(
     until: MonoTime,
 ) -> Result<()> {
     let sockets = channel.sockets();
-    let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
+    let mut interests: Vec<Interest<'_>> = sockets.iter().map(|socket| channel.interest(socket)).collect();
     interests.extend(companion.map(|companion| Interest::readable(companion.socket())));
     interests.push(Interest::readable(waker));
     wait(&mut interests, Some(until))?;

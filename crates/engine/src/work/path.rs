@@ -13,14 +13,21 @@ use crate::host;
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
 use crate::session::protocol::UNACKNOWLEDGED;
-use crate::work::probe::{Prober, briefly, is_absent};
+use crate::work::probe::{Prober, is_absent};
 use crate::work::throughput::flows;
+use legs::Legs;
 use linux::clock::{mono_now, wall_now};
 use model::event::{Event, Warning};
-use model::path::{PathMethod, PathPlan, PathResult, PathStarted, ServicePlan};
-use model::plan::{Direction, LocalOptions};
+use model::path::{
+    PathDirection, PathMethod, PathPlan, PathResult, PathStarted, ServicePlan, TcpDirection, Unknown,
+};
+use model::plan::Direction;
 use model::time::MonoTime;
+use model::units::Nanos;
 use native::WayFinder;
+use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
+use tcp::Segments;
 use wire::ProtocolError;
 
 /// A run about packet sizes.
@@ -40,10 +47,12 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         return alone(job, sink);
     }
     let began = (mono_now(), flows::believed_mtu(job.plan.target.address, &job.plan.local).ok());
-    let open = |local: &LocalOptions| Prober::open(&job.plan.target, local, job.security, job.interrupt);
     match job.plan.method {
-        PathMethod::Native => native(job, open(&job.plan.local)?, began, sink),
-        PathMethod::Auto => match open(&briefly(&job.plan.local)) {
+        PathMethod::Native => {
+            let prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
+            native(job, prober, began, sink)
+        }
+        PathMethod::Auto => match open_briefly(job) {
             Ok(prober) => native(job, prober, began, sink),
             // Nothing crosses a first hop that is silent, whatever is asked.
             Err(e) if crate::host::reach::is_dead(job.plan.target.address.ip()) => Err(e),
@@ -60,6 +69,10 @@ pub fn run(job: &Job<'_>, sink: &mut dyn FnMut(&Event)) -> Result<()> {
         },
         PathMethod::Icmp | PathMethod::Udp | PathMethod::Tcp => alone(job, sink),
     }
+}
+
+fn open_briefly(job: &Job<'_>) -> Result<Prober> {
+    Prober::open_briefly(&job.plan.target, &job.plan.local, job.security, job.interrupt)
 }
 
 /// Asks a host without a pathmeter.
@@ -112,14 +125,10 @@ fn native(
         // What the first packets of the session brought about was not there before.
         up.cached_mtu = believed.or(up.cached_mtu);
     }
-    result.packets = prober.datagrams();
     if outcome.is_ok() && !interrupt.is_raised() {
-        sink(&Event::progress("other flows"));
-        legs::look(job, &mut result);
-        sink(&Event::progress("segments of TCP, in both directions"));
-        tcp::segments(job, &mut prober, &mut result);
         late_messages(&mut prober, &mut result);
     }
+    result.packets += prober.datagrams();
     prober.close();
     result.elapsed = mono_now().saturating_since(began);
     sink_learnt(plan, &result, sink);
@@ -153,28 +162,111 @@ fn sink_learnt(plan: &PathPlan, result: &PathResult, sink: &mut dyn FnMut(&Event
     }
 }
 
+/// Looks at both directions, at further flows and at TCP, as far as one does not need the other all at the same time: a round trip may
+/// take most of a second.
 fn find_all(
     job: &Job<'_>,
     prober: &mut Prober,
     result: &mut PathResult,
     sink: &mut dyn FnMut(&Event),
 ) -> Result<()> {
+    sink(&Event::progress("packet sizes and fragments, both directions"));
+    let [up, down] = tcp::syns(prober)?;
+    let of_tcp = |direction| if direction == Direction::Up { up.clone() } else { down.clone() };
+    let (tell, told) = mpsc::channel();
+    let others = std::thread::scope(|scope| {
+        let tell_down = tell.clone();
+        let beside = scope.spawn(move || down_beside(job, tell_down));
+        let syns = [up.clone(), down.clone()];
+        let others = scope.spawn(move || when_known(job, &told, syns));
+        find_way(prober, Direction::Up, job.plan.largest, result, &tell)?;
+        wait_for(prober, &beside);
+        match beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+            Ok((one_way, unknown, packets)) => {
+                result.unknown.extend(unknown);
+                result.packets += packets;
+                result.down = Some(one_way);
+            }
+            // The server may grant no second session.
+            Err(_) if !job.interrupt.is_raised() => {
+                find_way(prober, Direction::Down, job.plan.largest, result, &tell)?;
+            }
+            Err(error) => return Err(error),
+        }
+        drop(tell);
+        sink(&Event::progress("other flows, and segments of TCP"));
+        wait_for(prober, &others);
+        Ok(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })?;
     for direction in [Direction::Up, Direction::Down] {
-        sink(&Event::progress(format!("packet sizes and fragments {direction}")));
-        find_way(prober, direction, job.plan.largest, &[], result)?;
+        if let Some(one_way) = result.way_mut(direction) {
+            one_way.tcp = Some(of_tcp(direction));
+        }
     }
-    tcp::syns(prober, result)
+    if let Some((legs, segments)) = others {
+        legs.add_to(result);
+        segments.add_to(job, prober, result);
+    }
+    Ok(())
 }
 
-/// Finds out what one direction carries.
+/// Looks at other flows and TCP as soon as both directions are known.
+fn when_known(
+    job: &Job<'_>,
+    told: &mpsc::Receiver<(Direction, PathDirection)>,
+    [up, down]: [TcpDirection; 2],
+) -> Option<(Legs, Segments)> {
+    let mut known = PathResult::default();
+    for (direction, one_way) in told.iter().take(2) {
+        *known.way_mut(direction) = Some(one_way);
+    }
+    known.up.as_mut()?.tcp = Some(up);
+    known.down.as_mut()?.tcp = Some(down);
+    (!job.interrupt.is_raised()).then(|| other_flows(job, &known))
+}
+
+/// Further flows and TCP, side by side.
+fn other_flows(job: &Job<'_>, known: &PathResult) -> (Legs, Segments) {
+    std::thread::scope(|scope| {
+        let segments = scope.spawn(|| tcp::segments(job, known));
+        let legs = legs::look(job, known);
+        (legs, segments.join().unwrap_or_default())
+    })
+}
+
+/// The return path over a session of its own.
+fn down_beside(
+    job: &Job<'_>,
+    tell: mpsc::Sender<(Direction, PathDirection)>,
+) -> Result<(PathDirection, Vec<Unknown>, u64)> {
+    let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
+    let mut known = |one_way: &PathDirection| {
+        // Who asked may have given up.
+        tell.send((Direction::Down, one_way.clone())).ok();
+    };
+    let found = WayFinder::find_and_tell(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;
+    let packets = prober.datagrams();
+    prober.close();
+    Ok((found.0, found.1, packets))
+}
+
+/// Keeps the session alive until the other is done. One that breaks off meanwhile is of no use to what follows, which tells.
+fn wait_for<T>(prober: &mut Prober, other: &ScopedJoinHandle<'_, T>) {
+    while !other.is_finished() && prober.pause(PAUSE).is_ok() {}
+}
+
+/// Finds out what one direction carries; `tell`: as soon as its size is known.
 fn find_way(
     prober: &mut Prober,
     direction: Direction,
     largest: Option<u32>,
-    also: &[u32],
     result: &mut PathResult,
+    tell: &mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<()> {
-    let (one_way, unknown) = WayFinder::find(prober, direction, largest, also)?;
+    let mut known = |one_way: &PathDirection| {
+        tell.send((direction, one_way.clone())).ok();
+    };
+    let (one_way, unknown) = WayFinder::find_and_tell(prober, direction, largest, &[], &mut known)?;
     result.unknown.extend(unknown);
     *result.way_mut(direction) = Some(one_way);
     Ok(())
@@ -190,9 +282,14 @@ pub fn measure_directions(prober: &mut Prober, directions: &[Direction], also: &
     let (began, before) = (mono_now(), prober.datagrams());
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for &direction in directions {
-        find_way(prober, direction, None, also, &mut result)?;
+        let (one_way, unknown) = WayFinder::find(prober, direction, None, also)?;
+        result.unknown.extend(unknown);
+        *result.way_mut(direction) = Some(one_way);
     }
     result.packets = prober.datagrams() - before;
     result.elapsed = mono_now().saturating_since(began);
     Ok(result)
 }
+
+/// How long a session is left alone at a time.
+const PAUSE: Nanos = Nanos::from_millis(5);

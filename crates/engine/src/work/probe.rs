@@ -20,7 +20,7 @@ use model::plan::{Direction, LocalOptions, Target, Transport};
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::ProtocolError;
 use wire::native::probe::{
     Echo, Ledger, MIN_SIZE, ProbeClient, ProbeDatagram, ProbeReply, ProbeSend, SizeCount,
@@ -69,6 +69,38 @@ pub(crate) struct ProbeTrain<'a> {
     pub(crate) trace: bool,
 }
 
+impl ProbeTrain<'_> {
+    fn datagrams(&self) -> u64 {
+        self.sizes.len() as u64 * u64::from(self.count)
+    }
+
+    /// Datagrams of it that may arrive: of single fragments none does.
+    pub(crate) fn awaited(&self) -> u64 {
+        match self.cut {
+            Some(FragmentShape::FirstAlone | FragmentShape::RestAlone) => 0,
+            _ => self.datagrams(),
+        }
+    }
+}
+
+/// Whether no stragglers are to be waited for: of each size all copies have arrived or none has, and of one at least all. Sizes take
+/// turns, so that some copies of each would have come.
+pub(crate) fn is_settled<'a>(trains: impl Iterator<Item = (&'a ProbeTrain<'a>, &'a [SizeCount])>) -> bool {
+    let mut has_whole = false;
+    for (train, rows) in trains.filter(|(train, _)| train.awaited() > 0) {
+        let counts = || rows.iter().filter(|row| train.sizes.contains(&row.size)).map(|row| row.count);
+        if train.trace || counts().any(|count| count > 0 && count < train.count) {
+            return false;
+        }
+        has_whole |= counts().any(|count| count >= train.count);
+    }
+    has_whole
+}
+
+fn count(rows: Option<&Vec<SizeCount>>) -> u64 {
+    rows.into_iter().flatten().map(|row| u64::from(row.count)).sum()
+}
+
 impl Prober {
     /// Opens a session, with its one UDP flow.
     pub fn open(
@@ -77,8 +109,34 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<Prober> {
+        Prober::open_within(target, local, security, interrupt, |_| OPEN_LIMIT)
+    }
+
+    /// The same where nobody may know whether a pathmeter is there: not waited for much longer than the connection took to open.
+    ///
+    /// # Errors
+    /// The same, and a timeout where something else than a pathmeter listens and says nothing.
+    pub(crate) fn open_briefly(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+    ) -> Result<Prober> {
+        let limit =
+            |opened: Nanos| opened.saturating_mul(GREETING_ROUND_TRIPS).clamp(GREETING_WAIT, OPEN_LIMIT);
+        Prober::open_within(target, &briefly(local), security, interrupt, limit)
+    }
+
+    /// `limit`: how long a session may take to be ready, by the time that its connection took to open.
+    fn open_within(
+        target: &Target,
+        local: &LocalOptions,
+        security: &Security,
+        interrupt: &Interrupt,
+        limit: impl Fn(Nanos) -> Nanos,
+    ) -> Result<Prober> {
         let mut dialogue = Dialogue::open(target, local, security, interrupt, MESSAGES, ProbeClient::new)?;
-        let deadline = mono_now() + OPEN_LIMIT;
+        let deadline = mono_now() + limit(dialogue.pump.link.opened);
         while !dialogue.machine.is_ready() {
             let until = dialogue.advance()?;
             if !dialogue.machine.is_ready() {
@@ -109,7 +167,7 @@ impl Prober {
         security: &Security,
         interrupt: &Interrupt,
     ) -> Result<Option<Prober>> {
-        match Prober::open(target, &briefly(local), security, interrupt) {
+        match Prober::open_briefly(target, local, security, interrupt) {
             Ok(prober) => Ok(Some(prober)),
             Err(error) if is_absent(&error) => Ok(None),
             Err(error) => Err(error),
@@ -179,35 +237,66 @@ impl Prober {
         direction: Direction,
         probe_train: ProbeTrain<'_>,
     ) -> Result<Vec<SizeCount>> {
-        let id = self.next_id;
-        self.next_id += 1;
-        let all = probe_train.sizes.len() as u64 * u64::from(probe_train.count);
-        self.datagrams += all;
-        let arrived = |rows: &[SizeCount]| rows.iter().map(|row| u64::from(row.count)).sum::<u64>() >= all;
+        Ok(self.probe_trains(direction, &[probe_train])?.pop().unwrap_or_default())
+    }
+
+    /// The same of several trains, four at most, which go one right after the other: what came of all of them is asked at once, since
+    /// a round trip may take most of a second.
+    pub(crate) fn probe_trains(
+        &mut self,
+        direction: Direction,
+        trains: &[ProbeTrain<'_>],
+    ) -> Result<Vec<Vec<SizeCount>>> {
+        let first = self.next_id;
+        self.next_id += trains.len() as u32;
+        let numbered: Vec<(u32, ProbeTrain<'_>)> = (first..).zip(trains.iter().copied()).collect();
+        self.datagrams += trains.iter().map(ProbeTrain::datagrams).sum::<u64>();
         match direction {
-            Direction::Up => {
-                self.send_up(id, probe_train)?;
-                self.pause(Nanos(self.round_trip().0 / 2))?;
-                let observed = self.observed(id)?;
-                if arrived(&observed) {
-                    return Ok(observed);
-                }
-                self.pause(self.settle())?;
-                self.observed(id)
-            }
-            Direction::Down => {
-                let ProbeTrain { sizes, count, cut, trace } = probe_train;
-                let send = ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
-                self.dialogue.machine.request(mono_now(), send)?;
-                let too_big = self.sent(id)?;
-                if probe_train.cut.is_none() {
-                    self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
-                }
-                self.run_until(mono_now() + self.settle(), |p| arrived(&p.ledger.received(id)))
-                    .or_else(timed_out)?;
-                Ok(self.ledger.received(id))
+            Direction::Up => self.trains_up(&numbered),
+            Direction::Down => self.trains_down(&numbered),
+        }
+    }
+
+    fn trains_up(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
+        for (id, train) in trains {
+            self.send_up(*id, *train)?;
+        }
+        self.pause(Nanos(self.round_trip().0 / 2).min(ORDER))?;
+        let ids: Vec<u32> =
+            trains.iter().filter(|(_, train)| train.awaited() > 0).map(|(id, _)| *id).collect();
+        let mut observed = self.observed(&ids)?;
+        let missing = |(id, train): &&(u32, ProbeTrain<'_>)| count(observed.get(id)) < train.awaited();
+        let late: Vec<u32> = trains.iter().filter(missing).map(|(id, _)| *id).collect();
+        let trains_of =
+            trains.iter().map(|(id, train)| (train, observed.get(id).map_or(&[][..], Vec::as_slice)));
+        if !late.is_empty() && !is_settled(trains_of) {
+            self.pause(self.settle())?;
+            observed.extend(self.observed(&late)?);
+        }
+        Ok(trains.iter().map(|(id, _)| observed.remove(id).unwrap_or_default()).collect())
+    }
+
+    fn trains_down(&mut self, trains: &[(u32, ProbeTrain<'_>)]) -> Result<Vec<Vec<SizeCount>>> {
+        for (id, train) in trains {
+            let ProbeTrain { sizes, count, cut, trace } = *train;
+            let send = ProbeSend { id: *id, sizes: sizes.to_vec(), count, cut, trace, gap: GAP };
+            self.dialogue.machine.request(mono_now(), send)?;
+        }
+        for (id, train) in trains {
+            let too_big = self.sent(*id)?;
+            if train.cut.is_none() {
+                self.refused.extend(too_big.into_iter().map(|size| (Direction::Down, size)));
             }
         }
+        let is_there = |p: &Prober, (id, train): &(u32, ProbeTrain<'_>)| {
+            count(Some(&p.ledger.received(*id))) >= train.awaited()
+        };
+        if trains.iter().any(|(_, train)| train.awaited() == 0) {
+            self.pause(ORDER)?;
+        }
+        let all_there = |p: &mut Prober| trains.iter().all(|train| is_there(p, train));
+        self.run_until(mono_now() + self.settle(), all_there).or_else(timed_out)?;
+        Ok(trains.iter().map(|(id, _)| self.ledger.received(*id)).collect())
     }
 
     /// What the sender of a direction knows of the path.
@@ -249,7 +338,7 @@ impl Prober {
 
     /// Longest wait for stragglers, and for what routers say of them.
     pub(crate) fn settle(&self) -> Nanos {
-        Nanos(self.round_trip().0 * 2 + SETTLE.0)
+        Nanos(self.round_trip().0 * 2).min(STRAGGLERS) + SETTLE
     }
 
     /// A round trip of the control connection. The smoothed one may still remember a first packet that waited for a
@@ -289,27 +378,35 @@ impl Prober {
         Ok(())
     }
 
-    fn observed(&mut self, wanted: u32) -> Result<Vec<SizeCount>> {
-        self.dialogue.machine.report(mono_now(), wanted)?;
-        let mut answer = None;
+    /// What the far end has received of these trains.
+    fn observed(&mut self, wanted: &[u32]) -> Result<BTreeMap<u32, Vec<SizeCount>>> {
+        for id in wanted {
+            self.dialogue.machine.report(mono_now(), *id)?;
+        }
+        let mut answers = BTreeMap::new();
+        if wanted.is_empty() {
+            return Ok(answers);
+        }
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
             while let Some(reply) = p.dialogue.machine.take_reply() {
                 if let ProbeReply::Observation { id, received } = reply
-                    && id == wanted
+                    && wanted.contains(&id)
                 {
-                    answer = Some(received);
+                    answers.insert(id, received);
                 }
             }
-            answer.is_some()
+            answers.len() == wanted.len()
         })?;
-        Ok(answer.unwrap_or_default())
+        Ok(answers)
     }
 
     /// Waits until an order is carried out; the sizes that were refused.
     fn sent(&mut self, wanted: u32) -> Result<Vec<u32>> {
         let mut answer = None;
         self.run_until(mono_now() + ANSWER_LIMIT, |p| {
-            while let Some(reply) = p.dialogue.machine.take_reply() {
+            while answer.is_none()
+                && let Some(reply) = p.dialogue.machine.take_reply()
+            {
                 if let ProbeReply::Sent { id, too_big } = reply
                     && id == wanted
                 {
@@ -362,7 +459,15 @@ pub(crate) trait Probes {
     /// What the sender of a direction knows of the path.
     fn sender(&mut self, direction: Direction) -> Result<PathObservation>;
     /// Sends datagrams one way; says which arrived, and in which fragments.
-    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>>;
+    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
+        Ok(self.probe_trains(direction, &[probe_train])?.pop().unwrap_or_default())
+    }
+    /// The same of several trains at once.
+    fn probe_trains(
+        &mut self,
+        direction: Direction,
+        trains: &[ProbeTrain<'_>],
+    ) -> Result<Vec<Vec<SizeCount>>>;
     /// The sender's own kernel refused to send a payload of this size in one piece.
     fn is_refused(&self, direction: Direction, payload: u32) -> bool;
 }
@@ -382,8 +487,12 @@ impl Probes for Prober {
         Prober::sender(self, direction)
     }
 
-    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
-        Prober::probe_train(self, direction, probe_train)
+    fn probe_trains(
+        &mut self,
+        direction: Direction,
+        trains: &[ProbeTrain<'_>],
+    ) -> Result<Vec<Vec<SizeCount>>> {
+        Prober::probe_trains(self, direction, trains)
     }
 
     fn is_refused(&self, direction: Direction, payload: u32) -> bool {
@@ -425,10 +534,17 @@ const ECHO_LIMIT: Nanos = Nanos(1_000_000_000);
 const ECHO_SLACK: Nanos = Nanos(100_000_000);
 /// Time between two probes.
 const GAP: Nanos = Nanos(100_000);
+/// What left before a request arrives before it, but for the order in which queues empty.
+const ORDER: Nanos = Nanos::from_millis(25);
+/// The longest wait for stragglers: packets of one train differ by queues, and not by the length of the path.
+const STRAGGLERS: Nanos = Nanos::from_millis(150);
 /// Least time for stragglers to arrive.
 const SETTLE: Nanos = Nanos(25_000_000);
 const MESSAGES: Messages = Messages { closed: "during the probes", late: "while probing the path" };
 /// For a pathmeter that may not be there: a SYN may be lost once, and its repetition after a second take a second.
 const UNSURE_WAIT: Nanos = Nanos::from_millis(2_000);
+/// A pathmeter greets at once: a lost segment is repeated twice meanwhile.
+const GREETING_WAIT: Nanos = Nanos::from_millis(1_500);
+const GREETING_ROUND_TRIPS: u64 = 6;
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);

@@ -23,6 +23,7 @@ use mtu::Sweep;
 use source::Source;
 use std::collections::BTreeSet;
 use trouble::Trouble;
+use url::Url;
 use wire::Setup;
 
 /// A run and what it needs beside its plan.
@@ -134,7 +135,11 @@ fn rounds(
 fn is_final(trouble: &Trouble) -> bool {
     match trouble {
         Trouble::Connect(e) => e.errno() != Some(TIMED_OUT),
-        Trouble::Broken { .. } | Trouble::Silence(_) | Trouble::Truncated { .. } | Trouble::Tls { .. } => {
+        Trouble::Broken { .. }
+        | Trouble::Silence(_)
+        | Trouble::Handshake { .. }
+        | Trouble::Truncated { .. }
+        | Trouble::Tls { .. } => {
             matches!(trouble, Trouble::Tls { reason, .. } if reason.contains("certificate"))
         }
         _ => true,
@@ -165,12 +170,24 @@ fn failed(url: &str, trouble: &Trouble) -> Error {
         Trouble::Status { status: 404, .. } => "check the path; `pathmeter serve --http` has /bytes/10M",
         Trouble::Status { .. } => "the server refused; its log may say more",
         Trouble::Redirects { .. } => "give the URL that they lead to, or allow more with --redirects",
-        Trouble::Silence(_) => {
-            "the far end or the path stalled; a path that drops large packets looks so too"
+        Trouble::Silence(_) | Trouble::Handshake { .. } => {
+            return Failure::unreachable(message, sizes(url)).into();
         }
         _ => "the server or the path broke the transfer off; its log may say more",
     };
     Failure::unreachable(message, advice).into()
+}
+
+/// What shows whether it is the size of packets.
+fn sizes(url: &str) -> String {
+    let named = |url: Url| {
+        let host = url.host_str()?.to_owned();
+        Some(url.port_or_known_default().map_or(host.clone(), |port| format!("{host}:{port}")))
+    };
+    let host = Url::parse(url).ok().and_then(named).unwrap_or_else(|| "HOST".into());
+    format!(
+        "`pathmeter mtu {host}` shows which packets cross in each direction: a path that drops large ones stalls so"
+    )
 }
 
 /// What the reader must know before the figures.

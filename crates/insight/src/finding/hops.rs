@@ -1,13 +1,15 @@
 //! The hops of a path: what of a trace is the path's, and what a router's own.
 
+mod answers;
 mod delay;
 mod loss;
 mod route;
 mod verdict;
 
+pub(super) use answers::{answered_on_path, quotes_untranslated, ttl_rewritten};
 pub(super) use delay::{latency_from_hop, mtu_from_hop};
 pub(super) use loss::{loss_from_hop, rate_limited};
-pub(super) use route::{changed, circle, paths_differ};
+pub(super) use route::{addresses_alternate, changed, circle, paths_differ};
 pub(super) use verdict::verdict_of_run as verdict;
 
 use super::{Finding, Severity, lower};

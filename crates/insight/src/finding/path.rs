@@ -77,6 +77,31 @@ impl<'a> Side<'a> {
         host.as_ref().and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str())
     }
 
+    /// The end that receives, in words.
+    fn receiver(&self) -> &'static str {
+        match self.direction {
+            Direction::Up => "the far host",
+            Direction::Down => "this host",
+        }
+    }
+
+    /// The receiver's own interface and its MTU, where that is what packets are too large for: it carries what crosses, give or
+    /// take a VLAN tag, and the hop that limits is the last one.
+    fn smaller_receiver(&self) -> Option<(&'a str, u32)> {
+        let (crosses, sent) = (self.one_way.path_mtu?, self.one_way.interface_mtu?);
+        let own = self.other?.interface_mtu?;
+        let last = self.one_way.hops.iter().map(|hop| hop.ttl).max().unwrap_or(0);
+        let limit = self.one_way.limiting_hop.as_ref().filter(|hop| hop.found_by == HopSource::Trace)?;
+        let is_own = (own..=own.saturating_add(VLAN_TAG)).contains(&crosses) && own < sent;
+        let host = match self.direction {
+            Direction::Up => &self.run.peer,
+            Direction::Down => &self.run.host,
+        };
+        let device =
+            host.as_ref().and_then(|host| host.nic.as_ref()).map_or("INTERFACE", |nic| nic.name.as_str());
+        (is_own && limit.ttl == Some(last)).then_some((device, own))
+    }
+
     /// Headers of IP and TCP without options.
     fn tcp_headers(&self) -> u32 {
         if self.one_way.ipv6 { 60 } else { 40 }
@@ -105,6 +130,9 @@ fn hop(hop: &LimitingHop) -> Option<String> {
         (None, None) => None,
     }
 }
+
+/// Devices take it beyond their MTU (IEEE 802.1Q).
+const VLAN_TAG: u32 = 4;
 
 /// What else an interface MTU of this size does.
 fn without_ipv6(mtu: u32) -> &'static str {

@@ -3,7 +3,9 @@
 use crate::rules::{Scenario, raises, spares};
 use model::event::Event;
 use model::finding::{Severity, Status};
-use model::hops::{Counted, Hop, HopFlow, HopProtocol, HopRouter, HopsEnd, HopsResult, RouteChange};
+use model::hops::{
+    Beyond, Counted, Hop, HopFlow, HopProtocol, HopRouter, HopsEnd, HopsResult, RouteChange, TtlRewritten,
+};
 use model::plan::Direction;
 use model::run::Run;
 use model::stats::distribution::Distribution;
@@ -66,6 +68,23 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         shared().with(|t| t.changes = vec![change()]).run()
     }),
     spares("route-changed", "two routers take turns", || shared().run()),
+    raises("answered-on-path", "datagrams are passed on where SYNs are answered", || proxied().run()),
+    spares("answered-on-path", "no other packet went further", || proxied().with(|t| t.beyond = None).run()),
+    raises("ttl-rewritten", "a quoted probe has more hops left than it was sent with", || {
+        rewritten(Some(64), Some(4)).run()
+    }),
+    raises("ttl-rewritten", "the far end's answers alone take longer", || rewritten(None, Some(5)).run()),
+    spares("ttl-rewritten", "nothing shows it", || trace(&[100; 4]).run()),
+    raises("quotes-untranslated", "errors quote another sender", || {
+        trace(&[100; 4]).with(|t| t.untranslated = 7).run()
+    }),
+    spares("quotes-untranslated", "none does", || trace(&[100; 4]).run()),
+    raises("addresses-alternate", "one flow hears of two addresses", || alternating().run()),
+    spares("addresses-alternate", "each flow hears of one", || shared().run()),
+    spares("addresses-alternate", "the router there changed", || {
+        alternating().with(|t| t.changes = vec![change()]).run()
+    }),
+    spares("paths-differ", "one flow hears of two addresses", || alternating().run()),
     raises("routing-loop", "two routers send to one another", || circle().run()),
     spares("routing-loop", "nothing behind the last hop answers", || {
         circle().with(|t| (t.end, t.circle) = (HopsEnd::Silent, Vec::new())).run()
@@ -96,7 +115,7 @@ fn trace(answered: &[u32]) -> Trace {
             ..Hop::default()
         }
     };
-    let flow = HopFlow { flow: None, reached_at: Some(4) };
+    let flow = HopFlow { flow: None, reached_at: Some(4), far_end: None };
     Trace(HopsResult {
         protocol: HopProtocol::Icmp,
         hops: answered.iter().enumerate().map(hop).collect(),
@@ -124,6 +143,27 @@ fn shared() -> Trace {
             HopRouter { flows: vec![0], ..router(2, 50) },
             HopRouter { flows: vec![1], ..router(22, 50) },
         ];
+    })
+}
+
+fn alternating() -> Trace {
+    trace(&[100; 4]).with(|t| t.hops[1].routers = vec![router(2, 50), router(22, 50)])
+}
+
+fn rewritten(ttl_quoted: Option<u8>, hops_back: Option<u8>) -> Trace {
+    trace(&[100; 4]).with(|t| t.ttl_rewritten = Some(TtlRewritten { behind: 3, ttl_quoted, hops_back }))
+}
+
+fn proxied() -> Trace {
+    trace(&[100; 4]).with(|t| {
+        t.protocol = HopProtocol::Tcp;
+        t.beyond = Some(Beyond {
+            protocol: HopProtocol::Udp,
+            ttl: 4,
+            router: IpAddr::from([192, 0, 2, 4]),
+            answered: 4,
+            reached_at: Some(6),
+        });
     })
 }
 
@@ -236,6 +276,16 @@ fn verdicts_say_how_far_it_is_and_what_is_open() {
     assert_eq!(status, Status::Degraded);
     assert!(text.starts_with("Nothing behind hop 3 answers"), "{text}");
     assert_eq!(verdict(trace(&[])).0, Status::Void);
+    let (status, text) = verdict(proxied());
+    assert_eq!(status, Status::Degraded);
+    let (proven, open) = (verdict(rewritten(Some(64), None)), verdict(rewritten(None, Some(5))));
+    assert!(
+        proven.1.starts_with("Probes of 4 hops reach the far end, which is further away"),
+        "{}",
+        proven.1
+    );
+    assert_eq!((proven.0, open.0), (Status::Degraded, Status::Ok), "two reasons are no fault");
+    assert!(text.starts_with("These probes are answered 4 hops away, and not by the far end"), "{text}");
     assert_eq!(verdict(circle()).0, Status::Problem);
 }
 

@@ -8,7 +8,7 @@ use model::path::advice::Setting;
 use model::path::{
     BlackHole, BlackHoleCause, Bound, CutDespiteDf, Discovery, EchoHole, Flow, FlowSize, FragmentDelivery,
     FragmentShape, FragmentTest, Fragments, HopSource, LimitingHop, PathDirection, PathMethod, PathResult,
-    RouteMtu, ServiceLimit, SizeHole, SizeLoss, SizeProbe, TcpDirection, TooBig, Unknown, headers,
+    RouteMtu, ServiceLimit, SizeHole, SizeLoss, SizeProbe, TcpDirection, TooBig, TracedHop, Unknown, headers,
 };
 use model::plan::{Direction, Transport};
 use model::run::Run;
@@ -24,6 +24,9 @@ fn route(mtu: u32) -> RouteMtu {
 pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("mtu-black-hole", "ICMP is filtered", || hole(BlackHoleCause::IcmpFiltered).run()),
     raises("mtu-black-hole", "two ends of a link disagree", || hole(BlackHoleCause::LinkMismatch).run()),
+    raises("ttl-rewritten", "no hop behind the first shows", || {
+        hole(BlackHoleCause::IcmpFiltered).with(|s| s.up.ttl_rewritten = true).run()
+    }),
     raises("mtu-black-hole", "IPv6", || {
         Sizes::for_mtu(true, 1400).with(|s| s.up.black_hole = Some(band(BlackHoleCause::Unknown))).run()
     }),
@@ -680,5 +683,35 @@ fn sizes_of_any_size_are_borne() {
                 run.findings
             );
         }
+    }
+}
+
+/// Packets vanish at the last hop, since the receiver's own interface is smaller than its network.
+#[test]
+fn a_receivers_own_interface_is_named() {
+    let hop = |ttl| TracedHop { ttl, address: Some([192, 0, 2, ttl].into()), large: true, small: true };
+    let run = |limit: u8, crosses: u32| {
+        let run = hole(BlackHoleCause::LinkMismatch).with(|s| {
+            s.up.path_mtu = Some(crosses);
+            s.up.black_hole.as_mut().unwrap().first = crosses + 1;
+            s.up.hops = vec![hop(1), hop(2)];
+            let address = Some([192, 0, 2, limit].into());
+            s.up.limiting_hop = Some(LimitingHop { address, ttl: Some(limit), found_by: HopSource::Trace });
+            s.path_direction(Direction::Down).interface_mtu = Some(1400);
+        });
+        let run = run.run();
+        run.findings.into_iter().find(|finding| finding.id == "mtu-black-hole").unwrap()
+    };
+    for crosses in [1400, 1404] {
+        let found = run(2, crosses);
+        assert!(found.title.contains("the interface of the far host has an MTU of 1400"), "{}", found.title);
+        assert!(
+            found.advice.contains("mtu 1500` there") && !found.advice.contains("1404"),
+            "{}",
+            found.advice
+        );
+    }
+    for other in [run(1, 1400), run(2, 1405), run(2, 1399)] {
+        assert!(!other.title.contains("interface of the far host"), "{}", other.title);
     }
 }

@@ -4,11 +4,14 @@
 //! hop is asked as soon as the one before answers, so that a far end which limits its answers is asked no oftener than needed.
 //! Then rounds follow at an interval, in which flows take turns: each hop is asked once in a round.
 
+mod far;
+mod shift;
 mod sums;
 
 use super::{HopProtocol, HopsEnd, HopsResult, MplsLabel};
 use crate::time::MonoTime;
 use crate::units::Nanos;
+use far::Distance;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
@@ -140,6 +143,10 @@ struct FlowTrace {
     latest: Option<u32>,
     /// The router at each hop, as first heard.
     routers: Vec<(u8, IpAddr)>,
+    /// Who refused its probes.
+    refuser: Option<IpAddr>,
+    /// How far the far end was, from when on.
+    distances: Vec<Distance>,
     /// Followed to its end.
     is_known: bool,
 }
@@ -225,8 +232,10 @@ impl Tracer {
     }
 
     /// An answer came. One to a probe that never left, or that was answered before, changes nothing but is counted.
-    pub fn answered(&mut self, number: u32, answer: Answer) {
-        let rolling = self.schedule.rolling;
+    pub fn answered(&mut self, number: u32, mut answer: Answer) {
+        if self.is_far_end(number, &answer) {
+            answer.kind = AnswerKind::Arrived;
+        }
         let Some(probe) = self.probe_mut(number) else { return };
         let Some(at) = probe.at else { return };
         if probe.answer.is_some() {
@@ -239,9 +248,7 @@ impl Tracer {
         self.longest = self.longest.max(time);
         self.answers = self.answers.saturating_add(1);
         if let Some(flow_trace) = self.flows.get_mut(flow as usize) {
-            if rolling {
-                flow_trace.grow(ttl, kind);
-            }
+            flow_trace.measure(ttl, kind, at);
             flow_trace.hear(ttl, from, kind);
         }
     }
@@ -262,9 +269,11 @@ impl Tracer {
         &self.flows[self.flow_number() as usize]
     }
 
-    /// The flow of the present round.
+    /// The flow of the present round. Each turn begins with the next flow, lest flows be in step with who answers every other
+    /// probe alone.
     fn flow_number(&self) -> u32 {
-        self.round.saturating_sub(1) % self.schedule.flows.max(1)
+        let (round, flows) = (self.round.saturating_sub(1), self.schedule.flows.max(1));
+        (round % flows + round / flows) % flows
     }
 
     fn next_number(&self) -> u32 {
@@ -291,6 +300,8 @@ impl Tracer {
             self.probes.pop_front();
             self.forgotten = self.forgotten.wrapping_add(1);
         }
+        let first = self.probes.front().and_then(|probe| probe.at).unwrap_or(MonoTime(0));
+        self.flows.iter_mut().for_each(|flow| flow.forget(first));
     }
 
     /// Flows most often go as far as those before them.
@@ -362,11 +373,18 @@ impl Tracer {
     /// router answered this flow from the nearest far end on, and that left others unanswered there too, it ends there.
     fn end_of(&self, flow: &FlowTrace) -> Option<(u8, HopsEnd)> {
         let own = flow.end?;
+        if own.1 == HopsEnd::Refused {
+            return Some((self.refused_at(flow).map_or(own.0, |ttl| ttl.min(own.0)), own.1));
+        }
         let reached =
             |flow_trace: &FlowTrace| flow_trace.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
+        // Where the distance changed, flows were not all asked at the same.
+        if own.1 != HopsEnd::Reached || self.flows.iter().any(|flow| flow.distances.len() > 1) {
+            return Some(own);
+        }
         let nearest = self.flows.iter().filter_map(reached).min()?;
         let has_router = || flow.routers.iter().any(|(ttl, _)| *ttl >= nearest);
-        if own.1 != HopsEnd::Reached || own.0 <= nearest || has_router() {
+        if own.0 <= nearest || has_router() {
             return Some(own);
         }
         let ends_there = |flow: u32| self.flows.get(flow as usize).and_then(reached) == Some(nearest);
@@ -384,26 +402,20 @@ impl Tracer {
 
     /// A probe of a hop that its flow has; those that went beyond its end were sent before that was known.
     fn counts(&self, probe: &Sent) -> bool {
-        let top = self.flows.get(probe.flow as usize).map_or(0, |flow| self.top(flow));
-        probe.at.is_some() && probe.ttl <= top
+        let Some((flow, at)) = self.flows.get(probe.flow as usize).zip(probe.at) else { return false };
+        probe.ttl <= self.distance_at(flow, at).unwrap_or_else(|| self.top(flow))
     }
 }
 
 impl FlowTrace {
-    /// The far end has moved further away when a router answers where it was.
-    fn grow(&mut self, ttl: u8, kind: AnswerKind) {
-        if kind == AnswerKind::Expired && self.end == Some((ttl, HopsEnd::Reached)) {
-            self.end = None;
-            self.is_known = false;
-            (self.asked, self.latest) = (ttl, None);
-        }
-    }
-
     fn hear(&mut self, ttl: u8, from: IpAddr, kind: AnswerKind) {
         self.heard = self.heard.max(ttl);
         let end = match kind {
             AnswerKind::Arrived => Some(HopsEnd::Reached),
-            AnswerKind::Refused(..) | AnswerKind::TooBig(_) => Some(HopsEnd::Refused),
+            AnswerKind::Refused(..) | AnswerKind::TooBig(_) => {
+                self.refuser = Some(from);
+                Some(HopsEnd::Refused)
+            }
             AnswerKind::Expired => self.circles(ttl, from).then_some(HopsEnd::Circle),
         };
         if let Some(end) = end {

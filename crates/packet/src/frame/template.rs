@@ -36,7 +36,7 @@ impl FrameSpec {
         frame[packet - 2..packet].copy_from_slice(&self.ether_type().to_be_bytes());
         if let Some(Outer { source, destination }) = self.outer {
             let (payload, next, hops) = (length_from(ip), Ip::IPV4, self.hop_limit);
-            let outer = header::Ipv6 { payload, next, hops, source, destination };
+            let outer = header::Ipv6 { label: 0, payload, next, hops, source, destination };
             frame[packet..ip].copy_from_slice(&outer.bytes());
         }
         let (length, of_udp) = (length_from(ip), length_from(udp));
@@ -64,7 +64,8 @@ impl FrameSpec {
                 !u16::from_ne_bytes([bytes[10], bytes[11]])
             }
             (IpAddr::V6(source), IpAddr::V6(destination)) => {
-                let header = header::Ipv6 { payload: of_udp, next: protocol, hops, source, destination };
+                let header =
+                    header::Ipv6 { label: 0, payload: of_udp, next: protocol, hops, source, destination };
                 bytes.copy_from_slice(&header.bytes());
                 0
             }

@@ -2,6 +2,7 @@
 //! ends, with and without privilege. Nothing here asserts a time; every wait has a limit.
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
+mod boxes;
 mod fragments;
 mod helper;
 mod hops;

@@ -24,6 +24,73 @@ fn a_host_that_answers_nothing_is_unreachable_and_what_was_tried_is_told() {
 }
 
 #[test]
+fn a_path_of_86_bytes_is_found_to_the_byte() {
+    let Some(lab) = Lab::new("foreign_86") else { return };
+    lab.forward(Node::R1, "iifname near meta length > 86 drop");
+    // Its greeting does not fit either.
+    let _server = lab.serve(Node::S, Who::Nobody, &[]);
+    for args in [&["--protocol", "icmp"][..], &[]] {
+        let args = [&["mtu", Node::S.address(Family::V4), "--json"], args].concat();
+        let run = lab.run(Node::C, Who::Root, &args).code(0).json();
+        let up = &run["summary"]["path"]["up"];
+        assert_eq!((&up["path_mtu"], &up["black_hole"]["first"]), (&86.into(), &87.into()), "{up:#}");
+    }
+}
+
+/// Some hosts answer large echo requests with short replies, which show that the requests arrive.
+#[test]
+fn replies_that_are_cut_short_show_the_forward_path_alone() {
+    let test = "foreign_cut_replies";
+    if std::process::Command::new("python3").arg("-V").output().is_err() {
+        return super::support::skip(test, "it needs python3");
+    }
+    let Some(lab) = Lab::new(test) else { return };
+    lab.sysctl(Node::S, "net/ipv4/icmp_echo_ignore_all", "1");
+    lab.nft(
+        Node::S,
+        "table ip quiet {\nchain coming {\ntype filter hook input priority 0;\nip protocol udp drop\n}\n}\n",
+    );
+    lab.forward(Node::R1, "iifname near meta length > 1400 drop");
+    let ns = lab.ns(Node::S);
+    let mut echo = std::process::Command::new("ip");
+    echo.args(["netns", "exec", &ns, "python3", "-c", CUTS_REPLIES]);
+    let mut responder = echo.spawn().unwrap();
+    lab.sh(
+        Node::C,
+        &format!(
+            "for i in $(seq 50); do ping -c 1 -W 1 {} && exit 0; done; exit 1",
+            Node::S.address(Family::V4)
+        ),
+    );
+    let args = ["mtu", Node::S.address(Family::V4), "--protocol", "icmp", "--json"];
+    let ended = lab.run(Node::C, Who::Root, &args);
+    responder.kill().unwrap();
+    responder.wait().unwrap();
+    let run = ended.code(0).json();
+    let path = &run["summary"]["path"];
+    assert_eq!((&path["up"]["path_mtu"], &path["up"]["bound"]), (&1400.into(), &"exact".into()), "{path:#}");
+    assert_eq!(path["down"]["path_mtu"], serde_json::Value::Null, "{path:#}");
+    assert!(path["unknown"].to_string().contains("cuts its echo replies to 96 bytes"), "{path:#}");
+}
+
+/// Answers echo requests with 68 bytes of their payload.
+const CUTS_REPLIES: &str = "
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+def checksum(b):
+    b += bytes(len(b) % 2)
+    t = sum(struct.unpack('!%dH' % (len(b) // 2), b))
+    t = (t >> 16) + (t & 65535)
+    return ~(t + (t >> 16)) & 65535
+while True:
+    packet, sender = s.recvfrom(65535)
+    echo = packet[(packet[0] & 15) * 4:]
+    if echo[0] == 8:
+        rest = echo[4:8 + 68]
+        s.sendto(bytes(2) + struct.pack('!H', checksum(bytes(4) + rest)) + rest, sender)
+";
+
+#[test]
 fn a_host_without_ping_tells_the_way_there() {
     let Some(lab) = Lab::new("foreign_no_ping") else { return };
     lab.middle(1400);

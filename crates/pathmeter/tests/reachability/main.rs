@@ -65,6 +65,63 @@ fn neighbour_discovery_dropped_on_a_bridge() {
         .says("ICMPv6 types 135 and 136");
 }
 
+/// A filter of multicast, as macvtap and snooping bridges are: broadcast passes, and so does what is sent to one host.
+#[test]
+fn multicast_that_is_filtered_is_told_from_a_dead_host() {
+    let Some(net) = Bridged::new("multicast_that_is_filtered") else { return };
+    let _server = net.serve();
+    net.drop_on_bridge("ether daddr & ff:ff:00:00:00:00 == 33:33:00:00:00:00");
+    assert!(net.ping(&net.client, SERVER), "IPv4 works");
+    net.client(&["throughput", SERVER_V6, "--connect-timeout", "4s"])
+        .code(3)
+        .says("neighbour solicitation for 2001:db8:78::2 (the host itself) on eth0 is not answered")
+        .says("ARP for 10.78.0.2 on eth0 is answered")
+        .says("trustGuestRxFilters")
+        .says("mcast_snooping 0")
+        .says("ip link set dev eth0 allmulticast on");
+}
+
+/// A router answers ARP for an address that is not behind it.
+#[test]
+fn one_hardware_address_of_two_hosts_is_named() {
+    let Some(net) = Bridged::new("one_hardware_address_of_two_hosts") else { return };
+    let line = "sysctl -qw net.ipv4.conf.all.forwarding=1 net.ipv4.conf.eth0.proxy_arp=1 net.ipv4.neigh.eth0.proxy_delay=0 && \
+                ip link add behind type dummy && ip link set behind up && ip route add 10.78.0.77/32 dev behind";
+    let argv = ["netns", "exec", &net.server, "sh", "-c", line];
+    assert!(std::process::Command::new("ip").args(argv).status().unwrap().success());
+    assert!(net.ping(&net.client, SERVER));
+    net.client(&["throughput", "10.78.0.77", "--connect-timeout", "2s"])
+        .code(3)
+        .says("10.78.0.77 and 10.78.0.2 have one hardware address on eth0")
+        .says("proxy_arp=0");
+}
+
+/// The way there leaves by one interface, and answers arrive by another.
+#[test]
+fn answers_that_rp_filter_drops_are_named() {
+    let Some(net) = Bridged::new("answers_that_rp_filter_drops") else { return };
+    let _server = net.serve();
+    // A second cable between the hosts; the server answers by it.
+    let [client, server] = [net.client.as_str(), net.server.as_str()];
+    net::ip(&["-n", client, "link", "add", "eth1", "type", "veth", "peer", "name", "eth1", "netns", server]);
+    for (ns, host) in [(client, 1), (server, 2)] {
+        net::ip(&["-n", ns, "link", "set", "eth1", "up"]);
+        net::ip(&["-n", ns, "address", "add", &format!("10.78.9.{host}/24"), "dev", "eth1"]);
+    }
+    net::ip(&["-n", server, "route", "add", "10.78.0.1/32", "via", "10.78.9.1", "dev", "eth1"]);
+    let strict = "for f in all eth0; do echo 0 > /proc/sys/net/ipv4/conf/$f/rp_filter; done; echo 1 > /proc/sys/net/ipv4/conf/eth1/rp_filter";
+    // It asks for the client with its address of that cable, which the client's filter lets pass.
+    let loose = "for f in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $f; done; echo 2 > /proc/sys/net/ipv4/conf/eth1/arp_announce";
+    for (ns, line) in [(client, strict), (server, loose)] {
+        let argv = ["netns", "exec", ns, "sh", "-c", line];
+        assert!(std::process::Command::new("ip").args(argv).status().unwrap().success());
+    }
+    net.client(&["throughput", SERVER, "--connect-timeout", "2s"])
+        .code(3)
+        .says("this host drops what comes by eth1, as packets to 10.78.0.2 leave by eth0 (rp_filter is 1, strict")
+        .says("sysctl -w net.ipv4.conf.all.rp_filter=2");
+}
+
 #[test]
 fn ipv6_that_is_off_is_named() {
     let Some(net) = Bridged::new("ipv6_that_is_off_is_named") else { return };

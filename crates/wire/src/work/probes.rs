@@ -64,6 +64,9 @@ pub struct PathObservation {
     pub fragments_received: Option<u64>,
     /// Datagrams that its kernel could not put together since it started (`ReasmFails`).
     pub reassembly_failures: Option<u64>,
+    /// The least TTL or hop limit that a datagram of the session arrived with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ttl: Option<u8>,
     /// Packet-too-big messages that quoted datagrams it was ordered to send.
     pub too_big: Vec<TooBig>,
     /// Routers at which such datagrams ended.

@@ -1,6 +1,7 @@
 //! Why a host cannot be reached: what the kernel knows of the first hop toward it.
 
 use super::families::{contact, is_unanswered, named, neighbour};
+use super::settings;
 use linux::error::Rejection;
 use linux::netlink::Network;
 use model::plan::{LocalOptions, Target};
@@ -120,7 +121,12 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
     let question = question(hop);
     let beyond = |what: String| Some(Reason { what, advice: None });
     match (state, kind) {
-        _ if is_unanswered(state) => Some(unanswered(hop, direction.is_far_host, interface, state)),
+        _ if is_unanswered(state) => {
+            let reason = unanswered(hop, direction.is_far_host, interface, state);
+            let general = reason.advice.unwrap_or_default();
+            let own = settings::multicast(&direction).map(|own| format!("{own}. {general}"));
+            Some(Reason { advice: Some(own.unwrap_or(general)), what: reason.what })
+        }
         (NeighbourState::Unknown, _) => None,
         (_, ErrorKind::HostUnreachable) if direction.is_far_host => beyond(format!(
             "the host is on the link ({question} for it on {interface} is answered), and rejects this by ICMP"
@@ -128,14 +134,19 @@ fn first_hop(address: IpAddr, kind: ErrorKind) -> Option<Reason> {
         (_, ErrorKind::HostUnreachable) => {
             beyond(format!("the router {hop} on {interface}, or one beyond it, says so (ICMP)"))
         }
-        _ if direction.is_far_host => beyond(format!(
-            "the host is on the link ({question} for it on {interface} is answered), and silently drops this or its \
-             answer"
-        )),
-        _ => beyond(format!(
+        _ if direction.is_far_host => {
+            let own = settings::reverse_path(address, interface).or_else(|| settings::shared_address(&direction));
+            own.or_else(|| {
+                beyond(format!(
+                    "the host is on the link ({question} for it on {interface} is answered), and silently drops this or its \
+                     answer"
+                ))
+            })
+        }
+        _ => settings::reverse_path(address, interface).or_else(|| beyond(format!(
             "the router {hop} on {interface} is there; beyond it the packets, or the answers to them, are silently \
              dropped"
-        )),
+        ))),
     }
 }
 

@@ -129,6 +129,10 @@ impl Channel for Syns {
         self.flows.iter().filter_map(|flow| Some(flow.open.as_ref()?.stream.as_fd())).collect()
     }
 
+    fn interest<'fd>(&self, socket: &'fd BorrowedFd<'_>) -> Interest<'fd> {
+        Interest::writable(socket)
+    }
+
     fn deadline(&self) -> Option<MonoTime> {
         let open = self.flows.iter().filter_map(|flow| flow.open.as_ref());
         open.map(|attempt| attempt.at + self.timeout()).min()

@@ -1,17 +1,20 @@
 //! UDP probes: a socket for each flow, whose ports never change, so that routers which share packets out by flow send all its
 //! probes one way. Needs no privilege.
 
+use super::quotes::{Listener, Quotes};
 use super::{Channel, Heard, Probe};
 use crate::error::{Error, Result};
 use crate::work::probe::numbered::{Numbered, Said, Sent, Word};
 use linux::clock::mono_now;
 use linux::options::{self, MtuDiscovery};
-use model::hops::{Answer, AnswerKind, HopsPlan};
+use model::hops::{Answer, AnswerKind, HopsPlan, TtlRewritten};
 use model::path::Flow;
 use model::plan::{LocalOptions, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
-use std::net::SocketAddr;
+use packet::icmp::Quote;
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// A socket for each flow.
@@ -23,6 +26,10 @@ pub(crate) struct Datagrams {
     sent: Vec<Heard>,
     unmatched: u64,
     timeout: Nanos,
+    listener: Option<Listener>,
+    quotes: Quotes,
+    /// TTLs of the last probes.
+    ttls: VecDeque<(u32, u8)>,
 }
 
 #[derive(Debug)]
@@ -50,7 +57,17 @@ impl Datagrams {
             Ok::<_, Error>(Stream { socket, open: Vec::new() })
         };
         let flows = (0..flows).map(stream).collect::<Result<_>>()?;
-        Ok(Datagrams { flows, to, size: 0, sent: Vec::new(), unmatched: 0, timeout })
+        Ok(Datagrams {
+            flows,
+            to,
+            size: 0,
+            sent: Vec::new(),
+            unmatched: 0,
+            timeout,
+            listener: Listener::open(to),
+            quotes: Quotes::default(),
+            ttls: VecDeque::new(),
+        })
     }
 
     /// Sends a probe as a packet of this size, headers included.
@@ -58,6 +75,10 @@ impl Datagrams {
         let Some(stream) = self.flows.get_mut(probe.flow as usize) else { return Ok(()) };
         options::set_hops(stream.socket.socket(), probe.ttl)?;
         let now = mono_now();
+        if self.ttls.len() == KEPT {
+            self.ttls.pop_front();
+        }
+        self.ttls.push_back((probe.number, probe.ttl));
         let timeout = self.timeout;
         stream.open.retain(|(_, at)| now.saturating_since(*at) < timeout);
         self.sent.push(match stream.socket.send(probe.number, size)? {
@@ -68,6 +89,52 @@ impl Datagrams {
             Sent::TooLong => Heard::Refused(probe.number),
         });
         Ok(())
+    }
+}
+
+impl Datagrams {
+    /// Takes the errors that no socket was given, and what the packets that others quote show.
+    fn take_quotes(&mut self, heard: &mut Vec<Heard>) {
+        let Datagrams { flows, to, listener, quotes, ttls, .. } = self;
+        let Some(listener) = listener else { return };
+        let at = mono_now();
+        listener.take(|message| {
+            let quote = &message.quote;
+            let of_number = |(number, stream): (Option<u32>, usize)| number.map(|number| (number, stream));
+            let of_stream = |(at, stream): (usize, &Stream)| (stream.socket.number(quote.payload), at);
+            let Some((number, at_flow)) = flows.iter().enumerate().map(of_stream).find_map(of_number) else {
+                return;
+            };
+            let sent = ttls.iter().rev().find(|known| known.0 == number).map(|known| known.1);
+            if let Some(sent) = sent.filter(|sent| quote.hops > *sent) {
+                let behind = sent.saturating_sub(1);
+                quotes.rewritten =
+                    Some(TtlRewritten { behind, hops_back: None, ttl_quoted: Some(quote.hops) });
+            }
+            let local = flows[at_flow].socket.socket().local_addr();
+            if local.is_ok_and(|local| local.ip() == quote.source.ip() && local.port() == quote.source.port())
+            {
+                return;
+            }
+            let said = said_by(quote, message.from, to.ip());
+            let answered = answer(
+                Word { number: Some(number), from: message.from, said, ttl: message.ttl, labels: Vec::new() },
+                at,
+            );
+            quotes.untranslated += 1;
+            heard.extend(answered.map(|answer| Heard::Answer(number, answer)));
+        });
+    }
+}
+
+/// What an error says that no socket was given.
+fn said_by(quote: &Quote<'_>, from: Option<IpAddr>, to: IpAddr) -> Said {
+    let is_ipv6 = to.is_ipv6();
+    match (is_ipv6, quote.kind, quote.code) {
+        (false, 3, 4) | (true, 2, _) => Said::TooBig(quote.mtu),
+        (false, 11, 0) | (true, 3, 0) => Said::Expired,
+        (false, 3, 3) | (true, 1, 4) if from == Some(to) => Said::Closed,
+        (_, kind, code) => Said::Refused(kind, code),
     }
 }
 
@@ -90,11 +157,17 @@ impl Channel for Datagrams {
                 }
             }
         }
+        self.take_quotes(heard);
         Ok(())
     }
 
     fn sockets(&self) -> Vec<BorrowedFd<'_>> {
-        self.flows.iter().map(|stream| stream.socket.socket().as_fd()).collect()
+        let flows = self.flows.iter().map(|stream| stream.socket.socket().as_fd());
+        flows.chain(self.listener.iter().map(Listener::socket)).collect()
+    }
+
+    fn quotes(&self) -> Quotes {
+        self.quotes
     }
 
     fn flows(&self) -> Vec<Option<Flow>> {
@@ -124,6 +197,9 @@ fn answer(word: Word, at: MonoTime) -> Option<Answer> {
     let kind = kind(word.said);
     Some(Answer { from: word.from?.to_canonical(), at, kind, ttl: word.ttl, labels: word.labels })
 }
+
+/// Probes of which it is remembered how far they were to go.
+const KEPT: usize = 1024;
 
 /// What a message says of a probe.
 pub(super) fn kind(said: Said) -> AnswerKind {

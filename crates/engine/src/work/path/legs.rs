@@ -7,24 +7,28 @@ use crate::work::probe::{Prober, Probes};
 use model::path::{FlowSize, PathResult, Unknown};
 use model::plan::Direction;
 
-/// Looks at some more flows, all at once, each with ports of its own, and adds the path MTU of each direction to the result.
-pub(super) fn look(job: &Job<'_>, result: &mut PathResult) {
-    let known = &*result;
+/// What further flows were found to carry.
+#[derive(Debug, Default)]
+pub(super) struct Legs {
+    sizes: Vec<(Direction, FlowSize)>,
+    packets: u64,
+    unknown: Option<Unknown>,
+}
+
+/// Looks at some more flows, all at once, each with ports of its own. `known`: what the first one carries.
+pub(super) fn look(job: &Job<'_>, known: &PathResult) -> Legs {
     let found: Vec<Result<Leg>> = std::thread::scope(|scope| {
         let begun: Vec<_> = (0..FLOWS).map(|_| scope.spawn(|| leg(job, known))).collect();
         begun.into_iter().filter_map(|flow| flow.join().ok()).collect()
     });
-    let (legs, errors): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
-    for leg in legs.into_iter().flatten() {
-        result.packets += leg.packets;
-        for (direction, size) in leg.sizes {
-            if let Some(one_way) = result.way_mut(direction) {
-                one_way.other_flows.push(size);
-            }
-        }
+    let (found, errors): (Vec<_>, Vec<_>) = found.into_iter().partition(Result::is_ok);
+    let mut legs = Legs::default();
+    for leg in found.into_iter().flatten() {
+        legs.packets += leg.packets;
+        legs.sizes.extend(leg.sizes);
     }
     if let Some(Err(error)) = errors.into_iter().next() {
-        result.unknown.push(Unknown {
+        legs.unknown = Some(Unknown {
             direction: None,
             what: "whether all flows take the same path".into(),
             why: format!(
@@ -32,6 +36,20 @@ pub(super) fn look(job: &Job<'_>, result: &mut PathResult) {
                 crate::error::sentence(&error)
             ),
         });
+    }
+    legs
+}
+
+impl Legs {
+    /// Adds the path MTU of each direction to the result.
+    pub(super) fn add_to(self, result: &mut PathResult) {
+        result.packets += self.packets;
+        for (direction, size) in self.sizes {
+            if let Some(one_way) = result.way_mut(direction) {
+                one_way.other_flows.push(size);
+            }
+        }
+        result.unknown.extend(self.unknown);
     }
 }
 

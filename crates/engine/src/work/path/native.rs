@@ -34,12 +34,25 @@ impl WayFinder<'_> {
         largest: Option<u32>,
         also: &[u32],
     ) -> Result<(PathDirection, Vec<Unknown>)> {
+        WayFinder::find_and_tell(prober, direction, largest, also, &mut |_| {})
+    }
+
+    /// The same; `known` is told as soon as the size is known and what limits it, which other flows need.
+    pub(crate) fn find_and_tell(
+        prober: &mut dyn Probes,
+        direction: Direction,
+        largest: Option<u32>,
+        also: &[u32],
+        known: &mut dyn FnMut(&PathDirection),
+    ) -> Result<(PathDirection, Vec<Unknown>)> {
         let mut finder = WayFinder::begin(prober, direction)?;
         finder.search(largest)?;
         if finder.one_way.path_mtu.is_some() {
+            finder.explain()?;
+            known(&finder.one_way);
             finder.holes(also)?;
             finder.fragments()?;
-            finder.explain()?;
+            finder.attribute();
             finder.confirm()?;
         }
         let unknown = finder.unknown();
@@ -101,7 +114,7 @@ impl WayFinder<'_> {
         let mut hinted = false;
         while let Some(round) = search.round() {
             let sizes: Vec<u32> = round.sizes.iter().map(|size| size.saturating_sub(headers)).collect();
-            let rows = self.send(&sizes, round.copies, None)?;
+            let rows = self.send(&sizes, round.copies)?;
             self.note_cut(&rows);
             let became: Vec<SizeProbe> = round
                 .sizes
@@ -159,32 +172,34 @@ impl WayFinder<'_> {
         self.one_way.too_big.iter().for_each(|reported| search.hint_mtu(reported.mtu));
         if !self.one_way.ipv6 {
             let payload = most - self.one_way.headers();
-            let test = self.fragment_test(FragmentShape::MayBeCut, payload, 1, 3)?;
-            if let Some(piece) = test.largest_piece {
-                search.hint_fragment(piece);
-            }
+            let mut test = self.planned(FragmentShape::MayBeCut, payload, 1, 3);
+            let cut = Some(test.shape);
+            let train = ProbeTrain { sizes: &[payload], count: test.sent, cut, trace: false };
+            let rows = self.prober.probe_train(self.direction, train)?;
+            take(&mut test, &rows);
+            test.largest_piece.into_iter().for_each(|piece| search.hint_fragment(piece));
             self.one_way.fragments.tests.push(test);
         }
         Ok(())
     }
 
-    /// What becomes of fragments.
+    /// What becomes of fragments. Datagrams that may arrive go all at once; single fragments show in the receiver's counters alone, and
+    /// so one kind after the other.
     fn fragments(&mut self) -> Result<()> {
+        let mut together = Vec::new();
         if let Some((payload, pieces)) = self.kernel_pieces() {
-            let test = self.fragment_test(FragmentShape::ByKernel, payload, pieces, DATAGRAMS)?;
-            self.one_way.fragments.tests.push(test);
+            together.push(self.planned(FragmentShape::ByKernel, payload, pieces, DATAGRAMS));
         }
-        if self.sender.makes_packets {
-            let payload = self.by_hand();
-            for (shape, pieces) in [
-                (FragmentShape::InOrder, 2),
-                (FragmentShape::Reversed, 2),
-                (FragmentShape::FirstAlone, 1),
-                (FragmentShape::RestAlone, 1),
-            ] {
-                let test = self.fragment_test(shape, payload, pieces, DATAGRAMS)?;
-                self.one_way.fragments.tests.push(test);
-            }
+        let by_hand = self.sender.makes_packets.then(|| self.by_hand());
+        if let Some(payload) = by_hand {
+            together.push(self.planned(FragmentShape::InOrder, payload, 2, DATAGRAMS));
+            together.push(self.planned(FragmentShape::Reversed, payload, 2, DATAGRAMS));
+        }
+        let mut before = self.pieces_received()?;
+        before = self.fragment_tests(together, before)?;
+        for shape in [FragmentShape::FirstAlone, FragmentShape::RestAlone] {
+            let Some(payload) = by_hand else { break };
+            before = self.fragment_tests(vec![self.planned(shape, payload, 1, DATAGRAMS)], before)?;
         }
         let Fragments { delivery, tests } = &mut self.one_way.fragments;
         *delivery = FragmentDelivery::from_tests(tests);
@@ -219,27 +234,44 @@ impl WayFinder<'_> {
         Some((payload, pieces(ipv6, datagram, own, self.one_way.path_mtu.unwrap_or(own))))
     }
 
-    fn fragment_test(
-        &mut self,
-        shape: FragmentShape,
-        payload: u32,
-        pieces: u32,
-        sent: u32,
-    ) -> Result<FragmentTest> {
-        let receiver = self.direction.reversed();
-        let before = self.prober.sender(receiver)?.fragments_received;
-        let rows = self.send(&[payload], sent, Some(shape))?;
-        let after = self.prober.sender(receiver)?.fragments_received;
-        let row = rows.iter().find(|row| row.size == payload);
-        Ok(FragmentTest {
-            shape,
-            payload,
-            pieces,
-            sent,
-            received: row.map_or(0, |row| row.count),
-            pieces_received: before.zip(after).map(|(before, after)| after.saturating_sub(before)),
-            largest_piece: row.and_then(|row| row.fragment),
-        })
+    fn planned(&self, shape: FragmentShape, payload: u32, pieces: u32, sent: u32) -> FragmentTest {
+        FragmentTest { shape, payload, pieces, sent, received: 0, pieces_received: None, largest_piece: None }
+    }
+
+    /// Fragments that the receiver's kernel has received.
+    fn pieces_received(&mut self) -> Result<Option<u64>> {
+        Ok(self.prober.sender(self.direction.reversed())?.fragments_received)
+    }
+
+    /// Carries out tests, all at once. `before`: the fragments that the receiver had counted; returns those that it has since.
+    fn fragment_tests(&mut self, mut tests: Vec<FragmentTest>, before: Option<u64>) -> Result<Option<u64>> {
+        if tests.is_empty() {
+            return Ok(before);
+        }
+        let trains: Vec<ProbeTrain<'_>> = tests
+            .iter()
+            .map(|test| ProbeTrain {
+                sizes: std::slice::from_ref(&test.payload),
+                count: test.sent,
+                cut: Some(test.shape),
+                trace: false,
+            })
+            .collect();
+        let rows = self.prober.probe_trains(self.direction, &trains)?;
+        let after = self.pieces_received()?;
+        let counted = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+        let alone = tests.len() == 1;
+        for (test, rows) in tests.iter_mut().zip(rows) {
+            take(test, &rows);
+            // Of several at once it is known what all of their pieces did, or none.
+            test.pieces_received = match counted {
+                Some(counted) if alone || counted == 0 => Some(counted),
+                Some(_) if test.received == test.sent => Some(u64::from(test.sent) * u64::from(test.pieces)),
+                _ => None,
+            };
+        }
+        self.one_way.fragments.tests.extend(tests);
+        Ok(after)
     }
 
     /// Why larger packets do not cross, and where they end.
@@ -273,8 +305,17 @@ impl WayFinder<'_> {
         let (limit, hops) = (self.one_way.limiting_hop.as_ref(), &self.one_way.hops);
         let (discovery, silent) = Discovery::judge(&self.one_way.too_big, mtu, interface, limit, hops);
         self.one_way.discovery = discovery;
-        self.one_way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause: self.cause() });
+        let cause = BlackHoleCause::Unknown;
+        self.one_way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause });
         Ok(())
+    }
+
+    /// Why packets vanish, which is known by fragments too.
+    fn attribute(&mut self) {
+        let cause = self.cause();
+        if let Some(hole) = &mut self.one_way.black_hole {
+            hole.cause = cause;
+        }
     }
 
     /// Messages that came after a direction was looked at: one that refuses what crosses is wrong however late it comes.
@@ -311,6 +352,12 @@ impl WayFinder<'_> {
         let expired = self.prober.sender(self.direction)?.expired;
         let distance = trace::distance(count(&rows, sizes[1]), MOST_HOPS);
         let hops = trace::hops(&expired, sizes, distance);
+        // One of them arrived with its last hop, had nobody set their TTL.
+        let least = self.prober.sender(self.direction.reversed())?.least_ttl;
+        self.one_way.ttl_rewritten =
+            distance.is_some() && least.is_some_and(|ttl| u32::from(ttl) > MOST_HOPS);
+        // How many hops there are is not known then.
+        let distance = distance.filter(|_| !self.one_way.ttl_rewritten);
         Ok((trace::limit(&hops, distance), hops))
     }
 
@@ -345,9 +392,16 @@ impl WayFinder<'_> {
         unknown
     }
 
-    fn send(&mut self, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> Result<Vec<SizeCount>> {
-        self.prober.probe_train(self.direction, ProbeTrain { sizes, count, cut, trace: false })
+    fn send(&mut self, sizes: &[u32], count: u32) -> Result<Vec<SizeCount>> {
+        self.prober.probe_train(self.direction, ProbeTrain { sizes, count, cut: None, trace: false })
     }
+}
+
+/// What arrived of a test.
+fn take(test: &mut FragmentTest, rows: &[SizeCount]) {
+    let row = rows.iter().find(|row| row.size == test.payload);
+    test.received = row.map_or(0, |row| row.count);
+    test.largest_piece = row.and_then(|row| row.fragment);
 }
 
 /// Where the path carries all that the interface sends, a message that refuses what crosses is wrong, unless the path changed

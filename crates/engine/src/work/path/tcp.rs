@@ -18,30 +18,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::ProtocolError;
 use wire::native::PathObservation;
 
-/// Reads both SYNs of the control connection.
-pub(crate) fn syns(prober: &mut Prober, result: &mut PathResult) -> Result<()> {
+/// What both SYNs of the control connection said, up and down.
+pub(crate) fn syns(prober: &mut Prober) -> Result<[TcpDirection; 2]> {
     let here = prober.sender(Direction::Up)?;
     let there = prober.sender(Direction::Down)?;
     let control = prober.control();
     let ipv6 = prober.is_ipv6();
-    if let Some(direction) = &mut result.up {
-        let observed = there.syn;
-        direction.tcp = Some(TcpDirection {
-            mss_sent: here.announced_mss,
-            mss_received: observed.and_then(|syn| syn.mss),
-            syn: observed,
-            ..way_of(&here, control.as_ref())
-        });
-    }
-    if let Some(direction) = &mut result.down {
-        let mss_sent = there.announced_mss;
-        direction.tcp = Some(TcpDirection {
-            mss_sent,
-            mss_received: control.as_ref().and_then(|tcp| heard(tcp, mss_sent, ipv6)),
-            ..way_of(&there, control.as_ref())
-        });
-    }
-    Ok(())
+    let (observed, mss_sent) = (there.syn, there.announced_mss);
+    let up = TcpDirection {
+        mss_sent: here.announced_mss,
+        mss_received: observed.and_then(|syn| syn.mss),
+        syn: observed,
+        ..way_of(&here, control.as_ref())
+    };
+    let down = TcpDirection {
+        mss_sent,
+        mss_received: control.as_ref().and_then(|tcp| heard(tcp, mss_sent, ipv6)),
+        ..way_of(&there, control.as_ref())
+    };
+    Ok([up, down])
 }
 
 fn way_of(sender: &PathObservation, control: Option<&TcpInfo>) -> TcpDirection {
@@ -58,35 +53,51 @@ fn heard(tcp: &TcpInfo, sent: Option<u32>, ipv6: bool) -> Option<u32> {
     if used < own { Some(used) } else { sent }
 }
 
+/// What came of a little TCP each way.
+#[derive(Default)]
+pub(super) struct Segments {
+    wanted: Vec<Direction>,
+    unknown: Vec<Unknown>,
+    found: Vec<(Direction, Option<Exchanged>)>,
+}
+
 /// Sends a little over TCP both directions at once, to see the segments that cross. Not where they would teach this host's or the
 /// server's kernel a smaller path MTU that its routers report: that is known to work, and the kernel is to be left as it
 /// was.
-pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResult) {
-    let wanted = ways_to_try(result);
-    let found = while_probing(prober, || at_once(job, &wanted));
-    for (direction, exchanged) in found {
-        let Some(exchanged) = exchanged else { continue };
-        result.packets += exchanged.sent().map_or(0, |tcp| tcp.data_segments);
-        if let Some(one_way) = result.way_mut(direction) {
-            take(one_way, &exchanged);
+pub(super) fn segments(job: &Job<'_>, known: &PathResult) -> Segments {
+    let (wanted, unknown) = ways_to_try(known);
+    let found = at_once(job, &wanted);
+    Segments { wanted, unknown, found }
+}
+
+impl Segments {
+    /// Adds what was found, and looks again where TCP did worse than the probes before it.
+    pub(super) fn add_to(self, job: &Job<'_>, prober: &mut Prober, result: &mut PathResult) {
+        result.unknown.extend(self.unknown);
+        for (direction, exchanged) in self.found {
+            let Some(exchanged) = exchanged else { continue };
+            result.packets += exchanged.sent().map_or(0, |tcp| tcp.data_segments);
+            if let Some(one_way) = result.way_mut(direction) {
+                take(one_way, &exchanged);
+            }
         }
-    }
-    for direction in wanted {
-        // A session that broke off tells no more: what is known stays.
-        if job.interrupt.is_raised() || doubt(job, prober, direction, result).is_err() {
-            break;
+        for direction in self.wanted {
+            // A session that broke off tells no more: what is known stays.
+            if job.interrupt.is_raised() || doubt(job, prober, direction, result).is_err() {
+                break;
+            }
         }
     }
 }
 
 /// The directions in which TCP teaches no kernel; says why not of the others.
-fn ways_to_try(result: &mut PathResult) -> Vec<Direction> {
+fn ways_to_try(result: &PathResult) -> (Vec<Direction>, Vec<Unknown>) {
     let directions = [result.up.as_ref(), result.down.as_ref()];
     let talk = |one_way: &PathDirection| {
         one_way.crosses() >= Some(one_way.headers() + TCP_BESIDE_UDP + CONTROL_SEGMENT)
     };
     let can_talk = directions.iter().flatten().all(|one_way| talk(one_way));
-    let mut wanted = Vec::new();
+    let (mut wanted, mut unknown) = (Vec::new(), Vec::new());
     for direction in [Direction::Up, Direction::Down] {
         let mss =
             result.in_direction(direction.reversed()).and_then(|one_way| one_way.tcp.as_ref()?.mss_received);
@@ -105,19 +116,9 @@ fn ways_to_try(result: &mut PathResult) -> Vec<Direction> {
             }
         };
         let (what, why) = (SEGMENT.into(), format!("not tried: {why}"));
-        result.unknown.push(Unknown { direction: Some(direction), what, why });
+        unknown.push(Unknown { direction: Some(direction), what, why });
     }
-    wanted
-}
-
-/// Does some work while the session of the prober is kept alive. One that breaks off meanwhile is of no use to what follows,
-/// which tells.
-fn while_probing<T: Send>(prober: &mut Prober, work: impl FnOnce() -> T + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(work);
-        while !thread.is_finished() && prober.pause(PAUSE).is_ok() {}
-        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    (wanted, unknown)
 }
 
 /// Both directions side by side; one after the other where the server grants one test at a time.
@@ -291,8 +292,6 @@ const AMOUNT: Bytes = Bytes(16 << 10);
 /// The receiver waits three seconds for the next byte; this bounds whatever else may stall.
 const LIMIT: Nanos = Nanos::from_secs(10);
 const STEP: std::time::Duration = std::time::Duration::from_millis(5);
-/// How long the prober is left alone at a time.
-const PAUSE: Nanos = Nanos::from_millis(5);
 /// Crosses every IPv6 link with its headers (RFC 8200 section 5), and any path that is of use.
 const SMALL_MSS: u32 = 1200;
 /// How much longer TCP's header is than UDP's, with timestamps.

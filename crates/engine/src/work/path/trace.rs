@@ -5,7 +5,7 @@ use crate::host::interrupt::Interrupt;
 use crate::work::hops::{CLOSED_PORT, Channel, Datagrams, Heard, Probe};
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
-use model::hops::AnswerKind;
+use model::hops::{AnswerKind, hops_back};
 use model::path::{HopSource, LimitingHop, TracedHop};
 use model::plan::LocalOptions;
 use model::time::MonoTime;
@@ -30,6 +30,8 @@ pub(crate) struct Traced {
     pub(crate) hops: Vec<TracedHop>,
     /// A large packet reached the far end, which said so.
     pub(crate) arrived: bool,
+    /// A router sets the TTL of packets, for certain: behind it no hop is known.
+    pub(crate) ttl_rewritten: bool,
 }
 
 /// Looks for the hop that passes small packets on and not large ones. Adds the packets it sent to `packets`.
@@ -50,7 +52,7 @@ pub(crate) fn trace(
     if remote.port() == 0 {
         remote.set_port(CLOSED_PORT);
     }
-    let mut hops = Vec::new();
+    let (mut hops, mut ttl_rewritten) = (Vec::new(), false);
     // A router may take longer to answer than to pass on.
     let mut timeout = round_trip.map_or(LONGEST_WAIT, |time| answer_time(time).max(UNHEARD_WAIT));
     while hops.len() < HOPS {
@@ -64,6 +66,7 @@ pub(crate) fn trace(
             batch.listen(&mut timeout)?;
             batch.hops.iter_mut().for_each(Hop::attribute);
         }
+        ttl_rewritten |= batch.prober.quotes().rewritten.is_some();
         hops.append(&mut batch.hops);
         if interrupt.is_raised() || is_over(&hops) {
             break;
@@ -71,7 +74,19 @@ pub(crate) fn trace(
     }
     let observed: Vec<Observation> = hops.iter().map(Hop::observed).collect();
     let arrived = observed.iter().any(|hop| hop.large == Answer::Arrived);
-    Ok(Traced { limit: judge(&observed), hops: routers(&observed), arrived })
+    let limit = judge(&observed).filter(|limit| !is_hidden(&hops, limit, ttl_rewritten));
+    Ok(Traced { limit, hops: routers(&observed), arrived, ttl_rewritten })
+}
+
+/// Whether the far end seems to be right behind the hop that limits, and is not: the TTL is set on the way, or the far end's answers
+/// came back over more hops where those of the hop before it did not.
+fn is_hidden(hops: &[Hop], limit: &LimitingHop, ttl_rewritten: bool) -> bool {
+    let Some(ttl) = limit.ttl.filter(|ttl| *ttl > 0 && limit.found_by == HopSource::Trace) else {
+        return false;
+    };
+    let [Some(before), Some(next)] = [ttl - 1, ttl].map(|at| hops.get(usize::from(at))) else { return false };
+    let longer = before.large.back == Some(before.ttl) && next.small.back > Some(next.ttl);
+    next.small.answer == Answer::Arrived && (ttl_rewritten || longer)
 }
 
 fn routers(hops: &[Observation]) -> Vec<TracedHop> {
@@ -115,6 +130,8 @@ struct Asked {
     answer: Answer,
     /// In the present round.
     answered: bool,
+    /// Hops that the answer took.
+    back: Option<u8>,
 }
 
 /// What came of the probes of one size at one hop.
@@ -144,7 +161,7 @@ struct Observation {
 
 impl Batch {
     fn open(remote: SocketAddr, local: &LocalOptions, from: usize) -> Result<Batch> {
-        let asked = |flow| Asked { flow, sent: None, answer: Answer::Silence, answered: false };
+        let asked = |flow| Asked { flow, sent: None, answer: Answer::Silence, answered: false, back: None };
         let hop = |(at, flow): (usize, u32)| Hop {
             ttl: u8::try_from(at + 1).unwrap_or(u8::MAX),
             large: asked(flow),
@@ -234,7 +251,10 @@ impl Asked {
                 self.answer = Answer::NotSent;
                 return None;
             }
-            Heard::Answer(_, answer) => (answer.from, answer.kind, answer.at),
+            Heard::Answer(_, answer) => {
+                self.back = answer.ttl.and_then(hops_back);
+                (answer.from, answer.kind, answer.at)
+            }
         };
         self.answered = true;
         self.answer = match kind {

@@ -14,14 +14,15 @@ use linux::message;
 use linux::netlink::Network;
 use linux::nic::Nic;
 use linux::options::{self, MtuDiscovery};
-use linux::raw::{RawSender, TooBigListener};
+use linux::raw::{IcmpErrors, RawSender};
 use linux::sockaddr::plain;
+use linux::socket::udp_connect;
 use linux::tcp_info::tcp_info;
 use model::framing::LARGEST_PACKET;
 use model::path::{FragmentShape, RouteMtu, Syn, TooBig, headers};
 use model::time::MonoTime;
 use packet::header;
-use packet::icmp::{TIME_EXCEEDED, TIME_EXCEEDED_V6};
+use packet::icmp::{PACKET_TOO_BIG_V6, TIME_EXCEEDED, TIME_EXCEEDED_V6};
 use packet::{HandMade, mpls_labels, syn_options};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -36,7 +37,7 @@ pub(crate) struct ProbeFlow {
     local: SocketAddr,
     remote: SocketAddr,
     raw: Option<RawSender>,
-    listener: Option<TooBigListener>,
+    listener: Option<IcmpErrors>,
     too_big: Vec<TooBig>,
     expired: VecDeque<Expired>,
     /// When probes left that may go no further than some hops, oldest first.
@@ -46,6 +47,10 @@ pub(crate) struct ProbeFlow {
     /// Path MTU of the kernel's cache when the flow was opened.
     cached_mtu: Option<u32>,
     next_id: u32,
+    /// The least TTL that a datagram arrived with.
+    least_ttl: Option<u8>,
+    /// IPv6's flow label of packets made by hand.
+    label: u32,
     /// The SYN of the control connection: the kernel gives it once.
     syn: Option<Syn>,
 }
@@ -68,7 +73,11 @@ impl ProbeFlow {
         if let (Some(raw), Some(device)) = (&raw, device) {
             options::set_device(raw, device)?;
         }
-        let listener = raw.as_ref().filter(|_| remote.is_ipv6()).and_then(|_| TooBigListener::open().ok());
+        let label = if raw.is_some() { flow_label(&socket)? } else { 0 };
+        let listener = raw
+            .as_ref()
+            .filter(|_| remote.is_ipv6())
+            .and_then(|_| IcmpErrors::open(true, &[PACKET_TOO_BIG_V6]).ok());
         let mut flow = ProbeFlow {
             socket,
             local,
@@ -82,6 +91,8 @@ impl ProbeFlow {
             cached_mtu,
             // The clock: datagrams of earlier sessions must not be joined with ours.
             next_id: linux::clock::mono_now().0 as u32,
+            least_ttl: None,
+            label,
             syn: None,
         };
         options::set_receive_errors(flow.socket.as_ref(), true)?;
@@ -129,7 +140,10 @@ impl ProbeFlow {
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Option<(usize, Option<u32>)> {
         for _ in 0..PENDING_ERRORS {
             match message::receive(self.socket.as_ref(), buffer) {
-                Ok(received) => return Some((received.len, received.fragment)),
+                Ok(received) => {
+                    self.least_ttl = self.least_ttl.into_iter().chain(received.ttl).min();
+                    return Some((received.len, received.fragment));
+                }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return None,
                 // An ICMP message is told here too; the queue has the details.
                 Err(_) => self.hear(),
@@ -150,11 +164,12 @@ impl ProbeFlow {
         }
         let mut message = [0; 256];
         for _ in 0..MESSAGES_AT_ONCE {
-            let Some(Ok((length, from))) = self.listener.as_ref().map(|l| l.receive(&mut message)) else {
+            let Some(Ok(heard)) = self.listener.as_ref().map(|l| l.receive(&mut message)) else {
                 break;
             };
-            if let Some(reported) = packet_too_big(&message[..length], self.local, self.remote) {
-                self.note_too_big(reported.size + headers(true), reported.mtu, from);
+            if let Some(reported) = packet_too_big(&message[heard.start..heard.end], self.local, self.remote)
+            {
+                self.note_too_big(reported.size + headers(true), reported.mtu, heard.from);
             }
         }
     }
@@ -182,6 +197,7 @@ impl ProbeFlow {
             syn: self.syn,
             fragments_received: of(Counter::ReasmReqds),
             reassembly_failures: of(Counter::ReasmFails),
+            least_ttl: self.least_ttl,
             too_big: self.too_big.clone(),
             expired: self.expired.iter().filter(|reported| reported.id >= since).cloned().collect(),
         }
@@ -220,6 +236,7 @@ impl ProbeFlow {
             payload: bytes,
             id: self.next_id,
             hops: hops.unwrap_or(USUAL_HOPS),
+            label: self.label,
         };
         let packets = match cut {
             None => made.whole().map(|packet| vec![packet]),
@@ -340,6 +357,26 @@ pub(crate) fn route_mtu(remote: IpAddr) -> Option<RouteMtu> {
     })
 }
 
+/// A label for packets made by hand, as the kernel gives one to each socket by chance (`net.ipv6.auto_flowlabels`): routers
+/// choose among equal paths by it. What the kernel sends over this flow bears it too.
+fn flow_label(socket: &UdpSocket) -> Result<u32> {
+    let remote = plain(socket.peer_addr()?);
+    if remote.is_ipv4() || !labels_flows() {
+        return Ok(0);
+    }
+    // The upper half is the kernel's own (`net.ipv6.flowlabel_state_ranges`).
+    let label = (u32::from_ne_bytes(crate::host::entropy()?) & LEASED_LABELS).max(1);
+    // Where no label is to be had, the kernel's packets bear another.
+    udp_connect(socket, socket.peer_addr()?, Some(label)).ok();
+    Ok(label)
+}
+
+/// The kernel labels the flows of sockets that do not say otherwise: `net.ipv6.auto_flowlabels` is 1 or 3.
+fn labels_flows() -> bool {
+    let setting = std::fs::read_to_string("/proc/sys/net/ipv6/auto_flowlabels");
+    !matches!(setting.as_deref().map(str::trim), Ok("0" | "2"))
+}
+
 /// MTU of the interface toward a host.
 fn interface_mtu(remote: IpAddr) -> Option<u32> {
     let mtu = Nic::toward(remote).ok()?.link.mtu;
@@ -358,6 +395,7 @@ const QUOTE: usize = 20;
 /// As much as routers send back of a packet (RFC 1812 section 4.3.2.3), and its extensions.
 const QUOTED: usize = 576;
 const USUAL_HOPS: u8 = 64;
+const LEASED_LABELS: u32 = 0x7_ffff;
 /// Errors of ICMP messages that may wait on a socket.
 const PENDING_ERRORS: usize = 4;
 const MESSAGES_AT_ONCE: usize = 256;

@@ -171,7 +171,8 @@ impl Numbered {
         })
     }
 
-    fn number(&self, bytes: &[u8]) -> Option<u32> {
+    /// The number of a probe whose payload begins so; absent: it is none of this socket's, or too little of it.
+    pub(crate) fn number(&self, bytes: &[u8]) -> Option<u32> {
         let number = bytes.strip_prefix(&self.secret)?.first_chunk()?;
         Some(u32::from_be_bytes(*number))
     }

@@ -1,5 +1,6 @@
 //! What can go wrong with a transfer, in words that name the thing.
 
+use linux::tcp_info::TcpInfo;
 use model::units::{Bytes, Nanos};
 use std::io;
 
@@ -19,6 +20,16 @@ pub(super) enum Trouble {
         host: String,
         /// What rustls says.
         reason: String,
+    },
+    /// TLS's handshake stalled.
+    #[error("TLS with {host} stalled for {waited}: {stall}")]
+    Handshake {
+        /// The name the certificate is for.
+        host: String,
+        /// So long.
+        waited: Nanos,
+        /// What the connection shows of it.
+        stall: Stall,
     },
     /// The connection broke.
     #[error("{doing}: {source}")]
@@ -88,6 +99,53 @@ pub(super) enum Trouble {
     /// The user asked for the end.
     #[error("stopped by the user")]
     Interrupted,
+}
+
+/// Where a handshake stalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Stall {
+    /// The Client Hello is not acknowledged.
+    #[error(
+        "its Client Hello of {hello} was retransmitted {retransmits} times and not acknowledged: packets so large do not arrive there"
+    )]
+    Hello {
+        /// Its size.
+        hello: Bytes,
+        /// As often.
+        retransmits: u32,
+    },
+    /// Parts of the answer came, and earlier ones did not.
+    #[error(
+        "later packets of the answer came and full-sized ones before them did not: the server's large packets, which its certificate \
+         fills, are lost"
+    )]
+    Answer,
+    /// The Client Hello arrived, and nothing came.
+    #[error(
+        "the Client Hello{} was acknowledged, and no answer came: no TLS is spoken there, or the server's large packets, which its \
+         certificate fills, are lost",
+        .hello.map(|hello| format!(" of {hello}")).unwrap_or_default()
+    )]
+    Silent {
+        /// Its size, where it is known.
+        hello: Option<Bytes>,
+    },
+}
+
+impl Stall {
+    /// What the counters of a connection show whose first bytes are a Client Hello.
+    pub(super) fn from_tcp(tcp: &TcpInfo) -> Stall {
+        let sent =
+            tcp.bytes_sent.map(|sent| sent.0.saturating_sub(tcp.bytes_retransmitted.unwrap_or(Bytes(0)).0));
+        let hello = sent.map(Bytes).filter(|hello| hello.0 > 0);
+        match hello {
+            Some(hello) if tcp.unacknowledged > 0 && tcp.retransmits > 0 => {
+                Stall::Hello { hello, retransmits: tcp.retransmits }
+            }
+            _ if tcp.out_of_order_in.is_some_and(|count| count > 0) => Stall::Answer,
+            hello => Stall::Silent { hello },
+        }
+    }
 }
 
 /// The beginning of a text from outside, as one line without control codes; empty, or with a colon before it.

@@ -1,12 +1,13 @@
 //! The connection under an HTTP request: a socket of ours, so that its options apply, its handshakes are timed apart and
 //! its `TCP_INFO` can be read at the end.
 
-use super::trouble::Trouble;
+use super::trouble::{Stall, Trouble};
 use crate::error::is_pause;
 use crate::host::interrupt::Interrupt;
 use linux::clock::mono_now;
 use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, tcp_connect};
+use linux::tcp_info::tcp_info;
 use model::time::MonoTime;
 use model::units::Nanos;
 use rustls::pki_types::ServerName;
@@ -24,7 +25,7 @@ use ureq::unversioned::transport::{
 pub(super) struct Setup {
     pub(super) socket: TcpOptions,
     pub(super) tls: Arc<ClientConfig>,
-    /// Time allowed for each handshake.
+    /// Time allowed for each connection to open.
     pub(super) connect_timeout: Nanos,
     /// Longest time in which no byte moves.
     pub(super) silence: Nanos,
@@ -126,8 +127,8 @@ impl Dial {
                 Ok((0, 0)) => return Err(reason(&"the server closed the connection")),
                 Ok(_) => {}
                 Err(e) if is_pause(&e) => {
-                    if mono_now() - begun > self.setup.connect_timeout {
-                        return Err(reason(&format_args!("no answer in {}", self.setup.connect_timeout)));
+                    if mono_now() - begun > self.setup.silence {
+                        return Err(stalled(&socket, host, self.setup.silence));
                     }
                     if self.setup.interrupt.is_raised() {
                         return Err(Trouble::Interrupted);
@@ -218,6 +219,12 @@ impl Transport for Wire {
     fn is_tls(&self) -> bool {
         matches!(self.stream, Stream::Tls(_))
     }
+}
+
+/// Why a handshake stalled, by what the kernel knows of the segments of both ends.
+fn stalled(socket: &TcpStream, host: &str, waited: Nanos) -> Trouble {
+    let stall = tcp_info(socket).map_or(Stall::Silent { hello: None }, |tcp| Stall::from_tcp(&tcp));
+    Trouble::Handshake { host: host.into(), waited, stall }
 }
 
 impl Wire {

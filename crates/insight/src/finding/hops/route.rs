@@ -49,10 +49,47 @@ pub(in super::super) fn paths_differ(run: &Run) -> Vec<Finding> {
     vec![finding.advise(advice)]
 }
 
-/// Several routers answer, and not because a flow took another path from some time on.
+/// Several routers answer, each in other flows, and not because the path changed.
 fn is_shared(found: &HopsResult, hop: &Hop) -> bool {
-    let changed = found.changes.iter().any(|change| change.ttl == hop.ttl);
-    hop.routers.len() > 1 && !changed
+    hop.routers.len() > 1 && !has_changed(found, hop) && !alternates(hop)
+}
+
+fn has_changed(found: &HopsResult, hop: &Hop) -> bool {
+    found.changes.iter().any(|change| change.ttl == hop.ttl)
+}
+
+/// One flow was answered from several addresses.
+fn alternates(hop: &Hop) -> bool {
+    let flows = || hop.routers.iter().flat_map(|router| &router.flows);
+    flows().collect::<BTreeSet<_>>().len() < flows().count()
+}
+
+/// One flow met several addresses at a hop, which the flows do not explain.
+pub(in super::super) fn addresses_alternate(run: &Run) -> Vec<Finding> {
+    each(run, alternating)
+}
+
+fn alternating(look: Look<'_>) -> Vec<Finding> {
+    let found = look.found;
+    let is_one = |hop: &&Hop| alternates(hop) && !has_changed(found, hop);
+    let hops: Vec<&Hop> = found.hops.iter().filter(is_one).collect();
+    let [first, ..] = hops.as_slice() else { return Vec::new() };
+    let addresses: Vec<String> = first.routers.iter().map(|router| router.address.to_string()).collect();
+    let more = match hops.len() {
+        1 => String::new(),
+        several => format!(", and so do {} further on", count(several as u64 - 1, "hop")),
+    };
+    let title = format!("Hop {} answers the same flow from {}{more}", first.ttl, addresses.join(" and "));
+    let ttls: Vec<u8> = hops.iter().map(|hop| hop.ttl).collect();
+    vec![
+        look.finding("addresses-alternate", Severity::Info, title)
+            .with("alternating_hops", ttls)
+            .with("answers_address", addresses)
+            .advise(
+                "One router or NAT that answers from several addresses looks so, and so do paths that are shared out by packet, or \
+                 a path that changed: --flows 1 -c 100 shows whether the addresses take turns or one follows the other.",
+            ),
+    ]
 }
 
 /// A flow that loses more than all others together, by its number from 0 on.
@@ -81,14 +118,17 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
 
 fn changes(look: Look<'_>) -> Vec<Finding> {
     let found = look.found;
-    let [first, ..] = found.changes.as_slice() else { return Vec::new() };
+    let Some(first) = found.changes.iter().min_by_key(|change| (change.ttl, change.at)) else {
+        return Vec::new();
+    };
     let hops: BTreeSet<u8> = found.changes.iter().map(|change| change.ttl).collect();
     let more = match hops.len() {
         1 => String::new(),
         several => format!(", and {} behind it", count(several as u64 - 1, "hop")),
     };
     // Not the same to the nanosecond in each flow.
-    let at = Nanos::from_millis(first.at.0 / 1_000_000);
+    let at = found.changes.iter().map(|change| change.at).min().unwrap_or(first.at);
+    let at = Nanos::from_millis(at.0 / 1_000_000);
     let title = format!(
         "The path changed {at} into the trace: hop {} is {} and was {}{more}",
         first.ttl, first.to, first.from

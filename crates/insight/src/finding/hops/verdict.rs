@@ -22,7 +22,7 @@ pub(in super::super) fn verdict_of_run(run: &Run) -> Verdict {
         [": ", "; "].iter().fold(title, |title, end| title.split(end).next().unwrap_or(title)).to_owned()
     };
     let why = worst.map(|finding| format!("{}. {}", what(&finding.title), first_sentence(&finding.advice)));
-    let sentences = [Some(reached(found)), back(found), why.or_else(|| unclear(found))];
+    let sentences = [Some(reached(run, found)), back(found), why.or_else(|| unclear(found))];
     let least = match found.end {
         HopsEnd::Reached => Status::Ok,
         _ => Status::Degraded,
@@ -52,11 +52,11 @@ fn nothing(run: &Run) -> String {
     }
 }
 
-fn reached(found: &HopsResult) -> String {
+fn reached(run: &Run, found: &HopsResult) -> String {
     let last = found.hops.last();
     let ttl = last.map_or(0, |hop| hop.ttl);
     match found.end {
-        HopsEnd::Reached => far_end(found, ttl),
+        HopsEnd::Reached => far_end(run, found, ttl),
         HopsEnd::Silent => format!(
             "Nothing behind hop {ttl} answers: the far end, or a firewall before it, drops these probes. {}",
             other(found.protocol)
@@ -78,7 +78,7 @@ fn reached(found: &HopsResult) -> String {
     }
 }
 
-fn far_end(found: &HopsResult, ttl: u8) -> String {
+fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
     let hops = hops(ttl);
     let rtt = found.far_end().and_then(|hop| hop.rtt);
     let rtt = rtt.map(|rtt| format!(", round trip {} (median)", rtt.p50)).unwrap_or_default();
@@ -88,7 +88,25 @@ fn far_end(found: &HopsResult, ttl: u8) -> String {
         }
         _ => String::new(),
     };
-    format!("The far end is {hops} away{rtt}{lost}.")
+    if found.ttl_rewritten.is_some_and(|what| what.ttl_quoted.is_some()) {
+        return format!(
+            "Probes of {hops} reach the far end, which is further away: their TTL is set on the way{rtt}{lost}."
+        );
+    }
+    match found.beyond {
+        Some(_) => format!("These probes are answered {hops} away, and not by the far end{rtt}{lost}."),
+        None => {
+            format!("The far end is {hops} away{rtt}{lost}.{}", other_address(run, found).unwrap_or_default())
+        }
+    }
+}
+
+/// The far end answers from another address than it was asked at.
+fn other_address(run: &Run, found: &HopsResult) -> Option<String> {
+    let asked = run.hops.as_ref()?.target.address.ip().to_canonical();
+    let routers = &found.far_end()?.routers;
+    let is_other = !routers.is_empty() && routers.iter().all(|router| router.address != asked);
+    is_other.then(|| format!(" It answers from {}, not {asked}.", routers[0].address))
 }
 
 /// How far the return path is, where the far end traced it, and what is lost on it.

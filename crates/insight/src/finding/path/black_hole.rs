@@ -2,7 +2,7 @@
 
 use super::super::text::capital;
 use super::super::{Finding, Severity};
-use super::{Side, each_way, with_hop, without_ipv6};
+use super::{Side, VLAN_TAG, each_way, with_hop, without_ipv6};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, TooBig, least_mtu,
 };
@@ -39,7 +39,7 @@ fn by_echo(hole: EchoHole) -> Finding {
         ),
         false => format!(
             "Echo requests of {first} to {last} bytes stay without a reply and without a word of a router: packets of these \
-             sizes vanish up or down, and echo alone does not tell which"
+             sizes vanish up or down, or a firewall drops large echo alone; echo does not tell which"
         ),
     };
     let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);
@@ -72,13 +72,19 @@ fn finding(side: Side<'_>, hole: BlackHole) -> Finding {
     let probing = side.one_way.tcp.as_ref().and_then(|tcp| tcp.mtu_probing);
     let finding = with_hop(finding, side.one_way).with_known("tcp_mtu_probing_mode", probing.map(u32::from));
     let cure = too_small_for_ipv6(side, hole).unwrap_or_else(|| cure(side, hole));
-    let sentences = [Some(cure), nearer(side), slack(hole), larger(side, hole), Some(tcp(side, hole))];
+    let sentences = [Some(cure), nearer(side), slack(side, hole), larger(side, hole), Some(tcp(side, hole))];
     finding.advise(sentences.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
 fn reason(side: Side<'_>, hole: BlackHole) -> String {
     let router = side.hop().unwrap_or_else(|| "a router on the path".into());
     let link = side.hop().map_or_else(|| "a link".into(), |hop| format!("the link behind {hop}"));
+    if let Some((_, mtu)) = side.smaller_receiver() {
+        return format!(
+            "the interface of {} has an MTU of {mtu} and drops what its network sends larger",
+            side.receiver()
+        );
+    }
     match hole.cause {
         BlackHoleCause::IcmpFiltered => {
             format!("{router} cannot pass them on, and its ICMP messages do not reach {}", side.sender())
@@ -132,6 +138,15 @@ fn nearer(side: Side<'_>) -> Option<String> {
 /// What mends it, and the number that works until then.
 fn cure(side: Side<'_>, hole: BlackHole) -> String {
     let fits = hole.first.saturating_sub(1);
+    if let Some((device, mtu)) = side.smaller_receiver() {
+        let own = side.one_way.interface_mtu.unwrap_or(hole.last);
+        return format!(
+            "Give the interface of {} the MTU of its network: `ip link set dev {device} mtu {own}` there. Or set {mtu} at the \
+             router before it, which then tells senders; until then keep to UDP payloads of {} (`-l {0}`).",
+            side.receiver(),
+            mtu.saturating_sub(side.one_way.headers())
+        );
+    }
     let message = match side.one_way.ipv6 {
         true => "ICMPv6 type 2 (packet too big)",
         false => "ICMP type 3 code 4 (fragmentation needed)",
@@ -156,7 +171,10 @@ fn cure(side: Side<'_>, hole: BlackHole) -> String {
 }
 
 /// Where two ends disagree, what crosses is not quite what one of them is set to.
-fn slack(hole: BlackHole) -> Option<String> {
+fn slack(side: Side<'_>, hole: BlackHole) -> Option<String> {
+    if side.smaller_receiver().is_some() {
+        return None;
+    }
     let set = hole.first.checked_sub(1 + VLAN_TAG)?;
     (hole.cause == BlackHoleCause::LinkMismatch).then(|| {
         format!(
@@ -227,6 +245,3 @@ fn name(cause: BlackHoleCause) -> &'static str {
         BlackHoleCause::Unknown => "unknown",
     }
 }
-
-/// IEEE 802.1Q.
-const VLAN_TAG: u32 = 4;

@@ -1,7 +1,8 @@
 //! The answers of a trace, added up by hop, router and flow.
 
+use super::shift::changes;
 use super::{AnswerKind, FlowTrace, Sent, Tracer};
-use crate::hops::{Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, RouteChange, hops_back, judge};
+use crate::hops::{Counted, Hop, HopFlow, HopRouter, HopsEnd, HopsResult, hops_back, judge};
 use crate::stats::exact::Exact;
 use crate::units::Nanos;
 use std::net::IpAddr;
@@ -16,15 +17,16 @@ pub(super) fn hops_result(trace: &Tracer) -> HopsResult {
     let reached = |flow_trace: &FlowTrace| {
         trace.end_of(flow_trace).filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0)
     };
-    let flows = trace
-        .flows
-        .iter()
-        .map(|flow_trace| HopFlow { flow: None, reached_at: reached(flow_trace) })
-        .collect();
+    let flow = |(number, flow_trace): (u32, &FlowTrace)| HopFlow {
+        flow: None,
+        reached_at: reached(flow_trace),
+        far_end: trace.far_counted(number),
+    };
+    let flows = (0..).zip(&trace.flows).map(flow).collect();
     HopsResult {
         protocol: trace.schedule.protocol,
         end: end(trace),
-        changes: hops.iter().flat_map(|hop| changes(trace, hop.ttl)).collect(),
+        changes: changes(trace, top),
         circle: circle(trace),
         packets: trace.probes.iter().filter(|probe| probe.at.is_some()).count() as u64,
         hops,
@@ -146,30 +148,6 @@ fn routers(probes: &[&Sent]) -> Vec<HopRouter> {
     routers
 }
 
-/// Flows that had one router at this hop, and from some time on another. Routers that come and go by turns are a path that
-/// is shared out by packet.
-fn changes(trace: &Tracer, ttl: u8) -> Vec<RouteChange> {
-    let of_flow = |flow: u32| {
-        let probes =
-            trace.probes.iter().filter(|probe| probe.ttl == ttl && probe.flow == flow && trace.counts(probe));
-        let heard: Vec<(IpAddr, Nanos)> = probes
-            .filter_map(|probe| Some((probe.answer.as_ref()?.from, probe.at?.saturating_since(trace.first?))))
-            .collect();
-        let switch = heard.windows(2).position(|pair| pair[0].0 != pair[1].0)?;
-        let (before, after) = heard.split_at(switch + 1);
-        let (from, (to, at)) = (before.last()?.0, *after.first()?);
-        let once = after.iter().all(|(router, _)| *router == to);
-        (once && before.len() >= ENOUGH && after.len() >= ENOUGH).then_some(RouteChange {
-            ttl,
-            flow,
-            from,
-            to,
-            at,
-        })
-    };
-    (0..trace.schedule.flows.max(1)).filter_map(of_flow).collect()
-}
-
 /// The routers that come again in a flow that does not reach the far end.
 fn circle(trace: &Tracer) -> Vec<IpAddr> {
     let circling = |flow_trace: &&FlowTrace| flow_trace.end.is_some_and(|end| end.1 == HopsEnd::Circle);
@@ -183,6 +161,3 @@ fn circle(trace: &Tracer) -> Vec<IpAddr> {
     }
     found
 }
-
-/// Answers of each router that a change takes.
-const ENOUGH: usize = 2;

@@ -34,7 +34,8 @@ mod tests {
         let (source, destination) =
             ("[2001:db8::1]:9".parse().unwrap(), "[2001:db8::2]:5210".parse().unwrap());
         let payload = ProbeDatagram::Probe { id: 1, index: 2, size: 1452 }.encode(0);
-        let packet = HandMade { source, destination, payload: &payload, id: 0, hops: 64 }.whole().unwrap();
+        let packet =
+            HandMade { source, destination, payload: &payload, id: 0, hops: 64, label: 0 }.whole().unwrap();
         ([&[2, 0, 0, 0, 0, 0, 0x05, 0x78], &packet[..200]].concat(), source, destination)
     }
 

@@ -20,6 +20,8 @@ pub(super) struct Back {
     pub(super) sizes: Vec<SizeProbe>,
     /// The same size with leave to be cut on the forward path: answered or not.
     pub(super) may_be_cut: Option<Row>,
+    /// The far end cuts its replies short, so that they show nothing of the return path.
+    pub(super) is_short: bool,
 }
 
 /// Looks at replies. `forward`: the largest request that arrives whole; `facts`: with what the kernel believes by now.
@@ -40,7 +42,10 @@ pub(super) fn find(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Int
             rows.extend(echo.probe_train(&sizes, COPIES, mode, interrupt)?);
         }
     }
-    judge(&mut back, &rows, facts.interface);
+    back.is_short = echo.cut_to.is_some();
+    if !back.is_short {
+        judge(&mut back, &rows, facts.interface);
+    }
     Ok(back)
 }
 
@@ -59,7 +64,7 @@ fn leave_to_cut(forward: u32, facts: &Facts) -> (MtuDiscovery, u32) {
 fn over(echo: &mut Echo, forward: u32, facts: &Facts, interrupt: &Interrupt) -> Result<Option<Row>> {
     let Some(size) = facts.cut_size() else { return Ok(None) };
     if facts.ipv6 {
-        echo.cut_to(forward.min(facts.interface))?;
+        echo.set_fragment_mtu(forward.min(facts.interface))?;
     }
     let mut row = Row { size, ..Row::default() };
     for _ in 0..TURNS {
@@ -123,7 +128,7 @@ mod tests {
     use super::*;
 
     fn row(size: u32, whole: u32, fragment: Option<u32>) -> Row {
-        Row { size, sent: 3, received: whole.max(fragment.map_or(0, |_| 3)), whole, fragment }
+        Row { size, sent: 3, received: whole.max(fragment.map_or(0, |_| 3)), short: 0, whole, fragment }
     }
 
     fn judged(rows: &[Row]) -> (Option<u32>, Bound) {

@@ -150,7 +150,9 @@ impl Asked<'_> {
                         .filter(|there| there.received > 0)
                         .unwrap_or_else(|| FragmentTest { largest_piece: None, ..echoed.clone() }),
                 );
-                down.fragments.tests.push(echoed.clone());
+                if back.is_some_and(|back| !back.is_short) {
+                    down.fragments.tests.push(echoed.clone());
+                }
             }
             (Some(there), _) => {
                 // Fragments as large as the interface may be lost for their size where that is more than the path carries.
@@ -222,6 +224,7 @@ impl Asked<'_> {
         // Routers of IPv4 cut replies, as most hosts let them.
         let sure = arrived || reported.is_some() || larger || (cut && !up.ipv6) || traced.limit.is_some();
         up.hops = traced.hops;
+        up.ttl_rewritten = traced.ttl_rewritten;
         if !sure && echo.is_some_and(|echo| echo.path_mtu == Some(mtu)) {
             return Ok((packets, Some(self.doubt(up, mtu, traced.arrived))));
         }
@@ -290,7 +293,7 @@ impl Asked<'_> {
 
 /// The return path: what replies tell, and what it means that large ones do not come though their requests arrive.
 fn set_down(down: &mut PathDirection, back: Option<&Back>, up: &PathDirection, echo: Option<&Outcome>) {
-    let Some(back) = back else { return };
+    let Some(back) = back.filter(|back| !back.is_short) else { return };
     down.path_mtu = back.path_mtu;
     down.bound = back.bound;
     down.sizes.clone_from(&back.sizes);

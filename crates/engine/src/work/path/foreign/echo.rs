@@ -35,6 +35,8 @@ pub(super) struct Echo {
     pub(super) packets: u64,
     /// Requests sent and answered, by size.
     asked: BTreeMap<u32, (u32, u32)>,
+    /// The far end cuts its replies: to packets of this size.
+    pub(super) cut_to: Option<u32>,
 }
 
 /// What came back of one size.
@@ -44,8 +46,10 @@ pub(super) struct Row {
     pub(super) size: u32,
     /// Requests sent.
     pub(super) sent: u32,
-    /// Replies, whole or in fragments.
+    /// Replies, whole, in fragments or cut short.
     pub(super) received: u32,
+    /// Replies with less than the request bore: they show that it arrived, and nothing of the return path.
+    pub(super) short: u32,
     /// Replies that came whole.
     pub(super) whole: u32,
     /// Largest fragment of those that did not.
@@ -78,6 +82,7 @@ impl Echo {
             too_big: Vec::new(),
             packets: 0,
             asked: BTreeMap::new(),
+            cut_to: None,
         })
     }
 
@@ -96,7 +101,7 @@ impl Echo {
     }
 
     /// Makes fragments of IPv6 requests no larger than `mtu` from now on.
-    pub(super) fn cut_to(&self, mtu: u32) -> Result<()> {
+    pub(super) fn set_fragment_mtu(&self, mtu: u32) -> Result<()> {
         Ok(options::set_fragment_mtu(&self.socket, mtu)?)
     }
 
@@ -194,13 +199,20 @@ impl Echo {
         let Some(request) = open.iter_mut().find(same) else { return };
         let row = &mut rows[request.row];
         let length = u32::try_from(reply.end - reply.start).unwrap_or(u32::MAX);
-        if length != row.size.saturating_sub(headers(self.remote.is_ipv6())) {
+        let headers = headers(self.remote.is_ipv6());
+        let asked = row.size.saturating_sub(headers);
+        if length > asked {
             return;
         }
         request.answered = true;
         let took = mono_now().saturating_since(request.sent);
         self.round_trip = Some(self.round_trip.map_or(took, |longest| longest.max(took)));
         row.received += 1;
+        if length < asked {
+            row.short += 1;
+            self.cut_to = self.cut_to.max(Some(length + headers));
+            return;
+        }
         match reply.received.fragment {
             None => row.whole += 1,
             Some(fragment) => row.fragment = row.fragment.max(Some(fragment)),

@@ -70,24 +70,8 @@ impl Asked<'_> {
             add(None, "which packets cross", why);
             return;
         }
-        let back = "which packets come back";
-        match &self.echo {
-            EchoState::Answers(_) => {}
-            EchoState::Forbidden => add(Some(Direction::Down), back, echo_right()),
-            EchoState::Silent(echo) => {
-                let why = format!(
-                    "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would show it",
-                    echo.packets
-                );
-                add(Some(Direction::Down), back, why);
-            }
-            EchoState::NotAsked => {
-                add(
-                    Some(Direction::Down),
-                    back,
-                    "ICMP echo tells, which was not asked: --protocol icmp".to_owned(),
-                );
-            }
+        if let Some(why) = self.unknown_return() {
+            add(Some(Direction::Down), "which packets come back", why);
         }
         let unasked = |one_way: Option<&PathDirection>| {
             one_way.is_some_and(|one_way| one_way.fragments.tests.is_empty())
@@ -103,7 +87,8 @@ impl Asked<'_> {
             };
             result.unknown.push(Unknown { direction: Some(Direction::Up), what: FRAGMENTS.into(), why });
         }
-        if unasked(result.down.as_ref()) && matches!(self.echo, EchoState::Answers(_)) {
+        let is_whole = |echo: &EchoState| matches!(echo, EchoState::Answers(echo) if echo.cut_to.is_none());
+        if unasked(result.down.as_ref()) && is_whole(&self.echo) {
             let why = match self.facts.cut_size() {
                 None => {
                     "this host's interface carries every datagram whole, and so does the far one's".to_owned()
@@ -115,6 +100,24 @@ impl Asked<'_> {
             let (direction, what) = (Some(Direction::Down), FRAGMENTS.into());
             result.unknown.push(Unknown { direction, what, why });
         }
+    }
+
+    /// Why nothing is known of the return path.
+    fn unknown_return(&self) -> Option<String> {
+        let host = &self.plan.target.host;
+        Some(match &self.echo {
+            EchoState::Answers(echo) => format!(
+                "{host} cuts its echo replies to {} bytes: they show which requests arrive and nothing of what comes back; \
+                 `pathmeter serve` there would show it",
+                echo.cut_to?
+            ),
+            EchoState::Forbidden => echo_right(),
+            EchoState::Silent(echo) => format!(
+                "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would show it",
+                echo.packets
+            ),
+            EchoState::NotAsked => "ICMP echo tells, which was not asked: --protocol icmp".to_owned(),
+        })
     }
 
     /// Where answers leave room for doubt, or contradict one another.

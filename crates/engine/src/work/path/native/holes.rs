@@ -57,7 +57,7 @@ impl WayFinder<'_> {
     fn ask(&mut self, sizes: &[u32], copies: u32, tried: &mut BTreeMap<u32, SizeProbe>) -> Result<()> {
         let headers = self.one_way.headers();
         let payloads: Vec<u32> = sizes.iter().map(|size| size - headers).collect();
-        let rows = self.send(&payloads, copies, None)?;
+        let rows = self.send(&payloads, copies)?;
         for (size, payload) in sizes.iter().zip(&payloads) {
             let probe = tried.entry(*size).or_insert(SizeProbe { size: *size, sent: 0, received: 0 });
             probe.sent += copies;

@@ -1,7 +1,7 @@
 //! Paths that are simulated, for tests: two hosts, two routers, and faults at either, of which the truth is known.
 
 use crate::error::Result;
-use crate::work::probe::{ProbeTrain, Probes};
+use crate::work::probe::{ProbeTrain, Probes, is_settled};
 use model::path::{Flow, FragmentShape, TooBig, headers};
 use model::plan::{Direction, Transport};
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ pub(super) struct Router {
     pub(super) clears_df: bool,
     /// It drops packets of these sizes, and those alone.
     pub(super) hole: Option<(u32, u32)>,
+    /// It sets the TTL of what it passes on.
+    pub(super) sets_ttl: bool,
 }
 
 /// A path between two hosts whose interfaces have an MTU of 1500.
@@ -34,6 +36,10 @@ pub(super) struct Simulated {
     /// The two routers up, nearest to the sender first, and down.
     pub(super) routers: [[Router; 2]; 2],
     pub(super) observed: [PathObservation; 2],
+    /// Round trips that were waited for.
+    pub(super) round_trips: u32,
+    /// Waits for stragglers.
+    pub(super) waits: u32,
 }
 
 /// What became of a packet.
@@ -51,7 +57,7 @@ impl Simulated {
             fragments_received: Some(0),
             ..PathObservation::default()
         };
-        Simulated { ipv6, routers, observed: [end.clone(), end] }
+        Simulated { ipv6, routers, observed: [end.clone(), end], round_trips: 0, waits: 0 }
     }
 
     pub(super) fn address(&self, direction: usize, hop: usize) -> IpAddr {
@@ -66,10 +72,11 @@ impl Simulated {
     fn whole(&mut self, at: usize, size: u32, may_be_cut: bool, ttl: Option<u8>) -> Passage {
         let (mut cut, payload) = (None, size - headers(self.ipv6));
         let mut may_be_cut = may_be_cut;
+        let mut left = ttl.unwrap_or(USUAL_TTL);
         for hop in 0..2 {
             let router = self.routers[at][hop];
             let from = Some(self.address(at, hop));
-            if ttl.is_some_and(|ttl| usize::from(ttl) == hop + 1) {
+            if left == 1 {
                 if !router.untraceable {
                     let reported = Expired { size: payload, hops: hop as u8 + 1, from, ..Expired::default() };
                     self.observed[at].expired.push(reported);
@@ -97,7 +104,10 @@ impl Simulated {
                 }
                 _ => {}
             }
+            left = if router.sets_ttl { USUAL_TTL } else { left - 1 };
         }
+        let least = &mut self.observed[1 - at].least_ttl;
+        *least = Some(least.map_or(left, |least| least.min(left)));
         Passage::Arrived { largest_piece: cut }
     }
 
@@ -110,6 +120,31 @@ impl Simulated {
             Some(known) => known.count += 1,
             None => self.observed[at].too_big.push(message),
         }
+    }
+
+    fn train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Vec<SizeCount> {
+        let (at, headers) = (index(direction), headers(self.ipv6));
+        let mut rows: BTreeMap<u32, SizeCount> = BTreeMap::new();
+        for number in 0..probe_train.count {
+            let ttl = probe_train.trace.then_some(number as u8 + 1);
+            for &payload in probe_train.sizes {
+                let (arrived, fragment) = match probe_train.cut {
+                    None | Some(FragmentShape::MayBeCut) => {
+                        match self.whole(at, payload + headers, probe_train.cut.is_some(), ttl) {
+                            Passage::Arrived { largest_piece } => (true, largest_piece),
+                            Passage::Lost => (false, None),
+                        }
+                    }
+                    Some(shape) => (self.in_pieces(at, payload, shape), None),
+                };
+                if arrived {
+                    let row = rows.entry(payload).or_insert(SizeCount { size: payload, count: 0, fragment });
+                    row.count += 1;
+                    row.fragment = row.fragment.max(fragment);
+                }
+            }
+        }
+        rows.into_values().collect()
     }
 
     /// Sends a datagram in pieces of this size; how many of them arrive.
@@ -155,32 +190,28 @@ impl Probes for Simulated {
     }
 
     fn sender(&mut self, direction: Direction) -> Result<PathObservation> {
+        // The far end has to be asked.
+        self.round_trips += u32::from(direction == Direction::Down);
         Ok(self.observed[index(direction)].clone())
     }
 
-    fn probe_train(&mut self, direction: Direction, probe_train: ProbeTrain<'_>) -> Result<Vec<SizeCount>> {
-        let (at, headers) = (index(direction), headers(self.ipv6));
-        let mut rows: BTreeMap<u32, SizeCount> = BTreeMap::new();
-        for number in 0..probe_train.count {
-            let ttl = probe_train.trace.then_some(number as u8 + 1);
-            for &payload in probe_train.sizes {
-                let (arrived, fragment) = match probe_train.cut {
-                    None | Some(FragmentShape::MayBeCut) => {
-                        match self.whole(at, payload + headers, probe_train.cut.is_some(), ttl) {
-                            Passage::Arrived { largest_piece } => (true, largest_piece),
-                            Passage::Lost => (false, None),
-                        }
-                    }
-                    Some(shape) => (self.in_pieces(at, payload, shape), None),
-                };
-                if arrived {
-                    let row = rows.entry(payload).or_insert(SizeCount { size: payload, count: 0, fragment });
-                    row.count += 1;
-                    row.fragment = row.fragment.max(fragment);
-                }
-            }
-        }
-        Ok(rows.into_values().collect())
+    fn probe_trains(
+        &mut self,
+        direction: Direction,
+        trains: &[ProbeTrain<'_>],
+    ) -> Result<Vec<Vec<SizeCount>>> {
+        let rows: Vec<Vec<SizeCount>> = trains.iter().map(|train| self.train(direction, *train)).collect();
+        let arrived = |rows: &Vec<SizeCount>| rows.iter().map(|row| u64::from(row.count)).sum::<u64>();
+        let whole = trains.iter().zip(&rows).all(|(train, rows)| arrived(rows) >= train.awaited())
+            || is_settled(trains.iter().zip(rows.iter().map(Vec::as_slice)));
+        let awaited = trains.iter().any(|train| train.awaited() > 0);
+        // As the real one does: the sender is asked what arrived, once more where something is missing; the receiver knows.
+        self.round_trips += match direction {
+            Direction::Up => u32::from(awaited) + u32::from(!whole),
+            Direction::Down => 1,
+        };
+        self.waits += u32::from(!whole);
+        Ok(rows)
     }
 
     fn is_refused(&self, _: Direction, payload: u32) -> bool {
@@ -192,5 +223,6 @@ fn index(direction: Direction) -> usize {
     usize::from(direction == Direction::Down)
 }
 
+const USUAL_TTL: u8 = 64;
 /// MTU of both hosts' interfaces.
 pub(super) const INTERFACE: u32 = 1500;

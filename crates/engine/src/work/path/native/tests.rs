@@ -7,6 +7,7 @@ use model::finding::Finding;
 use model::path::advice::Setting;
 use model::path::{PathMethod, PathResult, TcpDirection};
 use model::run::Run;
+use model::units::Nanos;
 use proptest::prelude::*;
 
 /// A path and what is wrong with it.
@@ -90,13 +91,15 @@ fn router(ipv6: bool) -> impl Strategy<Value = Router> {
         prop::option::weighted(0.1, 68_u32..=INTERFACE),
         prop::bool::weighted(0.2),
         prop::bool::weighted(0.2),
+        prop::bool::weighted(0.1),
     )
-        .prop_map(|(limit, silent, lie, untraceable, drops_fragments)| Router {
+        .prop_map(|(limit, silent, lie, untraceable, drops_fragments, sets_ttl)| Router {
             limit,
             silent,
             lie: lie.filter(|lie| Some(*lie) != limit),
             untraceable,
             drops_fragments,
+            sets_ttl,
             ..Router::default()
         })
 }
@@ -133,6 +136,7 @@ fn check_way(faults: &Faults, run: &Run, direction: Direction) {
         return;
     };
     let routers = &faults.routers[at];
+    assert!(!one_way.ttl_rewritten || routers.iter().any(|router| router.sets_ttl));
     let address = Simulated::new(faults.ipv6, faults.routers).address(at, limiter);
     match &one_way.limiting_hop {
         Some(hop) if hop.found_by == HopSource::Trace => {
@@ -142,7 +146,10 @@ fn check_way(faults: &Faults, run: &Run, direction: Direction) {
         Some(hop) => {
             assert!(one_way.too_big.iter().any(|reply| reply.from == hop.address && reply.mtu == mtu))
         }
-        None => assert!(routers.iter().any(|router| router.untraceable), "it answers a trace"),
+        None => {
+            let hides = |router: &Router| router.untraceable || router.sets_ttl;
+            assert!(routers.iter().any(hides), "it answers a trace");
+        }
     }
     if routers.iter().any(|router| router.lie.is_some()) {
         return;
@@ -248,4 +255,27 @@ fn an_honest_hop_before_a_liar_is_not_blamed() {
     let run = faults.run();
     let wrong = about(&run, "mtu-discovery-wrong", Direction::Up).unwrap();
     assert_eq!(wrong.evidence["told_by_address"], "10.71.0.2", "{}", wrong.title);
+}
+
+/// A path of 600 ms: probes go side by side, so that each direction takes few round trips.
+#[test]
+fn a_long_path_is_looked_at_in_few_round_trips() {
+    let round_trip = Nanos::from_millis(600);
+    let time = |simulated: &Simulated| {
+        // As the real one waits for stragglers on such a path.
+        let waits = Nanos::from_millis(175).saturating_mul(simulated.waits.into());
+        round_trip.saturating_mul(simulated.round_trips.into()) + waits
+    };
+    for (limit, most) in [(None, Nanos::from_millis(6_000)), (Some(1400), Nanos::from_millis(10_000))] {
+        for ipv6 in [false, true] {
+            let router = Router { limit, silent: true, ..Router::default() };
+            for direction in [Direction::Up, Direction::Down] {
+                let mut path = Simulated::new(ipv6, [[router, Router::default()]; 2]);
+                let (found, _) = WayFinder::find(&mut path, direction, None, &[]).unwrap();
+                assert_eq!(found.path_mtu, Some(limit.unwrap_or(INTERFACE)));
+                let took = time(&path);
+                assert!(took <= most, "{direction}, {limit:?}: {took} in {} round trips", path.round_trips);
+            }
+        }
+    }
 }

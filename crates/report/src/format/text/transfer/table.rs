@@ -57,23 +57,38 @@ fn spread(median: f64, stddev: f64) -> String {
 }
 
 /// A column of changes.
-type Change = (&'static str, fn(&Gain) -> Option<String>);
+type Change = (&'static str, fn(&Changed<'_>) -> Option<String>);
 
-const CHANGES: [Change; 4] = [
-    ("change", |gain| Some(format!("{:+.1} %", gain.comparison.shift?.percent))),
-    ("at 95 %", |gain| {
+/// A row, its change, and the row that it is compared with.
+struct Changed<'a> {
+    row: &'a TransferRow,
+    gain: &'a Gain,
+    before: Option<&'a TransferRow>,
+}
+
+impl Changed<'_> {
+    /// The change of the time that a transfer took, by the two medians printed.
+    fn time(&self) -> Option<f64> {
+        let [now, before] = [Some(self.row), self.before].map(|row| row?.total.map(|total| total.median));
+        now.zip(before).filter(|(_, before)| *before > 0.0).map(|(now, before)| (now / before - 1.0) * 100.0)
+    }
+}
+
+const CHANGES: [Change; 5] = [
+    ("time", |changed| Some(format!("{:+.1} %", changed.time()?))),
+    ("rate", |Changed { gain, .. }| Some(format!("{:+.1} %", gain.comparison.shift?.percent))),
+    ("at 95 %", |Changed { gain, .. }| {
         let shift = gain.comparison.shift?;
         Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
     }),
-    ("by packet size", |gain| Some(format!("{:+.1} %", gain.expected_percent?))),
-    ("verdict", |gain| Some(word(gain.comparison.judgement))),
+    ("by packet size", |Changed { gain, .. }| Some(format!("{:+.1} %", gain.expected_percent?))),
+    ("verdict", |Changed { gain, .. }| Some(word(gain.comparison.judgement))),
 ];
 
 /// The columns of the table of changes, and its rows; no rows without a baseline.
 pub(in crate::format) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<String>>) {
-    let gains: Vec<(&TransferRow, &Gain)> =
-        rows.iter().filter_map(|row| Some((row, row.gain.as_ref()?))).collect();
-    let filled = CHANGES.iter().filter(|(_, cell)| gains.iter().any(|(_, gain)| cell(gain).is_some()));
+    let gains: Vec<Changed<'_>> = rows.iter().filter_map(|row| changed(row, rows)).collect();
+    let filled = CHANGES.iter().filter(|(_, cell)| gains.iter().any(|gain| cell(gain).is_some()));
     let filled: Vec<&Change> = filled.collect();
     let last = |heading: &str| heading == "verdict";
     let figures = filled.iter().map(|(heading, _)| match last(heading) {
@@ -81,11 +96,17 @@ pub(in crate::format) fn changes(rows: &[TransferRow]) -> (Vec<Column>, Vec<Vec<
         false => Column::right(*heading),
     });
     let columns = [Column::left("what"), Column::left("against")].into_iter().chain(figures).collect();
-    let row = |(row, gain): &(&TransferRow, &Gain)| {
-        let names = [&row.label, &gain.baseline].map(|label| super::cut(label, super::MOST_LABEL));
-        names.into_iter().chain(filled.iter().map(|(_, cell)| cell(gain).unwrap_or_default())).collect()
+    let row = |changed: &Changed<'_>| {
+        let names =
+            [&changed.row.label, &changed.gain.baseline].map(|label| super::cut(label, super::MOST_LABEL));
+        names.into_iter().chain(filled.iter().map(|(_, cell)| cell(changed).unwrap_or_default())).collect()
     };
     (columns, gains.iter().map(row).collect())
+}
+
+fn changed<'a>(row: &'a TransferRow, rows: &'a [TransferRow]) -> Option<Changed<'a>> {
+    let gain = row.gain.as_ref()?;
+    Some(Changed { row, gain, before: rows.iter().find(|row| row.label == gain.baseline) })
 }
 
 fn word(judgement: Judgement) -> String {
