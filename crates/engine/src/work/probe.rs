@@ -83,18 +83,17 @@ impl ProbeTrain<'_> {
     }
 }
 
-/// Whether no stragglers are to be waited for: of each size all copies have arrived or none has, and of one at least all. Sizes take
-/// turns, so that some copies of each would have come.
+/// Whether no stragglers are to be waited for: in each train all copies of a size have arrived or none has, and of one size at least all.
+/// Sizes of a train take turns, so that some copies of each would have come.
 pub(crate) fn is_settled<'a>(trains: impl Iterator<Item = (&'a ProbeTrain<'a>, &'a [SizeCount])>) -> bool {
-    let mut has_whole = false;
     for (train, rows) in trains.filter(|(train, _)| train.awaited() > 0) {
         let counts = || rows.iter().filter(|row| train.sizes.contains(&row.size)).map(|row| row.count);
-        if train.trace || counts().any(|count| count > 0 && count < train.count) {
+        let has_whole = counts().any(|count| count >= train.count);
+        if train.trace || !has_whole || counts().any(|count| count > 0 && count < train.count) {
             return false;
         }
-        has_whole |= counts().any(|count| count >= train.count);
     }
-    has_whole
+    true
 }
 
 fn count(rows: Option<&Vec<SizeCount>>) -> u64 {
@@ -548,3 +547,27 @@ const GREETING_WAIT: Nanos = Nanos::from_millis(1_500);
 const GREETING_ROUND_TRIPS: u64 = 6;
 const OPEN_LIMIT: Nanos = Nanos(15_000_000_000);
 const ANSWER_LIMIT: Nanos = Nanos(10_000_000_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stragglers_are_waited_for_unless_sizes_arrived_whole_or_not_at_all() {
+        let settled = |counts: &[u32], trace: bool, cut: Option<FragmentShape>| {
+            let train = ProbeTrain { sizes: &[100, 1400, 1500], count: 3, cut, trace };
+            let row = |(size, count): (&u32, &u32)| SizeCount { size: *size, count: *count, fragment: None };
+            let rows: Vec<SizeCount> = train.sizes.iter().zip(counts).map(row).collect();
+            is_settled([(&train, rows.as_slice())].into_iter())
+        };
+        assert!(settled(&[3, 3, 0], false, None));
+        assert!(!settled(&[3, 2, 0], false, None), "one copy may be late");
+        assert!(!settled(&[0, 0, 0], false, None), "all may be late");
+        assert!(!settled(&[3, 3, 0], true, None), "of a trace some end on their way");
+        assert!(settled(&[0, 0, 0], false, Some(FragmentShape::FirstAlone)), "nothing of it arrives");
+        // Trains follow one another: all of the last may be late.
+        let train = ProbeTrain { sizes: &[1000], count: 5, cut: Some(FragmentShape::Reversed), trace: false };
+        let first = [SizeCount { size: 1000, count: 5, fragment: None }];
+        assert!(!is_settled([(&train, &first[..]), (&train, &[][..])].into_iter()));
+    }
+}

@@ -86,7 +86,7 @@ fn multicast_that_is_filtered_is_told_from_a_dead_host() {
 fn one_hardware_address_of_two_hosts_is_named() {
     let Some(net) = Bridged::new("one_hardware_address_of_two_hosts") else { return };
     let line = "sysctl -qw net.ipv4.conf.all.forwarding=1 net.ipv4.conf.eth0.proxy_arp=1 net.ipv4.neigh.eth0.proxy_delay=0 && \
-                ip link add behind type dummy && ip link set behind up && ip route add 10.78.0.77/32 dev behind";
+                ip link add behind type bridge && ip link set behind up && ip route add 10.78.0.77/32 dev behind";
     let argv = ["netns", "exec", &net.server, "sh", "-c", line];
     assert!(std::process::Command::new("ip").args(argv).status().unwrap().success());
     assert!(net.ping(&net.client, SERVER));

@@ -138,11 +138,15 @@ impl Stall {
         let sent =
             tcp.bytes_sent.map(|sent| sent.0.saturating_sub(tcp.bytes_retransmitted.unwrap_or(Bytes(0)).0));
         let hello = sent.map(Bytes).filter(|hello| hello.0 > 0);
+        Stall::judge(hello, tcp.unacknowledged, tcp.retransmits, tcp.out_of_order_in.unwrap_or(0))
+    }
+
+    /// `hello`: what was sent; segments of it that are not acknowledged, and how often they were retransmitted; segments of the answer
+    /// that came out of order.
+    fn judge(hello: Option<Bytes>, unacknowledged: u32, retransmits: u32, out_of_order: u32) -> Stall {
         match hello {
-            Some(hello) if tcp.unacknowledged > 0 && tcp.retransmits > 0 => {
-                Stall::Hello { hello, retransmits: tcp.retransmits }
-            }
-            _ if tcp.out_of_order_in.is_some_and(|count| count > 0) => Stall::Answer,
+            Some(hello) if unacknowledged > 0 && retransmits > 0 => Stall::Hello { hello, retransmits },
+            _ if out_of_order > 0 => Stall::Answer,
             hello => Stall::Silent { hello },
         }
     }
@@ -191,6 +195,22 @@ mod tests {
         assert_eq!(beginning(b" \n"), "");
         let long = beginning("ä".repeat(1000).as_bytes());
         assert_eq!((long.chars().count(), long.ends_with('…')), (2 + MOST_SHOWN + 1, true));
+    }
+
+    #[test]
+    fn a_handshake_is_judged_by_where_it_stalled() {
+        let hello = Some(Bytes(1760));
+        let lost = Stall::judge(hello, 2, 5, 0);
+        assert_eq!(lost, Stall::Hello { hello: Bytes(1760), retransmits: 5 });
+        assert!(lost.to_string().contains("retransmitted 5 times and not acknowledged"), "{lost}");
+        assert_eq!(Stall::judge(hello, 0, 0, 2), Stall::Answer);
+        // One that was retransmitted and arrived is no fault of its size.
+        assert_eq!(Stall::judge(hello, 0, 1, 0), Stall::Silent { hello });
+        assert!(
+            Stall::judge(None, 0, 0, 0)
+                .to_string()
+                .starts_with("the Client Hello was acknowledged, and no answer")
+        );
     }
 
     #[test]
