@@ -67,7 +67,7 @@ impl Explanation {
     pub fn merge(&mut self, later: &Explanation) {
         self.hypotheses.extend(later.hypotheses.iter().cloned());
         self.budget = self.budget.max(later.budget);
-        self.elapsed = self.elapsed + later.elapsed;
+        self.elapsed += later.elapsed;
     }
 
     /// The answer to a hypothesis about a direction.
