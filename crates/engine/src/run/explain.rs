@@ -7,7 +7,7 @@
 mod sizes;
 
 use super::Options;
-use crate::error::{Error, Result, sentence};
+use crate::error::{Result, sentence};
 use crate::work::probe::Prober;
 use linux::clock::mono_now;
 use model::event::{Event, Outcome};
@@ -111,7 +111,7 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
             let asked = explanation.hypotheses.iter().filter(|one| one.direction == direction);
             let spent = asked.fold(Nanos::ZERO, |sum, one| sum + one.elapsed);
             let hypothesis = case.decide(row, direction, budget.saturating_sub(spent), sink);
-            explanation.elapsed = explanation.elapsed + hypothesis.elapsed;
+            explanation.elapsed += hypothesis.elapsed;
             explanation.hypotheses.push(hypothesis);
         }
     }
@@ -188,7 +188,7 @@ impl Case<'_> {
             let local = LocalOptions { connect_timeout: Some(limit), ..subject.local.clone() };
             self.prober = Some(Prober::open(&subject.target, &local, &options.security, &options.stop)?);
         }
-        self.prober.as_mut().ok_or_else(|| Error::from(crate::error::fault("the probe session is gone")))
+        self.prober.as_mut().ok_or_else(|| crate::error::fault("the probe session is gone"))
     }
 }
 
