@@ -143,9 +143,9 @@ fn rates(run: &Run) -> String {
             directions.filter(|one_way| one_way.transport == transport).map(|one_way| one_way.goodput).max();
         let rate = together.map(|one_way| one_way.goodput).or(best)?;
         // Of one test its limit; where several agree on a rate, that of TCP.
-        let limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
+        let mut limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
         let limit = limits
-            .last()
+            .next_back()
             .and_then(crate::limit::brief)
             .filter(|_| transport == Transport::Tcp && sum.is_none());
         Some(match limit {

@@ -8,7 +8,7 @@ mod sizes;
 mod tcp;
 
 use super::Options;
-use crate::error::{Error, Result, sentence};
+use crate::error::{Result, sentence};
 use crate::work::probe::Prober;
 use linux::clock::mono_now;
 use model::event::{Event, Outcome};
@@ -259,7 +259,7 @@ impl Case<'_> {
             let local = LocalOptions { connect_timeout: Some(limit), ..subject.local.clone() };
             self.prober = Some(Prober::open(&subject.target, &local, &options.security, &options.stop)?);
         }
-        self.prober.as_mut().ok_or_else(|| Error::from(crate::error::fault("the probe session is gone")))
+        self.prober.as_mut().ok_or_else(|| crate::error::fault("the probe session is gone"))
     }
 }
 

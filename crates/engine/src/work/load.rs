@@ -99,7 +99,7 @@ impl Load {
     fn dropped(&self) -> u64 {
         let sockets: u64 =
             self.flows.iter().map(|flow| options::drops(flow.as_ref()).map_or(0, u64::from)).sum();
-        let backlog: u64 = softnet().unwrap_or_default().iter().map(|row| u64::from(row.dropped)).sum();
+        let backlog: u64 = softnet().unwrap_or_default().iter().map(|row| row.dropped).sum();
         sockets + backlog
     }
 }

@@ -187,7 +187,7 @@ fn per_flow(signs: &Signs<'_>) -> Option<bool> {
     let (four, hot) = (signs.step(Purpose::FourFlows)?, signs.hot?);
     // More than the load itself cannot arrive.
     let possible = four.sent.0 as f64 >= 1.5 * hot.rate;
-    possible.then(|| four.delivered.0 as f64 >= 1.4 * hot.rate)
+    possible.then_some(four.delivered.0 as f64 >= 1.4 * hot.rate)
 }
 
 /// UDP payload of a full frame of the load.

@@ -315,7 +315,7 @@ mod tests {
             index,
             late,
             sparse: index % 10 == 5,
-            marked: index % 4 == 0,
+            marked: index.is_multiple_of(4),
             came: i64::from(index) * 1_000_000 + transit,
             transit,
         }

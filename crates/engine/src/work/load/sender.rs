@@ -134,11 +134,11 @@ impl<'a> Step<'a> {
             }
             let behind = now - due;
             if behind > LAG.max(self.request.gap) {
-                self.sent.stalled = self.sent.stalled + behind;
+                self.sent.stalled += behind;
                 due = now;
             }
             self.one(now);
-            due = due + self.request.gap;
+            due += self.request.gap;
         }
         self.sent.ended = true;
         goes_on(self.sent);
@@ -149,7 +149,7 @@ impl<'a> Step<'a> {
 
     fn one(&mut self, now: MonoTime) {
         let late = self.index >= self.planned / 5 * 2;
-        let sparse = self.request.sparse > 0 && self.draw() % u64::from(self.request.sparse) == 0;
+        let sparse = self.request.sparse > 0 && self.draw().is_multiple_of(u64::from(self.request.sparse));
         LoadHeader { step: self.request.step, index: self.index, late, sparse, sent: now }
             .write(&mut self.bytes);
         let turn = usize::from(self.request.flows.max(1));
