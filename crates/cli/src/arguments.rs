@@ -9,6 +9,7 @@ mod capture;
 mod config;
 mod fitted;
 mod frames;
+mod groups;
 mod hops;
 mod import;
 #[cfg(feature = "lab")]
@@ -42,6 +43,7 @@ pub use capture::CaptureArgs;
 pub use config::{ConfigArgs, ConfigCommand};
 pub use engine::host::host_port::HostPort;
 pub use frames::FramesArgs;
+pub(crate) use groups::without_command;
 pub use hops::HopsArgs;
 pub use import::{ImportArgs, OutputsArgs};
 #[cfg(feature = "lab")]
@@ -304,7 +306,7 @@ pub struct SessionArgs {
     pub link: Option<BitRate>,
     #[command(flatten)]
     pub identity: IdentityArgs,
-    /// What must hold, such as 'down.goodput>=9.4Gbit/s'; exit code 1 when it does not. Repeatable
+    /// What must hold, such as 'rtt.p99<=500us' or 'down.goodput>=9.4Gbit/s'; exit code 1 when it does not. Repeatable
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Print the plan, with every default filled, and stop

@@ -11,6 +11,7 @@ pub mod completions;
 pub mod config;
 pub mod exit;
 pub mod files;
+mod foreign;
 pub mod man;
 pub mod request;
 pub mod written;
@@ -21,6 +22,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use config::Config;
 use engine::error::{Context, Result};
+use foreign::Refused;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 
@@ -31,7 +33,8 @@ use std::io::{ErrorKind, Write};
 /// The configuration cannot be read, or says what no option takes; or the help cannot be written.
 pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
     let program = shortened(Cli::command(), width());
-    let mut matches = program.clone().try_get_matches_from(&args).or_else(end)?;
+    let program = if args.len() > 1 { program } else { without_command(program, width()) };
+    let (mut matches, args) = foreign::understood(&program, args).or_else(refused)?;
     let config = Config::from_matches(&matches)?;
     if !config.defaults.is_empty() {
         matches = config.with_defaults(program, &matches)?.try_get_matches_from(args).or_else(end)?;
@@ -47,7 +50,16 @@ pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
         keep.save.get_or_insert(None);
     }
     config.settle(&mut cli)?;
+    foreign::check_hosts(&mut cli)?;
     Ok((cli, config))
+}
+
+/// A foreign word is an error of ours; everything else is clap's.
+fn refused<T>(refused: Refused) -> Result<T> {
+    match refused {
+        Refused::Clap(error) => end(error),
+        Refused::Foreign(failure) => Err(failure.into()),
+    }
 }
 
 /// Ends the process with what clap has to say: help and version on standard output, all else on standard error.

@@ -12,7 +12,7 @@ mod mtu;
 mod throughput;
 mod transfer;
 
-pub use expectations::{EXPECT_OF_RUN, answered, expectations, parse_expectations};
+pub use expectations::{answered, expectations, parse_expectations};
 
 use crate::arguments::{MeasureArgs, OriginArgs, TargetArgs};
 use engine::error::{Failure, Result};

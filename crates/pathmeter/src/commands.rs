@@ -14,6 +14,8 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod doctor;
+#[cfg(any(feature = "lab", feature = "plan"))]
+mod file_kind;
 pub(crate) mod frames;
 pub(crate) mod hops;
 pub(crate) mod import;

@@ -1,6 +1,7 @@
 //! Every command line that advice gives is one that this program takes.
 
 use super::Cli;
+use crate::foreign::Refused;
 use clap::{CommandFactory, Parser};
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,6 +58,8 @@ fn every_example_is_understood() {
     let pages =
         fs::read_dir(home.join("docs")).expect("the documentation").flatten().map(|entry| entry.path());
     let pages = pages.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
+    let recipes = fs::read_dir(home.join("docs/recipes")).expect("the recipes").flatten();
+    let pages = pages.chain(recipes.map(|entry| entry.path()));
     let pages = pages.chain([home.join("README.md")]).map(|path| fs::read_to_string(path).expect("a page"));
     let mut examples = helps.flat_map(|help| of_help(&help)).collect::<BTreeSet<String>>();
     examples.extend(pages.flat_map(|page| of_page(&page)));
@@ -72,8 +75,11 @@ fn every_example_is_understood() {
     assert!(examples.len() > 150, "{}", examples.len());
     let mut wrong = Vec::new();
     for example in examples {
-        match Cli::try_parse_from(argv(&example)) {
-            Err(error)
+        // Recipes for those who come from other tools have words of these.
+        let args = argv(&example).into_iter().map(Into::into).collect();
+        match crate::foreign::understood(&program, args) {
+            Err(Refused::Foreign(failure)) => wrong.push(format!("`{example}`: {failure}")),
+            Err(Refused::Clap(error))
                 if !matches!(
                     error.kind(),
                     clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion

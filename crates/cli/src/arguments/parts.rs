@@ -123,6 +123,21 @@ impl Cli {
         Some((&mut session.identity, Some(&mut session.link)))
     }
 
+    /// The command line names an interface or a local address to send through.
+    pub(crate) fn names_interface(&self) -> bool {
+        let origin = match &self.command {
+            Command::Measure(args) => &args.target.origin,
+            Command::Throughput(args) => &args.target.origin,
+            Command::Latency(args) if !args.egress_paths.via.is_empty() => return true,
+            Command::Latency(args) => &args.egress_paths.origin,
+            Command::Mtu(args) => &args.target.origin,
+            Command::Hops(args) => &args.origin,
+            Command::Frames(args) => &args.target.origin,
+            _ => return false,
+        };
+        origin.device.is_some()
+    }
+
     /// The far ends.
     pub fn hosts_mut(&mut self) -> Vec<&mut HostPort> {
         match &mut self.command {

@@ -1,6 +1,7 @@
 //! Two helps: `-h` with a dozen options and three examples, `--help` with everything.
 
 use super::fitted::fitted;
+use super::groups::grouped;
 use clap::{Arg, Command};
 
 /// The program, whose commands show on `-h` what most people need, in lines of at most `width` columns.
@@ -14,7 +15,12 @@ pub fn shortened(program: Command, width: usize) -> Command {
         });
     let all = program.get_after_help().map(ToString::to_string).unwrap_or_default();
     let few = format!("{}\n\nAll options and exit codes: pathmeter --help", examples(&all, FIRST));
-    narrowed(program.after_help(few).after_long_help(all), width).term_width(width)
+    let program = narrowed(program.after_help(few).after_long_help(all), width).term_width(width);
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n\nOptions:\n{{options}}{{after-help}}",
+        fitted(&grouped(&program), width)
+    );
+    program.help_template(template)
 }
 
 /// Columns for help: those of the terminal or of the variable COLUMNS, at most what is read with ease.
@@ -174,8 +180,7 @@ mod tests {
     #[test]
     fn each_command_has_one_line_in_the_list_of_a_terminal_of_eighty_columns() {
         let list = shortened(Cli::command(), 80).render_help().to_string();
-        let rows =
-            list.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        let rows = list.lines().take_while(|line| *line != "Options:");
         let wrapped: Vec<&str> = rows.filter(|line| line.starts_with("   ")).collect();
         assert!(wrapped.is_empty(), "shorten the first line of its documentation: {wrapped:#?}");
     }

@@ -1,19 +1,60 @@
 //! What is expected of a result (`--expect`), refused before the test where its plan can never answer it.
 
-use crate::arguments::SessionArgs;
+use crate::foreign::meant_figure;
 use engine::error::{Failure, Result};
 use engine::run::Plan;
 use model::plan::{Direction, Transport};
 use report::expect::{ExpectError, Expectation, NeverMeasured, Yields};
 use std::str::FromStr;
 
-/// Reads what the user expects, before anything runs.
+/// Reads what the user expects of a run of this command, before anything runs.
 ///
 /// # Errors
 /// `Kind::Usage`: one is not understood.
-pub fn expectations(args: &SessionArgs) -> Result<Vec<Expectation>, Failure> {
-    parse_expectations(&args.expect, EXPECT_OF_RUN)
+pub fn expectations(expect: &[String], command: &str) -> Result<Vec<Expectation>, Failure> {
+    let parse = |text: &String| text.parse().map_err(|error| not_understood(error, command));
+    expect.iter().map(parse).collect()
 }
+
+/// The refusal of an expectation: what was meant, or where the figures are listed, and never all of them.
+fn not_understood(error: ExpectError, command: &str) -> Failure {
+    let example = example(command);
+    let ExpectError::UnknownKey { text, key, known } = &error else {
+        return Failure::usage(error.to_string(), format!("such as --expect '{example}'"));
+    };
+    let what = format!("--expect '{text}': there is no figure `{key}`");
+    if let Some(figure) = meant_figure(command, key) {
+        let corrected = text.replacen(key.as_str(), figure, 1);
+        let advice = match corrected.parse::<Expectation>() {
+            Err(ExpectError::Value { what, example, .. }) => {
+                format!("write `{figure}`, whose value is {what}, such as {example}; {FIGURES}")
+            }
+            _ => format!("write --expect '{corrected}'; {FIGURES}"),
+        };
+        return Failure::usage(what, advice);
+    }
+    match known.starts_with(": did you mean") {
+        true => Failure::usage(what + known, format!("such as --expect '{example}'; {FIGURES}")),
+        false => Failure::usage(what, format!("such as --expect '{example}'; {FIGURES}")),
+    }
+}
+
+/// An expectation that this command can answer.
+fn example(command: &str) -> &'static str {
+    let known = EXAMPLES.iter().find(|(of, _)| *of == command);
+    known.map_or(EXAMPLES[0].1, |(_, example)| example)
+}
+
+/// For the commands that do not measure a rate in each direction.
+const EXAMPLES: [(&str, &str); 6] = [
+    ("throughput", "down.goodput>=9.4Gbit/s"),
+    ("latency", "rtt.p99<=500us"),
+    ("mtu", "up.path_mtu>=1500"),
+    ("hops", "hops.loss<=1%"),
+    ("transfer", "transfer.rate>=20Mbit/s"),
+    ("frames", "frames.share>=90%"),
+];
+const FIGURES: &str = "docs/recipes/expectations.md lists every figure";
 
 /// Refuses what the plan can never answer.
 ///
@@ -72,10 +113,7 @@ fn yields(plan: &Plan) -> Yields {
     }
 }
 
-/// An expectation of a run, for advice.
-pub const EXPECT_OF_RUN: &str = "--expect 'down.goodput>=9.4Gbit/s'";
-
-/// Reads expectations of a run or of a device. `example`: one of them, for the advice.
+/// Reads expectations of a device. `example`: one of them, for the advice.
 ///
 /// # Errors
 /// `Kind::Usage`: one is not understood.
@@ -86,3 +124,6 @@ pub fn parse_expectations<T: FromStr<Err = ExpectError>>(
     let parse = |text: &String| text.parse().map_err(|e: ExpectError| Failure::usage(e.to_string(), example));
     expect.iter().map(parse).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ use model::history::Measured;
 
 /// Runs the command.
 pub(crate) fn run(args: &FramesArgs, global: &Common) -> Result<Exit> {
-    let expected = expectations(&args.session)?;
+    let expected = expectations(&args.session.expect, "frames")?;
     let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;

@@ -5,14 +5,14 @@ use super::live::carry_out;
 use super::session::{conclude_all, print_plan, security};
 use crate::exit::Exit;
 use crate::signals;
-use cli::request::{self, EXPECT_OF_RUN, answered, parse_expectations};
+use cli::request::{self, answered, expectations};
 use cli::{Common, HopsArgs};
 use engine::error::Result;
 use engine::run::Options;
 
 /// Runs the command.
 pub(crate) fn run(args: &HopsArgs, global: &Common) -> Result<Exit> {
-    let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
+    let expected = expectations(&args.expect, "hops")?;
     let security = security(&args.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;

@@ -10,12 +10,14 @@ mod show;
 mod sweep;
 mod up;
 
+use super::file_kind::is_no_plan;
 use crate::exit::Exit;
 use cli::{Common, LabArgs, LabCommand};
 use engine::error::Result;
 
 /// Runs the sub-command asked for.
 pub(crate) fn run(args: &LabArgs, global: &Common) -> Result<Exit> {
+    topologies(&args.command).into_iter().try_for_each(is_no_plan)?;
     match &args.command {
         LabCommand::List(args) => list::run(args, global),
         LabCommand::Show(args) => show::run(args, global),
@@ -27,4 +29,16 @@ pub(crate) fn run(args: &LabArgs, global: &Common) -> Result<Exit> {
         LabCommand::Prepare(args) => prepare::run(args, global),
         LabCommand::Sweep(args) => sweep::run(args, global),
     }
+}
+
+/// The topologies that are read.
+fn topologies(command: &LabCommand) -> Vec<&str> {
+    let all = match command {
+        LabCommand::Show(args) => args.topologies.iter().collect::<Vec<&String>>(),
+        LabCommand::Check(args) => args.topologies.iter().collect(),
+        LabCommand::Run(args) => args.topologies.iter().chain(&args.compare).collect(),
+        LabCommand::Up(args) => vec![&args.topology],
+        _ => Vec::new(),
+    };
+    all.into_iter().map(String::as_str).collect()
 }

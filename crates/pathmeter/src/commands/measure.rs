@@ -14,7 +14,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
-    let expected = expectations(&args.session)?;
+    let expected = expectations(&args.session.expect, "measure")?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     let security = security(&args.session.identity)?;

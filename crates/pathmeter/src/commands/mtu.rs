@@ -12,7 +12,7 @@ use engine::run::Options;
 
 /// Runs the command.
 pub(crate) fn run(args: &MtuArgs, global: &Common) -> Result<Exit> {
-    let expected = expectations(&args.session)?;
+    let expected = expectations(&args.session.expect, "mtu")?;
     let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;

@@ -3,6 +3,7 @@
 mod known;
 mod live;
 
+use super::file_kind::is_no_topology;
 use super::output::{deliver, write};
 use super::progress::about;
 use super::progress::say;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &PlanArgs, global: &Common) -> Result<Exit> {
 /// Reads each file. Every one is told of before the bad ones end the program.
 fn check(args: &PlanCheckArgs, global: &Common) -> Result<Exit> {
     let (mut text, mut faults) = (String::new(), Vec::new());
+    args.files.iter().try_for_each(|file| is_no_topology(file))?;
     let known = known::known(&args.known)?;
     for file in &args.files {
         match known::read(file, &args.known, &known) {

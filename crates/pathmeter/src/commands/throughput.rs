@@ -12,7 +12,7 @@ use engine::run::{Options, Plan};
 
 /// Runs the command.
 pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> Result<Exit> {
-    let expected = expectations(&args.session)?;
+    let expected = expectations(&args.session.expect, "throughput")?;
     let security = security(&args.session.identity)?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;

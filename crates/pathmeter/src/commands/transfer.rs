@@ -5,14 +5,14 @@ use super::live::carry_out;
 use super::session::{conclude_all, print_plan};
 use crate::exit::Exit;
 use crate::signals;
-use cli::request::{self, EXPECT_OF_RUN, answered, parse_expectations};
+use cli::request::{self, answered, expectations};
 use cli::{Common, TransferArgs};
 use engine::error::Result;
 use engine::run::Options;
 
 /// Runs the command.
 pub(crate) fn run(args: &TransferArgs, global: &Common) -> Result<Exit> {
-    let expected = parse_expectations(&args.expect, EXPECT_OF_RUN)?;
+    let expected = expectations(&args.expect, "transfer")?;
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.dry_run {

@@ -83,7 +83,11 @@ fn every_command_is_listed_and_has_examples() {
 fn without_a_command_the_help_is_shown_and_it_is_an_error() {
     let ended = run("");
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
-    assert!(ended.stderr.contains("Usage: pathmeter"), "{}", ended.stderr);
+    let text = ended.stderr;
+    assert!(text.contains("Usage: pathmeter") && text.lines().count() <= 20, "{text}");
+    for command in COMMANDS {
+        assert!(text.split_whitespace().any(|word| word == command), "{command}:\n{text}");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod analyse;
 mod config;
 mod devices;
 mod exits;
+mod foreign;
 mod formats;
 mod help;
 mod import;

@@ -1,5 +1,6 @@
 //! What plans may name and their files do not hold: hosts of the configuration, and the agents of a mesh.
 
+use crate::commands::file_kind::is_no_topology;
 use crate::commands::targets::named;
 use cli::{PlanFileArgs, PlanKnownArgs};
 use engine::error::{Failure, Result};
@@ -15,6 +16,7 @@ pub(super) fn plan(args: &PlanFileArgs) -> Result<Plan> {
 
 /// Reads a file. One that names agents is held against those that are there, where a server is given that knows them.
 pub(super) fn read(file: &Path, args: &PlanKnownArgs, known: &Known) -> Result<Plan> {
+    is_no_topology(file)?;
     let read = |known: &Known| Plan::read(file, known).map_err(|error| faulty(error.to_string()));
     let plan = read(known)?;
     match plan.has_agents() {

@@ -1,0 +1,289 @@
+//! Words of other tools on our command line: iPerf3's, iPerf2's, netperf's, ping's, mtr's, traceroute's and SockPerf's. An option with
+//! the same meaning is understood; every other word ends with an error that names what to write here. The table is asked before
+//! clap's own suggestions.
+
+mod figures;
+mod hosts;
+mod table;
+mod values;
+
+pub(crate) use figures::meant as meant_figure;
+pub(crate) use hosts::check as check_hosts;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, Command};
+use engine::error::Failure;
+use std::ffi::OsString;
+use std::path::Path;
+use table::{COMMANDS, ForeignOption, Meaning, OPTIONS};
+
+/// Why a command line is not understood.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// By clap, whose text is right.
+    Clap(clap::Error),
+    /// In the words of another tool, or for a reason that clap does not know.
+    Foreign(Failure),
+}
+
+/// A command line in our own words, and clap's reading of it.
+///
+/// # Errors
+/// The command line is not understood, or asks for help.
+pub(crate) fn understood(
+    program: &Command,
+    mut args: Vec<OsString>,
+) -> Result<(ArgMatches, Vec<OsString>), Refused> {
+    // Each round replaces one foreign word, and an option of ours is none.
+    for _ in 0..=args.len() {
+        let error = match program.clone().try_get_matches_from(&args) {
+            Ok(matches) => return Ok((matches, args)),
+            Err(error) => error,
+        };
+        match answer(program, &args, &error) {
+            Some(Answer::Again(again)) => args = again,
+            Some(Answer::Refused(failure)) => return Err(Refused::Foreign(failure)),
+            None => return Err(Refused::Clap(plain(error))),
+        }
+    }
+    program.clone().try_get_matches_from(&args).map(|matches| (matches, args)).map_err(Refused::Clap)
+}
+
+enum Answer {
+    /// The command line with one word translated.
+    Again(Vec<OsString>),
+    Refused(Failure),
+}
+
+/// Clap's error without the advice to pass an option as a value: no value here begins with a hyphen.
+fn plain(mut error: clap::Error) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
+    error
+}
+
+fn answer(program: &Command, args: &[OsString], error: &clap::Error) -> Option<Answer> {
+    let texts: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap_or_default()).collect();
+    let is_command = |text: &&str| program.find_subcommand(text).is_some();
+    let at = texts.iter().skip(1).position(is_command).map_or(0, |at| at + 1);
+    let command = if at == 0 { "" } else { texts[at] };
+    let typed = Typed { program, command, at, texts };
+    match error.kind() {
+        ErrorKind::InvalidSubcommand if command.is_empty() => {
+            let has_similar = error.get(ContextKind::SuggestedSubcommand).is_some();
+            let word = context(error, ContextKind::InvalidSubcommand)?;
+            typed.foreign_command(word, has_similar).map(Answer::Refused)
+        }
+        ErrorKind::UnknownArgument => typed.unknown(context(error, ContextKind::InvalidArg)?, args),
+        ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
+            let option = context(error, ContextKind::InvalidArg)?;
+            let value = context(error, ContextKind::InvalidValue)?;
+            values::refused(command, option, value).map(Answer::Refused)
+        }
+        _ => None,
+    }
+}
+
+fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        ContextValue::Strings(texts) => texts.first().map(String::as_str),
+        _ => None,
+    }
+}
+
+/// A command line, and where its command is; 0: there is none.
+struct Typed<'a> {
+    program: &'a Command,
+    command: &'a str,
+    at: usize,
+    texts: Vec<&'a str>,
+}
+
+impl Typed<'_> {
+    /// A word in the place of a command.
+    fn foreign_command(&self, word: &str, has_similar: bool) -> Option<Failure> {
+        let known = COMMANDS.iter().find(|(words, _)| words.split(' ').any(|one| one == word.to_lowercase()));
+        let advice = match known {
+            Some((_, ours)) => format!("write `{}`", with_host(ours, self.host_after(word))),
+            None if is_url(word) => format!("write `pathmeter transfer {word}`"),
+            None if is_host(word) => format!("write `pathmeter measure {word}`"),
+            None if word.ends_with(".toml") && Path::new(word).exists() => {
+                format!("write `pathmeter plan run {word}`, or of a topology `pathmeter lab run {word}`")
+            }
+            None if Path::new(word).exists() => format!("write `pathmeter import {word}`"),
+            None if has_similar => return None,
+            None => format!("`pathmeter help` lists them; a host of this name: `pathmeter measure {word}`"),
+        };
+        Some(Failure::usage(format!("there is no command `{word}`"), advice))
+    }
+
+    /// The host that follows a foreign command.
+    fn host_after(&self, word: &str) -> Option<&str> {
+        let after = self.texts.iter().skip_while(|text| **text != word).skip(1);
+        after.copied().find(|text| is_host(text))
+    }
+
+    /// An argument that clap does not know.
+    fn unknown(&self, word: &str, args: &[OsString]) -> Option<Answer> {
+        if !word.starts_with('-') {
+            return self.unknown_value(word).map(Answer::Refused);
+        }
+        let word = self.first_client_or_server().unwrap_or(word);
+        let row = OPTIONS.iter().find(|row| row.is_of(self.command, word));
+        let advice = match row.map(|row| row.meaning) {
+            Some(Meaning::Write(advice)) => with_host(advice, self.host_of_client()),
+            Some(meaning) => return self.translated(word, meaning, args).map(Answer::Again),
+            None => self.elsewhere(word)?,
+        };
+        let of = [self.command].into_iter().filter(|command| !command.is_empty());
+        let program = of.fold("pathmeter".to_owned(), |program, command| format!("{program} {command}"));
+        Some(Answer::Refused(Failure::usage(format!("`{program}` has no option `{word}`"), advice)))
+    }
+
+    /// Without a command `-c` or `-s` decides what the whole line is for, wherever the option stands.
+    fn first_client_or_server(&self) -> Option<&'static str> {
+        let wanted = [("-c", "--client"), ("-s", "--server")];
+        let is_there = |(short, long): &(&str, &str)| {
+            self.texts
+                .iter()
+                .any(|text| text == short || text == long || text.starts_with(&format!("{long}=")))
+        };
+        wanted.iter().find(|option| self.command.is_empty() && is_there(option)).map(|option| option.0)
+    }
+
+    /// The host of `-c HOST`.
+    fn host_of_client(&self) -> Option<&str> {
+        let after = |text: &&str| ["-c", "--client", "-H", "--ip"].contains(text);
+        let at = self.texts.iter().position(after)?;
+        self.texts.get(at + 1).copied().filter(|text| !text.starts_with('-') && !is_number(text))
+    }
+
+    /// An argument that stands alone where none is taken.
+    fn unknown_value(&self, word: &str) -> Option<Failure> {
+        let is_host = |text: &&str| !text.starts_with('-') && !is_number(text);
+        let before = self.texts.get(self.at + 1..)?.iter().copied().find(is_host);
+        if self.command == "serve" {
+            let advice = "run it on the far host as it is; `--bind ADDR` picks an address of that host";
+            return Some(Failure::usage(format!("`pathmeter serve` takes no host: `{word}`"), advice));
+        }
+        is_number(word).then(|| hosts::port_alone(word, before))
+    }
+
+    /// An option that other commands have.
+    fn elsewhere(&self, word: &str) -> Option<String> {
+        let has = |command: &&Command| command.get_arguments().any(|arg| is_spelled(arg, word));
+        let commands = self.program.get_subcommands().filter(|command| !command.is_hide_set());
+        let names: Vec<String> =
+            commands.filter(has).map(|command| format!("`pathmeter {}`", command.get_name())).collect();
+        let list = match names.as_slice() {
+            [] => return None,
+            [name] => format!("{name} has it"),
+            [first, .., last] if names.len() <= FEW => {
+                let middle = names[1..names.len() - 1].iter().map(|name| format!(", {name}"));
+                format!("{first}{} and {last} have it", middle.collect::<String>())
+            }
+            [first, second, ..] => format!("{first}, {second} and others have it"),
+        };
+        Some(list)
+    }
+
+    /// The arguments with a foreign option in our words.
+    fn translated(&self, word: &str, meaning: Meaning, args: &[OsString]) -> Option<Vec<OsString>> {
+        let (at, before, attached) = self.place(word)?;
+        let mut ours: Vec<String> = before.into_iter().collect();
+        match meaning {
+            Meaning::Host => ours.extend(attached),
+            Meaning::Same(option) if self.takes_value(option) => match attached {
+                Some(value) => ours.push(format!("{option}={value}")),
+                None => ours.push(option.to_owned()),
+            },
+            // A flag; more flags may follow in the same word.
+            Meaning::Same(option) => {
+                ours.extend(option.split(' ').map(str::to_owned));
+                ours.extend(attached.map(|flags| format!("-{flags}")));
+            }
+            Meaning::Default => ours.extend(attached.map(|flags| format!("-{flags}"))),
+            Meaning::Write(_) => return None,
+        }
+        let mut args = args.to_vec();
+        args.splice(at..=at, ours.into_iter().map(OsString::from));
+        Some(args)
+    }
+
+    /// The argument that holds an option: flags before it in the same word, and what is attached behind it.
+    fn place(&self, word: &str) -> Option<(usize, Option<String>, Option<String>)> {
+        let own = self.texts.iter().enumerate().skip(self.at + 1).take_while(|(_, text)| **text != "--");
+        let place = |text: &str| -> Option<(Option<String>, Option<String>)> {
+            let attached =
+                |rest: &str| Some(rest.trim_start_matches('=').to_owned()).filter(|rest| !rest.is_empty());
+            if text == word {
+                return Some((None, None));
+            }
+            if word.starts_with("--") {
+                return Some((None, attached(text.strip_prefix(word)?.strip_prefix('=')?)));
+            }
+            let flags = text.strip_prefix('-').filter(|flags| !flags.starts_with('-'))?;
+            let (before, rest) = flags.split_once(word.trim_start_matches('-'))?;
+            Some(((!before.is_empty()).then(|| format!("-{before}")), attached(rest)))
+        };
+        let mut found = own.filter_map(|(at, text)| place(text).map(|(before, rest)| (at, before, rest)));
+        let first = found.next()?;
+        // The option by itself is meant rather than a letter of another word.
+        let exact = self.texts.iter().enumerate().skip(self.at + 1).find(|(_, text)| **text == word);
+        Some(exact.map_or(first, |(at, _)| (at, None, None)))
+    }
+
+    fn takes_value(&self, option: &str) -> bool {
+        let command = self.program.find_subcommand(self.command);
+        let arguments =
+            command.into_iter().flat_map(Command::get_arguments).chain(self.program.get_arguments());
+        let mut named = arguments.filter(|arg| is_spelled(arg, option));
+        named.next().is_some_and(|arg| arg.get_action().takes_values())
+    }
+}
+
+impl ForeignOption {
+    fn is_of(&self, command: &str, word: &str) -> bool {
+        self.commands.split(' ').any(|one| one == command) && self.spellings.split(' ').any(|one| one == word)
+    }
+}
+
+fn is_spelled(arg: &clap::Arg, word: &str) -> bool {
+    match word.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(&short.to_string())),
+    }
+}
+
+/// Advice with the host that was typed.
+fn with_host(advice: &str, host: Option<&str>) -> String {
+    host.map_or_else(|| advice.to_owned(), |host| advice.replace("HOST", host))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_url(text: &str) -> bool {
+    text.contains("://")
+}
+
+/// A name or an address, and neither an option nor a number.
+fn is_host(text: &str) -> bool {
+    let is_address = text.contains('.') || text.contains(':') || text == "localhost";
+    let is_file = Path::new(text).exists();
+    let is_quantity = text.starts_with(|first: char| first.is_ascii_digit()) && text.parse::<f64>().is_ok();
+    is_address
+        && !is_file
+        && !is_quantity
+        && !text.starts_with('-')
+        && text.parse::<engine::host::host_port::HostPort>().is_ok()
+}
+
+/// Names of commands in one sentence.
+const FEW: usize = 4;
+
+#[cfg(test)]
+mod tests;
