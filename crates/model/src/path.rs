@@ -196,9 +196,9 @@ pub struct RouteMtu {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeHole {
-    /// Smallest packet that was seen to vanish.
+    /// Smallest packet that vanished.
     pub first: u32,
-    /// Largest that was.
+    /// Largest that did.
     pub last: u32,
     /// Packets of these sizes that were sent.
     pub sent: u32,

@@ -5,10 +5,10 @@
 //! and evidence, and never words.
 
 mod sizes;
-mod tcp;
+pub(super) mod tcp;
 
 use super::Options;
-use crate::error::{Result, sentence};
+use crate::error::{Result, fault, sentence};
 use crate::work::probe::Prober;
 use linux::clock::mono_now;
 use model::event::{Event, Outcome};
@@ -259,7 +259,7 @@ impl Case<'_> {
             let local = LocalOptions { connect_timeout: Some(limit), ..subject.local.clone() };
             self.prober = Some(Prober::open(&subject.target, &local, &options.security, &options.stop)?);
         }
-        self.prober.as_mut().ok_or_else(|| crate::error::fault("the probe session is gone"))
+        self.prober.as_mut().ok_or_else(|| fault("the probe session is gone"))
     }
 }
 

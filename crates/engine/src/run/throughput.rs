@@ -2,8 +2,9 @@
 
 use super::begun::{Begun, Watched};
 use super::explain::Subject;
+use super::explain::tcp::begins_unmarked;
 use super::{Measured, Options, explain, is_start, link, without_copy};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::protocol::attribute;
 use crate::work::client;
 use insight::run_of_events;
@@ -11,6 +12,15 @@ use model::event::Event;
 use model::plan::Plan;
 use model::reach::Reach;
 use wire::iperf3::Extras;
+
+/// The same begins without the mark.
+const MARKED: &str = "the same test without it begins: look for a firewall or a provider's edge that drops marked packets, or a \
+                      queue for this class without any bandwidth; until then leave out --dscp and --tos";
+
+/// The far end answered, and not to the mark.
+fn is_refused(error: &Error) -> bool {
+    error.system().is_some_and(|system| system.source.kind() == std::io::ErrorKind::ConnectionRefused)
+}
 
 pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     let mut begun = Begun::new(options, sink);
@@ -32,6 +42,15 @@ pub(super) fn run(plan: &Plan, options: &Options, sink: &mut dyn FnMut(&Event)) 
             begun.event(&event);
         }
     }
+    let has_begun = begun.events().iter().any(is_start);
+    let outcome = match outcome {
+        Err(error) if !has_begun && !is_refused(&error) && begins_unmarked(plan, options) => {
+            let dscp = plan.test.tos / 4;
+            Err(error
+                .advised(format!("packets with the mark of this test (DSCP {dscp}) are dropped"), MARKED))
+        }
+        other => other,
+    };
     let attribute = |has_begun, error| attribute(&plan.target, plan.protocol, has_begun, error);
     let mut ended = begun.end("throughput", outcome, options, is_start, attribute)?;
     ended.error.take_if(|_| options.stop.is_raised());

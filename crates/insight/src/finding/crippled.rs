@@ -41,7 +41,9 @@ pub(super) fn is_receiver_stalled(one_way: &MeasuredDirection<'_>) -> bool {
         return false;
     }
     let closed = |tcp: &TcpCounters| {
-        tcp.max_send_window.0 > 0 && tcp.send_window.0 == 0 && tcp.receive_window_limited.0 > 0
+        // A window of less than a segment is closed to a sender that has more (RFC 9293 section 3.8.6.2.1).
+        let is_closed = tcp.send_window.0 < u64::from(tcp.send_mss.max(1));
+        tcp.max_send_window.0 > 0 && is_closed && tcp.receive_window_limited.0 > 0
     };
     let mut rows = one_way.tcp_rows().peekable();
     rows.peek().is_some() && rows.all(closed)
@@ -141,7 +143,7 @@ fn closed_window(one_way: &MeasuredDirection<'_>) -> Finding {
     let (direction, received) = (one_way.direction, one_way.figures.received.bytes);
     let host = if direction == Direction::Up { "the far end" } else { "this end" };
     let title = format!(
-        "The program at {host} stopped reading {direction}: it took {received}, and its TCP window is closed (0 bytes)"
+        "The program at {host} stopped reading {direction}: it took {received}, and its TCP window is closed"
     );
     Finding::new("receiver-stalled", Severity::Problem, direction, title).with("received_bytes", received.0).advise(format!(
         "The path is not the reason: every packet is acknowledged. Look at the receiving program at {host}: it hangs, is stopped, or \

@@ -253,7 +253,7 @@ fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     ))
 }
 
-/// What is lost is lost for its size or its kind, which another finding says.
+/// Packets are lost for their size or their kind, which another finding names.
 pub(super) fn lost_by_size(one_way: &MeasuredDirection<'_>) -> bool {
     let cut = one_way.figures.wire.frames_per_packet.is_some_and(|frames| frames > 1);
     (cut && fragments::dropped(one_way.run, one_way.direction).is_some())

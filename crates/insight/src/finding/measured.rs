@@ -80,7 +80,7 @@ impl<'a> MeasuredDirection<'a> {
         Some(payload.saturating_add(options).saturating_add(if ipv6 { 60 } else { 40 }))
     }
 
-    /// Packets of the size that this direction sent vanish on the path, which another finding says.
+    /// Packets of the size that this direction sent vanish on the path, which another finding names.
     pub(super) fn is_lost_by_size(&self) -> bool {
         self.full_packet().is_some_and(|packet| path::loses(self.run, self.direction, packet))
     }

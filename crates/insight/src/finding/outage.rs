@@ -33,7 +33,7 @@ pub(super) fn is_silent_to_the_end(one_way: &MeasuredDirection<'_>) -> bool {
 /// Datagrams lost in the outage of a direction, which no other finding counts.
 pub(super) fn lost_in_outage(one_way: &MeasuredDirection<'_>) -> u64 {
     let Some(silence) = longest(one_way) else { return 0 };
-    // Of a silence to the end no later number tells: as many as were sent meanwhile.
+    // No later number follows a silence to the end: as many are lost as were sent meanwhile.
     let meanwhile = || {
         let share = silence.length.as_secs_f64() / one_way.figures.elapsed.as_secs_f64().max(1e-9);
         (one_way.figures.sent.datagrams as f64 * share.min(1.0)).ceil() as u64

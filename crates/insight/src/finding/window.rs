@@ -42,8 +42,8 @@ fn limited(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
     {
         return None;
     }
-    // `window-scaling-removed` says why it stays small.
-    if crippled::is_unscaled(one_way) {
+    // `window-scaling-removed` and `receiver-stalled` say why it is small.
+    if crippled::is_unscaled(one_way) || crippled::is_receiver_stalled(one_way) {
         return None;
     }
     let measured = by_kernel(one_way);

@@ -184,11 +184,7 @@ mod tests {
         assert_eq!(delivery((0, 0), (5, 15)), FragmentDelivery::SmallDropped);
         assert_eq!(delivery((5, 10), (0, 15)), FragmentDelivery::NotReassembled);
         assert_eq!(delivery((5, 10), (5, 15)), FragmentDelivery::Pass);
-        assert_eq!(
-            delivery((3, 8), (0, 9)),
-            FragmentDelivery::Pass,
-            "what is lost by chance tells of no size"
-        );
+        assert_eq!(delivery((3, 8), (0, 9)), FragmentDelivery::Pass, "loss by chance shows no size");
     }
 
     #[test]

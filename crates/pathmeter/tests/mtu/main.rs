@@ -14,6 +14,7 @@ mod lossy;
 #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
 mod net;
 mod odd;
+mod reasons;
 mod sample;
 mod segments;
 mod service;

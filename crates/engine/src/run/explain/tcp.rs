@@ -1,7 +1,7 @@
 //! Hypotheses about TCP that other packets do not share: its full segments vanish, segments that an offload joined are dropped, or
 //! packets with the mark of the test are.
 
-use super::{Case, Probed, Result};
+use super::{Case, Options, Probed, Result};
 use crate::work::client;
 use model::event::Event;
 use model::explain::Answer;
@@ -100,6 +100,21 @@ pub(super) fn mark(case: &mut Case<'_>, direction: Direction) -> Result<Probed> 
     probed.evidence.insert("tos_byte".into(), tos.into());
     probed.evidence.insert("unmarked_received_bytes".into(), received.into());
     Ok(probed)
+}
+
+/// A test whose packets are marked could not begin: whether it can without the mark, so that the mark is the reason.
+pub(in crate::run) fn begins_unmarked(plan: &Plan, options: &Options) -> bool {
+    let is_asked = plan.test.tos != 0 && !plan.local.explain.is_zero() && !options.stop.is_raised();
+    if !is_asked {
+        return false;
+    }
+    let test = TestSpec { tos: 0, omit: Nanos::ZERO, end: End::Time(SHORT), ..plan.test.clone() };
+    let local = LocalOptions { interval: Nanos::ZERO, client_port: None, ..plan.local.clone() };
+    let (plan, mut has_begun) = (Plan { test, local, ..plan.clone() }, false);
+    let mut note = |event: &Event| has_begun |= matches!(event, Event::Started(_));
+    // How it ends is of no matter.
+    client::run(&plan, &options.security, &Extras::default(), &options.stop, &mut note).ok();
+    has_begun
 }
 
 fn tcp<'a>(case: &'a Case<'_>, direction: Direction) -> Option<&'a DirectionSummary> {
