@@ -9,6 +9,7 @@ mod values;
 
 pub(crate) use figures::meant as meant_figure;
 pub(crate) use hosts::check as check_hosts;
+pub(crate) use values::check_output;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
@@ -164,6 +165,10 @@ impl Typed<'_> {
     fn unknown_value(&self, word: &str) -> Option<Failure> {
         let is_host = |text: &&str| !text.starts_with('-') && !is_number(text);
         let before = self.texts.get(self.at + 1..)?.iter().copied().find(is_host);
+        if self.command == "serve" && is_number(word) {
+            let advice = format!("a port is written `-p {word}`");
+            return Some(Failure::usage(format!("`pathmeter serve` takes no argument: `{word}`"), advice));
+        }
         if self.command == "serve" {
             let advice = "run it on the far host as it is; `--bind ADDR` picks an address of that host";
             return Some(Failure::usage(format!("`pathmeter serve` takes no host: `{word}`"), advice));
@@ -175,8 +180,9 @@ impl Typed<'_> {
     fn elsewhere(&self, word: &str) -> Option<String> {
         let has = |command: &&Command| command.get_arguments().any(|arg| is_spelled(arg, word));
         let commands = self.program.get_subcommands().filter(|command| !command.is_hide_set());
-        let names: Vec<String> =
-            commands.filter(has).map(|command| format!("`pathmeter {}`", command.get_name())).collect();
+        let mut commands: Vec<&str> = commands.filter(has).map(Command::get_name).collect();
+        commands.sort_by_key(|name| USUAL.iter().position(|usual| usual == name).unwrap_or(USUAL.len()));
+        let names: Vec<String> = commands.iter().map(|name| format!("`pathmeter {name}`")).collect();
         let list = match names.as_slice() {
             [] => return None,
             [name] => format!("{name} has it"),
@@ -282,6 +288,8 @@ fn is_host(text: &str) -> bool {
         && text.parse::<engine::host::host_port::HostPort>().is_ok()
 }
 
+/// Commands that are meant more often than others.
+const USUAL: [&str; 6] = ["throughput", "latency", "mtu", "hops", "transfer", "frames"];
 /// Names of commands in one sentence.
 const FEW: usize = 4;
 

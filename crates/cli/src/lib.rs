@@ -51,6 +51,7 @@ pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
     }
     config.settle(&mut cli)?;
     foreign::check_hosts(&mut cli)?;
+    foreign::check_output(&cli)?;
     Ok((cli, config))
 }
 

@@ -10,10 +10,17 @@ pub(crate) fn without_command(program: Command, width: usize) -> Command {
 }
 
 fn overview(program: &Command, width: usize) -> String {
-    let title = GROUPS.iter().map(|(title, _)| title.len()).max().unwrap_or_default() + 2;
+    // On a narrow terminal the names stand below their heading.
+    let beside = GROUPS.iter().map(|(title, _)| title.len()).max().unwrap_or_default() + 2;
+    let title = if width < NARROW { 2 } else { beside };
     let mut text = FIRST.to_owned();
     for (heading, commands) in groups(program) {
-        let mut line = format!("{heading:title$}");
+        let mut line = if width < NARROW {
+            let _ = writeln!(text, "{heading}");
+            " ".repeat(title)
+        } else {
+            format!("{heading:title$}")
+        };
         for command in commands {
             if line.len() + command.len() > width {
                 let _ = writeln!(text, "{}", line.trim_end());
@@ -65,6 +72,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Other tools' command lines", &["iperf3", "iperf", "sockperf"]),
     ("This host", &["doctor", "config", "completions", "man", "help"]),
 ];
+/// Columns below which headings have a line of their own.
+const NARROW: usize = 60;
 /// Clap's own command has no documentation of ours.
 const HELP: &str = "Print the help of a command";
 const FIRST: &str = "\
@@ -107,11 +116,11 @@ mod tests {
     fn the_overview_has_twenty_lines_on_a_terminal_of_eighty_columns() {
         let text = overview(&Cli::command(), 80);
         assert!(text.lines().count() <= 20, "{text}");
-        for width in [60, 80] {
+        for width in [40, 60, 80] {
             let text = overview(&Cli::command(), width);
             let rows = text
                 .lines()
-                .skip_while(|line| !line.starts_with("Measure "))
+                .skip_while(|line| !line.starts_with("Measure"))
                 .take_while(|line| !line.is_empty());
             for line in rows {
                 assert!(line.len() <= width, "{width}: {line}");

@@ -219,6 +219,13 @@ pub(super) const OPTIONS: &[ForeignOption] = &[
         "--repeating-payload",
         Write("leave it out: payload is pseudo-random, which no link compresses"),
     ),
+    option(
+        "measure",
+        "-u --udp -R --reverse --bidir --tcp",
+        Write(
+            "leave it out: TCP and UDP are tested in both directions; `pathmeter throughput HOST` tests one alone",
+        ),
+    ),
     // Servers.
     option("serve", "-s --server -u --udp", Default),
     option("serve", "-1", Same("--one-off")),

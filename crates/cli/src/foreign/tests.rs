@@ -157,6 +157,10 @@ fn an_option_of_another_command_is_found_there() {
             "`pathmeter throughput`, `pathmeter latency` and `pathmeter frames` have it",
         ),
         (&["measure", "h", "--bitrate", "1G"], "`pathmeter throughput` has it"),
+        (
+            &["hops", "h", "--parallel", "4"],
+            "`pathmeter throughput`, `pathmeter latency` and `pathmeter frames` have it",
+        ),
         (&["mtu", "h", "--loaded"], "`pathmeter latency` has it"),
     ] {
         let Err(Refused::Foreign(failure)) = read(line) else { panic!("{line:?}") };
@@ -204,10 +208,28 @@ fn values_of_other_tools_are_answered() {
         (&["serve", "--bind", "fe80::1%eth0"], "leave `--bind` out"),
         (&["measure", "h", "5210"], "a port is written `h:5210`, or `-p 5210`"),
         (&["serve", "10.0.0.1"], "run it on the far host as it is"),
+        (&["serve", "5201"], "a port is written `-p 5201`"),
     ] {
         let Err(Refused::Foreign(failure)) = read(line) else { panic!("{line:?} is not refused") };
         let advice = failure.advice.expect("advice");
         assert!(advice.starts_with(expected), "{line:?}: {advice}");
         assert!(failure.message.len() + advice.len() <= 220, "{} {advice}", failure.message);
+    }
+}
+
+#[test]
+fn fields_of_mtr_are_no_file() {
+    let check = |line: &[&str]| {
+        let cli = Cli::try_parse_from(std::iter::once("pathmeter").chain(line.iter().copied()));
+        check_output(&cli.expect("it parses"))
+    };
+    assert!(check(&["hops", "h", "-o", "LSDNBAWV"]).is_err());
+    for line in [
+        &["hops", "h", "-o", "result.json"][..],
+        &["hops", "h", "-o", "./LSD"],
+        &["mtu", "h", "-o", "LSD"],
+        &["hops", "h"],
+    ] {
+        assert!(check(line).is_ok(), "{line:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! Values that another tool takes, or that stand where a host is wanted, and what was meant by them.
 
 use super::{is_host, is_number, is_url};
+use crate::arguments::{Cli, Command};
 use engine::error::Failure;
 use std::net::IpAddr;
 
@@ -29,6 +30,20 @@ pub(super) fn refused(command: &str, option: &str, value: &str) -> Option<Failur
         _ => return None,
     };
     Some(Failure::usage(format!("{name} does not take `{value}`"), advice))
+}
+
+/// Refuses mtr's `-o FIELDS`, which would be a file here.
+///
+/// # Errors
+/// `Kind::Usage`: the file of `hops -o` has a name of mtr's fields alone.
+pub(crate) fn check_output(cli: &Cli) -> Result<(), Failure> {
+    let name = cli.common.output.as_deref().and_then(std::path::Path::to_str).unwrap_or_default();
+    let is_fields = name.len() >= FEWEST_FIELDS && name.chars().all(|letter| MTR_FIELDS.contains(letter));
+    if matches!(cli.command, Command::Hops(_)) && is_fields {
+        let advice = format!("leave it out: all columns are printed; a file of this name is `-o ./{name}`");
+        return Err(Failure::usage(format!("`-o {name}` has mtr's fields, and -o is a file here"), advice));
+    }
+    Ok(())
 }
 
 /// A text in the place of a host.
@@ -89,6 +104,11 @@ fn netperf_test(value: &str) -> Option<&'static str> {
         _ => None,
     }
 }
+
+/// The letters of mtr's `-o`.
+const MTR_FIELDS: &str = "LDRSNBAWVGJMXI_ ";
+/// Fewer letters are as likely a file.
+const FEWEST_FIELDS: usize = 3;
 
 /// An interface of this host, or a name as Linux gives them.
 fn is_interface(text: &str) -> bool {

@@ -47,7 +47,7 @@ const MTR: [Mistake; 20] = [
     ("hops fe80::1", "write fe80::1%"),
     ("hops 10.0.0.1 --expect loss<=1%", "--expect 'hops.loss<=1%'"),
     ("hops 10.0.0.1 33434", "`10.0.0.1:33434`, or `-p 33434`"),
-    ("hops 10.0.0.1 --bitpattern 255", "fixed pattern"),
+    ("hops 10.0.0.1 -o LSDNBAW", "all columns are printed"),
     ("10.0.0.1", "write `pathmeter measure 10.0.0.1`"),
 ];
 
