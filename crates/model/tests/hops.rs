@@ -403,7 +403,7 @@ fn an_answer_from_another_address_is_the_far_ends_own() {
     }
 }
 
-/// A firewall at the second hop rejects, and limits how often it says so: flows hear of it at hops far behind it.
+/// A firewall at the second hop rejects, and limits how often it reports that: flows hear of it at hops far behind it.
 #[test]
 fn who_rejects_is_named_where_it_is_met() {
     for (limit, code) in

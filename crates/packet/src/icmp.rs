@@ -103,8 +103,8 @@ impl Quote<'_> {
         let places = if is_ipv6 { [8, 24] } else { [12, 16] };
         let source = SocketAddr::new(address(places[0])?, u16::from_be_bytes([*a, *b]));
         let destination = SocketAddr::new(address(places[1])?, u16::from_be_bytes([*c, *d]));
-        let told = u32::from_be_bytes(*rest);
-        let mtu = if is_ipv6 { told } else { told & 0xffff };
+        let word = u32::from_be_bytes(*rest);
+        let mtu = if is_ipv6 { word } else { word & 0xffff };
         Some(Quote { kind: *kind, code: *code, mtu, hops: *hops, source, destination, payload })
     }
 }

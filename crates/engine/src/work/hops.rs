@@ -196,7 +196,7 @@ fn both_ways(
     Ok((result, outcome, back))
 }
 
-/// The far end's answers take more hops than its probes, where those of the hop before do not: its TTL was set on the way, or its
+/// The far end's answers take more hops than its probes, where those of the hop before do not: its TTL was set on the path, or its
 /// return path is longer.
 fn longer_back(found: &HopsResult) -> Option<TtlRewritten> {
     let far = found.far_end().filter(|_| found.end == HopsEnd::Reached && found.changes.is_empty())?;

@@ -141,8 +141,8 @@ fn native(
 /// Takes what routers said after the sizes were known. A session that has ended since has no more to say.
 fn late_messages(prober: &mut Prober, result: &mut PathResult) {
     for direction in [Direction::Up, Direction::Down] {
-        if let Some(one_way) = result.way_mut(direction) {
-            WayFinder::late_messages(prober, direction, one_way).ok();
+        if let Some(carried) = result.direction_mut(direction) {
+            WayFinder::late_messages(prober, direction, carried).ok();
         }
     }
 }
@@ -173,34 +173,34 @@ fn find_all(
     sink(&Event::progress("packet sizes and fragments, both directions"));
     let [up, down] = tcp::syns(prober)?;
     let of_tcp = |direction| if direction == Direction::Up { up.clone() } else { down.clone() };
-    let (tell, told) = mpsc::channel();
+    let (report, reports) = mpsc::channel();
     let others = std::thread::scope(|scope| {
-        let tell_down = tell.clone();
-        let beside = scope.spawn(move || down_beside(job, tell_down));
+        let for_others = report.clone();
+        let beside = scope.spawn(move || down_beside(job, for_others));
         let syns = [up.clone(), down.clone()];
-        let others = scope.spawn(move || when_known(job, &told, syns));
-        find_way(prober, Direction::Up, job.plan.largest, result, &tell)?;
+        let others = scope.spawn(move || when_known(job, &reports, syns));
+        find_direction(prober, Direction::Up, job.plan.largest, result, &report)?;
         wait_for(prober, &beside);
         match beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-            Ok((one_way, unknown, packets)) => {
+            Ok((carried, unknown, packets)) => {
                 result.unknown.extend(unknown);
                 result.packets += packets;
-                result.down = Some(one_way);
+                result.down = Some(carried);
             }
             // The server may grant no second session.
             Err(_) if !job.interrupt.is_raised() => {
-                find_way(prober, Direction::Down, job.plan.largest, result, &tell)?;
+                find_direction(prober, Direction::Down, job.plan.largest, result, &report)?;
             }
             Err(error) => return Err(error),
         }
-        drop(tell);
+        drop(report);
         sink(&Event::progress("other flows, and segments of TCP"));
         wait_for(prober, &others);
         Ok(others.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })?;
     for direction in [Direction::Up, Direction::Down] {
-        if let Some(one_way) = result.way_mut(direction) {
-            one_way.tcp = Some(of_tcp(direction));
+        if let Some(carried) = result.direction_mut(direction) {
+            carried.tcp = Some(of_tcp(direction));
         }
     }
     if let Some((legs, segments)) = others {
@@ -213,12 +213,12 @@ fn find_all(
 /// Looks at other flows and TCP as soon as both directions are known.
 fn when_known(
     job: &Job<'_>,
-    told: &mpsc::Receiver<(Direction, PathDirection)>,
+    reports: &mpsc::Receiver<(Direction, PathDirection)>,
     [up, down]: [TcpDirection; 2],
 ) -> Option<(Legs, Segments)> {
     let mut known = PathResult::default();
-    for (direction, one_way) in told.iter().take(2) {
-        *known.way_mut(direction) = Some(one_way);
+    for (direction, carried) in reports.iter().take(2) {
+        *known.direction_mut(direction) = Some(carried);
     }
     known.up.as_mut()?.tcp = Some(up);
     known.down.as_mut()?.tcp = Some(down);
@@ -237,38 +237,38 @@ fn other_flows(job: &Job<'_>, known: &PathResult) -> (Legs, Segments) {
 /// The return path over a session of its own.
 fn down_beside(
     job: &Job<'_>,
-    tell: mpsc::Sender<(Direction, PathDirection)>,
+    report: mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<(PathDirection, Vec<Unknown>, u64)> {
     let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
-    let mut known = |one_way: &PathDirection| {
+    let mut known = |carried: &PathDirection| {
         // Who asked may have given up.
-        tell.send((Direction::Down, one_way.clone())).ok();
+        report.send((Direction::Down, carried.clone())).ok();
     };
-    let found = WayFinder::find_and_tell(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;
+    let found = WayFinder::find_and_report(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;
     let packets = prober.datagrams();
     prober.close();
     Ok((found.0, found.1, packets))
 }
 
-/// Keeps the session alive until the other is done. One that breaks off meanwhile is of no use to what follows, which tells.
+/// Keeps the session alive until the other is done. One that breaks off meanwhile is of no use to what follows, which shows.
 fn wait_for<T>(prober: &mut Prober, other: &ScopedJoinHandle<'_, T>) {
     while !other.is_finished() && prober.pause(PAUSE).is_ok() {}
 }
 
-/// Finds out what one direction carries; `tell`: as soon as its size is known.
-fn find_way(
+/// Finds out what one direction carries; `report`: as soon as its size is known.
+fn find_direction(
     prober: &mut Prober,
     direction: Direction,
     largest: Option<u32>,
     result: &mut PathResult,
-    tell: &mpsc::Sender<(Direction, PathDirection)>,
+    report: &mpsc::Sender<(Direction, PathDirection)>,
 ) -> Result<()> {
-    let mut known = |one_way: &PathDirection| {
-        tell.send((direction, one_way.clone())).ok();
+    let mut known = |carried: &PathDirection| {
+        report.send((direction, carried.clone())).ok();
     };
-    let (one_way, unknown) = WayFinder::find_and_tell(prober, direction, largest, &[], &mut known)?;
+    let (carried, unknown) = WayFinder::find_and_report(prober, direction, largest, &[], &mut known)?;
     result.unknown.extend(unknown);
-    *result.way_mut(direction) = Some(one_way);
+    *result.direction_mut(direction) = Some(carried);
     Ok(())
 }
 
@@ -282,9 +282,9 @@ pub fn measure_directions(prober: &mut Prober, directions: &[Direction], also: &
     let (began, before) = (mono_now(), prober.datagrams());
     let mut result = PathResult { method: PathMethod::Native, ..PathResult::default() };
     for &direction in directions {
-        let (one_way, unknown) = WayFinder::find(prober, direction, None, also)?;
+        let (carried, unknown) = WayFinder::find(prober, direction, None, also)?;
         result.unknown.extend(unknown);
-        *result.way_mut(direction) = Some(one_way);
+        *result.direction_mut(direction) = Some(carried);
     }
     result.packets = prober.datagrams() - before;
     result.elapsed = mono_now().saturating_since(began);

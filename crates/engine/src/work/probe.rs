@@ -111,10 +111,10 @@ impl Prober {
         Prober::open_within(target, local, security, interrupt, |_| OPEN_LIMIT)
     }
 
-    /// The same where nobody may know whether a pathmeter is there: not waited for much longer than the connection took to open.
+    /// The same where it is open whether a pathmeter is there: not waited for much longer than the connection took to open.
     ///
     /// # Errors
-    /// The same, and a timeout where something else than a pathmeter listens and says nothing.
+    /// The same, and a timeout where something else than a pathmeter listens and is silent.
     pub(crate) fn open_briefly(
         target: &Target,
         local: &LocalOptions,

@@ -92,7 +92,7 @@ fn add_modules<W: Write>(archive: &mut Archive<W>, kernel: &Kernel) -> Result<()
     archive.bytes(Path::new(INDEX), 0o644, index.as_bytes()).during("write", INDEX)
 }
 
-/// One line for the module, and one for each other name of it, as [`super::guest`] reads them.
+/// One line for the module, and one for each other name of it, as the machine reads them.
 fn describe(module: &Module, file: &str, index: &mut String) {
     let name = &module.name;
     index.push_str(&format!("module {name} {file} {}\n", module.depends.join(" ")));

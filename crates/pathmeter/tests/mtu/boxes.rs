@@ -33,7 +33,7 @@ fn an_open_port_answers_at_once_and_a_proxy_is_none_of_the_far_ends() {
     without_limits(&lab);
     let _server = lab.serve(Node::S, Who::Root, &[]);
     let tcp = ["--protocol", "tcp", "--port", "5210"];
-    let run = hops(&lab, Who::Nobody, &tcp);
+    let run = hops(&lab, Who::Root, &tcp);
     let found = &run["summary"]["hops"];
     assert_eq!((&found["end"], ids(&run)), (&"reached".into(), Vec::new()), "{found:#}");
     // Connections were noticed by chance alone, some half a second later.
@@ -41,14 +41,14 @@ fn an_open_port_answers_at_once_and_a_proxy_is_none_of_the_far_ends() {
     assert!(median < 200_000_000, "{found:#}");
     lab.nft(Node::R1, "table ip proxy {\nchain arriving {\ntype nat hook prerouting priority -100;\ntcp dport 5210 redirect\n}\n}\n");
     let _proxy = lab.serve(Node::R1, Who::Root, &[]);
-    let run = hops(&lab, Who::Nobody, &tcp);
+    let run = hops(&lab, Who::Root, &tcp);
     let proxy = finding(&run, "answered-on-path");
     assert_eq!(
         (&proxy["evidence"]["answered_at_hops"], &proxy["evidence"]["far_end_hops"]),
         (&1.into(), &3.into())
     );
     assert_eq!(proxy["evidence"]["router_address"], Node::R1.address(Family::V4));
-    assert_eq!(ids(&hops(&lab, Who::Nobody, &[])), Vec::<&str>::new(), "datagrams are not redirected");
+    assert_eq!(ids(&hops(&lab, Who::Root, &[])), Vec::<&str>::new(), "datagrams are not redirected");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn answers_from_another_address_a_set_ttl_and_untranslated_quotes() {
         Node::S,
         "table ip other {\nchain leaving {\ntype filter hook output priority 0;\nicmp type destination-unreachable ip saddr set 10.71.2.77\n}\n}\n",
     );
-    let run = hops(&lab, Who::Nobody, &[]);
+    let run = hops(&lab, Who::Root, &[]);
     let found = &run["summary"]["hops"];
     assert_eq!((&found["end"], &found["hops"][2]["far_end"]), (&"reached".into(), &true.into()), "{found:#}");
     assert_eq!(found["hops"][2]["routers"][0]["address"], "10.71.2.77");
@@ -93,8 +93,8 @@ fn answers_from_another_address_a_set_ttl_and_untranslated_quotes() {
 }
 
 #[test]
-fn no_hop_is_blamed_behind_a_router_that_sets_the_ttl() {
-    let Some(lab) = Lab::new("no_hop_is_blamed_behind_a_set_ttl") else { return };
+fn no_hop_is_named_behind_a_router_that_sets_the_ttl() {
+    let Some(lab) = Lab::new("no_hop_is_named_behind_a_set_ttl") else { return };
     without_limits(&lab);
     lab.sh(Node::R2, "ip route replace 10.71.2.0/24 dev far mtu lock 1400");
     lab.silence();
@@ -148,7 +148,7 @@ fn packets_made_by_hand_bear_the_label_of_their_flow() {
     let flows: Vec<(&str, &str)> =
         elements.split(',').filter_map(|element| element.trim().split_once(" . ")).collect();
     let ports: std::collections::BTreeSet<&str> = flows.iter().map(|(port, _)| *port).collect();
-    // What opened a flow left before it had the label that all of its probes bear, whoever makes their packets. The session of the return
+    // What opened a flow left before it had the label that all of its probes bear, also those that the kernel makes. The session of the return
     // path has no more than that.
     assert_eq!((ports.len(), flows.len()), (6, 11), "{set}");
     let of_port = |port: &&str| flows.iter().filter(|(other, _)| other == port).count();

@@ -40,15 +40,15 @@ pub(super) fn reverse_path(address: IpAddr, egress: &str) -> Option<Reason> {
 
 /// Interfaces on which the kernel drops packets whose sender it would reach by another one: the larger of `all` and its own counts.
 fn strict_interfaces(settings: &Path) -> Vec<String> {
-    let of = |name: &str| -> u8 {
+    let filter = |name: &str| -> u8 {
         let text = fs::read_to_string(settings.join(name).join("rp_filter"));
         text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
     };
-    let all = of("all");
+    let all = filter("all");
     let entries = fs::read_dir(settings).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_strict =
-        |name: &String| !matches!(name.as_str(), "all" | "default" | "lo") && of(name).max(all) == 1;
+        |name: &String| !matches!(name.as_str(), "all" | "default" | "lo") && filter(name).max(all) == 1;
     let mut strict: Vec<String> = names.filter(is_strict).collect();
     strict.sort_unstable();
     strict

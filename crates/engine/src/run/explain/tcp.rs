@@ -51,11 +51,11 @@ pub(super) fn segments(case: &mut Case<'_>, direction: Direction) -> Result<Prob
         .evidence
         .insert("received_bytes".into(), small.as_ref().map_or(0, |figures| figures.received.bytes.0).into());
     if let (true, Some(mut path)) = (crossed, case.run.summary.path.clone())
-        && let Some(one_way) = path.way_mut(direction).take()
+        && let Some(one_way) = path.direction_mut(direction).take()
     {
         let one_way = PathDirection { tcp: Some(stalled_tcp(&one_way)), ..one_way };
         let mut found = model::path::PathResult { method: path.method, ..Default::default() };
-        *found.way_mut(direction) = Some(one_way);
+        *found.direction_mut(direction) = Some(one_way);
         probed.events.push(Event::Path(Box::new(found)));
     }
     Ok(probed)

@@ -1,5 +1,5 @@
 //! The hops of the return path, where the far end is a pathmeter: it sends packets with growing TTLs over the one flow of a probe
-//! session, and so to nobody but the address that opened it and proved to receive there. It tells which routers ended them;
+//! session, and so to no other address than the one that opened it and proved to receive there. It tells which routers ended them;
 //! this end counts which arrived, so that loss is that of this direction alone.
 
 use super::{Job, schedule};
@@ -45,7 +45,7 @@ fn ask(job: &Job<'_>, rounds: &mut Rounds) -> Result<()> {
     let Some(port) = plan.back_port else { return Ok(()) };
     let mut target: Target = plan.target.clone();
     target.address.set_port(port);
-    // Where nobody answers at all, this must not take longer than the trace.
+    // Where nothing answers at all, this must not take longer than the trace.
     let trace = plan.interval.saturating_mul(plan.probes.into()).max(LEAST_CONNECT);
     let asked = plan.local.connect_timeout.unwrap_or(trace);
     let local = LocalOptions { connect_timeout: Some(asked.min(trace)), ..plan.local.clone() };

@@ -17,7 +17,7 @@ pub(super) fn look(job: &Job<'_>, found: &mut HopsResult) -> Option<Beyond> {
         && found.end == HopsEnd::Reached
         && found.flows.len() >= ENOUGH
         && furthest < job.plan.max_hops;
-    // A host that says nothing of datagrams is no reason to end a trace with an error.
+    // A host that ignores datagrams is no reason to end a trace with an error.
     if wanted { ask(job, furthest, &mut found.packets).ok().flatten() } else { None }
 }
 

@@ -1,5 +1,5 @@
 //! ICMP errors as they came, with the packets that they quote: of a NAT that does not translate these, and of routers that set the TTL
-//! of what they pass on. Hearing them takes `CAP_NET_RAW`; without it the sockets' own error queues say the rest.
+//! of what they pass on. Hearing them takes `CAP_NET_RAW`; without it the sockets' own error queues have the rest.
 
 use linux::raw::IcmpErrors;
 use model::hops::TtlRewritten;

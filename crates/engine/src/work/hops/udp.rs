@@ -116,9 +116,15 @@ impl Datagrams {
             {
                 return;
             }
-            let said = said_by(quote, message.from, to.ip());
+            let meaning = meaning(quote, message.from, to.ip());
             let answered = answer(
-                Word { number: Some(number), from: message.from, said, ttl: message.ttl, labels: Vec::new() },
+                Word {
+                    number: Some(number),
+                    from: message.from,
+                    said: meaning,
+                    ttl: message.ttl,
+                    labels: Vec::new(),
+                },
                 at,
             );
             quotes.untranslated += 1;
@@ -127,14 +133,15 @@ impl Datagrams {
     }
 }
 
-/// What an error says that no socket was given.
-fn said_by(quote: &Quote<'_>, from: Option<IpAddr>, to: IpAddr) -> Said {
+/// The meaning of an error that no socket was given.
+fn meaning(quote: &Quote<'_>, from: Option<IpAddr>, to: IpAddr) -> Said {
+    use Said::{Closed, Expired, Refused, TooBig};
     let is_ipv6 = to.is_ipv6();
     match (is_ipv6, quote.kind, quote.code) {
-        (false, 3, 4) | (true, 2, _) => Said::TooBig(quote.mtu),
-        (false, 11, 0) | (true, 3, 0) => Said::Expired,
-        (false, 3, 3) | (true, 1, 4) if from == Some(to) => Said::Closed,
-        (_, kind, code) => Said::Refused(kind, code),
+        (false, 3, 4) | (true, 2, _) => TooBig(quote.mtu),
+        (false, 11, 0) | (true, 3, 0) => Expired,
+        (false, 3, 3) | (true, 1, 4) if from == Some(to) => Closed,
+        (_, kind, code) => Refused(kind, code),
     }
 }
 

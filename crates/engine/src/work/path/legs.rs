@@ -45,7 +45,7 @@ impl Legs {
     pub(super) fn add_to(self, result: &mut PathResult) {
         result.packets += self.packets;
         for (direction, size) in self.sizes {
-            if let Some(one_way) = result.way_mut(direction) {
+            if let Some(one_way) = result.direction_mut(direction) {
                 one_way.other_flows.push(size);
             }
         }

@@ -34,11 +34,11 @@ impl WayFinder<'_> {
         largest: Option<u32>,
         also: &[u32],
     ) -> Result<(PathDirection, Vec<Unknown>)> {
-        WayFinder::find_and_tell(prober, direction, largest, also, &mut |_| {})
+        WayFinder::find_and_report(prober, direction, largest, also, &mut |_| {})
     }
 
-    /// The same; `known` is told as soon as the size is known and what limits it, which other flows need.
-    pub(crate) fn find_and_tell(
+    /// The same; `known` gets it as soon as the size is known and what limits it, which other flows need.
+    pub(crate) fn find_and_report(
         prober: &mut dyn Probes,
         direction: Direction,
         largest: Option<u32>,
@@ -352,7 +352,7 @@ impl WayFinder<'_> {
         let expired = self.prober.sender(self.direction)?.expired;
         let distance = trace::distance(count(&rows, sizes[1]), MOST_HOPS);
         let hops = trace::hops(&expired, sizes, distance);
-        // One of them arrived with its last hop, had nobody set their TTL.
+        // One of them arrived with its last hop, unless their TTL was set.
         let least = self.prober.sender(self.direction.reversed())?.least_ttl;
         self.one_way.ttl_rewritten =
             distance.is_some() && least.is_some_and(|ttl| u32::from(ttl) > MOST_HOPS);

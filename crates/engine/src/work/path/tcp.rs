@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wire::ProtocolError;
 use wire::native::PathObservation;
 
-/// What both SYNs of the control connection said, up and down.
+/// What both SYNs of the control connection bore, up and down.
 pub(crate) fn syns(prober: &mut Prober) -> Result<[TcpDirection; 2]> {
     let here = prober.sender(Direction::Up)?;
     let there = prober.sender(Direction::Down)?;
@@ -77,12 +77,12 @@ impl Segments {
         for (direction, exchanged) in self.found {
             let Some(exchanged) = exchanged else { continue };
             result.packets += exchanged.sent().map_or(0, |tcp| tcp.data_segments);
-            if let Some(one_way) = result.way_mut(direction) {
+            if let Some(one_way) = result.direction_mut(direction) {
                 take(one_way, &exchanged);
             }
         }
         for direction in self.wanted {
-            // A session that broke off tells no more: what is known stays.
+            // A session that broke off has no more: what is known stays.
             if job.interrupt.is_raised() || doubt(job, prober, direction, result).is_err() {
                 break;
             }
@@ -155,8 +155,8 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
     let again = WayFinder::size(prober as &mut dyn Probes, direction, one_way)?;
     if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
         let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest, &[])?;
-        let earlier = result.way_mut(direction).replace(later);
-        if let (Some(one_way), Some(earlier)) = (result.way_mut(direction), earlier) {
+        let earlier = result.direction_mut(direction).replace(later);
+        if let (Some(one_way), Some(earlier)) = (result.direction_mut(direction), earlier) {
             let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);
             *one_way =
                 PathDirection { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(one_way) };
@@ -164,7 +164,7 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
         result.unknown.retain(|known| known.direction != Some(direction) || known.what == SEGMENT);
         result.unknown.extend(unknown);
     } else if stalled
-        && let Some(one_way) = result.way_mut(direction)
+        && let Some(one_way) = result.direction_mut(direction)
         && exchange(job, direction, Some(SMALL_MSS)).is_ok_and(|exchanged| exchanged.arrived() >= AMOUNT)
         && let Some(tcp) = &mut one_way.tcp
     {

@@ -371,7 +371,7 @@ fn flow_label(socket: &UdpSocket) -> Result<u32> {
     Ok(label)
 }
 
-/// The kernel labels the flows of sockets that do not say otherwise: `net.ipv6.auto_flowlabels` is 1 or 3.
+/// The kernel labels the flows of sockets that choose none: `net.ipv6.auto_flowlabels` is 1 or 3.
 fn labels_flows() -> bool {
     let setting = std::fs::read_to_string("/proc/sys/net/ipv6/auto_flowlabels");
     !matches!(setting.as_deref().map(str::trim), Ok("0" | "2"))

@@ -49,11 +49,11 @@ pub(in super::super) fn ttl_rewritten(run: &Run) -> Vec<Finding> {
     let traced = found(run).and_then(|found| Some(rewritten(found, found.ttl_rewritten?)));
     let path = run.summary.path.as_ref();
     let sizes = [Direction::Up, Direction::Down].into_iter().filter_map(|direction| {
-        let one_way = path?.in_direction(direction).filter(|one_way| one_way.ttl_rewritten)?;
-        let last = one_way.hops.iter().filter(|hop| hop.address.is_some()).max_by_key(|hop| hop.ttl);
+        let carried = path?.in_direction(direction).filter(|carried| carried.ttl_rewritten)?;
+        let last = carried.hops.iter().filter(|hop| hop.address.is_some()).max_by_key(|hop| hop.ttl);
         let behind = last.and_then(|hop| Some(format!(" behind hop {} ({})", hop.ttl, hop.address?)));
         let behind = behind.unwrap_or_default();
-        let mtu = one_way.path_mtu?;
+        let mtu = carried.path_mtu?;
         let title = format!(
             "A router sets the TTL of packets {direction}, so that a trace does not show which hop{behind} limits them to {mtu} bytes"
         );

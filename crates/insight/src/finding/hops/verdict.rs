@@ -103,10 +103,10 @@ fn far_end(run: &Run, found: &HopsResult, ttl: u8) -> String {
 
 /// The far end answers from another address than it was asked at.
 fn other_address(run: &Run, found: &HopsResult) -> Option<String> {
-    let asked = run.hops.as_ref()?.target.address.ip().to_canonical();
+    let target = run.hops.as_ref()?.target.address.ip().to_canonical();
     let routers = &found.far_end()?.routers;
-    let is_other = !routers.is_empty() && routers.iter().all(|router| router.address != asked);
-    is_other.then(|| format!(" It answers from {}, not {asked}.", routers[0].address))
+    let is_other = !routers.is_empty() && routers.iter().all(|router| router.address != target);
+    is_other.then(|| format!(" It answers from {}, not {target}.", routers[0].address))
 }
 
 /// How far the return path is, where the far end traced it, and what is lost on it.

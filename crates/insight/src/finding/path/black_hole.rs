@@ -39,7 +39,7 @@ fn by_echo(hole: EchoHole) -> Finding {
         ),
         false => format!(
             "Echo requests of {first} to {last} bytes stay without a reply and without a word of a router: packets of these \
-             sizes vanish up or down, or a firewall drops large echo alone; echo does not tell which"
+             sizes vanish up or down, or a firewall drops large echo alone; echo does not show which"
         ),
     };
     let finding = Finding::new("mtu-black-hole", Severity::Warning, Direction::Down, title);

@@ -81,8 +81,8 @@ impl Tracer {
         Some(self.probes.iter().filter(is_far).fold(Counted::default(), count))
     }
 
-    /// Whether an answer from another address is the far end's: that a port is unreachable says the host of the port itself (RFC
-    /// 1122 section 3.2.2.1), and a firewall that says so in its stead was met as a router one hop before.
+    /// Whether an answer from another address is the far end's: a port is reported unreachable by its own host (RFC
+    /// 1122 section 3.2.2.1), and a firewall that reports it in its stead was met as a router one hop before.
     pub(super) fn is_far_end(&self, number: u32, answer: &Answer) -> bool {
         if !matches!(answer.kind, AnswerKind::Refused(3, 3) | AnswerKind::Refused(1, 4)) {
             return false;
@@ -94,7 +94,7 @@ impl Tracer {
         !is_router && (probe.ttl == 1 || has_other_before)
     }
 
-    /// The hop behind the router that refuses the probes of a flow: one that limits its answers says so of later ones only.
+    /// The hop behind the router that refuses the probes of a flow: one that limits its answers refuses later ones only.
     pub(super) fn refused_at(&self, flow: &FlowTrace) -> Option<u8> {
         let refuser: IpAddr = flow.refuser?;
         let met = self.flows.iter().flat_map(|flow| &flow.routers).filter(|known| known.1 == refuser);
@@ -102,5 +102,5 @@ impl Tracer {
     }
 }
 
-/// Distances of one flow that are told apart.
+/// Distances of one flow that are kept apart.
 const MOST_DISTANCES: usize = 8;

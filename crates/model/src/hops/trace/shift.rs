@@ -1,7 +1,7 @@
 //! Routes that changed: from some time on, other routers answered at some hops than before.
 //!
-//! The flows take turns, so that each is asked too seldom to tell a change from routers that come and go by chance. All flows
-//! and hops together tell: before the time and after it each flow has one router at a hop. Every answer that repeats the one
+//! The flows take turns, so that each is asked too seldom to distinguish a change from routers that come and go by chance. All flows
+//! and hops together do: before the time and after it each flow has one router at a hop. Every answer that repeats the one
 //! before it would be a chance of one half, were packets shared out one by one.
 
 use super::{Sent, Tracer};
@@ -72,11 +72,11 @@ fn has_switch(heard: &[Heard]) -> bool {
 
 /// When a flow first met another router than before.
 fn switches(heard: &[Heard]) -> Vec<MonoTime> {
-    let of = |flow| {
+    let first_switch = |flow| {
         let own: Vec<&Heard> = of_flow(heard, flow).collect();
         own.windows(2).find(|pair| pair[0].from != pair[1].from).map(|pair| pair[1].at)
     };
-    flows(heard).into_iter().filter_map(of).collect()
+    flows(heard).into_iter().filter_map(first_switch).collect()
 }
 
 /// How many answers agree with a change at this time, beyond those that choose the routers; absent: some contradict it, or too

@@ -1,4 +1,4 @@
-//! Datagrams to a port that nothing listens on: the far end says of each that arrives that the port is closed.
+//! Datagrams to a port that nothing listens on: the far end reports of each that arrives that the port is closed.
 //!
 //! That needs nothing of the return path, which carries a small message whatever the datagram's size. But hosts limit how
 //! many such messages they send (Linux: six at once, then one a second), so silence about a large datagram counts
@@ -54,7 +54,7 @@ pub(super) enum Verdict {
     Arrives,
     /// It does not, and a small one sent with it does.
     Lost,
-    /// No telling: the far end says nothing of small ones either.
+    /// Not known: the far end answers no small ones either.
     Unclear,
 }
 
@@ -72,7 +72,7 @@ struct Heard {
 }
 
 impl<'a> ClosedPort<'a> {
-    /// Looks for a closed port of the far end, asking several at once, as some may be open; false when it says of none that
+    /// Looks for a closed port of the far end, asking several at once, as some may be open; false when it reports of none that
     /// it is closed.
     pub(super) fn find(
         far: SocketAddr,
@@ -167,7 +167,7 @@ impl<'a> ClosedPort<'a> {
         self.remote
     }
 
-    /// Sends `copies` of a size, a small datagram after them, and waits for what is said of them.
+    /// Sends `copies` of a size, a small datagram after them, and waits for the answers.
     fn probe_train(&mut self, size: u32, mode: MtuDiscovery, copies: u32, control: bool) -> Result<Heard> {
         if self.quotes_little {
             self.socket = Numbered::open(self.remote, self.local, mode)?;
@@ -206,7 +206,7 @@ impl<'a> ClosedPort<'a> {
         Ok(sent)
     }
 
-    /// Takes what is said of the datagrams from number `first` on, all of this size.
+    /// Takes the answers to the datagrams from number `first` on, all of this size.
     fn listen(&mut self, first: u32, size: u32, start: MonoTime, heard: &mut Heard) -> Result<()> {
         for word in self.controls.hear()? {
             heard.control |= word.said == Said::Closed && word.number.is_none_or(|number| number >= first);
@@ -257,7 +257,7 @@ impl<'a> ClosedPort<'a> {
 pub(super) const CONTROL: u32 = 60;
 /// Ports asked at once.
 const TRIES: usize = 3;
-/// How long to leave a far end alone that says nothing of small datagrams, each time in a row.
+/// How long to leave a far end alone that answers no small datagrams, each time in a row.
 const WAITS: [Nanos; 4] = [
     Nanos::from_millis(1_050),
     Nanos::from_millis(1_050),

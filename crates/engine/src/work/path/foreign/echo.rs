@@ -164,7 +164,7 @@ impl Echo {
             break;
         }
         if self.remote.is_ipv4() {
-            // What the routers say must not teach the kernel.
+            // Messages of routers must not teach the kernel.
             self.socket.set_mtu_discovery(MtuDiscovery::Omit)?;
         }
         self.packets += u64::from(left);
@@ -200,15 +200,15 @@ impl Echo {
         let row = &mut rows[request.row];
         let length = u32::try_from(reply.end - reply.start).unwrap_or(u32::MAX);
         let headers = headers(self.remote.is_ipv6());
-        let asked = row.size.saturating_sub(headers);
-        if length > asked {
+        let payload = row.size.saturating_sub(headers);
+        if length > payload {
             return;
         }
         request.answered = true;
         let took = mono_now().saturating_since(request.sent);
         self.round_trip = Some(self.round_trip.map_or(took, |longest| longest.max(took)));
         row.received += 1;
-        if length < asked {
+        if length < payload {
             row.short += 1;
             self.cut_to = self.cut_to.max(Some(length + headers));
             return;
@@ -219,7 +219,7 @@ impl Echo {
         }
     }
 
-    /// Takes what the network said; true when there was nothing about an earlier request.
+    /// Takes the messages of the network; true when there was nothing about an earlier request.
     fn hear_errors(&mut self) -> Result<bool> {
         let mut nothing = true;
         for _ in 0..TAKEN {
@@ -265,7 +265,7 @@ pub(super) fn timeout(round_trip: Option<Nanos>) -> Nanos {
     }
 }
 
-/// Counts a message with those that say the same.
+/// Counts a message with those of the same content.
 pub(super) fn note(reported: &mut Vec<TooBig>, new: TooBig) {
     let same = |known: &TooBig| (known.size, known.mtu, known.from) == (new.size, new.mtu, new.from);
     match reported.iter().position(same) {

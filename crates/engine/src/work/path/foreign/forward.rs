@@ -18,7 +18,7 @@ pub(super) struct Reach {
     pub(super) bound: Bound,
 }
 
-/// Searches with echo requests that nobody may cut: the smaller of both directions, where the far end forbids that too.
+/// Searches with echo requests that no router may cut: the smaller of both directions, where the far end forbids that too.
 pub(super) fn by_echo(echo: &mut Echo, facts: &Facts, interrupt: &Interrupt) -> Result<Outcome> {
     let mut search = Search::new(facts.ipv6, echo.least(), facts.most);
     let mut reported = 0;

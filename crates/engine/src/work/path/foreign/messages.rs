@@ -116,7 +116,7 @@ impl Asked<'_> {
                 "{host} answered none of {} ICMP echo requests; `pathmeter serve` there would show it",
                 echo.packets
             ),
-            EchoState::NotAsked => "ICMP echo tells, which was not asked: --protocol icmp".to_owned(),
+            EchoState::NotAsked => "ICMP echo shows it, which was not asked: --protocol icmp".to_owned(),
         })
     }
 

@@ -16,7 +16,7 @@ use wire::native;
 pub(super) struct Tcp {
     /// The port that was open.
     pub(super) open: Option<u16>,
-    /// The far end said of a port at least that it is closed.
+    /// The far end reported one port at least as closed.
     pub(super) answered: bool,
     /// What is known of the forward path.
     pub(super) up: TcpDirection,
