@@ -207,7 +207,7 @@ fn named(figure: &Figure) -> Vec<(String, Value)> {
 fn every_figure_is_the_one_of_its_name() {
     let run = run::of_different_figures();
     let mut values = BTreeMap::new();
-    for (key, value) in every_figure().flat_map(named) {
+    for (key, value) in figures_of_numbers().flat_map(named) {
         let (typed, shown) = value.texts();
         let expectation: Expectation = format!("{key}=={typed}").parse().unwrap();
         let checked = expectation.check(&run);
@@ -218,15 +218,55 @@ fn every_figure_is_the_one_of_its_name() {
         let other = values.insert(measured.to_bits(), key.clone());
         assert_eq!(other, None, "{key} has the same value");
     }
-    assert!(values.len() > every_figure().count());
+    assert!(values.len() > figures_of_numbers().count());
 }
 
 #[test]
 fn no_value_is_known_of_a_figure_that_is_not_there() {
-    let keys: Vec<String> = every_figure().flat_map(named).map(|(key, _)| key).collect();
-    for (prefix, values) in every_figure().flat_map(|figure| places(figure.source)) {
+    let keys: Vec<String> = figures_of_numbers().flat_map(named).map(|(key, _)| key).collect();
+    for (prefix, values) in figures_of_numbers().flat_map(|figure| places(figure.source)) {
         for (name, _) in values {
             assert!(keys.contains(&format!("{prefix}{name}")), "{prefix}{name}");
         }
     }
+}
+
+/// All but those of a limit, whose words are few: they have a test of their own.
+fn figures_of_numbers() -> impl Iterator<Item = &'static Figure> {
+    every_figure().filter(|figure| !figure.name.starts_with("limit"))
+}
+
+#[test]
+fn a_limit_is_named_by_its_word_and_figures() {
+    use model::limit::{Confidence, Limit, LimitKind, LimitPlace};
+    use model::units::{BitRate, Nanos, PacketRate};
+    let mut run = run::of_different_figures();
+    let limit = Limit {
+        kind: LimitKind::LineRate,
+        rate: Some(BitRate(50_000_000)),
+        packets: Some(PacketRate(7_000)),
+        queue: Some(Nanos::from_millis(100)),
+        burst: Some(model::units::Bytes(64_000)),
+        place: Some(LimitPlace { first: 2, last: 2 }),
+        per_flow: Some(true),
+        confidence: Confidence::High,
+        ..Limit::default()
+    };
+    let holds = |run: &model::run::Run, text: &str| text.parse::<Expectation>().unwrap().check(run).held;
+    assert!(!holds(&run, "up.limit==line-rate"), "there is none");
+    run.summary.up.as_mut().unwrap().limit = Some(Box::new(limit));
+    for text in [
+        "limit==line-rate",
+        "limit.kind==line-rate",
+        "limit.rate==50Mbit/s",
+        "limit.packets==7kpps",
+        "limit.queue==100ms",
+        "limit.burst==64000",
+        "limit.hop==2",
+        "limit.per_flow==1",
+        "limit.confidence==high",
+    ] {
+        assert!(holds(&run, &format!("up.{text}")), "{text}");
+    }
+    assert!("up.limit==slow".parse::<Expectation>().is_err());
 }
