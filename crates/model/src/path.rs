@@ -517,7 +517,7 @@ impl PathResult {
     }
 
     /// The place for one direction.
-    pub fn way_mut(&mut self, direction: Direction) -> &mut Option<PathDirection> {
+    pub fn direction_mut(&mut self, direction: Direction) -> &mut Option<PathDirection> {
         match direction {
             Direction::Up => &mut self.up,
             Direction::Down => &mut self.down,
@@ -529,7 +529,7 @@ impl PathResult {
         self.method = later.method;
         for direction in [Direction::Up, Direction::Down] {
             if let Some(one_way) = later.in_direction(direction) {
-                *self.way_mut(direction) = Some(one_way.clone());
+                *self.direction_mut(direction) = Some(one_way.clone());
             }
         }
         self.service = later.service.clone().or(self.service.take());

@@ -132,7 +132,7 @@ fn native(
 /// Takes what routers said after the sizes were known. A session that has ended since has no more to say.
 fn late_messages(prober: &mut Prober, result: &mut PathResult) {
     for direction in [Direction::Up, Direction::Down] {
-        if let Some(one_way) = result.way_mut(direction) {
+        if let Some(one_way) = result.direction_mut(direction) {
             WayFinder::late_messages(prober, direction, one_way).ok();
         }
     }
@@ -176,11 +176,11 @@ fn find_way(
 ) -> Result<()> {
     let (one_way, unknown) = WayFinder::find(prober, direction, largest, also)?;
     result.unknown.extend(unknown);
-    *result.way_mut(direction) = Some(one_way);
+    *result.direction_mut(direction) = Some(one_way);
     Ok(())
 }
 
-/// The part of this in other runs whose far end is no pathmeter: what the host itself answers tells of both directions.
+/// The part of this in other runs whose far end is no pathmeter: the answers of the host itself show both directions.
 pub fn ask_host(plan: &PathPlan, interrupt: &Interrupt) -> Result<PathResult> {
     foreign::run(plan, interrupt, &mut |_| {})
 }

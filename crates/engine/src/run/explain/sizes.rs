@@ -97,7 +97,7 @@ fn by_peer(case: &mut Case<'_>, direction: Direction) -> Result<PathResult> {
         .into_iter()
         .collect();
     let mut found = path::measure_directions(case.prober()?, &[direction], &sizes)?;
-    if let Some(one_way) = found.way_mut(direction) {
+    if let Some(one_way) = found.direction_mut(direction) {
         note_stall(&case.run, direction, one_way);
     }
     Ok(found)
@@ -115,7 +115,7 @@ fn by_answers(case: &Case<'_>) -> Result<PathResult> {
     };
     let mut found = path::ask_host(&plan, &case.options.stop)?;
     for direction in [Direction::Up, Direction::Down] {
-        if let Some(one_way) = found.way_mut(direction) {
+        if let Some(one_way) = found.direction_mut(direction) {
             note_stall(&case.run, direction, one_way);
         }
     }

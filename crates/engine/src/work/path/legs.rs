@@ -18,7 +18,7 @@ pub(super) fn look(job: &Job<'_>, result: &mut PathResult) {
     for leg in legs.into_iter().flatten() {
         result.packets += leg.packets;
         for (direction, size) in leg.sizes {
-            if let Some(one_way) = result.way_mut(direction) {
+            if let Some(one_way) = result.direction_mut(direction) {
                 one_way.other_flows.push(size);
             }
         }

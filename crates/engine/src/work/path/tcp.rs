@@ -67,7 +67,7 @@ pub(super) fn segments(job: &Job<'_>, prober: &mut Prober, result: &mut PathResu
     for (direction, exchanged) in found {
         let Some(exchanged) = exchanged else { continue };
         result.packets += exchanged.sent().map_or(0, |tcp| tcp.data_segments);
-        if let Some(one_way) = result.way_mut(direction) {
+        if let Some(one_way) = result.direction_mut(direction) {
             take(one_way, &exchanged);
         }
     }
@@ -154,8 +154,8 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
     let again = WayFinder::size(prober as &mut dyn Probes, direction, one_way)?;
     if again.is_some_and(|again| Some(again.path_mtu) != mtu) {
         let (later, unknown) = WayFinder::find(prober, direction, job.plan.largest, &[])?;
-        let earlier = result.way_mut(direction).replace(later);
-        if let (Some(one_way), Some(earlier)) = (result.way_mut(direction), earlier) {
+        let earlier = result.direction_mut(direction).replace(later);
+        if let (Some(one_way), Some(earlier)) = (result.direction_mut(direction), earlier) {
             let (tcp, cached_mtu, other_flows) = (earlier.tcp, earlier.cached_mtu, earlier.other_flows);
             *one_way =
                 PathDirection { changed: true, tcp, cached_mtu, other_flows, ..std::mem::take(one_way) };
@@ -163,7 +163,7 @@ fn doubt(job: &Job<'_>, prober: &mut Prober, direction: Direction, result: &mut 
         result.unknown.retain(|known| known.direction != Some(direction) || known.what == SEGMENT);
         result.unknown.extend(unknown);
     } else if stalled
-        && let Some(one_way) = result.way_mut(direction)
+        && let Some(one_way) = result.direction_mut(direction)
         && exchange(job, direction, Some(SMALL_MSS)).is_ok_and(|exchanged| exchanged.arrived() >= AMOUNT)
         && let Some(tcp) = &mut one_way.tcp
     {

@@ -75,7 +75,7 @@ impl Faults {
         for (at, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
             let (mut one_way, unknown) = WayFinder::find(&mut path, direction, None, &[]).unwrap();
             one_way.tcp = Some(self.tcp(at));
-            *result.way_mut(direction) = Some(one_way);
+            *result.direction_mut(direction) = Some(one_way);
             result.unknown.extend(unknown);
         }
         insight::run_of_events("1", "mtu", &[Event::Path(Box::new(result))])

@@ -262,7 +262,7 @@ impl World {
         let (one_way, unknown) =
             WayFinder::find(&mut network, self.direction, None, &[packet]).expect("it is simulated");
         let mut path = PathResult { method: PathMethod::Native, unknown, ..PathResult::default() };
-        *path.way_mut(self.direction) = Some(one_way);
+        *path.direction_mut(self.direction) = Some(one_way);
         let [sender, receiver] = self.ends();
         let sides = if self.direction == Direction::Up {
             [Side::Local, Side::Peer]
