@@ -1,7 +1,7 @@
 //! The step that every measurement with an unexpected result goes through: hypotheses, each with the probe that decides it,
 //! the cheapest first, within a budget of time for each direction.
 //!
-//! A hypothesis is one row of [`HYPOTHESES`]. Rules over the figures (`insight`) say which findings follow: a probe adds events
+//! A hypothesis is one row of [`HYPOTHESES`]. Rules over the figures (`insight`) decide which findings follow: a probe adds events
 //! and evidence, and never words.
 
 mod sizes;
@@ -60,7 +60,7 @@ struct Case<'a> {
 }
 
 /// One possible reason.
-struct Row {
+struct HypothesisRow {
     /// Its stable name.
     id: &'static str,
     /// Shown while it is asked about.
@@ -91,8 +91,8 @@ struct Probed {
 }
 
 /// Every hypothesis, the cheapest first.
-const HYPOTHESES: &[Row] = &[
-    Row {
+const HYPOTHESES: &[HypothesisRow] = &[
+    HypothesisRow {
         id: "packet-size",
         doing: "which packet sizes cross",
         cost: Nanos::from_millis(500),
@@ -100,7 +100,7 @@ const HYPOTHESES: &[Row] = &[
         probe: sizes::probe,
         findings: sizes::FINDINGS,
     },
-    Row {
+    HypothesisRow {
         id: "mark-dropped",
         doing: "whether packets without the mark cross",
         cost: Nanos::from_millis(1_200),
@@ -108,7 +108,7 @@ const HYPOTHESES: &[Row] = &[
         probe: tcp::mark,
         findings: tcp::MARK,
     },
-    Row {
+    HypothesisRow {
         id: "segment-size",
         doing: "whether smaller segments of TCP cross",
         cost: Nanos::from_millis(1_300),
@@ -116,7 +116,7 @@ const HYPOTHESES: &[Row] = &[
         probe: tcp::segments,
         findings: tcp::SEGMENTS,
     },
-    Row {
+    HypothesisRow {
         id: "joined-segments",
         doing: "whether segments cross that are sent one by one",
         cost: Nanos::from_millis(2_400),
@@ -126,7 +126,7 @@ const HYPOTHESES: &[Row] = &[
     },
 ];
 
-/// A finding of these says why data is lost or late; a further reason is not looked for then.
+/// A finding of these names why data is lost or late; a further reason is not looked for then.
 const CAUSES: &[&str] = &[
     "mtu-black-hole",
     "tcp-blackhole",
@@ -147,7 +147,7 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
     let budget = subject.local.explain;
     let ended = match run.summary.outcome {
         Some(Outcome::Completed | Outcome::Interrupted) => true,
-        // A transfer that stalled has failed; a test of throughput that broke off says why itself.
+        // A transfer that stalled has failed; a test of throughput that broke off has its own reason.
         Some(Outcome::Failed { .. }) => subject.plan.is_none(),
         _ => false,
     };
@@ -162,8 +162,8 @@ pub(super) fn explain(subject: &Subject, options: &Options, run: Run, sink: &mut
             if options.stop.is_raised() || !(row.suspects)(&case, direction) {
                 continue;
             }
-            let asked = explanation.hypotheses.iter().filter(|one| one.direction == direction);
-            let spent = asked.fold(Nanos::ZERO, |sum, one| sum + one.elapsed);
+            let tried = explanation.hypotheses.iter().filter(|one| one.direction == direction);
+            let spent = tried.fold(Nanos::ZERO, |sum, one| sum + one.elapsed);
             let hypothesis = case.decide(row, direction, budget.saturating_sub(spent), sink);
             case.take(&hypothesis);
             explanation.elapsed += hypothesis.elapsed;
@@ -182,7 +182,7 @@ impl Case<'_> {
     /// Asks about one hypothesis, where the time that is left allows it.
     fn decide(
         &mut self,
-        row: &Row,
+        row: &HypothesisRow,
         direction: Direction,
         left: Nanos,
         sink: &mut dyn FnMut(&Event),
@@ -226,8 +226,8 @@ impl Case<'_> {
 
     /// Findings may rest on the answer itself.
     fn take(&mut self, hypothesis: &Hypothesis) {
-        let one = Explanation { hypotheses: vec![hypothesis.clone()], ..Explanation::default() };
-        self.run.summary.fold(&Event::Explained(Box::new(one)));
+        let answered = Explanation { hypotheses: vec![hypothesis.clone()], ..Explanation::default() };
+        self.run.summary.fold(&Event::Explained(Box::new(answered)));
         self.judge();
     }
 
@@ -241,7 +241,7 @@ impl Case<'_> {
     }
 
     /// By the findings that follow now.
-    fn judged(&self, row: &Row, direction: Direction) -> Answer {
+    fn judged(&self, row: &HypothesisRow, direction: Direction) -> Answer {
         if self.finding(direction, row.findings) { Answer::Holds } else { Answer::Refuted }
     }
 

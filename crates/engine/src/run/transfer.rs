@@ -52,7 +52,7 @@ pub(super) fn run(work: &TransferWork, options: &Options, sink: &mut dyn FnMut(&
     begun.end("transfer", outcome, options, |event| matches!(event, Event::Transfer(_)), attribute)
 }
 
-/// The handshake is all that came back, and what was sent after it was sent again and again.
+/// The handshake is all that came back, and all that followed it are retransmits.
 fn is_unheard(transfer: &Transfer) -> bool {
     let tcp = transfer.tcp.as_ref().filter(|_| transfer.error.is_some() && transfer.bytes.0 == 0);
     tcp.is_some_and(|tcp| {

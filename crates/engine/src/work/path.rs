@@ -272,7 +272,7 @@ fn find_direction(
     Ok(())
 }
 
-/// The part of this in other runs whose far end is no pathmeter: what the host itself answers tells of both directions.
+/// The part of this in other runs whose far end is no pathmeter: the answers of the host itself show both directions.
 pub fn ask_host(plan: &PathPlan, interrupt: &Interrupt) -> Result<PathResult> {
     foreign::run(plan, interrupt, &mut |_| {})
 }

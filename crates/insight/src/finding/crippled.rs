@@ -10,7 +10,7 @@ use model::run::Run;
 use model::sample::{Role, TcpCounters};
 use model::units::Bytes;
 
-/// A large share of the segments had to be sent again, so that TCP hardly moves.
+/// A large share of the segments are retransmits, so that TCP hardly moves.
 pub(super) fn crippled(run: &Run) -> Vec<Finding> {
     measured_directions(run).filter_map(|one_way| hardly_moves(&one_way)).collect()
 }
@@ -60,18 +60,18 @@ pub(super) fn is_crippled(one_way: &MeasuredDirection<'_>) -> bool {
     !one_way.udp() && lost >= A_FEW && lost >= sent / CRIPPLED
 }
 
-/// Packets of this test's kind are dropped whatever their size, which a finding says.
+/// Packets of this test's kind are dropped whatever their size, which a finding names.
 pub(super) fn is_dropped_by_kind(one_way: &MeasuredDirection<'_>) -> bool {
-    let asked = one_way.run.summary.explanation.as_deref();
-    let held = |id| asked.is_some_and(|asked| asked.held(id, one_way.direction).is_some());
+    let answers = one_way.run.summary.explanation.as_deref();
+    let held = |id| answers.is_some_and(|answers| answers.held(id, one_way.direction).is_some());
     held("mark-dropped") || held("joined-segments") || held("segment-size")
 }
 
 fn held<'a>(run: &'a Run, id: &'static str) -> impl Iterator<Item = (Direction, &'a Hypothesis)> {
-    let asked = run.summary.explanation.as_deref();
+    let answers = run.summary.explanation.as_deref();
     [Direction::Up, Direction::Down]
         .into_iter()
-        .filter_map(move |direction| Some((direction, asked?.held(id, direction)?)))
+        .filter_map(move |direction| Some((direction, answers?.held(id, direction)?)))
 }
 
 fn hardly_moves(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
@@ -214,7 +214,7 @@ fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 
 /// Fewer retransmits may be the end of a slow start.
 const A_FEW: u64 = 20;
-/// One segment in so many that is sent again.
+/// One retransmit in so many segments.
 const CRIPPLED: u64 = 10;
 /// Of the window that the rate fills on average.
 const HALF: f64 = 0.5;

@@ -20,7 +20,7 @@ pub(super) fn outage(run: &Run) -> Vec<Finding> {
         .collect()
 }
 
-/// Another finding says why nothing came: the program did not read, or marked packets are dropped.
+/// Another finding names why nothing came: the program did not read, or marked packets are dropped.
 fn is_explained(one_way: &MeasuredDirection<'_>) -> bool {
     crippled::is_receiver_stalled(one_way) || crippled::is_dropped_by_kind(one_way)
 }

@@ -35,7 +35,7 @@ struct Side<'a> {
     other: Option<&'a PathDirection>,
 }
 
-/// Packets of this size vanish in a direction: a finding about sizes says so, and what is lost with them is not counted again.
+/// Packets of this size vanish in a direction: a finding about sizes names them, and what is lost with them is not counted again.
 pub(super) fn loses(run: &Run, direction: Direction, packet: u32) -> bool {
     let one_way = run.summary.path.as_ref().and_then(|path| path.in_direction(direction));
     one_way.is_some_and(|one_way| one_way.loses(packet))

@@ -33,7 +33,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     spares("conntrack-drops", "a single one", || {
         Fixture::tcp().with(|s| s.sender.kernel.conntrack_drops = 1).run()
     }),
-    raises("tcp-crippled", "most of a few segments were sent again", || retransmits(188, 106).run()),
+    raises("tcp-crippled", "most of a few segments are retransmits", || retransmits(188, 106).run()),
     spares("tcp-crippled", "a few of them were", || retransmits(188, 5).run()),
     spares("tcp-crippled", "of many segments, which `path-loss` counts", || {
         retransmits(DATAGRAMS, 300_000).run()

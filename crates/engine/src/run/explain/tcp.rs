@@ -72,7 +72,9 @@ pub(super) fn joined(case: &mut Case<'_>, direction: Direction) -> Result<Probed
     };
     let (singles, joined) = (send(mss)?, send(mss.saturating_mul(JOINED_SEGMENTS))?);
     let mut probed = Probed::default();
-    let (Some(singles), Some(joined)) = (singles.and_then(Share::of), joined.and_then(Share::of)) else {
+    let (Some(singles), Some(joined)) =
+        (singles.and_then(Share::from_figures), joined.and_then(Share::from_figures))
+    else {
         return Ok(Probed {
             answer: Some(Answer::Undecided),
             why: Some("the test could not be repeated".into()),
@@ -136,14 +138,14 @@ fn stalled_tcp(one_way: &PathDirection) -> model::path::TcpDirection {
     model::path::TcpDirection { stalled: true, smaller_mss: Some(SMALL_MSS), ..known }
 }
 
-/// Segments of a test, and those of them that were sent again.
+/// Segments of a test, and its retransmits.
 struct Share {
     segments: u64,
     again: u64,
 }
 
 impl Share {
-    fn of(figures: DirectionSummary) -> Option<Share> {
+    fn from_figures(figures: DirectionSummary) -> Option<Share> {
         let segments = figures.segments?.sent?;
         Some(Share { segments, again: figures.retransmits? })
     }
@@ -183,7 +185,7 @@ const SHORT: Nanos = Nanos::from_millis(800);
 const SLOW: BitRate = BitRate(1_000_000);
 /// Segments of a joined write: a kernel hands them to the card as one, and no smaller policer's burst is so short.
 const JOINED_SEGMENTS: u32 = 8;
-/// One segment in so many that is sent again cripples TCP.
+/// One retransmit in so many segments cripples TCP.
 const CRIPPLED: u64 = 5;
 const A_FEW: u64 = 10;
 const FEW_LOST: f64 = 0.02;

@@ -140,7 +140,7 @@ impl WayFinder<'_> {
         if outcome.path_mtu == Some(most) && most < interface {
             self.one_way.bound = Bound::AtLeast;
         }
-        // A piece tells of cuts below the search's own sizes: it is the path MTU, to within seven bytes.
+        // A piece shows cuts below the search's own sizes: it is the path MTU, to within seven bytes.
         if let (Some(cut), Some(mtu)) = (&mut self.one_way.cut_despite_df, outcome.path_mtu) {
             cut.first = mtu.saturating_add(1).min(cut.last);
         }
@@ -432,7 +432,7 @@ fn count(rows: &[SizeCount], payload: u32) -> u32 {
     rows.iter().find(|row| row.size == payload).map_or(0, |row| row.count)
 }
 
-/// How many arrived in one piece, where none may be cut: the copies of one size are treated alike.
+/// How many arrived whole, where none may be cut: the copies of one size are treated alike.
 fn whole(rows: &[SizeCount], payload: u32) -> u32 {
     rows.iter().find(|row| row.size == payload && row.fragment.is_none()).map_or(0, |row| row.count)
 }

@@ -186,7 +186,7 @@ impl ProbeFlow {
             u32::try_from(tcp.advertised_mss.0).unwrap_or(u32::MAX).saturating_add(options)
         });
         let counters = Counters::snapshot().ok();
-        let of = |counter| counters.as_ref()?.of_version(counter, self.remote.is_ipv6());
+        let count = |counter| counters.as_ref()?.of_version(counter, self.remote.is_ipv6());
         PathObservation {
             interface_mtu: self.interface_mtu,
             cached_mtu: self.cached_mtu,
@@ -195,8 +195,8 @@ impl ProbeFlow {
             mtu_probing: mtu_probing(),
             announced_mss: announced,
             syn: self.syn,
-            fragments_received: of(Counter::ReasmReqds),
-            reassembly_failures: of(Counter::ReasmFails),
+            fragments_received: count(Counter::ReasmReqds),
+            reassembly_failures: count(Counter::ReasmFails),
             least_ttl: self.least_ttl,
             too_big: self.too_big.clone(),
             expired: self.expired.iter().filter(|reported| reported.id >= since).cloned().collect(),

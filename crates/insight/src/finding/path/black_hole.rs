@@ -14,7 +14,7 @@ pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
     let directions = each_way(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
-        // What the sender's own route keeps small never meets it: `route-mtu` says so.
+        // What the sender's own route keeps small never meets it: `route-mtu` names it.
         (!side.one_way.is_held_by_route()).then(|| finding(side, hole))
     });
     directions.into_iter().chain(echo).collect()

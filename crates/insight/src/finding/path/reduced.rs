@@ -12,7 +12,7 @@ pub(in super::super) fn reduced(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
         let (mtu, interface) = (side.one_way.path_mtu?, side.one_way.interface_mtu?);
         let known = side.one_way.bound == Bound::Exact && mtu < interface && !side.one_way.untold();
-        // Senders learn nothing of a router that cuts what forbids it: `df-ignored` says so.
+        // Senders learn nothing of a router that cuts what forbids it: `df-ignored` names it.
         let known = known && side.one_way.cut_despite_df.is_none();
         known.then(|| less(side, mtu, interface))
     })

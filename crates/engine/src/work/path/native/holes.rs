@@ -37,17 +37,18 @@ impl WayFinder<'_> {
         Ok(())
     }
 
-    /// Even steps from the least size that every path is to carry up to the path MTU: so fine that what is eight bytes wide is met,
-    /// where that takes no more than [`MOST`] packets.
+    /// Even steps from the least size that every path is to carry up to the path MTU, finer where tunnels and links have their limits:
+    /// there what is eight bytes wide is met, as far as that takes no more than [`MOST_FINE`] packets.
     fn swept(&self, mtu: u32, also: &[u32]) -> Vec<u32> {
         let headers = self.one_way.headers();
         let least = (MIN_SIZE + headers).max(FIRST.min(mtu));
-        let step = ((mtu - least) / MOST).max(FINEST);
+        let dense = DENSE.clamp(least, mtu);
+        let step = ((mtu - dense) / MOST_FINE).max(FINEST);
         let known =
             |size: &u32| self.one_way.sizes.iter().any(|probe| probe.size == *size && probe.received > 0);
         let wanted = also.iter().copied().filter(|size| (MIN_SIZE + headers..=mtu).contains(size));
-        let mut sizes: Vec<u32> =
-            (least..mtu).step_by(step as usize).chain(wanted).filter(|size| !known(size)).collect();
+        let steps = (least..dense).step_by(COARSE).chain((dense..mtu).step_by(step as usize));
+        let mut sizes: Vec<u32> = steps.chain(wanted).filter(|size| !known(size)).collect();
         sizes.sort_unstable();
         sizes.dedup();
         sizes
@@ -111,9 +112,13 @@ fn holes(tried: &BTreeMap<u32, SizeProbe>) -> Vec<SizeHole> {
 
 /// RFC 791: every host takes datagrams of 576 bytes.
 const FIRST: u32 = 576;
-/// Steps of a sweep: what is as wide is met.
+/// From here on limits of tunnels and links are common.
+const DENSE: u32 = 1_200;
+/// Steps below it.
+const COARSE: usize = 16;
+/// Steps above it: what is as wide is met.
 const FINEST: u32 = 8;
-/// Packets of a sweep at most, those of a test beside.
-const MOST: u32 = 128;
+/// Packets above it, those of a test beside.
+const MOST_FINE: u32 = 42;
 /// Copies of each size at the edges of a hole.
 const EDGE_COPIES: u32 = 4;
