@@ -123,7 +123,9 @@ fn sender_buffer(signs: &Signs<'_>) -> Option<Limit> {
     // BBR keeps a window of twice what it wants in flight.
     let unused = if tcp.is_loss_based { UNUSED } else { UNUSED_OF_MODEL };
     let held = (may > 0.0 && in_flight < unused * may) || tcp.send_buffer >= MOSTLY;
-    let confidence = window_confidence(signs)?;
+    // Without a load that passed, little in flight says nothing, unless the kernel says so itself.
+    let is_shown = |confidence: &Confidence| *confidence == Confidence::High || tcp.send_buffer >= MOSTLY;
+    let confidence = window_confidence(signs).filter(is_shown)?;
     let is_idle = signs.evidence.host.sender_full.is_none() && tcp.receive_window < 0.2;
     (held && rtt >= MILLI && signs.lost() < 0.001 && is_idle).then(|| Limit {
         window: Some(Bytes(in_flight as u64)),
