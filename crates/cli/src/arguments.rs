@@ -1,7 +1,5 @@
 //! What a user types: every sub-command and option, with its help. Meaning is given to it in `request/`.
 
-#[cfg(test)]
-mod advised;
 #[cfg(feature = "store")]
 mod alert;
 mod analyse;

@@ -2,6 +2,8 @@
 //! thereby asked for ([`request`]), and the exit codes. Manual pages and completions are made of it. Nothing is measured and
 //! nothing printed here.
 
+#[cfg(test)]
+mod advised;
 #[expect(
     missing_docs,
     reason = "a comment here is help that users read; groups of options are described by their types"

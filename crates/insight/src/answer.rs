@@ -146,7 +146,7 @@ fn rates(run: &Run) -> String {
         let mut limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
         let limit = limits
             .next_back()
-            .and_then(crate::limit::brief)
+            .and_then(crate::finding::limit::brief)
             .filter(|_| transport == Transport::Tcp && sum.is_none());
         Some(match limit {
             Some(limit) => format!("{rate} {direction}: {limit}"),

@@ -7,6 +7,7 @@ mod fragments;
 mod frames;
 mod hops;
 mod latency;
+pub mod limit;
 mod limits;
 mod loss;
 mod measured;

@@ -15,8 +15,8 @@ pub mod device;
 pub mod finding;
 pub mod fix;
 pub mod frames;
-pub mod limit;
 pub mod matrix;
 mod run;
 
+pub use finding::limit;
 pub use run::{judge, run_of_events, run_of_failure, run_of_frames, run_of_pairs, run_of_tests};

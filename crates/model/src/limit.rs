@@ -104,11 +104,11 @@ pub enum LimitKind {
     Aqm,
     /// Other traffic shares the path.
     Competing,
-    /// The rate of the path changes many times a second.
+    /// The rate of the path changes many times per second.
     VariableRate,
     /// Random loss.
     Loss,
-    /// The acknowledgements are held up.
+    /// The acknowledgements are delayed.
     AckPath,
     /// TCP had not reached its rate yet.
     RampUp,

@@ -1,17 +1,12 @@
 //! A distribution of times in the figures that results carry.
 
-use super::percentile::{Standing, carries};
 use super::quantile::rank;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// A distribution of times in the figures that results carry.
-///
-/// A result that another tool printed may lack some of them ([`Distribution::absent`]). The document leaves them out, and
-/// their fields here hold a figure that lies in order between its neighbours, for arithmetic alone: what is shown goes by
-/// [`Distribution::standing`], [`Distribution::least`], [`Distribution::longest`] and [`Distribution::centre`].
+/// A distribution of times in the figures that results carry, in nanoseconds. A figure that its source does not give has no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(from = "PartialDistribution", into = "PartialDistribution")]
@@ -39,7 +34,9 @@ pub struct Distribution {
     /// Others of which none was measured, as messages that never came back. A percentile that they reach is the least that it
     /// can be, and no more is known of it ([`Distribution::standing`]).
     pub missing: u64,
-    /// Figures that the source does not give.
+    /// Figures that the source does not give. Their fields hold a figure that lies in order between its neighbours, for arithmetic
+    /// alone: what is shown goes by [`Distribution::standing`], [`Distribution::least`], [`Distribution::longest`] and
+    /// [`Distribution::centre`].
     pub absent: Absent,
 }
 
@@ -75,32 +72,6 @@ pub struct Centre {
 }
 
 impl Distribution {
-    /// What is known of a percentile of these times.
-    #[must_use]
-    pub fn standing(&self, percent: f64) -> Standing {
-        let place = PERCENTS.iter().position(|own| (own - percent).abs() < 1e-9);
-        let is_absent = match place {
-            Some(place) => self.absent.percentiles[place],
-            None => self.absent.percentiles != [false; 5],
-        };
-        let all = self.count.saturating_add(self.missing);
-        if is_absent {
-            Standing::NotGiven
-        } else if !carries(self.count, percent) {
-            Standing::TooFew
-        } else if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) {
-            Standing::AtLeast
-        } else {
-            Standing::Known
-        }
-    }
-
-    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
-    #[must_use]
-    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
-        (self.standing(percent) == Standing::Known).then(|| of(self))
-    }
-
     /// The shortest; `None` where the source does not give it.
     #[must_use]
     pub fn least(&self) -> Option<Nanos> {
@@ -247,7 +218,7 @@ impl From<PartialDistribution> for Distribution {
 }
 
 /// The percentiles of a distribution.
-const PERCENTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+pub(crate) const PERCENTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 #[cfg(test)]
 mod tests {
@@ -275,14 +246,12 @@ mod tests {
             ..PartialDistribution::default()
         };
         let some = Distribution::from(some);
-        let standing = PERCENTS.map(|percent| some.standing(percent));
-        let (known, not) = (Standing::Known, Standing::NotGiven);
-        assert_eq!(standing, [not, known, known, not, not]);
         for distribution in [alone, some] {
             let written = serde_json::to_string(&distribution).unwrap();
             assert_eq!(serde_json::from_str::<Distribution>(&written).unwrap(), distribution, "{written}");
-            let of = distribution;
-            assert!([of.min, of.p50, of.p90, of.p99, of.p999, of.p9999, of.max].is_sorted(), "{of:?}");
+            let all = distribution;
+            let times = [all.min, all.p50, all.p90, all.p99, all.p999, all.p9999, all.max];
+            assert!(times.is_sorted(), "{all:?}");
         }
     }
 

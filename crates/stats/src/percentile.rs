@@ -4,7 +4,9 @@
 //! statistics `l` and `u` holds the quantile with probability `P(l ≤ B(n, q) ≤ u − 1)` (David and Nagaraja, Order
 //! Statistics, 7.1; ISO 16269-6). Each end may miss with 2.5 %.
 
+use super::distribution::{Distribution, PERCENTS};
 use super::histogram::Histogram;
+use super::quantile::rank;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,34 @@ pub struct Percentile {
     /// The upper bound, in nanoseconds.
     #[serde(rename = "high_ns")]
     pub high: Nanos,
+}
+
+impl Distribution {
+    /// What is known of a percentile of these times.
+    #[must_use]
+    pub fn standing(&self, percent: f64) -> Standing {
+        let place = PERCENTS.iter().position(|own| (own - percent).abs() < 1e-9);
+        let is_absent = match place {
+            Some(place) => self.absent.percentiles[place],
+            None => self.absent.percentiles != [false; 5],
+        };
+        let all = self.count.saturating_add(self.missing);
+        if is_absent {
+            Standing::NotGiven
+        } else if !carries(self.count, percent) {
+            Standing::TooFew
+        } else if rank(percent / 100.0, all).is_some_and(|rank| rank > self.count) {
+            Standing::AtLeast
+        } else {
+            Standing::Known
+        }
+    }
+
+    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
+    #[must_use]
+    pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
+        (self.standing(percent) == Standing::Known).then(|| of(self))
+    }
 }
 
 /// What is known of a percentile.
@@ -147,6 +177,7 @@ const EXACT_UP_TO: f64 = 1000.0;
 
 #[cfg(test)]
 mod tests {
+    use super::super::distribution::PartialDistribution;
     use super::*;
     use proptest::prelude::*;
 
@@ -159,6 +190,20 @@ mod tests {
     fn coverage(percent: f64, count: u64) -> f64 {
         let ranks = bounds(percent, count).unwrap();
         below(ranks.high, count, percent / 100.0) - below(ranks.low, count, percent / 100.0)
+    }
+
+    #[test]
+    fn what_a_source_does_not_give_is_not_known() {
+        let some = PartialDistribution {
+            count: 40_000,
+            mean: Nanos(20),
+            p90: Some(Nanos(30)),
+            p99: Some(Nanos(40)),
+            ..PartialDistribution::default()
+        };
+        let (known, not) = (Standing::Known, Standing::NotGiven);
+        let standing = PERCENTS.map(|percent| Distribution::from(some).standing(percent));
+        assert_eq!(standing, [not, known, known, not, not]);
     }
 
     #[test]

@@ -55,6 +55,11 @@ impl Family {
 /// `Kind::Unreachable` when the name does not resolve, or has no address of the family; `Kind::Usage` when the host is an
 /// address of the other family.
 pub fn lookup(host: &str, port: u16, family: Family) -> Result<SocketAddr, Failure> {
+    // inet_aton(3) reads a bare number as an address: `5210` is 0.0.20.90 to the resolver.
+    if !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_digit()) {
+        let advice = format!("a port is written HOST:{host}, or -p {host}");
+        return Err(Failure::usage(format!("`{host}` is a number and no host"), advice));
+    }
     let addresses: Vec<SocketAddr> =
         (host, port).to_socket_addrs().map_err(|error| not_found(host, &error))?.collect();
     first(host, &addresses, family)

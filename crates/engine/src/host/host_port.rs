@@ -24,12 +24,6 @@ impl FromStr for HostPort {
                 "expected a name or an address, such as far.example, 10.0.0.2:5210 or [::1]:5210".into()
             );
         }
-        // What inet_aton(3) makes of a bare number is no address that anybody means.
-        if port.is_none() && host.chars().all(|c| c.is_ascii_digit()) {
-            return Err(format!(
-                "`{host}` is a number and no host: a port is written HOST:{host} or given with -p {host}"
-            ));
-        }
         let port = port.map(|port| port.parse().ok().filter(|&port| port > 0).ok_or(port)).transpose();
         match port {
             Ok(port) => Ok(HostPort { host: host.into(), port }),

@@ -92,7 +92,7 @@ impl Watched {
         self.capture.as_ref().and_then(Capture::refusal)
     }
 
-    /// What was seen, added to what is known of the far host. After a failure the kernel is given the time to find out, unless
+    /// What was observed, added to what is known of the far host. After a failure the kernel is given the time to find out, unless
     /// the far host's answer was the failure.
     pub(super) fn finish(self, failure: Option<&Error>, stop: &Interrupt, known: Reach) -> Vec<Event> {
         if let (true, Some(watch)) = (failure.is_some_and(|error| !is_answered(error)), &self.watch) {

@@ -32,17 +32,19 @@ pub(super) fn decide(
         return Vec::new();
     }
     let known = |direction| Some((direction, evidence_of(&run, direction)?));
-    let asked: Vec<(Direction, Evidence)> = plan.test.directions.each().filter_map(known).collect();
-    let lasted =
-        asked.iter().filter_map(|(direction, _)| run.summary.direction(*direction)).map(|one| one.elapsed);
+    let wanted_of: Vec<(Direction, Evidence)> = plan.test.directions.each().filter_map(known).collect();
+    let lasted = wanted_of
+        .iter()
+        .filter_map(|(direction, _)| run.summary.direction(*direction))
+        .map(|one| one.elapsed);
     let is_long = lasted.max().is_some_and(|lasted| lasted >= SHORTEST_TEST);
     if !is_long || is_loopback(plan) {
         return Vec::new();
     }
     let mut found = Vec::new();
-    let outcome = load(plan, options, &asked, sink, &mut found);
+    let outcome = load(plan, options, &wanted_of, sink, &mut found);
     if let Err(error) = outcome {
-        let missing = asked
+        let missing = wanted_of
             .iter()
             .map(|(direction, _)| *direction)
             .filter(|direction| found.iter().all(|one: &LoadProbing| one.direction != *direction));
@@ -79,7 +81,7 @@ fn load(
         }
         sink(&Event::progress(format!("Loading the path {direction}, to find what limits it …")));
         let quest = quest(plan, direction, evidence, allowed);
-        found.push(probe(&mut session.way(direction), quest));
+        found.push(probe(&mut session.toward(direction), quest));
     }
     session.close();
     Ok(())
@@ -129,7 +131,7 @@ fn is_loopback(plan: &Plan) -> bool {
     plan.target.address.ip().to_canonical().is_loopback()
 }
 
-/// An address of a private network or a laboratory: load that ends at routers on the way is nobody else's.
+/// An address of a private network or a laboratory: load that ends at its routers disturbs no others.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(ip) => {
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn no_load_is_sent_where_it_says_nothing() {
+    fn no_load_is_sent_where_it_shows_nothing() {
         let reached = |goodput: u64, asked| Evidence {
             asked,
             goodput: BitRate(goodput),

@@ -194,13 +194,13 @@ fn takes_nothing(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable)
 }
 
-/// Longest time for the peer to take a control message.
 /// A connection whose first bytes are not acknowledged for so long is looked at.
 const UNHEARD: Nanos = Nanos::from_secs(3);
 /// The next look.
 const AGAIN: Nanos = Nanos::from_millis(500);
 /// Retransmission timeouts in a row, the first of 200 ms and each twice the one before: more than what loss by chance makes.
 const TIMEOUTS: u32 = 4;
+/// Longest time for the peer to take a control message.
 const WRITE_LIMIT: Nanos = Nanos(10_000_000_000);
 /// Longest time to say goodbye.
 const GOODBYE: Nanos = Nanos(500_000_000);

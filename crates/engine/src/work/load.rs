@@ -27,7 +27,7 @@ use wire::work::load::StepReport;
 
 /// What both ends know of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct StepSeen {
+pub(crate) struct StepOutcome {
     pub(crate) sent: StepSent,
     pub(crate) received: StepReceived,
     /// TTL with which its datagrams arrived.
@@ -58,7 +58,7 @@ impl Load {
             socket.set_nonblocking(true).context("set up a flow of load")?;
             timestamp::set_receive_time(socket.as_ref(), true)?;
             message::set_receive_notes(socket.as_ref())?;
-            // ECN capable: a queue that marks is seen by its marks.
+            // ECN capable: a queue that marks is known by its marks.
             options::set_tos(socket.as_ref(), class & !ECN | ECT_0)?;
             options::set_mtu_discovery(socket.as_ref(), options::MtuDiscovery::Probe)?;
         }

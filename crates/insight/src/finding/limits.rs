@@ -1,9 +1,9 @@
 //! Limits of the path that cost packets, and what to do about each. A shaper, a line rate and an application are no fault.
 
+use super::limit::{brief, place};
 use super::measured::{MeasuredDirection, measured_directions};
 use super::text::{option, percent};
 use super::{Finding, Severity};
-use crate::limit::{brief, place};
 use model::limit::{Confidence, Limit, LimitKind};
 use model::run::Run;
 use model::units::BitRate;

@@ -35,7 +35,7 @@ pub struct TcpSigns {
     pub mss: u32,
     /// Data segments sent.
     pub segments: u64,
-    /// Segments sent again that were really lost.
+    /// Retransmitted segments that were really lost.
     pub lost: u64,
     /// The test grew still when it ended.
     pub growing: bool,

@@ -43,7 +43,7 @@ pub struct StepSent {
     /// From the first late one to the last.
     #[serde(rename = "late_time_ns")]
     pub late_time: Nanos,
-    /// Time by which the sender was held up.
+    /// Time by which the sender was delayed.
     #[serde(rename = "stalled_ns")]
     pub stalled: Nanos,
     /// All of the step has been sent.
@@ -239,7 +239,7 @@ pub struct LoadStep {
     pub sparse: u64,
     /// Share that came marked (CE).
     pub marked: f64,
-    /// Share of the step's time in which the sender was held up.
+    /// Share of the step's time in which the sender was delayed.
     pub stalled: f64,
     /// Of a load that ends at a hop: how many links it crossed; 0: the sparse ones alone, 255: all.
     #[serde(skip_serializing_if = "Option::is_none")]

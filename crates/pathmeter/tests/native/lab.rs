@@ -33,7 +33,7 @@ fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
     {
         let test = [&["throughput", SERVER, "-u", "-l", "8192", "-b", "20M", "-t", "500ms", "--json"], argv]
             .concat();
-        let ended = net.client(&test).code(0).says("Probing which datagram sizes cross");
+        let ended = net.client(&test).code(0).says("To explain this result: which packet sizes cross");
         let run = ended.json();
         for direction in directions {
             assert_eq!(run["summary"][direction]["received"]["datagrams"], 0);
@@ -45,7 +45,7 @@ fn udp_whose_fragments_are_dropped_is_explained_with_the_payload_that_works() {
     }
     // The payload that works does work, and needs no explanation.
     let ended = net.client(&["throughput", SERVER, "-u", "-l", "1472", "-b", "20M", "-t", "1s", "--json"]);
-    assert!(!ended.stderr.contains("Probing"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("To explain"), "{}", ended.stderr);
     assert!(ended.code(0).json()["summary"]["up"]["received"]["datagrams"].as_u64().unwrap() > 0);
     // iPerf3's servers answer no probes: what this host's kernel knows is used, and said to be no more than that.
     let argv =

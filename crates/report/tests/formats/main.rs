@@ -108,7 +108,10 @@ fn a_clean_measure_fits_one_screen_with_the_verdict_first() {
     run.summary.warnings.clear();
     let text = text::document(&run, &Style::default());
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines[0].starts_with("OK  TCP 9.40 Gbit/s up: the line rate of 10.0 Gbit/s; 5.00 Gbit/s down"), "{text}");
+    assert!(
+        lines[0].starts_with("OK  TCP 9.40 Gbit/s up: the line rate of 10.0 Gbit/s; 5.00 Gbit/s down"),
+        "{text}"
+    );
     assert!(lines.len() <= 24 && lines.iter().all(|line| line.chars().count() <= 80), "{text}");
 }
 

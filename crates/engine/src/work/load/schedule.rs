@@ -4,7 +4,7 @@
 mod place;
 mod reading;
 
-use super::StepSeen;
+use super::StepOutcome;
 use crate::error::Result;
 use model::limit::{LoadProbing, Purpose, StepRequest};
 use model::plan::Direction;
@@ -17,7 +17,7 @@ pub(crate) trait LoadPath {
     /// The time.
     fn now(&self) -> MonoTime;
     /// Sends these steps one after another without a pause, and goes on with the last of them until something else is asked for.
-    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepSeen>>;
+    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>>;
     /// Sends this step until so many datagrams per second arrive at most, twice in a row; false: they were always more.
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool>;
     /// Sends nothing for this long.
@@ -176,14 +176,14 @@ impl Phase<'_> {
             })
             .collect();
         let purposes: Vec<Purpose> = chosen.iter().map(|(purpose, ..)| *purpose).collect();
-        let held_up = self.take_all(&purposes, &steps)?;
-        if held_up.is_empty() || self.left() < time.saturating_mul(held_up.len() as u64 + 1) {
+        let delayed = self.take_all(&purposes, &steps)?;
+        if delayed.is_empty() || self.left() < time.saturating_mul(delayed.len() as u64 + 1) {
             return Ok(());
         }
         // Saturated again first: a path that was left alone has a bucket.
         let mut repeated =
             vec![(Purpose::Ladder, StepRequest { step: self.number(), sparse: 0, flows: 1, ..steps[0] })];
-        for (purpose, step) in held_up {
+        for (purpose, step) in delayed {
             repeated.push((purpose, StepRequest { step: self.number(), ..step }));
         }
         let (purposes, steps): (Vec<Purpose>, Vec<StepRequest>) = repeated.into_iter().unzip();
@@ -191,21 +191,21 @@ impl Phase<'_> {
         Ok(())
     }
 
-    /// Runs steps, and says which of them were held up at their sender.
+    /// Runs steps, and says which of them were delayed at their sender.
     fn take_all(
         &mut self,
         purposes: &[Purpose],
         steps: &[StepRequest],
     ) -> Result<Vec<(Purpose, StepRequest)>> {
         let seen = self.path.run(steps)?;
-        let mut held_up = Vec::new();
+        let mut delayed = Vec::new();
         for (purpose, (step, seen)) in purposes.iter().zip(steps.iter().zip(&seen)) {
             let rates = self.reading.take(*purpose, *step, Some(seen));
             if rates.is_none_or(|rates| rates.stalled) {
-                held_up.push((*purpose, *step));
+                delayed.push((*purpose, *step));
             }
         }
-        Ok(held_up)
+        Ok(delayed)
     }
 
     /// The idle path, once its queue has drained.
@@ -293,7 +293,7 @@ const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
 const PLACE_TIME: Nanos = Nanos::from_millis(500);
 /// One in so many datagrams of a hot step goes over another flow.
 const OTHER_FLOW: u8 = 25;
-/// Steps of the ladder that were held up are repeated.
+/// Steps of the ladder that were delayed are repeated.
 const MOST_AGAIN: u32 = 2;
 /// Below this rate few steps are taken.
 const SLOW: f64 = 3e6;

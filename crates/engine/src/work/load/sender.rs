@@ -43,7 +43,7 @@ impl Sending {
 
     /// Sends until it is to stop.
     pub(super) fn run(&self, flows: &[Arc<UdpSocket>]) {
-        // Refused, it is held up more often, and says so.
+        // Refused, it is delayed more often, and says so.
         linux::cpu::set_nice(NICE).ok();
         let mut random = mono_now().0 | 1;
         while !self.stop.load(Ordering::Relaxed) {
@@ -53,8 +53,8 @@ impl Sending {
                 if !self.is_current(generation) {
                     break;
                 }
-                let mut course = Step::new(step, flows, &mut random);
-                course.send(|so_far| {
+                let mut running = Step::new(step, flows, &mut random);
+                running.send(|so_far| {
                     self.note(step.step, so_far);
                     self.is_current(generation)
                 });
@@ -85,7 +85,7 @@ impl Sending {
     }
 }
 
-/// One step on its way.
+/// One step that runs.
 struct Step<'a> {
     request: StepRequest,
     flows: &'a [Arc<UdpSocket>],
@@ -105,10 +105,10 @@ impl<'a> Step<'a> {
         Step { request, flows, random, bytes, sent: StepSent::default(), index: 0, planned, late_began: None }
     }
 
-    /// Sends; `goes_on` is told what was sent from time to time, and at the end.
+    /// Sends; `goes_on` gets what was sent from time to time, and at the end.
     fn send(&mut self, mut goes_on: impl FnMut(StepSent) -> bool) {
         self.set_ttl(self.request.ttl);
-        // A sender that is held up sends what is planned later, but not without end.
+        // A sender that is delayed sends what is planned later, but not without end.
         let end = mono_now() + self.request.time.saturating_mul(LONGEST);
         let mut due = mono_now();
         let mut told = due;
@@ -198,8 +198,8 @@ const LONGEST: u64 = 2;
 /// The last step goes on for so long, until something else is asked for.
 const HOLD: Nanos = Nanos::from_millis(1800);
 /// A sender that is so late shifts its schedule.
-const LAG: Nanos = Nanos(2_000_000);
-const SHORTEST_SLEEP: Nanos = Nanos(60_000);
+const LAG: Nanos = Nanos::from_millis(2);
+const SHORTEST_SLEEP: Nanos = Nanos::from_micros(60);
 /// Time between two looks whether something else is to be sent.
 const TOLD: Nanos = Nanos::from_millis(4);
 const MOST_STEPS: usize = 128;

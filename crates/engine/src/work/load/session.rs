@@ -1,7 +1,7 @@
 //! A session of load with a pathmeter server: steps in either direction.
 
 use super::schedule::LoadPath;
-use super::{Load, StepSeen};
+use super::{Load, StepOutcome};
 use crate::error::{Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
@@ -23,7 +23,7 @@ pub(crate) struct LoadSession {
 }
 
 /// One direction of a session.
-pub(crate) struct LoadWay<'a> {
+pub(crate) struct LoadDirection<'a> {
     session: &'a mut LoadSession,
     direction: Direction,
     /// What the far host had dropped when it last said so.
@@ -64,9 +64,9 @@ impl LoadSession {
     }
 
     /// One of its directions.
-    pub(crate) fn way(&mut self, direction: Direction) -> LoadWay<'_> {
+    pub(crate) fn toward(&mut self, direction: Direction) -> LoadDirection<'_> {
         let far_dropped = self.far_reports(&[0]).ok().and_then(|all| Some(all.first()?.dropped));
-        LoadWay { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
+        LoadDirection { session: self, direction, far_dropped: far_dropped.unwrap_or(0) }
     }
 
     /// Says goodbye.
@@ -126,7 +126,7 @@ impl LoadSession {
     }
 }
 
-impl LoadWay<'_> {
+impl LoadDirection<'_> {
     /// What the receiver of this direction has of it: datagrams, when, and the highest step.
     fn arrived(&mut self) -> Result<(u64, MonoTime, u32)> {
         match self.direction {
@@ -143,12 +143,12 @@ impl LoadWay<'_> {
     }
 }
 
-impl LoadPath for LoadWay<'_> {
+impl LoadPath for LoadDirection<'_> {
     fn now(&self) -> MonoTime {
         mono_now()
     }
 
-    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepSeen>> {
+    fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
         let Some(last) = steps.last() else { return Ok(Vec::new()) };
         let time = steps.iter().map(|step| step.time).fold(Nanos::ZERO, |sum, time| sum + time);
         self.session.send(self.direction, steps.to_vec())?;
@@ -167,8 +167,8 @@ impl LoadPath for LoadWay<'_> {
         let seen = |far: &StepReport| {
             let near = load.report(far.step);
             match self.direction {
-                Direction::Up => StepSeen { sent: near.sent, received: far.received, ttl: far.ttl },
-                Direction::Down => StepSeen { sent: far.sent, received: near.received, ttl: near.ttl },
+                Direction::Up => StepOutcome { sent: near.sent, received: far.received, ttl: far.ttl },
+                Direction::Down => StepOutcome { sent: far.sent, received: near.received, ttl: near.ttl },
             }
         };
         Ok(far.iter().map(seen).collect())

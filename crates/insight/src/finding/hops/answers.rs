@@ -110,5 +110,5 @@ pub(in super::super) fn quotes_untranslated(run: &Run) -> Vec<Finding> {
     ]
 }
 
-const FIXED_TTL: &str = "Mobile routers and firewalls set it to hide what is behind them (`ip ttl set`, `--ttl-set`): where that is yours, take \
+const FIXED_TTL: &str = "Mobile routers and firewalls set it to hide what is behind them (`ip ttl set` of nftables, the target TTL of iptables): where that is yours, take \
      the rule out while you trace. Hops that are hidden cannot be measured from here.";

@@ -24,10 +24,12 @@ fn advice_of_ping(run: &Run, egress: &EgressResult) -> String {
     let known = SAYINGS.iter().find(|(what, _)| what.iter().any(|what| said.contains(what)));
     match known {
         Some((_, advice)) => (*advice).to_owned(),
-        None => format!(
-            "Check that {} is up and answers pings: many hosts and firewalls drop them. `pathmeter hops {}` shows how far packets come.",
-            egress.host, egress.host
-        ),
+        None => {
+            let host = &egress.host;
+            format!(
+                "Check that {host} is up and answers pings: many hosts and firewalls drop them. `pathmeter hops {host}` shows how far packets come."
+            )
+        }
     }
 }
 

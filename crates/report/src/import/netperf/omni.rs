@@ -122,21 +122,21 @@ impl Figures {
     /// The figures that were selected; netperf has none between p99 and the longest.
     fn distribution(&self, parsed: &mut latency::ParsedRun, mean: Nanos, count: u64) {
         parsed.counted = Counted { sent: count, asked: count, received: count, ..Counted::default() };
-        let of = |key: &str| self.micros(key);
+        let time = |key: &str| self.micros(key);
         let figures = PartialDistribution {
             count,
-            min: of("MIN_LATENCY"),
+            min: time("MIN_LATENCY"),
             mean,
-            stddev: of("STDDEV_LATENCY"),
-            p50: of("P50_LATENCY"),
-            p90: of("P90_LATENCY"),
-            p99: of("P99_LATENCY"),
-            max: of("MAX_LATENCY"),
+            stddev: time("STDDEV_LATENCY"),
+            p50: time("P50_LATENCY"),
+            p90: time("P90_LATENCY"),
+            p99: time("P99_LATENCY"),
+            max: time("MAX_LATENCY"),
             ..PartialDistribution::default()
         };
         parsed.rtt = Some(figures.into());
         let all = ["MEAN_LATENCY", "MIN_LATENCY", "P50_LATENCY", "P90_LATENCY", "P99_LATENCY", "MAX_LATENCY"];
-        let lacking: Vec<&str> = all.into_iter().filter(|key| of(key).is_none()).collect();
+        let lacking: Vec<&str> = all.into_iter().filter(|key| time(key).is_none()).collect();
         let text = if lacking.is_empty() {
             "The output has no percentiles above p99.".to_owned()
         } else {

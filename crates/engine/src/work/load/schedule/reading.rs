@@ -1,6 +1,6 @@
 //! What the steps of a decision phase have found so far, and what they say together once all are there.
 
-use crate::work::load::StepSeen;
+use crate::work::load::StepOutcome;
 use model::limit::{LimitPlace, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
 use model::units::{BitRate, Nanos};
 
@@ -32,7 +32,7 @@ pub(super) struct StepRates {
     pub(super) delivered: f64,
     pub(super) loss: f64,
     datagrams: f64,
-    /// The sender was held up for a quarter of the time.
+    /// The sender was delayed for a quarter of the time.
     pub(super) stalled: bool,
     growth: i64,
     visible: i64,
@@ -58,7 +58,7 @@ impl Reading {
         &mut self,
         purpose: Purpose,
         request: StepRequest,
-        seen: Option<&StepSeen>,
+        seen: Option<&StepOutcome>,
     ) -> Option<StepRates> {
         self.take_scoped(purpose, request, seen, None)
     }
@@ -68,10 +68,10 @@ impl Reading {
         &mut self,
         purpose: Purpose,
         request: StepRequest,
-        seen: Option<&StepSeen>,
+        seen: Option<&StepOutcome>,
         links: Option<u8>,
     ) -> Option<StepRates> {
-        let StepSeen { sent, received, ttl } = *seen?;
+        let StepOutcome { sent, received, ttl } = *seen?;
         if let (Some(ttl), None) = (ttl, request.ttl) {
             self.links =
                 Some(USUAL_TTL.saturating_sub(ttl).saturating_add(1)).filter(|links| *links <= MOST_LINKS);
@@ -81,7 +81,7 @@ impl Reading {
         (sent.late > 1).then(|| taken.rates(self.overhead))
     }
 
-    /// The links of the path, where the far end's datagrams tell.
+    /// The links of the path, where the far end's datagrams show them.
     pub(super) fn links(&self) -> Option<u8> {
         self.links
     }
@@ -194,7 +194,7 @@ const CAPPED: f64 = 0.9;
 const VISIBLE: i64 = 1_000_000;
 /// Sparse datagrams that make a share.
 const FEW_SPARSE: u64 = 8;
-/// What Linux sends with, unless told otherwise.
+/// What Linux sends with, by default.
 const USUAL_TTL: u8 = 64;
 const MOST_LINKS: u8 = 40;
 /// A queue that takes longer to drain is not waited for.

@@ -17,7 +17,7 @@ pub(super) struct Signs<'a> {
 /// What a saturated path showed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hot {
-    /// At least one step was sent without being held up.
+    /// At least one step was sent without being delayed.
     pub(super) is_steady: bool,
     /// What it delivers, in frames, bits per second.
     pub(super) rate: f64,
@@ -88,7 +88,7 @@ impl<'a> Signs<'a> {
     }
 
     /// The path took no more, and no step of that shows how much: this host was too busy to send steadily.
-    pub(super) fn is_held_up(&self) -> bool {
+    pub(super) fn is_delayed(&self) -> bool {
         let hot = self.load().is_some_and(|load| load.of(Purpose::Hot).next().is_some());
         hot && self.hot.is_none()
     }
@@ -132,7 +132,7 @@ impl Hot {
     fn new(load: &LoadProbing, frame: u32) -> Option<Hot> {
         let all: Vec<&LoadStep> =
             load.of(Purpose::Hot).filter(|step| step.datagrams > 1 && step.delivered.0 > 0).collect();
-        // Of a sender that was held up the path was not full all the time.
+        // Of a sender that was delayed the path was not full all the time.
         let steady: Vec<&LoadStep> = all.iter().copied().filter(|step| step.stalled < STALLED).collect();
         let is_steady = !steady.is_empty();
         let steps = if is_steady { steady } else { still_full(&all) };
@@ -178,7 +178,7 @@ impl Hot {
     }
 }
 
-/// Steps that were held up, and lost so much and delivered so alike all the same that the path was full.
+/// Steps that were delayed, and lost so much and delivered so alike all the same that the path was full.
 fn still_full<'a>(all: &[&'a LoadStep]) -> Vec<&'a LoadStep> {
     let full: Vec<&LoadStep> =
         all.iter().copied().filter(|step| step.loss > STILL_LOST && step.stalled < STOOD_STILL).collect();
@@ -212,7 +212,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 pub(super) const MILLI: f64 = 1e6;
 /// Of the time of a step.
 pub(super) const STALLED: f64 = 0.25;
-/// Of a step that was held up, and whose path was full all the same.
+/// Of a step that was delayed, and whose path was full all the same.
 const STILL_LOST: f64 = 0.25;
 const STOOD_STILL: f64 = 0.9;
 const PASSES: f64 = 1.15;

@@ -193,7 +193,7 @@ fn loss(signs: &Signs<'_>) -> Option<Limit> {
 pub(super) fn not_known(signs: &Signs<'_>) -> Limit {
     let mut ruled_out = Vec::new();
     let load = signs.load();
-    if signs.is_held_up() {
+    if signs.is_delayed() {
         ruled_out.push(
             "the path took no more than a load gave it, and this host was too busy to show how much".into(),
         );

@@ -1,6 +1,6 @@
 //! Every command line that advice gives is one that this program takes.
 
-use super::Cli;
+use crate::arguments::Cli;
 use crate::foreign::Refused;
 use clap::{CommandFactory, Parser};
 use std::collections::BTreeSet;
@@ -195,6 +195,7 @@ fn value(word: String) -> String {
         "TOPOLOGY" => "direct".into(),
         "URL" => "http://192.0.2.1/".into(),
         "…" | "..." => String::new(),
+        "{host}" => "192.0.2.1".into(),
         filled if filled.starts_with('{') && filled.ends_with('}') => "7".into(),
         _ => word,
     }

@@ -106,11 +106,11 @@ fn a_queue_makes_a_shaper_and_drops_without_one_a_policer() {
     assert_eq!((shaper.rate, shaper.queue), (Some(BitRate(42 * MBIT)), Some(Nanos::from_millis(50))));
     assert_eq!(shaper.per_flow, Some(false));
     assert_eq!(brief(&shaper).as_deref(), Some("a shaper of 42.0 Mbit/s, queue 50.0 ms"));
-    let policer = limit_of(&capped(Nanos(1_000)));
+    let policer = limit_of(&capped(Nanos::from_micros(1)));
     assert_eq!((policer.kind, policer.queue), (LimitKind::Policer, None));
-    let mut apart = capped(Nanos(1_000));
+    let mut apart = capped(Nanos::from_micros(1));
     *steps(&mut apart).iter_mut().find(|step| step.purpose == Purpose::FourFlows).expect("four") =
-        step(Purpose::FourFlows, 90, 84, Nanos(1_000));
+        step(Purpose::FourFlows, 90, 84, Nanos::from_micros(1));
     assert_eq!(limit_of(&apart).per_flow, Some(true));
 }
 
@@ -164,7 +164,7 @@ fn marks_and_short_queues_of_other_flows_make_an_aqm() {
 
 #[test]
 fn udp_that_is_held_far_below_tcp_says_nothing_of_tcp() {
-    let mut evidence = capped(Nanos(1_000));
+    let mut evidence = capped(Nanos::from_micros(1));
     evidence.rate = BitRate(80 * MBIT);
     let found = limit_of(&evidence);
     assert_eq!(found.kind, LimitKind::NotKnown);
@@ -207,7 +207,7 @@ fn a_full_cpu_is_named_unless_the_path_is_full_too() {
 
 #[test]
 fn datagrams_that_the_host_dropped_are_not_the_paths() {
-    let mut evidence = capped(Nanos(1_000));
+    let mut evidence = capped(Nanos::from_micros(1));
     evidence.load.as_mut().expect("a load").host_drops = 1_500;
     assert_eq!(limit_of(&evidence).kind, LimitKind::HostDrop);
 }

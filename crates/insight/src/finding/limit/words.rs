@@ -1,6 +1,6 @@
 //! A limit in words: a few for the answer, a sentence for the block.
 
-use crate::finding::{grouped, percent};
+use crate::finding::text::{grouped, percent};
 use model::limit::{Limit, LimitKind, LimitPlace};
 
 /// The limit in a few words, for the answer: `a shaper of 50.0 Mbit/s, queue 100 ms`. Nothing is said of what is not known.
@@ -31,7 +31,7 @@ pub fn brief(limit: &Limit) -> Option<String> {
         LimitKind::Competing => format!("other traffic on a path{}", rate()),
         LimitKind::VariableRate => format!("a path whose rate varies, {} at times", limit.rate?),
         LimitKind::Loss => format!("random loss of {}", percent(limit.share?)),
-        LimitKind::AckPath => "acknowledgements that are held up".into(),
+        LimitKind::AckPath => "acknowledgements that are delayed".into(),
         LimitKind::RampUp => "TCP that was still growing".into(),
         LimitKind::NotKnown => return None,
     })
