@@ -95,7 +95,10 @@ fn aliases_make_the_same_plan() {
             "hops -rn -c 10 -s 100 -m 20 127.0.0.1 --dry-run",
             "hops --count 10 --size 100 --max-hops 20 127.0.0.1 --dry-run",
         ),
-        ("latency 127.0.0.1 -W 2 -Q 0x10 --dry-run", "latency 127.0.0.1 --timeout 2 --tos 0x10 --dry-run"),
+        (
+            "latency 127.0.0.1 -W 2 -Q 0x10 --wait block --dry-run",
+            "latency 127.0.0.1 --timeout 2 --tos 0x10 --wait block --dry-run",
+        ),
     ] {
         let (typed, ours) = (super::succeed(typed), super::succeed(ours));
         assert!(typed == ours && typed.contains("127.0.0.1"), "{typed}\n{ours}");

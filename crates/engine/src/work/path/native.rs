@@ -52,7 +52,7 @@ impl WayFinder<'_> {
             known(&finder.one_way);
             finder.holes(also)?;
             finder.fragments()?;
-            finder.attribute();
+            finder.attribute()?;
             finder.confirm()?;
         }
         let unknown = finder.unknown();
@@ -302,20 +302,39 @@ impl WayFinder<'_> {
         } else {
             (self.one_way.limiting_hop, self.one_way.hops) = self.trace(mtu)?;
         }
+        self.judge(mtu);
+        Ok(())
+    }
+
+    /// Whether routers reported the limit, by the messages that came so far.
+    fn judge(&mut self, mtu: u32) {
+        let interface = self.sender.interface_mtu.unwrap_or(USUAL_MTU);
         let (limit, hops) = (self.one_way.limiting_hop.as_ref(), &self.one_way.hops);
         let (discovery, silent) = Discovery::judge(&self.one_way.too_big, mtu, interface, limit, hops);
         self.one_way.discovery = discovery;
         let cause = BlackHoleCause::Unknown;
         self.one_way.black_hole = silent.map(|last| BlackHole { first: mtu + 1, last, cause });
-        Ok(())
     }
 
-    /// Why packets vanish, which is known by fragments too.
-    fn attribute(&mut self) {
+    /// Why packets vanish, which is known by fragments too, and by messages that took longer than the probes which they answer.
+    fn attribute(&mut self) -> Result<()> {
+        if let (Discovery::Silent, Some(mtu)) = (self.one_way.discovery, self.one_way.path_mtu) {
+            let too_big = self.prober.sender(self.direction)?.too_big;
+            if too_big != self.one_way.too_big {
+                self.one_way.too_big = too_big;
+                if let Some(reported) = self.one_way.too_big.iter().find(|reported| reported.mtu == mtu) {
+                    let address = reported.from;
+                    self.one_way.limiting_hop =
+                        Some(LimitingHop { address, ttl: None, found_by: HopSource::TooBig });
+                }
+                self.judge(mtu);
+            }
+        }
         let cause = self.cause();
         if let Some(hole) = &mut self.one_way.black_hole {
             hole.cause = cause;
         }
+        Ok(())
     }
 
     /// Messages that came after a direction was looked at: one that refuses what crosses is wrong however late it comes.
