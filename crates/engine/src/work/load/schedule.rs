@@ -102,8 +102,10 @@ impl Phase<'_> {
         while times <= highest && self.left() > self.step_time(reached * times) {
             let asked = self.allowed(reached * times);
             let step = self.step(asked, self.quest.payload, self.step_time(asked));
-            let seen = self.path.run(&[step])?;
-            let Some(last) = self.reading.take(Purpose::Ladder, step, seen.first()) else { return Ok(None) };
+            let outcome = self.path.run(&[step])?;
+            let Some(last) = self.reading.take(Purpose::Ladder, step, outcome.first()) else {
+                return Ok(None);
+            };
             if last.stalled && again < MOST_AGAIN {
                 again += 1;
                 continue;
@@ -197,10 +199,10 @@ impl Phase<'_> {
         purposes: &[Purpose],
         steps: &[StepRequest],
     ) -> Result<Vec<(Purpose, StepRequest)>> {
-        let seen = self.path.run(steps)?;
+        let outcome = self.path.run(steps)?;
         let mut delayed = Vec::new();
-        for (purpose, (step, seen)) in purposes.iter().zip(steps.iter().zip(&seen)) {
-            let rates = self.reading.take(*purpose, *step, Some(seen));
+        for (purpose, (step, outcome)) in purposes.iter().zip(steps.iter().zip(&outcome)) {
+            let rates = self.reading.take(*purpose, *step, Some(outcome));
             if rates.is_none_or(|rates| rates.stalled) {
                 delayed.push((*purpose, *step));
             }
@@ -222,8 +224,8 @@ impl Phase<'_> {
             sparse: 0,
             ttl: None,
         };
-        let seen = self.path.run(&[step])?;
-        self.reading.take(Purpose::Idle, step, seen.first());
+        let outcome = self.path.run(&[step])?;
+        self.reading.take(Purpose::Idle, step, outcome.first());
         self.path.rest(Nanos::ZERO)
     }
 

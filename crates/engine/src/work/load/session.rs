@@ -164,14 +164,14 @@ impl LoadPath for LoadDirection<'_> {
             self.far_dropped = last.dropped;
         }
         let load = &self.session.load;
-        let seen = |far: &StepReport| {
+        let outcome = |far: &StepReport| {
             let near = load.report(far.step);
             match self.direction {
                 Direction::Up => StepOutcome { sent: near.sent, received: far.received, ttl: far.ttl },
                 Direction::Down => StepOutcome { sent: far.sent, received: near.received, ttl: near.ttl },
             }
         };
-        Ok(far.iter().map(seen).collect())
+        Ok(far.iter().map(outcome).collect())
     }
 
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool> {

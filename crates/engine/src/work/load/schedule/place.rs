@@ -36,8 +36,8 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
         }
         let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);
         let step = StepRequest { sparse, ttl: Some(crossed.min(64)), ..step };
-        let seen = phase.path.run(&[step])?;
-        phase.reading.take_scoped(Purpose::Scoped, step, seen.first(), Some(crossed));
+        let outcome = phase.path.run(&[step])?;
+        phase.reading.take_scoped(Purpose::Scoped, step, outcome.first(), Some(crossed));
         let reached = reach(phase, per_sparse, time);
         answers.push((crossed, reached));
         let nots = answers.iter().filter(|(_, reach)| *reach == Reach::No).count();
@@ -111,7 +111,7 @@ const LATE: f64 = 0.6;
 /// Below this more of the datagrams are sparse.
 const SLOW: f64 = 20e6;
 const STEP: Nanos = Nanos::from_millis(200);
-/// Loss of a hot load from which its absence is seen.
+/// Loss of a hot load from which its absence shows.
 const SURE_LOSS: f64 = 0.15;
 /// A queue that could drain by less says nothing, nanoseconds.
 const SURE_DRAIN: f64 = 3e6;

@@ -58,9 +58,9 @@ impl Reading {
         &mut self,
         purpose: Purpose,
         request: StepRequest,
-        seen: Option<&StepOutcome>,
+        outcome: Option<&StepOutcome>,
     ) -> Option<StepRates> {
-        self.take_scoped(purpose, request, seen, None)
+        self.take_scoped(purpose, request, outcome, None)
     }
 
     /// The same of a load that ends after so many links.
@@ -68,10 +68,10 @@ impl Reading {
         &mut self,
         purpose: Purpose,
         request: StepRequest,
-        seen: Option<&StepOutcome>,
+        outcome: Option<&StepOutcome>,
         links: Option<u8>,
     ) -> Option<StepRates> {
-        let StepOutcome { sent, received, ttl } = *seen?;
+        let StepOutcome { sent, received, ttl } = *outcome?;
         if let (Some(ttl), None) = (ttl, request.ttl) {
             self.links =
                 Some(USUAL_TTL.saturating_sub(ttl).saturating_add(1)).filter(|links| *links <= MOST_LINKS);
@@ -190,7 +190,7 @@ const CAPPED_LOSS: f64 = 0.03;
 const MOST_BASE_LOSS: f64 = 0.12;
 /// One that delivers less of what was sent, with a queue that grows, is too.
 const CAPPED: f64 = 0.9;
-/// Growth of the delay within a step that is seen, nanoseconds.
+/// Growth of the delay within a step that shows, nanoseconds.
 const VISIBLE: i64 = 1_000_000;
 /// Sparse datagrams that make a share.
 const FEW_SPARSE: u64 = 8;

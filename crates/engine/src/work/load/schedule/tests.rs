@@ -151,18 +151,18 @@ impl LoadPath for SimPath {
     }
 
     fn run(&mut self, steps: &[StepRequest]) -> Result<Vec<StepOutcome>> {
-        let seen = steps.iter().map(|step| self.step(*step, step.time.as_secs_f64())).collect();
+        let outcome = steps.iter().map(|step| self.step(*step, step.time.as_secs_f64())).collect();
         self.last = steps.last().copied();
         self.hold(2.0 * self.delay + 0.01);
-        Ok(seen)
+        Ok(outcome)
     }
 
     fn saturate(&mut self, step: StepRequest, most: f64) -> Result<bool> {
         self.last = Some(step);
         let mut slow = 0;
         for _ in 0..(step.time.as_secs_f64() / 0.06) as u32 {
-            let seen = self.step(step, 0.06);
-            let rate = seen.received.datagrams as f64 / 0.06;
+            let outcome = self.step(step, 0.06);
+            let rate = outcome.received.datagrams as f64 / 0.06;
             slow = if rate <= most { slow + 1 } else { 0 };
             if slow == 2 {
                 return Ok(true);
@@ -254,8 +254,8 @@ proptest! {
         let found = limit_of(&evidence(&mut path, before));
         prop_assert_eq!(found.kind, LimitKind::Shaper, "{:?}", found);
         prop_assert!(near(found.rate.expect("a rate").0 as f64, rate, 0.02), "{:?} for {}", found.rate, rate);
-        let seen = found.queue.expect("a queue").as_secs_f64();
-        prop_assert!(near(seen, queue_bits / rate, 0.2), "{} for {}", seen, queue_bits / rate);
+        let outcome = found.queue.expect("a queue").as_secs_f64();
+        prop_assert!(near(outcome, queue_bits / rate, 0.2), "{} for {}", outcome, queue_bits / rate);
         prop_assert_eq!(found.per_flow, Some(false));
         let place = found.place.map(|place| place.first <= link && link <= place.last);
         prop_assert!(place != Some(false), "{:?} for {}", found.place, link);
