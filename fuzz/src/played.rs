@@ -127,6 +127,7 @@ impl Work for Played<'_> {
             WorkRequest::Probes(probes::Request::Send { .. })
             | WorkRequest::RoundTrips(round_trips::Request::Reflect { .. })
             | WorkRequest::Frames(_)
+            | WorkRequest::Load(_)
             | WorkRequest::InBand(_) => &[],
         };
         self.later(now, who, due);
