@@ -119,7 +119,9 @@ pub(super) fn aqm(signs: &Signs<'_>) -> Option<Limit> {
         && signs.rate >= BINDING * hot.rate
         && hot.queue > 30.0 * MILLI
         && own.is_some_and(|growth| growth < 0.3 * hot.queue);
-    (marked >= 0.02 || fair || early || kept_short).then(|| Limit {
+    // Steps that a busy host disturbed show such signs at a plain queue, too.
+    let is_sure = signs.confidence() >= Confidence::Medium;
+    (marked >= 0.02 || is_sure && (fair || early || kept_short)).then(|| Limit {
         queue: own.filter(|growth| *growth > 0.0).map(|growth| Nanos(growth as u64)),
         queue_bytes: None,
         queue_at_least: false,
