@@ -35,7 +35,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    /// Of a test of throughput.
+    /// The far end of a test of throughput.
     pub(super) fn of_test(plan: &model::plan::Plan) -> Subject {
         Subject {
             target: plan.target.clone(),

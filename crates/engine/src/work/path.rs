@@ -241,7 +241,7 @@ fn down_beside(
 ) -> Result<(PathDirection, Vec<Unknown>, u64)> {
     let mut prober = Prober::open(&job.plan.target, &job.plan.local, job.security, job.interrupt)?;
     let mut known = |carried: &PathDirection| {
-        // Who asked may have given up.
+        // The receiver may have given up.
         report.send((Direction::Down, carried.clone())).ok();
     };
     let found = WayFinder::find_and_report(&mut prober, Direction::Down, job.plan.largest, &[], &mut known)?;

@@ -239,7 +239,7 @@ fn the_goodput_of_tcp_is_what_a_shaper_lets_through() {
         return skip("the_goodput_of_tcp_is_what_a_shaper_lets_through", "no token bucket filter (sch_tbf)");
     }
     let server = net.serve(&[]);
-    // What follows a test to find its limit would cross the shaper, too.
+    // The load that finds the limit would cross the shaper, too.
     let argv = ["throughput", SERVER, "-t", "1s", "--json", "--no-explain"];
     for streams in [1, 3] {
         let before = shaped(&net.client);

@@ -124,7 +124,7 @@ fn snooping_bridge(interfaces: &Path, name: &str) -> Option<String> {
 }
 
 const IPV4_SETTINGS: &str = "/proc/sys/net/ipv4/conf";
-/// Whatever listens there or not: an answer comes.
+/// An answer comes, whether something listens there or not.
 const ANY_PORT: u16 = 9;
 /// The kernel repeats a SYN after a second.
 const REPEATED: Nanos = Nanos::from_millis(1_300);

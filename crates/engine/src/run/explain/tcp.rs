@@ -150,7 +150,7 @@ impl Share {
         Some(Share { segments, again: figures.retransmits? })
     }
 
-    /// Of those that were sent for the first time.
+    /// The share that was lost of those that were sent for the first time.
     fn lost(&self) -> f64 {
         self.again as f64 / self.segments.saturating_sub(self.again).max(1) as f64
     }
@@ -181,7 +181,7 @@ const SMALL_MSS: u32 = 1200;
 const ENOUGH_BYTES: u64 = 16 << 10;
 /// How long each repetition takes.
 const SHORT: Nanos = Nanos::from_millis(800);
-/// So slow that each write finds an empty queue.
+/// Each write finds an empty queue at this rate.
 const SLOW: BitRate = BitRate(1_000_000);
 /// Segments of a joined write: a kernel hands them to the card as one, and no smaller policer's burst is so short.
 const JOINED_SEGMENTS: u32 = 8;

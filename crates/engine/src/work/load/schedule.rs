@@ -172,7 +172,7 @@ impl Phase<'_> {
             .map(|(index, &(purpose, rate, size))| {
                 let step = self.step(self.allowed(rate), size, time);
                 let four = purpose == Purpose::FourFlows;
-                // Of the last hot step alone: where each flow has a limit of its own, they are no part of the rate.
+                // The last hot step alone counts: where each flow has a limit of its own, they are no part of the rate.
                 let sparse = if purpose == Purpose::Hot && index == last_hot { OTHER_FLOW } else { 0 };
                 StepRequest { flows: if four { 4 } else { 1 }, sparse, ..step }
             })
@@ -269,7 +269,7 @@ impl Phase<'_> {
     }
 }
 
-/// Of the capped rate so much is sent: no whole multiple of it.
+/// The load as a multiple of the capped rate, and no whole one.
 const FLOOD: f64 = 2.13;
 /// A path that delivers so many times its rate has still something in a bucket.
 const SATURATED: f64 = 1.2;
