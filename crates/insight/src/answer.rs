@@ -142,7 +142,7 @@ fn rates(run: &Run) -> String {
         let best =
             directions.filter(|one_way| one_way.transport == transport).map(|one_way| one_way.goodput).max();
         let rate = together.map(|one_way| one_way.goodput).or(best)?;
-        // Of one test its limit; where several agree on a rate, that of TCP.
+        // The limit of one test counts; where several agree on a rate, that of TCP.
         let mut limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
         let limit = limits
             .next_back()

@@ -216,5 +216,5 @@ fn without_scaling(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
 const A_FEW: u64 = 20;
 /// One retransmit in so many segments.
 const CRIPPLED: u64 = 10;
-/// Of the window that the rate fills on average.
+/// The share of the window that the rate fills on average.
 const HALF: f64 = 0.5;

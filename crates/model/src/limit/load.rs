@@ -7,7 +7,7 @@ use crate::units::{BitRate, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One step of load, as its sender is asked for it.
+/// One step of load, as it is requested of its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRequest {
     /// Number of the step, in every datagram of it.

@@ -162,8 +162,7 @@ fn assert_as_wanted(look: &Look<'_>, wanted: &Wanted) {
         _ => (),
     }
     let packets = path["packets"].as_u64().unwrap_or(u64::MAX);
-    // On a busy host some come late, and their sizes are probed once more.
-    if wanted.findings.is_empty() && packets > 800 {
+    if wanted.findings.is_empty() && packets > 400 {
         wrong.push(format!("{packets} packets on a clean path"));
     }
     assert!(wrong.is_empty(), "{at}:\n  {}\n{:#}\n{:#}", wrong.join("\n  "), run["findings"], path);

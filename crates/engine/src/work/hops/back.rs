@@ -1,5 +1,5 @@
 //! The hops of the return path, where the far end is a pathmeter: it sends packets with growing TTLs over the one flow of a probe
-//! session, and so to no other address than the one that opened it and proved to receive there. It tells which routers ended them;
+//! session, and so to no other address than the one that opened it and proved to receive there. The dialogue names the routers that ended them;
 //! this end counts which arrived, so that loss is that of this direction alone.
 
 use super::{Job, schedule};

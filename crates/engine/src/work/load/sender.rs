@@ -111,11 +111,11 @@ impl<'a> Step<'a> {
         // A sender that is delayed sends what is planned later, but not without end.
         let end = mono_now() + self.request.time.saturating_mul(LONGEST);
         let mut due = mono_now();
-        let mut told = due;
+        let mut reported = due;
         loop {
             let now = mono_now();
-            if now >= told {
-                told = now + TOLD;
+            if now >= reported {
+                reported = now + REPORT;
                 if !goes_on(self.sent) {
                     break;
                 }
@@ -126,7 +126,7 @@ impl<'a> Step<'a> {
             if due > now {
                 // A short wait is spun through: sleeping takes longer than it.
                 if (due - now) > SHORTEST_SLEEP {
-                    sleep_until(due.min(end).min(told));
+                    sleep_until(due.min(end).min(reported));
                 } else {
                     std::hint::spin_loop();
                 }
@@ -201,7 +201,7 @@ const HOLD: Nanos = Nanos::from_millis(1800);
 const LAG: Nanos = Nanos::from_millis(2);
 const SHORTEST_SLEEP: Nanos = Nanos::from_micros(60);
 /// Time between two looks whether something else is to be sent.
-const TOLD: Nanos = Nanos::from_millis(4);
+const REPORT: Nanos = Nanos::from_millis(4);
 const MOST_STEPS: usize = 128;
 /// The sender goes before other work, where that is allowed.
 const NICE: i32 = -15;

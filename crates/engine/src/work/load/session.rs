@@ -26,7 +26,7 @@ pub(crate) struct LoadSession {
 pub(crate) struct LoadDirection<'a> {
     session: &'a mut LoadSession,
     direction: Direction,
-    /// What the far host had dropped when it last said so.
+    /// What the far host had dropped by its last report.
     far_dropped: u64,
 }
 

@@ -263,7 +263,7 @@ impl WayFinder<'_> {
         let alone = tests.len() == 1;
         for (test, rows) in tests.iter_mut().zip(rows) {
             take(test, &rows);
-            // Of several at once it is known what all of their pieces did, or none.
+            // The pieces of several at once are known together, or not at all.
             test.pieces_received = match counted {
                 Some(counted) if alone || counted == 0 => Some(counted),
                 Some(_) if test.received == test.sent => Some(u64::from(test.sent) * u64::from(test.pieces)),

@@ -82,7 +82,7 @@ fn score(of_hot: f64) -> Reach {
     }
 }
 
-/// Of loads that crossed so many links, from the most to the fewest: the link behind the last that did not reach the limit.
+/// The place by loads that crossed so many links, from the most to the fewest: the link behind the last that did not reach the limit.
 /// Anything but reached … reached, not … not is a range, or nothing.
 fn place(answers: &[(u8, Reach)], links: u8, direction: Direction) -> Option<LimitPlace> {
     // To the end it must have been reached, or nothing is comparable.

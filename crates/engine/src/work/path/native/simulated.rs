@@ -205,7 +205,7 @@ impl Probes for Simulated {
         let whole = trains.iter().zip(&rows).all(|(train, rows)| arrived(rows) >= train.awaited())
             || is_settled(trains.iter().zip(rows.iter().map(Vec::as_slice)));
         let awaited = trains.iter().any(|train| train.awaited() > 0);
-        // As the real one does: the sender is asked what arrived, once more where something is missing; the receiver knows.
+        // The real one does the same: the sender is asked what arrived, once more where something is missing; the receiver knows.
         self.round_trips += match direction {
             Direction::Up => u32::from(awaited) + u32::from(!whole),
             Direction::Down => 1,

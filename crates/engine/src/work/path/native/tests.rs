@@ -262,7 +262,7 @@ fn an_honest_hop_before_a_liar_is_not_blamed() {
 fn a_long_path_is_looked_at_in_few_round_trips() {
     let round_trip = Nanos::from_millis(600);
     let time = |simulated: &Simulated| {
-        // As the real one waits for stragglers on such a path.
+        // The real one waits so long for stragglers on such a path.
         let waits = Nanos::from_millis(175).saturating_mul(simulated.waits.into());
         round_trip.saturating_mul(simulated.round_trips.into()) + waits
     };
