@@ -69,6 +69,18 @@ pub enum Plan {
     Device(Box<DevicePlan>),
 }
 
+impl Plan {
+    /// The load that is sent to name a limit, beside the tests themselves, in words; absent: none is.
+    #[must_use]
+    pub fn announced_load(&self) -> Option<String> {
+        match self {
+            Plan::Throughput(plan) => limit::announced(&[plan]),
+            Plan::Measure(plan) => limit::announced(&plan.tests.iter().collect::<Vec<_>>()),
+            _ => None,
+        }
+    }
+}
+
 /// What is printed of a plan before anything is done.
 impl Serialize for Plan {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

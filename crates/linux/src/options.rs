@@ -23,8 +23,9 @@ pub use ip::{
 pub(crate) use ip::{is_v6, set_family_mtu_discovery};
 pub use tcp::{
     available_congestion_controls, congestion, default_congestion, is_multipath, mss, saved_syn,
-    set_congestion, set_keepalive, set_longest_retransmission, set_mss, set_nodelay, set_reset_on_close,
-    set_save_syn, set_unsent_limit, set_user_timeout, unacknowledged, unsent,
+    set_congestion, set_keepalive, set_linear_timeouts, set_longest_retransmission, set_mss, set_nodelay,
+    set_reset_on_close, set_save_syn, set_shortest_retransmission, set_unsent_limit, set_user_timeout,
+    unacknowledged, unsent,
 };
 pub use udp::{set_udp_gro, set_udp_segment, udp_gro};
 

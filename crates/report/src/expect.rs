@@ -8,7 +8,7 @@ mod scope;
 mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
-pub(crate) use headline::KEYS;
+pub(crate) use headline::{KEYS, is_word};
 pub(crate) use headline::{axis_unit, entry, metric};
 pub use headline::{headlines, higher_is_better, printed, sample};
 pub use model::expectation::Checked;
@@ -165,6 +165,12 @@ impl Expectation {
             _ => None,
         };
         let labels = [scope, transport, direction].into_iter().flatten();
+        if self.figure.quantity == Quantity::Limit {
+            // A word is a label of a sample that is there.
+            let labels =
+                labels.chain([("limit", self.print(value))]).map(|(name, text)| (name.to_owned(), text));
+            return ("pathmeter_limit_info".into(), labels.collect(), 1.0);
+        }
         let (unit, ours) = self.figure.quantity.base_unit();
         // OpenMetrics reserves the suffix `_count` for histograms and summaries.
         let figure = self.figure.name.strip_suffix(".count").unwrap_or(self.figure.name);

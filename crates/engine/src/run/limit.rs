@@ -7,11 +7,30 @@ use crate::work::load::schedule::{Quest, probe};
 use insight::limit::evidence_of;
 use insight::run_of_events;
 use model::event::{Event, Outcome};
+use model::explain::DEFAULT_BUDGET;
 use model::limit::{Evidence, LoadProbing};
 use model::path::headers;
 use model::plan::{Direction, End, Plan, ProtocolName, Transport};
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
+
+/// The load that these tests may send beside their own, in words, for `--dry-run`; absent: none.
+pub(super) fn announced(tests: &[&Plan]) -> Option<String> {
+    let loads = |plan: &&&Plan| {
+        let is_open = plan.protocol == ProtocolName::Native && plan.test.transport == Transport::Tcp;
+        is_open && !plan.local.explain.is_zero() && !is_loopback(plan)
+    };
+    let plan = tests.iter().find(loads)?;
+    let is_short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
+    let (time, most) = if is_short { (SHORT_BUDGET, BUDGET) } else { (BUDGET, LONG_BUDGET) };
+    let time = time.min(plan.local.explain);
+    let slow =
+        if is_short { String::new() } else { format!(" ({} below {SLOW})", most.min(plan.local.explain)) };
+    Some(format!(
+        "after TCP in each direction the path is loaded with UDP for up to {time}{slow}, with up to 3.1 times the rate that it takes, \
+         so that its limit can be named; -b and the limits of the server hold for it, and --no-explain leaves it out"
+    ))
+}
 
 /// What the phase finds after the test of these events. What goes wrong here takes nothing from the result that is there.
 pub(super) fn decide(
@@ -109,7 +128,11 @@ fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option
         lost,
         short,
         place: evidence.rate <= PLACE_BELOW && is_private(plan.target.address.ip()),
-        budget: plan.local.explain.min(budget),
+        budget: if plan.local.explain > DEFAULT_BUDGET {
+            plan.local.explain
+        } else {
+            plan.local.explain.min(budget)
+        },
     }
 }
 
@@ -151,8 +174,8 @@ const BUDGET: Nanos = Nanos::from_secs(4);
 const LONG_BUDGET: Nanos = Nanos::from_secs(5);
 const SLOW: BitRate = BitRate(10_000_000);
 const SHORT_BUDGET: Nanos = Nanos::from_millis(1200);
-/// Datagrams sent one by one reach about this rate.
-const FASTEST: BitRate = BitRate(2_500_000_000);
+/// A sender with one CPU reaches some more than this rate.
+const FASTEST: BitRate = BitRate(5_000_000_000);
 /// Load that ends at routers is sent below this.
 const PLACE_BELOW: BitRate = BitRate(1_000_000_000);
 /// An Ethernet header, as the queues of Linux count frames.

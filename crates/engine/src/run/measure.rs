@@ -1,5 +1,7 @@
 //! The main job. Reach, idle RTT, datagram sizes, TCP and UDP in each direction, reasons, verdict.
 
+mod rate;
+
 use super::begun::Watched;
 use super::explain::Subject;
 use super::{Measured, Options, explain, is_start, limit, link, run_id, test, without_copy};
@@ -18,7 +20,7 @@ use model::plan::{
 use model::reach::{AddressSource, Contact, FamilyReach, Reach};
 use model::run::Run;
 use model::time::WallTime;
-use model::units::{BitRate, Nanos};
+use model::units::Nanos;
 use wire::ProtocolError;
 use wire::native::Limits;
 
@@ -41,22 +43,23 @@ impl MeasurePlan {
     /// TCP and UDP in each direction, or a look at them.
     #[must_use]
     pub fn new(target: Target, local: LocalOptions, quick: bool, one_family: bool) -> MeasurePlan {
-        let time = if quick { Nanos::from_millis(1200) } else { Nanos::from_secs(6) };
+        let time = |transport| match (quick, transport) {
+            (true, _) => Nanos::from_millis(1200),
+            (false, Transport::Tcp) => Nanos::from_secs(6),
+            (false, Transport::Udp) => Nanos::from_secs(4),
+        };
         let order = [Transport::Tcp, Transport::Udp]
             .into_iter()
             .flat_map(|t| [(t, Directions::Up), (t, Directions::Down)]);
         let plan = |(transport, directions)| Plan {
             target: target.clone(),
             protocol: ProtocolName::Native,
-            test: TestSpec { directions, end: End::Time(time), ..TestSpec::new(transport) },
+            test: TestSpec { directions, end: End::Time(time(transport)), ..TestSpec::new(transport) },
             local: local.clone(),
         };
         MeasurePlan { tests: order.map(plan).collect(), target, local, quick, one_family }
     }
 }
-
-/// Of what TCP carried, UDP is sent so many hundredths: loss at that rate says something, loss above it nothing.
-pub const UDP_PERCENT: u64 = 95;
 
 pub(super) fn run(plan: &MeasurePlan, options: &Options, sink: &mut dyn FnMut(&Event)) -> Result<Measured> {
     Job { plan, options, sink }.measure()
@@ -99,12 +102,16 @@ impl Job<'_> {
                 is_cut = true;
                 break;
             }
-            if test.test.transport == Transport::Udp && !prepare_udp(&mut test.test, &probes, &tests) {
+            let is_udp = test.test.transport == Transport::Udp;
+            if is_udp && !prepare_udp(&mut test, &probes, &tests) {
                 continue;
             }
             follow_rtt(&mut test.test, &probes, plan.quick);
             heed(&mut test.test, &limits);
             self.part(index + 2, &format!("{} {}", test.test.transport, direction(&test.test)));
+            if is_udp {
+                test.test.bitrate = Some(rate::lossless(&test, self.options, plan.quick));
+            }
             match self.test(&test, &probes) {
                 Ok(test) => {
                     is_cut = test.summary.outcome == Some(Outcome::Interrupted);
@@ -205,15 +212,13 @@ fn direction(test: &TestSpec) -> Direction {
     if test.directions == Directions::Up { Direction::Up } else { Direction::Down }
 }
 
-/// UDP fits its payload to the path and its rate to what TCP carried; false: nothing crosses this way.
-fn prepare_udp(test: &mut TestSpec, probes: &[Event], tests: &[Run]) -> bool {
+/// UDP fits its payload to the path, and its rate to what a load or TCP found; false: nothing crosses this way.
+fn prepare_udp(plan: &mut Plan, probes: &[Event], tests: &[Run]) -> bool {
     let summary = model::summary::Summary::from_events(probes);
-    let one_way = direction(test);
+    let one_way = direction(&plan.test);
     let Some(payload) = summary.max_udp_payload(one_way) else { return false };
-    test.length = payload;
-    let carried = tests.iter().filter_map(|t| t.summary.direction(one_way)).map(|d| d.goodput).max();
-    let carried = carried.unwrap_or_default().max(LEAST_UDP_RATE);
-    test.bitrate = Some(BitRate(carried.0 / 100 * UDP_PERCENT));
+    plan.test.length = payload;
+    plan.test.bitrate = Some(rate::first(plan, one_way, tests));
     true
 }
 
@@ -260,7 +265,6 @@ fn without_probes(error: Error, sink: &mut dyn FnMut(&Event)) -> Result<Event> {
     Ok(Event::Warning(Warning::new(id, text)))
 }
 
-const LEAST_UDP_RATE: BitRate = BitRate(1_000_000);
 /// Round trips in which TCP reaches most rates, and stays there for as many.
 const GROWTH_ROUND_TRIPS: u64 = 40;
 const LONGEST_TEST: Nanos = Nanos::from_secs(30);

@@ -18,9 +18,10 @@ use linux::clock::mono_now;
 use linux::counters::softnet;
 use linux::{message, options, timestamp};
 use model::limit::{StepReceived, StepRequest, StepSent};
+use model::units::{Bytes, Nanos};
 use receiver::Received;
 use sender::Sending;
-use std::net::UdpSocket;
+use std::net::{TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use wire::work::load::StepReport;
@@ -60,6 +61,8 @@ impl Load {
             message::set_receive_notes(socket.as_ref())?;
             // ECN capable: a queue that marks is known by its marks.
             options::set_tos(socket.as_ref(), class & !ECN | ECT_0)?;
+            // A queue on the way may hold what this socket is charged for, and must be filled all the same.
+            options::set_send_buffer(socket.as_ref(), SEND_BUFFER)?;
             options::set_mtu_discovery(socket.as_ref(), options::MtuDiscovery::Probe)?;
         }
         let (sending, received) = (Arc::new(Sending::default()), Arc::new(Received::default()));
@@ -104,6 +107,14 @@ impl Load {
     }
 }
 
+/// Prepares the connection that a session of load is steered over: its segments meet the load, and half of them are lost, so that
+/// they are sent again at once.
+pub(crate) fn prepare_control(socket: &TcpStream) {
+    // An older kernel has the first not, and the phase then takes longer.
+    options::set_shortest_retransmission(socket, SHORTEST_RETRANSMISSION).ok();
+    options::set_linear_timeouts(socket, true).ok();
+}
+
 impl Drop for Load {
     fn drop(&mut self) {
         self.sending.stop();
@@ -118,6 +129,8 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
     std::thread::Builder::new().name(name.into()).spawn(run).context("start a thread of load")
 }
 
+const SEND_BUFFER: Bytes = Bytes(8 << 20);
+const SHORTEST_RETRANSMISSION: Nanos = Nanos::from_millis(10);
 /// The two bits of ECN in a traffic class (RFC 3168).
 const ECN: u8 = 3;
 const ECT_0: u8 = 2;

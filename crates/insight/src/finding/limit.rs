@@ -13,6 +13,7 @@ pub use words::{brief, place, sentence};
 use model::limit::{Evidence, Limit, LimitKind};
 use model::plan::Direction;
 use model::run::Run;
+use model::units::BitRate;
 use rows::ROWS;
 use signs::Signs;
 
@@ -26,6 +27,17 @@ pub fn limit_of(evidence: &Evidence) -> Limit {
         limit.confidence = signs.lowered(limit.confidence);
     }
     limit
+}
+
+/// The highest rate, in frames, that a load after the test passed without loss; absent: there was no load, or none passed.
+#[must_use]
+pub fn lossless_rate(run: &Run, direction: Direction) -> Option<BitRate> {
+    lossless(&Signs::new(&evidence_of(run, direction)?))
+}
+
+fn lossless(signs: &Signs<'_>) -> Option<BitRate> {
+    let rate = signs.hot.map_or(signs.passed, |hot| hot.rate * BELOW_LIMIT);
+    (rate > 0.0).then_some(BitRate(rate as u64))
 }
 
 /// Fills in the limits of the directions of a run. What stood there is replaced.
@@ -47,6 +59,9 @@ pub(crate) fn fill(run: &mut Run) {
 fn says_something(evidence: &Evidence) -> bool {
     evidence.tcp.is_some()
 }
+
+/// A path that takes no more than a rate loses nothing at this share of it.
+const BELOW_LIMIT: f64 = 0.97;
 
 #[cfg(test)]
 mod tests;

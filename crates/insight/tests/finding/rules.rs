@@ -364,6 +364,7 @@ fn loaded(queue: u64, loss: f64, capped_packets: bool) -> Fixture {
         drift: None,
         sparse_loss: None,
         sparse: 0,
+        ahead: Bytes(0),
         marked: 0.0,
         stalled: 0.0,
         links: None,

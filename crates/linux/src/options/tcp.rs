@@ -100,6 +100,23 @@ pub fn set_longest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, TCP_RTO_MAX_MS, saturate(span.0 / 1_000_000))
 }
 
+/// The shortest time until data is sent again (`TCP_RTO_MIN_US`), from 8 ms on; the kernel's own is 200 ms.
+///
+/// # Errors
+/// What `setsockopt(2)` gives: the option is Linux 6.15's.
+pub fn set_shortest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
+    set_int(fd, TCP_RTO_MIN_US, saturate(span.0 / 1000))
+}
+
+/// Waits as long as before when data of which little is in flight is lost again, and not twice as long
+/// (`TCP_THIN_LINEAR_TIMEOUTS`).
+///
+/// # Errors
+/// What `setsockopt(2)` gives.
+pub fn set_linear_timeouts(fd: &impl AsFd, on: bool) -> Result<()> {
+    set_int(fd, TCP_THIN_LINEAR_TIMEOUTS, u32::from(on))
+}
+
 /// Probes a silent connection: first after `idle`, then every `interval` (both cut to seconds, at least one), and
 /// gives it up after `count` unanswered probes.
 ///
@@ -182,6 +199,9 @@ const TCP_NOTSENT_LOWAT: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, "
 const MPTCP_FLAGS_END: usize = 12;
 const TCP_MAXSEG: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_MAXSEG, "TCP_MAXSEG");
 /// `linux/tcp.h`.
+const TCP_RTO_MIN_US: Opt = Opt(libc::IPPROTO_TCP, 45, "TCP_RTO_MIN_US");
+const TCP_THIN_LINEAR_TIMEOUTS: Opt =
+    Opt(libc::IPPROTO_TCP, libc::TCP_THIN_LINEAR_TIMEOUTS, "TCP_THIN_LINEAR_TIMEOUTS");
 const TCP_RTO_MAX_MS: Opt = Opt(libc::IPPROTO_TCP, 44, "TCP_RTO_MAX_MS");
 const TCP_SAVE_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVE_SYN, "TCP_SAVE_SYN");
 const TCP_SAVED_SYN: Opt = Opt(libc::IPPROTO_TCP, libc::TCP_SAVED_SYN, "TCP_SAVED_SYN");

@@ -49,6 +49,8 @@ pub struct TcpSigns {
     pub busy: Nanos,
     /// Stopped by the receiver's window, of the busy time.
     pub receive_window: f64,
+    /// The same in the last interval.
+    pub late_receive_window: f64,
     /// Stopped by the own buffer, of the busy time.
     pub send_buffer: f64,
     /// Largest window of the receiver.

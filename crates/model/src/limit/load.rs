@@ -2,7 +2,7 @@
 
 use super::LimitPlace;
 use crate::plan::Direction;
-use crate::units::{BitRate, Nanos};
+use crate::units::{BitRate, Bytes, Nanos};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,6 +80,8 @@ pub struct StepReceived {
     /// From the first late arrival to the last, sparse ones included.
     #[serde(rename = "late_time_ns")]
     pub late_time: Nanos,
+    /// Datagrams by which the arrivals were at most ahead of the rate of the late ones: what a bucket let pass.
+    pub ahead: u64,
     /// Of the late ones the share that came marked.
     pub marked: f64,
     /// Smallest transit of all.
@@ -127,6 +129,7 @@ impl StepReceived {
             late: late_main.len() as u64,
             late_sparse: late_sparse.len() as u64,
             late_time,
+            ahead: ahead(arrivals, late().count(), late_time),
             marked,
             transit_min: arrivals.iter().map(|one| one.transit).min().unwrap_or(0),
             transit_first: quantile(&first, 0.5),
@@ -140,6 +143,16 @@ impl StepReceived {
             sparse_p50: enough(&late_sparse),
         }
     }
+}
+
+/// By how many datagrams the arrivals were at most ahead of a steady rate: that of the late ones.
+fn ahead(arrivals: &[Arrival], late: usize, late_time: Nanos) -> u64 {
+    let mut times: Vec<i64> = arrivals.iter().map(|one| one.came).collect();
+    times.sort_unstable();
+    let (Some(first), true) = (times.first().copied(), late > 1 && late_time.0 > 0) else { return 0 };
+    let rate = (late - 1) as f64 / late_time.0 as f64;
+    let ahead = times.iter().enumerate().map(|(index, came)| index as f64 - (came - first) as f64 * rate);
+    ahead.fold(0.0, f64::max).round() as u64
 }
 
 /// Transits of the late datagrams whose next number is missing. What is overtaken is no gap.
@@ -183,6 +196,8 @@ pub enum Purpose {
     Below,
     /// A few small datagrams on the idle path.
     Idle,
+    /// Far above its rate, after a pause: what a bucket lets pass.
+    Cold,
     /// The load ends at a hop, and sparse datagrams go on.
     Scoped,
 }
@@ -237,6 +252,9 @@ pub struct LoadStep {
     pub sparse_loss: Option<f64>,
     /// Sparse ones sent in the late part.
     pub sparse: u64,
+    /// Bytes by which the arrivals were at most ahead of the rate of the late ones.
+    #[serde(rename = "ahead_bytes", default)]
+    pub ahead: Bytes,
     /// Share that came marked (CE).
     pub marked: f64,
     /// Share of the step's time in which the sender was delayed.

@@ -2,14 +2,13 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
-use super::session::{conclude_all, print_plan, security};
+use super::session::{announce_load, conclude_all, print_plan, security};
 use crate::exit::Exit;
 use crate::signals;
 use cli::request::{self, answered, expectations};
 use cli::{Common, MeasureArgs};
 use engine::error::Result;
 use engine::run::Options;
-use engine::run::measure::UDP_PERCENT;
 use std::io::Write;
 
 /// Runs the command.
@@ -21,9 +20,10 @@ pub(crate) fn run(args: &MeasureArgs, global: &Common) -> Result<Exit> {
     if args.session.dry_run {
         let _ = writeln!(
             std::io::stderr(),
-            "note: of the UDP tests, length and bitrate are known only then: the largest payload found to cross whole, \
-             {UDP_PERCENT} % of what TCP carried"
+            "note: of the UDP tests, length and bitrate are known only then: the largest payload found to cross whole, and \
+             the highest rate of some short trials that loses nothing"
         );
+        announce_load(&plan);
         return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "measure", &args.target.host.to_string())?;

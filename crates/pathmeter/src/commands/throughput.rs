@@ -2,7 +2,7 @@
 
 use super::keep::Keep;
 use super::live::carry_out;
-use super::session::{conclude_all, print_plan, security};
+use super::session::{announce_load, conclude_all, print_plan, security};
 use crate::exit::Exit;
 use crate::signals;
 use cli::request::{self, answered, expectations};
@@ -17,6 +17,7 @@ pub(crate) fn run(args: &ThroughputArgs, global: &Common) -> Result<Exit> {
     let plan = request::plan(args)?;
     answered(&expected, &plan)?;
     if args.session.dry_run {
+        announce_load(&plan);
         return print_plan(&plan, None, global);
     }
     let mut keep = Keep::open(&args.keep, "throughput", &args.target.host.to_string())?;

@@ -2,9 +2,13 @@
 
 use super::Expectation;
 use super::device;
-use model::history::{Entry, Headline, Measured, Origin, Sample, facts, histograms};
+use super::quantity::Quantity;
+use model::history::{Entry, Fact, Headline, Measured, Origin, Sample, facts, histograms};
+use model::limit::Limit;
+use model::plan::Direction;
 use model::run::Run;
 use model::stats::histogram::Histogram;
+use model::units::BitRate;
 
 /// A figure that runs are compared by.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +24,7 @@ pub(super) const fn key(name: &'static str, higher_is_better: bool) -> Key {
 }
 
 /// Every figure that runs are compared by, the foremost first.
-pub(crate) const KEYS: [Key; 23] = [
+pub(crate) const KEYS: [Key; 27] = [
     key("frames.goodput", true),
     key("frames.packets_per_second", true),
     key("tcp.up.goodput", true),
@@ -38,6 +42,10 @@ pub(crate) const KEYS: [Key; 23] = [
     key("transfer.rate", true),
     key("tcp.up.loaded_rtt", false),
     key("tcp.down.loaded_rtt", false),
+    key("tcp.up.limit.rate", true),
+    key("tcp.down.limit.rate", true),
+    key("tcp.up.limit.queue", false),
+    key("tcp.down.limit.queue", false),
     key("udp.up.jitter", false),
     key("udp.down.jitter", false),
     key("transfer.total", false),
@@ -45,6 +53,15 @@ pub(crate) const KEYS: [Key; 23] = [
     key("hops.count", false),
     key("hops.rtt.p50", false),
 ];
+
+/// What set the rate: a word, which lists show and no comparison orders.
+const LIMITS: [&str; 2] = ["tcp.up.limit", "tcp.down.limit"];
+
+/// The value of a figure is a word.
+#[must_use]
+pub(crate) fn is_word(name: &str) -> bool {
+    named(name).is_some_and(|figure| figure.figure.quantity == Quantity::Limit)
+}
 
 /// Those of this document: of a run and of each of its ways where it has several, or of each row of a device's. Labs have none.
 #[must_use]
@@ -78,7 +95,8 @@ fn of_run(run: &Run) -> Vec<Headline> {
     let egress_paths = run.summary.egress_paths.iter().filter(|_| run.summary.egress_paths.len() > 1);
     let of_ways =
         egress_paths.flat_map(|egress| ["p50", "p99"].map(|part| format!("way.{}.rtt.{part}", egress.label)));
-    let names = KEYS.iter().map(|key| key.name.to_owned()).chain(of_ways);
+    let limits = LIMITS.map(str::to_owned);
+    let names = KEYS.iter().map(|key| key.name.to_owned()).chain(of_ways).chain(limits);
     names.filter_map(|name| headline(run, name)).collect()
 }
 
@@ -104,10 +122,38 @@ pub fn sample(measured: Measured<'_>) -> Sample {
         label,
         started,
         status,
-        figures: figures.into_iter().map(|figure| (figure.name, figure.value)).collect(),
-        facts: facts(measured),
+        figures: figures
+            .into_iter()
+            .filter(|figure| !is_word(&figure.name))
+            .map(|figure| (figure.name, figure.value))
+            .collect(),
+        facts: [facts(measured), limits(measured)].concat(),
         histograms: counted.into_iter().filter_map(read).collect(),
     }
+}
+
+/// What set the rate of each direction, as something in which two sets of runs differ. The rate has two digits: those of two runs
+/// of the same path agree in no more.
+fn limits(measured: Measured<'_>) -> Vec<Fact> {
+    let Measured::Run(run) = measured else { return Vec::new() };
+    let of = |direction: Direction| {
+        let limit = tcp_limit(run, direction)?;
+        let rate = limit.rate.filter(|_| limit.kind.is_of_the_path());
+        let rate = rate.map(|rate| format!(" of {}", BitRate(two_digits(rate.0)))).unwrap_or_default();
+        Some(Fact { name: format!("limit {direction}"), value: format!("{}{rate}", limit.kind.word()) })
+    };
+    [Direction::Up, Direction::Down].into_iter().filter_map(of).collect()
+}
+
+/// The limit of the run's TCP in a direction, or of the first of its tests that has one.
+fn tcp_limit(run: &Run, direction: Direction) -> Option<&Limit> {
+    let own = run.summary.direction(direction).and_then(|figures| figures.limit.as_deref());
+    own.or_else(|| run.tests.iter().find_map(|test| tcp_limit(test, direction)))
+}
+
+fn two_digits(value: u64) -> u64 {
+    let unit = 10_u64.pow(value.max(1).ilog10().saturating_sub(1));
+    (value + unit / 2) / unit * unit
 }
 
 /// Whether more of a figure is better; `None` of one that runs are not compared by.
@@ -150,7 +196,8 @@ pub(crate) fn metric(name: &str, value: f64) -> Option<Metric> {
 
 /// The figure of this name, to be read of runs and printed.
 pub(crate) fn named(name: &str) -> Option<Expectation> {
-    format!("{name}>=0").parse().ok()
+    // A word is compared with a word.
+    ["0", "not-known"].iter().find_map(|value| format!("{name}=={value}").parse().ok())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The runs of a store as a document.
 
 use crate::document::{Block, Column, Csv, Document, Head, Published, Table, indented_json};
+use crate::expect::is_word;
 use model::history::{Entry, Headline};
 
 /// Kept runs, in the order of the list.
@@ -89,8 +90,13 @@ fn csv_rows(entry: &Entry) -> Vec<Vec<String>> {
     };
     match entry.figures.as_slice() {
         [] => vec![with(String::new(), String::new())],
-        figures => figures.iter().map(|figure| with(figure.name.clone(), figure.value.to_string())).collect(),
+        figures => figures.iter().map(|figure| with(figure.name.clone(), in_csv(figure))).collect(),
     }
+}
+
+/// The value of a figure in CSV: its number, or its word.
+pub(super) fn in_csv(figure: &Headline) -> String {
+    if is_word(&figure.name) { figure.text.clone() } else { figure.value.to_string() }
 }
 
 /// Letters of a name that are shown at least.

@@ -2,6 +2,7 @@
 
 use super::Style;
 use super::csv::written;
+use super::history::in_csv;
 use crate::document::{Csv, Document};
 use model::history::Entry;
 
@@ -21,7 +22,7 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
 fn row(entry: &Entry, figures: &[&str]) -> Vec<String> {
     let value = |name: &&str| {
         let figure = entry.figures.iter().find(|figure| figure.name == **name);
-        figure.map(|figure| figure.value.to_string()).unwrap_or_default()
+        figure.map(in_csv).unwrap_or_default()
     };
     let own = [
         entry.id.clone(),

@@ -90,14 +90,23 @@ impl Phase<'_> {
         if self.quest.place && !self.quest.short && self.left() > PLACE_TIME {
             place::look(self, rate)?;
         }
-        self.idle()
+        self.idle()?;
+        if self.quest.short || self.is_over() { Ok(()) } else { self.cold(rate) }
+    }
+
+    /// After the pause of the idle path: what a bucket lets pass at once.
+    fn cold(&mut self, rate: f64) -> Result<()> {
+        let step = self.step(self.allowed(rate * COLD_FLOOD), self.quest.payload, COLD);
+        let outcome = self.path.run(&[step])?;
+        self.reading.take(Purpose::Cold, step, outcome.first());
+        self.path.rest(Nanos::ZERO)
     }
 
     /// Higher and higher, until a step is capped; what the path delivers then, bits per second.
     fn ladder(&mut self) -> Result<Option<f64>> {
         let reached = (self.quest.reached.0 as f64).max(LEAST_RATE);
         let highest = if self.quest.lost > SOME_LOSS { MOST_TIMES_LOSSY } else { MOST_TIMES };
-        let (mut times, mut repeated, mut slow, mut again) = (LADDER_START, 0, 0, 0);
+        let (mut times, mut slow, mut again) = (LADDER_START, 0, 0);
         let (mut most_asked, mut most_sent) = (0.0, 0.0_f64);
         while times <= highest && self.left() > self.step_time(reached * times) {
             let asked = self.allowed(reached * times);
@@ -129,13 +138,10 @@ impl Phase<'_> {
                 self.reading.note = Some("no higher rate is allowed".into());
                 return Ok(None);
             }
-            // A bucket that is not empty yet lets more pass for a while.
-            if times == 2.0 && self.quest.lost > SOME_LOSS && repeated < 2 && !self.quest.short {
-                repeated += 1;
-                continue;
-            }
             times = match times {
                 LADDER_START => 2.0,
+                // Far below what the path takes: TCP that losses hold down.
+                6.0.. if self.quest.lost > SOME_LOSS => times * 3.0,
                 4.0.. => times * 2.0,
                 _ => times * 1.6,
             };
@@ -253,6 +259,11 @@ impl Phase<'_> {
         self.quest.budget.saturating_sub(self.path.now().saturating_since(self.began))
     }
 
+    /// More than the budget is used up, with some grace for the last step.
+    fn is_over(&self) -> bool {
+        self.path.now().saturating_since(self.began) > self.quest.budget + GRACE
+    }
+
     /// Long enough for some packets.
     fn step_time(&self, rate: f64) -> Nanos {
         let (least, packets) = if self.quest.short { (SHORT_STEP, 100.0) } else { (STEP, 150.0) };
@@ -260,7 +271,12 @@ impl Phase<'_> {
     }
 
     fn hot_time(&self, capped: f64) -> Nanos {
-        let (least, packets) = if self.quest.short { (SHORT_STEP, 60.0) } else { (HOT_STEP, 140.0) };
+        let (least, packets) = match self.quest.short {
+            true => (SHORT_STEP, 60.0),
+            // Each of them takes long, and the place needs time, too.
+            false if capped < FEW_PACKETS => (HOT_STEP, 105.0),
+            false => (HOT_STEP, 140.0),
+        };
         self.time_of(packets, capped).clamp(least, LONGEST_STEP)
     }
 
@@ -275,6 +291,10 @@ const FLOOD: f64 = 2.13;
 const SATURATED: f64 = 1.2;
 const SATURATION: Nanos = Nanos::from_millis(1200);
 const SHORT_SATURATION: Nanos = Nanos::from_millis(250);
+/// A bucket that was filled in the pause before is empty in the first part of such a step.
+const COLD_FLOOD: f64 = 3.1;
+const COLD: Nanos = Nanos::from_millis(350);
+const GRACE: Nanos = Nanos::from_millis(100);
 const LADDER_START: f64 = 1.25;
 const MOST_TIMES: f64 = 12.0;
 const MOST_TIMES_LOSSY: f64 = 300.0;
@@ -284,8 +304,8 @@ const SOME_LOSS: f64 = 0.002;
 const SENT_AS_ASKED: f64 = 0.92;
 const HARDLY_SENT: f64 = 0.3;
 const MOST_SLOW: u32 = 2;
-/// TCP that stood still asks for something, too.
-const LEAST_RATE: f64 = 100_000.0;
+/// Of less too few packets are sent to see a cap.
+const LEAST_RATE: f64 = 800_000.0;
 const STEP: Nanos = Nanos::from_millis(200);
 const SHORT_STEP: Nanos = Nanos::from_millis(120);
 const HOT_STEP: Nanos = Nanos::from_millis(160);
@@ -293,12 +313,16 @@ const HOT_STEP: Nanos = Nanos::from_millis(160);
 const LEAST_TIME: Nanos = Nanos::from_millis(80);
 const LONGEST_STEP: Nanos = Nanos::from_millis(1000);
 const PLACE_TIME: Nanos = Nanos::from_millis(500);
+/// What is left for the idle path.
+const AFTER_PLACE: Nanos = Nanos::from_millis(150);
 /// One in so many datagrams of a hot step goes over another flow.
 const OTHER_FLOW: u8 = 25;
 /// Steps of the ladder that were delayed are repeated.
 const MOST_AGAIN: u32 = 2;
 /// Below this rate few steps are taken.
 const SLOW: f64 = 3e6;
+/// Below this rate the steps have fewer packets.
+const FEW_PACKETS: f64 = 6e6;
 const SMALL_FRAME: u32 = 256;
 /// Smallest datagram of load, bytes.
 const LEAST_PAYLOAD: u32 = super::packet::HEADER as u32;

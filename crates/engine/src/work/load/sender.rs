@@ -8,6 +8,7 @@ use model::limit::{StepRequest, StepSent};
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -95,14 +96,24 @@ struct Step<'a> {
     index: u32,
     /// Datagrams that the step is to have.
     planned: u32,
+    /// Datagrams of one send call. At high rates single calls take so long that no path can be filled.
+    together: u32,
     late_began: Option<MonoTime>,
 }
 
 impl<'a> Step<'a> {
     fn new(request: StepRequest, flows: &'a [Arc<UdpSocket>], random: &'a mut u64) -> Step<'a> {
-        let bytes = vec![0; (request.size as usize).max(HEADER)];
+        let size = (request.size as usize).max(HEADER);
         let planned = u32::try_from(request.time.0 / request.gap.0.max(1)).unwrap_or(u32::MAX).max(1);
-        Step { request, flows, random, bytes, sent: StepSent::default(), index: 0, planned, late_began: None }
+        let mut together = together(&request).min((MOST_BYTES / size) as u32).max(1);
+        if together > 1 {
+            let segment = u16::try_from(size).unwrap_or(u16::MAX);
+            let refused = flows.iter().any(|flow| options::set_udp_segment(flow, segment).is_err());
+            together = if refused { 1 } else { together };
+        }
+        let bytes = vec![0; size * together as usize];
+        let sent = StepSent::default();
+        Step { request, flows, random, bytes, sent, index: 0, planned, together, late_began: None }
     }
 
     /// Sends; `goes_on` gets what was sent from time to time, and at the end.
@@ -137,21 +148,56 @@ impl<'a> Step<'a> {
                 self.sent.stalled += behind;
                 due = now;
             }
-            self.one(now);
-            due += self.request.gap;
+            let count = self.together.min(self.planned - self.index).max(1);
+            if count > 1 {
+                self.several(now, count)
+            } else {
+                self.one(now)
+            }
+            due += self.request.gap.saturating_mul(count.into());
         }
         self.sent.ended = true;
         goes_on(self.sent);
+        self.one_by_one();
         if self.request.ttl.is_some() {
             self.set_ttl(Some(USUAL_TTL));
         }
     }
 
+    /// Sends several in one call, over the flow whose turn it is.
+    fn several(&mut self, now: MonoTime, count: u32) {
+        let size = self.bytes.len() / self.together as usize;
+        for (index, bytes) in (self.index..).zip(self.bytes.chunks_exact_mut(size).take(count as usize)) {
+            let late = index >= self.planned / 5 * 2;
+            LoadHeader { step: self.request.step, index, late, sparse: false, sent: now }.write(bytes);
+        }
+        let turn = usize::from(self.request.flows.max(1));
+        let flow = (self.index / self.together) as usize % turn % self.flows.len();
+        match self.flows[flow].send(&self.bytes[..size * count as usize]) {
+            Ok(_) => (0..count).for_each(|_| self.count(now, false)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            // The device or the kernel does not cut them.
+            Err(_) => self.one_by_one(),
+        }
+    }
+
+    fn one_by_one(&mut self) {
+        if self.together > 1 {
+            let size = self.bytes.len() / self.together as usize;
+            self.bytes.truncate(size);
+            self.together = 1;
+            for flow in self.flows {
+                options::set_udp_segment(flow, 0).ok();
+            }
+        }
+    }
+
     fn one(&mut self, now: MonoTime) {
         let late = self.index >= self.planned / 5 * 2;
+        let size = self.bytes.len() / self.together as usize;
         let sparse = self.request.sparse > 0 && self.draw().is_multiple_of(u64::from(self.request.sparse));
         LoadHeader { step: self.request.step, index: self.index, late, sparse, sent: now }
-            .write(&mut self.bytes);
+            .write(&mut self.bytes[..size]);
         let turn = usize::from(self.request.flows.max(1));
         let over_another = sparse && self.request.ttl.is_none();
         let flow = (self.index as usize % turn + usize::from(over_another)) % self.flows.len();
@@ -159,7 +205,7 @@ impl<'a> Step<'a> {
         if goes_far {
             options::set_hops(self.flows[flow].as_ref(), USUAL_TTL).ok();
         }
-        let taken = self.flows[flow].send(&self.bytes).is_ok();
+        let taken = self.flows[flow].send(&self.bytes[..size]).is_ok();
         if goes_far {
             options::set_hops(self.flows[flow].as_ref(), self.request.ttl.unwrap_or(USUAL_TTL)).ok();
         }
@@ -167,6 +213,12 @@ impl<'a> Step<'a> {
             // No room at this host: it never left, and is tried again when the next is due.
             return;
         }
+        self.count(now, sparse);
+    }
+
+    /// The next datagram has been sent.
+    fn count(&mut self, now: MonoTime, sparse: bool) {
+        let late = self.index >= self.planned / 5 * 2;
         self.index += 1;
         self.sent.datagrams += 1;
         if late {
@@ -193,6 +245,16 @@ impl<'a> Step<'a> {
     }
 }
 
+/// How many datagrams of a step one send call takes: single ones where some of them go another way, and below some 200 Mbit/s.
+fn together(request: &StepRequest) -> u32 {
+    let is_alike = request.ttl.is_none() && request.sparse == 0;
+    if is_alike { (TOGETHER.0 / request.gap.0.max(1)).clamp(1, MOST_TOGETHER) as u32 } else { 1 }
+}
+
+/// Datagrams that are due within this time are sent together: at most so many of them, and so many bytes.
+const TOGETHER: Nanos = Nanos::from_micros(200);
+const MOST_TOGETHER: u64 = 16;
+const MOST_BYTES: usize = 60_000;
 /// A step takes at most so many times as long as planned.
 const LONGEST: u64 = 2;
 /// The last step goes on for so long, until something else is asked for.

@@ -1,7 +1,7 @@
 //! A session of load with a pathmeter server: steps in either direction.
 
 use super::schedule::LoadPath;
-use super::{Load, StepOutcome};
+use super::{Load, StepOutcome, prepare_control};
 use crate::error::{Result, fault};
 use crate::host::interrupt::Interrupt;
 use crate::session::connect::Security;
@@ -50,6 +50,7 @@ impl LoadSession {
         if dialogue.flows.is_empty() {
             return Err(fault("the session of load has no flows"));
         }
+        prepare_control(dialogue.pump.link.socket());
         let load = Load::start(dialogue.flows.clone(), class)?;
         let mut session = LoadSession { dialogue, load };
         // The server begins to receive.

@@ -2,7 +2,7 @@
 
 use super::{WorkContext, Worker};
 use crate::error::sentence;
-use crate::work::load::Load;
+use crate::work::load::{Load, prepare_control};
 use crate::work::throughput::shared::Flow;
 use std::net::TcpStream;
 use wire::work::load::{Reply, Request};
@@ -24,9 +24,10 @@ impl Loads {
 }
 
 impl Worker for Loads {
-    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, _control: Option<&TcpStream>) {
+    fn ask(&mut self, request: WorkRequest, context: &mut WorkContext<'_>, control: Option<&TcpStream>) {
         let WorkRequest::Load(request) = request else { return };
         if self.load.is_none() {
+            control.into_iter().for_each(prepare_control);
             match Load::start(self.flows.drain(..).map(|flow| flow.socket), self.class) {
                 Ok(load) => self.load = Some(load),
                 Err(error) => return context.fail(sentence(&error)),

@@ -69,6 +69,7 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
         largest_rtt: rows().map(|tcp| tcp.max_rtt).max().filter(|rtt| rtt.0 > 0),
         busy: Nanos(busy),
         receive_window: share(|tcp| tcp.receive_window_limited.0),
+        late_receive_window: late_receive_window(one_way),
         send_buffer: share(|tcp| tcp.send_buffer_limited.0),
         largest_window: rows().map(|tcp| tcp.max_send_window).sum(),
         largest_cwnd: rows().map(|tcp| tcp.max_cwnd).sum(),
@@ -76,6 +77,14 @@ fn signs(one_way: &MeasuredDirection<'_>) -> TcpSigns {
         is_loss_based: ["cubic", "reno", "htcp", "westwood", "bic"].contains(&congestion),
         variation: variation(&steps[steps.len() / 2..]),
     }
+}
+
+/// The share of the last whole interval in which the receiver's window stopped TCP.
+fn late_receive_window(one_way: &MeasuredDirection<'_>) -> f64 {
+    let rows = one_way.run.intervals.iter().rev().flat_map(|interval| &interval.streams);
+    let own = rows.filter(|row| row.direction == one_way.direction && row.role == Role::Sender);
+    let mut counters = own.filter_map(|row| row.tcp.as_ref()).filter(|tcp| tcp.busy.0 >= LONG_ENOUGH.0);
+    counters.next().map_or(0.0, |tcp| tcp.receive_window_limited.0 as f64 / tcp.busy.0 as f64)
 }
 
 /// The kernel's own least round trip, which the intervals have; the smoothed one may never have seen an empty queue.
@@ -112,5 +121,7 @@ fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
     }
 }
 
+/// A shorter rest of an interval says little.
+const LONG_ENOUGH: Nanos = Nanos::from_millis(100);
 const FCS: u32 = 4;
 const FEW_INTERVALS: usize = 3;

@@ -1,36 +1,68 @@
 //! The rows about a path that takes no more: what kind of limit a load above it met.
 
 use super::rows::{BINDING, limit};
-use super::signs::{Hot, MILLI, Signs, variation};
-use model::limit::{Confidence, Limit, LimitKind, Purpose};
+use super::signs::{Hot, MILLI, STALLED, Signs, variation};
+use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The limit of the path whether TCP met it or not.
 pub(super) fn any(signs: &Signs<'_>) -> Option<Limit> {
-    [variable, packet_rate, aqm, queue_of_another, shaper, policer].into_iter().find_map(|row| row(signs))
+    [short_queue, variable, packet_rate, controlled, queue_of_another, shaper, policer]
+        .into_iter()
+        .find_map(|row| row(signs))
 }
 
 /// Others send over the same queue: it is not empty without the load.
 pub(super) fn standing(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let waits = hot.standing > (2.0 * MILLI).max(hot.packet).max(hot.visible / 2.0);
-    (waits && signs.rate < 0.8 * hot.rate).then(|| shared(signs, &hot))
+    // A large part of the queue that a load fills is there without it: others come near to filling it.
+    let part = if hot.standing > 0.3 * hot.queue { MOST_OF_PATH } else { 0.8 };
+    (waits && signs.rate < part * hot.rate).then(|| shared(signs, &hot))
 }
 
 /// Others send over the same queue: it gives more to who asks for more, or TCP fills it and gets a part of it.
 pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
     let fills = signs.rtt_growth().is_some_and(|growth| hot.is_queued() && growth >= hot.queue / 4.0);
-    let part = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02;
-    let rates = (signs.step(Purpose::Lower), signs.step(Purpose::Higher));
-    let more = match rates {
-        (Some(lower), Some(higher)) => {
-            let lower_rate = lower.delivered.0 as f64;
-            higher.delivered.0 as f64 >= 1.12 * lower_rate && lower.loss > 0.03 && hot.variation < 0.08
-        }
-        _ => false,
+    let rates = saturated_rates(signs, &hot);
+    let scatter = variation(&rates);
+    // A limit that is alone on its link gives the same rate to every load above it, to a tenth of a percent; and TCP that goes by
+    // losses does not fill a path whose queue is short against its round trip.
+    let is_alone = rates.len() >= 3 && scatter < 0.002;
+    let could_fill = signs.tcp().is_some_and(|tcp| {
+        !tcp.is_loss_based || tcp.idle_rtt.is_none_or(|idle| hot.queue > idle.0 as f64 / 2.0)
+    });
+    let part = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02 && could_fill && !is_alone;
+    let more =
+        least_of_less(signs, &hot).is_some_and(|least| hot.rate >= 1.12 * least) && hot.variation < 0.08;
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    let shakes = fills
+        && is_full_queue(signs, &hot)
+        && rates.len() >= 3
+        && scatter > 0.012
+        && signs.rate < 0.95 * hot.rate
+        && least_of_less(signs, &hot).is_some_and(|least| least < 0.94 * most);
+    (part || more || shakes || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
+}
+
+/// The queue is as long in every hot step: a link whose own rate changes has one that is longer and shorter.
+fn is_full_queue(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let steps = signs.load().into_iter().flat_map(|load| load.of(Purpose::Hot));
+    let growths: Vec<f64> =
+        steps.filter(|step| step.stalled < STALLED).map(|step| step.growth.0 as f64).collect();
+    growths.iter().all(|growth| (growth - hot.queue).abs() < 0.1 * hot.queue)
+}
+
+/// The least that arrived of loads that were lower than the hot one, and capped all the same.
+fn least_of_less(signs: &Signs<'_>, hot: &Hot) -> Option<f64> {
+    let load = signs.load()?;
+    let is_capped = |step: &&LoadStep| {
+        let less = (step.sent.0 as f64) < 0.85 * FLOOD * hot.rate && step.loss > 0.05;
+        less && step.datagrams >= 60 && step.stalled < 0.02
     };
-    (part || more).then(|| shared(signs, &hot))
+    let lower = load.of(Purpose::Lower).chain(load.of(Purpose::Ladder)).filter(is_capped);
+    lower.map(|step| step.delivered.0 as f64).reduce(f64::min)
 }
 
 fn shared(signs: &Signs<'_>, hot: &Hot) -> Limit {
@@ -56,8 +88,7 @@ pub(super) fn treated_differently(signs: &Signs<'_>) -> Option<Limit> {
 /// TCP got far less than the path gives, and neither lost packets nor filled a queue: it did not meet this limit.
 pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
-    let is_touched = signs.lost() >= 0.001 || signs.rtt_growth().is_some_and(|growth| growth > hot.visible);
-    (signs.rate < NOT_MET * hot.rate && !is_touched).then(|| Limit {
+    (signs.rate < NOT_MET * hot.rate && !is_touched(signs, &hot)).then(|| Limit {
         also: any(signs).map(Box::new),
         ruled_out: vec![format!(
             "not the path: it gives {}, and TCP got {} without a loss or a queue",
@@ -68,19 +99,42 @@ pub(super) fn not_met(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
+/// TCP lost packets or filled a queue.
+fn is_touched(signs: &Signs<'_>, hot: &Hot) -> bool {
+    signs.lost() >= 0.001 || signs.rtt_growth().is_some_and(|growth| growth > hot.visible)
+}
+
 /// The rate of the path itself changes.
 pub(super) fn variable(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot?;
-    let steps = signs.load()?.steps.iter().filter(|step| {
+    let rates = saturated_rates(signs, &hot);
+    let tcp_varies = signs.tcp()?.variation.is_none_or(|variation| variation > 0.04);
+    let varies = variation(&rates) > 0.08 && rates.len() >= 4 && !is_shared_out(signs, &hot);
+    (varies && tcp_varies).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
+}
+
+/// The lowest load above the rate gets the least, and the highest the most: others get what it does not.
+fn is_shared_out(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let (Some(lower), Some(higher)) = (signs.step(Purpose::Lower), signs.step(Purpose::Higher)) else {
+        return false;
+    };
+    let (least, most) = (lower.delivered.0 as f64, higher.delivered.0 as f64);
+    let rates = saturated_rates(signs, hot);
+    let is_ordered = rates.iter().all(|rate| (least..=most).contains(rate));
+    is_ordered && most >= 1.12 * least && signs.rate < BINDING * hot.rate
+}
+
+/// What arrived of each load that was more than the path takes.
+fn saturated_rates(signs: &Signs<'_>, hot: &Hot) -> Vec<f64> {
+    let steps = signs.load().into_iter().flat_map(|load| &load.steps).filter(|step| {
         matches!(step.purpose, Purpose::Hot | Purpose::Lower | Purpose::Higher)
             && step.delivered.0 > 0
-            && step.stalled < super::signs::STALLED
+            // Sparse datagrams over another flow may overtake: the time from the first to the last is not this flow's then.
+            && step.other_growth.is_none_or(|other| other.0 >= step.growth.0 / 2)
+            && step.stalled < STALLED
             && (step.loss > 0.03 || step.growth.0 as f64 > hot.visible)
     });
-    let rates: Vec<f64> = steps.map(|step| step.delivered.0 as f64).collect();
-    let tcp_varies = signs.tcp()?.variation.is_none_or(|variation| variation > 0.04);
-    let varies = variation(&rates) > 0.08 && rates.len() >= 4;
-    (varies && tcp_varies).then(|| with_queue(LimitKind::VariableRate, signs, &hot, Confidence::Medium))
+    steps.map(|step| step.delivered.0 as f64).collect()
 }
 
 /// Small frames are capped at the same number per second.
@@ -98,35 +152,67 @@ pub(super) fn packet_rate(signs: &Signs<'_>) -> Option<Limit> {
     })
 }
 
-/// A queue that is kept short: by marks, by early drops, or for other flows.
-pub(super) fn aqm(signs: &Signs<'_>) -> Option<Limit> {
+/// A queue that is kept short by marks, or for other flows.
+pub(super) fn short_queue(signs: &Signs<'_>) -> Option<Limit> {
     let hot = signs.hot.filter(Hot::is_queued)?;
     let load = signs.load()?;
-    let marked = load.of(Purpose::Hot).map(|step| step.marked).fold(0.0, f64::max);
-    let other = load.of(Purpose::Hot).filter_map(|step| step.other_growth).map(|growth| growth.0 as f64);
-    let other = other.reduce(f64::min);
-    let deep = hot.queue > 5.0 * MILLI;
-    let fair = other.is_some_and(|other| other < 0.3 * hot.queue) && deep && per_flow(signs) != Some(true);
-    let steps: Vec<_> = load.of(Purpose::Hot).collect();
-    let early = steps.iter().filter(|step| step.loss > 0.05).any(|step| {
+    let hot_steps = || load.of(Purpose::Hot).filter(|step| step.stalled < STALLED);
+    let is_marked = hot_steps().any(|step| step.marked >= 0.02);
+    let others = hot_steps().filter_map(|step| Some((step.other_growth?.0 as f64, step.growth.0 as f64)));
+    let is_fair = others.into_iter().any(|(other, own)| own > 5.0 * MILLI && other < 0.3 * own);
+    // Where each flow has a queue of its own, that of the first goes on beside the next, and takes a part of the rate.
+    let most = hot_steps().map(|step| step.delivered.0 as f64).fold(hot.rate, f64::max);
+    let is_fair = is_fair && per_flow(signs, most) != Some(true);
+    let rate = if is_fair { most } else { hot.rate };
+    // One queue for all flows that marks: the load fills it, and how long it is then is known.
+    if is_marked && !is_fair && hot.loss > 0.1 {
+        return Some(with_queue(LimitKind::Aqm, signs, &hot, signs.confidence().min(Confidence::Medium)));
+    }
+    // Without a mark, a loss or a queue of its own TCP has not met it.
+    let is_met = is_marked || signs.rate >= NOT_MET * hot.rate || is_touched(signs, &hot);
+    ((is_marked || is_fair) && is_met).then(|| aqm(signs, &Hot { rate, ..hot }))
+}
+
+/// A queue that is kept short by drops: before it is full, or whenever TCP grows.
+pub(super) fn controlled(signs: &Signs<'_>) -> Option<Limit> {
+    let hot = signs.hot.filter(Hot::is_queued)?;
+    let load = signs.load()?;
+    let early = load.of(Purpose::Hot).filter(|step| step.loss > 0.05).any(|step| {
         let (at, most) = (step.growth_at_loss, step.growth_max);
         at.is_some_and(|at| (at.0 as f64) < 0.6 * most.0 as f64) && most.0 as f64 > 20.0 * MILLI
     });
-    let own = signs.rtt_growth();
     let is_loss_based = signs.tcp().is_some_and(|tcp| tcp.is_loss_based && tcp.lost >= 2);
-    let kept_short = deep
-        && is_loss_based
+    let kept_short = is_loss_based
         && signs.rate >= BINDING * hot.rate
         && hot.queue > 30.0 * MILLI
-        && own.is_some_and(|growth| growth < 0.3 * hot.queue);
+        && signs.rtt_growth().is_some_and(|growth| growth < 0.3 * hot.queue)
+        && !may_be_random(signs, &hot);
     // Steps that a busy host disturbed show such signs at a plain queue, too.
     let is_sure = signs.confidence() >= Confidence::Medium;
-    (marked >= 0.02 || is_sure && (fair || early || kept_short)).then(|| Limit {
-        queue: own.filter(|growth| *growth > 0.0).map(|growth| Nanos(growth as u64)),
+    (is_sure && (early || kept_short)).then(|| aqm(signs, &hot))
+}
+
+/// What TCP lost may be lost at any rate: so is a load below the limit, or too little was sent below it to tell.
+fn may_be_random(signs: &Signs<'_>, hot: &Hot) -> bool {
+    let steps = signs.load().into_iter().flat_map(|load| &load.steps);
+    let below = steps.filter(|step| {
+        step.purpose != Purpose::Scoped && (step.growth_max.0 as f64) < 0.8 * hot.queue
+            || step.purpose == Purpose::Small && step.growth.0 as f64 <= hot.visible
+    });
+    let (sent, lost) = below.fold((0.0, 0.0), |(sent, lost), step| {
+        (sent + step.datagrams as f64, lost + step.loss * step.datagrams as f64)
+    });
+    let expected = sent * signs.lost();
+    expected < 2.0 || lost >= expected / 4.0
+}
+
+fn aqm(signs: &Signs<'_>, hot: &Hot) -> Limit {
+    Limit {
+        queue: signs.rtt_growth().filter(|growth| *growth > 0.0).map(|growth| Nanos(growth as u64)),
         queue_bytes: None,
         queue_at_least: false,
-        ..with_queue(LimitKind::Aqm, signs, &hot, signs.confidence().min(Confidence::Medium))
-    })
+        ..with_queue(LimitKind::Aqm, signs, hot, signs.confidence().min(Confidence::Medium))
+    }
 }
 
 /// A queue that is shorter at little above the rate, while packets are lost: it is another hop's, and a policer drops.
@@ -173,23 +259,38 @@ fn with_queue(kind: LimitKind, signs: &Signs<'_>, hot: &Hot, confidence: Confide
     let queue = hot.full_queue();
     let bytes = Bytes((hot.rate * queue.as_secs_f64() / 8.0).round() as u64);
     let shown = hot.is_queued();
+    let burst = matches!(kind, LimitKind::Shaper | LimitKind::Policer).then(|| burst(signs, hot)).flatten();
     Limit {
         rate: Some(BitRate(hot.rate.round() as u64)),
         queue: shown.then_some(queue),
         queue_bytes: shown.then_some(bytes),
         queue_at_least: shown && hot.loss < 0.02,
+        burst: burst.map(|(bytes, _)| bytes),
+        burst_at_least: burst.is_some_and(|(_, at_least)| at_least),
         place: signs.load().and_then(|load| load.place),
-        per_flow: per_flow(signs),
+        per_flow: per_flow(signs, hot.rate),
         ..limit(kind, confidence)
     }
 }
 
-/// Four flows get clearly more than one.
-fn per_flow(signs: &Signs<'_>) -> Option<bool> {
-    let (four, hot) = (signs.step(Purpose::FourFlows)?, signs.hot?);
+/// What passed at once after a pause, and whether it may be more: the pause was no longer than that.
+fn burst(signs: &Signs<'_>, hot: &Hot) -> Option<(Bytes, bool)> {
+    let cold = signs.step(Purpose::Cold).filter(|step| step.stalled == 0.0)?;
+    let frame = f64::from(signs.evidence.frame);
+    let (ahead, in_pause) = (cold.ahead.0 as f64, hot.rate * PAUSE / 8.0);
+    // Still not down to the rate of the path: the bucket is not empty.
+    if cold.delivered.0 as f64 > 1.05 * hot.rate {
+        return Some((Bytes(in_pause.round() as u64), true));
+    }
+    (ahead >= FEW_FRAMES * frame).then_some((cold.ahead, ahead > 0.85 * in_pause))
+}
+
+/// Four flows get clearly more than the rate of one.
+fn per_flow(signs: &Signs<'_>, rate: f64) -> Option<bool> {
+    let four = signs.step(Purpose::FourFlows)?;
     // More than the load itself cannot arrive.
-    let possible = four.sent.0 as f64 >= 1.5 * hot.rate;
-    possible.then_some(four.delivered.0 as f64 >= 1.4 * hot.rate)
+    let possible = four.sent.0 as f64 >= 1.5 * rate;
+    possible.then_some(four.delivered.0 as f64 >= 1.4 * rate)
 }
 
 /// UDP payload of a full frame of the load.
@@ -200,3 +301,11 @@ fn frame_payload(signs: &Signs<'_>) -> u32 {
 
 /// TCP that gets less of what the path gives, and shows no sign of the path, is held back by something else.
 const NOT_MET: f64 = 0.7;
+/// Above this share of the path TCP has it for itself, whatever waits there.
+const MOST_OF_PATH: f64 = 0.9;
+/// Seconds without load before the cold step, at least.
+const PAUSE: f64 = 0.25;
+/// Frames that come at once by chance.
+const FEW_FRAMES: f64 = 4.0;
+/// The hot load, as a multiple of what the path takes.
+const FLOOD: f64 = 2.13;

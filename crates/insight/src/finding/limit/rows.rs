@@ -29,12 +29,13 @@ pub(super) const ROWS: &[Row] = &[
     row(sender_buffer),
     row(loss),
     row(ack_path),
+    row(path::short_queue),
     row(path::variable),
     row(path::competing),
     row(path::treated_differently),
     row(path::not_met),
     row(path::packet_rate),
-    row(path::aqm),
+    row(path::controlled),
     row(path::queue_of_another),
     row(path::shaper),
     row(path::policer),
@@ -89,7 +90,11 @@ fn cpu(signs: &Signs<'_>, kind: LimitKind, full: Option<&String>) -> Option<Limi
 
 fn ramp_up(signs: &Signs<'_>) -> Option<Limit> {
     let reached = signs.hot.is_some_and(|hot| signs.rate >= BINDING * hot.rate);
-    (signs.tcp()?.growing && !reached).then(|| Limit {
+    // A window of the receiver that grows slowly is what holds TCP back to the end.
+    let by_window = signs.tcp()?.late_receive_window >= STOPPED;
+    let is_growing = signs.tcp()?.growing && !reached && !by_window;
+    // Acknowledgements that wait let TCP grow slowly, and it goes on to the end.
+    (is_growing && ack_path(signs).is_none()).then(|| Limit {
         also: path::any(signs).map(Box::new),
         ..limit(LimitKind::RampUp, Confidence::Medium)
     })
@@ -102,8 +107,8 @@ fn receiver_window(signs: &Signs<'_>) -> Option<Limit> {
     let accounted = tcp.busy.0 > 0;
     let in_flight = signs.evidence.goodput.0 as f64 * rtt / 8e9;
     let filled = in_flight / tcp.largest_window.0.max(1) as f64;
-    let stood_still =
-        tcp.receive_window >= MOSTLY || (!accounted && tcp.largest_window.0 > 0 && filled >= FILLED);
+    let stood_still = tcp.receive_window.max(tcp.late_receive_window) >= MOSTLY
+        || (!accounted && tcp.largest_window.0 > 0 && filled >= FILLED);
     let confidence = window_confidence(signs)?;
     (stood_still && signs.evidence.host.receiver_full.is_none()).then(|| Limit {
         window: Some(tcp.largest_window),
@@ -158,10 +163,14 @@ fn ack_path(signs: &Signs<'_>) -> Option<Limit> {
         .of(Purpose::Ladder)
         .filter(|step| step.loss < 0.03 && step.delivered.0 as f64 >= 1.15 * signs.rate);
     let largest = flat.map(|step| step.growth.0 as f64).reduce(f64::max)?;
-    (signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost() < 0.002).then(|| Limit {
-        queue: Some(model::units::Nanos(growth as u64)),
-        ..limit(LimitKind::AckPath, Confidence::Medium)
-    })
+    // The data's own queue is as long when it is full: TCP filled that one.
+    let own = signs.hot.is_some_and(|hot| hot.is_queued() && hot.queue > growth / 2.0);
+    (!own && signs.passes() && signs.is_below() && largest < growth / 4.0 && signs.lost() < 0.002).then(
+        || Limit {
+            queue: Some(model::units::Nanos(growth as u64)),
+            ..limit(LimitKind::AckPath, Confidence::Medium)
+        },
+    )
 }
 
 /// Losses that do not depend on the rate hold a loss-based TCP down, as Reno's formula has it.
@@ -231,6 +240,8 @@ const MOST_DROPS: f64 = 0.3;
 pub(super) const BINDING: f64 = 0.85;
 /// Of the time that TCP was busy.
 const MOSTLY: f64 = 0.5;
+/// Of the last interval.
+const STOPPED: f64 = 0.8;
 /// Of the window that is in flight.
 const FILLED: f64 = 0.9;
 /// In flight, of what TCP could have there.

@@ -158,7 +158,8 @@ impl Hot {
             loss: median(|step| step.loss),
             packet,
             visible,
-            standing: idle.map_or(0.0, |idle| idle.growth.0 as f64),
+            // A queue that drains still is the load's own.
+            standing: idle.filter(|idle| !drains(idle)).map_or(0.0, |idle| idle.growth.0 as f64),
             queue_p10: median(|step| step.growth_p10.0 as f64),
             datagrams: steps.iter().map(|step| step.datagrams).min().unwrap_or(0),
             steps: steps.len(),
@@ -176,6 +177,11 @@ impl Hot {
         let whole = if self.queue < 10.0 * self.packet { self.queue_p98 } else { self.queue };
         Nanos(whole.round() as u64)
     }
+}
+
+/// The delay of the idle path falls: what waits there is what a load left.
+fn drains(idle: &LoadStep) -> bool {
+    idle.growth_first.0 as f64 > 2.5 * idle.growth.0 as f64
 }
 
 /// Steps that were delayed, and lost so much and delivered so alike all the same that the path was full.

@@ -25,6 +25,7 @@ fn step(purpose: Purpose, sent: u64, delivered: u64, growth: Nanos) -> LoadStep 
         drift: None,
         sparse_loss: None,
         sparse: 0,
+        ahead: Bytes(0),
         marked: 0.0,
         stalled: 0.0,
         links: None,
@@ -243,4 +244,109 @@ fn without_a_load_little_is_named() {
     tcp(&mut evidence).lost = 800;
     assert_eq!(limit_of(&evidence).kind, LimitKind::NotKnown);
     assert!(limit_of(&evidence).ruled_out.is_empty(), "nothing was asked");
+}
+
+fn purpose(evidence: &mut Evidence, wanted: Purpose) -> &mut LoadStep {
+    steps(evidence).iter_mut().find(|step| step.purpose == wanted).expect("a step of this purpose")
+}
+
+#[test]
+fn a_queue_for_each_flow_is_named_though_the_first_takes_a_part_of_the_rate() {
+    let mut fair = capped(Nanos::from_millis(300));
+    for (step, rate) in steps(&mut fair).iter_mut().skip(1).zip([42, 29, 18, 42, 6]) {
+        step.delivered = BitRate(rate * MBIT);
+    }
+    steps(&mut fair)[5].other_growth = Some(Nanos::from_millis(3));
+    let found = limit_of(&fair);
+    assert_eq!((found.kind, found.rate), (LimitKind::Aqm, Some(BitRate(42 * MBIT))));
+}
+
+#[test]
+fn a_short_queue_of_tcp_is_an_aqm_only_where_nothing_is_lost_at_random() {
+    let mut evidence = capped(Nanos::from_millis(80));
+    let signs = tcp(&mut evidence);
+    (signs.lost, signs.loaded_rtt) = (200, Some(Nanos::from_millis(26)));
+    let small = purpose(&mut evidence, Purpose::Small);
+    (small.loss, small.datagrams) = (0.0, 1_000);
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Aqm);
+    purpose(&mut evidence, Purpose::Small).loss = 0.01;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+    purpose(&mut evidence, Purpose::Small).datagrams = 100;
+    purpose(&mut evidence, Purpose::Idle).datagrams = 20;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper, "too few to tell");
+}
+
+#[test]
+fn who_sends_more_gets_more_where_others_send_too() {
+    let mut evidence = capped(Nanos::from_millis(40));
+    (evidence.rate, tcp(&mut evidence).loaded_rtt) = (BitRate(30 * MBIT), Some(Nanos::from_millis(58)));
+    for (index, rate) in [(0, 35), (1, 47), (2, 45), (3, 39), (4, 52), (5, 46)] {
+        steps(&mut evidence)[index].delivered = BitRate(rate * MBIT);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Competing);
+    // A rate that varies is no higher for a higher load.
+    for (index, rate) in [(0, 42), (1, 47), (2, 36), (3, 52), (4, 39), (5, 46)] {
+        steps(&mut evidence)[index].delivered = BitRate(rate * MBIT);
+    }
+    assert_eq!(limit_of(&evidence).kind, LimitKind::VariableRate);
+}
+
+#[test]
+fn a_round_trip_that_grows_by_the_datas_own_queue_is_no_ack_path() {
+    let mut evidence = capped(Nanos::from_millis(90));
+    (evidence.rate, tcp(&mut evidence).loaded_rtt) = (BitRate(35 * MBIT), Some(Nanos::from_millis(105)));
+    steps(&mut evidence).insert(0, step(Purpose::Ladder, 41, 41, Nanos::from_millis(2)));
+    assert_ne!(limit_of(&evidence).kind, LimitKind::AckPath);
+}
+
+#[test]
+fn a_window_that_grows_slowly_is_what_holds_tcp_back() {
+    let mut evidence = clean();
+    tcp(&mut evidence).growing = true;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::RampUp);
+    tcp(&mut evidence).late_receive_window = 0.95;
+    assert_eq!(limit_of(&evidence).kind, LimitKind::ReceiverWindow);
+}
+
+#[test]
+fn a_bucket_is_as_large_as_what_comes_at_once_after_a_pause() {
+    let mut evidence = capped(Nanos::from_micros(1));
+    steps(&mut evidence).push(LoadStep { ahead: Bytes(96_000), ..step(Purpose::Cold, 130, 42, Nanos::ZERO) });
+    let found = limit_of(&evidence);
+    assert_eq!((found.burst, found.burst_at_least), (Some(Bytes(96_000)), false));
+    // Two frames come together by chance.
+    purpose(&mut evidence, Purpose::Cold).ahead = Bytes(3_028);
+    assert_eq!(limit_of(&evidence).burst, None);
+    // The bucket is not empty yet: it holds no less than was filled in during the pause.
+    purpose(&mut evidence, Purpose::Cold).delivered = BitRate(70 * MBIT);
+    let found = limit_of(&evidence);
+    assert_eq!((found.burst, found.burst_at_least), (Some(Bytes(1_312_500)), true));
+}
+
+#[test]
+fn the_rate_without_loss_is_below_the_limit_or_what_passed() {
+    let rate = |evidence: &Evidence| {
+        let signs = Signs::new(evidence);
+        lossless(&signs).map(|rate| rate.0)
+    };
+    assert_eq!(rate(&clean()), Some(160 * MBIT));
+    assert_eq!(rate(&capped(Nanos::ZERO)), Some(40_740_000));
+    assert_eq!(rate(&Evidence { load: None, ..clean() }), None);
+}
+
+#[test]
+fn a_short_queue_that_tcp_does_not_fill_has_no_other_traffic() {
+    let mut evidence = capped(Nanos::from_millis(7));
+    (evidence.rate, tcp(&mut evidence).loaded_rtt) = (BitRate(28 * MBIT), Some(Nanos::from_millis(24)));
+    assert_eq!(limit_of(&evidence).kind, LimitKind::Shaper);
+}
+
+#[test]
+fn a_flow_that_overtakes_the_first_does_not_make_its_rate_vary() {
+    let mut evidence = capped(Nanos::from_millis(60));
+    let last = &mut steps(&mut evidence)[5];
+    (last.delivered, last.sparse, last.other_growth) = (BitRate(28 * MBIT), 12, Some(Nanos::ZERO));
+    *purpose(&mut evidence, Purpose::FourFlows) = step(Purpose::FourFlows, 90, 90, Nanos::ZERO);
+    let found = limit_of(&evidence);
+    assert_eq!((found.kind, found.per_flow), (LimitKind::Shaper, Some(true)));
 }

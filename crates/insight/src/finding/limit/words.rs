@@ -60,6 +60,10 @@ pub fn sentence(limit: &Limit) -> String {
         parts[0].push_str(" (in frames)");
     }
     parts.extend(limit.queue_bytes.map(|bytes| format!("{bytes} of queue")));
+    parts.extend(limit.burst.map(|burst| match limit.burst_at_least {
+        true => format!("bursts of at least {burst}"),
+        false => format!("bursts of {burst}"),
+    }));
     parts.extend(limit.place.map(place));
     parts.extend(match limit.per_flow {
         Some(false) => Some("all flows together".into()),

@@ -31,7 +31,8 @@ pub(super) fn look(phase: &mut Phase<'_>, rate: f64) -> Result<()> {
     let mut answers = Vec::new();
     // 255: to the end, for comparison.
     for crossed in [255].into_iter().chain((1..links).rev()) {
-        if phase.left() < time {
+        // The idle path and the bucket are looked at after it.
+        if phase.left() < time + super::AFTER_PLACE {
             break;
         }
         let step = phase.step(phase.allowed(rate * FLOOD), phase.quest.payload, time);

@@ -2,7 +2,7 @@
 
 use crate::work::load::StepOutcome;
 use model::limit::{LimitPlace, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Bytes, Nanos};
 
 /// The steps so far.
 #[derive(Debug)]
@@ -175,6 +175,7 @@ impl Taken {
             drift: received.sparse_p50.zip(received.sparse_first).map(|(late, first)| late - first),
             sparse_loss,
             sparse: sent.late_sparse,
+            ahead: Bytes(received.ahead * u64::from(self.request.size + overhead)),
             marked: received.marked,
             stalled: (sent.stalled.0 as f64 / time).min(1.0),
             links: self.links,

@@ -1,0 +1,123 @@
+//! The rate of a UDP test of `measure`: the highest without loss, as far as a few short trials show it.
+
+use super::super::{Options, test};
+use insight::limit::lossless_rate;
+use insight::run_of_events;
+use linux::clock::mono_now;
+use model::event::Event;
+use model::path::headers;
+use model::plan::{Direction, End, Plan};
+use model::run::Run;
+use model::units::{BitRate, Nanos};
+
+/// Where the trials begin: at what a load after the TCP test passed, else at a part of what TCP carried.
+pub(super) fn first(plan: &Plan, direction: Direction, tests: &[Run]) -> BitRate {
+    let of_direction = |run: &&Run| run.summary.direction(direction).is_some();
+    let tcp = tests.iter().rev().find(of_direction);
+    let carried = tcp.and_then(|run| run.summary.direction(direction)).map_or(0, |figures| figures.goodput.0);
+    let overhead = headers(!plan.target.address.ip().to_canonical().is_ipv4()) + ETHERNET;
+    let payload = f64::from(plan.test.length);
+    let in_payload =
+        |frames: BitRate| BitRate((frames.0 as f64 * payload / (payload + f64::from(overhead))) as u64);
+    let passed = tcp.and_then(|run| lossless_rate(run, direction)).map(in_payload);
+    passed.unwrap_or(BitRate(carried / 100 * PERCENT_OF_TCP)).max(LEAST_RATE)
+}
+
+/// The highest rate of a few trials that lost nothing, no higher than the first; that one, where all of them lost alike.
+pub(super) fn lossless(plan: &Plan, options: &Options, quick: bool) -> BitRate {
+    let first = plan.test.bitrate.unwrap_or(LEAST_RATE);
+    let (time, limit) = if quick { (QUICK_TRIAL, QUICK_SEARCH) } else { (TRIAL, SEARCH) };
+    let deadline = mono_now() + limit;
+    search(first, |rate| {
+        let is_over = mono_now() >= deadline || options.stop.is_raised();
+        (!is_over).then(|| trial(plan, options, rate, time)).flatten()
+    })
+}
+
+/// Of trials that say which share is lost at a rate; `None` ends them.
+fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> BitRate {
+    let (mut passed, mut failed): (Option<f64>, f64) = (None, f64::INFINITY);
+    let mut rate = first.0 as f64;
+    let mut lost_first = None;
+    while let Some(lost) = lost_at(BitRate(rate as u64)) {
+        if lost <= LOSSLESS {
+            passed = Some(rate);
+            if failed / rate < CLOSE {
+                break;
+            }
+        } else {
+            failed = rate;
+            let before = *lost_first.get_or_insert(lost);
+            // Loss that stays where the rate is a fraction of the first does not come from the rate.
+            if rate < first.0 as f64 * FRACTION && lost > before * 0.8 {
+                break;
+            }
+        }
+        rate = passed.map_or(failed * LOWER, |passed| (passed + failed) / 2.0);
+        if rate < LEAST_RATE.0 as f64 || !rate.is_finite() {
+            break;
+        }
+    }
+    passed.map_or(first, |rate| BitRate(rate as u64))
+}
+
+/// The share that is lost at a rate; `None`: the trial failed.
+fn trial(plan: &Plan, options: &Options, rate: BitRate, time: Nanos) -> Option<f64> {
+    let mut plan = plan.clone();
+    (plan.test.bitrate, plan.test.end) = (Some(rate), End::Time(time));
+    let mut events: Vec<Event> = Vec::new();
+    test(&plan, options, &mut |_| {}, &mut events).ok()?;
+    let run = run_of_events("", "throughput", &events);
+    let figures = plan.test.directions.each().find_map(|direction| run.summary.direction(direction))?;
+    (figures.sent.datagrams > 0).then(|| figures.loss.map_or(0.0, |loss| loss.share))
+}
+
+/// Of what TCP carried, where nothing else is known.
+const PERCENT_OF_TCP: u64 = 95;
+const LEAST_RATE: BitRate = BitRate(1_000_000);
+/// A smaller share that is lost is none.
+const LOSSLESS: f64 = 0.001;
+/// A rate that lost is so much higher than one that did not: close enough.
+const CLOSE: f64 = 1.15;
+/// The next rate after one that lost.
+const LOWER: f64 = 0.6;
+const FRACTION: f64 = 0.25;
+const TRIAL: Nanos = Nanos::from_millis(300);
+const SEARCH: Nanos = Nanos::from_millis(2500);
+const QUICK_TRIAL: Nanos = Nanos::from_millis(150);
+const QUICK_SEARCH: Nanos = Nanos::from_millis(500);
+/// An Ethernet header, as the queues of Linux count frames.
+const ETHERNET: u32 = 14;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(first: u64, limit: f64, base: f64) -> f64 {
+        let mut trials = 0;
+        let rate = search(BitRate(first), |rate| {
+            trials += 1;
+            let over = 1.0 - (limit / rate.0 as f64).min(1.0);
+            (trials <= 8).then_some(over.max(base))
+        });
+        rate.0 as f64
+    }
+
+    #[test]
+    fn the_rate_is_close_below_the_limit() {
+        for limit in [11e9, 6e9, 3e9, 1.1e9] {
+            let rate = found(10_000_000_000, limit, 0.0);
+            assert!(rate <= limit && rate > limit.min(1e10) / 1.2, "{rate} for {limit}");
+        }
+    }
+
+    #[test]
+    fn loss_at_every_rate_changes_nothing() {
+        assert_eq!(found(100_000_000, 1e12, 0.01), 1e8);
+    }
+
+    #[test]
+    fn without_a_trial_the_first_rate_holds() {
+        assert_eq!(search(BitRate(5), |_| None), BitRate(5));
+    }
+}
