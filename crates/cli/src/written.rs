@@ -1,7 +1,7 @@
 //! Files that a command writes: tried before anything is measured, and then written whole or not at all.
 
 use engine::error::Failure;
-use std::fs::{OpenOptions, Permissions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -43,18 +43,67 @@ pub fn check(path: &Path) -> Result<(), Failure> {
 /// # Errors
 /// What the file system gives.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let Place::Regular(file) = Place::for_path(path)? else { return std::fs::write(path, bytes) };
+    let mut writing = begin(path)?;
+    writing.write_all(bytes)?;
+    writing.end()
+}
+
+/// Begins to write a file, which is there as a whole at the end.
+///
+/// # Errors
+/// What the file system gives.
+pub fn begin(path: &Path) -> io::Result<Writing> {
+    let Place::Regular(file) = Place::for_path(path)? else {
+        return Ok(Writing::InPlace(OpenOptions::new().write(true).open(path)?));
+    };
     match beside(&file) {
-        Ok(mut whole) => {
-            whole.write_all(bytes)?;
-            whole.as_file().sync_all()?;
-            whole.persist(&file)?;
-            Ok(())
-        }
+        Ok(whole) => Ok(Writing::Beside(whole, file)),
         Err(error) => {
-            let mut file = in_place(path, error)?;
-            file.set_len(0)?;
-            file.write_all(bytes)
+            let there = in_place(path, error)?;
+            there.set_len(0)?;
+            Ok(Writing::InPlace(there))
+        }
+    }
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub enum Writing {
+    /// A new one, and the file whose place it takes.
+    Beside(NamedTempFile, PathBuf),
+    /// The file itself.
+    InPlace(File),
+}
+
+impl Writing {
+    /// All of it is written: it takes its place.
+    ///
+    /// # Errors
+    /// What the file system gives.
+    pub fn end(self) -> io::Result<()> {
+        match self {
+            Writing::Beside(whole, file) => {
+                whole.as_file().sync_all()?;
+                whole.persist(&file)?;
+                Ok(())
+            }
+            Writing::InPlace(mut file) => file.flush(),
+        }
+    }
+}
+
+impl Write for Writing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Writing::Beside(file, _) => file.write(bytes),
+            Writing::InPlace(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Writing::Beside(file, _) => file.flush(),
+            Writing::InPlace(file) => file.flush(),
         }
     }
 }

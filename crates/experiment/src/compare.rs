@@ -53,15 +53,30 @@ fn values_of(row: &Row, name: &str) -> Vec<f64> {
 fn baseline(rows: &[Row], at: usize, tests: &[Test]) -> Option<usize> {
     let row = &rows[at];
     let by_values = tests.iter().any(|test| test.name == row.test && test.against == Against::Values);
-    let first = rows.iter().position(|one| one.test == row.test)?;
-    let base = match by_values || row.path == rows[first].path {
+    let path = base_path(rows, &row.test)?;
+    let base = match by_values || row.path == path {
         true => rows.iter().position(|one| (&one.test, &one.path) == (&row.test, &row.path))?,
         false => rows.iter().position(|one| {
-            (&one.test, &one.path, &one.settings) == (&row.test, &rows[first].path, &row.settings)
+            (&one.test, one.path.as_str(), &one.settings) == (&row.test, path, &row.settings)
         })?,
     };
     (base != at && !row.is_empty() && !rows[base].is_empty()).then_some(base)
 }
+
+/// The path that the others of a test are held against: of round trips the one with the lowest median, else the first.
+fn base_path<'a>(rows: &'a [Row], test: &str) -> Option<&'a str> {
+    let first = rows.iter().find(|one| one.test == test)?;
+    let median = |row: &&'a Row| {
+        let figure = row.figures.iter().find(|figure| figure.name == MEDIAN_RTT)?;
+        figure.runs.median.map(|median| (row.path.as_str(), median))
+    };
+    let alike = rows.iter().filter(|row| row.test == test && row.settings == first.settings);
+    let lowest = alike.filter_map(|row| median(&row)).min_by(|one, other| one.1.total_cmp(&other.1));
+    Some(lowest.map_or(first.path.as_str(), |(path, _)| path))
+}
+
+/// The figure of round trips that paths are ordered by.
+const MEDIAN_RTT: &str = "rtt.p50";
 
 /// The figures of a row, the foremost first.
 fn figures(row: &Row) -> Vec<RowFigure> {
@@ -192,6 +207,23 @@ mod tests {
         let test = Test { name, kind, paths, together, against, expect, variants };
         judge(&mut rows, &[test]);
         assert_eq!(rows[3].against.as_deref(), Some("b, mtu 1280"));
+    }
+
+    #[test]
+    fn round_trips_are_held_against_the_path_with_the_lowest_median() {
+        let row_of = |path: &str, millis: f64| {
+            let times: Vec<f64> = around(millis * 1e6);
+            let mut row = row(path, "1500", &times);
+            for figure in row.runs.iter_mut().flat_map(|run| &mut run.figures) {
+                figure.name = MEDIAN_RTT.into();
+            }
+            row
+        };
+        let mut rows = vec![row_of("far", 30.0), row_of("near", 10.0), row_of("middle", 20.0)];
+        judge(&mut rows, &[]);
+        let against: Vec<Option<&str>> = rows.iter().map(|row| row.against.as_deref()).collect();
+        assert_eq!(against, [Some("near, mtu 1500"), None, Some("near, mtu 1500")]);
+        assert_eq!(rows[0].judgement(), Some(Judgement::Worse));
     }
 
     #[test]

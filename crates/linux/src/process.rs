@@ -26,16 +26,17 @@ use std::time::Duration;
 ///
 /// Three processes stand for one then: the caller, which only waits, runs `at_end` and ends with the same exit code; an
 /// init, which collects orphans; and the program, which returns from here. The death of any of them, by SIGKILL too,
-/// ends all. Signals that the caller gets are passed on. Must be called before the first thread is started.
+/// ends all. Signals that the caller gets are passed on.
 ///
 /// # Errors
-/// Without `CAP_SYS_ADMIN`, or when no process can be made.
+/// Without `CAP_SYS_ADMIN`, when this process has other threads, or when no process can be made.
 pub fn enclose(at_end: impl FnOnce()) -> Result<()> {
     let object = || "a PID namespace".to_owned();
+    alone()?;
     let (watch, alive) = io::pipe().named("make", || "a pipe".into())?;
     // SAFETY: no table of descriptors is left behind.
     unsafe { unshare_unsafe(UnshareFlags::NEWPID) }.named("make", object)?;
-    // SAFETY: this is the only thread, so the child may go on as any program.
+    // SAFETY: `alone` found this to be the only thread, so the child may go on as any program.
     let init = check(unsafe { libc::fork() }).named("make a process in", object)?;
     if init == 0 {
         drop(alive);
@@ -49,6 +50,13 @@ pub fn enclose(at_end: impl FnOnce()) -> Result<()> {
     std::process::exit(code)
 }
 
+/// Refuses a process with several threads: of these a child made by `fork` would have one, and the locks of all.
+fn alone() -> Result<()> {
+    let threads = fs::read_dir("/proc/self/task").named("read", || "/proc/self/task".into())?.count();
+    let refused = io::Error::other(format!("{threads} threads run, and one alone may be there"));
+    if threads == 1 { Ok(()) } else { Err(refused).named("fork", || "this process".into()) }
+}
+
 /// What [`detach`] made of the caller.
 #[derive(Debug)]
 pub enum Detached {
@@ -58,15 +66,16 @@ pub enum Detached {
     Child(PipeWriter),
 }
 
-/// Splits off a process that outlives the caller and its terminal. Must be called before the first thread is started.
+/// Splits off a process that outlives the caller and its terminal.
 ///
 /// # Errors
-/// When no process can be made.
+/// When this process has other threads, or when no process can be made.
 pub fn detach() -> Result<Detached> {
     let object = || "a process of its own".to_owned();
+    alone()?;
     let (reader, writer) = io::pipe().named("make", || "a pipe".into())?;
     let null = OpenOptions::new().read(true).write(true).open(NULL).named("open", || NULL.into())?;
-    // SAFETY: this is the only thread, so the child may go on as any program.
+    // SAFETY: `alone` found this to be the only thread, so the child may go on as any program.
     if check(unsafe { libc::fork() }).named("make", object)? != 0 {
         return Ok(Detached::Parent(reader));
     }
@@ -221,7 +230,7 @@ fn be_init(watch: &PipeReader) -> io::Result<()> {
     if poll_one(watch, Duration::ZERO)? != 0 {
         std::process::exit(1);
     }
-    // SAFETY: this is the only thread, so the child may go on as any program.
+    // SAFETY: `alone` found this to be the only thread, so the child may go on as any program.
     let program = check(unsafe { libc::fork() })?;
     if program == 0 {
         return Ok(());

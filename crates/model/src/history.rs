@@ -100,6 +100,22 @@ impl From<Entry> for StoredAs {
     }
 }
 
+/// A known change of a path: trends begin anew here. Exported as a document of its own, whose schema is [`MARK_SCHEMA`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "schema", rename = "pathmeter/mark/1")]
+pub struct Mark {
+    /// The far end, as runs name it.
+    pub target: String,
+    /// When, RFC 3339.
+    #[serde(with = "rfc3339")]
+    pub at: WallTime,
+    /// What changed.
+    pub note: String,
+}
+
+/// Version of the document of a mark.
+pub const MARK_SCHEMA: &str = "pathmeter/mark/1";
+
 /// A figure of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
@@ -278,6 +294,14 @@ mod rfc3339 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mark_names_its_schema() {
+        let mark = Mark { target: "far".into(), at: WallTime(1_000_000), note: "new router".into() };
+        let json = serde_json::to_value(&mark).unwrap();
+        assert_eq!(json["schema"], MARK_SCHEMA);
+        assert_eq!(serde_json::from_value::<Mark>(json).unwrap(), mark);
+    }
 
     #[test]
     fn times_are_text_and_come_back() {

@@ -132,12 +132,12 @@ pub struct DirectionSummary {
     pub wire: WireRate,
     /// Loss, by place (UDP).
     pub loss: Option<Loss>,
-    /// Datagrams that arrived after a later one (UDP).
-    pub reordered: u64,
+    /// Datagrams that arrived after a later one (UDP); absent: not known, as are the next two.
+    pub reordered: Option<u64>,
     /// Datagrams that arrived again (UDP).
-    pub duplicates: u64,
+    pub duplicates: Option<u64>,
     /// Datagrams too late to tell new from duplicate (UDP).
-    pub late: u64,
+    pub late: Option<u64>,
     /// RFC 3550 jitter, mean over the streams, and the distribution (UDP).
     #[serde(rename = "jitter_ns")]
     pub jitter: Option<Jitter>,
@@ -165,6 +165,14 @@ pub struct DirectionSummary {
     pub streams: Vec<StreamSummary>,
     /// CPU at both ends.
     pub cpu: CpuPair,
+}
+
+impl DirectionSummary {
+    /// False where datagrams were sent and how many of them arrived is not known: then `received` and `goodput` have no meaning.
+    #[must_use]
+    pub fn is_arrived_known(&self) -> bool {
+        !(self.receiver_unknown && self.transport == Transport::Udp)
+    }
 }
 
 /// Bytes and datagrams.
@@ -411,9 +419,9 @@ impl Summary {
             receiver_unknown: !known,
             wire: self.wire_rate(plan, direction, &sender, goodput, payload),
             loss: sender.loss(&receiver),
-            reordered: receiver.udp(|u| u.reordered),
-            duplicates: receiver.udp(|u| u.duplicates),
-            late: receiver.udp(|u| u.late),
+            reordered: receiver.udp_known(|u| u.reordered),
+            duplicates: receiver.udp_known(|u| u.duplicates),
+            late: receiver.udp_known(|u| u.late),
             jitter: receiver.jitter(),
             one_way: self.one_way(direction, &receiver),
             retransmits: sender.tcp_sum(|t| t.retransmits),
@@ -528,6 +536,11 @@ impl<'a> Rows<'a> {
         self.rows.iter().filter_map(|r| r.udp.as_ref()).map(field).fold(0, u64::saturating_add)
     }
 
+    /// The same; absent where none of these rows counted.
+    fn udp_known(&self, field: impl Fn(&UdpCounters) -> u64) -> Option<u64> {
+        self.rows.iter().any(|row| row.udp.is_some()).then(|| self.udp(field))
+    }
+
     fn tcp_sum(&self, field: impl Fn(&TcpCounters) -> u64) -> Option<u64> {
         let values: Vec<u64> = self.rows.iter().filter_map(|r| r.tcp.as_ref()).map(field).collect();
         (!values.is_empty()).then(|| values.into_iter().fold(0, u64::saturating_add))
@@ -556,6 +569,9 @@ impl<'a> Rows<'a> {
         let nothing = receiver.udp(|u| u.datagrams) == 0;
         let sent = if nothing { self.udp(|u| u.datagrams) } else { 0 };
         let lost = receiver.udp(|u| u.lost).max(sent);
+        if nothing && lost == 0 {
+            return None;
+        }
         let in_socket = receiver.udp(|u| u.socket_drops).min(lost);
         let at_sender = self.udp(|u| u.send_drops).min(lost - in_socket);
         let sent = self.udp(|u| u.datagrams).max(lost.saturating_add(receiver.udp(|u| u.datagrams)));
@@ -565,7 +581,8 @@ impl<'a> Rows<'a> {
 
     fn jitter(&self) -> Option<Jitter> {
         let all: Vec<&UdpCounters> = self.rows.iter().filter_map(|r| r.udp.as_ref()).collect();
-        let count = Some(all.len() as u128).filter(|n| *n > 0)?;
+        // A difference of transit times takes two datagrams.
+        let count = Some(all.len() as u128).filter(|_| self.udp(|u| u.datagrams) > 1)?;
         let rfc3550 = Nanos((all.iter().map(|u| u128::from(u.jitter.0)).sum::<u128>() / count) as u64);
         // Percentiles of several streams cannot be merged from percentiles: the worst stream speaks for all.
         let distribution = all.iter().filter_map(|u| u.jitter_distribution).max_by_key(|p| p.p99);

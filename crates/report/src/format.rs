@@ -14,6 +14,7 @@ mod html;
 mod imported;
 pub mod iperf2;
 pub mod iperf3;
+mod joined;
 mod json;
 mod junit;
 pub mod lab;
@@ -36,6 +37,7 @@ mod units;
 mod wide;
 
 pub use crate::document::{Paint, Style};
+pub use joined::{Joined, Joint};
 pub use run::{LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 
@@ -64,6 +66,8 @@ pub struct Format {
     pub live: Live,
     /// How it writes a plan; absent: it has no form for one.
     pub plan: Option<PlanForm>,
+    /// How documents that are written one at a time follow each other; absent: all of them are needed at once.
+    pub joint: Option<Joint>,
     /// Writes documents, one after the other; what is written ends with a line feed.
     pub render: fn(&[&dyn Document], &Style) -> String,
 }
@@ -107,6 +111,7 @@ pub static FORMATS: &[Format] = &[
         about: "tables and sentences for people",
         live: Live::Rows,
         plan: Some(PlanForm::Text),
+        joint: Some(Joint::Plain),
         render: text::documents,
     },
     Format {
@@ -114,6 +119,7 @@ pub static FORMATS: &[Format] = &[
         about: "one document",
         live: Live::Nothing,
         plan: Some(PlanForm::Json),
+        joint: Some(Joint::Array),
         render: json::documents,
     },
     Format {
@@ -121,6 +127,7 @@ pub static FORMATS: &[Format] = &[
         about: "one event a line, as it happens",
         live: Live::Events,
         plan: Some(PlanForm::Line),
+        joint: Some(Joint::Plain),
         render: ndjson::documents,
     },
     Format {
@@ -128,6 +135,7 @@ pub static FORMATS: &[Format] = &[
         about: "rows with a header",
         live: Live::Nothing,
         plan: None,
+        joint: None,
         render: csv::documents,
     },
     Format {
@@ -135,6 +143,7 @@ pub static FORMATS: &[Format] = &[
         about: "tables for a ticket",
         live: Live::Nothing,
         plan: None,
+        joint: Some(Joint::Plain),
         render: markdown::documents,
     },
     Format {
@@ -142,6 +151,7 @@ pub static FORMATS: &[Format] = &[
         about: "one page to send or print",
         live: Live::Nothing,
         plan: None,
+        joint: None,
         render: html::documents,
     },
     Format {
@@ -149,6 +159,7 @@ pub static FORMATS: &[Format] = &[
         about: "expectations as test cases, for CI",
         live: Live::Nothing,
         plan: None,
+        joint: None,
         render: junit::documents,
     },
     Format {
@@ -156,6 +167,7 @@ pub static FORMATS: &[Format] = &[
         about: "samples of the latest run of each path",
         live: Live::Nothing,
         plan: None,
+        joint: None,
         render: prometheus::documents,
     },
     Format {
@@ -163,6 +175,7 @@ pub static FORMATS: &[Format] = &[
         about: "CSV with a row for each run and a column for each figure",
         live: Live::Nothing,
         plan: None,
+        joint: None,
         render: wide::documents,
     },
 ];

@@ -32,18 +32,18 @@ mod row;
 mod sockperf;
 mod source;
 mod standstill;
+mod stream;
+mod units;
 
 pub use names::{group, names};
-pub use source::texts;
+pub use source::{Source, open, texts};
+pub use stream::{Batch, Outputs};
 
-use block::{Block, Line, Mark};
-use command::Command;
-use embedded::Found;
-use json::Document;
-use model::history::{Kept, StoredAs};
+use block::{Block, Mark};
+use heads::Heads;
+use model::history::{Kept, Mark as KnownChange, StoredAs};
 use model::run::Run;
 use model::units::BitRate;
-use serde_json::Value;
 use std::fmt;
 use thiserror::Error;
 
@@ -98,45 +98,64 @@ pub struct Unreadable {
     pub looks: String,
 }
 
-/// Reads every output in a text. `name` is what the runs are called after: `NAME:LINE`.
+/// Something that a text holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The line that it begins in, from 1.
+    pub line: usize,
+    /// The result.
+    pub what: What,
+    /// How the store had it that it was exported from.
+    pub stored: Option<StoredAs>,
+}
+
+/// A kind of thing that a text holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// A run of a path, ours or of another tool.
+    Run(Box<Imported>),
+    /// A report of ours of devices or topologies.
+    Report(Kept),
+    /// A change of a path that a store knows of.
+    Mark(KnownChange),
+}
+
+/// Reads every run of a path in a text. `name` is what the runs are called after: `NAME:LINE`.
 ///
 /// # Errors
 /// When there is none.
 pub fn read(name: &str, text: &str, known: Known) -> Result<Vec<Imported>, Unreadable> {
-    let mut imported = read_text(name, &page::text_of(text), known, 0);
-    imported.sort_by_key(|one| one.line);
-    if imported.is_empty() {
+    let items = read_whole(name, &page::text_of(text), known, 0);
+    let runs = items.into_iter().filter_map(|item| match item.what {
+        What::Run(run) => Some(*run),
+        What::Report(_) | What::Mark(_) => None,
+    });
+    let runs: Vec<Imported> = runs.collect();
+    if runs.is_empty() {
         return Err(Unreadable { name: name.into(), looks: looks::like(text) });
     }
-    number(&mut imported);
-    Ok(imported)
+    Ok(runs)
 }
 
-/// The runs of a text, and of the texts in its JSON.
-fn read_text(name: &str, text: &str, known: Known, depth: usize) -> Vec<Imported> {
-    let mut imported = Vec::new();
-    for part in heads::parts(text) {
-        let (documents, rest) = json::split(&part.text);
-        let is_line = |value: &Value| iperf3::json::is_line(value) || own::is_event(value);
-        let found = Found::from_documents(documents, is_document, is_line);
-        imported.extend(of_documents(name, &found.documents, known));
-        for (line, text) in found.texts.iter().filter(|_| depth < DEEPEST) {
-            let inner = read_text(name, text, known, depth + 1);
-            imported.extend(inner.into_iter().map(|one| one.at(name, *line)));
-        }
-        for block in blocks(part.lines(&rest)) {
-            let reader = reader(block.tool);
-            let runs = reader.into_iter().flat_map(|reader| mixed::read(name, &block, known, reader.read));
-            imported.extend(runs.map(|one| one.stamped(&block)));
-        }
-    }
-    imported
+/// Everything in a text that is none of a page.
+fn read_whole(name: &str, text: &str, known: Known, depth: usize) -> Vec<Item> {
+    let taken = units::take_apart(text, 0, true, &mut Heads::default(), depth);
+    items(&taken.units, name, known)
+}
+
+/// What units hold, in the order of their lines.
+fn items(units: &[units::Unit], name: &str, known: Known) -> Vec<Item> {
+    let mut items: Vec<Item> = units.iter().flat_map(|unit| unit.read(name, known)).collect();
+    items.sort_by_key(|item| item.line);
+    number(&mut items);
+    items
 }
 
 /// Outputs that begin in one line have a number behind it.
-fn number(imported: &mut [Imported]) {
+fn number(items: &mut [Item]) {
     let mut last = (0, 0);
-    for one in imported {
+    for item in items {
+        let What::Run(one) = &mut item.what else { continue };
         last = if one.line == last.0 { (one.line, last.1 + 1) } else { (one.line, 1) };
         if last.1 > 1 && one.tool != Tool::Pathmeter {
             one.run.id = format!("{}.{}", one.run.id, last.1);
@@ -144,48 +163,10 @@ fn number(imported: &mut [Imported]) {
     }
 }
 
-/// A document that is read: iPerf3's, or one of our own.
-fn is_document(value: &Value) -> bool {
-    iperf3::json::is_document(value) || own::is_document(value)
-}
-
-/// The documents of devices and topologies in a text, `pathmeter rfc2544 --json` and `pathmeter lab run --json`, and the line
-/// that each begins in. Runs of paths are read by [`read`], and are not among them.
-#[must_use]
-pub fn reports(text: &str) -> Vec<(usize, Kept)> {
-    let (documents, _) = json::split(text);
-    documents.into_iter().filter_map(|document| Some((document.line, own::report(document)?))).collect()
-}
-
-/// How stores had the documents of a text that `pathmeter export` wrote, and the line that each begins in.
-#[must_use]
-pub fn stored(text: &str) -> Vec<(usize, StoredAs)> {
-    let (documents, _) = json::split(text);
-    let stored = |document: &Document| serde_json::from_value(document.value.get("stored")?.clone()).ok();
-    documents.iter().filter_map(|document| Some((document.line, stored(document)?))).collect()
-}
-
-/// The runs of the JSON in a text.
-fn of_documents(name: &str, documents: &[(Document, usize)], known: Known) -> Vec<Imported> {
-    let of = |kind: fn(&Value) -> bool| {
-        documents.iter().map(|(document, _)| document).filter(move |document| kind(&document.value))
-    };
-    let streamed = iperf3::json::of_lines(&of(iperf3::json::is_line).collect::<Vec<_>>());
-    let mut imported = Vec::new();
-    for (document, count) in
-        documents.iter().filter(|(document, _)| iperf3::json::is_document(&document.value))
-    {
-        let mut parsed = iperf3::json::parse_document(document, known);
-        if *count > 1 {
-            parsed.warn("same-output", format!("The same result stands here {count} times: it counts once."));
-        }
-        imported.push(parsed.imported(name));
+impl Item {
+    fn of_run(run: Imported) -> Item {
+        Item { line: run.line, what: What::Run(Box::new(run)), stored: None }
     }
-    imported
-        .extend(streamed.iter().map(|document| iperf3::json::parse_document(document, known).imported(name)));
-    imported.extend(of(own::is_document).filter_map(own::document));
-    imported.extend(own::events(&of(own::is_event).collect::<Vec<_>>()));
-    imported
 }
 
 impl Imported {
@@ -220,8 +201,6 @@ fn is_claimed(line: &str) -> bool {
 
 /// Earlier times are those of a day without a date.
 const YEAR_2000: u64 = 946_684_800_000_000_000;
-/// Texts in JSON in texts in JSON are read so deep.
-const DEEPEST: usize = 3;
 
 /// The way to read one tool's text.
 struct Reader {
@@ -245,36 +224,6 @@ static READERS: &[Reader] = &[
 /// `None` of a tool that has no text.
 fn reader(tool: Tool) -> Option<&'static Reader> {
     READERS.iter().find(|reader| reader.tool == tool)
-}
-
-/// Cuts a text where an output begins. A line that no tool claims belongs to the output before it.
-fn blocks(lines: impl Iterator<Item = Line>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let mut command: Option<Command> = None;
-    for (index, line) in lines.enumerate() {
-        let own = blocks
-            .last()
-            .and_then(|block| Some((reader(block.tool)?.mark)(&line.text, Some(block))))
-            .unwrap_or(Mark::No);
-        if own == Mark::Part {
-            blocks.last_mut().expect("it claims the line").push(line);
-            continue;
-        }
-        let claim = READERS.iter().find(|reader| (reader.mark)(&line.text, None) != Mark::No);
-        let tool = match (own, claim, blocks.last_mut()) {
-            (Mark::First, _, Some(block)) => block.tool,
-            (_, Some(reader), _) => reader.tool,
-            (_, None, last) => {
-                command = Command::from_line(&line.text).or(command);
-                last.into_iter().for_each(|block| block.push(line.clone()));
-                continue;
-            }
-        };
-        let mut block = Block::new(tool, index + 1, line);
-        block.command = command.take().filter(|command| command.tool == tool);
-        blocks.push(block);
-    }
-    blocks
 }
 
 impl fmt::Display for Tool {

@@ -39,7 +39,8 @@ mod schema;
 
 pub use error::StoreError;
 pub use location::Location;
-pub use marks::{Change, KnownChange, Mark, Undelivered};
+pub use marks::{Change, KnownChange, Undelivered};
+pub use model::history::Mark;
 pub use query::Filter;
 pub use record::{Placed, Recorder};
 pub use salvage::{Salvaged, salvage};

@@ -3,19 +3,8 @@
 use crate::database::Value;
 use crate::query::{from_sql, to_sql};
 use crate::{Filter, Result, Store};
-use model::history::Sample;
+use model::history::{Mark, Sample};
 use model::time::WallTime;
-
-/// A known change of a path: trends begin anew here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// The far end, as runs name it.
-    pub target: String,
-    /// When.
-    pub at: WallTime,
-    /// What changed.
-    pub note: String,
-}
 
 /// When a path changed, and what.
 pub type KnownChange = (WallTime, String);
@@ -69,12 +58,21 @@ impl Store {
     pub fn marks(&self, target: &str) -> Result<Vec<Mark>> {
         let select = "SELECT target, at, note FROM marks WHERE target = $1 ORDER BY at";
         let rows = self.database.rows(select, &[target.into()])?;
-        let mark = |mut row: crate::database::Row| Mark {
-            target: row.text(0),
-            at: from_sql(row.int(1).unwrap_or_default()),
-            note: row.text(2),
-        };
         Ok(rows.into_iter().map(mark).collect())
+    }
+
+    /// The marks of every target, or of one, between two times, the earliest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn marks_of(&self, filter: &Filter) -> Result<Vec<Mark>> {
+        let rows = self.database.rows("SELECT target, at, note FROM marks ORDER BY at, target", &[])?;
+        let is_asked = |mark: &Mark| {
+            filter.target.as_ref().is_none_or(|target| *target == mark.target)
+                && filter.since.is_none_or(|since| since <= mark.at)
+                && filter.before.is_none_or(|before| mark.at < before)
+        };
+        Ok(rows.into_iter().map(mark).filter(is_asked).collect())
     }
 
     /// The last word that was told of a path itself, or of one of its figures.
@@ -137,6 +135,10 @@ impl Store {
         let [run, figure, change] = reported.values();
         self.database.execute(delete, &[run, figure, change, receiver.into()]).map(drop)
     }
+}
+
+fn mark(mut row: crate::database::Row) -> Mark {
+    Mark { target: row.text(0), at: from_sql(row.int(1).unwrap_or_default()), note: row.text(2) }
 }
 
 impl Change<'_> {

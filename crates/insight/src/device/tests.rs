@@ -219,6 +219,13 @@ fn figures_that_the_host_spoilt_are_void() {
         Status::Problem,
         "a quarter is a warning beside the device's fault"
     );
+    let found = concluded(|d| (d.voided, d.kept) = (92, 55));
+    assert_eq!(
+        found.verdict.status,
+        Status::Degraded,
+        "a rate that was found stands: {}",
+        found.verdict.text
+    );
     let few = concluded(|d| (d.voided, d.kept) = (9, 9));
     assert_ne!(few.verdict.status, Status::Void, "half of a few trials were repeated, and stand");
 }

@@ -207,7 +207,7 @@ fn needlessly_retransmitted(one_way: &MeasuredDirection<'_>) -> Option<Finding> 
 }
 
 fn overtaken(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let (late, received) = (one_way.figures.reordered, one_way.figures.received.datagrams);
+    let (late, received) = (one_way.figures.reordered?, one_way.figures.received.datagrams);
     let share = late as f64 / received.max(1) as f64;
     if !one_way.udp() || late < A_FEW || share < REORDERED {
         return None;
@@ -233,7 +233,7 @@ fn order_advice(one_way: &MeasuredDirection<'_>) -> String {
 }
 
 fn doubled(one_way: &MeasuredDirection<'_>) -> Option<Finding> {
-    let (again, received) = (one_way.figures.duplicates, one_way.figures.received.datagrams);
+    let (again, received) = (one_way.figures.duplicates?, one_way.figures.received.datagrams);
     let share = again as f64 / received.max(1) as f64;
     if !one_way.udp() || again < A_FEW || share < DUPLICATED {
         return None;

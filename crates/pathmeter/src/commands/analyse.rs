@@ -9,7 +9,7 @@ use engine::error::Result;
 use insight::analysis::{Analysis, Asked, Subject};
 use model::history::Kept;
 use model::run::Run;
-use report::import::{Known, group, names};
+use report::import::{Known, What, group, names};
 use std::path::Path;
 
 /// Prints the analysis of every output of every file, and of every kept run that is named. One that cannot be read does not keep
@@ -44,9 +44,11 @@ fn read(file: &Path, args: &AnalyseArgs) -> Result<Vec<Read>> {
     let whence = file.display().to_string();
     if file.exists() || file.as_os_str() == "-" {
         let known = Known { link: args.outputs.link, mss: args.outputs.mss };
-        let of =
-            |one: report::import::Imported| Read { whence: whence.clone(), place: one.line, run: one.run };
-        return Ok(contents(file, known)?.runs.into_iter().map(of).collect());
+        let runs = contents(file, known)?.into_iter().filter_map(|item| match item.what {
+            What::Run(one) => Some(Read { whence: whence.clone(), place: one.line, run: one.run }),
+            What::Report(_) | What::Mark(_) => None,
+        });
+        return Ok(runs.collect());
     }
     let runs = find(&whence, &args.store)?.documents()?.into_iter().filter_map(|kept| match kept {
         Kept::Run(run) => Some(*run),

@@ -1,129 +1,207 @@
-//! `pathmeter import`: outputs of other tools, told as if they were runs of our own.
+//! `pathmeter import`: outputs of other tools, shown as if they were runs of our own.
 
+mod files;
+mod in_order;
 #[cfg(feature = "store")]
 mod keep;
 
-use super::output::write;
+pub(super) use files::{contents, documents};
+
+use super::output::{Screen, Writer, write};
 use crate::exit::{self, Exit};
-use cli::{Common, ImportArgs, OutputsArgs};
-use engine::error::{Context, Failure, Result};
+use cli::{Common, ImportArgs};
+use engine::error::Result;
+use files::{Texts, not_read, nothing_in};
+use in_order::in_order;
 use model::finding::Status;
-use model::history::{Kept, StoredAs};
 use report::document::Document;
-use report::format::document;
-use report::import::{Imported, Known, read, reports, stored, texts};
-use std::io::Read;
-use std::path::Path;
+use report::format::{Format, Joined, Style, document};
+use report::import::{Batch, Imported, Item, Known, What};
+use std::io::Write;
 
 /// Prints every output of every file. A file that holds none does not keep the others from being read.
 pub(crate) fn run(args: &ImportArgs, global: &Common) -> Result<Exit> {
-    let (files, worst) = read_all(&args.outputs);
-    let reports: Vec<Box<dyn Document + '_>> =
-        files.iter().flat_map(|(_, held)| &held.reports).map(|(_, kept)| document(kept)).collect();
-    let runs = files.iter().flat_map(|(_, held)| &held.runs).map(|one| one as &dyn Document);
-    let documents: Vec<&dyn Document> = runs.chain(reports.iter().map(AsRef::as_ref)).collect();
-    write(&documents, global)?;
-    #[cfg(feature = "store")]
-    if args.save {
-        let contents: Vec<&Contents> = files.iter().map(|(_, held)| held).collect();
-        keep::keep(&contents, args)?;
+    let mut import = Import::new(args, global)?;
+    let mut worst = Exit::Done;
+    for file in &args.outputs.files {
+        let read = Texts::open(file).and_then(|texts| import.file(texts));
+        if let Err(error) = read {
+            exit::report(&error);
+            worst = Exit::from_error(&error);
+        }
+        if let Some(error) = import.failed.take() {
+            return Err(error);
+        }
     }
-    let mut runs = files.iter().flat_map(|(_, held)| &held.runs);
-    let is_void = runs.any(|one| one.run.verdict.status == Status::Void);
+    let is_void = import.is_void;
+    import.end()?;
     Ok(if worst == Exit::Done && is_void { Exit::Void } else { worst })
 }
 
-/// What a file holds.
-#[derive(Debug)]
-pub(super) struct Contents {
-    /// Runs of paths: our own, and outputs of other tools.
-    pub(super) runs: Vec<Imported>,
-    /// Our own reports of devices and topologies, and the line that each begins in.
-    pub(super) reports: Vec<(usize, Kept)>,
-    /// How a store had what stands in a line.
-    pub(super) stored: Vec<(usize, StoredAs)>,
-}
-
-impl Contents {
-    /// Those of another member of an archive behind these.
-    fn extend(&mut self, other: Contents) {
-        self.runs.extend(other.runs);
-        self.reports.extend(other.reports);
-        self.stored.extend(other.stored);
-    }
-
-    /// How a store had what stands in a line.
+/// Files that are read, and the place where results go.
+struct Import<'a> {
+    global: &'a Common,
+    known: Known,
+    style: Style,
+    /// Results are written as they come; absent: they are kept until the end.
+    out: Option<(Joined, Writer)>,
+    kept: Vec<Item>,
     #[cfg(feature = "store")]
-    fn stored_as(&self, line: usize) -> Option<&StoredAs> {
-        self.stored.iter().find(|(of, _)| *of == line).map(|(_, stored)| stored)
-    }
-
-    /// All of it in the order of the file.
-    pub(super) fn documents(self) -> Vec<Kept> {
-        let runs = self.runs.into_iter().map(|one| (one.line, Kept::Run(Box::new(one.run))));
-        let mut all: Vec<(usize, Kept)> = runs.chain(self.reports).collect();
-        all.sort_by_key(|(line, _)| *line);
-        all.into_iter().map(|(_, kept)| kept).collect()
-    }
+    keeper: Option<keep::Keeper<'a>>,
+    is_void: bool,
+    /// What results go to takes no more.
+    failed: Option<engine::error::Error>,
 }
 
-/// What every file holds, with the file's name. What is wrong with one goes to standard error and into the exit code, and the
-/// others are read all the same.
-pub(super) fn read_all(args: &OutputsArgs) -> (Vec<(String, Contents)>, Exit) {
-    let known = Known { link: args.link, mss: args.mss };
-    let (mut files, mut worst) = (Vec::new(), Exit::Done);
-    for file in &args.files {
-        match contents(file, known) {
-            Ok(held) => files.push((file.display().to_string(), held)),
-            Err(error) => {
-                exit::report(&error);
-                worst = Exit::from_error(&error);
+/// A batch that was read.
+struct Done {
+    /// Each document as it is written.
+    texts: Vec<String>,
+    items: Vec<Item>,
+    count: usize,
+    is_void: bool,
+}
+
+impl<'a> Import<'a> {
+    fn new(args: &'a ImportArgs, global: &'a Common) -> Result<Import<'a>> {
+        let joined = Joined::of_format(global.format()).filter(|_| global.chart.is_empty());
+        let out = joined.map(|joined| Ok::<_, engine::error::Error>((joined, Writer::open(global)?)));
+        Ok(Import {
+            global,
+            known: Known { link: args.outputs.link, mss: args.outputs.mss },
+            style: Screen::from_options(global).style(),
+            out: out.transpose()?,
+            kept: Vec::new(),
+            #[cfg(feature = "store")]
+            keeper: args.save.then(|| keep::Keeper::open(args)).transpose()?,
+            is_void: false,
+            failed: None,
+        })
+    }
+
+    /// Every result of a file. `failed` is set where results cannot go on to where they go.
+    fn file(&mut self, file: Texts) -> Result<()> {
+        let (mut found, mut empty) = (0, None);
+        for (name, mut outputs) in file.texts {
+            let (known, style, format) = (self.known, self.style.clone(), self.global.format());
+            let (is_written, is_kept) = (self.out.is_some(), self.keeps_items());
+            let work = |batch: Result<Batch, String>| {
+                let items = batch?.read(&name, known);
+                Ok::<Done, String>(Done::new(items, is_written.then_some((format, &style)), is_kept))
+            };
+            let mut count = 0;
+            let mut broken = None;
+            let taken = in_order(&mut outputs, work, |done| match done {
+                Ok(done) => {
+                    count += done.count;
+                    self.take(done)
+                }
+                Err(looks) => {
+                    broken = Some(not_read(&file.name, &looks));
+                    Ok(())
+                }
+            });
+            if let Err(error) = taken {
+                self.failed = Some(error);
+                return Ok(());
+            }
+            if outputs.repeated() > 0 {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "{name}: results that stand there again further below count once: {}",
+                    outputs.repeated()
+                );
+            }
+            broken.map_or(Ok(()), Err)?;
+            found += count;
+            // A README beside outputs in an archive is none of them.
+            if count == 0 {
+                empty = empty.or_else(|| Some(nothing_in(&name, &outputs)));
             }
         }
+        empty.filter(|_| found == 0).map_or(Ok(()), Err)
     }
-    (files, worst)
+
+    #[cfg(feature = "store")]
+    fn keeps_items(&self) -> bool {
+        self.out.is_none() || self.keeper.is_some()
+    }
+
+    #[cfg(not(feature = "store"))]
+    fn keeps_items(&self) -> bool {
+        self.out.is_none()
+    }
+
+    fn take(&mut self, done: Done) -> Result<()> {
+        self.is_void |= done.is_void;
+        if let Some((joined, writer)) = &mut self.out {
+            for text in done.texts {
+                writer.write(joined.push(text).as_bytes())?;
+            }
+        }
+        #[cfg(feature = "store")]
+        if let Some(keeper) = &mut self.keeper {
+            keeper.keep(&done.items)?;
+        }
+        if self.out.is_none() {
+            self.kept.extend(done.items);
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<()> {
+        match self.out {
+            Some((joined, mut writer)) => {
+                writer.write(joined.end().as_bytes())?;
+                writer.end()?;
+            }
+            None => {
+                let shown: Vec<Shown<'_>> = self.kept.iter().filter_map(Shown::of_item).collect();
+                let documents: Vec<&dyn Document> = shown.iter().map(Shown::document).collect();
+                write(&documents, self.global)?;
+            }
+        }
+        #[cfg(feature = "store")]
+        self.keeper.into_iter().for_each(keep::Keeper::end);
+        Ok(())
+    }
 }
 
-/// What a file holds.
-///
-/// # Errors
-/// When it cannot be read, or holds nothing that is known.
-pub(super) fn contents(file: &Path, known: Known) -> Result<Contents> {
-    let (name, bytes) = if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;
-        ("standard input".to_owned(), bytes)
-    } else {
-        let name = file.display().to_string();
-        let bytes = std::fs::read(file).with_context(|| format!("read {name}"))?;
-        (name, bytes)
-    };
-    let texts = texts(bytes).map_err(|looks| unreadable(format!("{name} is not read: it is {looks}")))?;
-    let mut all = Contents { runs: Vec::new(), reports: Vec::new(), stored: Vec::new() };
-    let mut failed = None;
-    for (member, text) in texts {
-        let name = member.map_or_else(|| name.clone(), |member| format!("{name}/{member}"));
-        match of_text(&name, &text, known) {
-            Ok(held) => all.extend(held),
-            Err(error) => failed = failed.or(Some(error)),
+impl Done {
+    fn new(items: Vec<Item>, written: Option<(&Format, &Style)>, is_kept: bool) -> Done {
+        let text = |item: &Item| {
+            let (format, style) = written?;
+            Some(format.write(&[Shown::of_item(item)?.document()], style))
+        };
+        let texts = items.iter().filter_map(text).collect();
+        let is_void = |item: &Item| match &item.what {
+            What::Run(one) => one.run.verdict.status == Status::Void,
+            What::Report(_) | What::Mark(_) => false,
+        };
+        let (count, is_void) = (items.len(), items.iter().any(is_void));
+        Done { texts, items: if is_kept { items } else { Vec::new() }, count, is_void }
+    }
+}
+
+/// What is printed of an item; a change that a store knows of is kept, not printed.
+enum Shown<'a> {
+    Run(&'a Imported),
+    Report(Box<dyn Document + 'a>),
+}
+
+impl Shown<'_> {
+    fn of_item(item: &Item) -> Option<Shown<'_>> {
+        match &item.what {
+            What::Run(one) => Some(Shown::Run(one)),
+            What::Report(report) => Some(Shown::Report(document(report))),
+            What::Mark(_) => None,
         }
     }
-    // A README beside outputs in an archive is none of them.
-    match failed.filter(|_| all.runs.is_empty() && all.reports.is_empty()) {
-        Some(error) => Err(error),
-        None => Ok(all),
+
+    fn document(&self) -> &dyn Document {
+        match self {
+            Shown::Run(one) => *one,
+            Shown::Report(report) => report.as_ref(),
+        }
     }
-}
-
-fn of_text(name: &str, text: &str, known: Known) -> Result<Contents> {
-    let reports = reports(text);
-    let runs = match read(name, text, known) {
-        Err(_) if !reports.is_empty() => Vec::new(),
-        runs => runs.map_err(|error| unreadable(error.to_string()))?,
-    };
-    Ok(Contents { runs, reports, stored: stored(text) })
-}
-
-fn unreadable(what: String) -> Failure {
-    Failure::usage(what, "see `pathmeter import --help` for the outputs that are read")
 }

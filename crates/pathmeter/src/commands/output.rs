@@ -1,12 +1,12 @@
 //! Where a command's finished text goes: standard output, or the file of `-o`.
 
 use super::chart;
-use cli::written;
+use cli::written::{self, Writing};
 use cli::{Colour, Common};
 use engine::error::{Context, Result};
 use report::document::Document;
 use report::format::Style;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write, stdout};
 
 /// Writes documents in the format asked for, and then draws them where that is asked for, too.
 ///
@@ -36,6 +36,70 @@ pub(crate) fn deliver(global: &Common, text: &[u8]) -> Result<()> {
     out.write_all(text).and_then(|()| out.flush()).ok();
     let said = "the result went to standard output instead";
     Err(error).with_context(|| format!("write {}: {said}", path.display()))
+}
+
+/// Where text goes that is written as it comes.
+pub(crate) struct Writer {
+    to: To,
+    name: String,
+}
+
+enum To {
+    Out(BufWriter<Stdout>),
+    File(BufWriter<Writing>),
+    /// A reader that closes early (`| head`) is no error.
+    Closed,
+}
+
+impl Writer {
+    /// Standard output, or the file of `-o`, which takes its place at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn open(global: &Common) -> Result<Writer> {
+        let Some(path) = &global.output else {
+            return Ok(Writer { to: To::Out(BufWriter::new(stdout())), name: "standard output".into() });
+        };
+        let name = path.display().to_string();
+        let file = written::begin(path).with_context(|| format!("write {name}"))?;
+        Ok(Writer { to: To::File(BufWriter::new(file)), name })
+    }
+
+    /// Writes a part.
+    ///
+    /// # Errors
+    /// When the file or standard output takes no more.
+    pub(crate) fn write(&mut self, text: &[u8]) -> Result<()> {
+        let done = match &mut self.to {
+            To::Out(out) => out.write_all(text),
+            To::File(file) => file.write_all(text),
+            To::Closed => Ok(()),
+        };
+        self.ended(done)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// As [`Writer::write`].
+    pub(crate) fn end(mut self) -> Result<()> {
+        let done = match std::mem::replace(&mut self.to, To::Closed) {
+            To::Out(mut out) => out.flush(),
+            To::File(file) => file.into_inner().map_err(|error| error.into_error()).and_then(Writing::end),
+            To::Closed => Ok(()),
+        };
+        self.ended(done)
+    }
+
+    fn ended(&mut self, done: std::io::Result<()>) -> Result<()> {
+        match done {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.to = To::Closed;
+                Ok(())
+            }
+            done => done.with_context(|| format!("write {}", self.name)),
+        }
+    }
 }
 
 /// The screen that standard output is, or a plain one.

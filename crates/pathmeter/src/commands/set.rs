@@ -1,6 +1,6 @@
 //! A set of results by one name: the outputs in a file, a label, a kept run, or what filters let through.
 
-use super::import::contents;
+use super::import::{contents, documents};
 #[cfg(feature = "store")]
 use super::store::{failed, location, time};
 use cli::StoreArgs;
@@ -31,7 +31,7 @@ pub(super) enum Set {
 /// There is none, or it cannot be read.
 pub(super) fn find(name: &str, store: &StoreArgs) -> Result<Set> {
     if Path::new(name).is_file() {
-        return Ok(Set::Read(contents(Path::new(name), Known::default())?.documents()));
+        return Ok(Set::Read(documents(contents(Path::new(name), Known::default())?)));
     }
     stored(name, store)
 }

@@ -7,7 +7,7 @@ use super::testbed::Testbed;
 use std::time::Duration;
 
 /// Commands that run long enough to be cut, and the code each ends with.
-const CLIENTS: [(&[&str], i32); 25] = [
+const CLIENTS: [(&[&str], i32); 26] = [
     (&["throughput", SERVER, "-t", "9"], 3),
     (&["throughput", SERVER, "-R", "-t", "9"], 3),
     (&["throughput", SERVER, "-u", "-b", "2M", "-t", "9"], 3),
@@ -15,6 +15,8 @@ const CLIENTS: [(&[&str], i32); 25] = [
     (&["throughput", SERVER, "--protocol", "iperf3", "-R", "-b", "2M", "-t", "9"], 3),
     // Fast enough to fill the receive buffer of a server that hangs, which acknowledges all that its kernel has room for.
     (&["throughput", SERVER, "--protocol", "iperf2", "-b", "100M", "-t", "9"], 3),
+    // Slow enough for the kernel of a server that hangs to take all of it: the connection stays open.
+    (&["throughput", SERVER, "--protocol", "iperf2", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "-u", "-b", "2M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "-R", "-b", "20M", "-t", "9"], 3),
     (&["throughput", SERVER, "--protocol", "iperf2", "--bidir", "-b", "20M", "-t", "9"], 3),

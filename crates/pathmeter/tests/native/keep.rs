@@ -82,9 +82,23 @@ fn runs_go_from_store_to_store_and_are_taken_once() {
     let (server, kept, other) = (Server::start(&[]), Kept::new("keep-from"), Kept::new("keep-to"));
     kept.throughput(&server, &[]);
     kept.throughput(&server, &["-R"]);
+    kept.run(&["trend", &server.host(), "--mark", "new router"]).code(0);
     let lines = kept.scratch.file("runs.ndjson", None);
     kept.run(&["export", "-o", &lines]).code(0);
-    other.run(&["import", &lines, "--save", "--label", "moved"]).code(0).says("2 of 2 were new");
+    let moved = other.run(&["import", &lines, "--save", "--label", "moved"]).code(0);
+    moved.says("2 of 2 were new; marks of trends: 1");
+    let marks = |kept: &Kept| {
+        let exported = kept.run(&["export"]).code(0).stdout;
+        exported
+            .lines()
+            .filter(|line| line.contains("pathmeter/mark/1"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert!(marks(&kept)[0].contains("new router"));
+    assert_eq!(marks(&other), marks(&kept));
+    let labelled = kept.run(&["export", "--label", "nothing"]).code(0).stdout;
+    assert_eq!(labelled, "", "marks go with the runs that were asked for");
     other.run(&["import", &lines, "--save"]).code(0).says("0 of 2 were new");
     let ids = |kept: &Kept| {
         let mut ids: Vec<String> = kept.history(&[]).iter().map(|entry| entry["id"].to_string()).collect();

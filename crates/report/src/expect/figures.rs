@@ -77,19 +77,19 @@ pub(super) fn every_figure() -> impl Iterator<Item = &'static Figure> {
 
 /// Those of streams and probes.
 static FIGURES: &[Figure] = &[
-    direction_figure("goodput", Quantity::Rate, |w| Some(w.goodput.0 as f64)),
+    direction_figure("goodput", Quantity::Rate, |w| w.is_arrived_known().then_some(w.goodput.0 as f64)),
     direction_figure("wire", Quantity::Rate, |w| w.wire.rate.map(|rate| rate.0 as f64)),
     direction_figure("packets_per_second", Quantity::Packets, |w| {
         w.wire.packets_per_second.map(|rate| rate.0 as f64)
     }),
     direction_figure("line_rate_share", Quantity::Share, |w| w.wire.line_rate_share),
-    direction_figure("bytes", Quantity::Size, |w| Some(w.received.bytes.0 as f64)),
+    direction_figure("bytes", Quantity::Size, |w| w.is_arrived_known().then_some(w.received.bytes.0 as f64)),
     direction_figure("loss", Quantity::Share, |w| w.loss.map(|loss| loss.share)),
     direction_figure("loss.path", Quantity::Count, |w| w.loss.map(|loss| loss.path as f64)),
     direction_figure("loss.receiver", Quantity::Count, |w| w.loss.map(|loss| loss.receiver as f64)),
     direction_figure("loss.sender", Quantity::Count, |w| w.loss.map(|loss| loss.sender as f64)),
-    direction_figure("reordered", Quantity::Count, |w| w.loss.map(|_| w.reordered as f64)),
-    direction_figure("duplicates", Quantity::Count, |w| w.loss.map(|_| w.duplicates as f64)),
+    direction_figure("reordered", Quantity::Count, |w| w.reordered.map(|count| count as f64)),
+    direction_figure("duplicates", Quantity::Count, |w| w.duplicates.map(|count| count as f64)),
     direction_figure("jitter", Quantity::Time, |w| w.jitter.map(|jitter| nanos(jitter.rfc3550))),
     direction_figure("jitter.p50", Quantity::Time, |w| jitter(w, |d| d.p50)),
     direction_figure("jitter.p99", Quantity::Time, |w| jitter(w, |d| d.p99)),

@@ -16,7 +16,7 @@ pub(super) fn documents(documents: &[&dyn Document], _style: &Style) -> String {
 }
 
 /// Two columns further to the right.
-fn indented(text: &str) -> String {
+pub(super) fn indented(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();
     lines.join("\n")
 }

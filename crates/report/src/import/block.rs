@@ -29,6 +29,10 @@ pub(super) struct Block {
     pub(super) stamps: Vec<Option<WallTime>>,
     /// The command line above it.
     pub(super) command: Option<Command>,
+    /// Number of the first line that it needs: its own first, or that of the command line.
+    pub(super) begin: usize,
+    /// Lines at its end that no tool claims.
+    pub(super) foreign: usize,
     /// How far the output has come, as its tool's `mark` needs to know.
     pub(super) reading: Reading,
 }
@@ -77,6 +81,8 @@ impl Block {
             lines: Vec::new(),
             stamps: Vec::new(),
             command: None,
+            begin: line,
+            foreign: 0,
             reading: Reading::default(),
         };
         block.push(first);
@@ -86,17 +92,46 @@ impl Block {
     pub(super) fn push(&mut self, line: Line) {
         self.stamps.push(line.stamp);
         let line = line.text;
-        self.reading.rows |= line.starts_with('[') && line.contains(" sec ");
-        self.reading.listening |=
-            line.starts_with("Server listening") || line.starts_with("Accepted connection");
-        self.reading.headed |= line.starts_with("Connecting to host ");
-        self.reading.counted |= line.contains('%') && line.contains([',', '(']);
-        self.reading.called |= line.starts_with("Client connecting to ");
-        self.reading.refused |= line.contains("connect failed: ");
-        self.reading.failed |= line.starts_with("iperf3: ");
-        self.reading.unconnected |= line.starts_with("iperf3: error - unable to connect");
-        self.reading.nested |= line.starts_with("Server output");
-        self.reading.ended |= line.starts_with("iperf Done");
+        match self.tool {
+            Tool::Iperf2 | Tool::Iperf3 => self.reading.take(&line),
+            Tool::Ping => self.reading.counted |= line.contains('%') && line.contains([',', '(']),
+            _ => {}
+        }
         self.lines.push(line);
+        self.foreign = 0;
+    }
+
+    /// Adds a line that no tool claims. After very many the output has ended, and they are not kept.
+    pub(super) fn push_foreign(&mut self, line: Line) {
+        let foreign = self.foreign + 1;
+        if foreign <= MOST_FOREIGN {
+            self.push(line);
+        }
+        self.foreign = foreign;
+    }
+
+    /// Whether the lines at its end say that nothing of it follows.
+    pub(super) fn is_over(&self) -> bool {
+        self.foreign > MOST_FOREIGN
     }
 }
+
+impl Reading {
+    fn take(&mut self, line: &str) {
+        if line.starts_with('[') {
+            self.rows |= line.contains(" sec ");
+            return;
+        }
+        self.listening |= line.starts_with("Server listening") || line.starts_with("Accepted connection");
+        self.headed |= line.starts_with("Connecting to host ");
+        self.called |= line.starts_with("Client connecting to ");
+        self.refused |= line.contains("connect failed: ");
+        self.failed |= line.starts_with("iperf3: ");
+        self.unconnected |= line.starts_with("iperf3: error - unable to connect");
+        self.nested |= line.starts_with("Server output");
+        self.ended |= line.starts_with("iperf Done");
+    }
+}
+
+/// Lines of others in a row behind which an output has ended.
+pub(super) const MOST_FOREIGN: usize = 20_000;

@@ -40,6 +40,8 @@ pub(super) struct ParsedRun {
     pub(super) at_server: SideResult,
     /// Whether the sender told how many segments it sent again.
     pub(super) resent_known: bool,
+    /// Whether the receiver reported how many datagrams arrived after later ones.
+    pub(super) disorder_known: bool,
     pub(super) outcome: Outcome,
     pub(super) started: Option<WallTime>,
     pub(super) warnings: Vec<Warning>,
@@ -74,6 +76,7 @@ impl ParsedRun {
             at_client: SideResult::default(),
             at_server: SideResult::default(),
             resent_known: false,
+            disorder_known: false,
             outcome: Outcome::Completed,
             started: None,
             warnings: Vec::new(),
@@ -173,14 +176,21 @@ impl ParsedRun {
         standstill::find(&mut self);
         line_rate::say(&mut self);
         self.credit_senders();
+        let longest = self.longest();
         let mut run = Run::unjudged(&format!("{name}:{}", self.line), "throughput", &self.events());
-        (run.started, run.finished) = (self.started, self.started.map(|from| from + self.longest()));
+        (run.started, run.finished) = (self.started, self.started.map(|from| from + longest));
         run.host = self.client_host.clone();
         possible::leave_out(&mut run, &self.unknown);
         for summary in [&mut run.summary.up, &mut run.summary.down].into_iter().flatten() {
             for cpu in [&mut summary.cpu.sender, &mut summary.cpu.receiver] {
                 cpu.take_if(|cpu| *cpu == CpuUse::default());
             }
+            if matches!(self.tool, Tool::Qperf | Tool::Netperf | Tool::Sockperf) {
+                summary.jitter = None;
+            }
+            // No tool prints these of a test of throughput.
+            (summary.duplicates, summary.late) = (None, None);
+            summary.reordered = summary.reordered.filter(|_| self.disorder_known);
             if !self.resent_known {
                 summary.retransmits = None;
                 summary.streams.iter_mut().for_each(|stream| stream.retransmits = None);
@@ -212,7 +222,8 @@ impl ParsedRun {
         }
     }
 
-    fn events(&self) -> Vec<Event> {
+    fn events(&mut self) -> Vec<Event> {
+        let elapsed = self.longest();
         let (client, server) = (self.client.unwrap_or(NOWHERE), self.server.unwrap_or(NOWHERE));
         let plan = self.plan(server);
         let wall = self.started.unwrap_or_default();
@@ -231,7 +242,7 @@ impl ParsedRun {
         ];
         events
             .extend(self.known.link.map(|rate| Event::Probe(Probe::Link { rate, source: "--link".into() })));
-        events.extend(self.samples.iter().cloned().map(Event::Sample));
+        events.extend(std::mem::take(&mut self.samples).into_iter().map(Event::Sample));
         for (side, result) in [(Side::Local, &self.at_client), (Side::Peer, &self.at_server)] {
             if !result.streams.is_empty() {
                 let result = result.clone();
@@ -239,7 +250,6 @@ impl ParsedRun {
             }
         }
         events.extend(self.warnings.iter().cloned().map(Event::Warning));
-        let elapsed = self.longest();
         let finished = Finished { wall: wall + elapsed, elapsed, outcome: self.outcome.clone() };
         events.push(Event::Finished(finished));
         events

@@ -6,6 +6,9 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = String> {
 }
 
 fn clean(line: &str) -> String {
+    if line.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return without_key(line.trim_end()).to_owned();
+    }
     let mut kept = String::with_capacity(line.len());
     let mut characters = line.chars();
     while let Some(character) = characters.next() {
@@ -17,11 +20,14 @@ fn clean(line: &str) -> String {
             other => kept.push(other),
         }
     }
-    kept.truncate(kept.trim_end().len());
-    // What a terminal shows of a key that interrupts.
-    match ["^C", "^\\", "^Z"].iter().find_map(|key| kept.strip_prefix(key)) {
-        Some(rest) => rest.to_owned(),
-        None => kept,
+    without_key(kept.trim_end()).to_owned()
+}
+
+/// The line without the key that a terminal shows where one interrupts.
+fn without_key(line: &str) -> &str {
+    match line.starts_with('^') {
+        true => ["^C", "^\\", "^Z"].iter().find_map(|key| line.strip_prefix(key)).unwrap_or(line),
+        false => line,
     }
 }
 

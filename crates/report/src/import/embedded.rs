@@ -10,6 +10,8 @@ pub(super) struct Found {
     pub(super) documents: Vec<(Document, usize)>,
     /// Texts in strings, and the line that each stands in.
     pub(super) texts: Vec<(usize, String)>,
+    /// The first line of a log of JSON lines, whose text is the last of these.
+    pub(super) logged: Option<usize>,
 }
 
 impl Found {
@@ -28,6 +30,7 @@ impl Found {
         }
         // A log of JSON lines has a line of text in each.
         if let Some((line, text)) = logged {
+            found.logged = Some(line);
             found.texts.push((line, text));
         }
         found

@@ -24,21 +24,59 @@ impl Part<'_> {
     }
 }
 
-/// The parts of a text; one, as it is, where no head repeats.
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
-    let shapes = shapes(text);
-    if shapes.is_empty() {
-        return vec![Part { text: Cow::Borrowed(text), stamps: Vec::new() }];
+/// The heads of a text, learnt from it as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    /// Every shape that was there, and how often.
+    observed: Vec<Shape>,
+    /// Lines that were looked at.
+    looked: usize,
+}
+
+impl Heads {
+    /// The parts of a text; one, as it is, where no head repeats.
+    pub(super) fn parts<'a>(&mut self, text: &'a str) -> Vec<Part<'a>> {
+        self.learn(text);
+        let shapes = self.shapes();
+        if shapes.is_empty() {
+            return vec![Part { text: Cow::Borrowed(text), stamps: Vec::new() }];
+        }
+        let lines: Vec<(String, String, Option<WallTime>)> =
+            clean::lines(text).map(|line| behead(&line, &shapes)).collect();
+        let sources = sources(&lines);
+        if sources.len() < 2 {
+            let stamps = lines.iter().map(|(_, _, stamp)| *stamp).collect();
+            let lines: Vec<&str> = lines.iter().map(|(_, rest, _)| rest.as_str()).collect();
+            return vec![Part { text: Cow::Owned(lines.join("\n")), stamps }];
+        }
+        sources.iter().map(|source| of_source(&lines, source)).collect()
     }
-    let lines: Vec<(String, String, Option<WallTime>)> =
-        clean::lines(text).map(|line| behead(&line, &shapes)).collect();
-    let sources = sources(&lines);
-    if sources.len() < 2 {
-        let stamps = lines.iter().map(|(_, _, stamp)| *stamp).collect();
-        let lines: Vec<&str> = lines.iter().map(|(_, rest, _)| rest.as_str()).collect();
-        return vec![Part { text: Cow::Owned(lines.join("\n")), stamps }];
+
+    fn learn(&mut self, text: &str) {
+        let lines = LOOKED_AT.saturating_sub(self.looked).max(LOOKED_AT_LATER);
+        for line in clean::lines(text).take(lines) {
+            self.looked += 1;
+            let Some(head) = head(&line) else { continue };
+            let blanks = head.len() - head.trim_end().len();
+            let text = shape(head);
+            let has_room = self.observed.len() < MOST_SHAPES;
+            match self.observed.iter_mut().find(|known| known.text == text) {
+                Some(known) => (known.count, known.blanks) = (known.count + 1, known.blanks.min(blanks)),
+                None if has_room => {
+                    self.observed.push(Shape { text, blanks, count: 1 });
+                }
+                None => {}
+            }
+        }
     }
-    sources.iter().map(|source| of_source(&lines, source)).collect()
+
+    /// The shapes that several lines have, the most frequent first.
+    fn shapes(&self) -> Vec<Shape> {
+        let repeated = |shape: &&Shape| shape.count >= FEWEST && is_distinct(&shape.text);
+        let mut shapes: Vec<Shape> = self.observed.iter().filter(repeated).cloned().collect();
+        shapes.sort_by_key(|shape| std::cmp::Reverse(shape.count));
+        shapes
+    }
 }
 
 /// The lines of one source.
@@ -71,28 +109,6 @@ struct Shape {
     text: String,
     blanks: usize,
     count: usize,
-}
-
-/// The shapes that several lines have, the most frequent first.
-fn shapes(text: &str) -> Vec<Shape> {
-    let mut shapes: Vec<Shape> = Vec::new();
-    let mut known_shapes = 0;
-    for line in clean::lines(text).take(LOOKED_AT) {
-        let Some(head) = head(&line) else { continue };
-        let blanks = head.len() - head.trim_end().len();
-        let text = shape(head);
-        match shapes.iter_mut().find(|known| known.text == text) {
-            Some(known) => (known.count, known.blanks) = (known.count + 1, known.blanks.min(blanks)),
-            None if known_shapes < MOST_SHAPES => {
-                known_shapes += 1;
-                shapes.push(Shape { text, blanks, count: 1 });
-            }
-            None => {}
-        }
-    }
-    shapes.retain(|shape| shape.count >= FEWEST && is_distinct(&shape.text));
-    shapes.sort_by_key(|shape| std::cmp::Reverse(shape.count));
-    shapes
 }
 
 /// A word and a blank stand before anything: only digits and marks tell a head.
@@ -229,8 +245,10 @@ fn source(head: &str) -> String {
 
 /// Lines that must have a head of one shape, or be of one source.
 const FEWEST: usize = 2;
-/// Heads are looked for in so many lines, and no further.
+/// Heads are looked for in so many lines of a text.
 const LOOKED_AT: usize = 5000;
+/// The same of each window behind these.
+const LOOKED_AT_LATER: usize = 200;
 const MOST_SHAPES: usize = 256;
 const MOST_SOURCES: usize = 64;
 /// Characters of a line in which its head ends, and places in them where it may.

@@ -11,11 +11,14 @@ use super::{Imported, Known};
 
 /// What a line is to iPerf2.
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
-    if csv::is_row(line) {
+    if !line.starts_with('[') && csv::is_row(line) {
         return of_csv(line, block);
     }
+    let row = Row::padded(line).is_some_and(|padded| !padded);
+    if row && block.is_some_and(|block| !is_csv(block)) {
+        return Mark::Part;
+    }
     let begins = lines::begins(line);
-    let row = Row::from_line(line).is_some_and(|row| !row.padded);
     let Some(block) = block else {
         let own = begins || row || lines::stream(line).is_some() || lines::is_refusal(line);
         return if own { Mark::First } else { Mark::No };

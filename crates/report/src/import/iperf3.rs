@@ -13,11 +13,15 @@ use super::{Imported, Known};
 pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     let begins = lines::begins(line);
     let Some(block) = block else {
-        let row = line.starts_with('[') && Row::from_line(line).is_some_and(|row| row.padded);
+        let row = line.starts_with('[') && Row::padded(line).is_some_and(|padded| padded);
         let own = begins || row || lines::is_header(line) || line.starts_with("iperf3: ");
         return if own { Mark::First } else { Mark::No };
     };
     let reading = block.reading;
+    // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
+    if line.starts_with('[') && !reading.ended && Row::padded(line).is_some() {
+        return Mark::Part;
+    }
     // Standard error, written at once, stands before standard output where both go into a file.
     let is_other = reading.rows || reading.ended || reading.unconnected || reading.headed && reading.failed;
     let is_idle = reading.listening && !reading.nested && !reading.rows;
@@ -28,8 +32,7 @@ pub(super) fn mark(line: &str, block: Option<&Block>) -> Mark {
     match () {
         () if client_again || server_again || version_again || error_again => Mark::First,
         () if begins || lines::is_part(line) => Mark::Part,
-        // Where iPerf3's intervals grow long their blanks go, as iPerf2's have none.
-        () if Row::from_line(line).is_some() && !reading.ended => Mark::Part,
+        () if Row::padded(line).is_some() && !reading.ended => Mark::Part,
         () => Mark::No,
     }
 }

@@ -11,30 +11,56 @@ pub(super) struct Document {
     pub(super) mended: bool,
 }
 
-/// Every object that begins a line, and the text with their lines empty.
-pub(super) fn split(text: &str) -> (Vec<Document>, String) {
-    let (mut documents, mut rest) = (Vec::new(), String::with_capacity(text.len()));
-    let mut at = 0;
-    let mut line = 1;
+/// What JSON there is in a text.
+#[derive(Debug, Default)]
+pub(super) struct Split {
+    pub(super) documents: Vec<Document>,
+    /// The text with the lines of documents empty.
+    pub(super) rest: String,
+    /// The line, from 1, of a document that the text ends in; only where more text is to come.
+    pub(super) open: Option<usize>,
+}
+
+/// Every object that begins a line. `is_whole`: no more text follows, and a document that the end cuts off is closed.
+pub(super) fn split(text: &str, is_whole: bool) -> Split {
+    let mut split = Split { rest: String::with_capacity(text.len()), ..Split::default() };
+    let (mut at, mut line) = (0, 1);
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
-        let candidate = text[at..].trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
-        let candidate = if is_value(candidate) { candidate } else { behind_words(candidate) };
-        match is_value(candidate).then(|| first_object(candidate, line)).flatten() {
-            Some((document, length)) => {
-                let start = text.len() - candidate.len();
+        let found = candidate(&text[at..], &text[at..end]).map(|from| {
+            let candidate = &text[at + from..];
+            (at + from, first_object(candidate, line, is_whole))
+        });
+        match found {
+            Some((start, Object::Whole(document, length))) => {
                 let lines = text[at..start + length].matches('\n').count();
-                rest.extend(std::iter::repeat_n('\n', lines));
-                documents.push(document);
+                split.rest.extend(std::iter::repeat_n('\n', lines));
+                split.documents.push(document);
                 (at, line) = (start + length, line + lines);
             }
-            None => {
-                rest.push_str(&text[at..end]);
+            Some((_, Object::Open)) => {
+                split.open = Some(line);
+                return split;
+            }
+            Some((_, Object::None)) | None => {
+                split.rest.push_str(&text[at..end]);
                 (at, line) = (end, line + 1);
             }
         }
     }
-    (documents, rest)
+    split
+}
+
+/// Where in a text, of which this is the first line, a document may begin in that line.
+fn candidate(text: &str, line: &str) -> Option<usize> {
+    if !line.contains(['{', '[']) {
+        return None;
+    }
+    let plain = text.trim_start_matches('\u{feff}').trim_start_matches([' ', '\t']);
+    if is_value(plain) {
+        return Some(text.len() - plain.len());
+    }
+    line.contains('{').then(|| behind_words(line)).flatten()
 }
 
 /// A brace with a key behind it, or nothing, or a list of objects, lists or strings: other brackets are not worth looking for their
@@ -45,28 +71,38 @@ fn is_value(text: &str) -> bool {
 }
 
 /// A document that other words of its line stand before: `result: {"start": …`.
-fn behind_words(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    let begin = ["{\"start\"", "{ \"start\"", "{\"schema\"", "{\"event\""]
-        .iter()
-        .filter_map(|start| line.find(start))
-        .min();
-    begin.map_or("", |at| &text[at..])
+fn behind_words(line: &str) -> Option<usize> {
+    let starts = ["{\"start\"", "{ \"start\"", "{\"schema\"", "{\"event\""];
+    starts.iter().filter_map(|start| line.find(start)).min()
 }
 
-/// The object at the begin of a text, and its length in it.
-fn first_object(text: &str, line: usize) -> Option<(Document, usize)> {
+/// What stands where an object may begin.
+enum Object {
+    /// One, and its length.
+    Whole(Document, usize),
+    /// One that the text ends in.
+    Open,
+    None,
+}
+
+/// The object at the begin of a text.
+fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-    match values.next()? {
-        Ok(value) => Some((Document { line, value, mended: false }, values.byte_offset())),
-        Err(error) if error.is_eof() => fix(text, text.len(), line),
-        Err(_) => {
-            // Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
-            let length = object_length(text)?;
-            let value = serde_json::from_str(&without_nan(&text[..length])).ok()?;
-            Some((Document { line, value, mended: false }, length))
-        }
-    }
+    let found = match values.next() {
+        Some(Ok(value)) => Some((Document { line, value, mended: false }, values.byte_offset())),
+        Some(Err(error)) if error.is_eof() && !is_whole => return Object::Open,
+        Some(Err(error)) if error.is_eof() => fix(text, text.len(), line),
+        Some(Err(_)) => with_nan(text, line),
+        None => None,
+    };
+    found.map_or(Object::None, |(document, length)| Object::Whole(document, length))
+}
+
+/// Older versions of iPerf3 print figures that are none: `"jitter_ms":\t-nan`.
+fn with_nan(text: &str, line: usize) -> Option<(Document, usize)> {
+    let length = object_length(text)?;
+    let value = serde_json::from_str(&without_nan(&text[..length])).ok()?;
+    Some((Document { line, value, mended: false }, length))
 }
 
 /// Closes what is open behind the last whole element of a list.
@@ -141,7 +177,7 @@ mod tests {
     #[test]
     fn documents_between_lines() {
         let text = "$ iperf3 -J\n{\"a\": [1,\n2]}\nafter\n  {\"b\": 2} \n{\"c\": {\"d\": 3}}";
-        let (documents, rest) = split(text);
+        let Split { documents, rest, .. } = split(text, true);
         let found: Vec<_> =
             documents.iter().map(|document| (document.line, document.value.clone())).collect();
         assert_eq!(found, [(2, json!({"a": [1, 2]})), (5, json!({"b": 2})), (6, json!({"c": {"d": 3}}))]);
@@ -150,17 +186,18 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_keeps_its_whole_elements() {
-        let (documents, _) = split("{\"intervals\": [{\"x\": \"}\"}, {\"x\": 2}, {\"x\": ");
+        let documents = split("{\"intervals\": [{\"x\": \"}\"}, {\"x\": 2}, {\"x\": ", true).documents;
         assert_eq!(documents[0].value, json!({"intervals": [{"x": "}"}, {"x": 2}]}));
         assert!(documents[0].mended);
-        assert_eq!(split("{\"a\": ").0, []);
+        assert_eq!(split("{\"a\": ", true).documents, []);
+        assert_eq!(split("x\n{\"a\": ", false).open, Some(2));
     }
 
     #[test]
     fn figures_that_are_none() {
-        let (documents, _) = split("{\"jitter_ms\":\t-nan, \"x\": nan}\n{\"y\": 1}");
+        let documents = split("{\"jitter_ms\":\t-nan, \"x\": nan}\n{\"y\": 1}", true).documents;
         assert_eq!(documents[0].value, json!({"jitter_ms": null, "x": null}));
         assert_eq!(documents[1].value, json!({"y": 1}));
-        assert_eq!(split("{no json}\n").0, []);
+        assert_eq!(split("{no json}\n", true).documents, []);
     }
 }

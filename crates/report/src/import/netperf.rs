@@ -33,7 +33,9 @@ pub(super) fn read(name: &str, block: &Block, known: Known) -> Option<Imported> 
         return Some(parsed.imported(name));
     }
     let heading = Heading::from_line(block.lines.first()?)?;
-    if let Some(figures) = omni::Figures::from_lines(&block.lines[1..]) {
+    let lines: Vec<String> =
+        block.lines[1..].iter().filter(|line| !line.trim().is_empty()).cloned().collect();
+    if let Some(figures) = omni::Figures::from_lines(&lines) {
         return figures.read(&heading, block, known, name);
     }
     let rows: Vec<Vec<&str>> =

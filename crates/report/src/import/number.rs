@@ -13,8 +13,9 @@ pub(super) struct Printed {
 impl Printed {
     /// Reads `1.02`, `1,02` (a locale's comma) or `-3`; nothing else, so neither `nan` nor `1e9`.
     pub(super) fn from_text(text: &str) -> Option<Printed> {
-        let text = text.replace(',', ".");
-        let digits = text.strip_prefix('-').unwrap_or(&text);
+        let point = text.contains(',').then(|| text.replace(',', "."));
+        let text = point.as_deref().unwrap_or(text);
+        let digits = text.strip_prefix('-').unwrap_or(text);
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let value: f64 = text.parse().ok().filter(|_| plain && digits.len() <= LONGEST)?;
         let decimals = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len());

@@ -1,31 +1,34 @@
 //! pathmeter's own documents: `--json`, and the events of `--format ndjson`.
 
 use super::json::Document;
-use super::{Imported, Tool};
+use super::{Imported, Item, Tool, What};
 use insight::run_of_events;
 use model::event::{Event, Outcome};
-use model::history::Kept;
+use model::history::{Kept, MARK_SCHEMA};
 use model::run::{Run, SCHEMA};
 use model::{dut, lab};
 use serde_json::Value;
 
-/// The run of a document of our schema.
-pub(super) fn document(document: &Document) -> Option<Imported> {
-    let run = run_of(&document.value)?;
-    Some(imported(document.line, run))
+/// What a document of ours is, and how a store had it that it was exported from.
+pub(super) fn item(document: &Document) -> Option<Item> {
+    let what = match schema(&document.value)? {
+        SCHEMA => What::Run(Box::new(imported(document.line, run_of(&document.value)?))),
+        MARK_SCHEMA => What::Mark(serde_json::from_value(document.value.clone()).ok()?),
+        schema => What::Report(Kept::read(schema, document.value.clone()).ok()?),
+    };
+    let is_cut = document.mended && !matches!(what, What::Run(_));
+    let stored = document.value.get("stored").and_then(|stored| serde_json::from_value(stored.clone()).ok());
+    (!is_cut).then_some(Item { line: document.line, what, stored })
 }
 
-/// Whether this says of itself that it is a document of our schema.
+/// Whether this is a document of one of our schemas.
 pub(super) fn is_document(value: &Value) -> bool {
-    value.get("event").is_none() && value.get("schema").and_then(Value::as_str) == Some(SCHEMA)
+    let schemas = [SCHEMA, MARK_SCHEMA, dut::SCHEMA, lab::SCHEMA];
+    value.get("event").is_none() && schema(value).is_some_and(|schema| schemas.contains(&schema))
 }
 
-/// The report of a document of another schema of ours.
-pub(super) fn report(document: Document) -> Option<Kept> {
-    let schema = document.value.get("schema")?.as_str()?.to_owned();
-    let is_report = [dut::SCHEMA, lab::SCHEMA].contains(&schema.as_str());
-    let whole = is_report && !document.mended;
-    whole.then(|| Kept::read(&schema, document.value).ok()).flatten()
+fn schema(value: &Value) -> Option<&str> {
+    value.get("schema").and_then(Value::as_str)
 }
 
 /// What says of itself that it is a run of our schema, and is.
@@ -39,28 +42,43 @@ pub(super) fn is_event(value: &Value) -> bool {
     value.get("event").is_some() && value.get("data").is_none()
 }
 
-/// The runs of events in a row: each ends with a document (`run`), or where the next one begins.
-pub(super) fn events(documents: &[&Document]) -> Vec<Imported> {
-    let mut runs = Vec::new();
-    let mut events: Vec<Event> = Vec::new();
-    let mut line = None;
+/// Whether a run begins with this event.
+pub(super) fn begins_events(value: &Value) -> bool {
+    let begins = ["connected", "latency_started", "path_started"];
+    is_event(value) && value["event"].as_str().is_some_and(|name| begins.contains(&name))
+}
+
+/// Whether a run ends with this event.
+pub(super) fn ends_events(value: &Value) -> bool {
+    is_event(value) && value["event"] == "run"
+}
+
+/// Events in a row, apart by runs: each ends with a document (`run`), or where the next one begins.
+pub(super) fn runs_of_events(documents: Vec<Document>) -> Vec<Vec<Document>> {
+    let mut runs: Vec<Vec<Document>> = Vec::new();
+    let mut is_open = false;
     for document in documents {
-        let name = document.value.get("event").and_then(Value::as_str);
-        if matches!(name, Some("connected" | "latency_started" | "path_started")) && !events.is_empty() {
-            runs.extend(of_events(&mut events, line.take().unwrap_or(document.line)));
+        let (begins, ends) = (begins_events(&document.value), ends_events(&document.value));
+        match runs.last_mut().filter(|_| is_open && !begins) {
+            Some(run) => run.push(document),
+            None => runs.push(vec![document]),
         }
-        line.get_or_insert(document.line);
-        if name == Some("run") {
-            let begun = line.take().unwrap_or(document.line);
-            let whole = run_of(&document.value);
-            runs.extend(whole.map(|run| imported(begun, with_intervals(run, &events))));
-            events.clear();
-        } else {
-            events.extend(serde_json::from_value::<Event>(document.value.clone()).ok());
-        }
+        is_open = !ends;
     }
-    runs.extend(of_events(&mut events, line.unwrap_or_default()));
     runs
+}
+
+/// The run of events in a row.
+pub(super) fn events(documents: &[Document]) -> Option<Imported> {
+    let line = documents.first()?.line;
+    let event = |document: &Document| serde_json::from_value::<Event>(document.value.clone()).ok();
+    match documents.split_last().filter(|(last, _)| ends_events(&last.value)) {
+        Some((last, before)) => {
+            let events: Vec<Event> = before.iter().filter_map(event).collect();
+            run_of(&last.value).map(|run| imported(line, with_intervals(run, &events)))
+        }
+        None => of_events(&documents.iter().filter_map(event).collect::<Vec<_>>(), line),
+    }
 }
 
 /// The last line leaves out the intervals that went before.
@@ -78,15 +96,14 @@ fn with_intervals(mut run: Run, events: &[Event]) -> Run {
 }
 
 /// A run whose last line is missing.
-fn of_events(events: &mut Vec<Event>, line: usize) -> Option<Imported> {
-    let taken = std::mem::take(events);
-    let kind = taken.iter().find_map(|event| match event {
+fn of_events(events: &[Event], line: usize) -> Option<Imported> {
+    let kind = events.iter().find_map(|event| match event {
         Event::Connected(_) => Some("throughput"),
         Event::LatencyStarted(_) => Some("latency"),
         Event::PathStarted(_) => Some("mtu"),
         _ => None,
     })?;
-    let mut run = run_of_events(&format!("events of line {line}"), kind, &taken);
+    let mut run = run_of_events(&format!("events of line {line}"), kind, events);
     run.summary.outcome.get_or_insert(Outcome::Interrupted);
     Some(imported(line, run))
 }

@@ -4,20 +4,33 @@ use std::borrow::Cow;
 
 /// The text of a page; a text that is none, as it is.
 pub(super) fn text_of(text: &str) -> Cow<'_, str> {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
-    let is_page = start.starts_with("<!DOCTYPE")
-        || start.starts_with("<html")
-        || TAGS.iter().any(|tag| text.contains(&format!("<{tag}>")));
-    let has_references = ["&gt;", "&lt;", "&nbsp;"].iter().any(|reference| text.contains(reference));
-    match (is_page, has_references) {
+    text_of_window(text, true)
+}
+
+/// The same of a part of a text. Behind the first part of a text nothing is taken for a page, so that its lines stay.
+pub(super) fn text_of_window(text: &str, is_first: bool) -> Cow<'_, str> {
+    let has_references =
+        text.contains('&') && ["&gt;", "&lt;", "&nbsp;"].iter().any(|reference| text.contains(reference));
+    match (is_first && is_page(text), has_references) {
         (false, false) => Cow::Borrowed(text),
         (false, true) => Cow::Owned(plain(text)),
         (true, _) => Cow::Owned(plain(&without_tags(text))),
     }
 }
 
+/// Whether a text is one of a page, with tags.
+pub(super) fn is_page(text: &str) -> bool {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    start.starts_with("<!DOCTYPE")
+        || start.starts_with("<html")
+        || TAGS.iter().any(|tag| text.contains(&format!("<{tag}>")))
+}
+
 /// Characters for their references.
 fn plain(text: &str) -> String {
+    if !text.contains('&') {
+        return text.to_owned();
+    }
     let known =
         [("&nbsp;", " "), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
     known.iter().fold(text.to_owned(), |text, (reference, character)| text.replace(reference, character))

@@ -1,4 +1,4 @@
-//! qperf's text, 0.4: its tests over TCP and UDP, with `-v` too.
+//! qperf's text, 0.4: its tests over TCP and UDP, with `-v`, `-vv` and single parts of these (`-vvs`, `-vvc`, `-vvu`) too.
 
 use super::block::{Block, Mark};
 use super::build;
@@ -99,6 +99,27 @@ impl Figures {
         Some(value * bits * power(prefix, 1000.0)?)
     }
 
+    /// Bytes: `13.1 GB`, by powers of 1000.
+    fn bytes(&self, name: &str) -> Option<Bytes> {
+        let (value, unit) = self.value(name)?;
+        let prefix = unit.strip_suffix('B').or_else(|| unit.strip_suffix("bytes"))?;
+        let bytes = value * power(prefix.trim(), 1000.0)?;
+        (0.0..1e18).contains(&bytes).then_some(Bytes(bytes.round() as u64))
+    }
+
+    /// How long it ran: as printed, else as amount and rate of an end say together (`-vvs`).
+    fn elapsed(&self) -> Option<Nanos> {
+        let by_amount = |bytes: &str, rates: [&str; 2]| {
+            let rate = rates.into_iter().find_map(|rate| self.rate(rate)).filter(|rate| *rate > 0.0)?;
+            let seconds = self.bytes(bytes)?.0 as f64 * 8.0 / rate;
+            (0.0..1e9).contains(&seconds).then(|| Nanos((seconds * 1e9).round() as u64))
+        };
+        self.time("time")
+            .or_else(|| by_amount("send_bytes", ["send_bw", "bw"]))
+            .or_else(|| by_amount("recv_bytes", ["recv_bw", "bw"]))
+            .filter(|time| *time > Nanos::ZERO)
+    }
+
     /// `14 us`.
     fn time(&self, name: &str) -> Option<Nanos> {
         let (value, unit) = self.value(name)?;
@@ -138,7 +159,7 @@ fn bandwidth(
     known: Known,
 ) -> Option<build::ParsedRun> {
     let sent = figures.rate("send_bw").or_else(|| figures.rate("bw"))?;
-    let elapsed = figures.time("time").filter(|time| *time > Nanos::ZERO);
+    let elapsed = figures.elapsed();
     let mut test = TestSpec::new(transport);
     (test.end, test.streams) = (End::Time(elapsed.unwrap_or(DEFAULT_TIME)), 1);
     if transport == Transport::Udp {
@@ -164,7 +185,11 @@ fn bandwidth(
         udp,
     };
     if transport == Transport::Tcp {
-        parsed.at_client.streams.push(row(Role::Sender, bytes(sent), None));
+        let printed = |name: &str| figures.bytes(name).map(|bytes| exact(bytes, figures, name));
+        let amount = printed("send_bytes").unwrap_or_else(|| bytes(sent));
+        parsed.at_client.streams.push(row(Role::Sender, amount, None));
+        let received = printed("recv_bytes").map(|amount| row(Role::Receiver, amount, None));
+        parsed.at_server.streams.extend(received);
         return Some(parsed);
     }
     if figures.size().is_none() {
@@ -176,10 +201,20 @@ fn bandwidth(
     let sent_count = figures.count("send_msgs").unwrap_or_else(|| count(sent));
     let count = figures.count("recv_msgs").unwrap_or_else(|| count(received));
     let udp = |datagrams, lost| Some(UdpCounters { datagrams, lost, ..UdpCounters::default() });
-    parsed.at_client.streams.push(row(Role::Sender, bytes(sent), udp(sent_count, 0)));
+    let printed = |name: &str| figures.bytes(name).map(|bytes| exact(bytes, figures, name));
+    let amount = printed("send_bytes").unwrap_or_else(|| bytes(sent));
+    parsed.at_client.streams.push(row(Role::Sender, amount, udp(sent_count, 0)));
     let lost = sent_count.saturating_sub(count);
-    parsed.at_server.streams.push(row(Role::Receiver, bytes(received), udp(count, lost)));
+    let amount = printed("recv_bytes").unwrap_or_else(|| bytes(received));
+    parsed.at_server.streams.push(row(Role::Receiver, amount, udp(count, lost)));
     Some(parsed)
+}
+
+/// A printed amount in whole messages, where their size and number say the same.
+fn exact(printed: Bytes, figures: &Figures, name: &str) -> Bytes {
+    let count = figures.count(&name.replace("_bytes", "_msgs"));
+    let whole = count.zip(figures.size()).map(|(count, size)| Bytes(count.saturating_mul(u64::from(size))));
+    whole.filter(|whole| whole.0.abs_diff(printed.0) <= printed.0 / 100).unwrap_or(printed)
 }
 
 /// qperf's latency is half of a round trip.
@@ -188,10 +223,12 @@ fn round_trip(transport: Transport, block: &Block, figures: &Figures) -> Option<
     let mut parsed = latency::ParsedRun::new(Tool::Qperf, block.line, None);
     parsed.transport = transport;
     parsed.size = figures.size().unwrap_or(1);
-    parsed.elapsed = figures.time("time").unwrap_or(DEFAULT_TIME);
-    let rtt = half.saturating_mul(2);
+    let (rtt, counted) = (half.saturating_mul(2), figures.count("loc_recv_msgs"));
+    // Round trips follow each other without a pause.
+    let by_count = counted.map(|count| rtt.saturating_mul(count));
+    parsed.elapsed = figures.time("time").or(by_count).unwrap_or(DEFAULT_TIME);
     let reckoned = parsed.elapsed.0.checked_div(rtt.0).unwrap_or_default();
-    parsed.of_mean(rtt, figures.count("loc_recv_msgs").unwrap_or(reckoned));
+    parsed.of_mean(rtt, counted.unwrap_or(reckoned));
     parsed.warn(
         "halved",
         "The tool printed half of each round trip; here it is doubled, to the round trip that it measured.",

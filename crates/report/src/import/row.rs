@@ -46,26 +46,8 @@ pub(super) struct Losses {
 impl Row {
     /// Reads a line that is one; `None` of any other.
     pub(super) fn from_line(line: &str) -> Option<Row> {
-        let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
-        let starred = id.contains('*');
-        let id = match id.trim() {
-            sum if sum.starts_with("SUM") => Id::Sum,
-            number => Id::Stream(number.trim_start_matches('*').parse().ok()?),
-        };
-        let (role, behind) = match behind.strip_prefix('[').and_then(|behind| behind.split_once(']')) {
-            Some((role, behind)) => (Some(role.trim().to_owned()), behind),
-            // iPerf2's mark of a way back.
-            None => (starred.then(|| "*".to_owned()), behind),
-        };
-        let (span, figures) = behind.split_once(" sec ").or_else(|| behind.split_once(" sec\u{20}"))?;
-        let padded = span.ends_with(' ');
-        let span: String = span.chars().filter(|character| !character.is_whitespace()).collect();
-        let (start, end) = span.split_once('-')?;
-        let half = half(start).max(half(end));
-        let (start, end) = (seconds(start)?, seconds(end)?);
-        let mut words = figures.split_whitespace().map(str::to_owned);
-        let bytes = Printed::bytes(&words.next()?, &words.next()?)?;
-        let mut rest: Vec<String> = words.collect();
+        let Head { id, role, start, end, half, bytes, padded, rest } = Head::from_line(line)?;
+        let mut rest: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
         let rate = rest.get(1).and_then(|unit| Printed::rate(&rest[0], unit));
         rest.drain(..if rest.get(1).is_some_and(|unit| unit.contains('/')) { 2 } else { 0 });
         let omitted = take_last(&mut rest, "(omitted)");
@@ -74,19 +56,13 @@ impl Row {
             () if take_last(&mut rest, "receiver") => Some(false),
             () => None,
         };
-        (end >= start).then_some(Row {
-            id,
-            role,
-            start,
-            end,
-            half,
-            bytes,
-            rate,
-            rest,
-            omitted,
-            sender,
-            padded,
-        })
+        let role = role.map(str::to_owned);
+        Some(Row { id, role, start, end, half, bytes, rate, rest, omitted, sender, padded })
+    }
+
+    /// Whether a line is a row, and if so whether at least two blanks stand before `sec`.
+    pub(super) fn padded(line: &str) -> Option<bool> {
+        Head::from_line(line).map(|head| head.padded)
     }
 
     pub(super) fn elapsed(&self) -> Nanos {
@@ -112,6 +88,46 @@ impl Row {
     /// A count that stands alone behind the rate.
     pub(super) fn count(&self) -> Option<i64> {
         self.rest.first()?.parse().ok()
+    }
+}
+
+/// The begin of a row, up to its amount.
+struct Head<'a> {
+    id: Id,
+    role: Option<&'a str>,
+    start: Nanos,
+    end: Nanos,
+    half: Nanos,
+    bytes: Printed,
+    padded: bool,
+    /// Everything behind the amount.
+    rest: &'a str,
+}
+
+impl<'a> Head<'a> {
+    fn from_line(line: &'a str) -> Option<Head<'a>> {
+        let (id, behind) = line.trim_start().strip_prefix('[')?.split_once(']')?;
+        let starred = id.contains('*');
+        let id = match id.trim() {
+            sum if sum.starts_with("SUM") => Id::Sum,
+            number => Id::Stream(number.trim_start_matches('*').parse().ok()?),
+        };
+        let (role, behind) = match behind.strip_prefix('[').and_then(|behind| behind.split_once(']')) {
+            Some((role, behind)) => (Some(role.trim()), behind),
+            // The mark of a return path of iPerf2.
+            None => (starred.then_some("*"), behind),
+        };
+        let (span, figures) = behind.split_once(" sec ")?;
+        let padded = span.ends_with(' ');
+        let (start, end) = span.split_once('-')?;
+        let (start, end) = (start.trim(), end.trim());
+        let half = half(start).max(half(end));
+        let (start, end) = (seconds(start)?, seconds(end)?);
+        let (number, figures) = figures.trim_start().split_once(' ')?;
+        let figures = figures.trim_start();
+        let (unit, rest) = figures.split_once(' ').unwrap_or((figures, ""));
+        let bytes = Printed::bytes(number, unit)?;
+        (end >= start).then_some(Head { id, role, start, end, half, bytes, padded, rest })
     }
 }
 

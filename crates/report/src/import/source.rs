@@ -1,70 +1,142 @@
 //! The text of a file, whatever it is packed in: UTF-8 and UTF-16, gzip and zip.
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
-use std::io::Read;
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
+
+/// A text as its bytes come, in UTF-8.
+pub type Source = Box<dyn Read + Send>;
 
 /// The texts of a file: one, or that of each member of an archive, with the member's name.
 ///
 /// # Errors
-/// What it is packed in is not read, or is damaged: what it is, as the end of "it looks like …".
-pub fn texts(bytes: Vec<u8>) -> Result<Vec<(Option<String>, String)>, String> {
-    unpacked(bytes, 0)
+/// What the file is packed in is not read, or is damaged: what it is, as the end of "it is …".
+pub fn open(file: impl Read + Send + 'static) -> Result<Vec<(Option<String>, Source)>, String> {
+    unpacked(Box::new(file), 0)
 }
 
-fn unpacked(bytes: Vec<u8>, depth: usize) -> Result<Vec<(Option<String>, String)>, String> {
+/// The same, read to their ends.
+///
+/// # Errors
+/// As [`open`].
+pub fn texts(bytes: Vec<u8>) -> Result<Vec<(Option<String>, String)>, String> {
+    let whole = |(name, mut source): (Option<String>, Source)| {
+        let mut bytes = Vec::new();
+        source.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        Ok((name, String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    open(Cursor::new(bytes))?.into_iter().map(whole).collect()
+}
+
+fn unpacked(mut file: Source, depth: usize) -> Result<Vec<(Option<String>, Source)>, String> {
     if depth > DEEPEST {
         return Err("archives in archives, deeper than are read".into());
     }
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let mut unpacked = Vec::new();
-        let read = MultiGzDecoder::new(bytes.as_slice()).take(LARGEST + 1).read_to_end(&mut unpacked);
-        read.map_err(|_| "gzip that is cut off or broken".to_owned())?;
-        return if unpacked.len() as u64 > LARGEST {
-            Err(TOO_LARGE.into())
-        } else {
-            self::unpacked(unpacked, depth + 1)
-        };
+    let mut begin = Vec::new();
+    let read = file.by_ref().take(LOOKED_AT).read_to_end(&mut begin);
+    read.map_err(|error| error.to_string())?;
+    if let Some(what) = refused(&begin) {
+        return Err(what.into());
     }
-    if bytes.starts_with(b"PK\x03\x04") {
-        return zip(&bytes, depth);
+    let (kind, is_gzip) = (utf16(&begin), begin.starts_with(&[0x1f, 0x8b]));
+    let is_zip = begin.starts_with(b"PK\x03\x04");
+    let mut whole: Source = Box::new(Cursor::new(begin).chain(file));
+    if is_gzip {
+        let gzip = Gzip(MultiGzDecoder::new(BufReader::new(whole)));
+        return unpacked(Box::new(gzip), depth + 1);
     }
+    if is_zip {
+        let mut bytes = Vec::new();
+        let read = whole.take(LARGEST + 1).read_to_end(&mut bytes);
+        read.map_err(|error| error.to_string())?;
+        return if bytes.len() as u64 > LARGEST { Err(TOO_LARGE.into()) } else { zip(&bytes, depth) };
+    }
+    if let Some((mark, unit)) = kind {
+        let mut bytes = [0; 2];
+        whole.read_exact(&mut bytes[..mark]).map_err(|error| error.to_string())?;
+        whole = Box::new(Utf16 { file: whole, unit, bytes: Vec::new(), text: Cursor::default() });
+    }
+    Ok(vec![(None, whole)])
+}
+
+/// What a file is that is not read, with how to unpack it.
+fn refused(begin: &[u8]) -> Option<&'static str> {
     let packed: [(&[u8], &str); 4] = [
         (&[0xfd, b'7', b'z', b'X', b'Z'], "xz; unpack it first: `xz -dc FILE | pathmeter import -`"),
         (&[0x28, 0xb5, 0x2f, 0xfd], "zstd; unpack it first: `zstd -dc FILE | pathmeter import -`"),
         (b"BZh", "bzip2; unpack it first: `bzip2 -dc FILE | pathmeter import -`"),
         (b"7z\xbc\xaf", "a 7z archive; unpack it first"),
     ];
-    if let Some((_, what)) = packed.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return Err((*what).into());
-    }
-    if bytes.get(257..262) == Some(b"ustar") {
-        return Err("a tar archive; unpack it first: `tar -xOf FILE | pathmeter import -`".into());
-    }
-    Ok(vec![(None, decoded(bytes))])
+    let tar = "a tar archive; unpack it first: `tar -xOf FILE | pathmeter import -`";
+    let found = packed.iter().find(|(magic, _)| begin.starts_with(magic)).map(|(_, what)| *what);
+    found.or_else(|| (begin.get(257..262) == Some(b"ustar")).then_some(tar))
 }
 
-/// UTF-16 is known by its mark, or by the zeros beside letters.
-fn decoded(bytes: Vec<u8>) -> String {
-    match bytes.as_slice() {
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        all => match zeros(all) {
-            Some(1) => utf16(all, u16::from_le_bytes),
-            Some(_) => utf16(all, u16::from_be_bytes),
-            None => String::from_utf8(bytes)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+/// gzip, whose damages have a name.
+struct Gzip<R: Read>(MultiGzDecoder<R>);
+
+impl<R: Read> Read for Gzip<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let broken = |_| io::Error::new(ErrorKind::InvalidData, "gzip that is cut off or broken");
+        self.0.read(to).map_err(broken)
+    }
+}
+
+/// How two bytes are a unit of UTF-16.
+type Unit = fn([u8; 2]) -> u16;
+
+/// Bytes of its mark and its units, of UTF-16, which is known by its mark or by the zeros beside letters.
+fn utf16(begin: &[u8]) -> Option<(usize, Unit)> {
+    match begin {
+        [0xff, 0xfe, ..] => Some((2, u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => Some((2, u16::from_be_bytes)),
+        all => match zeros(all)? {
+            1 => Some((0, u16::from_le_bytes)),
+            _ => Some((0, u16::from_be_bytes)),
         },
     }
 }
 
-fn utf16(bytes: &[u8], read: fn([u8; 2]) -> u16) -> String {
-    let units = bytes.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
-    char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+/// UTF-16 as UTF-8.
+struct Utf16 {
+    file: Source,
+    unit: Unit,
+    /// Bytes that are no whole character yet.
+    bytes: Vec<u8>,
+    text: Cursor<Vec<u8>>,
+}
+
+impl Read for Utf16 {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while self.text.position() >= self.text.get_ref().len() as u64 {
+            let before = self.bytes.len();
+            self.bytes.resize(before + READ_AT_ONCE, 0);
+            let read = self.file.read(&mut self.bytes[before..])?;
+            self.bytes.truncate(before + read);
+            if read == 0 && self.bytes.len() < 2 {
+                return Ok(0);
+            }
+            self.decode(read == 0);
+        }
+        self.text.read(to)
+    }
+}
+
+impl Utf16 {
+    /// The first half of a pair waits for the second.
+    fn decode(&mut self, has_ended: bool) {
+        let mut units: Vec<u16> =
+            self.bytes.chunks_exact(2).map(|pair| (self.unit)([pair[0], pair[1]])).collect();
+        if units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit)) && !has_ended {
+            units.pop();
+        }
+        self.bytes.drain(..units.len() * 2);
+        let decoded = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+        self.text = Cursor::new(decoded.collect::<String>().into_bytes());
+    }
 }
 
 /// Whether every second byte is zero, the first of each pair (0) or the second (1), and hardly another is.
-fn zeros(bytes: &[u8]) -> Option<usize> {
-    let start = &bytes[..bytes.len().min(LOOKED_AT)];
+fn zeros(start: &[u8]) -> Option<usize> {
     let pairs = start.len() / 2;
     let count =
         |place: usize| start.iter().skip(place).step_by(2).take(pairs).filter(|byte| **byte == 0).count();
@@ -73,7 +145,7 @@ fn zeros(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The members of a zip by its central directory (APPNOTE 4.3): stored or deflated.
-fn zip(bytes: &[u8], depth: usize) -> Result<Vec<(Option<String>, String)>, String> {
+fn zip(bytes: &[u8], depth: usize) -> Result<Vec<(Option<String>, Source)>, String> {
     let broken = || "a zip archive that is cut off or broken".to_owned();
     let end = bytes.windows(4).rposition(|window| window == b"PK\x05\x06").ok_or_else(broken)?;
     let count = u16_at(bytes, end + 10).ok_or_else(broken)?;
@@ -90,7 +162,7 @@ fn zip(bytes: &[u8], depth: usize) -> Result<Vec<(Option<String>, String)>, Stri
         if size > LARGEST {
             return Err(TOO_LARGE.into());
         }
-        for (inner, text) in unpacked(content, depth + 1)? {
+        for (inner, text) in unpacked(Box::new(Cursor::new(content)), depth + 1)? {
             let name = inner.map_or_else(|| member.name.clone(), |inner| format!("{}/{inner}", member.name));
             texts.push((Some(name), text));
         }
@@ -161,8 +233,10 @@ const LARGEST: u64 = 1 << 30;
 const TOO_LARGE: &str = "an archive of more than 1 GiB of text; unpack it first";
 /// Archives in archives.
 const DEEPEST: usize = 3;
+/// Bytes of UTF-16 that are read at once.
+const READ_AT_ONCE: usize = 64 << 10;
 /// Bytes that are looked at for their encoding.
-const LOOKED_AT: usize = 4096;
+const LOOKED_AT: u64 = 4096;
 
 #[cfg(test)]
 mod tests {

@@ -102,7 +102,7 @@ fn a_clean_measure_fits_one_screen_with_the_verdict_first() {
         for direction in [&mut summary.up, &mut summary.down].into_iter().flatten() {
             direction.streams.truncate(1);
             (direction.reordered, direction.duplicates, direction.one_way, direction.loss) =
-                (0, 0, None, direction.loss.map(|_| Loss::default()));
+                (Some(0), Some(0), None, direction.loss.map(|_| Loss::default()));
         }
     }
     run.summary.warnings.clear();

@@ -152,9 +152,9 @@ fn keys_that_are_absent_are_not_known() {
 
 #[test]
 fn order_and_duplicates() {
-    assert_eq!(up(&only(&case("out-of-order.txt"))).reordered, 12);
+    assert_eq!(up(&only(&case("out-of-order.txt"))).reordered, Some(12));
     let duplicates = only(&case("duplicates-server.txt"));
-    assert_eq!((up(&duplicates).reordered, up(&duplicates).mss), (20, None));
+    assert_eq!((up(&duplicates).reordered, up(&duplicates).mss), (Some(20), None));
     assert!(!found(&duplicates, "udp-fragmented") && !warned(&duplicates, "assumed-mtu"));
 }
 
@@ -305,7 +305,7 @@ fn iperf2_csv_of_a_client_has_the_server_s_row() {
         (figures.transport, figures.sent.datagrams, figures.received.datagrams),
         (Transport::Udp, 500, 490)
     );
-    assert_eq!((figures.loss.expect("loss").path, figures.reordered), (10, 2));
+    assert_eq!((figures.loss.expect("loss").path, figures.reordered), (10, Some(2)));
     let two = case("iperf2-udp-client.csv") + &case("iperf2-udp-client.csv").replace("41000", "41001");
     assert_eq!(all(&two).len(), 2);
     // 2.1.9 with `-e`, and 2.2 with a field for each end of the time.
@@ -499,8 +499,43 @@ fn a_document_brings_how_a_store_had_it() {
     let row = serde_json::json!({"id": "a1", "kind": "throughput", "target": "far.example", "label": "before", "origin": "imported", "started": "2026-11-25T10:00:00.000Z"});
     document["stored"] = row.clone();
     let text = document.to_string();
-    let found = pathmeter_report::import::stored(&text);
-    assert_eq!((found.len(), found[0].0), (1, 1));
-    assert_eq!(serde_json::to_value(&found[0].1).expect("JSON"), row);
+    let found = crate::items(&text);
+    assert_eq!((found.len(), found[0].line), (1, 1));
+    assert_eq!(serde_json::to_value(&found[0].stored).expect("JSON"), row);
     assert_eq!(only(&text).run.summary.up, run.summary.up);
+}
+
+#[test]
+fn a_row_that_is_cut_off_counts_for_nothing() {
+    let imported = only(&case("cut-in-a-row.txt"));
+    let figures = up(&imported);
+    assert_eq!((figures.elapsed, figures.retransmits), (Nanos::from_secs(1), Some(0)));
+    near(figures.received.bytes.0 as f64, 112.0 * 1_048_576.0, 0.006);
+    let broken = only(&case("broken-lines.txt"));
+    assert_eq!(up(&broken).retransmits, None, "the terminal broke the lines before the counts");
+    goodput(&broken, 926e6);
+}
+
+#[test]
+fn pings_of_windows_in_other_letters() {
+    for (name, lost, least, longest) in [
+        ("ping-windows-ru.txt", 1, 9, 10),
+        ("ping-windows-es.txt", 1, 13, 15),
+        ("ping-windows-zh.txt", 1, 35, 36),
+    ] {
+        let imported = only(&case(name));
+        let counted = counted(&imported);
+        assert_eq!((counted.sent, counted.received, counted.lost), (4, 3, lost), "{name}");
+        let rtt = imported.run.summary.rtt.expect("round trips");
+        assert_eq!((rtt.min, rtt.max), (Nanos::from_millis(least), Nanos::from_millis(longest)), "{name}");
+    }
+    let imported = only(&case("ping-fr.txt"));
+    assert_eq!((counted(&imported).sent, counted(&imported).lost), (4, 1));
+}
+
+#[test]
+fn terminals_and_quotations() {
+    goodput(&only(&case("windows-terminal.txt")), 94.3e6);
+    assert_eq!(up(&only(&case("windows-terminal.txt"))).retransmits, None);
+    goodput(&only(&case("quoted-nbsp.txt")), 926e6);
 }

@@ -1,7 +1,8 @@
 //! Results that earlier versions wrote, one of each kind and version of its schema: they are read, and say what they said.
 
+use crate::items;
 use model::history::Kept;
-use pathmeter_report::import::{Known, read, reports};
+use pathmeter_report::import::What;
 use serde_json::Value;
 
 /// The document of a file in `fixtures/results`, and what reading it and writing it anew makes of it.
@@ -9,11 +10,11 @@ fn read_again(name: &str) -> (Value, Value) {
     let path = format!("{}/tests/fixtures/results/{name}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let before: Value = serde_json::from_str(&text).expect("JSON");
-    let after = match reports(&text).pop() {
-        Some((_, Kept::Run(run))) => serde_json::to_value(run),
-        Some((_, Kept::Device(report))) => serde_json::to_value(report),
-        Some((_, Kept::Lab(report))) => serde_json::to_value(report),
-        None => serde_json::to_value(read(name, &text, Known::default()).expect("it is read").remove(0).run),
+    let after = match items(&text).remove(0).what {
+        What::Run(one) => serde_json::to_value(one.run),
+        What::Report(Kept::Device(report)) => serde_json::to_value(report),
+        What::Report(Kept::Lab(report)) => serde_json::to_value(report),
+        other => panic!("{name} is {other:?}"),
     };
     (before, after.expect("JSON"))
 }

@@ -2,6 +2,7 @@
 
 #[path = "../agree/mod.rs"]
 mod agree;
+mod altered;
 mod analyse;
 mod cases;
 mod earlier;
@@ -15,14 +16,22 @@ mod newer;
 mod ping;
 mod properties;
 mod qperf;
+mod recorded;
 mod sockperf;
+mod streamed;
 
-use pathmeter_report::import::{Imported, Known, read};
+use pathmeter_report::import::{Imported, Item, Known, Outputs, read};
 
 /// The text of a fixture.
 fn fixture(name: &str) -> String {
     let path = format!("{}/tests/import/outputs/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Everything that a text holds.
+fn items(text: &str) -> Vec<Item> {
+    let outputs = Outputs::of_source(Box::new(std::io::Cursor::new(text.to_owned().into_bytes())));
+    outputs.flat_map(|batch| batch.expect("a text").read("file", Known::default())).collect()
 }
 
 /// The only output of a text.

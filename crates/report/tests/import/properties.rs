@@ -8,17 +8,17 @@ use pathmeter_report::import::{Imported, Known, read, texts};
 use serde_json::{Value, json};
 
 /// Numbers by xorshift (Marsaglia 2003), the same in every run.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
 
-    fn within(&mut self, least: u64, most: u64) -> u64 {
+    pub(super) fn within(&mut self, least: u64, most: u64) -> u64 {
         least + self.next() % (most - least + 1)
     }
 
@@ -28,7 +28,7 @@ impl Random {
         (least.ln() + share * (most / least).ln()).exp()
     }
 
-    fn address(&mut self) -> String {
+    pub(super) fn address(&mut self) -> String {
         format!("10.{}.{}.{}", self.within(0, 255), self.within(0, 255), self.within(1, 254))
     }
 }
@@ -168,7 +168,7 @@ fn iperf3_text_and_json_over_tcp() {
 }
 
 /// The same document with its keys in another order.
-fn shuffled(value: &Value, random: &mut Random) -> String {
+pub(super) fn shuffled(value: &Value, random: &mut Random) -> String {
     match value {
         Value::Object(fields) => {
             let mut parts: Vec<String> = fields

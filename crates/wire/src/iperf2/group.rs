@@ -261,7 +261,8 @@ impl Group {
             self.outputs.push_back(Want::Flow(index as u32, FlowCommand::Close).into());
         }
         let error = match loss.clone() {
-            Loss::Unanswered if self.interrupted => return,
+            Loss::Unanswered | Loss::LeftOpen if self.interrupted => return,
+            Loss::LeftOpen => ProtocolError::Timeout(LEFT_OPEN.into()),
             Loss::Unanswered => ProtocolError::Timeout(UNANSWERED.into()),
             Loss::Broken(why) => ProtocolError::Closed(format!("while this end was sending: {why}")),
             Loss::Unusable(why) => ProtocolError::Flows(why),
@@ -362,6 +363,7 @@ fn back(request: Request, clock: Clock, now: MonoTime) -> Box<dyn Flow> {
 
 const TOO_LONG: &str = "the flow back takes longer than this server allows (--max-time)";
 const UNANSWERED: &str = "to what this end has sent last: it, or the path to it, is gone";
+const LEFT_OPEN: &str = "to the end of the data: the server's host took all of it, and its program has not closed the connection: it hangs";
 /// Longest wait for the flow that a server's session was made for.
 const FIRST_FLOW: Nanos = Nanos::from_secs(10);
 /// Longest wait for whoever lets flows in to say that none comes any more.

@@ -308,7 +308,7 @@ impl Client {
                 self.stop(now);
                 Ok(())
             }
-            _ if self.erring => Err(ProtocolError::Refused("it reported an error, but not which".into())),
+            _ if self.erring => Err(self.refused_in_short()),
             Phase::Running => {
                 Err(ProtocolError::Timeout(format!("while {}: no data for {STALL}", self.doing())))
             }
@@ -326,7 +326,7 @@ impl Client {
                 self.finish();
                 Ok(())
             }
-            _ if self.erring => Err(ProtocolError::Refused("it reported an error, but not which".into())),
+            _ if self.erring => Err(self.refused_in_short()),
             _ => Err(ProtocolError::Closed(format!("while {}{}", self.doing(), self.auth_hint()))),
         }
     }
@@ -341,9 +341,18 @@ impl Client {
         Err(ProtocolError::Stopped(why.into()))
     }
 
+    /// Some errors come without the second word: 3.12 closes behind the code where it refuses a user.
+    fn refused_in_short(&mut self) -> ProtocolError {
+        match self.talk.error_code() {
+            Some(code) => self.refused(code, 0),
+            None => ProtocolError::Refused("it reported an error, but not which".into()),
+        }
+    }
+
     fn refused(&self, code: i32, errno: i32) -> ProtocolError {
         let system = if errno > 0 { format!(" (system error {errno})") } else { String::new() };
-        let text = format!("{}{system}{}", ErrorCode(code), self.auth_hint());
+        let hint = if ErrorCode(code) == ErrorCode::AUTHORIZATION { "" } else { self.auth_hint() };
+        let text = format!("{}{system}{hint}", ErrorCode(code));
         match self.phase {
             Phase::Greeting | Phase::Agreeing => ProtocolError::Refused(text),
             _ => ProtocolError::PeerStopped(text),

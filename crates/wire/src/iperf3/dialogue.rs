@@ -37,6 +37,14 @@ impl Dialogue {
         )
     }
 
+    /// The first word of an error whose second one did not come.
+    pub(super) fn error_code(&mut self) -> Option<i32> {
+        let (code, _) = self.received.split_first_chunk()?;
+        let code = i32::from_be_bytes(*code);
+        self.received.clear();
+        Some(code)
+    }
+
     /// The two words of an error, if they have come.
     pub(super) fn error_words(&mut self) -> Option<[i32; 2]> {
         let (code, rest) = self.received.split_first_chunk()?;

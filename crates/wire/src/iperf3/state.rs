@@ -188,7 +188,11 @@ const MEANINGS: [(i32, &str, &str); 39] = [
         "its kernel gave another socket buffer size",
         "ask for a smaller window, or raise its sysctl limits",
     ),
-    (142, "it did not accept the user and password", "check name, password, key, padding, and both clocks"),
+    (
+        142,
+        "authorization failed: it did not accept the user and password",
+        "check name, password, key and both clocks; servers before 3.17 take `--use-pkcs1-padding`",
+    ),
     (144, "no data arrived for too long", "see whether something between the ends drops it"),
     (160, "the test ran longer than agreed", ""),
     (204, "it could not accept a data stream", "see whether a firewall stops the data connections"),

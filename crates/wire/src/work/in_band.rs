@@ -90,6 +90,8 @@ pub enum Loss {
     Broken(String),
     /// The peer acknowledges nothing of what was sent last.
     Unanswered,
+    /// The peer's host acknowledged the end of the data, and its program has not closed the connection since.
+    LeftOpen,
     /// Its data cannot be moved.
     Unusable(String),
     /// This end gives it up.

@@ -5,7 +5,7 @@ use model::sample::{Role, SideResult};
 use model::time::MonoTime;
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_wire::iperf3::{Client, ClientConfig, Cookie, Extras, Server, ServerConfig};
-use pathmeter_wire::{Policy, ProtocolError, Report};
+use pathmeter_wire::{Input, Policy, ProtocolError, Report, Session};
 use proptest::prelude::*;
 use serde_json::json;
 use world::{BOTH, Flows, Nature, Trouble, Who};
@@ -198,6 +198,23 @@ fn only_the_right_token_is_let_in() {
             assert!(why.contains("142"), "{why}");
             assert!(matches!(world.server.error, Some(ProtocolError::Stopped(_))));
         }
+    }
+}
+
+/// 3.12 closes behind the code where it refuses a user.
+#[test]
+fn an_error_without_its_second_word_is_named_by_its_code() {
+    let (transport, up) = (Transport::Tcp, Directions::Up);
+    for (code, words) in [(142_u8, "authorization failed"), (121, "busy with another test")] {
+        let cookie = Cookie::from_entropy(&[17; 36]);
+        let config = ClientConfig { cookie, test: test(transport, up), extras: Extras::default() };
+        let mut client = Client::new(config, MonoTime(0));
+        client.input(MonoTime(1), Input::Received(&[9])).expect("parameters are asked for");
+        client.input(MonoTime(2), Input::Received(&[0xfe, 0, 0, 0, code])).expect("half of an error");
+        let Err(ProtocolError::Refused(why)) = client.input(MonoTime(3), Input::Closed) else {
+            panic!("the server has refused");
+        };
+        assert!(why.contains(words) && !why.contains("may not have accepted"), "{why}");
     }
 }
 

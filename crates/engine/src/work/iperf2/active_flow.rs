@@ -7,7 +7,7 @@ use crate::work::throughput::shared::{FlowSocket, PieceRecords, Records};
 use linux::clock::mono_now;
 use linux::poll::Interest;
 use linux::sockaddr::plain;
-use linux::tcp_info::tcp_info;
+use linux::tcp_info::{TcpState, tcp_info};
 use model::plan::{Direction, TestSpec, Transport};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -139,6 +139,18 @@ impl ActiveFlow {
                     let is_shut = info.send_window.is_some_and(|window| window.0 < u64::from(SMALL_WINDOW));
                     info.timeouts_in_a_row >= UNANSWERED || (!self.ended && left > 1 && is_shut)
                 })
+            }
+            FlowSocket::Udp(_) => false,
+        }
+    }
+
+    /// The peer's host has acknowledged the end of the data, and its program has not closed the connection: one that reads does so at
+    /// once. Asked when the machine has waited long enough.
+    pub(super) fn is_left_open(&self) -> bool {
+        match &self.socket {
+            FlowSocket::Tcp(socket) => {
+                let state = tcp_info(socket.as_ref()).map(|info| info.state);
+                !self.ended && matches!(state, Ok(TcpState::FinWait2))
             }
             FlowSocket::Udp(_) => false,
         }

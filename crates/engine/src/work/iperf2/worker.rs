@@ -185,6 +185,9 @@ impl<'a> Flows<'a> {
     fn close(&mut self, index: usize, context: &mut WorkContext<'_>) {
         if self.active_flows[index].is_unanswered() {
             say(context, index, FlowUpdate::Lost(Loss::Unanswered));
+        } else if matches!(self.source, Source::Complete) && self.active_flows[index].is_left_open() {
+            // A server that connects back may keep the first connection until then.
+            say(context, index, FlowUpdate::Lost(Loss::LeftOpen));
         }
         let active_flow = &mut self.active_flows[index];
         active_flow.over = true;

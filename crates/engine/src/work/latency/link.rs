@@ -126,7 +126,7 @@ impl Link {
     }
 
     fn send(&mut self, due: MonoTime) {
-        let mut message = vec![0; 64];
+        let mut message = vec![0; self.exchange.min_len().max(MESSAGE)];
         let sequence = self.tally.next_number();
         self.exchange.request(Request { sequence, sent: self.now, wants_reply: true }, &mut message);
         self.tally.sent(due, self.now, true);
@@ -205,6 +205,9 @@ impl Link {
         self.tally.skip_numbers(beyond);
     }
 }
+
+/// Bytes of a message, unless its protocol needs more.
+const MESSAGE: usize = 64;
 
 /// What was counted, without what only the far end can know.
 pub(super) fn figures(counted: &Counted) -> [u64; 4] {

@@ -1,49 +1,78 @@
 //! Outputs of other tools, and of other hosts, put into the store.
 
 use super::super::store::{failed, open};
-use super::Contents;
 use cli::ImportArgs;
 use engine::error::Result;
 use linux::clock::wall_now;
 use model::history::{Measured, Origin, StoredAs};
 use model::run::Run;
 use report::expect::headlines;
-use report::import::{Imported, Tool};
+use report::import::{Item, Tool, What};
 use std::io::Write;
 use store::{Begun, Store};
 use uuid::Uuid;
 
-/// Puts what was read into the store.
-pub(super) fn keep(files: &[&Contents], args: &ImportArgs) -> Result<()> {
-    let store = open(&args.store)?;
-    let (mut new, mut all) = (0_u64, 0_u64);
-    let mut put = |measured, stored: StoredAs| -> Result<()> {
-        all += 1;
-        new += u64::from(insert(&store, measured, stored, args)?);
-        Ok(())
-    };
-    for held in files {
-        for Imported { run, tool, line, .. } in &held.runs {
-            let measured = Measured::Run(run);
-            // By where it stands an output is known only here.
-            let unnamed = Run { id: String::new(), ..run.clone() };
-            let stored = match tool {
-                Tool::Pathmeter => as_before(held, *line, measured)?,
-                _ => new_row(measured, name_of(Measured::Run(&unnamed))?, Origin::Imported),
-            };
-            put(measured, stored)?;
-        }
-        for (line, kept) in &held.reports {
-            put(kept.measured(), as_before(held, *line, kept.measured())?)?;
+/// A store that takes what is read.
+pub(super) struct Keeper<'a> {
+    store: Store,
+    args: &'a ImportArgs,
+    new: u64,
+    all: u64,
+    marks: u64,
+}
+
+impl<'a> Keeper<'a> {
+    /// Opens it.
+    pub(super) fn open(args: &'a ImportArgs) -> Result<Keeper<'a>> {
+        Ok(Keeper { store: open(&args.store)?, args, new: 0, all: 0, marks: 0 })
+    }
+
+    /// Puts what was read into it.
+    pub(super) fn keep(&mut self, items: &[Item]) -> Result<()> {
+        items.iter().try_for_each(|item| self.keep_item(item))
+    }
+
+    fn keep_item(&mut self, item: &Item) -> Result<()> {
+        match &item.what {
+            What::Run(one) => {
+                let measured = Measured::Run(&one.run);
+                // By where it stands an output is known only here.
+                let unnamed = Run { id: String::new(), ..one.run.clone() };
+                let stored = match one.tool {
+                    Tool::Pathmeter => as_before(item, measured)?,
+                    _ => new_row(measured, name_of(Measured::Run(&unnamed))?, Origin::Imported),
+                };
+                self.insert(measured, stored)
+            }
+            What::Report(report) => self.insert(report.measured(), as_before(item, report.measured())?),
+            What::Mark(mark) => {
+                self.marks += 1;
+                self.store.mark(mark).map_err(failed)
+            }
         }
     }
-    let _ = writeln!(std::io::stderr(), "kept: {new} of {all} were new");
-    Ok(())
+
+    fn insert(&mut self, measured: Measured<'_>, stored: StoredAs) -> Result<()> {
+        let StoredAs { id, kind, target, label, origin, started } = stored;
+        let label = self.args.label.clone().unwrap_or(label);
+        let begun = Begun { id, kind, target, label, started };
+        self.all += 1;
+        let is_new = self.store.insert(&begun, origin, measured, &headlines(measured)).map_err(failed)?;
+        self.new += u64::from(is_new);
+        Ok(())
+    }
+
+    /// Prints how many there were.
+    pub(super) fn end(self) {
+        let Keeper { new, all, marks, .. } = self;
+        let marks = if marks > 0 { format!("; marks of trends: {marks}") } else { String::new() };
+        let _ = writeln!(std::io::stderr(), "kept: {new} of {all} were new{marks}");
+    }
 }
 
 /// As the store had it that it was exported from; a document that stood in none was measured.
-fn as_before(held: &Contents, line: usize, measured: Measured<'_>) -> Result<StoredAs> {
-    if let Some(stored) = held.stored_as(line) {
+fn as_before(item: &Item, measured: Measured<'_>) -> Result<StoredAs> {
+    if let Some(stored) = &item.stored {
         return Ok(stored.clone());
     }
     let id = if measured.id().is_empty() { name_of(measured)? } else { measured.id().to_owned() };
@@ -53,13 +82,6 @@ fn as_before(held: &Contents, line: usize, measured: Measured<'_>) -> Result<Sto
 fn new_row(measured: Measured<'_>, id: String, origin: Origin) -> StoredAs {
     let ((kind, target), [started, _]) = (measured.origin(), measured.times());
     StoredAs { id, kind, target, label: String::new(), origin, started: started.unwrap_or_else(wall_now) }
-}
-
-fn insert(store: &Store, measured: Measured<'_>, stored: StoredAs, args: &ImportArgs) -> Result<bool> {
-    let StoredAs { id, kind, target, label, origin, started } = stored;
-    let label = args.label.clone().unwrap_or(label);
-    let begun = Begun { id, kind, target, label, started };
-    store.insert(&begun, origin, measured, &headlines(measured)).map_err(failed)
 }
 
 /// A name that the same output has whenever it is read: a UUID of version 5 of what it says (RFC 9562).

@@ -1,48 +1,55 @@
 //! `pathmeter export`: kept runs as lines of JSON, one at a time, however many there are.
 
+use super::super::output::Writer;
 use super::shown::{of_content, stored};
 use super::{failed, filter, found};
 use crate::exit::{self, Exit};
 use cli::{Common, ExportArgs};
-use engine::error::{Context, Result};
-use model::history::{Kept, StoredAs};
-use std::fs::File;
-use std::io::{BufWriter, ErrorKind, Write};
-use store::{Location, Salvaged, Store, StoreError, salvage};
+use engine::error::Result;
+use model::history::{Kept, Mark, StoredAs};
+use std::collections::BTreeSet;
+use std::io::Write;
+use store::{Filter, Location, Salvaged, Store, StoreError, salvage};
 
 /// Writes them. A run that cannot be read does not keep the others from being written; of a store that is damaged or of a
 /// later version, what can be read is.
 pub(crate) fn export(args: &ExportArgs, global: &Common) -> Result<Exit> {
     let location = found(&args.filter.store)?;
-    let mut lines = Lines::open(global)?;
+    let mut lines = Lines(Writer::open(global)?);
     let exit = match Store::open_to_read(&location) {
         Err(error @ (StoreError::Damaged { .. } | StoreError::Newer { .. })) => {
             salvaged(&location, error, &mut lines)?
         }
         opened => {
             let store = opened.map_err(failed)?;
-            let listed = store.ids(&filter(&args.filter)?);
-            match listed {
+            let filter = filter(&args.filter)?;
+            match store.ids(&filter) {
                 Err(error @ StoreError::Damaged { .. }) => salvaged(&location, error, &mut lines)?,
-                ids => every(&store, &ids.map_err(failed)?, &mut lines)?,
+                ids => every(&store, &ids.map_err(failed)?, &filter, &mut lines)?,
             }
         }
     };
-    lines.end()?;
+    lines.0.end()?;
     Ok(exit)
 }
 
-fn every(store: &Store, ids: &[String], lines: &mut Lines) -> Result<Exit> {
-    let mut exit = Exit::Done;
+fn every(store: &Store, ids: &[String], filter: &Filter, lines: &mut Lines) -> Result<Exit> {
+    let (mut exit, mut targets) = (Exit::Done, BTreeSet::new());
     for id in ids {
         match stored(store, id) {
-            Ok((kept, entry)) => lines.write(&kept, Some(entry.into()))?,
+            Ok((kept, entry)) => {
+                targets.insert(entry.target.clone());
+                lines.write(&kept, Some(entry.into()))?;
+            }
             Err(error) => {
                 exit::report(&error);
                 exit = Exit::from_error(&error);
             }
         }
     }
+    let of_some_runs = [&filter.kind, &filter.label, &filter.status].into_iter().any(Option::is_some);
+    let is_part = of_some_runs || filter.limit.is_some();
+    lines.marks(store.marks_of(filter).map_err(failed)?, is_part.then_some(&targets))?;
     Ok(exit)
 }
 
@@ -61,47 +68,26 @@ fn salvaged(location: &Location, error: StoreError, lines: &mut Lines) -> Result
 }
 
 /// Where the lines go.
-struct Lines {
-    to: Option<Box<dyn Write>>,
-    name: String,
-}
+struct Lines(Writer);
 
 impl Lines {
-    fn open(global: &Common) -> Result<Lines> {
-        let Some(path) = &global.output else {
-            return Ok(Lines {
-                to: Some(Box::new(BufWriter::new(std::io::stdout()))),
-                name: "standard output".into(),
-            });
-        };
-        let name = path.display().to_string();
-        let file = File::create(path).with_context(|| format!("write {name}"))?;
-        Ok(Lines { to: Some(Box::new(BufWriter::new(file))), name })
-    }
-
     /// A document in a line, with what the store knows of it besides.
     fn write(&mut self, kept: &Kept, stored: Option<StoredAs>) -> Result<()> {
         let mut document = kept.measured().value().map_err(std::io::Error::from)?;
         if let (Some(stored), Some(fields)) = (stored, document.as_object_mut()) {
             fields.insert("stored".into(), serde_json::to_value(stored).map_err(std::io::Error::from)?);
         }
-        self.put(|to| writeln!(to, "{document}"))
+        self.0.write(format!("{document}\n").as_bytes())
     }
 
-    fn end(mut self) -> Result<()> {
-        self.put(|to| to.flush())
-    }
-
-    /// A reader that has seen enough (`| head`) is no error.
-    fn put(&mut self, act: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
-        let Some(to) = &mut self.to else { return Ok(()) };
-        match act(to.as_mut()) {
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.to = None;
-                Ok(())
-            }
-            done => done.with_context(|| format!("write {}", self.name)),
+    /// Known changes of the targets whose runs were written; where all were asked for, of every target.
+    fn marks(&mut self, marks: Vec<Mark>, targets: Option<&BTreeSet<String>>) -> Result<()> {
+        let is_asked = |mark: &Mark| targets.is_none_or(|targets| targets.contains(&mark.target));
+        for mark in marks.into_iter().filter(is_asked) {
+            let line = serde_json::to_value(mark).map_err(std::io::Error::from)?;
+            self.0.write(format!("{line}\n").as_bytes())?;
         }
+        Ok(())
     }
 }
 

@@ -100,40 +100,31 @@ fn rows(
     let streams = directions.iter().flatten().map(|direction| direction.streams.len()).max().unwrap_or(1);
     let name = if streams > 1 { format!("{transport}, {streams} streams") } else { transport.to_string() };
     let unknown = directions.iter().flatten().any(|direction| direction.receiver_unknown);
-    let note = if unknown { "acknowledged; the receiver's own figures are missing" } else { "" };
-    table.push(row(&name, |direction| Some(direction.goodput.to_string())).with_note(note.into()));
+    let note = match (unknown, transport) {
+        (false, _) => "",
+        (true, Transport::Tcp) => "acknowledged; the receiver's own figures are missing",
+        (true, Transport::Udp) => "the receiver's figures are missing",
+    };
+    table.push(row(&name, arrived).with_note(note.into()));
     if transport == Transport::Udp {
         table.push(row("offered", offered).below());
     }
     let wire = directions.iter().flatten().find_map(|direction| direction.wire.frame);
     let frames = wire.map(|frame| format!("in frames of {frame} bytes")).unwrap_or_default();
     table.push(
-        row("on the wire", |direction| direction.wire.rate.map(|rate| rate.to_string()))
-            .below()
-            .with_note(frames),
+        row("on the wire", |direction| {
+            let rate = direction.wire.rate.filter(|_| direction.is_arrived_known());
+            rate.map(|rate| rate.to_string())
+        })
+        .below()
+        .with_note(frames),
     );
     table.push(row("of line rate", |direction| direction.wire.line_rate_share.map(phrases::percent)).below());
     let lost = |direction: &DirectionSummary| direction.loss.map(|loss| phrases::percent(loss.share));
     table.push(row("lost", lost).below().with_note(places(directions)));
-    let count = |count: u64| (count > 0).then(|| grouped(count));
-    table.push(
-        row("reordered", move |direction| (direction.reordered > 0).then(|| grouped(direction.reordered)))
-            .below(),
-    );
-    table.push(
-        Row::new(
-            "duplicates",
-            directions.iter().map(|direction| direction.and_then(|direction| count(direction.duplicates))),
-        )
-        .below(),
-    );
-    table.push(
-        Row::new(
-            "too late",
-            directions.iter().map(|direction| direction.and_then(|direction| count(direction.late))),
-        )
-        .below(),
-    );
+    table.push(row("reordered", |direction| some_of(direction.reordered)).below());
+    table.push(row("duplicates", |direction| some_of(direction.duplicates)).below());
+    table.push(row("too late", |direction| some_of(direction.late)).below());
     table.push(row("jitter", jitter).below());
     table.push(row("retransmits", |direction| direction.retransmits.map(grouped)).below());
     let idle = idle.map(|rtt| format!("idle {}, {}", rtt.p50, tail(&rtt))).unwrap_or_default();
@@ -153,6 +144,16 @@ fn rows(
             row("fastest stream", |direction| each(direction).max().map(|rate| rate.to_string())).below(),
         );
     }
+}
+
+/// The rate at the receiver.
+fn arrived(direction: &DirectionSummary) -> Option<String> {
+    Some(if direction.is_arrived_known() { direction.goodput.to_string() } else { "not known".into() })
+}
+
+/// A count that is known and above zero.
+fn some_of(count: Option<u64>) -> Option<String> {
+    count.filter(|count| *count > 0).map(grouped)
 }
 
 fn each(direction: &DirectionSummary) -> impl Iterator<Item = BitRate> {

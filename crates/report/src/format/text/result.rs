@@ -71,14 +71,15 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         );
         facts.push(("lost", if lost == 0 { "nothing".into() } else { places }));
     }
-    if summary.reordered + summary.duplicates + summary.late > 0 {
-        let order = format!(
-            "{} out of order, {} twice, {} too late to tell",
-            grouped(summary.reordered),
-            grouped(summary.duplicates),
-            grouped(summary.late)
-        );
-        facts.push(("disorder", order));
+    let disorder = [
+        (summary.reordered, "out of order"),
+        (summary.duplicates, "twice"),
+        (summary.late, "too late to be separated from duplicates"),
+    ];
+    if disorder.iter().any(|(count, _)| count.is_some_and(|count| count > 0)) {
+        let known =
+            disorder.iter().filter_map(|(count, what)| Some(format!("{} {what}", grouped((*count)?))));
+        facts.push(("disorder", known.collect::<Vec<_>>().join(", ")));
     }
     if let Some(jitter) = &summary.jitter {
         let more =

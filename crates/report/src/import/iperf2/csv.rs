@@ -102,6 +102,8 @@ pub(super) fn parse_rows(block: &Block, known: Known) -> Option<ParsedRun> {
             "CSV does not say which end printed it: what was sent stands for what arrived.",
         );
     }
+    let counts = |line: &&&Line| line.udp.is_some_and(|udp| udp.disorder >= 0);
+    parsed.disorder_known = lines.iter().chain(&reports).any(|line| counts(&line));
     take(&mut parsed, &lines, &ids, role);
     take_reports(&mut parsed, &reports, &ids);
     gaps::all_lost(&mut parsed);

@@ -25,6 +25,7 @@ pub(super) fn parse_ends(output: &Output, block: &Block, known: Known) -> Option
         ParsedRun::new(Tool::Iperf2, block.line, ProtocolName::Foreign, TestSpec::new(transport), known);
     parsed.host.clone_from(&output.host);
     (parsed.mss, parsed.resent_known, parsed.started) = (output.mss, output.resent, output.started);
+    parsed.disorder_known = !output.disordered.is_empty();
     if parsed.mss.is_none() && transport == Transport::Tcp {
         parsed.ask_segments(block.command.as_ref().and_then(Command::mss));
     }

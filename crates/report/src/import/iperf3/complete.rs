@@ -22,6 +22,7 @@ pub(super) fn complete(parsed: &mut ParsedRun, output: &Output, command: Option<
     let mut received = received.filter(|row| row.role == Role::Receiver).filter_map(|row| row.udp.as_mut());
     if let (Some(udp), Some(count)) = (received.next(), output.disordered) {
         udp.reordered = count;
+        parsed.disorder_known = true;
     }
     gaps::gaps(parsed);
     gaps::rate_asked(parsed);

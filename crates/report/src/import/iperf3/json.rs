@@ -25,8 +25,13 @@ pub(in super::super) fn is_line(value: &Value) -> bool {
     value.get("event").is_some_and(Value::is_string) && value.get("data").is_some()
 }
 
+/// Whether this is the first line of `--json-stream`.
+pub(in super::super) fn begins_lines(value: &Value) -> bool {
+    is_line(value) && value["event"] == "start"
+}
+
 /// The documents that lines in a row are, each from its `start`.
-pub(in super::super) fn of_lines(lines: &[&Document]) -> Vec<Document> {
+pub(in super::super) fn of_lines(lines: &[Document]) -> Vec<Document> {
     let mut documents: Vec<Document> = Vec::new();
     for line in lines {
         let (Some(name), Some(data)) = (line.value["event"].as_str(), line.value.get("data")) else {
@@ -72,6 +77,8 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
     parsed.mss = parsed.mss.or(size("tcp_mss"));
     parsed.started = started(&start["timestamp"]);
     parsed.resent_known = transport == Transport::Tcp && has_retransmits(value);
+    parsed.disorder_known =
+        list(&value["end"]["streams"]).any(|stream| stream["udp"].get("out_of_order").is_some());
     if !matches!(protocol, "TCP" | "UDP") {
         other_protocol(&mut parsed, protocol);
     }

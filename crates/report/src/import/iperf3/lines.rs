@@ -96,17 +96,18 @@ impl Output {
         let mut output = Output::default();
         let mut place = Place::default();
         lines.iter().for_each(|line| output.take(line.trim_start(), &mut place));
+        output.drop_cut_row();
         output.settle();
         output
     }
 
     fn take(&mut self, line: &str, place: &mut Place) {
-        if let Some(count) = disordered(line) {
-            self.disordered = Some(self.disordered.unwrap_or_default().max(count));
-            return;
-        }
         if let Some(row) = Row::from_line(line) {
             self.row(row, place);
+            return;
+        }
+        if let Some(count) = disordered(line) {
+            self.disordered = Some(self.disordered.unwrap_or_default().max(count));
             return;
         }
         if is_header(line) {
@@ -116,7 +117,7 @@ impl Output {
                 self.transport = Some(Transport::Udp);
             }
         }
-        place.ruled = line.starts_with("- - - -");
+        place.ruled = line.starts_with("- - - -") || place.ruled && line.is_empty();
         if line.starts_with("Server output") {
             *place = Place { server: true, ..Place::default() };
         } else if line.starts_with("Server listening") || line.starts_with("Accepted connection") {
@@ -192,6 +193,27 @@ impl Output {
         } else {
             part.intervals.push(row);
         }
+    }
+
+    /// The last row of an output that is cut off may lack its end: its figures are not known. Where no row has a count of
+    /// retransmits, as when a terminal broke the lines, there is none.
+    fn drop_cut_row(&mut self) {
+        let receives = |row: &Row| row.role.as_deref().is_some_and(|role| role.starts_with("RX"));
+        let parts = [&mut self.client, &mut self.server];
+        let (mut counted, mut broken) = (false, false);
+        for part in parts {
+            // Each row of a summary over TCP ends with the end that it is of.
+            broken |= part.finals.iter().any(|row| row.sender.is_none() && row.losses().is_none());
+            let has_counts = part.intervals.iter().any(|row| row.count().is_some());
+            counted |= has_counts || part.finals.iter().any(|row| row.count().is_some());
+            let is_cut = |row: &Row| {
+                row.rate.is_none() || self.resent && has_counts && row.count().is_none() && !receives(row)
+            };
+            if part.finals.is_empty() && part.intervals.last().is_some_and(is_cut) {
+                part.intervals.pop();
+            }
+        }
+        self.resent &= counted && !broken;
     }
 
     /// Rows of a piece without any heading are the server's when its senders say they sent nothing: a server does not know.

@@ -21,11 +21,14 @@ fn has_sizes(line: &str) -> bool {
     })
 }
 
-/// In every language of Windows it names ping, an address and the size, and ends with a colon.
+/// In every language of Windows it names an address and behind it the size, and ends with a colon. Languages in other letters than
+/// ours translate the name of ping, too.
 pub(super) fn is_windows_heading(line: &str) -> bool {
     let line = line.trim();
+    let mut behind = line.split_whitespace().skip_while(|word| address_in(word).is_none()).skip(1);
     line.ends_with(':')
-        && line.to_ascii_lowercase().contains("ping")
+        && (line.to_ascii_lowercase().contains("ping")
+            || !line.is_ascii() && behind.any(|word| word.parse::<u32>().is_ok()))
         && line.contains(|c: char| c.is_ascii_digit())
         && !line.starts_with("PING")
         && !line.contains('=')
@@ -84,7 +87,7 @@ fn starts_with_size(rest: &str) -> bool {
 }
 
 fn ends_with_time(rest: &str) -> bool {
-    rest.trim_end().ends_with("ms") && rest.contains(['=', '<'])
+    MILLISECONDS.iter().any(|unit| rest.trim_end().ends_with(unit)) && rest.contains(['=', '<'])
 }
 
 /// `icmp_seq=7`, `icmp_req=7` of older versions, `seq=7` of BusyBox.
@@ -98,7 +101,7 @@ pub(super) fn sequence(rest: &str) -> Option<u64> {
 
 /// The number before `ms`, behind `=` or `<`; true: less than is printed.
 fn time(rest: &str) -> (Option<Nanos>, bool) {
-    for (at, _) in rest.rmatch_indices("ms") {
+    for (at, _) in MILLISECONDS.iter().flat_map(|unit| rest.rmatch_indices(unit)) {
         let before = rest[..at].trim_end();
         let Some(mark) = before.rfind(['=', '<']) else { continue };
         let (below, text) = (before[mark..].starts_with('<'), before[mark + 1..].trim());
@@ -108,6 +111,9 @@ fn time(rest: &str) -> (Option<Nanos>, bool) {
     }
     (None, false)
 }
+
+/// The unit of times, in Latin and in Cyrillic letters.
+const MILLISECONDS: [&str; 2] = ["ms", "мс"];
 
 /// What ping counted: `4 packets transmitted, 4 received, +2 duplicates, 0% packet loss, time 3004ms`, in any language, and
 /// `Packets: Sent = 5, Received = 4, Lost = 1 (20% loss),`.
@@ -187,7 +193,8 @@ pub(super) fn extremes(line: &str) -> Option<[Nanos; 4]> {
         .split('=')
         .skip(1)
         .filter(|part| {
-            part.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start().starts_with("ms")
+            let unit = part.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+            MILLISECONDS.iter().any(|known| unit.starts_with(known))
         })
         .filter_map(|part| milliseconds(part.trim_start().split(|c: char| !c.is_ascii_digit()).next()?))
         .collect();

@@ -29,6 +29,8 @@ pub(super) struct Ran {
     pub(super) timed: bool,
     /// When the device was reset, by this host's clock.
     pub(super) reset: Option<MonoTime>,
+    /// The host held the generator up, so that the load was lower than asked for: what was offered is what was measured.
+    pub(super) lowered: bool,
 }
 
 impl Ran {
@@ -49,7 +51,7 @@ impl Ran {
 
     pub(super) fn observation(&self) -> DirectionObservation {
         let arrived = &self.counted.arrived;
-        let intended = if self.is_flood() { self.sent.frames } else { self.burst.all_frames() };
+        let intended = if self.is_flood() { self.sent.frames } else { self.intended() };
         let result = TrialResult {
             intended,
             sent: self.sent.frames,
@@ -70,6 +72,16 @@ impl Ran {
             silence: arrived.silence.map(|silence| silence.time()),
             resumed: self.resumed(),
         }
+    }
+
+    /// Frames that the asked load would have been in the time that the trial took.
+    fn intended(&self) -> u64 {
+        let (frames, planned) = (self.burst.all_frames(), self.burst.needs());
+        if !self.lowered || planned.0 == 0 {
+            return frames;
+        }
+        let longer = (planned + self.sent.held).as_secs_f64() / planned.as_secs_f64();
+        (frames as f64 * longer).round() as u64
     }
 
     /// The highest number that was sent and did not come. What was never sent is not lost; where that hides which was, it may
@@ -169,6 +181,7 @@ mod tests {
             counted: Counted { arrived, ..Counted::default() },
             timed: true,
             reset: None,
+            lowered: false,
         }
     }
 

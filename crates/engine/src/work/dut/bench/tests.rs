@@ -190,12 +190,26 @@ fn a_spoilt_trial_is_repeated() {
     assert_eq!(world.report().voided, 0);
 
     let mut world = World::new(&[spoilt]);
-    assert!(world.trial(Directions::Both).unwrap().result.is_lossless());
+    let result = world.trial(Directions::Both).unwrap().result;
+    assert_eq!(
+        (result.intended, result.sent, result.received),
+        (2060, 2000, 2000),
+        "it shows the load offered"
+    );
     let report = world.report();
-    assert_eq!((report.voided, world.log(" trial ").len()), (5, 12));
-    let reply = "IPv4 128: the host held the generator up each time, in the end for 30.0 ms in all, so that the \
-                load was 2.9 % lower";
+    assert_eq!((report.voided, world.log(" trial ").len()), (2, 6));
+    let reply = "IPv4 128: the host held the generator up, at times for 30.0 ms in all, so that the load was 2.9 % lower: \
+                 such a trial counts at the load that was offered";
     assert_eq!(report.notes, [reply]);
+}
+
+#[test]
+fn after_many_spoilt_trials_none_is_repeated() {
+    let mut world = World::new(&[Delivery { held: Nanos::from_millis(30), ..Delivery::default() }]);
+    for _ in 0..40 {
+        assert_eq!(world.trial(Directions::Up).unwrap().result.sent, 1000);
+    }
+    assert_eq!((world.report().voided, world.log(" trial ").len()), (30, 70));
 }
 
 #[test]
@@ -208,7 +222,7 @@ fn delays_at_a_lower_load_are_told() {
         Some((1000, Nanos(5000)))
     );
     let report = world.report();
-    assert_eq!((report.voided, report.notes.len()), (5, 1));
+    assert_eq!((report.voided, report.notes.len()), (2, 1));
     assert!(report.notes[0].starts_with("IPv4 128: the host held the generator up"), "{:?}", report.notes);
 }
 
@@ -227,7 +241,7 @@ fn what_the_generator_cannot_send_stands_at_once() {
     assert_eq!((near.result.intended, near.result.sent), (95_000, 85_500));
     assert_eq!(world.report().voided, 0);
     let below = world.execute(Test::Throughput, Directions::Up, at(500_000.0)).unwrap();
-    assert_eq!((below.result.intended, below.result.sent, world.report().voided), (50_000, 45_000, 5));
+    assert_eq!((below.result.intended, below.result.sent, world.report().voided), (50_000, 45_000, 2));
 }
 
 #[test]

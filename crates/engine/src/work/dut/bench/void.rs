@@ -2,14 +2,14 @@
 //!
 //! A generator that was held up goes on at its pace ([`frames::Sent::held`]): what it sends never comes faster than
 //! asked for, but for what any device's queue holds. So a device that loses frames cannot forward that load. Where all
-//! came, though, the load was lower than asked for, and that is only as good as the real one when it was hardly lower.
+//! came, though, the load was lower than asked for, and that is only as good as the real one when it was hardly lower. Such a
+//! trial is repeated a few times, and then counts at the load that was offered.
 
 use super::observe::Ran;
 use model::dut::{Action, Order};
 use model::search::Load;
 
-/// Why one direction of a trial is to be repeated, in words; when all repetitions are so, it stands with them. `ceiling`:
-/// the most that its generator was shown to reach.
+/// Why one direction of a trial is to be repeated, in words. `ceiling`: the most that its generator was shown to reach.
 pub(super) fn judge(order: &Order, load: Load, ran: &Ran, ceiling: Option<Load>) -> Option<String> {
     // There it is the generator that is slow, and not the host that held it up.
     if is_near(load, ceiling) {
@@ -92,6 +92,7 @@ mod tests {
             },
             timed: true,
             reset: None,
+            lowered: false,
         };
         let order = Order { test, stream, action };
         judge(&order, trial.load, &ran, ceiling.map(Load))

@@ -5,7 +5,7 @@ use super::*;
 use model::latency::LatencyProtocol;
 use model::time::WallTime;
 use wire::echo::{Exchange, Reflect};
-use wire::{sockperf, stamp};
+use wire::{iperf2, sockperf, stamp};
 
 const MS: u64 = 1_000_000;
 
@@ -54,6 +54,13 @@ fn pairs() -> Vec<Pair> {
         (LatencyProtocol::Stamp, sender(false), reflector(true), true),
         (LatencyProtocol::Stamp, sender(false), reflector(false), false),
         (LatencyProtocol::Twamp, sender(true), twamp, true),
+        // Over TCP the path's losses are delays; a record that never comes is one of a connection that stalled.
+        (
+            LatencyProtocol::Iperf2,
+            Box::new(iperf2::Bouncer::new(clock, 0)),
+            Box::new(iperf2::Bounce::new(clock)),
+            false,
+        ),
     ]
 }
 

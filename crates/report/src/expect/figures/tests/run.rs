@@ -88,9 +88,9 @@ fn direction(at: u32) -> DirectionSummary {
             receiver: count(at + 8),
             sender: count(at + 9),
         }),
-        reordered: count(at + 10),
-        duplicates: count(at + 11),
-        late: count(at + 12),
+        reordered: Some(count(at + 10)),
+        duplicates: Some(count(at + 11)),
+        late: Some(count(at + 12)),
         jitter: Some(Jitter { rfc3550: micros(at + 13), distribution: Some(distribution(at + 14)) }),
         one_way: Some(OneWayDelay {
             min: micros(at + 23),

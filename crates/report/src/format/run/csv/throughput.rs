@@ -54,6 +54,8 @@ fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
     let receives = row.role == Role::Receiver;
     let tcp = row.tcp.as_ref().filter(|_| !receives);
     let received = row.udp.as_ref().filter(|_| receives);
+    // Of a figure that is not known of the whole nothing is known of an interval.
+    let whole = test.summary.direction(row.direction);
     Stream {
         side: Some(sample.side),
         role: Some(row.role),
@@ -67,8 +69,12 @@ fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
         bits_per_second: BitRate::from_bytes(row.bytes, length),
         datagrams: row.udp.as_ref().map(|udp| udp.datagrams),
         lost: received.map(|udp| udp.lost),
-        reordered: received.map(|udp| udp.reordered),
-        duplicates: received.map(|udp| udp.duplicates),
+        reordered: received
+            .filter(|_| whole.is_some_and(|whole| whole.reordered.is_some()))
+            .map(|udp| udp.reordered),
+        duplicates: received
+            .filter(|_| whole.is_some_and(|whole| whole.duplicates.is_some()))
+            .map(|udp| udp.duplicates),
         jitter_ns: received.map(|udp| udp.jitter),
         retransmits: tcp.map(|tcp| tcp.retransmits),
         cwnd_bytes: tcp.map(|tcp| tcp.cwnd),
@@ -89,8 +95,8 @@ fn total(test: &Run, found: &DirectionSummary) -> Stream {
         datagrams: is_udp.then_some(found.received.datagrams),
         lost: found.loss.map(|loss| loss.path + loss.receiver + loss.sender),
         loss_share: found.loss.map(|loss| loss.share),
-        reordered: is_udp.then_some(found.reordered),
-        duplicates: is_udp.then_some(found.duplicates),
+        reordered: found.reordered,
+        duplicates: found.duplicates,
         jitter_ns: found.jitter.map(|jitter| jitter.rfc3550),
         retransmits: found.retransmits,
         rtt_ns: found.loaded_rtt,
