@@ -53,9 +53,9 @@ pub use latency::{LatencyArgs, LatencyWaitArg};
 pub use linerate::LinerateArgs;
 #[cfg(feature = "fleet")]
 pub use mesh::{
-    AgentArgs, AgentCommand, AgentRunArgs, AgentShowArgs, MeshArgs, MeshCommand, MeshDoctorArgs,
-    MeshForgetArgs, MeshInitArgs, MeshIpArg, MeshRenewArgs, MeshRunArgs, MeshShowArgs, MeshTestArg,
-    MeshUpArgs, NatsArgs,
+    AgainArg, AgentArgs, AgentCommand, AgentRunArgs, AgentShowArgs, MeshAgentArgs, MeshAgentCommand,
+    MeshAgentList, MeshAgentNames, MeshArgs, MeshCommand, MeshDoctorArgs, MeshForgetArgs, MeshFreeArgs,
+    MeshInitArgs, MeshIpArg, MeshRenewArgs, MeshRunArgs, MeshShowArgs, MeshTestArg, MeshUpArgs, NatsArgs,
 };
 pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};

@@ -364,6 +364,44 @@ impl Sockets {
     }
 }
 
+/// A page and nothing else, whose socket is open.
+pub struct PageServer {
+    page: Page,
+    socket: TcpListener,
+}
+
+impl PageServer {
+    /// Opens its socket.
+    ///
+    /// # Errors
+    /// The address is taken or may not be used.
+    pub fn bind(page: Page) -> Result<PageServer> {
+        let socket = listen_for(&page)?;
+        Ok(PageServer { page, socket })
+    }
+
+    /// Where it is read.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn address(&self) -> Result<SocketAddr> {
+        Ok(self.socket.local_addr()?)
+    }
+
+    /// Answers until it is stopped. `rights`: as for [`Server::serve`].
+    ///
+    /// # Errors
+    /// The socket cannot be used, or no thread can be had.
+    pub fn serve(self, rights: Confined, stop: &Interrupt, observer: &Arc<dyn Observer>) -> Result<()> {
+        let mut listener = Listener::new(stop, observer::notes(observer), rights)?;
+        let (notes, closing) = (listener.notes(), listener.closing());
+        listener.add(self.socket, HttpService::of_page(self.page, notes, closing))?;
+        let served = listener.accept_all(None);
+        listener.finish();
+        served
+    }
+}
+
 fn listen_for(page: &Page) -> Result<TcpListener> {
     listen(Some(page.address.ip()), page.address.port()).context("open the address of --metrics")
 }

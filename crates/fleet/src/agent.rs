@@ -8,6 +8,7 @@ mod command;
 mod name;
 mod permit;
 mod prepared;
+mod status;
 mod threads;
 mod work;
 
@@ -58,6 +59,8 @@ pub struct TaskEnd {
     pub started: WallTime,
     /// Its end.
     pub finished: WallTime,
+    /// When it used what it held last, by the clock that leases go by.
+    pub ended: MonoTime,
     /// The result, or why there is none.
     pub result: std::result::Result<String, String>,
 }
@@ -110,7 +113,13 @@ pub struct Agent<'a> {
     /// The question to the sink that is not answered yet.
     asked: Option<Box<dyn Mailbox>>,
     claims: u64,
+    /// No run begins before: the server lost its leases, and those who work under one find that out in this time.
+    quiet_until: MonoTime,
     failure: Option<String>,
+    /// The last failure, and when it was.
+    last_failure: Option<(WallTime, String)>,
+    /// When a run ended last.
+    last_end: Option<WallTime>,
 }
 
 impl<'a> Agent<'a> {
@@ -147,7 +156,10 @@ impl<'a> Agent<'a> {
             stopped: BTreeMap::new(),
             asked: None,
             claims: 0,
+            quiet_until: MonoTime::ZERO,
             failure: None,
+            last_failure: None,
+            last_end: None,
         })
     }
 
@@ -155,9 +167,10 @@ impl<'a> Agent<'a> {
     /// while their leases are held, and outcomes wait in the spool.
     ///
     /// # Errors
-    /// What no second attempt mends: the spool cannot be written, or the broker does not permit something.
+    /// The broker does not permit something.
     pub fn step(&mut self) -> Result<MonoTime> {
         self.failure = None;
+        self.spool.catch_up();
         let outcomes = [
             self.hold_name(),
             self.report(),
@@ -170,11 +183,16 @@ impl<'a> Agent<'a> {
         for outcome in outcomes {
             match outcome {
                 Ok(()) => {}
-                Err(error) if error.may_pass() => {
-                    self.failure = Some(error.to_string());
-                }
+                Err(error) if error.may_pass() => self.failure = Some(error.brief()),
                 Err(error) => return Err(error),
             }
+        }
+        self.failure = self.spool.failure().map(ToString::to_string).or(self.failure.take());
+        if let Some(failure) = &self.failure {
+            let is_new = self.last_failure.as_ref().is_none_or(|(_, last)| last != failure);
+            // A failure that just began is reported at once.
+            self.report_at = if is_new { self.clock.mono() } else { self.report_at };
+            self.last_failure = Some((self.clock.wall(), failure.clone()));
         }
         Ok(self.due())
     }
@@ -213,7 +231,12 @@ impl<'a> Agent<'a> {
 
     /// Two agents of one name would take each other's jobs: the second one waits until the first is gone.
     fn hold_name(&mut self) -> Result<()> {
-        self.name.hold(self.broker, &|| self.clock.mono())?;
+        let held = self.name.hold(self.broker, &|| self.clock.mono());
+        if self.name.take_loss() {
+            self.quiet_until = self.clock.mono() + self.options.lease.max(USUAL_LEASE);
+            self.deliver_soon();
+        }
+        held?;
         if let Some(host) = self.name.taken() {
             let name = &self.options.name;
             let at = if host.is_empty() { String::new() } else { format!(" on {host}") };
@@ -246,10 +269,10 @@ impl<'a> Agent<'a> {
         }
         self.report_at = now + REPORT_EVERY;
         let mut inventory = self.options.inventory.clone();
-        inventory["clock"] = Value::from(self.clock.wall().0);
-        let runs =
-            self.active.iter().map(|active| &active.job).chain(self.prepared.iter().map(|one| &one.job));
-        inventory["runs"] = Value::from(runs.map(|job| job.run.clone()).collect::<Vec<_>>());
+        let status = serde_json::to_value(self.status()).unwrap_or_default();
+        for (key, value) in status.as_object().into_iter().flatten() {
+            inventory[key] = value.clone();
+        }
         let text = inventory.to_string();
         let name = &self.options.name;
         self.broker.put(Bucket::Agents, name, text.as_bytes(), Expected::Anything, None).map(|_| ())
@@ -262,21 +285,40 @@ impl<'a> Agent<'a> {
             let consumer = match &mut self.jobs {
                 Some(consumer) => consumer,
                 None => {
-                    self.jobs.insert(self.broker.consume(Log::Jobs, &name, Some(&name), REDELIVER_AFTER)?)
+                    let made = self.broker.consume(Log::Jobs, &name, Some(&name), REDELIVER_AFTER);
+                    let made = made.inspect_err(|_| self.doubt())?;
+                    // Where the store was lost, outcomes in the spool are offered again.
+                    (self.deliver_at, self.offers) = (self.clock.mono(), 0);
+                    self.jobs.insert(made)
                 }
             };
-            let Some(delivery) = consumer.next(Nanos::ZERO)? else { break };
+            let delivery = match consumer.next(Nanos::ZERO) {
+                Ok(Some(delivery)) => delivery,
+                Ok(None) => break,
+                Err(error) => {
+                    if error.is_of_a_lost_store() {
+                        self.jobs = None;
+                        self.doubt();
+                    }
+                    return Err(error);
+                }
+            };
             let Ok(job) = serde_json::from_slice::<AgentJob>(&delivery.data) else {
                 // Nobody can carry it out; its run is missed in the coordinator's ledger.
                 self.broker.done(&delivery)?;
                 continue;
             };
-            if self.spool.has_finished(&job.run) || self.was_stopped(&job) {
-                self.broker.done(&delivery)?;
+            if self.spool.answers(&job) || self.was_stopped(&job) {
+                self.deliver_answer(&job)?;
+                // Only what is on the disk is known after a crash.
+                if self.spool.is_written() {
+                    self.broker.done(&delivery)?;
+                }
             } else if let Some(active) = self.active.iter_mut().find(|active| active.job.run == job.run) {
                 active.delivered_again(job, delivery);
             } else {
-                self.active.push(Active::new(job, delivery, self.clock.mono()));
+                let now = (self.clock.mono(), self.clock.wall());
+                self.active.push(Active::new(job, delivery, now));
             }
         }
         Ok(())
@@ -310,22 +352,43 @@ impl<'a> Agent<'a> {
             broker: self.broker,
             clock: self.clock,
             runner: self.runner,
+            quiet_until: self.quiet_until,
         };
         if let Some(ended) = active.bring_on(&context, &mut self.spool, &mut self.claims)? {
             if !active.is_stopped {
-                self.keep(ended)?;
+                self.keep(ended);
             }
             // When it is lost, the job is delivered again, and the spool knows its end.
-            let _ = self.broker.done(&active.delivery);
+            if self.spool.is_written() {
+                let _ = self.broker.done(&active.delivery);
+            }
             return Ok(false);
         }
         Ok(true)
     }
 
-    fn keep(&mut self, outcome: Outcome) -> Result<()> {
-        self.spool.finish(outcome)?;
+    /// Sends a result once more that answers a later attempt: the coordinator has lost what it had of it. The log stores each name of
+    /// a message once, and the first one was taken.
+    fn deliver_answer(&self, job: &AgentJob) -> Result<()> {
+        let Some(outcome) = self.spool.pending_answer(job).filter(|outcome| outcome.number < job.number)
+        else {
+            return Ok(());
+        };
+        let id = format!("{}>{}", outcome.id(), job.number);
+        let text = serde_json::to_vec(outcome).unwrap_or_default();
+        self.broker.append(Log::Outcomes, &self.options.name, &id, &text).map(|_| ())
+    }
+
+    /// The store may be gone: until its name shows whether it is, no run begins.
+    fn doubt(&mut self) {
+        self.name.doubt();
+        self.quiet_until = self.quiet_until.max(self.clock.mono() + LONGEST_REST);
+    }
+
+    fn keep(&mut self, outcome: Outcome) {
+        self.last_end = Some(outcome.finished);
+        self.spool.finish(outcome);
         self.deliver_soon();
-        Ok(())
     }
 
     /// There is news: outcomes are offered now, and then as often as at first.
@@ -349,11 +412,11 @@ impl<'a> Agent<'a> {
         self.deliver_at = now + DELIVER_EVERY;
         for outcome in self.spool.pending() {
             let text = serde_json::to_vec(outcome).unwrap_or_default();
-            self.broker.append(Log::Outcomes, &self.options.name, &outcome.run, &text)?;
+            self.broker.append(Log::Outcomes, &self.options.name, &outcome.id(), &text)?;
         }
         self.deliver_at = now + offer_after(self.offers);
         self.offers = self.offers.saturating_add(1);
-        let runs: Vec<&str> = self.spool.pending().iter().map(|outcome| outcome.run.as_str()).collect();
+        let runs: Vec<String> = self.spool.pending().iter().map(Outcome::id).collect();
         let question = Value::from(runs).to_string();
         self.asked = Some(self.broker.request(SINK, question.as_bytes())?);
         Ok(())
@@ -366,7 +429,7 @@ impl<'a> Agent<'a> {
                 Ok(None) => return Ok(()),
                 Ok(Some(message)) => {
                     let runs: Vec<String> = serde_json::from_slice(&message.data).unwrap_or_default();
-                    runs.iter().try_for_each(|run| self.spool.stored(run))?;
+                    runs.iter().for_each(|run| self.spool.stored(run));
                 }
                 Err(error) if error.is_transient() => self.asked = None,
                 Err(error) => return Err(error),
@@ -393,3 +456,5 @@ const LAPSES_AFTER: Nanos = Nanos::from_secs(7 * 86_400);
 /// A job whose agent died is delivered again after so long.
 const REDELIVER_AFTER: Nanos = Nanos::from_secs(15);
 const LONGEST_REST: Nanos = Nanos::from_secs(1);
+/// How long leases live where nothing else is asked for.
+const USUAL_LEASE: Nanos = Nanos::from_secs(15);

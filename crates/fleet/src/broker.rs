@@ -3,6 +3,7 @@
 //! [`local::Local`] is this process alone; [`nats::Nats`] is a NATS server with JetStream. Every call returns at once or within
 //! the back end's time limit. What waits takes how long as an argument, and zero asks without waiting.
 
+mod lifetime;
 pub mod local;
 #[cfg(feature = "nats")]
 pub mod nats;
@@ -121,7 +122,8 @@ pub trait Broker: Send + Sync {
     fn get(&self, bucket: Bucket, key: &str) -> Result<Option<Entry>>;
 
     /// Writes a key, and returns the revision of this write. With `lifetime` (at least a second, in whole seconds) the key
-    /// vanishes so long after the write, by the back end's clock, unless it is written again.
+    /// vanishes so long after the write, by the back end's clock, unless it is written again. One that the back end keeps beyond that
+    /// counts as gone to a reader that found it unchanged for its lifetime and 5 s more.
     ///
     /// # Errors
     /// [`Conflict`](crate::FleetError::Conflict) when the key is not as `expected`. After
@@ -191,6 +193,12 @@ pub trait Broker: Send + Sync {
     /// As all calls; it may be delivered again then.
     fn done(&self, delivery: &Delivery) -> Result<()>;
 
+    /// Makes anew what is missing of the store, as after the server lost its disk. What is there stays.
+    ///
+    /// # Errors
+    /// As all calls; an agent's key may not.
+    fn restore(&self) -> Result<()>;
+
     /// It is being worked on: the time until it is delivered again begins anew.
     ///
     /// # Errors
@@ -223,6 +231,14 @@ pub trait Consumer: Send {
 pub fn ask(broker: &dyn Broker, subject: &str, data: &[u8], wait: Nanos) -> Result<Message> {
     let answer = broker.request(subject, data)?.next(wait)?;
     answer.ok_or_else(|| crate::FleetError::TimedOut { operation: "ask", object: subject.to_owned() })
+}
+
+/// Answers a request. A server that was started anew knows of no request before, and permits no answer to it: it is asked again.
+pub(crate) fn reply(broker: &dyn Broker, subject: &str, data: &[u8]) -> Result<()> {
+    match broker.publish(subject, data) {
+        Err(crate::FleetError::NotPermitted { .. }) => Ok(()),
+        sent => sent,
+    }
 }
 
 /// Whether a subject is among those of a pattern with `*` and `>`.

@@ -3,28 +3,47 @@
 //! It keeps nothing that it cannot find again: what is to be run follows from the plan, what was run from the sink, and who of
 //! several coordinators is at work from a lease. So one that is killed is simply started anew.
 
+mod attempts;
 mod forgery;
+mod hand_out;
+mod leading;
+mod outcomes;
 
+pub use attempts::Again;
 pub use forgery::{Check, Forgery};
 
-use crate::agent::{Command, SINK, StoppedRun, is_there};
-use crate::broker::{Broker, Bucket, Consumer, Delivery, Log, Mailbox, Message};
+use crate::agent::{Command, SINK, StoppedRun};
+use crate::broker::{Broker, Consumer, Mailbox};
 use crate::clock::Clock;
 use crate::error::{FleetError, Result};
-use crate::group::{self, Started};
-use crate::job::{AgentJob, End, Outcome, run_name};
-use crate::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
-use crate::ledger::{Ledger, LedgerRow, RunState};
-use crate::mesh::{BESIDE, MeshPlan, PlannedRun, span_of};
-use forgery::{Forgeries, Origin};
+use crate::group::Started;
+use crate::job::{Outcome, run_name};
+use crate::lease::Resource;
+use crate::ledger::{Ledger, LedgerRow, Stored, StoredEnd};
+use crate::mesh::{MeshPlan, PlannedRun};
+use attempts::Wanted;
+use forgery::Forgeries;
+use leading::{Leadership, Standby};
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
+use outcomes::FORWARD;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Where outcomes stay. What it has stored it never forgets, and storing the same run again changes nothing.
 pub trait Sink {
-    /// Whether it has the outcome of a run.
-    fn has(&self, run: &str) -> bool;
+    /// The latest attempt at a run that ended, as far as it is stored.
+    fn stored(&self, run: &str) -> Option<Stored>;
+
+    /// How many attempts at a run are known to have been made, also those of which nothing came.
+    fn attempts(&self, run: &str) -> u32 {
+        let missed = self.awaited(run).map_or(0, |row| row.number.max(1));
+        self.stored(run).map_or(0, |stored| stored.number).max(missed)
+    }
+
+    /// Whether it has the result of a run, or why the path could not be measured.
+    fn has(&self, run: &str) -> bool {
+        self.stored(run).is_some_and(|stored| stored.end != StoredEnd::Unmeasured)
+    }
 
     /// Stores an outcome; when this returns, it is safe.
     ///
@@ -66,10 +85,17 @@ pub struct Coordinator<'a> {
     leadership: Leadership,
     /// What it holds while it is at work.
     claims: Vec<Resource>,
-    /// What another coordinator holds of that.
-    held_by_another: Option<String>,
+    /// Resources as people know them.
+    labels: BTreeMap<String, String>,
     /// Runs that were handed out before it lost its leadership.
-    unsure: BTreeSet<String>,
+    unsure: BTreeMap<String, LedgerRow>,
+    /// The server failed for longer than the mesh takes.
+    has_given_up: bool,
+    /// Nothing is handed out before: runs under leases that the server lost may go on until then.
+    quiet_until: MonoTime,
+    again: Again,
+    /// The attempt at each run of the plan that is to be made.
+    wanted: HashMap<String, Wanted>,
     questions: Box<dyn Mailbox>,
     outcomes: Option<Box<dyn Consumer>>,
     /// Outcomes that another coordinator was given.
@@ -78,16 +104,13 @@ pub struct Coordinator<'a> {
     planned: HashMap<String, LedgerRow>,
     check: Check,
     forgeries: Forgeries,
+    /// Attempts whose outcomes were refused.
+    refused: BTreeSet<String>,
     /// Groups that are to start, and when that is tried again.
     waiting: Vec<(MonoTime, Vec<PlannedRun>)>,
     started: BTreeMap<String, Started>,
     look_at: MonoTime,
     failure: Option<String>,
-}
-
-enum Leadership {
-    Standby { again_at: MonoTime, attempts: u64 },
-    Leading(Lease, Renewal),
 }
 
 /// What a coordinator holds that works on the mesh of this name.
@@ -108,15 +131,21 @@ impl<'a> Coordinator<'a> {
         (sink, check): (&'a mut dyn Sink, Check),
     ) -> Result<Coordinator<'a>> {
         let planned = plan.all().map(planned).collect();
+        let wanted = wanted(sink, plan.all(), Again::default());
         let mut claims = plan.turns();
         claims.push(identity(&plan.name));
         Ok(Coordinator {
             planned,
             check,
             forgeries: Forgeries::default(),
+            refused: BTreeSet::new(),
             claims,
-            held_by_another: None,
-            unsure: BTreeSet::new(),
+            labels: BTreeMap::new(),
+            unsure: BTreeMap::new(),
+            has_given_up: false,
+            quiet_until: MonoTime::ZERO,
+            again: Again::default(),
+            wanted,
             name: name.into(),
             broker,
             clock,
@@ -124,7 +153,7 @@ impl<'a> Coordinator<'a> {
             sink,
             ledger: Ledger::default(),
             handed_out: 0,
-            leadership: Leadership::Standby { again_at: MonoTime::ZERO, attempts: 0 },
+            leadership: Leadership::Standby(Standby::default()),
             questions: broker.subscribe(SINK)?,
             outcomes: None,
             forwarded: broker.subscribe(&format!("{FORWARD}>"))?,
@@ -143,6 +172,21 @@ impl<'a> Coordinator<'a> {
         self
     }
 
+    /// The coordinator measures these again beside what was missed, each by one more attempt.
+    #[must_use]
+    pub fn measuring_again(mut self, again: Again) -> Coordinator<'a> {
+        self.again = again;
+        self.wanted = wanted(self.sink, self.plan.all(), again);
+        self
+    }
+
+    /// Names that people know resources by: `eth0 of ams`.
+    #[must_use]
+    pub fn with_labels(mut self, labels: BTreeMap<String, String>) -> Coordinator<'a> {
+        self.labels = labels;
+        self
+    }
+
     /// Does what is due, and returns when something will be next.
     ///
     /// # Errors
@@ -152,10 +196,12 @@ impl<'a> Coordinator<'a> {
         match self.advance() {
             Ok(()) => {}
             Err(error) if error.may_pass() => {
-                self.failure = Some(error.to_string());
+                self.failure = Some(error.brief());
+                self.recover(&error)?;
             }
             Err(error) => return Err(error),
         }
+        self.wait_in_vain()?;
         Ok(self.clock.mono() + STEP_EVERY)
     }
 
@@ -165,11 +211,12 @@ impl<'a> Coordinator<'a> {
     /// As [`Coordinator::step`].
     pub fn rest(&mut self, due: MonoTime) -> Result<()> {
         let wait = due - self.clock.mono();
-        let Leadership::Leading(..) = self.leadership else {
-            return self.questions.next(wait).map(|_| ());
+        let waited = match self.leadership {
+            Leadership::Standby(_) => self.questions.next(wait).map(|_| ()),
+            Leadership::Leading(..) => self.take_outcomes(wait),
         };
-        match self.take_outcomes(wait) {
-            Err(error) if error.may_pass() => Ok(()),
+        match waited {
+            Err(error) if error.may_pass() => self.recover(&error),
             outcome => outcome,
         }
     }
@@ -192,6 +239,7 @@ impl<'a> Coordinator<'a> {
         (self.ledger, self.handed_out) = (Ledger::default(), 0);
         self.waiting.clear();
         self.planned.extend(round.iter().map(planned));
+        self.wanted.extend(wanted(self.sink, round.iter(), self.again));
         self.plan.rounds.push(round);
     }
 
@@ -209,29 +257,15 @@ impl<'a> Coordinator<'a> {
     /// Whether every run has ended, or is missed.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.handed_out >= self.plan.rounds.len()
-            && self.ledger.is_complete()
-            && self.plan.background.iter().all(|run| self.ledger.row(&run.job.run).is_some())
+        let is_handed_out = self.handed_out >= self.plan.rounds.len()
+            && self.plan.background.iter().all(|run| self.ledger.row(&run.job.run).is_some());
+        self.has_given_up || is_handed_out && self.ledger.is_complete()
     }
 
     /// Why the last step could not do all of it; it is tried again.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
-    }
-
-    /// What it waits for; `None`: it is at work.
-    #[must_use]
-    pub fn waits_for(&self) -> Option<String> {
-        if let Some(failure) = &self.failure {
-            return Some(failure.clone());
-        }
-        let what = || match self.held_by_another.as_deref() {
-            Some(resource) if resource.starts_with("coordinator.") => " on this mesh".to_owned(),
-            Some(resource) => format!(", with exclusive runs on {}", resource.trim_start_matches("mesh.")),
-            None => String::new(),
-        };
-        (!self.is_leading()).then(|| format!("another coordinator is at work{}", what()))
     }
 
     /// Gives up what has not ended: its agents end those runs, and the sink has each as missed for this reason; what was not handed
@@ -255,16 +289,14 @@ impl<'a> Coordinator<'a> {
             let name = run.job.run.clone();
             let reason = match self.ledger.row(&name) {
                 Some(row) if row.state.is_final() => continue,
-                None if self.sink.has(&name) => continue,
+                None if self.is_answered(&name) => continue,
                 Some(_) if unreached => &out_of_reach,
-                None if self.unsure.contains(&name) => &out_of_reach,
+                None if self.unsure.contains_key(&name) => &out_of_reach,
                 Some(_) => why,
                 None => "stopped before it began",
             };
-            let now = self.clock.wall();
-            self.ledger.expect(&name, LedgerRow::expected(&run, now, now));
-            self.ledger.end(&name, RunState::Missed { reason: reason.to_owned() });
-            self.note_missed(name)?;
+            let (row, reason) = (self.expected(&run, self.clock.wall()), reason.to_owned());
+            self.miss(&name, row, &reason)?;
         }
         self.waiting.clear();
         Ok(())
@@ -302,7 +334,7 @@ impl<'a> Coordinator<'a> {
                 Err(error) if !error.may_pass() => Err(error),
                 _ => Ok(()),
             },
-            Leadership::Standby { .. } => Ok(()),
+            Leadership::Standby(_) => Ok(()),
         }
     }
 
@@ -310,130 +342,26 @@ impl<'a> Coordinator<'a> {
         if !self.lead()? {
             return Ok(());
         }
+        self.has_given_up = false;
         self.answer()?;
         self.take_outcomes(Nanos::ZERO)?;
         self.sweep()?;
+        if self.clock.mono() < self.quiet_until {
+            return Ok(());
+        }
         self.hand_out()?;
         self.start_groups()?;
         self.look()
     }
 
-    /// Whether this is the one coordinator at work on its mesh, and no other has exclusive runs on the same resources.
-    fn lead(&mut self) -> Result<bool> {
-        let clock = || self.clock.mono();
-        match &mut self.leadership {
-            Leadership::Leading(lease, renewal) => {
-                let is_due = clock() >= lease.renew_at();
-                let renewed = if is_due { lease.renew(self.broker, renewal, &clock)? } else { Renewed::Held };
-                if renewed == Renewed::Lost || !lease.is_held(clock()) {
-                    self.leadership = Leadership::Standby { again_at: clock(), attempts: 0 };
-                    let open = self.ledger.rows().filter(|(_, row)| !row.state.is_final());
-                    self.unsure.extend(open.map(|(run, _)| run.to_owned()));
-                    // Another one may be at work: what was handed out is found again in the sink.
-                    (self.ledger, self.handed_out) = (Ledger::default(), 0);
-                    self.waiting.clear();
-                    return Ok(false);
-                }
-                Ok(true)
-            }
-            Leadership::Standby { again_at, .. } if clock() < *again_at => Ok(false),
-            Leadership::Standby { again_at, attempts } => {
-                *attempts += 1;
-                *again_at = clock() + TRY_TO_LEAD_EVERY;
-                let holder = format!("{}-{}-{attempts}", self.name, self.clock.wall().0);
-                let claim = Claim {
-                    group: holder.clone(),
-                    holder,
-                    class: Class::Exclusive,
-                    resources: self.claims.clone(),
-                    lifetime: LEADERSHIP,
-                };
-                self.held_by_another = None;
-                match Lease::acquire(self.broker, claim, &clock)? {
-                    Acquired::Held(lease) => {
-                        self.leadership = Leadership::Leading(lease, Renewal::default());
-                    }
-                    Acquired::Blocked { resource, .. } => self.held_by_another = Some(resource),
-                }
-                Ok(self.is_leading())
-            }
-        }
+    /// The attempt at a run that is to be made.
+    fn wanted(&self, run: &str) -> Wanted {
+        self.wanted.get(run).copied().unwrap_or_else(|| Wanted::new(self.sink, run, self.again))
     }
 
-    /// Tells agents which of their runs the sink has.
-    fn answer(&mut self) -> Result<()> {
-        while let Some(question) = self.questions.next(Nanos::ZERO)? {
-            let runs: Vec<String> = serde_json::from_slice(&question.data).unwrap_or_default();
-            let stored: Vec<&String> = runs.iter().filter(|run| self.sink.has(run)).collect();
-            if let Some(reply) = question.reply {
-                self.broker.publish(&reply, &serde_json::to_vec(&stored).unwrap_or_default())?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take_outcomes(&mut self, wait: Nanos) -> Result<()> {
-        while let Some(message) = self.forwarded.next(Nanos::ZERO)? {
-            // What is not ours either comes again from the log.
-            if let Some(delivery) = forwarded(message) {
-                self.take_outcome(&delivery)?;
-            }
-        }
-        let mut wait = wait;
-        loop {
-            let consumer = match &mut self.outcomes {
-                Some(consumer) => consumer,
-                None => {
-                    self.outcomes.insert(self.broker.consume(Log::Outcomes, "sink", None, REDELIVER_AFTER)?)
-                }
-            };
-            let Some(delivery) = consumer.next(wait)? else { return Ok(()) };
-            wait = Nanos::ZERO;
-            if !self.take_outcome(&delivery)? {
-                // The coordinator whose it is may be at work beside this one; otherwise it is delivered again.
-                let subject = format!("{FORWARD}{}.{}", delivery.subject, delivery.token);
-                self.broker.publish(&subject, &delivery.data)?;
-            }
-        }
-    }
-
-    /// Stores an outcome and confirms it. False: it is another coordinator's.
-    fn take_outcome(&mut self, delivery: &Delivery) -> Result<bool> {
-        // What cannot be read is no outcome, and nobody can store it.
-        if let Ok(outcome) = serde_json::from_slice::<Outcome>(&delivery.data) {
-            match self.origin(&outcome, &delivery.subject) {
-                Origin::Ours => {}
-                Origin::Another => return Ok(false),
-                Origin::Forged(forgery) => {
-                    self.refuse(forgery)?;
-                    return self.broker.done(delivery).map(|()| true);
-                }
-            }
-            if !self.sink.has(&outcome.run)
-                && let Err(why) = self.sink.store(&outcome)
-            {
-                // It stays in the log and in the agent's spool, and is delivered again.
-                let object = outcome.run;
-                return Err(FleetError::Server { operation: "store the outcome of", object, why });
-            }
-            self.ledger.end(&outcome.run, state_of(&outcome));
-        }
-        self.broker.done(delivery).map(|()| true)
-    }
-
-    /// The server lets an agent append as itself alone; what it appends is held against the run that was planned or missed.
-    fn origin(&self, outcome: &Outcome, subject: &str) -> Origin {
-        let row = self.planned.get(&outcome.run).cloned().or_else(|| self.sink.awaited(&outcome.run));
-        forgery::origin(row.as_ref(), outcome, subject, self.check)
-    }
-
-    /// Notes a forged outcome. Nothing else will come of a run whose own agent forged it.
-    fn refuse(&mut self, forgery: Forgery) -> Result<()> {
-        let run = forgery.run.clone();
-        let is_own = self.ledger.row(&run).is_some_and(|row| row.agent == forgery.agent);
-        let missed = is_own && self.ledger.end(&run, RunState::Missed { reason: forgery.text() });
-        self.forgeries.note(forgery);
-        if missed { self.note_missed(run) } else { Ok(()) }
+    /// Whether the sink has what is wanted of a run.
+    fn is_answered(&self, run: &str) -> bool {
+        self.sink.stored(run).is_some_and(|stored| self.wanted(run).is_answered_by(stored))
     }
 
     fn sweep(&mut self) -> Result<()> {
@@ -446,148 +374,15 @@ impl<'a> Coordinator<'a> {
         let noted = self.sink.missed(&run, row);
         noted.map_err(|why| FleetError::Server { operation: "note as missed", object: run, why })
     }
+}
 
-    /// Hands each round out once the one before has ended, and beside them what disturbs nobody.
-    fn hand_out(&mut self) -> Result<()> {
-        while self.handed_out < self.plan.rounds.len() && self.is_round_over() {
-            self.hand_out_runs(&self.plan.rounds[self.handed_out].clone())?;
-            self.handed_out += 1;
-        }
-        let beside = self.next_beside();
-        if beside.is_empty() { Ok(()) } else { self.hand_out_runs(&beside) }
-    }
-
-    /// The runs beside the rounds that are next: each agent has a few at a time.
-    fn next_beside(&self) -> Vec<PlannedRun> {
-        let mut at_work: HashMap<&str, usize> = HashMap::new();
-        for run in &self.plan.background {
-            let is_open = self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final());
-            *at_work.entry(&run.agent).or_default() += usize::from(is_open);
-        }
-        let mut next = Vec::new();
-        for run in self.plan.background.iter().filter(|run| self.ledger.row(&run.job.run).is_none()) {
-            let count = at_work.entry(&run.agent).or_default();
-            if *count < BESIDE {
-                *count += 1;
-                next.push(run.clone());
-            }
-        }
-        next
-    }
-
-    fn current_round(&self) -> &[PlannedRun] {
-        let index = self.handed_out.checked_sub(1);
-        index.and_then(|index| self.plan.rounds.get(index)).map_or(&[], Vec::as_slice)
-    }
-
-    fn is_round_over(&self) -> bool {
-        let is_final =
-            |run: &PlannedRun| self.ledger.row(&run.job.run).is_some_and(|row| row.state.is_final());
-        self.current_round().iter().all(is_final)
-    }
-
-    fn hand_out_runs(&mut self, runs: &[PlannedRun]) -> Result<()> {
-        let within = span_of(runs).saturating_add(self.plan.grace);
-        let mut groups: BTreeMap<&str, Vec<PlannedRun>> = BTreeMap::new();
-        for run in runs {
-            self.hand_out_run(run, within)?;
-            if !run.job.group.is_empty() {
-                groups.entry(&run.job.group).or_default().push(run.clone());
-            }
-        }
-        self.waiting.extend(groups.into_values().map(|runs| (MonoTime::ZERO, runs)));
-        let agents: BTreeSet<&String> = runs.iter().map(|run| &run.agent).collect();
-        let look = serde_json::to_vec(&Command::Look).unwrap_or_default();
-        agents.into_iter().try_for_each(|agent| self.broker.publish(&format!("pm.cmd.{agent}"), &look))
-    }
-
-    fn hand_out_run(&mut self, run: &PlannedRun, within: Nanos) -> Result<()> {
-        let now = self.clock.wall();
-        let mut job = run.job.clone();
-        let deadline = now + within;
-        job.deadline = now + within.saturating_sub(job.span);
-        job.handed_out = now;
-        self.ledger.expect(&job.run, LedgerRow::expected(run, now, deadline));
-        if self.sink.has(&job.run) {
-            self.ledger.end(&job.run, RunState::Done);
-            return Ok(());
-        }
-        if !job.group.is_empty() {
-            return Ok(());
-        }
-        let text = serde_json::to_vec(&job).unwrap_or_default();
-        // After a restart it may be there already: a run is one message, but for one that was missed before.
-        let id = if self.sink.awaited(&job.run).is_some() {
-            format!("{}@{}", job.run, now.0)
-        } else {
-            job.run.clone()
-        };
-        self.broker.append(Log::Jobs, &run.agent, &id, &text).map(|_| ())
-    }
-
-    /// Starts groups whose agents are ready. What one of them lacks is tried again, until the runs are missed.
-    fn start_groups(&mut self) -> Result<()> {
-        let now = self.clock.mono();
-        for (again_at, runs) in std::mem::take(&mut self.waiting) {
-            let open: Vec<(String, AgentJob)> = runs
-                .iter()
-                .filter(|run| self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final()))
-                .map(|run| (run.agent.clone(), run.job.clone()))
-                .collect();
-            let Some((_, first)) = open.first() else { continue };
-            if now < again_at {
-                self.waiting.push((again_at, runs));
-                continue;
-            }
-            match group::start(self.broker, self.clock, &open, LEAD) {
-                Ok(started) => {
-                    self.started.insert(first.group.clone(), started);
-                    open.iter().for_each(|(agent, job)| self.ledger.running(&job.run, agent));
-                }
-                Err(error) if error.is_transient() || matches!(error, FleetError::Refused { .. }) => {
-                    open.iter().for_each(|(_, job)| self.ledger.note(&job.run, &error.to_string()));
-                    self.waiting.push((now + TRY_TO_START_EVERY, runs));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes which agents are not there, and which runs they work on, so that a missed run has its reason.
-    fn look(&mut self) -> Result<()> {
-        let now = self.clock.mono();
-        if now < self.look_at {
-            return Ok(());
-        }
-        self.look_at = now + LOOK_EVERY;
-        let awaited: Vec<(String, String)> = self
-            .current_round()
-            .iter()
-            .chain(&self.plan.background)
-            .filter(|run| self.ledger.row(&run.job.run).is_some_and(|row| !row.state.is_final()))
-            .map(|run| (run.agent.clone(), run.job.run.clone()))
-            .collect();
-        let mut reports: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
-        for (agent, run) in awaited {
-            let at_work = match reports.get(&agent) {
-                Some(known) => known,
-                None => {
-                    let report = match is_there(self.broker, &agent)? {
-                        true => self.broker.get(Bucket::Agents, &agent)?.map(|entry| runs_of(&entry.value)),
-                        false => None,
-                    };
-                    reports.entry(agent.clone()).or_insert(report)
-                }
-            };
-            match at_work {
-                None => self.ledger.note(&run, &format!("the agent {agent} has not been heard for 30 s")),
-                Some(runs) if runs.contains(&run) => self.ledger.running(&run, &agent),
-                Some(_) => {}
-            }
-        }
-        Ok(())
-    }
+/// The attempts at these runs that are to be made, by what the sink has now.
+fn wanted<'r>(
+    sink: &dyn Sink,
+    runs: impl Iterator<Item = &'r PlannedRun>,
+    again: Again,
+) -> HashMap<String, Wanted> {
+    runs.map(|run| (run.job.run.clone(), Wanted::new(sink, &run.job.run, again))).collect()
 }
 
 /// The row of a run before it is handed out, by its name.
@@ -595,35 +390,6 @@ fn planned(run: &PlannedRun) -> (String, LedgerRow) {
     (run.job.run.clone(), LedgerRow::expected(run, WallTime::default(), WallTime::default()))
 }
 
-/// The runs that an agent reports to work on.
-fn runs_of(report: &[u8]) -> Vec<String> {
-    let report: serde_json::Value = serde_json::from_slice(report).unwrap_or_default();
-    report["runs"].as_array().into_iter().flatten().filter_map(|run| Some(run.as_str()?.to_owned())).collect()
-}
-
-fn state_of(outcome: &Outcome) -> RunState {
-    match &outcome.end {
-        End::Done { .. } => RunState::Done,
-        End::Void { reason, .. } => RunState::Void { reason: reason.clone() },
-        End::Failed { reason } => RunState::Failed { reason: reason.clone() },
-    }
-}
-
-/// An outcome that another coordinator was given and that is not its own.
-fn forwarded(message: Message) -> Option<Delivery> {
-    let (agent, token) = message.subject.strip_prefix(FORWARD)?.split_once('.')?;
-    Some(Delivery { subject: agent.to_owned(), token: token.to_owned(), data: message.data, attempt: 1 })
-}
-
-/// From when all are ready to the common start: the message travels, and connections are opened.
-const LEAD: Nanos = Nanos::from_secs(2);
-const TRY_TO_START_EVERY: Nanos = Nanos::from_secs(1);
 /// How long agents have to confirm that they end their runs.
 const STOPS_WITHIN: Nanos = Nanos::from_secs(2);
 const STEP_EVERY: Nanos = Nanos::from_millis(250);
-const TRY_TO_LEAD_EVERY: Nanos = Nanos::from_secs(2);
-const LEADERSHIP: Nanos = Nanos::from_secs(15);
-const REDELIVER_AFTER: Nanos = Nanos::from_secs(30);
-/// Where coordinators give each other outcomes: `pm.forward.AGENT.` and by what the log knows the message.
-const FORWARD: &str = "pm.forward.";
-const LOOK_EVERY: Nanos = Nanos::from_secs(10);

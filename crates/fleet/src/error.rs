@@ -126,6 +126,24 @@ pub enum FleetError {
         /// What it reports.
         why: String,
     },
+    /// A folder has a mesh already, which is not overwritten.
+    #[error("{} has a mesh already, of the agents {}", folder.display(), agents.join(", "))]
+    MeshExists {
+        /// The folder.
+        folder: PathBuf,
+        /// Its agents.
+        agents: Vec<String>,
+    },
+    /// No agent of a mesh has this name.
+    #[error("no agent is called `{name}` in {}{meant}", folder.display())]
+    NoAgent {
+        /// The name.
+        name: String,
+        /// What may be meant.
+        meant: String,
+        /// The mesh's folder.
+        folder: PathBuf,
+    },
     /// A schedule that cannot be read.
     #[error("read the schedule `{text}`: {why}")]
     Schedule {
@@ -178,9 +196,27 @@ impl FleetError {
     }
 
     /// Whether a loop goes on and tries again: the error is transient, or the server's own, as while a cluster chooses a
-    /// leader or its storage is full.
+    /// leader or its storage is full; or a disk of this host is full.
     pub(crate) fn may_pass(&self) -> bool {
-        self.is_transient() || matches!(self, FleetError::Server { .. } | FleetError::Full { .. })
+        self.is_transient()
+            || matches!(self, FleetError::Server { .. } | FleetError::Full { .. } | FleetError::File { .. })
+    }
+
+    /// Whether it shows that the streams or consumers of a mesh are gone, and must be made anew.
+    pub(crate) fn is_of_a_lost_store(&self) -> bool {
+        matches!(self, FleetError::Server { .. } | FleetError::NoStream { .. })
+    }
+
+    /// The same in a sentence that stays the same as long as the reason does: a server that is silent is so whatever was asked.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match self {
+            FleetError::Unreachable { .. } | FleetError::TimedOut { .. } => {
+                "the NATS server does not answer".to_owned()
+            }
+            FleetError::NoStream { .. } => "the NATS server has no streams of a mesh".to_owned(),
+            error => error.to_string(),
+        }
     }
 
     /// What to do about it.
@@ -218,9 +254,22 @@ impl FleetError {
             FleetError::Refused { .. } => {
                 "wait until what it needs is free, or see what it reports: pathmeter mesh show"
             }
+            FleetError::MeshExists { .. } => {
+                "add an agent to it: pathmeter mesh agent add DIR NAME; or name a new folder"
+            }
+            FleetError::NoAgent { .. } => "`pathmeter mesh agent list DIR` prints its agents",
             FleetError::Schedule { .. } => "write `@every 15m`, or five cron fields: `0 3 * * *`",
             FleetError::File { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "see that the name is right: `mesh run --results` and `mesh init` write such files"
+            }
+            FleetError::File { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "make room on this disk; what could not be written is kept in memory and written then"
+            }
+            FleetError::File { source, .. } if source.kind() == io::ErrorKind::ResourceBusy => {
+                "end the other program, or name another file or folder (--results FILE, --spool DIR)"
+            }
+            FleetError::File { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => {
+                "it is there already: nothing is overwritten"
             }
             FleetError::File { .. } => "name a file in a folder that this user may read and write",
             FleetError::Malformed { .. } => "the other end may be another version of pathmeter",

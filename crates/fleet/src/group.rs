@@ -199,6 +199,8 @@ mod tests {
             finished,
             token: 1,
             attempt: 1,
+            number: 1,
+            unmeasured: false,
         }
     }
 

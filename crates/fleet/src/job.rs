@@ -28,6 +28,12 @@ pub struct AgentJob {
     /// When it was handed out, clock of the coordinator: what tells it from the same run handed out again.
     #[serde(default)]
     pub handed_out: WallTime,
+    /// Which attempt at the run this is, from 1.
+    #[serde(default = "first")]
+    pub number: u32,
+    /// A result of this attempt or a later one answers it: those before are known.
+    #[serde(default = "first")]
+    pub since: u32,
     /// What to measure.
     pub body: String,
 }
@@ -52,7 +58,44 @@ pub struct Outcome {
     pub token: u64,
     /// How often the job was delivered, this time included.
     pub attempt: u64,
+    /// Which attempt at the run this is, from 1.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
+    pub number: u32,
+    /// It failed for a reason of the fleet and not of the path: its agent was interrupted, or came to it too late.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unmeasured: bool,
 }
+
+fn first() -> u32 {
+    1
+}
+
+fn is_first(number: &u32) -> bool {
+    *number == 1
+}
+
+impl Outcome {
+    /// Names this attempt and nothing else ever: the run, of the first one.
+    #[must_use]
+    pub fn id(&self) -> String {
+        attempt_id(&self.run, self.number)
+    }
+}
+
+/// The name of an attempt at a run.
+#[must_use]
+pub fn attempt_id(run: &str, number: u32) -> String {
+    if number <= 1 { run.to_owned() } else { format!("{run}{ATTEMPT}{number}") }
+}
+
+/// The run and the number of an attempt that is named so.
+#[must_use]
+pub fn parse_attempt(id: &str) -> (&str, u32) {
+    let parsed = id.rsplit_once(ATTEMPT).and_then(|(run, number)| Some((run, number.parse().ok()?)));
+    parsed.unwrap_or((id, 1))
+}
+
+const ATTEMPT: char = '@';
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,9 +152,20 @@ mod tests {
             finished,
             token: 3,
             attempt: 2,
+            number: 1,
+            unmeasured: false,
         };
         let text = serde_json::to_string(&outcome).expect("JSON");
         assert!(text.contains(r#""end":"void""#), "{text}");
         assert_eq!(serde_json::from_str::<Outcome>(&text).expect("read"), outcome);
+        // A first attempt is as an earlier version writes and reads it.
+        assert!(!text.contains("number") && !text.contains("unmeasured"), "{text}");
+        let again = Outcome { number: 3, unmeasured: true, ..outcome };
+        let text = serde_json::to_string(&again).expect("JSON");
+        assert_eq!(serde_json::from_str::<Outcome>(&text).expect("read"), again);
+        assert_eq!(
+            (again.id().as_str(), parse_attempt("r@3"), parse_attempt("r")),
+            ("r@3", ("r", 3), ("r", 1))
+        );
     }
 }

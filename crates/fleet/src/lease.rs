@@ -11,6 +11,7 @@
 
 mod acquire;
 mod drive;
+mod free;
 mod release;
 mod renew;
 mod rule;
@@ -19,9 +20,10 @@ mod tests;
 
 pub use acquire::Acquire;
 pub use drive::Acquired;
+pub use free::{Held, free, held};
 pub use release::Release;
 pub use renew::{Renewal, Renewed};
-pub use rule::{Class, Holder, has_room};
+pub use rule::{About, Class, Holder, has_room};
 
 use crate::broker::{Entry, Expected};
 use model::time::MonoTime;
@@ -63,6 +65,8 @@ pub struct Claim {
     pub resources: Vec<Resource>,
     /// How long the server keeps the claim after its last heartbeat: at least 3 s.
     pub lifetime: Nanos,
+    /// What it is for, for people.
+    pub about: About,
 }
 
 /// What is held.
@@ -165,7 +169,14 @@ fn resource_key(name: &str) -> String {
     format!("on.{name}")
 }
 
-/// The value of the heartbeat key of a holder that was taken off: it can never be renewed.
+/// Whether a heartbeat key has the value of a holder that was taken off: it can never be renewed.
+fn is_void(value: &[u8]) -> bool {
+    value == VOID || value.starts_with(FREED)
+}
+
+/// The value of the heartbeat key of a holder that was found dead.
 const VOID: &[u8] = b"void";
+/// The same of one that was taken off on purpose; the reason follows.
+const FREED: &[u8] = b"void: ";
 /// A failed write means that another one succeeded; after so many the resource is called busy.
 const MOST_CONFLICTS: u32 = 50;

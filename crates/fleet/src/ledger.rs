@@ -23,8 +23,15 @@ pub struct LedgerRow {
     pub due: WallTime,
     /// Until when it must have ended.
     pub deadline: WallTime,
+    /// Which attempt at the run this is, from 1; 0 of an earlier version, which made one.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub number: u32,
     /// How it stands.
     pub state: RunState,
+}
+
+fn is_first(number: &u32) -> bool {
+    *number <= 1
 }
 
 /// How a run stands.
@@ -76,6 +83,7 @@ impl LedgerRow {
             asked: run.job.body.clone(),
             due,
             deadline,
+            number: 1,
             state: RunState::default(),
         }
     }
@@ -88,7 +96,40 @@ impl LedgerRow {
     }
 }
 
+/// What a sink has of a run's latest attempt that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Which attempt that is, from 1.
+    pub number: u32,
+    /// How it ended.
+    pub end: StoredEnd,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredEnd {
+    /// It has a result.
+    Done,
+    /// It has a result that must not be trusted.
+    Void,
+    /// It could not be measured.
+    Failed,
+    /// Its agent reports that it was not carried out, for a reason of the fleet and not of the path.
+    Unmeasured,
+}
+
 impl RunState {
+    /// That of a run whose outcome a sink has.
+    pub(crate) fn of_stored(end: StoredEnd) -> RunState {
+        let reason = || "as the results have it".to_owned();
+        match end {
+            StoredEnd::Done => RunState::Done,
+            StoredEnd::Void => RunState::Void { reason: reason() },
+            StoredEnd::Failed => RunState::Failed { reason: reason() },
+            StoredEnd::Unmeasured => RunState::Missed { reason: reason() },
+        }
+    }
+
     /// Whether nothing more is awaited.
     #[must_use]
     pub fn is_final(&self) -> bool {

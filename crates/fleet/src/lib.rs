@@ -8,7 +8,7 @@
 //! use model::time::MonoTime;
 //! use model::units::Nanos;
 //! use pathmeter_fleet::broker::local::Local;
-//! use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Resource};
+//! use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
 //!
 //! let broker = Local::default();
 //! let clock = || MonoTime::ZERO;
@@ -18,6 +18,7 @@
 //!     class: Class::Exclusive,
 //!     resources: vec![Resource::sole("nic.ams.eth0"), Resource::sole("nic.fra.eth0")],
 //!     lifetime: Nanos::from_secs(6),
+//!     about: About::default(),
 //! };
 //! let Acquired::Held(lease) = Lease::acquire(&broker, claim("run-1"), &clock)? else { panic!("it was free") };
 //! assert!(matches!(Lease::acquire(&broker, claim("run-2"), &clock)?, Acquired::Blocked { .. }));

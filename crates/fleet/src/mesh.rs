@@ -218,6 +218,8 @@ fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunR
         span: request.span,
         deadline: WallTime(0),
         handed_out: WallTime(0),
+        number: 1,
+        since: 1,
         body: request.body,
     };
     PlannedRun { agent: request.agent, job }

@@ -1,13 +1,14 @@
 //! A sink in a file: outcomes and missed runs as JSON lines, each on the disk before anybody is told that it is stored.
 
+use crate::clock::{Clock, SystemClock};
 use crate::coordinator::Sink;
 use crate::error::{FleetError, Result};
-use crate::job::Outcome;
-use crate::ledger::LedgerRow;
-use crate::line_file::{self, LineFile, LineKind};
+use crate::job::{End, Outcome, run_name};
+use crate::ledger::{LedgerRow, RunState, Stored, StoredEnd};
+use crate::line_file::{self, LineFile, LineKind, Lines};
 use model::time::WallTime;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,17 +16,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub struct ResultFile {
     file: LineFile,
-    known: HashSet<String>,
+    known: HashMap<String, Stored>,
     missed: BTreeMap<String, LedgerRow>,
     /// The mesh whose runs come now.
     mesh: String,
+    id: String,
+    damage: Option<String>,
 }
 
 /// What the file holds of each run, by its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
-    /// The outcomes.
+    /// The outcomes, of several attempts the latest.
     pub outcomes: BTreeMap<String, Outcome>,
+    /// Outcomes of earlier attempts.
+    pub earlier: Vec<Outcome>,
+    /// Attempts that their agents report not to have carried out, by the run: its latest.
+    pub unmeasured: BTreeMap<String, u32>,
     /// Runs of which nothing came.
     pub missed: BTreeMap<String, LedgerRow>,
     /// When meshes were due that began.
@@ -34,6 +41,10 @@ pub struct Results {
     pub meshes: BTreeMap<String, String>,
     /// The mesh that was measured last.
     pub mesh: String,
+    /// Distinguishes the file from every other one; empty: an earlier version made it.
+    pub id: String,
+    /// Lines that cannot be read, in a sentence.
+    pub damage: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,10 +62,14 @@ enum Line {
     Mesh {
         name: String,
     },
+    /// The first line of a file: no other file ever has this id.
+    File {
+        id: String,
+    },
 }
 
 impl LineKind for Line {
-    const WORDS: &'static [&'static str] = &["outcome", "missed", "begins", "mesh"];
+    const WORDS: &'static [&'static str] = &["outcome", "missed", "begins", "mesh", "file"];
 }
 
 impl ResultFile {
@@ -66,9 +81,29 @@ impl ResultFile {
         let fault =
             |source| FleetError::File { operation: "open the results", file: path.to_owned(), source };
         let (file, lines) = LineFile::open(path, "another coordinator writes it").map_err(fault)?;
-        let results = Results::from_lines(lines);
-        let known = results.outcomes.into_keys().collect();
-        Ok(ResultFile { file, known, missed: results.missed, mesh: results.mesh })
+        let is_new = lines.lines.is_empty();
+        let results = Results::from_lines(path, lines);
+        let known = results.outcomes.keys().chain(results.unmeasured.keys());
+        let known = known.filter_map(|run| Some((run.clone(), results.stored(run)?))).collect();
+        let Results { missed, mesh, id, damage, .. } = results;
+        let mut file = ResultFile { file, known, missed, mesh, id, damage };
+        if is_new {
+            file.id = new_id(path);
+            file.file.append(&Line::File { id: file.id.clone() }).map_err(fault)?;
+        }
+        Ok(file)
+    }
+
+    /// Distinguishes the file from every other one; empty: an earlier version made it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Lines that cannot be read, in a sentence.
+    #[must_use]
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
     }
 
     /// The runs that follow are of the mesh of this name.
@@ -88,14 +123,29 @@ impl ResultFile {
     }
 }
 
+/// Made of where and when the file is made.
+fn new_id(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let clock = SystemClock;
+    let (wall, mono) = (clock.wall().0.to_string(), clock.mono().0.to_string());
+    run_name(&[&path.display().to_string(), &wall, &mono, &std::process::id().to_string()])
+}
+
 impl Sink for ResultFile {
-    fn has(&self, run: &str) -> bool {
-        self.known.contains(run)
+    fn stored(&self, run: &str) -> Option<Stored> {
+        self.known.get(run).copied()
+    }
+
+    /// A damaged line may have been the outcome of any run: its agent would not make the first attempt again.
+    fn attempts(&self, run: &str) -> u32 {
+        let missed = self.missed.get(run).map_or(0, |row| row.number.max(1));
+        let damaged = u32::from(self.damage.is_some());
+        self.stored(run).map_or(0, |stored| stored.number).max(missed).max(damaged)
     }
 
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
         self.write(&Line::Outcome(Box::new(outcome.clone())))?;
-        self.known.insert(outcome.run.clone());
+        self.known.insert(outcome.run.clone(), Stored::new(outcome));
         Ok(())
     }
 
@@ -108,7 +158,7 @@ impl Sink for ResultFile {
     }
 
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
-        if self.missed.contains_key(run) {
+        if self.missed.get(run).is_some_and(|known| known.number.max(1) >= row.number) {
             return Ok(());
         }
         self.write(&Line::Missed { run: run.to_owned(), row: Box::new(row.clone()) })?;
@@ -140,14 +190,16 @@ impl InMemory {
 }
 
 impl Sink for InMemory {
-    fn has(&self, run: &str) -> bool {
-        self.results().outcomes.contains_key(run)
+    fn stored(&self, run: &str) -> Option<Stored> {
+        self.results().stored(run)
+    }
+
+    fn awaited(&self, run: &str) -> Option<LedgerRow> {
+        self.results().missed.get(run).cloned()
     }
 
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
-        let mut results = self.results();
-        results.missed.remove(&outcome.run);
-        results.outcomes.entry(outcome.run.clone()).or_insert_with(|| outcome.clone());
+        self.results().take(outcome.clone());
         Ok(())
     }
 
@@ -164,7 +216,7 @@ impl Results {
     /// It cannot be read.
     pub fn read(path: &Path) -> Result<Results> {
         let lines = line_file::read(path);
-        lines.map(Results::from_lines).map_err(|source| FleetError::File {
+        lines.map(|lines| Results::from_lines(path, lines)).map_err(|source| FleetError::File {
             operation: "read the results",
             file: path.to_owned(),
             source,
@@ -181,16 +233,47 @@ impl Results {
         self
     }
 
-    fn from_lines(lines: Vec<Line>) -> Results {
-        let mut results = Results::default();
-        for line in lines {
+    /// What it has of the latest attempt at a run that ended.
+    #[must_use]
+    pub fn stored(&self, run: &str) -> Option<Stored> {
+        let measured = self.outcomes.get(run).map(Stored::new);
+        let unmeasured = self.unmeasured.get(run).map(|number| (*number, StoredEnd::Unmeasured));
+        let unmeasured = unmeasured.map(|(number, end)| Stored { number, end });
+        match (measured, unmeasured) {
+            (Some(measured), Some(unmeasured)) if unmeasured.number > measured.number => Some(unmeasured),
+            (measured, unmeasured) => measured.or(unmeasured),
+        }
+    }
+
+    /// Takes an outcome: the latest attempt counts, and the first outcome of it. A result that comes late is no longer missed.
+    fn take(&mut self, outcome: Outcome) {
+        let number = self.outcomes.get(&outcome.run).map_or(0, |known| known.number);
+        if let (true, End::Failed { reason }) = (outcome.unmeasured, &outcome.end) {
+            let latest = self.unmeasured.entry(outcome.run.clone()).or_default();
+            *latest = (*latest).max(outcome.number);
+            if outcome.number > number {
+                let row = unmeasured(&outcome, reason);
+                self.missed.insert(outcome.run, row);
+            }
+            return;
+        }
+        self.missed.remove(&outcome.run);
+        if outcome.number > number {
+            self.earlier.extend(self.outcomes.insert(outcome.run.clone(), outcome));
+        }
+    }
+
+    fn from_lines(path: &Path, lines: Lines<Line>) -> Results {
+        let mut results = Results { damage: line_file::damage(path, &lines.damaged), ..Results::default() };
+        for line in lines.lines {
             match line {
                 Line::Outcome(outcome) => {
-                    results.missed.remove(&outcome.run);
                     results.is_of_mesh(&outcome.run);
-                    results.outcomes.entry(outcome.run.clone()).or_insert(*outcome);
+                    results.take(*outcome);
                 }
-                Line::Missed { run, row } if !results.outcomes.contains_key(&run) => {
+                Line::Missed { run, row }
+                    if results.outcomes.get(&run).is_none_or(|known| row.number > known.number) =>
+                {
                     results.is_of_mesh(&run);
                     results.missed.insert(run, *row);
                 }
@@ -204,6 +287,7 @@ impl Results {
                     unnamed.for_each(|mesh| mesh.clone_from(&name));
                     results.mesh = name;
                 }
+                Line::File { id } => results.id = id,
             }
         }
         results
@@ -217,11 +301,36 @@ impl Results {
     }
 }
 
+impl Stored {
+    /// What is kept of an outcome.
+    #[must_use]
+    pub fn new(outcome: &Outcome) -> Stored {
+        let end = match &outcome.end {
+            End::Done { .. } => StoredEnd::Done,
+            End::Void { .. } => StoredEnd::Void,
+            End::Failed { .. } if outcome.unmeasured => StoredEnd::Unmeasured,
+            End::Failed { .. } => StoredEnd::Failed,
+        };
+        Stored { number: outcome.number, end }
+    }
+}
+
+/// The row of an attempt that its agent did not carry out.
+fn unmeasured(outcome: &Outcome, reason: &str) -> LedgerRow {
+    LedgerRow {
+        title: outcome.title.clone(),
+        agent: outcome.agent.clone(),
+        due: outcome.started,
+        deadline: outcome.finished,
+        number: outcome.number,
+        state: RunState::Missed { reason: reason.to_owned() },
+        ..LedgerRow::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::End;
-    use crate::ledger::RunState;
     use std::fs::OpenOptions;
     use std::io::Write;
 
@@ -247,6 +356,8 @@ mod tests {
             finished: time,
             token: 1,
             attempt: 1,
+            number: 1,
+            unmeasured: false,
         };
         file.store(&outcome).expect("written");
         drop(file);
@@ -280,6 +391,8 @@ mod tests {
             finished: WallTime(1),
             token: 1,
             attempt: 1,
+            number: 1,
+            unmeasured: false,
         };
         let mut file = ResultFile::open(&path).expect("new");
         file.begin_mesh("monday").expect("written");
@@ -296,5 +409,62 @@ mod tests {
         assert_eq!(runs(None), ["2"]);
         assert_eq!(runs(Some("monday")), ["1", "late"]);
         assert!(runs(Some("sunday")).is_empty());
+    }
+
+    #[test]
+    fn the_latest_attempt_counts_and_those_before_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        let failed = |number, unmeasured| Outcome {
+            run: "r".into(),
+            title: "latency a -> b".into(),
+            agent: "a".into(),
+            end: End::Failed { reason: format!("attempt {number}") },
+            started: WallTime(u64::from(number)),
+            finished: WallTime(u64::from(number)),
+            token: 1,
+            attempt: 1,
+            number,
+            unmeasured,
+        };
+        let mut file = ResultFile::open(&path).expect("new");
+        file.store(&failed(1, true)).expect("written");
+        assert_eq!((file.attempts("r"), file.has("r")), (1, false));
+        let read = || Results::read(&path).expect("read");
+        let reason = |results: &Results| {
+            let row = results.missed.get("r").expect("it is missed").clone();
+            (row.number, row.agent, row.state.reason().map(str::to_owned))
+        };
+        assert_eq!(reason(&read()), (1, "a".to_owned(), Some("attempt 1".to_owned())));
+        file.store(&failed(2, false)).expect("written");
+        let results = read();
+        assert_eq!((results.outcomes["r"].number, results.missed.len(), results.earlier.len()), (2, 0, 0));
+        let row = LedgerRow {
+            number: 3,
+            state: RunState::Missed { reason: "no word".into() },
+            ..LedgerRow::default()
+        };
+        file.missed("r", &row).expect("written");
+        assert_eq!((reason(&read()).0, file.attempts("r")), (3, 3));
+        file.store(&Outcome { end: End::Done { body: "42".into() }, ..failed(4, false) }).expect("written");
+        let results = read();
+        assert_eq!((results.outcomes["r"].number, results.missed.len(), results.earlier.len()), (4, 0, 1));
+        assert_eq!(results.stored("r"), Some(Stored { number: 4, end: StoredEnd::Done }));
+        drop(file);
+        let file = ResultFile::open(&path).expect("again");
+        assert_eq!(file.stored("r"), results.stored("r"));
+        // The file has an id, and no other file has the same.
+        let other = ResultFile::open(&folder.path().join("other.jsonl")).expect("new");
+        assert!(!file.id().is_empty() && file.id() == results.id && other.id() != file.id());
+    }
+
+    #[test]
+    fn after_damage_a_run_without_an_outcome_is_no_first_attempt() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("results.jsonl");
+        std::fs::write(&path, "{\"mesh\":{\"name\":\"m\"}}\n{\"outcome\":{\"ru\0\n").expect("a file");
+        let file = ResultFile::open(&path).expect("ours");
+        assert_eq!((file.attempts("any"), file.stored("any"), file.id()), (1, None, ""));
+        assert!(file.damage().expect("damaged").starts_with("line 2 of "), "{:?}", file.damage());
     }
 }

@@ -1,12 +1,17 @@
 //! The files of a mesh's server: configuration, keys and certificates, with exactly the rights that each agent needs.
 
 mod certificates;
+mod folder;
+mod join;
 
 pub use certificates::{Validity, renew, validity};
+pub use folder::{MeshFolder, Reloaded};
+pub use join::JoinFile;
 
 use crate::error::{FleetError, Result, check_name};
+use folder::State;
 use nkeys::KeyPair;
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -50,27 +55,35 @@ impl MeshSetup {
     /// A name that cannot be used, or twice; the folder exists with a configuration already; a file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<MeshFiles> {
         self.check()?;
+        if let Ok(known) = MeshFolder::open(folder) {
+            let agents = known.agents().map(str::to_owned).collect();
+            return Err(FleetError::MeshExists { folder: folder.to_owned(), agents });
+        }
         make_folder(folder)?;
-        make_folder(&folder.join("keys"))?;
-        let configuration = folder.join("server.conf");
-        let mut users = Vec::new();
-        let mut user = |name: &str, rights: Rights| -> Result<PathBuf> {
-            let (seed, public) = new_key()?;
-            let file = folder.join("keys").join(format!("{name}.seed"));
-            write_new(&file, &format!("{seed}\n"), 0o600)?;
-            users.push(user_block(&public, &rights));
-            Ok(file)
-        };
-        let coordinator = user(COORDINATOR, Rights::of_coordinator())?;
-        let named = |name: &String| Ok((name.clone(), user(name, Rights::of_agent(name))?));
-        let agents = self.agents.iter().map(named).collect::<Result<Vec<_>>>()?;
+        make_folder(&folder.join(KEYS))?;
+        make_folder(&folder.join(AGENTS))?;
         let authority =
             if self.names.is_empty() { None } else { Some(certificates::write(folder, &self.names)?) };
         let token = folder.join("mesh.token");
         // Random and long, as every seed.
         write_new(&token, &format!("{}\n", new_key()?.0), 0o600)?;
-        write_new(&configuration, &self.configuration(folder, &users, authority.is_some()), 0o600)?;
-        Ok(MeshFiles { configuration, authority, coordinator, agents, token })
+        let state = State {
+            listen: self.listen.clone(),
+            websocket: self.websocket.clone(),
+            names: self.names.clone(),
+            coordinator: String::new(),
+            agents: BTreeMap::new(),
+        };
+        let mut made = MeshFolder::new(folder, state);
+        let mut agents = Vec::new();
+        made.write_key(COORDINATOR)?;
+        for name in &self.agents {
+            made.write_key(name)?;
+            agents.push((name.clone(), key_file(folder, name)));
+        }
+        made.write()?;
+        let coordinator = key_file(folder, COORDINATOR);
+        Ok(MeshFiles { configuration: folder.join(CONFIGURATION), authority, coordinator, agents, token })
     }
 
     fn check(&self) -> Result<()> {
@@ -82,43 +95,6 @@ impl MeshSetup {
             }
         }
         Ok(())
-    }
-
-    fn configuration(&self, folder: &Path, users: &[String], has_tls: bool) -> String {
-        let quoted =
-            |file: &str| serde_json::Value::from(folder.join(file).display().to_string()).to_string();
-        let mut text = format!(
-            "# Written by `pathmeter mesh init`.\n\
-             listen: \"{}\"\n\
-             server_name: \"pathmeter\"\n\
-             # The document of a run is one message.\n\
-             max_payload: 8MB\n\
-             jetstream {{\n    store_dir: {}\n    # What was confirmed is on the disk.\n    sync_interval: always\n}}\n",
-            self.listen,
-            quoted("jetstream"),
-        );
-        if has_tls {
-            let (certificate, key) = (quoted("server.pem"), quoted("server.key"));
-            let _ = write!(
-                text,
-                "tls {{\n    cert_file: {certificate}\n    key_file: {key}\n    timeout: 5\n}}\n"
-            );
-        }
-        if let Some(listen) = &self.websocket {
-            let tls = match has_tls {
-                true => {
-                    format!(
-                        "tls {{ cert_file: {}, key_file: {} }}",
-                        quoted("server.pem"),
-                        quoted("server.key")
-                    )
-                }
-                false => "no_tls: true".to_owned(),
-            };
-            let _ = write!(text, "websocket {{\n    listen: \"{listen}\"\n    {tls}\n}}\n");
-        }
-        let _ = write!(text, "authorization {{\n    users = [\n{}    ]\n}}\n", users.concat());
-        text
     }
 }
 
@@ -166,6 +142,10 @@ fn user_block(public: &str, rights: &Rights) -> String {
     )
 }
 
+fn key_file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(KEYS).join(format!("{name}.seed"))
+}
+
 fn new_key() -> Result<(String, String)> {
     let pair = KeyPair::new_user();
     let seed = pair.seed().map_err(|error| FleetError::malformed("a new key", error))?;
@@ -211,6 +191,11 @@ pub fn seed(file: &Path, bytes: &[u8]) -> Result<String> {
     Ok(seed)
 }
 
+const KEYS: &str = "keys";
+/// The files of the agents: each has all that its host needs.
+const AGENTS: &str = "agents";
+const CONFIGURATION: &str = "server.conf";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +218,11 @@ mod tests {
         let token = std::fs::metadata(&files.token).expect("a token");
         assert!(token.len() > 16 && token.permissions().mode() & 0o777 == 0o600);
         let before = std::fs::read(&files.coordinator).expect("a key");
-        setup(&["ams", "fra"]).write(folder.path()).expect_err("keys are there");
+        let error = setup(&["lon"]).write(folder.path()).expect_err("a mesh is there");
+        assert!(
+            error.to_string().contains("of the agents ams, fra") && error.advice().contains("mesh agent add"),
+            "{error}"
+        );
         assert_eq!(std::fs::read(&files.coordinator).expect("a key"), before);
         let text = std::fs::read_to_string(&files.configuration).expect("a configuration");
         assert!(

@@ -8,7 +8,7 @@ use pathmeter_fleet::clock::{Clock, SystemClock};
 use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::group::judge;
 use pathmeter_fleet::job::{AgentJob, End, Outcome};
-use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Resource};
+use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
 use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::rounds::Pair;
@@ -133,6 +133,7 @@ fn a_group_waits_for_a_host_that_is_in_use() {
         class: Class::Exclusive,
         resources: vec![Resource::sole("nic.lon")],
         lifetime: Nanos::from_secs(60),
+        about: About::default(),
     };
     let clock = || SystemClock.mono();
     let Acquired::Held(lease) = Lease::acquire(&broker, claim, &clock).expect("asked") else {
@@ -141,8 +142,9 @@ fn a_group_waits_for_a_host_that_is_in_use() {
     let released = AtomicBool::new(false);
     let (results, coordinated) = with_agents(&broker, plan(), |coordinator| {
         let mut rows = coordinator.ledger().rows();
-        let is_held_up =
-            rows.any(|(_, row)| row.state.reason().is_some_and(|why| why.contains("nic.lon is in use")));
+        let is_held_up = rows.any(|(_, row)| {
+            row.state.reason().is_some_and(|why| why.contains("what it needs is in use: another"))
+        });
         if is_held_up && !released.swap(true, Ordering::SeqCst) {
             assert!(coordinator.started("any").is_none());
             lease.clone().release(&broker).expect("released");

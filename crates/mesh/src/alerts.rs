@@ -355,6 +355,8 @@ mod tests {
             span: Nanos::from_secs(1),
             deadline: WallTime(0),
             handed_out: WallTime(0),
+            number: 1,
+            since: 1,
             body: String::new(),
         };
         MeshPlan { rounds: vec![vec![PlannedRun { agent: "ams".into(), job }]], ..MeshPlan::default() }

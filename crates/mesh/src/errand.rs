@@ -102,6 +102,8 @@ impl<'a> Errands<'a> {
             span: cell.time().unwrap_or(UNKNOWN_TIME),
             deadline: WallTime(0),
             handed_out: WallTime(0),
+            number: 1,
+            since: 1,
             body: serde_json::to_string(&body).map_err(|error| error.to_string())?,
         };
         Ok(PlannedRun { agent: from.clone(), job })

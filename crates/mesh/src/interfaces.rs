@@ -95,6 +95,29 @@ impl AgentReport {
     }
 }
 
+/// Interfaces as people know them, by the names of their resources: `eth0 of ams`, of all agents that have it.
+#[must_use]
+pub fn labels(reports: &Reports) -> BTreeMap<String, String> {
+    let mut owners: BTreeMap<String, (String, Vec<&str>)> = BTreeMap::new();
+    for (name, report) in reports {
+        let mut own = |interface: &str| {
+            let resource = report.resource(name, Some(interface)).name;
+            let (_, agents) = owners.entry(resource).or_insert_with(|| (interface.to_owned(), Vec::new()));
+            if !agents.contains(&name.as_str()) {
+                agents.push(name);
+            }
+        };
+        report.nics().for_each(|nic| own(&nic.name));
+        if report.network.is_empty() {
+            own("an interface");
+        }
+    }
+    let labels = |(resource, (interface, agents)): (String, (String, Vec<&str>))| {
+        (resource, format!("{interface} of {}", agents.join(" and ")))
+    };
+    owners.into_iter().map(labels).collect()
+}
+
 /// As a word of a resource's name.
 pub(crate) fn as_word(text: &str) -> String {
     text.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
@@ -136,6 +159,16 @@ mod tests {
         assert_ne!(report("h2").nic_at("fra", "192.0.2.1"), one.nic_at("ams", "192.0.2.1"));
         assert_eq!(name(report("").nic_at("fra", "192.0.2.1")), "nic.fra");
         assert!(one.has_several_interfaces());
+    }
+
+    #[test]
+    fn a_resource_is_named_as_its_agents_know_it() {
+        let all = [("ams", "h1"), ("fra", "h1"), ("lon", "h2"), ("lab", "")];
+        let reports = all.map(|(name, network)| (name.to_owned(), report(network))).into();
+        let labels = labels(&reports);
+        assert_eq!(labels["nic.h1.eth0"], "eth0 of ams and fra");
+        assert_eq!(labels["nic.h2.eth1-7"], "eth1.7 of lon");
+        assert!(labels["nic.lab"].ends_with(" of lab"), "{labels:?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use fleet::broker::{Broker, Bucket, Expected};
 use fleet::job::run_name;
 use linux::nic::Nic as SystemNic;
 use linux::privilege::{Capabilities, Capability, try_io_uring};
+use model::agent::AgentStatus;
 use model::host::{Host, Nic};
 use model::time::WallTime;
 use model::units::Nanos;
@@ -52,8 +53,9 @@ pub struct AgentReport {
     pub toward: BTreeMap<String, String>,
     /// What its privileges and kernel let it do.
     pub capabilities: Vec<String>,
-    /// What time it was there when it reported.
-    pub clock: Option<WallTime>,
+    /// How it stands.
+    #[serde(flatten)]
+    pub status: AgentStatus,
 }
 
 impl AgentReport {
@@ -141,7 +143,7 @@ pub fn forget(broker: &dyn Broker, name: &str) -> Result<()> {
 #[must_use]
 pub fn wrong_clocks(reports: &BTreeMap<String, AgentReport>, now: WallTime) -> Vec<String> {
     let sentence = |(name, report): (&String, &AgentReport)| {
-        let clock = report.clock?;
+        let clock = report.status.clock?;
         let (ahead, behind) = (clock - now, now - clock);
         let is_wrong = ahead > MINUTE || behind > MINUTE + REPORT_LIVES;
         is_wrong.then(|| wrong_clock(name, ahead > MINUTE, ahead.max(behind)))
@@ -236,7 +238,10 @@ mod tests {
     fn a_clock_that_is_far_off_is_named() {
         let now = WallTime(1_790_000_000_000_000_000);
         let at = |clock: u64| {
-            let report = AgentReport { clock: Some(WallTime(clock)), ..AgentReport::default() };
+            let report = AgentReport {
+                status: AgentStatus { clock: Some(WallTime(clock)), ..AgentStatus::default() },
+                ..AgentReport::default()
+            };
             wrong_clocks(&BTreeMap::from([("ams".to_owned(), report)]), now)
         };
         let second = 1_000_000_000;

@@ -3,8 +3,8 @@
 use crate::job::{JobResult, lapse};
 use crate::matrix;
 use fleet::coordinator::Sink;
-use fleet::job::{End, Outcome};
-use fleet::ledger::LedgerRow;
+use fleet::job::{End, Outcome, attempt_id};
+use fleet::ledger::{LedgerRow, Stored};
 use fleet::results::ResultFile;
 use insight::run_of_failure;
 use model::history::{Measured, Origin};
@@ -31,13 +31,25 @@ impl KeptResults {
 }
 
 impl Sink for KeptResults {
-    fn has(&self, run: &str) -> bool {
-        self.file.has(run)
+    fn stored(&self, run: &str) -> Option<Stored> {
+        self.file.stored(run)
+    }
+
+    fn attempts(&self, run: &str) -> u32 {
+        self.file.attempts(run)
     }
 
     /// First into the store: what the file has is never asked for again.
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
-        keep(&self.store, outcome, &self.label).map_err(|error| error.to_string())?;
+        let kept = match outcome.unmeasured {
+            // A row without a result, as of one that was missed.
+            true => {
+                let begun = begun(&outcome.id(), &outcome.title, outcome.started, &self.label);
+                self.store.expect(&begun).map(drop)
+            }
+            false => keep(&self.store, outcome, &self.label).map(drop),
+        };
+        kept.map_err(|error| error.to_string())?;
         self.file.store(outcome)
     }
 
@@ -51,7 +63,7 @@ impl Sink for KeptResults {
 
     /// A row without a result, which a late one fills.
     fn missed(&mut self, run: &str, row: &LedgerRow) -> std::result::Result<(), String> {
-        let begun = begun(run, &row.title, row.due, &self.label);
+        let begun = begun(&attempt_id(run, row.number), &row.title, row.due, &self.label);
         self.store.expect(&begun).map_err(|error| error.to_string())?;
         self.file.missed(run, row)
     }
@@ -63,7 +75,7 @@ impl Sink for KeptResults {
 /// The store cannot be written.
 pub fn keep(store: &Store, outcome: &Outcome, label: &str) -> std::result::Result<bool, StoreError> {
     let run = document(outcome);
-    let begun = begun(&outcome.run, &outcome.title, outcome.started, label);
+    let begun = begun(&outcome.id(), &outcome.title, outcome.started, label);
     let measured = Measured::Run(&run);
     store.insert(&begun, Origin::Measured, measured, &headlines(measured))
 }
@@ -73,8 +85,8 @@ pub fn keep(store: &Store, outcome: &Outcome, label: &str) -> std::result::Resul
 pub fn document(outcome: &Outcome) -> Run {
     let kind = split(&outcome.title).0;
     let nothing =
-        |reason: &str| run_of_failure(&outcome.run, kind, [outcome.started, outcome.finished], reason);
-    let named = |result: JobResult| Run { id: outcome.run.clone(), ..result.run };
+        |reason: &str| run_of_failure(&outcome.id(), kind, [outcome.started, outcome.finished], reason);
+    let named = |result: JobResult| Run { id: outcome.id(), ..result.run };
     match &outcome.end {
         End::Failed { reason } => nothing(reason),
         End::Done { body } => match JobResult::read(body, &outcome.title) {

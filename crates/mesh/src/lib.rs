@@ -11,6 +11,8 @@
 //! | [`errand`] | runs of a plan that agents carry out |
 //! | [`together`] | pairs that started at the same time, as one run |
 //! | [`timetable`] | a mesh that is measured again and again, and what was missed |
+//! | [`leases`] | who holds what, what waits for it, and freeing it |
+//! | [`metrics`] | how an agent and a coordinator stand, for Prometheus |
 //! | [`inventory`], [`roster`] | what agents report of themselves, and all of them as a document |
 //! | [`runs`] | every run of a mesh as a document |
 //! | [`matrix`] | outcomes as the document of a mesh |
@@ -27,7 +29,9 @@ pub mod inventory;
 pub mod job;
 #[cfg(feature = "store")]
 pub mod keep;
+pub mod leases;
 pub mod matrix;
+pub mod metrics;
 #[cfg(test)]
 mod outcomes;
 pub mod roll;

@@ -1,12 +1,13 @@
 //! What came of the runs of a mesh, as its document.
 
 use crate::job::{JobResult, MeshJob, MeshTest};
-use fleet::job::{End, Outcome};
+use fleet::job::{End, Outcome, attempt_id};
 use fleet::mesh::MeshPlan;
 use fleet::results::Results;
 use model::finding::Status;
 use model::history::{Headline, Measured};
-use model::mesh::{CellState, MeshCell, MeshReport, ends, family, path};
+use model::limit::LimitKind;
+use model::mesh::{CellLimit, CellState, MeshCell, MeshReport, ends, family, path};
 use model::run::Run;
 use model::time::WallTime;
 use report::expect::headlines;
@@ -23,10 +24,14 @@ pub fn report_of_results(name: &str, results: &Results, notes: Vec<String>) -> M
     for row in results.missed.values().filter(|row| !is_path(&row.title)) {
         notes.push(format!("missed: {}: {}", row.title, row.state.reason().unwrap_or("no reason is known")));
     }
+    notes.extend(results.damage.iter().map(|damage| {
+        format!("{damage}: a run whose result stood there is measured again by the same command")
+    }));
     let missed = results.missed.iter().filter(|(_, row)| is_path(&row.title)).flat_map(|(run, row)| {
         let reason = row.state.reason().unwrap_or("no reason is known");
         let cells = not_done(&row.title, CellState::Missed, reason);
-        let of_run = |cell| MeshCell { run: run.clone(), started: Some(row.due), ..cell };
+        let (id, attempt) = (attempt_id(run, row.number), row.number.max(1));
+        let of_run = |cell| MeshCell { run: id.clone(), started: Some(row.due), attempt, ..cell };
         dated(row.due, cells.into_iter().map(of_run).collect())
     });
     let cells = latest(ended.chain(missed).collect());
@@ -91,10 +96,11 @@ fn void(cell: MeshCell, reason: &str) -> MeshCell {
 
 fn with_run(cell: MeshCell, outcome: &Outcome) -> MeshCell {
     MeshCell {
-        run: outcome.run.clone(),
+        run: outcome.id(),
         started: Some(outcome.started),
         finished: Some(outcome.finished),
         token: outcome.token,
+        attempt: outcome.number,
         ..cell
     }
 }
@@ -110,7 +116,9 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
         (Some(_), None) => CellState::Done,
     };
     let nothing = (state == CellState::Failed).then(|| format!("the run has no {}", job.figure()));
+    let limit = if state == CellState::Done { limit_of(job, run) } else { None };
     MeshCell {
+        limit,
         from: job.from.clone(),
         to: job.to.clone(),
         test: job.test.word().to_owned(),
@@ -121,6 +129,20 @@ fn measured(job: &MeshJob, run: &Run) -> MeshCell {
         status: Some(run.verdict.status),
         ..MeshCell::default()
     }
+}
+
+/// What set the rate of this direction, where the run found it.
+fn limit_of(job: &MeshJob, run: &Run) -> Option<CellLimit> {
+    let direction = if job.reverse { &run.summary.down } else { &run.summary.up };
+    let limit = direction.as_ref()?.limit.as_ref()?;
+    (limit.kind != LimitKind::NotKnown).then(|| CellLimit {
+        kind: limit.kind,
+        rate: limit.rate,
+        text: match limit.rate {
+            Some(rate) => format!("{} at {rate}", limit.kind.word()),
+            None => limit.kind.word().to_owned(),
+        },
+    })
 }
 
 /// The test and the path of a run's title; absent: it is the title of none.

@@ -45,6 +45,8 @@ pub(crate) fn outcome(run: &str, title: &str, end: End) -> Outcome {
         finished,
         token: 1,
         attempt: 1,
+        number: 1,
+        unmeasured: false,
     }
 }
 

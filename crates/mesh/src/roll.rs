@@ -53,7 +53,7 @@ impl Roll {
                 ..KnownReport::default()
             });
             if !known.is_there {
-                roll.absent.insert(name.clone(), not_heard(name, known.report.clock, measured));
+                roll.absent.insert(name.clone(), not_heard(name, known.report.status.clock, measured));
             }
             roll.reports.insert(name.clone(), known.report);
         }
@@ -121,12 +121,16 @@ const REMEMBERED: Nanos = Nanos::from_secs(30 * 86_400);
 mod tests {
     use super::*;
     use crate::outcomes::failed;
+    use model::agent::AgentStatus;
 
     const NOW: WallTime = WallTime(1_790_000_500_000_000_000);
 
     fn known(is_there: bool, is_forgotten: bool) -> KnownReport {
-        let report =
-            AgentReport { listens: true, clock: Some(WallTime(NOW.0 - 60)), ..AgentReport::default() };
+        let report = AgentReport {
+            listens: true,
+            status: AgentStatus { clock: Some(WallTime(NOW.0 - 60)), ..AgentStatus::default() },
+            ..AgentReport::default()
+        };
         KnownReport { report, is_there, is_forgotten }
     }
 

@@ -1,11 +1,13 @@
 //! The agents that are there, as a document.
 
 use crate::inventory::{AgentReport, everyone, wrong_clock};
+use crate::leases::{FreedLease, LeaseRow, freed, rows};
+use crate::rounds::Reports;
 use fleet::broker::Broker;
 use fleet::clock::Clock;
 use fleet::group::offset;
 use model::time::WallTime;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use report::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -23,6 +25,10 @@ pub struct Roster {
     pub agents: Vec<RosterRow>,
     /// Those that were there before and are not: every mesh without names of its own expects them.
     pub absent: Vec<AbsentAgent>,
+    /// Who holds which lease, and what waits for it.
+    pub leases: Vec<LeaseRow>,
+    /// Leases that were freed by hand, the latest first.
+    pub freed: Vec<FreedLease>,
 }
 
 /// An agent that is not there.
@@ -71,10 +77,14 @@ impl Roster {
         };
         let (there, gone): (Vec<_>, Vec<_>) =
             everyone(broker)?.into_iter().partition(|(_, known)| known.is_there);
-        let rows = there.into_iter().map(|(name, known)| row((name, known.report))).collect();
+        let reports: Reports =
+            there.iter().map(|(name, known)| (name.clone(), known.report.clone())).collect();
+        let (leases, freed) = (rows(broker, &reports)?, freed(broker)?);
+        let agents = there.into_iter().map(|(name, known)| row((name, known.report))).collect();
         let expected = gone.into_iter().filter(|(_, known)| !known.is_forgotten);
-        let absent = expected.map(|(name, known)| AbsentAgent { name, heard: known.report.clock }).collect();
-        Ok(Roster { schema: SCHEMA.to_owned(), asked: clock.wall(), agents: rows, absent })
+        let absent =
+            expected.map(|(name, known)| AbsentAgent { name, heard: known.report.status.clock }).collect();
+        Ok(Roster { schema: SCHEMA.to_owned(), asked: clock.wall(), agents, absent, leases, freed })
     }
 
     /// The pairs of which neither end can be reached by the other.
@@ -137,7 +147,26 @@ impl RosterRow {
         format!("{}{nat}", if self.report.address.is_empty() { "-" } else { &self.report.address })
     }
 
-    fn cells(&self) -> [String; 8] {
+    /// What is wrong with it: what it cannot do now, what failed last, and damage of its spool.
+    fn faults(&self) -> Vec<String> {
+        let status = &self.report.status;
+        let last = || {
+            let at = status.failed_at.map(|at| format!(" at {at}")).unwrap_or_default();
+            Some(format!("its last failure was{at}: {}", status.last_failure.as_ref()?))
+        };
+        let now = status.failure.as_ref().map(|why| format!("it cannot do all of its work: {why}"));
+        let all = now.or_else(last).into_iter().chain(status.spool.damage.clone());
+        all.map(|fault| format!("{}: {}.", self.name, report::harmless::text(&fault))).collect()
+    }
+
+    /// `2 pending, 5.1 GB free`.
+    fn spool(&self) -> String {
+        let spool = &self.report.status.spool;
+        let room = spool.room_bytes.map(|room| format!(", {} free", Bytes(room))).unwrap_or_default();
+        format!("{} pending{room}", spool.pending)
+    }
+
+    fn cells(&self) -> [String; 9] {
         let source = self.report.host.as_ref().map_or("-", |host| host.clock_source.as_str());
         [
             self.name.clone(),
@@ -146,9 +175,41 @@ impl RosterRow {
             self.link(),
             self.clock(),
             source.to_owned(),
+            self.spool(),
             self.report.capabilities.join(", "),
             self.report.version.clone(),
         ]
+    }
+}
+
+/// A row for each lease.
+fn leases(rows: &[LeaseRow]) -> Table {
+    let dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let cells = |row: &LeaseRow| {
+        let since = row.since.map(|since| since.to_string()).unwrap_or_default();
+        let all = [
+            row.lease.clone(),
+            dash(&row.what),
+            row.holder.clone(),
+            dash(&since),
+            dash(&row.waiting.join(", ")),
+        ];
+        all.map(|cell| report::harmless::text(&cell).into()).into()
+    };
+    let columns = ["lease", "of", "held by", "since", "waits for it"].map(Column::left);
+    Table::new(columns.into(), rows.iter().map(cells).collect())
+}
+
+impl FreedLease {
+    fn sentence(&self) -> String {
+        let text = format!(
+            "{}, held by {}, was freed at {}: {}.",
+            self.lease,
+            self.holders.join(", "),
+            self.at,
+            self.reason
+        );
+        report::harmless::text(&text).into()
     }
 }
 
@@ -169,8 +230,15 @@ impl Document for Roster {
             self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
         let wrong = self.agents.iter().filter_map(RosterRow::wrong_clock);
         let absent = self.absent.iter().map(AbsentAgent::sentence);
-        let sentences = silent.chain(absent).chain(wrong).chain(self.unreachable()).collect();
-        vec![Block::Table(Table::new(columns.into(), rows.collect())), Block::Sentences(sentences)]
+        let faults = self.agents.iter().flat_map(RosterRow::faults);
+        let freed = self.freed.iter().take(SHOWN).map(FreedLease::sentence);
+        let all = silent.chain(absent).chain(wrong).chain(self.unreachable()).chain(faults).chain(freed);
+        let mut blocks = vec![Block::Table(Table::new(columns.into(), rows.collect()))];
+        if !self.leases.is_empty() {
+            blocks.push(Block::Table(leases(&self.leases)));
+        }
+        blocks.push(Block::Sentences(all.collect()));
+        blocks
     }
 
     fn csv(&self) -> Csv {
@@ -186,7 +254,9 @@ impl Document for Roster {
     }
 }
 
-const COLUMNS: [&str; 8] =
-    ["agent", "listens", "address", "interface", "clock", "clock source", "capabilities", "version"];
+const COLUMNS: [&str; 9] =
+    ["agent", "listens", "address", "interface", "clock", "clock source", "spool", "capabilities", "version"];
+/// Leases that were freed by hand and are shown, the latest.
+const SHOWN: usize = 5;
 const SECOND: Nanos = Nanos::from_secs(1);
 const SCHEMA: &str = "pathmeter/agents/1";

@@ -41,6 +41,8 @@ pub struct ListedRun {
     pub lease_token: Option<u64>,
     /// Why it has no result, or one that must not be trusted.
     pub reason: Option<String>,
+    /// Which attempt at the run this is, from 1.
+    pub attempt: u32,
 }
 
 impl RunList {
@@ -53,9 +55,12 @@ impl RunList {
             state: row.state.word().to_owned(),
             at: row.due,
             reason: row.state.reason().map(str::to_owned),
+            agent: Some(row.agent.clone()).filter(|agent| !agent.is_empty()),
+            attempt: row.number.max(1),
             ..ListedRun::default()
         });
-        let mut runs: Vec<ListedRun> = results.outcomes.values().map(ended).chain(missed).collect();
+        let mut runs: Vec<ListedRun> =
+            results.outcomes.values().chain(&results.earlier).map(ended).chain(missed).collect();
         runs.sort_by(|one, other| (one.at, &one.title).cmp(&(other.at, &other.title)));
         RunList { schema: SCHEMA.to_owned(), name: name.to_owned(), runs }
     }
@@ -76,16 +81,18 @@ fn ended(outcome: &Outcome) -> ListedRun {
         agent: Some(outcome.agent.clone()),
         lease_token: Some(outcome.token).filter(|token| *token > 0),
         reason,
+        attempt: outcome.number,
     }
 }
 
 impl ListedRun {
-    fn cells(&self) -> [String; 7] {
+    fn cells(&self) -> [String; 8] {
         let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         [
             self.at.to_string(),
             self.title.clone(),
             self.state.clone(),
+            self.attempt.to_string(),
             or_dash(self.took_ns.map(|took| took.to_string())),
             or_dash(self.agent.clone()),
             or_dash(self.lease_token.map(|token| token.to_string())),
@@ -131,5 +138,6 @@ impl Document for RunList {
     }
 }
 
-const COLUMNS: [&str; 7] = ["began or due", "run", "state", "took", "agent", "lease token", "reason"];
+const COLUMNS: [&str; 8] =
+    ["began or due", "run", "state", "attempt", "took", "agent", "lease token", "reason"];
 const SCHEMA: &str = "pathmeter/mesh-runs/1";

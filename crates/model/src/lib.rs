@@ -1,5 +1,6 @@
 //! The shared words of pathmeter: pure values and arithmetic, without I/O, clock or thread.
 
+pub mod agent;
 pub mod bidi;
 pub mod cpus;
 pub mod doctor;

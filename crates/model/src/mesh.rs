@@ -3,8 +3,9 @@
 use crate::experiment::MatrixFinding;
 use crate::finding::Status;
 use crate::history::Headline;
+use crate::limit::LimitKind;
 use crate::time::WallTime;
-use crate::units::Nanos;
+use crate::units::{BitRate, Nanos};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,30 @@ pub struct MeshCell {
     /// The fencing token of the lease that the run held; 0: it held none.
     #[serde(default)]
     pub token: u64,
+    /// What set the rate of this direction, where the run found it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<CellLimit>,
+    /// Which attempt at the run this is, from 1; absent: the first.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub attempt: u32,
+}
+
+fn is_first(attempt: &u32) -> bool {
+    *attempt <= 1
+}
+
+/// What set the rate of a path.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+#[serde(default)]
+pub struct CellLimit {
+    /// What kind of limit it is.
+    pub kind: LimitKind,
+    /// The rate that it sets, in frames on the wire without preamble and FCS.
+    #[serde(rename = "rate_bps", skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Both for people: `shaper at 200 Mbit/s`.
+    pub text: String,
 }
 
 /// How a cell stands.

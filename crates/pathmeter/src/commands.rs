@@ -14,6 +14,8 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod dialect;
 pub(crate) mod doctor;
+#[cfg(feature = "fleet")]
+mod exporter;
 #[cfg(any(feature = "lab", feature = "plan"))]
 mod file_kind;
 pub(crate) mod frames;

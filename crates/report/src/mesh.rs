@@ -69,17 +69,62 @@ fn findings_of(cells: &[MeshCell]) -> Vec<MatrixFinding> {
             source: cell.from.clone(),
             target: cell.to.clone(),
             family: cell.family,
-            value: cell.measured().map(|figure| figure.value),
+            value: cell.measured().map(|figure| compared(test, figure.value)),
         });
+        let limits: Vec<&MeshCell> = known.iter().copied().filter(|cell| cell.limit.is_some()).collect();
         let mut cells: Vec<Cell> = there.collect();
         if test == LATENCY {
             // A round trip is one of both ends.
             let back = cells.clone().into_iter();
             cells.extend(back.map(|cell| Cell { source: cell.target, target: cell.source, ..cell }));
         }
-        findings(test, &cells, higher)
+        let found = findings(test, &cells, higher).into_iter();
+        found.filter_map(in_words).map(|one| with_limit(one, &limits)).collect::<Vec<_>>()
     };
-    tests.into_iter().flat_map(of_test).collect()
+    let mut all: Vec<MatrixFinding> = tests.into_iter().flat_map(of_test).collect();
+    // What limits rates stands before what only takes longer.
+    all.sort_by_key(|found| SEVERITY.iter().position(|test| *test == found.test).unwrap_or(SEVERITY.len()));
+    all
+}
+
+/// A value as it is compared with others: round trips below half a millisecond differ by what hosts do, not by paths.
+fn compared(test: &str, value: f64) -> f64 {
+    if test == LATENCY { value.max(SHORT) } else { value }
+}
+
+/// A finding by the words of its test. Routers and packet sizes are no speed: of these only that a path or an IP version fails
+/// counts.
+fn in_words(found: MatrixFinding) -> Option<MatrixFinding> {
+    let MatrixFinding { id, test, title } = found;
+    let is_failure = id == "one-family-from" || title.contains(" fails");
+    let title = match test.as_str() {
+        test if OF_PATHS.contains(&test) && !is_failure => return None,
+        LATENCY if !is_failure => {
+            title.replace(" is slow: ", " has long round trips: ").replace(" times worse ", " times longer ")
+        }
+        _ => title,
+    };
+    Some(MatrixFinding { title: format!("{test}: {title}"), id, test })
+}
+
+/// A finding of a site, with what sets the rates of its paths where that is one kind of limit.
+fn with_limit(found: MatrixFinding, cells: &[&MeshCell]) -> MatrixFinding {
+    let is_of = |cell: &&&MeshCell| {
+        let names =
+            |word: &str, site: &str| found.title.contains(&format!("everything {word} {site} is slow"));
+        names("out of", &cell.from)
+            || names("into", &cell.to)
+            || names("into and out of", &cell.from)
+            || names("into and out of", &cell.to)
+    };
+    let limits: Vec<_> = cells.iter().filter(is_of).filter_map(|cell| cell.limit.as_ref()).collect();
+    match limits.split_first() {
+        Some((first, rest)) if rest.iter().all(|one| one.kind == first.kind) => {
+            let title = format!("{}; the limit there: {}", found.title, first.text);
+            MatrixFinding { title, ..found }
+        }
+        _ => found,
+    }
 }
 
 /// The cells of a kept run.
@@ -122,6 +167,12 @@ fn cells_of_entry(entry: &Entry) -> Vec<MeshCell> {
 
 /// From the end of a run to the begin of the next one of the same round, at most.
 const BETWEEN_RUNS: Nanos = Nanos::from_secs(300);
+/// Tests in the order in which their findings matter.
+const SEVERITY: [&str; 4] = ["throughput", "latency", "mtu", "hops"];
+/// Tests whose figures are of a path's form.
+const OF_PATHS: [&str; 2] = ["hops", "mtu"];
+/// Half a millisecond, in nanoseconds.
+const SHORT: f64 = 500_000.0;
 /// A test of round trips, which are those of both directions.
 const LATENCY: &str = "latency";
 /// A test of packet sizes, which measures both directions at once.
@@ -130,6 +181,8 @@ const MTU: &str = "mtu";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::limit::LimitKind;
+    use model::mesh::CellLimit;
     use model::time::WallTime;
 
     fn cell(from: &str, started: u64, took: u64) -> MeshCell {
@@ -161,5 +214,51 @@ mod tests {
         let two = vec![cell("a", 0, 10), cell("b", night + 60, 10), gone];
         assert_eq!(ages(two), [Some(night + 60), None, None]);
         assert_eq!(ages(vec![MeshCell::default()]), [None]);
+    }
+
+    fn measured(test: &str, from: &str, to: &str, value: f64) -> MeshCell {
+        let name = match test {
+            "throughput" => "tcp.up.goodput",
+            "hops" => "hops.count",
+            _ => "rtt.p50",
+        };
+        let figure = Headline { name: name.into(), value, text: String::new() };
+        MeshCell { test: test.into(), to: to.into(), figure: Some(figure), ..cell(from, 0, 1) }
+    }
+
+    fn all(test: &str, value: impl Fn(&str, &str) -> f64) -> Vec<MeshCell> {
+        let sites = ["ams", "fra", "mad"];
+        let pairs = sites.iter().flat_map(|from| sites.iter().map(move |to| (*from, *to)));
+        pairs
+            .filter(|(from, to)| from != to)
+            .map(|(from, to)| measured(test, from, to, value(from, to)))
+            .collect()
+    }
+
+    fn titles(cells: Vec<MeshCell>) -> Vec<String> {
+        report_of_cells(cells).findings.into_iter().map(|found| found.title).collect()
+    }
+
+    #[test]
+    fn hops_are_no_speed_and_what_limits_rates_stands_first() {
+        let hops = all("hops", |from, _| if from == "mad" { 2.0 } else { 1.0 });
+        assert!(titles(hops.clone()).is_empty(), "{:?}", titles(hops));
+        // 41 µs in place of 17 are of the hosts.
+        let near = all("latency", |from, to| if [from, to].contains(&"mad") { 41e3 } else { 17e3 });
+        assert!(titles(near.clone()).is_empty(), "{:?}", titles(near));
+        let far = all("latency", |from, to| if [from, to].contains(&"mad") { 40e6 } else { 1e6 });
+        let mut slow = all("throughput", |from, _| if from == "ams" { 47e6 } else { 190e6 });
+        for cell in slow.iter_mut().filter(|cell| cell.from == "ams") {
+            let text = "shaper at 50 Mbit/s".to_owned();
+            cell.limit = Some(CellLimit { kind: LimitKind::Shaper, text, ..CellLimit::default() });
+        }
+        let found = titles([hops, far, slow].concat());
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("throughput: everything out of ams is slow"), "{found:?}");
+        assert!(found[0].ends_with("; the limit there: shaper at 50 Mbit/s"), "{found:?}");
+        assert!(
+            found[1].starts_with("latency: everything into and out of mad has long round trips"),
+            "{found:?}"
+        );
     }
 }

@@ -2,12 +2,14 @@
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use model::units::Nanos;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Carry out the tests of a mesh on this host
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
+  pathmeter agent run --join ams.agent                  the one file of `pathmeter mesh init`
   pathmeter agent run --coordinator nats://hub.example:4222 --name ams
   pathmeter agent run --coordinator tls://hub.example:4222 --name ams --key ams.seed --ca ca.pem
   pathmeter agent run --coordinator nats://hub.example:4222 --name lab1 --no-listen
@@ -36,8 +38,18 @@ pub struct AgentShowArgs {
 #[derive(Clone, Debug, Args)]
 pub struct NatsArgs {
     /// The mesh's NATS server: nats://HOST:4222, tls://HOST:4222, or wss://HOST:PORT for WebSocket; several of one cluster parted by commas
-    #[arg(long, value_name = "URL", env = "PATHMETER_COORDINATOR", hide_env = true)]
-    pub coordinator: String,
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "PATHMETER_COORDINATOR",
+        hide_env = true,
+        required_unless_present = "join"
+    )]
+    pub coordinator: Option<String>,
+    /// File with all that this end needs, as `pathmeter mesh init` wrote it: agents/NAME.agent has the server, the name, the key, the
+    /// token and the authority's certificate. Options beside it count more
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub join: Option<PathBuf>,
     /// File with the key of this end, as `pathmeter mesh init` wrote it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,
@@ -51,9 +63,9 @@ pub struct NatsArgs {
 pub struct AgentRunArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
-    /// The agent's name, which no other agent of the mesh has
-    #[arg(long, value_name = "ID")]
-    pub name: String,
+    /// The agent's name, which no other agent of the mesh has [default: that of --join]
+    #[arg(long, value_name = "ID", required_unless_present = "join")]
+    pub name: Option<String>,
     /// File with the token by which the agents know each other; without one, everyone who reaches the port may test
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
@@ -69,6 +81,9 @@ pub struct AgentRunArgs {
     /// How long its leases outlive its last heartbeat, from 3s: a longer one survives longer gaps of the connection, and keeps the hosts of an agent that died longer
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = lease)]
     pub lease: Nanos,
+    /// Address where Prometheus may read how the agent stands, as http://ADDR/metrics, without a password
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:9211")]
+    pub metrics: Option<SocketAddr>,
     /// Serve nobody: behind NAT, this end opens the connections of both directions
     #[arg(long)]
     pub no_listen: bool,
@@ -93,7 +108,9 @@ pub struct AgentRunArgs {
 EXAMPLES
   pathmeter mesh init mesh --agent ams --agent fra --server coordinator.example
   pathmeter mesh up mesh                                start the server of a folder, for a trial
+  pathmeter mesh agent add mesh lon                     one more agent: copy mesh/agents/lon.agent to its host
   pathmeter mesh renew mesh                             a new certificate, before the old one ends
+  pathmeter mesh run --join mesh/agents/coordinator.agent --results night.jsonl
   pathmeter mesh doctor --coordinator nats://localhost:4222
   pathmeter mesh show --coordinator nats://localhost:4222       the agents that are there
   pathmeter mesh run --coordinator nats://localhost:4222 --dry-run
@@ -115,11 +132,84 @@ pub struct MeshArgs {
 pub enum MeshCommand {
     Init(MeshInitArgs),
     Up(MeshUpArgs),
+    Agent(MeshAgentArgs),
     Renew(MeshRenewArgs),
     Doctor(MeshDoctorArgs),
     Run(Box<MeshRunArgs>),
     Show(MeshShowArgs),
     Forget(MeshForgetArgs),
+    Free(MeshFreeArgs),
+}
+
+/// Give an agent a key on a mesh that is there, or take it away
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+A server that runs from the folder on this host takes the change at once.
+
+EXAMPLES
+  pathmeter mesh agent add mesh lon                     then, on lon: pathmeter agent run --join lon.agent
+  pathmeter mesh agent renew mesh lon                   a new key; the old one is refused at once
+  pathmeter mesh agent remove mesh lon
+  pathmeter mesh agent list mesh")]
+pub struct MeshAgentArgs {
+    #[command(subcommand)]
+    pub command: MeshAgentCommand,
+}
+
+/// Changes of agents' keys.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MeshAgentCommand {
+    /// Give agents keys of their own, and write agents/NAME.agent for their hosts
+    Add(MeshAgentNames),
+    /// Take the keys of agents away: each is refused from then on
+    Remove(MeshAgentNames),
+    /// Give agents new keys in place of those that they have
+    Renew(MeshAgentNames),
+    /// Print the agents that have a key
+    List(MeshAgentList),
+}
+
+/// Agents of a mesh.
+#[derive(Clone, Debug, Args)]
+pub struct MeshAgentNames {
+    /// The folder that `mesh init` wrote
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+    /// The agents
+    #[arg(value_name = "ID", required = true)]
+    pub agents: Vec<String>,
+}
+
+/// The agents of a mesh.
+#[derive(Clone, Debug, Args)]
+pub struct MeshAgentList {
+    /// The folder that `mesh init` wrote
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub dir: PathBuf,
+}
+
+/// Take a lease from all who hold it: their results are void, and others have it at once
+#[derive(Clone, Debug, Args)]
+pub struct MeshFreeArgs {
+    /// The lease, as `mesh show` prints it
+    #[arg(value_name = "LEASE")]
+    pub lease: String,
+    /// Why: it is kept, and stands in the results of those who held the lease
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    #[command(flatten)]
+    pub nats: NatsArgs,
+}
+
+/// How a run ended that is measured again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AgainArg {
+    /// Nothing came of it.
+    Missed,
+    /// The path could not be measured.
+    Failed,
+    /// Its result must not be trusted.
+    Void,
 }
 
 /// Write the configuration, keys and certificates of a mesh's NATS server
@@ -256,9 +346,16 @@ pub struct MeshRunArgs {
     /// File for the results, as JSON lines; the same command after a crash goes on with what is left
     #[arg(long, value_name = "FILE", default_value = "mesh.jsonl", value_hint = ValueHint::FilePath)]
     pub results: PathBuf,
-    /// Name of this run of the mesh, which no other run ever has [default: the results' file]
+    /// Name of this run of the mesh, which no other run ever has [default: made of the results' file, and unique to it]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Measure again what ended so, as another attempt: missed, failed, void, parted by commas [default: missed, and what failed for
+    /// reasons of the fleet; with no value: all three, also where another file has a mesh of this --name]
+    #[arg(long, value_name = "STATES", value_enum, value_delimiter = ',', num_args = 0.., conflicts_with = "together")]
+    pub again: Option<Vec<AgainArg>>,
+    /// Address where Prometheus may read how the mesh stands, as http://ADDR/metrics, without a password
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:9212")]
+    pub metrics: Option<SocketAddr>,
     /// Keep each result in the store, too, so that `history`, `trend` and `ui` show it
     #[cfg(feature = "store")]
     #[arg(long)]
@@ -313,13 +410,13 @@ pub struct MeshShowArgs {
     #[arg(long, value_name = "NAME", requires = "results")]
     pub name: Option<String>,
     /// File with the results of `mesh run`
-    #[cfg_attr(feature = "store", arg(required_unless_present_any = ["coordinator", "saved"]))]
-    #[cfg_attr(not(feature = "store"), arg(required_unless_present = "coordinator"))]
+    #[cfg_attr(feature = "store", arg(required_unless_present_any = ["coordinator", "join", "saved"]))]
+    #[cfg_attr(not(feature = "store"), arg(required_unless_present_any = ["coordinator", "join"]))]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub results: Option<PathBuf>,
     /// The latest kept run of each path, by the label of `mesh run --save`
     #[cfg(feature = "store")]
-    #[arg(long, value_name = "LABEL", conflicts_with_all = ["results", "coordinator"])]
+    #[arg(long, value_name = "LABEL", conflicts_with_all = ["results", "coordinator", "join"])]
     pub saved: Option<String>,
     #[cfg(feature = "store")]
     #[command(flatten)]
@@ -327,6 +424,9 @@ pub struct MeshShowArgs {
     /// The mesh's NATS server, to list its agents
     #[arg(long, value_name = "URL", conflicts_with = "results")]
     pub coordinator: Option<String>,
+    /// File with all that the coordinator needs: agents/coordinator.agent of `pathmeter mesh init`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "results")]
+    pub join: Option<PathBuf>,
     /// File with the coordinator's key
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub key: Option<PathBuf>,

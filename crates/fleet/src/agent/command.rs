@@ -2,7 +2,8 @@
 
 use super::Agent;
 use super::prepared::Prepared;
-use super::work::{Active, Context};
+use super::work::{Active, Context, LOST};
+use crate::broker;
 use crate::error::Result;
 use crate::job::AgentJob;
 use model::time::WallTime;
@@ -80,7 +81,7 @@ impl Agent<'_> {
                 Err(error) => Answer::Refused(format!("it does not know this command: {error}")),
             };
             if let Some(reply) = message.reply {
-                self.broker.publish(&reply, &serde_json::to_vec(&answer).unwrap_or_default())?;
+                broker::reply(self.broker, &reply, &serde_json::to_vec(&answer).unwrap_or_default())?;
             }
         }
         Ok(())
@@ -105,10 +106,13 @@ impl Agent<'_> {
     }
 
     fn prepare(&mut self, job: AgentJob) -> Result<Answer> {
-        if self.spool.has_finished(&job.run) {
+        if self.spool.answers(&job) {
             return Ok(Answer::Refused("it has carried this run out already".to_owned()));
         }
         let now = self.clock.mono();
+        if now < self.quiet_until {
+            return Ok(Answer::Refused(LOST.to_owned()));
+        }
         if let Some(prepared) = self.prepared.iter_mut().find(|prepared| prepared.job.run == job.run) {
             prepared.wait_on(now);
             return Ok(Answer::Ready);
@@ -133,7 +137,7 @@ impl Agent<'_> {
             let fitting: Vec<usize> =
                 (0..self.prepared.len()).filter(|index| self.prepared[*index].job.group == group).collect();
             for index in fitting {
-                self.spool.begin(&self.prepared[index].job.run)?;
+                self.spool.begin(&self.prepared[index].job)?;
                 let mut prepared = std::mem::take(&mut self.prepared);
                 prepared[index].start(at, &self.context());
                 self.prepared = prepared;
@@ -144,7 +148,8 @@ impl Agent<'_> {
         let context = self.context();
         prepared.retain_mut(|each| each.bring_on(&context, &mut ended));
         self.prepared = prepared;
-        ended.into_iter().try_for_each(|outcome| self.keep(outcome))
+        ended.into_iter().for_each(|outcome| self.keep(outcome));
+        Ok(())
     }
 
     fn context(&self) -> Context<'_> {
@@ -154,6 +159,7 @@ impl Agent<'_> {
             broker: self.broker,
             clock: self.clock,
             runner: self.runner,
+            quiet_until: self.quiet_until,
         }
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Name {
     again_at: MonoTime,
     /// Where another agent of this name is at work.
     taken: Option<String>,
+    /// Its key was gone before its time: the server lost what it had.
+    is_lost: bool,
 }
 
 /// What an agent found of another that has its name.
@@ -42,7 +44,15 @@ enum Found {
 impl Name {
     pub(super) fn new(name: &str, instance: Instance) -> Name {
         let zero = MonoTime::ZERO;
-        Name { key: key(name), instance, revision: None, until: zero, again_at: zero, taken: None }
+        Name {
+            key: key(name),
+            instance,
+            revision: None,
+            until: zero,
+            again_at: zero,
+            taken: None,
+            is_lost: false,
+        }
     }
 
     pub(super) fn is_held(&self, now: MonoTime) -> bool {
@@ -51,6 +61,16 @@ impl Name {
 
     pub(super) fn due(&self) -> MonoTime {
         self.again_at
+    }
+
+    /// Looks at once whether it is still there.
+    pub(super) fn doubt(&mut self) {
+        self.again_at = MonoTime::ZERO;
+    }
+
+    /// Whether the server lost it since this was asked last.
+    pub(super) fn take_loss(&mut self) -> bool {
+        std::mem::take(&mut self.is_lost)
     }
 
     /// Where another agent of this name is at work.
@@ -79,7 +99,10 @@ impl Name {
                     return Ok(());
                 }
                 Err(FleetError::Conflict { .. }) => match self.find(broker)? {
-                    Found::Free => self.revision = None,
+                    Found::Free => {
+                        self.is_lost |= self.revision.is_some() && self.is_held(clock());
+                        self.revision = None;
+                    }
                     Found::Own(revision) => self.revision = Some(revision),
                     Found::Another(host) => {
                         (self.revision, self.until, self.taken) = (None, MonoTime::ZERO, Some(host));

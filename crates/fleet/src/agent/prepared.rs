@@ -1,6 +1,6 @@
 //! A job of a group: it holds its leases and waits for the start.
 
-use super::work::{Context, Running, claim_of};
+use super::work::{Context, Running, claim_of, in_use};
 use crate::job::{AgentJob, Outcome};
 use crate::lease::{Acquired, Lease, Renewal};
 use model::time::{MonoTime, WallTime};
@@ -24,14 +24,14 @@ impl Prepared {
     /// Gets the leases, or says why not.
     pub(super) fn new(job: AgentJob, holder: String, context: &Context) -> Result<Prepared, String> {
         let clock = || context.clock.mono();
-        let claim = claim_of(&job, holder, context.lease);
+        let claim = claim_of(&job, holder, context);
         match Lease::acquire(context.broker, claim, &clock).map_err(|error| error.to_string())? {
             Acquired::Held(lease) => {
                 let state =
                     State::Ready { lease, renewal: Renewal::default(), until: clock() + WAIT_FOR_START };
                 Ok(Prepared { job, is_stopped: false, state })
             }
-            Acquired::Blocked { resource, by } => Err(format!("{resource} is in use by {}", by.join(", "))),
+            Acquired::Blocked { by, .. } => Err(in_use(&by)),
         }
     }
 
@@ -80,7 +80,9 @@ impl Prepared {
                 };
                 let (run, title, agent) =
                     (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
-                let outcome = Outcome { run, title, agent, end, started, finished, token, attempt: 1 };
+                let (attempt, number, unmeasured) = (1, self.job.number, false);
+                let outcome =
+                    Outcome { run, title, agent, end, started, finished, token, attempt, number, unmeasured };
                 ended.extend((!self.is_stopped).then_some(outcome));
                 false
             }

@@ -3,7 +3,7 @@
 use super::{Permit, Runner, Task, TaskEnd};
 use crate::clock::Clock;
 use crate::job::AgentJob;
-use model::time::WallTime;
+use model::time::{MonoTime, WallTime};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -91,11 +91,11 @@ impl Runner for Threads {
         let carry_out = move || {
             let begun = clock.wall();
             let measured = work(&job, &start);
-            let whole = (begun, clock.wall());
+            let (whole, ended) = ((begun, clock.wall()), clock.mono());
             let (started, finished) = measured.as_ref().map_or(whole, |done| done.span.unwrap_or(whole));
-            TaskEnd { started, finished, result: measured.map(|done| done.body) }
+            TaskEnd { started, finished, ended, result: measured.map(|done| done.body) }
         };
-        let begun = self.clock.wall();
+        let begun = (self.clock.wall(), self.clock.mono());
         let thread = thread::Builder::new().name("job".to_owned()).spawn(carry_out);
         Box::new(ThreadTask { thread: Some(thread), begun })
     }
@@ -103,12 +103,13 @@ impl Runner for Threads {
 
 struct ThreadTask {
     thread: Option<std::io::Result<JoinHandle<TaskEnd>>>,
-    begun: WallTime,
+    begun: (WallTime, MonoTime),
 }
 
 impl ThreadTask {
     fn failed(&self, why: &str) -> TaskEnd {
-        TaskEnd { started: self.begun, finished: self.begun, result: Err(why.to_owned()) }
+        let (wall, ended) = self.begun;
+        TaskEnd { started: wall, finished: wall, ended, result: Err(why.to_owned()) }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::broker::{Broker, Delivery};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::job::{AgentJob, End, Outcome};
-use crate::lease::{Acquired, Claim, Lease, Renewal, Renewed};
+use crate::lease::{About, Acquired, Claim, Holder, Lease, Renewal, Renewed};
 use crate::spool::Spool;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -18,6 +18,8 @@ pub(super) struct Context<'a> {
     pub(super) broker: &'a dyn Broker,
     pub(super) clock: &'a dyn Clock,
     pub(super) runner: &'a dyn Runner,
+    /// No run begins before.
+    pub(super) quiet_until: MonoTime,
 }
 
 /// A job that was taken.
@@ -34,6 +36,7 @@ enum State {
     /// Its resources are not free, as far as is known.
     Waiting {
         again_at: MonoTime,
+        since: WallTime,
         why: String,
     },
     Running(Running),
@@ -46,13 +49,18 @@ pub(super) struct Running {
     lease: Lease,
     renewal: Renewal,
     renew_at: MonoTime,
-    is_lost: bool,
+    /// From when on others may have had what it holds; absent: it is held.
+    lost_from: Option<MonoTime>,
+    /// When it was last sure that it was held.
+    confirmed: MonoTime,
+    /// Why it is lost.
+    lost_for: String,
     look_at: MonoTime,
 }
 
 impl Active {
-    pub(super) fn new(job: AgentJob, delivery: Delivery, now: MonoTime) -> Active {
-        let state = State::Waiting { again_at: now, why: String::new() };
+    pub(super) fn new(job: AgentJob, delivery: Delivery, (now, since): (MonoTime, WallTime)) -> Active {
+        let state = State::Waiting { again_at: now, since, why: String::new() };
         Active { job, delivery, is_stopped: false, state, extend_at: now + EXTEND_EVERY }
     }
 
@@ -62,8 +70,19 @@ impl Active {
         if self.is_stopped {
             return;
         }
-        self.job.deadline = self.job.deadline.max(job.deadline);
         self.delivery = delivery;
+        match &self.state {
+            State::Waiting { .. } if job.number > self.job.number => self.job = job,
+            _ => self.job.deadline = self.job.deadline.max(job.deadline),
+        }
+    }
+
+    /// The reason why it waits, and since when.
+    pub(super) fn waits_for(&self) -> Option<(&str, WallTime)> {
+        match &self.state {
+            State::Waiting { why, since, .. } if !why.is_empty() => Some((why, *since)),
+            _ => None,
+        }
     }
 
     /// When it needs attention.
@@ -93,52 +112,68 @@ impl Active {
                 Ok(ended.map(|(end, task)| self.outcome(context, end, task.0, task.1, task.2)))
             }
             State::Waiting { .. } if self.is_stopped => {
-                let (wall, reason) = (context.clock.wall(), "it was stopped".to_owned());
-                Ok(Some(self.outcome(context, End::Failed { reason }, wall, wall, 0)))
+                Ok(Some(self.unmeasured(context, "it was stopped".to_owned())))
             }
             State::Waiting { again_at, .. } if now < *again_at => Ok(None),
-            State::Waiting { why, .. } => {
-                let why = std::mem::take(why);
-                self.begin(context, spool, claims, &why)
-            }
+            State::Waiting { .. } => self.begin(context, spool, claims),
         }
     }
 
     /// Tries to get the lease, and begins.
-    fn begin(
-        &mut self,
-        context: &Context,
-        spool: &mut Spool,
-        claims: &mut u64,
-        why: &str,
-    ) -> Result<Option<Outcome>> {
+    fn begin(&mut self, context: &Context, spool: &mut Spool, claims: &mut u64) -> Result<Option<Outcome>> {
         let wall = context.clock.wall();
         if wall > self.job.deadline {
-            let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-            let reason = format!(
-                "its deadline {} passed before it began{why} (clock of {}: {wall})",
-                self.job.deadline, context.name
-            );
-            return Ok(Some(self.outcome(context, End::Failed { reason }, wall, wall, 0)));
+            let reason = self.too_late(context, spool.was_begun(&self.job), wall);
+            return Ok(Some(self.unmeasured(context, reason)));
+        }
+        let now = context.clock.mono();
+        if now < context.quiet_until {
+            if let State::Waiting { again_at, why, .. } = &mut self.state {
+                (*again_at, *why) = (context.quiet_until, LOST.to_owned());
+            }
+            return Ok(None);
         }
         *claims += 1;
         let holder = format!("{}-{}-{}-{claims}", context.name, self.job.run, wall.0);
-        let claim = claim_of(&self.job, holder, context.lease);
-        let now = context.clock.mono();
-        self.state = match Lease::acquire(context.broker, claim, &|| context.clock.mono())? {
-            Acquired::Held(lease) => {
-                spool.begin(&self.job.run)?;
-                State::Running(Running::start(context, &self.job, None, lease))
-            }
-            Acquired::Blocked { resource, by } => {
+        let claim = claim_of(&self.job, holder, context);
+        let (after, why) = match Lease::acquire(context.broker, claim, &|| context.clock.mono())? {
+            Acquired::Held(lease) => match spool.begin(&self.job) {
+                Ok(()) => {
+                    self.state = State::Running(Running::start(context, &self.job, None, lease));
+                    return Ok(None);
+                }
+                Err(error) => {
+                    // A lease that cannot be given back lapses.
+                    let _ = lease.release(context.broker);
+                    (UNWRITTEN, error.to_string())
+                }
+            },
+            Acquired::Blocked { by, .. } => {
                 // What this agent holds itself, it tries again as soon as that ends.
                 let own = format!("{}-", context.name);
-                let factor = if by.iter().any(|holder| holder.starts_with(&own)) { 8 } else { 1 };
-                let again_at = now + backoff(&self.job.run, *claims).saturating_mul(factor);
-                State::Waiting { again_at, why: format!("{resource} is in use by {}", by.join(", ")) }
+                let factor = if by.iter().any(|holder| holder.id.starts_with(&own)) { 8 } else { 1 };
+                (backoff(&self.job.run, *claims).saturating_mul(factor), in_use(&by))
             }
         };
+        if let State::Waiting { again_at, why: last, .. } = &mut self.state {
+            (*again_at, *last) = (now + after, why);
+        }
         Ok(None)
+    }
+
+    /// Why a job is not carried out any more.
+    fn too_late(&self, context: &Context, was_begun: bool, wall: WallTime) -> String {
+        let (name, deadline) = (context.name, self.job.deadline);
+        if was_begun {
+            return format!(
+                "the agent {name} was interrupted in it, and was not back before its deadline {deadline}"
+            );
+        }
+        let why = match &self.state {
+            State::Waiting { why, .. } if !why.is_empty() => format!(": {why}"),
+            _ => String::new(),
+        };
+        format!("its deadline {deadline} passed before it began{why} (clock of {name}: {wall})")
     }
 
     /// Something was given back: it need not wait on.
@@ -161,6 +196,13 @@ impl Active {
         self.try_now();
     }
 
+    /// That it was not carried out, for a reason of the fleet.
+    fn unmeasured(&self, context: &Context, reason: String) -> Outcome {
+        let wall = context.clock.wall();
+        let outcome = self.outcome(context, End::Failed { reason }, wall, wall, 0);
+        Outcome { unmeasured: true, ..outcome }
+    }
+
     fn outcome(
         &self,
         context: &Context,
@@ -170,7 +212,8 @@ impl Active {
         token: u64,
     ) -> Outcome {
         let (run, title, agent) = (self.job.run.clone(), self.job.title.clone(), context.name.to_owned());
-        Outcome { run, title, agent, end, started, finished, token, attempt: self.delivery.attempt }
+        let (attempt, number) = (self.delivery.attempt, self.job.number);
+        Outcome { run, title, agent, end, started, finished, token, attempt, number, unmeasured: false }
     }
 }
 
@@ -181,44 +224,79 @@ impl Running {
     pub(super) fn start(context: &Context, job: &AgentJob, at: Option<WallTime>, lease: Lease) -> Running {
         let permit = Arc::new(Permit::new(lease.until));
         let task = context.runner.start(job, at, &permit);
-        let renew_at = lease.renew_at();
-        let look_at = context.clock.mono();
-        Running { task, permit, lease, renewal: Renewal::default(), renew_at, is_lost: false, look_at }
+        let (renew_at, now) = (lease.renew_at(), context.clock.mono());
+        Running {
+            task,
+            permit,
+            lease,
+            renewal: Renewal::default(),
+            renew_at,
+            lost_from: None,
+            confirmed: now,
+            lost_for: LEASE_LOST.to_owned(),
+            look_at: now,
+        }
     }
 
     pub(super) fn due(&self) -> MonoTime {
         self.look_at.min(self.renew_at)
     }
 
-    /// Sends the heartbeat, and looks whether the task has ended.
+    /// Sends the heartbeat, and looks whether the task has ended. What counts is whether the lease was held when it ended, however
+    /// late that is noticed.
     pub(super) fn bring_on(&mut self, context: &Context) -> Result<Option<(End, Times)>> {
-        let clock = || context.clock.mono();
-        if clock() >= self.renew_at && !self.is_lost {
-            let renewed = self.lease.renew(context.broker, &mut self.renewal, &clock);
-            // A heartbeat without an answer is sent again soon; the lease itself says until when it is held.
-            let soon = clock() + Nanos(self.lease.lifetime.0 / 12);
-            self.permit.extend(self.lease.until);
-            self.renew_at = if matches!(renewed, Ok(Renewed::Held)) { self.lease.renew_at() } else { soon };
-        }
-        if !self.is_lost && !self.lease.is_held(clock()) {
-            self.is_lost = true;
-            self.permit.revoke();
-        }
-        let Some(TaskEnd { started, finished, result }) = self.task.poll() else {
-            self.look_at = clock() + self.task.look_after();
+        let Some(TaskEnd { started, finished, ended, result }) = self.task.poll() else {
+            self.keep_lease(context);
+            self.look_at = context.clock.mono() + self.task.look_after();
             return Ok(None);
         };
-        let was_held = !self.is_lost && self.lease.is_held(clock());
         let token = self.lease.token();
+        let is_due = self.lease.is_held(context.clock.mono());
         // What cannot be given back lapses.
-        let _ = self.lease.clone().release(context.broker);
+        let released = self.lease.clone().release(context.broker);
+        // Somebody took it away before its time, and it was not noticed yet.
+        let is_gone = is_due && matches!(released, Ok(false));
+        let was_held = !is_gone && ended < self.lost_from.unwrap_or(self.lease.until);
+        let reason = self.lost_for.clone();
         let end = match result {
             Ok(body) if was_held => End::Done { body },
-            Ok(body) => End::Void { reason: LEASE_LOST.to_owned(), body },
+            Ok(body) => End::Void { reason, body },
             Err(reason) if was_held => End::Failed { reason },
-            Err(_) => End::Void { reason: LEASE_LOST.to_owned(), body: String::new() },
+            Err(_) => End::Void { reason, body: String::new() },
         };
         Ok(Some((end, (started, finished, token))))
+    }
+
+    fn keep_lease(&mut self, context: &Context) {
+        let clock = || context.clock.mono();
+        if self.lost_from.is_some() {
+            return;
+        }
+        let until = self.lease.until;
+        if clock() >= self.renew_at {
+            let sent = clock();
+            let renewed = self.lease.renew(context.broker, &mut self.renewal, &clock);
+            // A heartbeat without an answer is sent again soon; the lease itself has the time until which it is held.
+            let soon = clock() + Nanos(self.lease.lifetime.0 / 12);
+            self.renew_at = if matches!(renewed, Ok(Renewed::Held)) { self.lease.renew_at() } else { soon };
+            match renewed {
+                Ok(Renewed::Held) => self.confirmed = sent,
+                Ok(Renewed::Lost) if clock() < until => {
+                    // Somebody took it away before its time: when, is not known.
+                    self.lost_from = Some(self.confirmed);
+                    let freed = self.lease.freed_for(context.broker);
+                    self.lost_for = freed.map_or(self.lost_for.clone(), |why| format!("lease freed: {why}"));
+                }
+                _ => {}
+            }
+            self.permit.extend(self.lease.until);
+        }
+        if self.lost_from.is_none() && !self.lease.is_held(clock()) {
+            self.lost_from = Some(until.max(self.lease.until));
+        }
+        if self.lost_from.is_some() {
+            self.permit.revoke();
+        }
     }
 
     pub(super) fn abandon(&self) {
@@ -226,9 +304,19 @@ impl Running {
     }
 }
 
-pub(super) fn claim_of(job: &AgentJob, holder: String, lifetime: Nanos) -> Claim {
+pub(super) fn claim_of(job: &AgentJob, holder: String, context: &Context) -> Claim {
     let group = if job.group.is_empty() { holder.clone() } else { job.group.clone() };
-    Claim { holder, group, class: job.class, resources: job.resources.clone(), lifetime }
+    let about = About { title: format!("{} by {}", job.title, context.name), since: context.clock.wall() };
+    let (class, resources, lifetime) = (job.class, job.resources.clone(), context.lease);
+    Claim { holder, group, class, resources, lifetime, about }
+}
+
+/// That others have what a job needs.
+pub(super) fn in_use(by: &[Holder]) -> String {
+    match by {
+        [] => "others come and go on what it needs".to_owned(),
+        by => format!("what it needs is in use: {}", Holder::list(by)),
+    }
 }
 
 /// A quarter of a second to three quarters, another time for each run and attempt.
@@ -239,5 +327,9 @@ fn backoff(run: &str, attempt: u64) -> Nanos {
     Nanos::from_millis(250 + mixed % 500)
 }
 
+/// Why no run begins.
+pub(super) const LOST: &str = "the server lost its leases: runs under them end first";
 const LEASE_LOST: &str = "lease lost";
+/// How long after a write that the disk did not take the next is tried.
+const UNWRITTEN: Nanos = Nanos::from_secs(2);
 const EXTEND_EVERY: Nanos = Nanos::from_secs(5);

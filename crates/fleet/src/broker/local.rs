@@ -2,6 +2,7 @@
 //!
 //! Time is [`Time::Real`], or [`Time::Simulated`], which moves only when the caller says so: then nothing waits.
 
+use super::lifetime::Lifetimes;
 use super::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox, Message, matches};
 use crate::error::{FleetError, Result};
 use model::time::MonoTime;
@@ -43,6 +44,7 @@ pub struct Local {
 struct Shared {
     time: Time,
     state: Mutex<State>,
+    lifetimes: Lifetimes,
     changed: Condvar,
 }
 
@@ -55,11 +57,18 @@ struct State {
     mailboxes: HashMap<u64, Pending>,
     next_mailbox: u64,
     logs: HashMap<Log, Stored>,
+    /// No key vanishes any more.
+    is_forgetful: bool,
+    /// There is no store until it is made anew.
+    is_lost: bool,
+    /// How often the store was lost: consumers of an earlier one are gone.
+    losses: u64,
 }
 
 struct Slot {
     entry: Entry,
     vanishes: Option<MonoTime>,
+    lifetime: Option<Nanos>,
 }
 
 struct Pending {
@@ -94,7 +103,8 @@ impl Local {
     /// An empty back end.
     #[must_use]
     pub fn new(time: Time) -> Local {
-        let shared = Shared { time, state: Mutex::default(), changed: Condvar::new() };
+        let (state, lifetimes) = (Mutex::default(), Lifetimes::default());
+        let shared = Shared { time, state, lifetimes, changed: Condvar::new() };
         Local { shared: Arc::new(shared), permission: None }
     }
 
@@ -102,6 +112,25 @@ impl Local {
     #[must_use]
     pub fn permitted(&self, permission: impl Fn(&str, &str) -> bool + Send + Sync + 'static) -> Local {
         Local { shared: Arc::clone(&self.shared), permission: Some(Arc::new(permission)) }
+    }
+
+    /// From now on no key vanishes at the end of its lifetime, as after an unclean end of a server: for tests.
+    pub fn forget_lifetimes(&self) {
+        self.shared.state().is_forgetful = true;
+    }
+
+    /// Sends a request whose answer goes to this subject: for tests.
+    pub fn ask_from(&self, subject: &str, data: &[u8], reply: &str) {
+        let (subject, reply) = (subject.to_owned(), Some(reply.to_owned()));
+        self.shared.state().deliver(&Message { subject, data: data.to_vec(), reply });
+    }
+
+    /// All that was stored is gone, and so are the streams and consumers, as after a server lost its disk: for tests.
+    pub fn lose_store(&self) {
+        let mut state = self.shared.state();
+        state.keys.clear();
+        state.logs.clear();
+        (state.is_lost, state.losses) = (true, state.losses + 1);
     }
 
     fn check(&self, operation: &'static str, subject: &str) -> Result<()> {
@@ -124,8 +153,28 @@ impl Local {
     }
 
     fn key(&self, operation: &'static str, bucket: Bucket, key: &str) -> Result<()> {
-        self.check(operation, &format!("{}.{key}", bucket.word()))
+        self.check(operation, &format!("{}.{key}", bucket.word()))?;
+        self.is_stored(operation, key)
     }
+
+    fn is_stored(&self, operation: &'static str, object: &str) -> Result<()> {
+        match self.shared.state().is_lost {
+            true => Err(no_store(operation, object)),
+            false => Ok(()),
+        }
+    }
+
+    /// The slot of a key that has not outlived its lifetime.
+    fn slot<'s>(&self, state: &'s State, bucket: Bucket, key: &str) -> Option<&'s Slot> {
+        let slot = state.keys.get(&bucket)?.get(key)?;
+        let now = self.shared.time.now();
+        let is_over = self.shared.lifetimes.is_over((bucket, key), slot.entry.revision, slot.lifetime, now);
+        (!is_over).then_some(slot)
+    }
+}
+
+fn no_store(operation: &'static str, object: &str) -> FleetError {
+    FleetError::NoStream { operation, object: object.to_owned(), server: "this process".to_owned() }
 }
 
 impl Shared {
@@ -134,7 +183,7 @@ impl Shared {
         let now = self.time.now();
         // A panic of another thread leaves each message and key whole.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.vanishes_next.is_some_and(|next| now >= next) {
+        if !state.is_forgetful && state.vanishes_next.is_some_and(|next| now >= next) {
             state.vanish(now);
         }
         state
@@ -185,7 +234,7 @@ impl Broker for Local {
     fn get(&self, bucket: Bucket, key: &str) -> Result<Option<Entry>> {
         self.key("read", bucket, key)?;
         let state = self.shared.state();
-        Ok(state.keys.get(&bucket).and_then(|keys| keys.get(key)).map(|slot| slot.entry.clone()))
+        Ok(self.slot(&state, bucket, key).map(|slot| slot.entry.clone()))
     }
 
     fn put(
@@ -201,7 +250,7 @@ impl Broker for Local {
         let mut state = self.shared.state();
         let found = state.keys.get(&bucket).and_then(|keys| keys.get(key)).map(|slot| slot.entry.revision);
         let fits = match expected {
-            Expected::Absent => found.is_none(),
+            Expected::Absent => self.slot(&state, bucket, key).is_none(),
             Expected::Revision(revision) => found == Some(revision),
             Expected::Anything => true,
         };
@@ -210,7 +259,7 @@ impl Broker for Local {
         }
         state.revision += 1;
         let revision = state.revision;
-        let slot = Slot { entry: Entry { value: value.to_vec(), revision }, vanishes };
+        let slot = Slot { entry: Entry { value: value.to_vec(), revision }, vanishes, lifetime };
         state.keys.entry(bucket).or_default().insert(key.to_owned(), slot);
         state.vanishes_next = [state.vanishes_next, vanishes].into_iter().flatten().min();
         Ok(revision)
@@ -229,7 +278,8 @@ impl Broker for Local {
 
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>> {
         let state = self.shared.state();
-        Ok(state.keys.get(&bucket).map(|keys| keys.keys().cloned().collect()).unwrap_or_default())
+        let keys = state.keys.get(&bucket).into_iter().flat_map(BTreeMap::keys);
+        Ok(keys.filter(|key| self.slot(&state, bucket, key).is_some()).cloned().collect())
     }
 
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {
@@ -260,6 +310,7 @@ impl Broker for Local {
 
     fn append(&self, log: Log, subject: &str, id: &str, data: &[u8]) -> Result<Appended> {
         self.check("append to", &format!("{}.{subject}", log.word()))?;
+        self.is_stored("append to", subject)?;
         let mut state = self.shared.state();
         let stored = state.logs.entry(log).or_default();
         if !stored.ids.insert(id.to_owned()) {
@@ -287,8 +338,16 @@ impl Broker for Local {
         redeliver_after: Nanos,
     ) -> Result<Box<dyn Consumer>> {
         self.check("consume", &format!("{}.{}", log.word(), subject.unwrap_or(name)))?;
-        let shared = Arc::clone(&self.shared);
-        Ok(Box::new(LocalConsumer { shared, log, subject: subject.map(str::to_owned), redeliver_after }))
+        self.is_stored("consume", name)?;
+        let (shared, losses) = (Arc::clone(&self.shared), self.shared.state().losses);
+        let subject = subject.map(str::to_owned);
+        Ok(Box::new(LocalConsumer { shared, log, subject, redeliver_after, losses }))
+    }
+
+    fn restore(&self) -> Result<()> {
+        self.check("make", "streams")?;
+        self.shared.state().is_lost = false;
+        Ok(())
     }
 
     fn done(&self, delivery: &Delivery) -> Result<()> {
@@ -337,10 +396,16 @@ struct LocalConsumer {
     log: Log,
     subject: Option<String>,
     redeliver_after: Nanos,
+    /// The store's losses when it was made.
+    losses: u64,
 }
 
 impl Consumer for LocalConsumer {
     fn next(&mut self, wait: Nanos) -> Result<Option<Delivery>> {
+        if self.shared.state().losses != self.losses {
+            let (object, why) = (self.log.word().to_owned(), "503: its consumer is gone".to_owned());
+            return Err(FleetError::Server { operation: "consume", object, why });
+        }
         let (log, again) = (self.log, self.redeliver_after);
         let subject = self.subject.as_deref();
         Ok(self.shared.wait(wait, |state, now| {

@@ -9,22 +9,27 @@
 mod connect;
 mod failure;
 mod mailbox;
+mod stale;
 mod streams;
 
-pub use connect::{Authority, NatsOptions, Reactor};
+pub use connect::{Authority, NATS_SERVER, NatsOptions, Reactor};
 
+use super::lifetime::Lifetimes;
 use super::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox};
+use crate::clock::{Clock, SystemClock};
 use crate::error::{FleetError, Result};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{DeleteMessageErrorKind, LastRawMessageErrorKind};
 use async_nats::jetstream::{self, AckKind};
 use connect::Refusals;
-use failure::Attempt;
+use failure::{Attempt, is_conflict};
 use futures_util::TryStreamExt;
 use mailbox::{NatsConsumer, NatsMailbox};
+use model::time::WallTime;
 use model::units::Nanos;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use streams::{key_subject, log_stream, log_subject, stream_of};
 
@@ -38,6 +43,19 @@ pub struct Nats {
     server: String,
     /// How long one request may take.
     timeout: Duration,
+    lifetimes: Arc<Lifetimes>,
+    /// Copies of each stream that were asked for or found last: what a lost store is made anew with.
+    replicas: Arc<AtomicUsize>,
+}
+
+/// The last message of a key.
+struct Last {
+    entry: Entry,
+    /// The message marks the key as removed.
+    is_removed: bool,
+    lifetime: Option<Nanos>,
+    /// When it was written, clock of the server.
+    written: WallTime,
 }
 
 impl std::fmt::Debug for Nats {
@@ -62,7 +80,8 @@ impl Nats {
             let work = async {
                 self.context.get_or_create_stream(config).await.map_err(|error| attempt.server(&error))
             };
-            self.wait(&attempt, work)?;
+            let stream = self.wait(&attempt, work)?;
+            self.replicas.store(stream.cached_info().config.num_replicas.max(1), Ordering::SeqCst);
         }
         Ok(())
     }
@@ -140,20 +159,33 @@ impl Nats {
         }
     }
 
-    /// The revision of the message that removed a key, while it is the last one.
-    fn removal(&self, bucket: Bucket, key: &str) -> Result<Option<u64>> {
+    /// The last message of a key; none: the server has not the key.
+    fn last(&self, bucket: Bucket, key: &str) -> Result<Option<Last>> {
         let (stream, subject) = (stream_of(bucket), key_subject(bucket, key));
         let attempt = self.attempt("read", key, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
         self.wait(&attempt, async {
             let stream =
                 self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
             match stream.get_last_raw_message_by_subject(&subject).await {
-                Ok(found) => Ok(found.headers.get(REMOVED).map(|_| found.sequence)),
-                // The message has vanished meanwhile.
-                Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(Some(0)),
-                Err(_) => Err(attempt.timed_out()),
+                Ok(found) => Ok(Some(Last {
+                    is_removed: found.headers.get(REMOVED).is_some(),
+                    lifetime: found.headers.get(LIFETIME).and_then(|text| lifetime_of(text.as_str())),
+                    written: WallTime(u64::try_from(found.time.unix_timestamp_nanos()).unwrap_or(0)),
+                    entry: Entry { value: found.payload.to_vec(), revision: found.sequence },
+                })),
+                Err(error) => match error.kind() {
+                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
+                    LastRawMessageErrorKind::JetStream(why) => Err(attempt.refused(&why)),
+                    _ => Err(attempt.timed_out()),
+                },
             }
         })
+    }
+
+    /// Whether a key with this last message counts as absent.
+    fn is_gone(&self, bucket: Bucket, key: &str, last: &Last) -> bool {
+        let now = SystemClock.mono();
+        last.is_removed || self.lifetimes.is_over((bucket, key), last.entry.revision, last.lifetime, now)
     }
 
     /// A stored message: of a key, or of a log.
@@ -169,7 +201,7 @@ impl Nats {
                 Err(error) => Err(error),
             };
             acknowledged.map_err(|error| match error.kind() {
-                PublishErrorKind::WrongLastSequence => FleetError::Conflict { key: attempt.object.clone() },
+                _ if is_conflict(&error) => FleetError::Conflict { key: attempt.object.clone() },
                 PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe => attempt.timed_out(),
                 PublishErrorKind::StreamNotFound => attempt.no_stream(),
                 _ => attempt.server(&error),
@@ -180,21 +212,11 @@ impl Nats {
 
 impl Broker for Nats {
     fn get(&self, bucket: Bucket, key: &str) -> Result<Option<Entry>> {
-        let (stream, subject) = (stream_of(bucket), key_subject(bucket, key));
-        let attempt = self.attempt("read", key, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
-        self.wait(&attempt, async {
-            let stream =
-                self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
-            match stream.get_last_raw_message_by_subject(&subject).await {
-                Ok(found) if found.headers.get(REMOVED).is_some() => Ok(None),
-                Ok(found) => Ok(Some(Entry { value: found.payload.to_vec(), revision: found.sequence })),
-                Err(error) => match error.kind() {
-                    LastRawMessageErrorKind::NoMessageFound => Ok(None),
-                    LastRawMessageErrorKind::JetStream(why) => Err(attempt.refused(&why)),
-                    _ => Err(attempt.timed_out()),
-                },
-            }
-        })
+        let Some(last) = self.last(bucket, key)? else {
+            self.lifetimes.forget(bucket, key);
+            return Ok(None);
+        };
+        Ok((!self.is_gone(bucket, key, &last)).then_some(last.entry))
     }
 
     fn put(
@@ -224,10 +246,11 @@ impl Broker for Nats {
             Expected::Anything => write(None),
             Expected::Revision(revision) => write(Some(revision)),
             Expected::Absent => match write(Some(0)) {
-                // A key that was removed a moment ago is absent, too.
-                Err(FleetError::Conflict { .. }) => match self.removal(bucket, key)? {
-                    Some(removal) => write(Some(removal)),
-                    None => Err(FleetError::Conflict { key: key.to_owned() }),
+                // A key that was removed a moment ago is absent, too, and so is one that has outlived its lifetime.
+                Err(FleetError::Conflict { .. }) => match self.last(bucket, key)? {
+                    None => write(Some(0)),
+                    Some(last) if self.is_gone(bucket, key, &last) => write(Some(last.entry.revision)),
+                    Some(_) => Err(FleetError::Conflict { key: key.to_owned() }),
                 },
                 written => written,
             },
@@ -238,7 +261,8 @@ impl Broker for Nats {
         if bucket == Bucket::Leases {
             let subject = key_subject(bucket, key);
             let attempt = self.attempt("remove", key, vec![subject.clone()]);
-            let message = PublishMessage::build().header(REMOVED, "1").ttl(Duration::from_secs(1));
+            let message =
+                PublishMessage::build().header(REMOVED, "1").ttl(Duration::from_nanos(REMOVED_FOR.0));
             let message = message.expected_last_subject_sequence(revision);
             return self.store(&attempt, &subject, message).map(|_| ());
         }
@@ -327,6 +351,10 @@ impl Broker for Nats {
         Ok(Box::new(NatsConsumer { nats: self.clone(), consumer, attempt }))
     }
 
+    fn restore(&self) -> Result<()> {
+        self.make_streams(self.replicas.load(Ordering::SeqCst))
+    }
+
     fn done(&self, delivery: &Delivery) -> Result<()> {
         let attempt = self.attempt("confirm", "a message", vec![delivery.token.clone()]);
         self.wait(&attempt, async {
@@ -345,5 +373,14 @@ impl Broker for Nats {
     }
 }
 
+/// A lifetime as the server writes it: `15s`, or whole seconds.
+fn lifetime_of(text: &str) -> Option<Nanos> {
+    text.parse().ok().map(Nanos::from_secs).or_else(|| text.parse().ok())
+}
+
+/// The header of a message with a lifetime.
+const LIFETIME: &str = "Nats-TTL";
 /// The header of a message that removes its key.
 const REMOVED: &str = "Pathmeter-Removed";
+/// How long such a message stays.
+const REMOVED_FOR: Nanos = Nanos::from_secs(1);

@@ -97,7 +97,18 @@ mod tests {
     fn outcome(agent: &str, title: &str, end: End) -> Outcome {
         let at = WallTime(1);
         let (agent, title) = (agent.to_owned(), title.to_owned());
-        Outcome { run: "1".into(), title, agent, end, started: at, finished: at, token: 1, attempt: 1 }
+        Outcome {
+            run: "1".into(),
+            title,
+            agent,
+            end,
+            started: at,
+            finished: at,
+            token: 1,
+            attempt: 1,
+            number: 1,
+            unmeasured: false,
+        }
     }
 
     fn check(asked: &str, result: &str) -> Result<(), String> {

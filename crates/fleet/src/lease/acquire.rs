@@ -2,8 +2,8 @@
 
 use super::release::Release;
 use super::{
-    Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, VOID, has_room, heartbeat_key, reliance,
-    resource_key,
+    Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, VOID, has_room, heartbeat_key, is_void,
+    reliance, resource_key,
 };
 use crate::broker::{Entry, Expected};
 use model::time::MonoTime;
@@ -30,7 +30,7 @@ pub enum Outcome {
         /// The resource.
         resource: String,
         /// The claims that hold it.
-        by: Vec<String>,
+        by: Vec<Holder>,
     },
     /// The store did not answer; what was written vanishes by itself.
     Unanswered,
@@ -90,7 +90,10 @@ impl Acquire {
             Phase::Read => match reply {
                 Some(Reply::Entry(entry)) => match list_of(entry) {
                     Some(list) => self.consider(list),
-                    None => self.blocked(vec!["an entry that this version cannot read".to_owned()]),
+                    None => {
+                        let id = "an entry that this version cannot read".to_owned();
+                        self.blocked(vec![Holder { id, ..Holder::default() }])
+                    }
                 },
                 _ => self.undo(Outcome::Unanswered),
             },
@@ -148,7 +151,7 @@ impl Acquire {
         self.read()
     }
 
-    fn blocked(&mut self, by: Vec<String>) -> Step<Outcome> {
+    fn blocked(&mut self, by: Vec<Holder>) -> Step<Outcome> {
         let resource = self.resource().name.clone();
         self.undo(Outcome::Blocked { resource, by })
     }
@@ -167,7 +170,7 @@ impl Acquire {
             return self.enter(&list, &wanted);
         }
         let Some(holder) = list.unsure.pop() else {
-            return self.blocked(list.holders.into_iter().map(|each| each.id).collect());
+            return self.blocked(list.holders);
         };
         let key = heartbeat_key(&holder);
         self.phase = Phase::Suspect(list, holder);
@@ -195,7 +198,7 @@ impl Acquire {
 
     fn judge(&mut self, list: List, holder: String, reply: Option<Reply>) -> Step<Outcome> {
         match reply {
-            Some(Reply::Entry(Some(entry))) if entry.value == VOID => self.drop_dead(list, &holder),
+            Some(Reply::Entry(Some(entry))) if is_void(&entry.value) => self.drop_dead(list, &holder),
             Some(Reply::Entry(Some(_))) => self.consider(list),
             Some(Reply::Entry(None)) => {
                 let key = heartbeat_key(&holder);

@@ -1,7 +1,9 @@
 //! The machines at work over a broker.
 
 use super::acquire::Outcome;
-use super::{Acquire, Claim, Command, Lease, Release, Renewal, Renewed, Reply, Step};
+use super::{
+    Acquire, Claim, Command, FREED, Holder, Lease, Release, Renewal, Renewed, Reply, Step, heartbeat_key,
+};
 use crate::broker::{Broker, Bucket};
 use crate::error::{FleetError, Result};
 use model::time::MonoTime;
@@ -16,7 +18,7 @@ pub enum Acquired {
         /// The resource.
         resource: String,
         /// The claims that hold it; none when it was too busy to be entered.
-        by: Vec<String>,
+        by: Vec<Holder>,
     },
 }
 
@@ -52,6 +54,13 @@ impl Lease {
             Some(error) if renewed == Renewed::Unanswered && !error.is_transient() => Err(error),
             _ => Ok(renewed),
         }
+    }
+
+    /// Why somebody freed it on purpose, where that is so and known.
+    #[must_use]
+    pub fn freed_for(&self, broker: &dyn Broker) -> Option<String> {
+        let entry = broker.get(Bucket::Leases, &heartbeat_key(&self.holder)).ok()??;
+        Some(String::from_utf8_lossy(entry.value.strip_prefix(FREED)?).into_owned())
     }
 
     /// Gives all of it back, and returns whether it was still held: a late release changes nothing of what others hold.

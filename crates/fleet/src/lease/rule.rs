@@ -1,6 +1,7 @@
 //! Who gets on with whom on one resource.
 
 use super::Resource;
+use model::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -19,8 +20,19 @@ pub enum Class {
     BackgroundMulti,
 }
 
+/// What a claim is for, for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// What is done under it: `throughput ams -> fra`; empty: an earlier version made it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Since when, wall clock of its host.
+    #[serde(default)]
+    pub since: WallTime,
+}
+
 /// One of those who hold a resource.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// Its claim's name.
     pub id: String,
@@ -30,6 +42,23 @@ pub struct Holder {
     pub class: Class,
     /// The resource's capacity, as its claim has it.
     pub capacity: u32,
+    /// What it is for.
+    #[serde(flatten)]
+    pub about: About,
+}
+
+impl Holder {
+    /// What people call it.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        if self.about.title.is_empty() { &self.id } else { &self.about.title }
+    }
+
+    /// All of these, in a list.
+    #[must_use]
+    pub fn list(holders: &[Holder]) -> String {
+        holders.iter().map(Holder::label).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Whether these may hold one resource together: while an exclusive test is among them, the groups of exclusive and normal tests
@@ -54,6 +83,7 @@ impl super::Claim {
             group: self.group.clone(),
             class: self.class,
             capacity: resource.capacity.max(1),
+            about: self.about.clone(),
         }
     }
 }

@@ -163,7 +163,7 @@ fn claim(holder: &str, choice: u8) -> Claim {
     let chosen = resources.into_iter().enumerate().filter(|(bit, _)| wanted == 0 || wanted >> bit & 1 == 1);
     let group = if choice >= 224 { "together".to_owned() } else { holder.to_owned() };
     let resources = chosen.map(|(_, resource)| resource).collect();
-    Claim { holder: holder.to_owned(), group, class, resources, lifetime: LIFETIME }
+    Claim { holder: holder.to_owned(), group, class, resources, lifetime: LIFETIME, about: About::default() }
 }
 
 struct World {
@@ -292,6 +292,7 @@ fn classes_get_on_as_in_pscheduler() {
         group: group.to_owned(),
         class,
         capacity,
+        about: About::default(),
     };
     use Class::{Background, BackgroundMulti, Exclusive, Normal};
     for (one, other, expected) in [

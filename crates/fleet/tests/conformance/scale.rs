@@ -10,7 +10,7 @@ use pathmeter_fleet::broker::{Broker, Bucket, Expected, Log, Mailbox};
 use pathmeter_fleet::clock::{Clock, SystemClock};
 use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::job::{AgentJob, End};
-use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
+use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
 use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::spool::Spool;
@@ -37,6 +37,7 @@ fn claim(holder: String, resources: &[String]) -> Claim {
         class: Class::Exclusive,
         resources,
         lifetime: Nanos::from_secs(30),
+        about: About::default(),
     }
 }
 
@@ -147,7 +148,7 @@ impl Runner for Nothing {
 impl Task for Nothing {
     fn poll(&mut self) -> Option<TaskEnd> {
         let now = SystemClock.wall();
-        Some(TaskEnd { started: now, finished: now, result: Ok("x".repeat(4096)) })
+        Some(TaskEnd { started: now, finished: now, ended: SystemClock.mono(), result: Ok("x".repeat(4096)) })
     }
 }
 

@@ -4,7 +4,7 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
 use pathmeter_fleet::broker::{Appended, Broker, Bucket, Delivery, Expected, Log, ask};
-use pathmeter_fleet::lease::{Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
+use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Renewal, Renewed, Resource, free};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -33,6 +33,7 @@ pub(crate) const CASES: &[fn(&dyn World)] = &[
     a_broadcast_reaches_all_who_listen,
     what_is_not_permitted_is_named,
     an_agent_has_its_own_name_alone,
+    a_lease_that_is_freed_by_hand_is_lost_for_that_reason,
 ];
 
 const LONG: Nanos = Nanos::from_secs(20);
@@ -126,6 +127,7 @@ fn claim(holder: &str, resources: &[&str], lifetime: Nanos) -> Claim {
         class: Class::Exclusive,
         resources: resources.iter().map(|name| Resource::sole(*name)).collect(),
         lifetime,
+        about: About { title: format!("the work of {holder}"), ..About::default() },
     }
 }
 
@@ -141,7 +143,10 @@ fn leases_exclude_and_free_on_release(world: &dyn World) {
     let first =
         held(Lease::acquire(&*broker, claim("l1", &["nic.b", "nic.a"], LONG), &clock).expect("asked"));
     let second = Lease::acquire(&*other, claim("l2", &["nic.c", "nic.b"], LONG), &clock).expect("asked");
-    assert_eq!(second, Acquired::Blocked { resource: "nic.b".into(), by: vec!["l1".into()] });
+    let Acquired::Blocked { resource, by } = second else { panic!("both are held") };
+    assert_eq!((resource.as_str(), by[0].id.as_str(), by[0].label()), ("nic.b", "l1", "the work of l1"));
+    let known = pathmeter_fleet::lease::held(&*broker).expect("listed");
+    assert!(known.iter().any(|held| held.resource == "nic.b" && held.holders == by), "{known:?}");
     let third = held(Lease::acquire(&*other, claim("l3", &["nic.c"], LONG), &clock).expect("asked"));
     let token = first.token();
     assert!(first.clone().release(&*broker).expect("released"));
@@ -332,6 +337,23 @@ fn what_is_not_permitted_is_named(world: &dyn World) {
     let listened = agent.subscribe("pm.cmd.fra").and_then(|mut mailbox| mailbox.next(LONG)).map(|_| ());
     named(listened, "pm.cmd.fra");
     agent.put(Bucket::Agents, "ams", b"inventory", nothing, Some(LONG)).expect("its own");
+}
+
+/// An operator takes a lease away: its holder finds out at its next heartbeat, and why; others have it at once.
+fn a_lease_that_is_freed_by_hand_is_lost_for_that_reason(world: &dyn World) {
+    let (operator, agent, clock) = (world.coordinator(), world.ams(), clock());
+    let mut lease =
+        held(Lease::acquire(&*agent, claim("f1", &["nic.f", "nic.g"], LONG), &clock).expect("asked"));
+    let off = free(&*operator, "nic.f", "a host was moved").expect("freed");
+    assert_eq!(off[0].id, "f1");
+    let next =
+        held(Lease::acquire(&*operator, claim("f2", &["nic.f", "nic.g"], LONG), &clock).expect("asked"));
+    let renewed = lease.renew(&*agent, &mut Renewal::default(), &clock).expect("asked");
+    assert_eq!(renewed, Renewed::Lost);
+    assert_eq!(lease.freed_for(&*agent).as_deref(), Some("a host was moved"));
+    assert!(!lease.release(&*agent).expect("asked"), "the late release changes nothing");
+    assert!(next.release(&*operator).expect("released"));
+    assert!(matches!(free(&*operator, "nic.f", "again"), Err(FleetError::Refused { .. })));
 }
 
 /// Its key holds, gives back and takes its own name, and neither takes nor frees another's.

@@ -10,7 +10,7 @@ use pathmeter_fleet::clock::Clock;
 use pathmeter_fleet::coordinator::{Coordinator, Sink};
 use pathmeter_fleet::job::{AgentJob, Outcome};
 use pathmeter_fleet::lease::Class;
-use pathmeter_fleet::ledger::LedgerRow;
+use pathmeter_fleet::ledger::{LedgerRow, Stored};
 use pathmeter_fleet::mesh::MeshPlan;
 use pathmeter_fleet::spool::Spool;
 use pathmeter_fleet::{FleetError, Result};
@@ -95,6 +95,9 @@ impl Broker for Cable {
     ) -> Result<Box<dyn Consumer>> {
         self.through()?.consume(log, name, subject, again)
     }
+    fn restore(&self) -> Result<()> {
+        self.through()?.restore()
+    }
     fn done(&self, delivery: &Delivery) -> Result<()> {
         self.through()?.done(delivery)
     }
@@ -158,7 +161,8 @@ struct SimTask {
 impl Task for SimTask {
     fn poll(&mut self) -> Option<TaskEnd> {
         let now = self.clock.mono();
-        let is_valid = self.permit.is_valid(now);
+        // It ends by itself, however late somebody looks.
+        let is_valid = self.permit.is_valid(now.min(self.end));
         if is_valid && now < self.end {
             return None;
         }
@@ -168,7 +172,7 @@ impl Task for SimTask {
         }
         observed.leave(&self.run);
         let result = if is_valid { Ok(format!("result of {}", self.run)) } else { Err("stopped".to_owned()) };
-        Some(TaskEnd { started: self.started, finished: self.clock.wall(), result })
+        Some(TaskEnd { started: self.started, finished: self.clock.wall(), ended: now.min(self.end), result })
     }
 
     fn look_after(&self) -> Nanos {
@@ -206,8 +210,8 @@ pub(crate) struct Kept {
 }
 
 impl Sink for MemorySink {
-    fn has(&self, run: &str) -> bool {
-        self.0.lock().expect("whole").outcomes.contains_key(run)
+    fn stored(&self, run: &str) -> Option<Stored> {
+        self.0.lock().expect("whole").outcomes.get(run).map(Stored::new)
     }
     fn store(&mut self, outcome: &Outcome) -> std::result::Result<(), String> {
         let mut kept = self.0.lock().expect("whole");

@@ -1,6 +1,7 @@
 //! `pathmeter agent run`: this host's part in a mesh.
 
-use super::mesh::{dial, failed, options};
+use super::exporter::Exporter;
+use super::mesh::{dial, failed, join, options_of};
 use super::output::write;
 use super::rights::{Asked, confine, hand_over, next_user};
 use super::targets::named;
@@ -17,10 +18,12 @@ use fleet::agent::{Agent, AgentOptions, Instance, Start, Threads};
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::job::{AgentJob, run_name};
+use fleet::setup::JoinFile;
 use fleet::spool::Spool;
 use mesh::allowed::Allowed;
 use mesh::interfaces;
 use mesh::inventory::{AgentReport, boot, inventory as inventory_of};
+use mesh::metrics::of_agent;
 use mesh::work::{FarEnds, carry_out};
 use model::plan::ProtocolName;
 use model::secret::without_passwords;
@@ -29,6 +32,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
+use wire::native::Token;
 
 /// Runs the command.
 pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
@@ -39,8 +43,10 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
         }
     };
     // Everything that needs the rights of the start comes first, and no thread before they are given up.
-    let options = options(&args.nats, &args.name)?;
-    let token = args.token_file.as_deref().map(token).transpose()?;
+    let join = join(&args.nats)?;
+    let name = args.name.clone().or_else(|| Some(join.as_ref()?.name.clone())).unwrap_or_default();
+    let options = options_of(&args.nats, join.as_ref(), &name)?;
+    let token = token_of(args, join.as_ref())?;
     let far = FarEnds {
         agents: Security { token: token.clone(), fingerprint: None },
         named: named(&args.targets)?,
@@ -48,6 +54,7 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
     };
     let config = || Config { native: args.port, token, ..Config::default() };
     let server = (!args.no_listen).then(|| Server::bind(config())).transpose()?;
+    let metrics = args.metrics.map(Exporter::bind).transpose()?;
     let asked =
         Asked { user: args.user.as_deref(), no_capabilities: args.no_capabilities, ..Asked::default() };
     hand_over(&args.spool, next_user(asked)?).map_err(|error| {
@@ -60,16 +67,18 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
     let interrupt = signals::interrupt()?;
     let nats = dial(&options)?;
     server.map_or(Ok(()), |server| serve(server, rights, interrupt.clone()))?;
-    let spool = Spool::open(&Path::new(".").join(format!("{}.jsonl", args.name))).map_err(failed)?;
-    let inventory = inventory(args, &nats)?;
-    let instance = instance(args, &inventory);
-    let options = AgentOptions { instance, inventory, lease: args.lease, ..AgentOptions::named(&args.name) };
+    let shown = metrics.map(|exporter| exporter.serve(rights, &interrupt, log)).transpose()?;
+    let spool = Spool::open(&Path::new(".").join(format!("{name}.jsonl"))).map_err(failed)?;
+    spool.damage().iter().for_each(|damage| log(&format!("the spool: {damage}")));
+    let server = without_passwords(&options.server);
+    let (inventory, has_key) = (inventory(args, &server, &nats)?, options.seed.is_some());
+    let instance = instance(&name, &inventory);
+    let options = AgentOptions { instance, inventory, lease: args.lease, ..AgentOptions::named(&name) };
     let work = move |job: &AgentJob, start: &Start| carry_out(job, start, &far);
     let threads = Threads::new(Arc::new(work), Arc::new(SystemClock)).answering(interfaces::answer);
     let mut agent = Agent::new(options, &nats, &SystemClock, &threads, spool).map_err(failed)?;
-    let of = without_passwords(&args.nats.coordinator);
-    log(&format!("agent {} of {of} (Ctrl-C ends it)", args.name));
-    if args.nats.key.is_none() {
+    log(&format!("agent {name} of {server} (Ctrl-C ends it)"));
+    if !has_key {
         log(KEYLESS);
     }
     let mut reported = None;
@@ -80,6 +89,9 @@ pub(crate) fn run(args: &AgentArgs, global: &Common) -> Result<Exit> {
             let state = failure.as_deref().unwrap_or("it is at work again");
             log(&format!("{} {state}", SystemClock.wall()));
             reported = failure;
+        }
+        if let Some(shown) = &shown {
+            shown.set(of_agent(&name, &agent.status(), nats.is_connected(), SystemClock.wall()));
         }
         agent.rest(due).map_err(failed)?;
     }
@@ -103,11 +115,25 @@ fn allowed(rules: &AgentRules) -> Allowed {
 
 /// Who this is beside another agent of the same name: whoever has this folder open on this host, which only one process can. So one
 /// that is started again after it was killed goes on at once, and one of another host waits until the first is gone.
-fn instance(args: &AgentRunArgs, inventory: &serde_json::Value) -> Instance {
+fn instance(name: &str, inventory: &serde_json::Value) -> Instance {
     let boot = boot().unwrap_or_default();
     let folder = std::fs::metadata(".").map(|found| (found.dev(), found.ino())).unwrap_or_default();
-    let id = run_name(&[&boot, &folder.0.to_string(), &folder.1.to_string(), &args.name]);
+    let id = run_name(&[&boot, &folder.0.to_string(), &folder.1.to_string(), name]);
     Instance { id, host: inventory["host"]["name"].as_str().unwrap_or_default().to_owned() }
+}
+
+/// The token by which agents know each other.
+fn token_of(args: &AgentRunArgs, join: Option<&JoinFile>) -> Result<Option<Token>> {
+    match (&args.token_file, join.map(|join| join.token.as_str()).filter(|text| !text.is_empty())) {
+        (Some(file), _) => token(file).map(Some),
+        (None, Some(text)) => {
+            let short = || {
+                Failure::usage("the token of --join is too short", "write the file anew: mesh agent renew")
+            };
+            Ok(Some(Token::new(text.as_bytes()).ok_or_else(short)?))
+        }
+        (None, None) => Ok(None),
+    }
 }
 
 /// Serves the tests of other agents.
@@ -142,14 +168,13 @@ fn log(line: &str) {
 }
 
 /// What it reports of itself.
-fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
-    let ends = ends(&args.nats.coordinator);
+fn inventory(args: &AgentRunArgs, server: &str, nats: &Nats) -> Result<serde_json::Value> {
+    let ends = ends(server);
     let address = match (args.address.first(), ends) {
         (Some(address), _) => address.clone(),
         (None, Some((own, _))) => own.to_string(),
         (None, None) => {
-            let what =
-                format!("no address of this host leads to {}", without_passwords(&args.nats.coordinator));
+            let what = format!("no address of this host leads to {server}");
             let advice = "name the address at which other agents reach this host with --address HOST";
             return Err(Failure::usage(what, advice).into());
         }
@@ -166,8 +191,7 @@ fn inventory(args: &AgentRunArgs, nats: &Nats) -> Result<serde_json::Value> {
 }
 
 /// The address from which the coordinator's server is reached, and the server's. Nothing is sent.
-fn ends(coordinator: &str) -> Option<(IpAddr, IpAddr)> {
-    let shown = without_passwords(coordinator);
+fn ends(shown: &str) -> Option<(IpAddr, IpAddr)> {
     let first = shown.split(',').next().unwrap_or_default();
     let host = first.rsplit_once("//").map_or(first, |(_, host)| host).trim_end_matches('/');
     ["0.0.0.0:0", "[::]:0"].into_iter().find_map(|any| {

@@ -1,20 +1,21 @@
 //! `pathmeter mesh`: the server of a mesh, its agents, and what is measured between them.
 
+mod agents;
 mod doctor;
 #[cfg(feature = "store")]
 mod kept;
 mod measure;
 mod server;
 
-use super::output::write;
+use super::output::{deliver, write};
 use crate::exit::Exit;
-use cli::{Common, MeshArgs, MeshCommand, MeshForgetArgs, MeshShowArgs, NatsArgs};
+use cli::{Common, MeshArgs, MeshCommand, MeshForgetArgs, MeshFreeArgs, MeshShowArgs, NatsArgs};
 use engine::error::{Context, Error, Failure, Kind, Result};
 use fleet::FleetError;
 use fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
 use fleet::clock::SystemClock;
 use fleet::results::Results;
-use fleet::setup::{COORDINATOR, seed};
+use fleet::setup::{COORDINATOR, JoinFile, seed};
 use mesh::matrix::report_of_results;
 use mesh::roster::Roster;
 use mesh::runs::RunList;
@@ -31,7 +32,18 @@ pub(crate) fn run(args: &MeshArgs, global: &Common) -> Result<Exit> {
         MeshCommand::Run(args) => measure::run(args, global),
         MeshCommand::Show(args) => show(args, global),
         MeshCommand::Forget(args) => forget(args),
+        MeshCommand::Free(args) => free(args, global),
+        MeshCommand::Agent(args) => agents::run(args, global),
     }
+}
+
+/// Takes a lease from those who hold it.
+fn free(args: &MeshFreeArgs, global: &Common) -> Result<Exit> {
+    let nats = connect(&args.nats, COORDINATOR)?;
+    let freed = mesh::leases::free(&nats, &SystemClock, &args.lease, &args.reason).map_err(failed)?;
+    let text = format!("{} is free; it was held by {}\n", freed.lease, freed.holders.join(", "));
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
 }
 
 fn forget(args: &MeshForgetArgs) -> Result<Exit> {
@@ -48,8 +60,11 @@ fn show(args: &MeshShowArgs, global: &Common) -> Result<Exit> {
     if let Some(label) = &args.saved {
         return print(&kept::report(label, &args.store)?, global);
     }
-    let coordinator = args.coordinator.clone().unwrap_or_default();
-    let nats = connect(&NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() }, COORDINATOR)?;
+    let (coordinator, join) = (args.coordinator.clone(), args.join.clone());
+    let args = NatsArgs { coordinator, join, key: args.key.clone(), ca: args.ca.clone() };
+    let nats = connect(&args, COORDINATOR)?;
+    // A new server has none.
+    streams(&nats, None).map_err(failed)?;
     write(&[&Roster::read(&nats, &SystemClock).map_err(failed)?], global)?;
     Ok(Exit::Done)
 }
@@ -102,15 +117,43 @@ pub(crate) fn connect(args: &NatsArgs, name: &str) -> Result<Nats> {
 
 /// Whom to connect to, and as whom: the key and the authority are read.
 pub(crate) fn options(args: &NatsArgs, name: &str) -> Result<NatsOptions> {
+    options_of(args, join(args)?.as_ref(), name)
+}
+
+/// The file that has all that this end needs.
+pub(crate) fn join(args: &NatsArgs) -> Result<Option<JoinFile>> {
+    let read = |file: &PathBuf| {
+        let bytes = engine::session::secret::read(file).context("the file of --join")?;
+        JoinFile::parse(file, &bytes).map_err(failed)
+    };
+    args.join.as_ref().map(read).transpose()
+}
+
+/// The same, with that file. Options beside it count more.
+pub(crate) fn options_of(args: &NatsArgs, join: Option<&JoinFile>, name: &str) -> Result<NatsOptions> {
     let read = |file: &PathBuf| {
         let bytes = engine::session::secret::read(file).context("the key")?;
         seed(file, &bytes).map_err(failed)
     };
+    let server = args.coordinator.clone().or_else(|| join?.coordinator.clone());
+    let server = server.ok_or_else(|| {
+        let advice =
+            "name it: --coordinator tls://HOST:4222; `mesh init --server HOST` writes it into such files";
+        Failure::usage("the file of --join does not name the server", advice)
+    })?;
+    let authority = match (&args.ca, join.and_then(|join| join.authority.as_ref())) {
+        (Some(file), _) => Some(Authority::read(file)),
+        (None, Some(text)) => {
+            Some(Authority::parse(args.join.as_deref().unwrap_or(Path::new("")), text.as_bytes()))
+        }
+        (None, None) => None,
+    };
+    let key = args.key.as_ref().map(read).transpose()?;
     Ok(NatsOptions {
-        server: args.coordinator.clone(),
+        server,
         name: name.to_owned(),
-        seed: args.key.as_ref().map(read).transpose()?,
-        authority: args.ca.as_deref().map(Authority::read).transpose().map_err(failed)?,
+        seed: key.or_else(|| join.map(|join| join.key.clone())),
+        authority: authority.transpose().map_err(failed)?,
         ..NatsOptions::default()
     })
 }

@@ -3,8 +3,8 @@
 use super::net::SERVER;
 use super::support::{Running, Scratch, pathmeter};
 use super::testbed::Testbed;
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 
 /// Network administration, raw packets and priorities: bits 12, 13 and 23.
 const KEPT: &str = "0000000000803000";
@@ -29,6 +29,28 @@ fn looks_at_the_page(testbed: &Testbed) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+/// A NATS server in the server's namespace that knows what an agent needs to begin: it greets and answers pings. Its URL.
+fn greeting_nats(testbed: &Testbed) -> String {
+    let listener = testbed.at_the_server(|| TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let info =
+                r#"INFO {"server_id":"N","version":"2.12.0","proto":1,"max_payload":1048576,"headers":true}"#;
+            stream.write_all(format!("{info}\r\n").as_bytes()).unwrap();
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+                while let Some(Ok(line)) = lines.next() {
+                    if line.trim() == "PING" && stream.write_all(b"PONG\r\n").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    format!("nats://127.0.0.1:{port}")
 }
 
 /// Each thread's user, capabilities, those that it could ever have, and whether a program could gain any.
@@ -69,6 +91,8 @@ fn every_thread_of_every_server_has_given_root_up() {
     let sockperf = measured(&["latency", SERVER, "--protocol", "sockperf", "-n", "20"]);
     let streams = measured(&["latency", SERVER, "--protocol", "sockperf", "--tcp", "-n", "20"]);
     let ui = ["ui", "--listen", "10.77.0.2:5280", "--store", &store, "--token-file", &token];
+    let (nats, spool) = (greeting_nats(&testbed), scratch.file("spool", None));
+    let agent = ["agent", "run", "--name", "ams", "--coordinator", &nats, "--spool", &spool, "--metrics"];
     let cases = [
         Case {
             server: vec!["serve", "--all"],
@@ -79,6 +103,13 @@ fn every_thread_of_every_server_has_given_root_up() {
         Case {
             server: vec!["serve", "--no-capabilities"],
             listens: "pathmeter's own protocol",
+            client: &native,
+            kept: NONE,
+        },
+        Case { server: agent.to_vec(), listens: "agent ams of", client: &native, kept: KEPT },
+        Case {
+            server: [&agent[..], &["--no-capabilities"]].concat(),
+            listens: "agent ams of",
             client: &native,
             kept: NONE,
         },

@@ -3,6 +3,7 @@
 mod clocks;
 mod faults;
 mod foreign;
+mod grown;
 mod stopped;
 mod told;
 

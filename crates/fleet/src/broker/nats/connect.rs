@@ -71,13 +71,21 @@ impl Authority {
             file: file.to_owned(),
             source,
         })?;
+        Authority::parse(file, &text)
+    }
+
+    /// The certificates in the bytes of this file, PEM.
+    ///
+    /// # Errors
+    /// They hold none.
+    pub fn parse(file: &Path, text: &[u8]) -> Result<Authority> {
         let unusable = |why: String| FleetError::Unusable {
             what: "certificate of an authority",
             file: file.to_owned(),
             why,
         };
         let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(&text) {
+        for certificate in CertificateDer::pem_slice_iter(text) {
             let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
             roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
         }
@@ -101,7 +109,7 @@ impl Nats {
     pub fn connect(reactor: &Arc<Reactor>, options: &NatsOptions) -> Result<Nats> {
         let timeout =
             if options.timeout == Nanos::ZERO { TIMEOUT } else { Duration::from_nanos(options.timeout.0) };
-        let refusals = Refusals::default();
+        let refusals = Refusals::new(&options.name);
         let servers = addresses(&options.server)?;
         let connected = reactor.wait(with(options, timeout, &refusals).connect(servers));
         let client = connected.map_err(|error| not_connected(&error, options))?;
@@ -113,6 +121,8 @@ impl Nats {
             refusals,
             server: without_passwords(&options.server),
             timeout,
+            lifetimes: Arc::default(),
+            replicas: Arc::new(1.into()),
         };
         nats.check_version().map(|()| nats)
     }
@@ -122,7 +132,11 @@ impl Nats {
         if self.client.is_server_compatible(2, 11, 0) {
             return Ok(());
         }
-        Err(FleetError::TooOld { server: self.server.clone(), found: self.server_version(), needed: "2.11" })
+        Err(FleetError::TooOld {
+            server: self.server.clone(),
+            found: self.server_version(),
+            needed: NATS_SERVER,
+        })
     }
 }
 
@@ -177,15 +191,15 @@ fn with(options: &NatsOptions, timeout: Duration, refusals: &Refusals) -> Connec
 #[derive(Clone, Debug)]
 pub(super) struct Refusals {
     subjects: broadcast::Sender<String>,
-}
-
-impl Default for Refusals {
-    fn default() -> Refusals {
-        Refusals { subjects: broadcast::channel(64).0 }
-    }
+    /// Subjects on which answers to this end come begin so.
+    own: String,
 }
 
 impl Refusals {
+    fn new(name: &str) -> Refusals {
+        Refusals { subjects: broadcast::channel(64).0, own: format!("{INBOX}{name}.") }
+    }
+
     /// The server's words: `Permissions Violation for Publish to "pm.lease.on.x"`.
     fn heard(&self, text: &str) {
         let subject =
@@ -197,19 +211,24 @@ impl Refusals {
     }
 
     pub(super) fn listen(&self) -> Refused {
-        Refused(self.subjects.subscribe())
+        Refused { subjects: self.subjects.subscribe(), own: self.own.clone() }
     }
 }
 
 /// Refusals from now on.
-pub(super) struct Refused(broadcast::Receiver<String>);
+pub(super) struct Refused {
+    subjects: broadcast::Receiver<String>,
+    own: String,
+}
 
 impl Refused {
-    /// Returns when one of these subjects is refused, or the one on which answers come, and never otherwise.
+    /// Returns when one of these subjects is refused, or the one on which answers to this end come, and never otherwise.
     pub(super) async fn among(&mut self, subjects: &[String]) -> String {
         loop {
-            match self.0.recv().await {
-                Ok(subject) if subjects.contains(&subject) || subject.starts_with(INBOX) => return subject,
+            match self.subjects.recv().await {
+                Ok(subject) if subjects.contains(&subject) || subject.starts_with(&self.own) => {
+                    return subject;
+                }
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }
@@ -223,6 +242,8 @@ impl Attempt {
     }
 }
 
+/// The oldest nats-server that serves a mesh, in every message.
+pub const NATS_SERVER: &str = "2.11";
 /// Answers come on subjects that begin so; whose they are follows.
 const INBOX: &str = "_INBOX_";
 /// What rustls says of a certificate that it refuses begins so.

@@ -1,6 +1,7 @@
 //! What the server reports, as errors that name what was tried.
 
 use crate::error::FleetError;
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use async_nats::jetstream::stream::{ConsumerError, ConsumerErrorKind};
 use async_nats::jetstream::{self, ErrorCode};
 use std::error::Error;
@@ -59,6 +60,13 @@ impl Attempt {
     }
 }
 
+/// Whether a write failed as its key is not as expected. A cluster has a number of its own for that.
+pub(super) fn is_conflict(error: &PublishError) -> bool {
+    error.kind() == PublishErrorKind::WrongLastSequence
+        || reported(error)
+            .is_some_and(|answer| answer.error_code() == ErrorCode::STREAM_WRONG_LAST_SEQUENCE_CONSTANT)
+}
+
 /// What JetStream answered, where that is the cause of an error.
 fn reported<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e jetstream::Error> {
     match error.downcast_ref() {
@@ -88,4 +96,20 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
         cause = next.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_reports_a_conflict_by_a_number_of_its_own() {
+        let answer = |code: u64| -> jetstream::Error {
+            let text = format!(r#"{{"code":400,"err_code":{code},"description":"wrong last sequence"}}"#);
+            serde_json::from_str(&text).expect("an answer")
+        };
+        let failed = |code| is_conflict(&PublishError::with_source(PublishErrorKind::Other, answer(code)));
+        assert!(failed(10164) && !failed(10047));
+        assert!(is_conflict(&PublishError::with_source(PublishErrorKind::WrongLastSequence, answer(10071))));
+    }
 }

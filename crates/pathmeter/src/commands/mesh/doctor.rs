@@ -9,7 +9,7 @@ use fleet::FleetError;
 use fleet::broker::nats::Nats;
 use fleet::broker::{Broker, Bucket, Expected};
 use fleet::clock::{Clock, SystemClock};
-use fleet::lease::{Acquired, Claim, Class, Lease, Resource};
+use fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
 use fleet::setup::COORDINATOR;
 use model::units::Nanos;
 
@@ -18,10 +18,11 @@ type Check = (&'static str, std::result::Result<String, FleetError>);
 
 pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
     let nats = connect(&args.nats, COORDINATOR)?;
-    let checks: [Check; 4] = [
+    let checks: [Check; 5] = [
         ("version", Ok(nats.server_version())),
         ("streams", streams(&nats, args.replicas).map(|()| replicas(args.replicas))),
         ("lifetime", lifetime(&nats)),
+        ("stale keys", nats.remove_stale().map(|removed| stale(&removed))),
         ("lease", lease(&nats)),
     ];
     let mut text = String::new();
@@ -41,6 +42,18 @@ pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
 
 fn replicas(count: Option<usize>) -> String {
     count.map_or("there".to_owned(), |count| format!("there, {count} of each"))
+}
+
+/// Keys that had outlived their lifetimes, as an unclean end of the server leaves them.
+fn stale(removed: &[String]) -> String {
+    match removed {
+        [] => "none".to_owned(),
+        keys => format!(
+            "{} keys had outlived their lifetimes, as after an unclean end of the server, and were removed: {}",
+            keys.len(),
+            keys.join(", ")
+        ),
+    }
 }
 
 /// An old server accepts a lifetime and keeps the key for ever: so one is waited for.
@@ -65,6 +78,7 @@ fn lease(nats: &Nats) -> fleet::Result<String> {
         class: Class::Exclusive,
         resources: vec![Resource::sole("doctor")],
         lifetime: Nanos::from_secs(6),
+        about: About { title: "mesh doctor".to_owned(), since: SystemClock.wall() },
     };
     let clock = || SystemClock.mono();
     let refused = |why: &str| FleetError::Refused { agent: "server".to_owned(), why: why.to_owned() };

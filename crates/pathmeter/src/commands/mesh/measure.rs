@@ -1,10 +1,12 @@
 //! `pathmeter mesh run`: every pair of agents, in rounds, again and again, or some at the same time.
 
 mod asked;
+mod name;
 mod series;
 mod together;
 
 use super::{connect, failed, print, streams};
+use crate::commands::exporter::{Exporter, Shown};
 use crate::commands::output::deliver;
 use crate::commands::progress::{about, say};
 use crate::exit::Exit;
@@ -14,6 +16,7 @@ use cli::{Common, MeshRunArgs};
 use engine::error::{Failure, Result};
 use engine::host::interrupt::Interrupt;
 use engine::run::run_id;
+use engine::server::Confined;
 use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::{Coordinator, Forgery, Sink};
@@ -26,22 +29,24 @@ use mesh::interfaces;
 use mesh::inventory::{everyone, wrong_clocks};
 use mesh::job::check;
 use mesh::matrix::{report_of_results, results_of_runs, runs_of_plan};
+use mesh::metrics::of_coordinator;
 use mesh::roll::{self, Earlier, Roll};
 use mesh::rounds::{MeshRequest, PlanError, Planned, Reports, plan};
 use mesh::timetable::Timetable;
 use model::mesh::MeshReport;
+use std::collections::BTreeMap;
 use together::Pairs;
 
 pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let (asked, expected) = asked(args)?;
-    let name = match args.together {
-        true => run_id()?,
-        false => args.name.clone().unwrap_or_else(|| args.results.display().to_string()),
-    };
-    let timetable = series::timetable(args, &name)?;
+    let metrics = metrics(args)?;
+    let known = if args.together { Results::default() } else { name::known(args)? };
     let nats = connect(&args.nats, COORDINATOR)?;
     streams(&nats, args.replicas).map_err(failed)?;
-    let earlier = if args.together { Earlier::new() } else { earlier(args)? };
+    let (name, file) = named(args, &nats, &known)?;
+    let timetable = series::timetable(args, &name)?;
+    let last = known.begun.last().copied();
+    let earlier = if args.together { Earlier::new() } else { earlier(args, known)? };
     let roll = call(&nats, (args, &asked), &earlier)?.map_err(refused)?;
     let Planned { mut plan, unreachable } = plan(&name, &roll.reports, &asked).map_err(refused)?;
     name.clone_into(&mut plan.name);
@@ -67,18 +72,19 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
         };
         return pairs.run(plan, &expected, global);
     }
-    let last = Results::read(&args.results).ok().and_then(|results| results.begun.last().copied());
-    let mut file = ResultFile::open(&args.results).map_err(failed)?;
+    let Some(mut file) = file else { return Ok(Exit::Done) };
     file.begin_mesh(&name).map_err(|why| unwritten(&why))?;
     #[cfg(feature = "store")]
     let mut sink = super::kept::sink(args, file)?;
     #[cfg(not(feature = "store"))]
     let mut sink: Box<dyn Sink> = Box::new(file);
+    let shown = metrics.map(|(exporter, rights)| exporter.serve(rights, &interrupt, say)).transpose()?;
+    let at = Coordinated { args, nats: &nats, interrupt: &interrupt, shown: shown.as_ref() };
     let (report, results) = match &timetable {
-        None => measured(args, &nats, (plan, &roll), notes, (&mut *sink, &interrupt))?,
+        None => measured(&at, (plan, &roll), notes, &mut *sink)?,
         Some(timetable) => {
-            let mesh = series::Mesh { args, asked: &asked, earlier: &earlier, nats: &nats, name: &name };
-            series::run(&mesh, timetable, (&mut *sink, last), &interrupt)?;
+            let mesh = series::Mesh { at: &at, asked: &asked, earlier: &earlier, name: &name };
+            series::run(&mesh, timetable, (&mut *sink, last))?;
             let results = Results::read(&args.results).map_err(failed)?;
             (report_of_results(&name, &results, notes), results)
         }
@@ -87,6 +93,39 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let broken = broken(&results, &expected);
     broken.iter().for_each(|line| say(line));
     Ok(if exit == Exit::Done && !broken.is_empty() { Exit::ExpectationBroken } else { exit })
+}
+
+/// The name of the mesh and the file of its results, of which there is none for pairs together and for a dry run. The file has its
+/// id, and no other program has the file, before its name is claimed.
+fn named(args: &MeshRunArgs, nats: &Nats, known: &Results) -> Result<(String, Option<ResultFile>)> {
+    if args.together {
+        return Ok((run_id()?, None));
+    }
+    if args.dry_run {
+        return Ok((name::expected(args, known), None));
+    }
+    let file = ResultFile::open(&args.results).map_err(failed)?;
+    let name = name::claim(args, nats, &file)?;
+    file.damage().iter().for_each(|damage| say(&format!("{damage}: such runs are measured again")));
+    Ok((name, Some(file)))
+}
+
+/// What every mesh of a command is measured with.
+struct Coordinated<'a> {
+    args: &'a MeshRunArgs,
+    nats: &'a Nats,
+    interrupt: &'a Interrupt,
+    /// Where Prometheus reads how it stands.
+    shown: Option<&'a Shown>,
+}
+
+/// The page of metrics, before any thread is started. This process keeps its user and no capability then.
+fn metrics(args: &MeshRunArgs) -> Result<Option<(Exporter, Confined)>> {
+    let Some(address) = args.metrics else { return Ok(None) };
+    let exporter = Exporter::bind(address)?;
+    let confined = Confined::enter(None, &[]);
+    let advice = "leave --metrics out, or start it as another user";
+    Ok(Some((exporter, confined.map_err(|error| Failure::usage(error.to_string(), advice))?)))
 }
 
 /// Who takes part now: those that are named, or everyone that the server knows or that measured `earlier`.
@@ -107,11 +146,9 @@ fn call(
 }
 
 /// The agents that measured before, by the results and the kept runs.
-fn earlier(args: &MeshRunArgs) -> Result<Earlier> {
+fn earlier(args: &MeshRunArgs, known: Results) -> Result<Earlier> {
     let now = SystemClock.wall();
-    // A file that is not there yet has none.
-    let earlier =
-        Results::read(&args.results).map(|results| roll::earlier(&results, now)).unwrap_or_default();
+    let earlier = roll::earlier(&known, now);
     #[cfg(feature = "store")]
     let earlier = roll::latest(earlier, super::kept::earlier(args, now)?);
     Ok(earlier)
@@ -119,12 +156,12 @@ fn earlier(args: &MeshRunArgs) -> Result<Earlier> {
 
 /// A mesh, with what it comes to; whoever is to be told of changes is told. What cannot be, as an agent is not there, is missed.
 fn measured(
-    args: &MeshRunArgs,
-    nats: &Nats,
+    at: &Coordinated<'_>,
     (plan, roll): (MeshPlan, &Roll),
     notes: Vec<String>,
-    (sink, interrupt): (&mut dyn Sink, &Interrupt),
+    sink: &mut dyn Sink,
 ) -> Result<(MeshReport, Results)> {
+    let args = at.args;
     #[cfg(feature = "store")]
     let alerts = super::kept::Alerts::from_args(args)?;
     let mut runs = runs_of_plan(&plan);
@@ -135,53 +172,66 @@ fn measured(
         }
     }
     let mut forgeries = Vec::new();
+    let labels = interfaces::labels(&roll.reports);
     let mut carry_out = |plan: MeshPlan| -> Result<()> {
         runs.extend(runs_of_plan(&plan));
-        forgeries.extend(carry_out(nats, plan, sink, interrupt)?);
+        forgeries.extend(carry_out(at, plan, sink, labels.clone())?);
         Ok(())
     };
     carry_out(there)?;
     #[cfg(feature = "store")]
-    if let Some(alerts) = alerts.filter(|_| !interrupt.is_raised()) {
+    if let Some(alerts) = alerts.filter(|_| !at.interrupt.is_raised()) {
         alerts.again(&plan, &mut carry_out)?;
         alerts.notify(&plan, &forgeries)?;
     }
     // The file may have runs of other meshes, too.
     let results = results_of_runs(Results::read(&args.results).map_err(failed)?, &runs);
-    let name = args.name.clone().unwrap_or_else(|| args.results.display().to_string());
-    let report = report_of_results(&name, &results, notes);
+    let report = report_of_results(&name::shown(args), &results, notes);
     Ok((report, results))
 }
 
 fn miss(sink: &mut dyn Sink, run: &PlannedRun, why: &str) -> Result<()> {
-    let row = LedgerRow::missed(run, SystemClock.wall(), why);
+    // No attempt is made: what was missed stays so, and what ended before is now missed.
+    let missed = sink.awaited(&run.job.run).map_or(0, |row| row.number.max(1));
+    let number = missed.max(sink.stored(&run.job.run).map_or(1, |stored| stored.number + 1));
+    let row = LedgerRow { number, ..LedgerRow::missed(run, SystemClock.wall(), why) };
     Ok(sink.missed(&run.job.run, &row).map_err(|why| unwritten(&why))?)
 }
 
 /// Has every run of a plan carried out, until all have ended or it is interrupted. Returns the outcomes that were refused as
 /// forged.
 fn carry_out(
-    nats: &Nats,
+    at: &Coordinated<'_>,
     plan: MeshPlan,
     sink: &mut dyn Sink,
-    interrupt: &Interrupt,
+    labels: BTreeMap<String, String>,
 ) -> Result<Vec<Forgery>> {
     if plan.runs() == 0 {
         return Ok(Vec::new());
     }
-    let mut coordinator = Coordinator::new(id(), nats, &SystemClock, plan, (sink, check)).map_err(failed)?;
-    let forgeries = coordinate(&mut coordinator, interrupt)?;
+    let coordinator = Coordinator::new(id(), at.nats, &SystemClock, plan, (sink, check)).map_err(failed)?;
+    let mut coordinator = coordinator.with_labels(labels).measuring_again(name::again(at.args));
+    let forgeries = coordinate(&mut coordinator, at.interrupt, &mut |coordinator| {
+        if let Some(shown) = at.shown {
+            shown.set(of_coordinator(&name::shown(at.args), coordinator, SystemClock.wall()));
+        }
+    })?;
     coordinator.resign().map_err(failed)?;
     Ok(forgeries)
 }
 
 /// Has the coordinator work until all runs have ended, or until it is interrupted.
-fn coordinate(coordinator: &mut Coordinator, interrupt: &Interrupt) -> Result<Vec<Forgery>> {
+fn coordinate(
+    coordinator: &mut Coordinator,
+    interrupt: &Interrupt,
+    each: &mut dyn FnMut(&Coordinator),
+) -> Result<Vec<Forgery>> {
     let (mut reported, mut forgeries) = (None, Vec::new());
     while !coordinator.is_complete() && !interrupt.is_raised() {
         let due = coordinator.step().map_err(failed)?;
         forgeries.extend(refused_now(coordinator));
         notify(coordinator, &mut reported);
+        each(coordinator);
         coordinator.rest(due).map_err(failed)?;
     }
     if interrupt.is_raised() && !coordinator.is_complete() {

@@ -7,6 +7,7 @@ use crate::exit::Exit;
 use crate::signals;
 use cli::{Common, MeshInitArgs, MeshRenewArgs, MeshUpArgs};
 use engine::error::{Failure, Result};
+use fleet::broker::nats::NATS_SERVER;
 use fleet::setup::MeshSetup;
 use std::path::absolute;
 use std::process::Command;
@@ -19,19 +20,19 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
         websocket: args.websocket.clone(),
         names: args.server.clone(),
     };
-    let files = setup.write(&absolute(&args.dir)?).map_err(failed)?;
+    let folder = absolute(&args.dir)?;
+    let files = setup.write(&folder).map_err(failed)?;
     let mut text = format!("server       nats-server -c {}\n", files.configuration.display());
-    text += &format!("coordinator  --key {}\n", files.coordinator.display());
-    for (name, key) in &files.agents {
-        text += &format!("{name:<12} --name {name} --key {}\n", key.display());
+    let join = |name: &str| folder.join("agents").join(format!("{name}.agent")).display().to_string();
+    text += &format!("coordinator  pathmeter mesh run --join {}\n", join("coordinator"));
+    for (name, _) in &files.agents {
+        text += &format!(
+            "{name:<12} copy {} to its host, then: pathmeter agent run --join {name}.agent\n",
+            join(name)
+        );
     }
-    text += &format!("all agents   --token-file {}\n", files.token.display());
-    match &files.authority {
-        Some(authority) => text += &format!("all          --ca {}\n", authority.display()),
-        None => {
-            text +=
-                "no TLS: name the server with --server HOST, unless every host is on one trusted network\n"
-        }
+    if files.authority.is_none() {
+        text += "no TLS: name the server with --server HOST, unless every host is on one trusted network\n";
     }
     deliver(global, text.as_bytes())?;
     Ok(Exit::Done)
@@ -61,7 +62,10 @@ pub(super) fn up(args: &MeshUpArgs) -> Result<Exit> {
     let spawned = Command::new(&args.nats_server).arg("-c").arg(&configuration).spawn();
     let mut server = spawned.map_err(|error| {
         let what = format!("start {}: {error}", args.nats_server.display());
-        Failure::usage(what, "install nats-server 2.14 or later, or name it with --nats-server FILE")
+        Failure::usage(
+            what,
+            format!("install nats-server {NATS_SERVER} or later, or name it with --nats-server FILE"),
+        )
     })?;
     loop {
         if let Some(status) = server.try_wait()? {

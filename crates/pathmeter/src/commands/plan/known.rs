@@ -95,7 +95,8 @@ mod fleet {
 
     fn server(args: &PlanKnownArgs) -> Result<Option<Nats>> {
         let Some(coordinator) = args.coordinator.clone() else { return Ok(None) };
-        let nats = NatsArgs { coordinator, key: args.key.clone(), ca: args.ca.clone() };
+        let (key, ca) = (args.key.clone(), args.ca.clone());
+        let nats = NatsArgs { coordinator: Some(coordinator), join: None, key, ca };
         connect(&nats, COORDINATOR).map(Some)
     }
 }

@@ -73,7 +73,7 @@ fn a_wrong_clock_is_named_to_the_user() {
         assert!(shown.stdout.contains(said) && !shown.stdout.contains("fra: its clock"), "{}", shown.stdout);
         let results = scratch.file("night.jsonl", None);
         let night = mesh.run(&["mesh", "run", "--test", "latency", "-t", "100ms", "--results", &results]);
-        let night = night.code(3).says(said);
+        let night = night.code(4).says(said);
         // The run that it was to carry out says so, too, and the document.
         assert!(night.stdout.contains("(clock of ams: ") && night.stdout.contains(said), "{}", night.stdout);
         drop(over);

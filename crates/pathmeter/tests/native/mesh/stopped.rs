@@ -117,7 +117,8 @@ fn two_coordinators_and_a_plan_that_goes_on() {
     let first = night("throughput", &files[0]);
     begun(&mesh, 0);
     let second = night("throughput", &files[1]);
-    second.wait_for("another coordinator is at work, with exclusive runs on nic.");
+    // Named as the agents know it, and by no number.
+    second.wait_for("another coordinator is at work, with exclusive runs on lo of ams and fra");
     // What disturbs nobody waits for nobody.
     let beside =
         mesh.run(&["mesh", "run", "--test", "mtu", "--test", "hops", "--results", &files[2], "--json"]);

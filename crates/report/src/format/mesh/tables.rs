@@ -11,7 +11,8 @@ use model::stats::quantile::median;
 pub(super) fn matrix(group: &Group<'_>) -> Table {
     let cell = |cell: &&'_ MeshCell| -> String {
         let text = cell.measured().map_or(cell.state.word(), |figure| figure.text.as_str());
-        format!("{text}{}", age(cell))
+        let limit = cell.limit.as_ref().map(|limit| format!(" ({})", limit.text)).unwrap_or_default();
+        format!("{text}{limit}{}", age(cell))
     };
     let cells: Vec<MatrixCell<'_>> = group
         .cells
@@ -65,7 +66,7 @@ fn side(group: &Group<'_>, ends: fn(&MeshCell) -> (&String, &String), site: &str
 
 /// A row for each path.
 pub(super) fn paths(group: &Group<'_>) -> Table {
-    let heads = ["from", "to", "state", "figure", "value", "verdict", "run", "reason"];
+    let heads = ["from", "to", "state", "figure", "value", "limit", "verdict", "run", "attempt", "reason"];
     let columns = heads.map(|head| if head == "value" { Column::right(head) } else { Column::left(head) });
     let row = |cell: &&MeshCell| {
         let figure = cell.figure.as_ref();
@@ -75,8 +76,10 @@ pub(super) fn paths(group: &Group<'_>) -> Table {
             cell.state.word().to_owned(),
             figure.map(|figure| figure.name.clone()).unwrap_or_default(),
             figure.map(|figure| format!("{}{}", figure.text, age(cell))).unwrap_or_default(),
+            cell.limit.as_ref().map(|limit| limit.text.clone()).unwrap_or_default(),
             cell.status.map(|status| status.word().to_owned()).unwrap_or_default(),
             cell.run.chars().take(8).collect(),
+            cell.attempt.max(1).to_string(),
             cell.reason.clone().unwrap_or_default(),
         ]
     };
@@ -95,7 +98,7 @@ fn measure(figure: &str) -> String {
 /// A row for each cell.
 pub(super) fn csv(report: &MeshReport) -> Csv {
     let row = |cell: &MeshCell| {
-        let figure = cell.figure.as_ref();
+        let (figure, limit) = (cell.figure.as_ref(), cell.limit.as_ref());
         [
             cell.test.clone(),
             cell.family.map(|family| family.to_string()).unwrap_or_default(),
@@ -110,12 +113,29 @@ pub(super) fn csv(report: &MeshReport) -> Csv {
             cell.token.to_string(),
             cell.reason.clone().unwrap_or_default(),
             cell.age_ns.map(|age| age.0.to_string()).unwrap_or_default(),
+            limit.map(|limit| limit.kind.word().to_owned()).unwrap_or_default(),
+            limit.and_then(|limit| limit.rate).map(|rate| rate.0.to_string()).unwrap_or_default(),
+            cell.attempt.max(1).to_string(),
         ]
     };
     Csv::new(CSV, report.cells.iter().map(row))
 }
 
-const CSV: [&str; 13] = [
-    "test", "family", "from", "to", "state", "figure", "value", "status", "run", "started", "token",
-    "reason", "age_ns",
+const CSV: [&str; 16] = [
+    "test",
+    "family",
+    "from",
+    "to",
+    "state",
+    "figure",
+    "value",
+    "status",
+    "run",
+    "started",
+    "token",
+    "reason",
+    "age_ns",
+    "limit",
+    "limit_bps",
+    "attempt",
 ];

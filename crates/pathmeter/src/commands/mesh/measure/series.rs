@@ -1,11 +1,9 @@
 //! A mesh at every time of its schedule.
 
-use super::{call, measured, neither_listens};
+use super::{Coordinated, call, measured, neither_listens};
 use crate::commands::mesh::failed;
 use cli::MeshRunArgs;
 use engine::error::Result;
-use engine::host::interrupt::Interrupt;
-use fleet::broker::nats::Nats;
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::Sink;
 use fleet::mesh::MeshPlan;
@@ -24,10 +22,9 @@ pub(super) fn timetable(args: &MeshRunArgs, name: &str) -> Result<Option<Timetab
 
 /// A mesh that is measured again and again.
 pub(super) struct Mesh<'a> {
-    pub(super) args: &'a MeshRunArgs,
+    pub(super) at: &'a Coordinated<'a>,
     pub(super) asked: &'a MeshRequest,
     pub(super) earlier: &'a Earlier,
-    pub(super) nats: &'a Nats,
     /// That of all of its occasions.
     pub(super) name: &'a str,
 }
@@ -37,8 +34,8 @@ pub(super) fn run(
     mesh: &Mesh<'_>,
     timetable: &Timetable,
     (sink, last): (&mut dyn Sink, Option<WallTime>),
-    interrupt: &Interrupt,
 ) -> Result<()> {
+    let interrupt = mesh.at.interrupt;
     // Who takes part is called when a mesh is planned, and known when it is measured.
     let roll = RefCell::new(Roll::default());
     let mut series = Series {
@@ -49,7 +46,7 @@ pub(super) fn run(
             std::thread::sleep(left.min(Duration::from_millis(100)));
             !interrupt.is_raised()
         },
-        plan: &mut |occasion| match call(mesh.nats, (mesh.args, mesh.asked), mesh.earlier)? {
+        plan: &mut |occasion| match call(mesh.at.nats, (mesh.at.args, mesh.asked), mesh.earlier)? {
             Ok(called) => {
                 let planned = mesh.occasion(occasion, &called);
                 *roll.borrow_mut() = called;
@@ -58,7 +55,7 @@ pub(super) fn run(
             Err(error) => Ok(Err(error.to_string())),
         },
         measure: &mut |plan, sink| {
-            measured(mesh.args, mesh.nats, (plan, &roll.borrow()), Vec::new(), (sink, interrupt))?;
+            measured(mesh.at, (plan, &roll.borrow()), Vec::new(), sink)?;
             Ok(!interrupt.is_raised())
         },
     };

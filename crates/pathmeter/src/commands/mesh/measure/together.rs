@@ -50,7 +50,7 @@ impl Pairs<'_> {
         }
         let coordinator = Coordinator::new(id(), self.nats, &SystemClock, plan, (&mut sink, check));
         let mut coordinator = coordinator.map_err(failed)?;
-        coordinate(&mut coordinator, self.interrupt)?;
+        coordinate(&mut coordinator, self.interrupt, &mut |_| {})?;
         let started = group.first().and_then(|run| coordinator.started(&run.job.group)).cloned();
         coordinator.resign().map_err(failed)?;
         document(&group, started.as_ref(), &results.all())

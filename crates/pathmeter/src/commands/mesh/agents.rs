@@ -1,0 +1,57 @@
+//! `pathmeter mesh agent`: who has a key of a mesh that is there.
+
+use super::failed;
+use crate::commands::output::deliver;
+use crate::exit::Exit;
+use cli::{Common, MeshAgentArgs, MeshAgentCommand, MeshAgentNames};
+use engine::error::Result;
+use fleet::setup::{MeshFolder, Reloaded};
+use std::path::{Path, absolute};
+
+pub(super) fn run(args: &MeshAgentArgs, global: &Common) -> Result<Exit> {
+    let text = match &args.command {
+        MeshAgentCommand::List(args) => {
+            let mesh = open(&args.dir)?;
+            mesh.agents().map(|name| format!("{name}\n")).collect()
+        }
+        MeshAgentCommand::Add(args) => change(args, |mesh, name| mesh.add(name), &with_file)?,
+        MeshAgentCommand::Renew(args) => change(args, |mesh, name| mesh.renew(name), &with_file)?,
+        MeshAgentCommand::Remove(args) => change(args, |mesh, name| mesh.remove(name), &|_, name| {
+            format!("{name:<12} has no key any more; expect it no more: pathmeter mesh forget {name}\n")
+        })?,
+    };
+    deliver(global, text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn open(dir: &Path) -> Result<MeshFolder> {
+    MeshFolder::open(&absolute(dir)?).map_err(failed)
+}
+
+/// What a change comes to, for each agent, and that the server knows it.
+fn change(
+    args: &MeshAgentNames,
+    make: impl Fn(&mut MeshFolder, &str) -> fleet::Result<()>,
+    line: &dyn Fn(&MeshFolder, &str) -> String,
+) -> Result<String> {
+    let mut mesh = open(&args.dir)?;
+    let mut text = String::new();
+    for name in &args.agents {
+        make(&mut mesh, name).map_err(failed)?;
+        text += &line(&mesh, name);
+    }
+    text += &match mesh.reload().map_err(failed)? {
+        Reloaded::Asked(process) => format!("server       nats-server {process} takes it now\n"),
+        Reloaded::NotHere => {
+            "server       none runs here from this folder: where it does, nats-server --signal reload, or \
+                              systemctl reload pathmeter-nats\n"
+                .to_owned()
+        }
+    };
+    Ok(text)
+}
+
+fn with_file(mesh: &MeshFolder, name: &str) -> String {
+    let file = mesh.join_file(name);
+    format!("{name:<12} copy {} to its host, then: pathmeter agent run --join {name}.agent\n", file.display())
+}
