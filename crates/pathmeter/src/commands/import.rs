@@ -3,6 +3,9 @@
 #[cfg(feature = "store")]
 mod keep;
 
+#[cfg(feature = "web")]
+pub(super) use keep::{Counts, keep_all};
+
 use super::output::write;
 use crate::exit::{self, Exit};
 use cli::{Common, ImportArgs, OutputsArgs};
@@ -98,11 +101,19 @@ pub(super) fn contents(file: &Path, known: Known) -> Result<Contents> {
         let bytes = std::fs::read(file).with_context(|| format!("read {name}"))?;
         (name, bytes)
     };
+    of_bytes(&name, bytes, known)
+}
+
+/// What the bytes of a file of this name hold.
+///
+/// # Errors
+/// They hold nothing that is known.
+pub(super) fn of_bytes(name: &str, bytes: Vec<u8>, known: Known) -> Result<Contents> {
     let texts = texts(bytes).map_err(|looks| unreadable(format!("{name} is not read: it is {looks}")))?;
     let mut all = Contents { runs: Vec::new(), reports: Vec::new(), stored: Vec::new() };
     let mut failed = None;
     for (member, text) in texts {
-        let name = member.map_or_else(|| name.clone(), |member| format!("{name}/{member}"));
+        let name = member.map_or_else(|| name.to_owned(), |member| format!("{name}/{member}"));
         match of_text(&name, &text, known) {
             Ok(held) => all.extend(held),
             Err(error) => failed = failed.or(Some(error)),

@@ -13,13 +13,27 @@ use std::io::Write;
 use store::{Begun, Store};
 use uuid::Uuid;
 
-/// Puts what was read into the store.
+/// How many runs were put into the store.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Counts {
+    /// Those that were not there before.
+    pub(in super::super) new: u64,
+    pub(in super::super) all: u64,
+}
+
+/// Puts what was read into the store, and prints the counts.
 pub(super) fn keep(files: &[&Contents], args: &ImportArgs) -> Result<()> {
-    let store = open(&args.store)?;
-    let (mut new, mut all) = (0_u64, 0_u64);
+    let Counts { new, all } = keep_all(files, &open(&args.store)?, args.label.as_deref())?;
+    let _ = writeln!(std::io::stderr(), "kept: {new} of {all} were new");
+    Ok(())
+}
+
+/// Puts what was read into a store; `label`: that of all of it, in place of their own.
+pub(in super::super) fn keep_all(files: &[&Contents], store: &Store, label: Option<&str>) -> Result<Counts> {
+    let mut counts = Counts::default();
     let mut put = |measured, stored: StoredAs| -> Result<()> {
-        all += 1;
-        new += u64::from(insert(&store, measured, stored, args)?);
+        counts.all += 1;
+        counts.new += u64::from(insert(store, measured, stored, label)?);
         Ok(())
     };
     for held in files {
@@ -37,8 +51,7 @@ pub(super) fn keep(files: &[&Contents], args: &ImportArgs) -> Result<()> {
             put(kept.measured(), as_before(held, *line, kept.measured())?)?;
         }
     }
-    let _ = writeln!(std::io::stderr(), "kept: {new} of {all} were new");
-    Ok(())
+    Ok(counts)
 }
 
 /// As the store had it that it was exported from; a document that stood in none was measured.
@@ -55,9 +68,9 @@ fn new_row(measured: Measured<'_>, id: String, origin: Origin) -> StoredAs {
     StoredAs { id, kind, target, label: String::new(), origin, started: started.unwrap_or_else(wall_now) }
 }
 
-fn insert(store: &Store, measured: Measured<'_>, stored: StoredAs, args: &ImportArgs) -> Result<bool> {
+fn insert(store: &Store, measured: Measured<'_>, stored: StoredAs, own: Option<&str>) -> Result<bool> {
     let StoredAs { id, kind, target, label, origin, started } = stored;
-    let label = args.label.clone().unwrap_or(label);
+    let label = own.map_or(label, str::to_owned);
     let begun = Begun { id, kind, target, label, started };
     store.insert(&begun, origin, measured, &headlines(measured)).map_err(failed)
 }
