@@ -2,44 +2,11 @@
 // FAR_END is a host with a pathmeter; in FOLDER a picture of each view is left.
 // The store holds runs labelled `before` and `after`, and one with a hostile label.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { chromium } from 'playwright-core'
+import { PHONE, WIDE, browser, check as checked, go as gone, open } from './browser.mjs'
 
 const [base, far, folder] = process.argv.slice(2)
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
-const WIDE = { viewport: { width: 1280, height: 860 }, colorScheme: 'light', reducedMotion: 'reduce' }
-const PHONE = { viewport: { width: 390, height: 844 }, colorScheme: 'dark', reducedMotion: 'reduce', isMobile: true }
-
-/** A window that keeps what goes wrong in it. */
-async function open(options) {
-  const page = await (await browser.newContext(options)).newPage()
-  page.setDefaultTimeout(60_000)
-  page.wrong = []
-  page.on('console', (message) => message.type() === 'error' && page.wrong.push(message.text()))
-  page.on('pageerror', (error) => page.wrong.push(error.message))
-  return page
-}
-
-/** Goes to a view, and waits for what shows that all of it is there. */
-async function go(page, hash, shown) {
-  await page.goto(`${base}/${hash}`)
-  await page.locator(shown).first().waitFor()
-}
-
-/** Nothing sticks out, axe finds no fault, nothing went wrong. */
-async function check(page, name) {
-  const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ['violations'] })`)
-  const faults = found.violations.map((fault) => `${fault.id}: ${fault.nodes.map((node) => node.html).join(' | ')}`)
-  assert.deepEqual(faults, [], name)
-  const [needed, there] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
-  assert.ok(needed <= there, `${name} is ${needed} wide in a window of ${there}`)
-  assert.deepEqual(page.wrong, [], name)
-  assert.equal(await page.evaluate(() => window.hacked), undefined, `${name} ran a label`)
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
-  console.log('ok', name)
-}
+const go = (page, hash, shown) => gone(page, `${base}/${hash}`, shown)
+const check = (page, name) => checked(page, name, folder)
 
 const { runs } = await (await fetch(`${base}/api/runs`)).json()
 const of = (kind) => runs.find((run) => run.kind === kind).id
@@ -49,7 +16,9 @@ const VIEWS = [
   ['throughput', `#/run/${of('throughput')}`, 'canvas'],
   ['latency', `#/run/${of('latency')}`, '.picture svg'],
   ['compare', '#/compare?base=before&other=after', '[aria-label="Conclusion"]'],
+  ['overlay', `#/overlay?runs=${runs.filter((run) => run.kind === 'throughput').map((run) => run.id).join(',')}`, 'canvas'],
   ['paths', '#/paths', 'section.card svg'],
+  ['path', `#/path/${encodeURIComponent(runs.find((run) => run.kind === 'throughput').target)}`, 'canvas'],
   ['mesh', '#/mesh', 'section.card td a'],
   ['lab', '#/lab/two-routers', '.drawing .node'],
   ['live', '#/live', 'form'],
@@ -73,7 +42,7 @@ function meshes() {
   return { meshes: [mesh('night'), mesh('another')], looked_at: 12 }
 }
 
-/** From a cell of the matrix to the runs of its path. */
+/** From a cell of the matrix to its run. */
 async function mesh() {
   const page = await open(WIDE)
   await page.route('**/api/meshes', (route) => route.fulfill({ json: meshes() }))
@@ -81,10 +50,8 @@ async function mesh() {
   await page.getByRole('link', { name: 'another' }).click()
   await page.waitForURL('**label=another')
   await page.getByRole('link', { name: /^ams to fra: 9.41 Gbit.s/ }).first().click()
-  await page.waitForURL((url) => url.hash.startsWith('#/runs?'))
-  const query = new URLSearchParams(new URL(page.url()).hash.split('?')[1])
-  assert.deepEqual(Object.fromEntries(query), { target: 'ams -> fra', kind: 'throughput', label: 'another' })
-  console.log('ok a cell leads to the history of its path')
+  await page.waitForURL('**#/run/ams-fra')
+  console.log('ok a cell leads to its run')
   await page.context().close()
 }
 
@@ -110,7 +77,12 @@ async function comparison() {
   await page.waitForURL('**base=after&other=before')
   await go(page, '#/runs', 'li a.run')
   for (const box of (await page.locator('li input[type=checkbox]').all()).slice(1, 3)) await box.check()
-  await page.getByRole('link', { name: /Compare the older/ }).click()
+  // Which set a run is in can be changed by hand.
+  assert.equal(await page.locator('button.set').allInnerTexts().then((sets) => sets.sort().join()), 'A,B')
+  await page.locator('button.set').first().click()
+  assert.equal(await page.getByRole('link', { name: /Compare A/ }).count(), 0, 'both are in one set')
+  await page.locator('button.set').first().click()
+  await page.getByRole('link', { name: /Compare A/ }).click()
   await page.locator('[aria-label="Conclusion"]').waitFor()
   assert.match(page.url(), /base=[0-9a-f-]+&other=[0-9a-f-]+/)
   await page.reload()
@@ -133,7 +105,7 @@ async function keyboard() {
   await page.keyboard.type('nobody.example')
   await page.keyboard.press('Enter')
   await page.getByText('No kept run is like this.').waitFor()
-  assert.match(page.url(), /target=nobody.example/)
+  assert.match(page.url(), /find=nobody.example/)
   await page.getByRole('button', { name: 'Colours' }).click()
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
   console.log('ok keyboard, filters and colours')
@@ -158,6 +130,10 @@ async function live() {
   await page.getByText('Open the run').click()
   await page.locator('[aria-label="Verdict"]').waitFor()
   assert.equal(await page.getByLabel('Label').inputValue(), 'from the page')
+  assert.match(await page.title(), /throughput/, 'the title names the run')
+  await page.getByRole('link', { name: 'Measure again' }).click()
+  assert.equal(await page.getByLabel('Far end,').inputValue(), far)
+  assert.equal(await page.getByLabel('Seconds').inputValue(), '600')
   page.wrong = []
   await go(page, '#/live?kind=throughput&host=127.0.0.1:1', 'form')
   await page.getByRole('button', { name: 'Start' }).click()

@@ -61,7 +61,7 @@ pub use model::cpus::CpuList;
 pub use model::marks::{Dscp, TosByte};
 pub use mtu::{MtuArgs, ServiceArgs};
 pub use named::AgentRules;
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 pub use named::NamedTarget;
 #[cfg(feature = "plan")]
 pub use plan::{

@@ -38,7 +38,7 @@ mod wide;
 
 pub use crate::document::{Paint, Style};
 pub use joined::{Joined, Joint};
-pub use run::{LivePoint, RunDocument, Series, SeriesLine, live_points, series, test_title};
+pub use run::{LivePoint, RunDocument, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 pub use side_by_side::SideBySide;
 
 use crate::document::{Document, Table};

@@ -100,6 +100,12 @@ pub enum StoreError {
         /// What is wrong with it.
         why: String,
     },
+    /// No list could show a run by this label.
+    #[error("the label cannot be kept: {why}")]
+    Label {
+        /// What is wrong with it.
+        why: String,
+    },
     /// No run of this name.
     #[error("no run is called `{id}`")]
     NoRun {
@@ -162,6 +168,9 @@ impl StoreError {
             }
             StoreError::Run { id, .. } => {
                 format!("the other runs can be read; take it out: pathmeter forget {id}")
+            }
+            StoreError::Label { .. } => {
+                "give a label of at most 100 characters, all of them printable, such as `before`".into()
             }
             StoreError::NoRun { .. } => "`pathmeter history` lists the runs".into(),
             StoreError::Ambiguous { .. } => "give more of its name; `pathmeter history` lists them".into(),

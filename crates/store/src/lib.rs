@@ -30,6 +30,7 @@ mod compact;
 mod database;
 mod document;
 mod error;
+mod label;
 mod location;
 mod marks;
 mod query;
@@ -39,9 +40,9 @@ mod schema;
 
 pub use error::StoreError;
 pub use location::Location;
-pub use marks::{Change, KnownChange, Undelivered};
+pub use marks::{Alerted, Change, KnownChange, Undelivered};
 pub use model::history::Mark;
-pub use query::Filter;
+pub use query::{Filter, ListOrder, Names};
 pub use record::{Placed, Recorder};
 pub use salvage::{Salvaged, salvage};
 
@@ -164,6 +165,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn begin(self, begun: &Begun, waiting: Option<PathBuf>) -> Result<Recorder> {
+        label::check(&begun.label)?;
         self.add(begun, Origin::Measured)?;
         let waiting = waiting.filter(|_| self.location().file().is_none());
         Recorder::begin(self, begun, waiting)
@@ -181,6 +183,7 @@ impl Store {
         measured: Measured<'_>,
         figures: &[Headline],
     ) -> Result<bool> {
+        label::check(&begun.label)?;
         self.put(begun, origin, measured, figures, Ended::Stays)
     }
 
@@ -190,6 +193,7 @@ impl Store {
     /// # Errors
     /// The store cannot be written.
     pub fn expect(&self, begun: &Begun) -> Result<bool> {
+        label::check(&begun.label)?;
         Ok(self.add(begun, Origin::Measured)? > 0)
     }
 
@@ -233,7 +237,8 @@ impl Store {
                 started: entry.started,
             };
             let Some(measured) = content.document() else { continue };
-            self.insert(&begun, entry.origin, measured, &entry.figures)?;
+            // Its label was checked when it began.
+            self.put(&begun, entry.origin, measured, &entry.figures, Ended::Stays)?;
             other.forget(&id)?;
             delivered += 1;
         }
@@ -273,6 +278,14 @@ impl Store {
     /// The store cannot be read.
     pub fn ids(&self, filter: &Filter) -> Result<Vec<String>> {
         query::ids(&self.database, filter)
+    }
+
+    /// The words of a column, that of the latest run first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn names(&self, of: Names, limit: u64) -> Result<Vec<String>> {
+        query::names(&self.database, of, limit)
     }
 
     /// What a comparison or a trend needs of the runs that a filter lets through, the latest first: without their
@@ -319,8 +332,30 @@ impl Store {
     /// As [`Store::get`]; or the store cannot be written.
     pub fn label(&self, id: &str, label: &str) -> Result<()> {
         let id = self.full_id(id)?;
+        self.label_all(&[id], label).map(drop)
+    }
+
+    /// Gives runs another label, all or none; those whose names are not whole are left out. The count of them.
+    ///
+    /// # Errors
+    /// The label cannot be one; or the store cannot be written.
+    pub fn label_all(&self, ids: &[String], label: &str) -> Result<u64> {
+        label::check(label)?;
         let update = "UPDATE runs SET label = $1 WHERE id = $2";
-        self.database.execute(update, &[label.into(), (&id).into()]).map(drop)
+        self.each(ids, |id| self.database.execute(update, &[label.into(), id.into()]))
+    }
+
+    /// Takes runs out of the store, all or none; those whose names are not whole are left out. The count of them.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    pub fn forget_all(&self, ids: &[String]) -> Result<u64> {
+        self.each(ids, |id| self.database.execute("DELETE FROM runs WHERE id = $1", &[id.into()]))
+    }
+
+    /// Does the same with each run in one transaction, and counts them.
+    fn each(&self, ids: &[String], act: impl Fn(&str) -> Result<u64>) -> Result<u64> {
+        self.database.at_once(|| ids.iter().try_fold(0, |count, id| Ok(count + act(id)?)))
     }
 
     /// Takes a run out of the store.
@@ -329,7 +364,7 @@ impl Store {
     /// As [`Store::get`]; or the store cannot be written.
     pub fn forget(&self, id: &str) -> Result<()> {
         let id = self.full_id(id)?;
-        self.database.execute("DELETE FROM runs WHERE id = $1", &[(&id).into()]).map(drop)
+        self.forget_all(&[id]).map(drop)
     }
 
     /// Takes every run out that began before this time. The count of them.

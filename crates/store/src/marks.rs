@@ -29,7 +29,54 @@ pub struct Undelivered {
     pub alert: String,
 }
 
+/// A change that was reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alerted {
+    /// The run that confirmed it.
+    pub run: String,
+    /// The far end.
+    pub target: String,
+    /// The command.
+    pub kind: String,
+    /// The figure; empty: the path itself.
+    pub figure: String,
+    /// What changed, in a word.
+    pub change: String,
+    /// When the run began.
+    pub at: WallTime,
+    /// Receivers that did not get it yet.
+    pub waiting: u64,
+}
+
 impl Store {
+    /// The changes that were reported, of one far end or of all, the latest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn alerts(&self, target: Option<&str>, limit: u64) -> Result<Vec<Alerted>> {
+        let select = "SELECT alerts.run, target, kind, alerts.figure, alerts.change, started, \
+                      (SELECT count(*) FROM outbox WHERE outbox.run = alerts.run AND outbox.figure = alerts.figure \
+                      AND outbox.change = alerts.change) FROM alerts JOIN runs ON alerts.run = id";
+        let (condition, mut values): (&str, Vec<Value>) = match target {
+            Some(target) => (" WHERE target = $1", vec![target.into()]),
+            None => ("", Vec::new()),
+        };
+        values.push(i64::try_from(limit).unwrap_or(i64::MAX).into());
+        let place = values.len();
+        let sorting = "ORDER BY started DESC, alerts.run, alerts.figure, alerts.change";
+        let sql = format!("{select}{condition} {sorting} LIMIT ${place}");
+        let alerted = |mut row: crate::database::Row| Alerted {
+            run: row.text(0),
+            target: row.text(1),
+            kind: row.text(2),
+            figure: row.text(3),
+            change: row.text(4),
+            at: from_sql(row.int(5).unwrap_or_default()),
+            waiting: row.int(6).and_then(|count| count.try_into().ok()).unwrap_or_default(),
+        };
+        Ok(self.database.rows(&sql, &values)?.into_iter().map(alerted).collect())
+    }
+
     /// Keeps a mark; one of the same target and time gets the new note.
     ///
     /// # Errors

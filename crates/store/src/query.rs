@@ -18,18 +18,77 @@ pub struct Filter {
     pub target: Option<String>,
     /// The label.
     pub label: Option<String>,
+    /// A part of the far end or of the label, in capital or small letters.
+    pub find: Option<String>,
     /// The word of the verdict: `ok`, `problem`.
     pub status: Option<String>,
+    /// Those alone that have not ended, or were cut off.
+    pub unended: bool,
     /// Began then or later.
     pub since: Option<WallTime>,
     /// Began before.
     pub before: Option<WallTime>,
-    /// Behind the run of this name in the order of lists: the next page. Runs may have begun at one time.
+    /// What comes first.
+    pub order: ListOrder,
+    /// Behind the run of this name in the order of the list: the next page. Runs may have begun at one time.
     pub after: Option<String>,
-    /// Without so many, the latest: the pages before this one.
+    /// Without so many, the first of the order: the pages before this one.
     pub skip: u64,
-    /// At most so many, the latest.
+    /// At most so many, the first of the order.
     pub limit: Option<u64>,
+}
+
+/// The order of a list. Runs that are alike in it stand the latest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListOrder {
+    /// The latest first.
+    #[default]
+    Latest,
+    /// The earliest first.
+    Earliest,
+    /// By far end.
+    Target,
+    /// By label.
+    Label,
+    /// The worst verdict first; runs that have not ended stand before good ones.
+    Verdict,
+}
+
+impl ListOrder {
+    /// The expression by which it orders first, where there is one before the time.
+    fn key(self) -> Option<&'static str> {
+        match self {
+            ListOrder::Latest | ListOrder::Earliest => None,
+            ListOrder::Target => Some("target"),
+            ListOrder::Label => Some("label"),
+            ListOrder::Verdict => Some(
+                "CASE status WHEN 'problem' THEN 0 WHEN 'void' THEN 1 WHEN 'degraded' THEN 2 WHEN 'ok' THEN 4 ELSE 3 END",
+            ),
+        }
+    }
+
+    fn sql(self) -> String {
+        match (self, self.key()) {
+            (ListOrder::Earliest, _) => "started, id".into(),
+            (_, None) => "started DESC, id".into(),
+            (_, Some(key)) => format!("{key}, started DESC, id"),
+        }
+    }
+
+    /// Behind the run whose name is the value of this place.
+    fn behind(self, place: usize) -> String {
+        let of_run = |what: &str| format!("(SELECT {what} FROM runs WHERE id = ${place})");
+        let begin = of_run("started");
+        let earlier = if self == ListOrder::Earliest { ">" } else { "<" };
+        let in_time = format!("(started {earlier} {begin} OR (started = {begin} AND id > ${place}))");
+        match self.key() {
+            None => in_time,
+            Some(key) => {
+                let own = of_run(key);
+                format!("(({key}) > {own} OR (({key}) = {own} AND {in_time}))")
+            }
+        }
+    }
 }
 
 /// The conditions of a filter, and their values.
@@ -54,11 +113,22 @@ impl Filter {
             values.push(value);
             conditions.push(format!("{condition} ${}", values.len()));
         }
+        if let Some(find) = &self.find {
+            // Databases know small letters of ASCII alone: other letters are found as they are written.
+            values
+                .extend([find.to_lowercase(), find.clone()].map(|part| Value::from(pattern(&part).as_str())));
+            let like = |place: usize| format!("LIKE ${place} ESCAPE '!'");
+            let (small, own) = (like(values.len() - 1), like(values.len()));
+            conditions.push(format!(
+                "(lower(target) {small} OR lower(label) {small} OR target {own} OR label {own})"
+            ));
+        }
+        if self.unended {
+            conditions.push("status IS NULL".into());
+        }
         if let Some(after) = &self.after {
             values.push(after.as_str().into());
-            let place = values.len();
-            let begin = format!("(SELECT started FROM runs WHERE id = ${place})");
-            conditions.push(format!("(started < {begin} OR (started = {begin} AND id > ${place}))"));
+            conditions.push(self.order.behind(values.len()));
         }
         let conditions = if conditions.is_empty() {
             String::new()
@@ -75,8 +145,8 @@ impl Filter {
         values.push(at_most.into());
         values.push(i64::try_from(self.skip).unwrap_or(i64::MAX).into());
         let (limit, offset) = (values.len() - 1, values.len());
-        let order = format!("ORDER BY started DESC, id LIMIT ${limit} OFFSET ${offset}");
-        Chosen { conditions: format!("SELECT {columns} FROM runs{conditions} {order}"), values }
+        let sorting = format!("ORDER BY {} LIMIT ${limit} OFFSET ${offset}", self.order.sql());
+        Chosen { conditions: format!("SELECT {columns} FROM runs{conditions} {sorting}"), values }
     }
 }
 
@@ -84,6 +154,19 @@ impl From<&Option<String>> for Value {
     fn from(text: &Option<String>) -> Value {
         text.as_deref().map_or(Value::Null, Value::from)
     }
+}
+
+/// Any text with this part: what a pattern would read otherwise stands for itself.
+fn pattern(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in part.chars() {
+        if matches!(letter, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
 }
 
 const COLUMNS: &str = "id, kind, target, label, origin, started, finished, status, verdict";
@@ -124,6 +207,31 @@ pub(crate) fn entry(database: &Database, id: &str) -> Result<Option<Entry>> {
     let sql = "SELECT run, name, value, text FROM figures WHERE run = $1 ORDER BY number";
     database.each(sql, &[id.into()], |mut row| entry.figures.push(headline(&mut row)))?;
     Ok(Some(entry))
+}
+
+/// A column by whose words runs are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Far ends.
+    Targets,
+    /// Labels.
+    Labels,
+    /// Commands.
+    Kinds,
+}
+
+/// Every word of a column but the empty one, that of the latest run first.
+pub(crate) fn names(database: &Database, of: Names, limit: u64) -> Result<Vec<String>> {
+    let column = match of {
+        Names::Targets => "target",
+        Names::Labels => "label",
+        Names::Kinds => "kind",
+    };
+    let sql = format!(
+        "SELECT {column} FROM runs WHERE {column} <> '' GROUP BY {column} ORDER BY max(started) DESC, {column} LIMIT $1"
+    );
+    let rows = database.rows(&sql, &[i64::try_from(limit).unwrap_or(i64::MAX).into()])?;
+    Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
 }
 
 /// The names that begin so: two are enough to know that it is not one, and some more for the message. They stand together

@@ -1,14 +1,21 @@
 //! The REST interface: a row for each operation, which `openapi.json` describes.
 
+mod alerts;
+mod bulk;
 mod compare;
+mod export;
 mod lab;
 mod live;
 mod login;
 mod meshes;
 mod metrics;
+mod names;
+mod overlay;
+mod path;
 mod paths;
 mod request;
 mod runs;
+mod upload;
 
 use crate::app::App;
 use crate::assets::asset;
@@ -17,7 +24,7 @@ use crate::failed::Failed;
 use crate::guard::{METRICS, guard};
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, delete, get, post, put};
@@ -41,7 +48,7 @@ const fn operation(
 }
 
 /// All of them.
-static OPERATIONS: [Operation; 20] = [
+static OPERATIONS: [Operation; 29] = [
     operation("get", "/api/session", || get(login::session)),
     operation("post", "/api/login", || post(login::enter)),
     operation("post", "/api/logout", || post(login::leave)),
@@ -53,6 +60,14 @@ static OPERATIONS: [Operation; 20] = [
     operation("get", "/api/runs/{id}/series", || get(runs::series)),
     operation("get", "/api/runs/{id}/report", || get(runs::report)),
     operation("get", "/api/runs/{id}/charts/{number}", || get(runs::chart)),
+    operation("get", "/api/export", || get(export::export)),
+    operation("post", "/api/import", || post(upload::upload)),
+    operation("post", "/api/bulk/label", || post(bulk::label)),
+    operation("post", "/api/bulk/forget", || post(bulk::forget)),
+    operation("get", "/api/names", || get(names::list)),
+    operation("get", "/api/overlay", || get(overlay::overlay)),
+    operation("get", "/api/path", || get(path::show)),
+    operation("get", "/api/alerts", || get(alerts::list)),
     operation("get", "/api/compare", || get(compare::compare)),
     operation("get", "/api/paths", || get(paths::list)),
     operation("get", "/api/meshes", || get(meshes::list)),
@@ -60,6 +75,7 @@ static OPERATIONS: [Operation; 20] = [
     operation("get", "/api/lab", || get(lab::list)),
     operation("get", "/api/live", || get(live::events)),
     operation("post", "/api/live", || post(live::start)),
+    operation("get", "/api/live/standing", || get(live::standing)),
     operation("post", "/api/live/stop", || post(live::stop)),
     operation("get", "/api/openapi.json", || get(openapi)),
 ];
@@ -83,11 +99,13 @@ pub(crate) fn router(app: App) -> Router {
     router.fallback(elsewhere).layer(from_fn_with_state(app.clone(), guard)).with_state(app)
 }
 
-async fn elsewhere(uri: Uri, headers: axum::http::HeaderMap) -> Response {
+async fn elsewhere(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     if uri.path().starts_with("/api/") {
         Failed::unknown().into_response()
+    } else if matches!(method, Method::GET | Method::HEAD) {
+        asset(&uri, &headers)
     } else {
-        asset(uri, headers).await
+        wrong_method()
     }
 }
 

@@ -3,6 +3,8 @@
 use crate::backend::Backend;
 use crate::live::Live;
 use crate::login::Logins;
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +21,18 @@ pub(crate) struct App {
     pub(crate) limits: Limits,
     /// It listens on the loopback alone.
     pub(crate) loopback: bool,
+    /// The name of the cookie with the session: that of no other server, as browsers have one jar for all ports of a host.
+    pub(crate) cookie: Arc<str>,
+}
+
+impl App {
+    /// The name of the session in the cookies.
+    pub(crate) fn session_of<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        cookies
+            .flat_map(|value| value.split(';'))
+            .find_map(|cookie| cookie.trim().strip_prefix(&*self.cookie)?.strip_prefix('='))
+    }
 }
 
 /// Bounds of connections and requests.

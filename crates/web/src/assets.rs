@@ -3,7 +3,7 @@
 use crate::failed::Failed;
 use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode, Uri};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 
 struct Asset {
     path: &'static str,
@@ -30,9 +30,13 @@ static ASSETS: [Asset; 4] = [
     Asset { path: "/icon.svg", kind: "image/svg+xml", bytes: include_bytes!("../../../web/dist/icon.svg") },
 ];
 
-/// A file of the front end.
-pub(crate) async fn asset(uri: Uri, headers: HeaderMap) -> Response {
+/// A file of the front end; a view whose address was typed without the `#` is shown all the same.
+pub(crate) fn asset(uri: &Uri, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.path == uri.path()) else {
+        let view = uri.path().split('/').nth(1).unwrap_or_default();
+        if VIEWS.contains(&view) && uri.path().bytes().all(is_plain) {
+            return Redirect::temporary(&format!("/#{}", uri.path())).into_response();
+        }
         return Failed::unknown().into_response();
     };
     let tag = format!("\"{}-{:016x}\"", asset.bytes.len(), digest(asset.bytes));
@@ -42,6 +46,14 @@ pub(crate) async fn asset(uri: Uri, headers: HeaderMap) -> Response {
     }
     ([(CONTENT_TYPE, asset.kind.to_owned()), (ETAG, tag)], asset.bytes).into_response()
 }
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"/-._~%".contains(&byte)
+}
+
+/// What the front end's addresses begin with.
+const VIEWS: [&str; 10] =
+    ["runs", "run", "paths", "path", "mesh", "compare", "overlay", "lab", "live", "alerts"];
 
 /// FNV-1a, 64 bits: it tells builds apart and keeps no secret.
 fn digest(bytes: &[u8]) -> u64 {

@@ -5,6 +5,7 @@ use model::history::Entry;
 use model::plan::Directions;
 use model::run::Run;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 use store::Store;
 
 /// The program around the page.
@@ -15,7 +16,11 @@ pub struct Backend {
     pub open: Box<dyn Fn() -> store::Result<Store> + Send + Sync>,
     /// Begins a test in a thread of its own, and keeps it in the store. What happens goes to the sink, whose last word is
     /// [`Update::Ended`] or [`Update::Failed`].
-    pub start: Box<dyn Fn(Asked, Sink) -> Result<Stop, Refused> + Send + Sync>,
+    pub start: Box<dyn Fn(Asked, Sink) -> Result<BegunTest, Refused> + Send + Sync>,
+    /// Puts the outputs in a text into the store, as `pathmeter import --save` does.
+    pub import: Box<dyn Fn(Upload) -> Result<Uploaded, Refused> + Send + Sync>,
+    /// Far ends that have names in the configuration.
+    pub targets: Vec<String>,
     /// The topologies of the lab, each a document with a `drawing`; none where this build has no lab.
     pub topologies: Box<dyn Fn() -> Vec<serde_json::Value> + Send + Sync>,
     /// The document of a run that has not ended, of its events.
@@ -27,6 +32,36 @@ pub type Sink = Box<dyn FnMut(Update) + Send>;
 
 /// Asks a test to stop; it ends with what was measured.
 pub type Stop = Box<dyn Fn() + Send + Sync>;
+
+/// A test that has begun.
+pub struct BegunTest {
+    /// Ends it.
+    pub stop: Stop,
+    /// The name that it is kept under.
+    pub id: String,
+    /// How long it takes, as far as that is known.
+    pub expected: Option<Duration>,
+}
+
+/// A file that a browser sends.
+#[derive(Debug)]
+pub struct Upload {
+    /// What it is called.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+    /// The label of what is in it; empty: its own.
+    pub label: String,
+}
+
+/// What an upload held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Uploaded {
+    /// Runs that were not there before.
+    pub new: u64,
+    /// Runs in all.
+    pub all: u64,
+}
 
 /// What happens in a test.
 #[derive(Debug)]
@@ -55,7 +90,7 @@ pub struct Refused {
 }
 
 /// What the form asks for. An unknown field is an error.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// What is measured.
@@ -75,6 +110,17 @@ pub struct Asked {
     pub seconds: Option<u32>,
     /// Throughput: streams in each direction.
     pub streams: Option<u32>,
+    /// Throughput: the rate of each stream, bits per second; absent: as fast as it goes.
+    pub bitrate: Option<u64>,
+    /// Throughput by TCP: the largest segment asked for, bytes.
+    pub mss: Option<u32>,
+    /// Bytes of a write, a datagram or a message; absent: as it suits the test.
+    pub length: Option<u32>,
+    /// Latency: round trips idle, and beside a load up, down and both.
+    #[serde(default)]
+    pub loaded: bool,
+    /// 4 or 6: addresses of this IP version alone.
+    pub family: Option<u8>,
     /// A word that holds runs together.
     #[serde(default)]
     pub label: String,

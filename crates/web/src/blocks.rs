@@ -43,7 +43,7 @@ fn value(block: &Block) -> Value {
         Block::List(items) => json!({ "type": "list", "items": items.iter().map(item).collect::<Vec<_>>() }),
         Block::Table(one) => table(one),
         Block::Chart(chart) => {
-            json!({ "type": "chart", "title": chart.title(), "svg": chart.drawing().svg() })
+            json!({ "type": "chart", "title": chart.title(), "svg": chart.drawing().svg(), "is_single": is_single(chart) })
         }
         Block::Findings(findings) => json!({ "type": "findings", "findings": findings }),
         Block::Conclusion(one) => conclusion(one),
@@ -51,6 +51,13 @@ fn value(block: &Block) -> Value {
             json!({ "type": "details", "title": title, "blocks": block_values(inner) })
         }
     }
+}
+
+/// One bar shows nothing that its number does not.
+fn is_single(chart: &Chart) -> bool {
+    let Chart::Bars(chart) = chart else { return false };
+    let rows = chart.panels.iter().flat_map(|panel| &panel.rows);
+    rows.flat_map(|row| row.bars.iter().flatten()).count() == 1
 }
 
 fn item(item: &Item) -> Value {

@@ -1,13 +1,14 @@
 //! What every request passes: whom it was meant for, where it came from, who sent it, and the headers of every answer.
 
 use crate::app::App;
+use crate::compress;
 use crate::failed::Failed;
 use crate::login::Denied;
 use crate::places::Place;
 use crate::secret::is_same;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, ORIGIN, REFERRER_POLICY,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, ORIGIN, REFERRER_POLICY, VARY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -23,6 +24,7 @@ pub(crate) struct Peer(pub(crate) SocketAddr);
 /// Lets a request through, and gives every answer its headers.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let is_api = is_api(request.uri().path());
+    let takes_gzip = compress::is_taken(request.headers());
     let mut response = match check(&app, &request) {
         Ok(()) => {
             let answered = tokio::time::timeout(app.limits.answer, next.run(request)).await;
@@ -32,7 +34,11 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         }
         Err(failed) => failed.into_response(),
     };
+    if takes_gzip {
+        response = compress::gzip(response).await;
+    }
     let headers = response.headers_mut();
+    headers.entry(VARY).or_insert(HeaderValue::from_static("accept-encoding"));
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
@@ -62,7 +68,7 @@ fn check(app: &App, request: &Request) -> Result<(), Failed> {
         let checked = app.logins.check(client(app, headers, peer), token, Instant::now());
         return checked.map(|()| is_known()).map_err(denied);
     }
-    let csrf = match app.logins.csrf(session(headers), Instant::now()) {
+    let csrf = match app.logins.csrf(app.session_of(headers), Instant::now()) {
         Some(csrf) => {
             is_known();
             csrf
@@ -142,16 +148,16 @@ pub(crate) fn client(app: &App, headers: &HeaderMap, peer: IpAddr) -> IpAddr {
     parsed.into_iter().find(|address| !is_proxy(address)).unwrap_or(peer)
 }
 
+/// The token of a program. The name of the scheme has no case (RFC 9110 section 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
 }
 
-/// The name of the session in the cookies.
-pub(crate) fn session(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    cookies
-        .flat_map(|value| value.split(';'))
-        .find_map(|cookie| cookie.trim().strip_prefix(SESSION)?.strip_prefix('='))
+/// The browser's connection is encrypted up to a named proxy before this server.
+pub(crate) fn is_encrypted(app: &App, headers: &HeaderMap, peer: IpAddr) -> bool {
+    app.proxies.contains(&peer.to_canonical())
+        && headers.get(FORWARDED_PROTO).is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
 /// Why nobody was let in, as an answer.
@@ -169,12 +175,11 @@ pub(crate) fn denied(denied: Denied) -> Failed {
     }
 }
 
-/// The cookie of a session.
-pub(crate) const SESSION: &str = "pathmeter_session";
 /// Where Prometheus looks.
 pub(crate) const METRICS: &str = "/metrics";
 const CSRF: &str = "x-csrf-token";
 const FORWARDED: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What can be asked for without a session.
 const OPEN: [&str; 3] = ["/api/session", "/api/login", "/api/openapi.json"];

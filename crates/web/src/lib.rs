@@ -7,11 +7,13 @@
 //! neither read nor start anything (names in `Host`, `Origin`, a token against cross-site requests); a client that is slow,
 //! talks too much or never stops is cut off; whoever holds many connections keeps out nobody else.
 
+mod again;
 mod api;
 mod app;
 mod assets;
 mod backend;
 mod blocks;
+mod compress;
 mod failed;
 mod guard;
 mod live;
@@ -21,5 +23,5 @@ mod secret;
 mod server;
 
 pub use app::Limits;
-pub use backend::{Asked, Backend, Kind, Refused, Sink, Stop, Update};
+pub use backend::{Asked, Backend, BegunTest, Kind, Refused, Sink, Stop, Update, Upload, Uploaded};
 pub use server::{Config, Server, Stopper, WebError};

@@ -1,17 +1,23 @@
 //! The test that runs: one at a time, its story kept for whoever comes later, told to all who listen.
 //!
-//! A listener holds a place in the story and nothing else, so that one who does not listen costs no memory.
+//! A listener holds a place in the story and nothing else, so that one who does not listen costs no memory. The page asks for what
+//! is new now and then ([`Live::since`]), since a browser opens six connections to a host and ten tabs would take all of them;
+//! programs may follow a stream ([`Live::next`]).
 
-use crate::backend::{Asked, Backend, Kind, Refused, Sink, Stop, Update};
+use crate::backend::{Asked, Backend, BegunTest, Kind, Refused, Sink, Stop, Update};
+use crate::secret::random;
 use model::event::{Event, Progress};
 use report::format::{LivePoint, live_points};
 use serde::Serialize;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// The test that runs, or the last one.
 pub(crate) struct Live {
+    /// Another one after each start of the server: what a page knows of a test is then of another server.
+    server: String,
     state: Mutex<State>,
     /// Counts what was told.
     reported: watch::Sender<u64>,
@@ -24,22 +30,83 @@ struct State {
     number: u64,
     running: bool,
     stop: Option<Stop>,
+    about: Option<About>,
     /// It was asked to end before it could be told.
     unwanted: bool,
     story: Vec<Arc<str>>,
+}
+
+/// Which test runs, or ran last.
+struct About {
+    kind: Kind,
+    host: String,
+    label: String,
+    /// The name that it is kept under.
+    id: String,
+    began: Instant,
+    /// How long it took, once it has ended.
+    took: Option<Duration>,
+    /// How long it takes, as far as that is known.
+    expected: Option<Duration>,
+}
+
+/// How the test stands, and what a page does not know of it yet.
+#[derive(Serialize)]
+struct Standing<'a> {
+    server: &'a str,
+    number: u64,
+    running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<StandingTest<'a>>,
+    /// Where the story goes on.
+    next: usize,
+}
+
+#[derive(Serialize)]
+struct StandingTest<'a> {
+    kind: Kind,
+    host: &'a str,
+    label: &'a str,
+    id: &'a str,
+    elapsed_seconds: f64,
+    expected_seconds: Option<f64>,
 }
 
 /// What is told, a line of JSON each.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum LiveMessage<'a> {
-    Started { kind: Kind, host: &'a str, label: &'a str },
-    Test { title: String },
-    Progress { progress: &'a Progress },
-    Points { points: Vec<LivePoint> },
-    Warning { text: &'a str },
-    Ended { id: &'a str, error: Option<String> },
-    Failed { why: &'a Refused },
+    /// No test has been begun since this server started.
+    Idle,
+    Started {
+        kind: Kind,
+        host: &'a str,
+        label: &'a str,
+    },
+    Test {
+        title: String,
+    },
+    Progress {
+        progress: &'a Progress,
+    },
+    /// Another part of the run begins.
+    Mark {
+        at: f64,
+        name: &'a str,
+    },
+    Points {
+        points: Vec<LivePoint>,
+    },
+    Warning {
+        text: &'a str,
+    },
+    Ended {
+        id: &'a str,
+        error: Option<String>,
+    },
+    Failed {
+        why: &'a Refused,
+    },
 }
 
 /// Why no test was begun.
@@ -59,8 +126,16 @@ pub(crate) struct Place {
 }
 
 impl Live {
-    pub(crate) fn new(stopped: watch::Receiver<bool>) -> Live {
-        Live { state: Mutex::default(), reported: watch::channel(0).0, stopped }
+    /// # Errors
+    /// The kernel gives no entropy.
+    pub(crate) fn new(stopped: watch::Receiver<bool>) -> io::Result<Live> {
+        let server = random()?;
+        Ok(Live { server, state: Mutex::default(), reported: watch::channel(0).0, stopped })
+    }
+
+    /// Names this start of the server.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
     }
 
     /// Begins a test. Blocks while names are looked up.
@@ -71,17 +146,29 @@ impl Live {
                 return Err(NotBegun::Busy);
             }
             let number = state.number + 1;
-            *state = State { number, running: true, ..State::default() };
+            let about = About {
+                kind: asked.kind,
+                host: asked.host.clone(),
+                label: asked.label.clone(),
+                id: String::new(),
+                began: Instant::now(),
+                took: None,
+                expected: None,
+            };
+            *state = State { number, running: true, about: Some(about), ..State::default() };
         }
         self.publish(&LiveMessage::Started { kind: asked.kind, host: &asked.host, label: &asked.label });
         let begun = (backend.start)(asked, self.sink());
         match begun {
-            Ok(stop) => {
+            Ok(BegunTest { stop, id, expected }) => {
                 let mut state = self.lock();
                 if state.unwanted || *self.stopped.borrow() {
                     stop();
                 }
                 state.stop = Some(stop);
+                if let Some(about) = &mut state.about {
+                    (about.id, about.expected) = (id, expected);
+                }
                 Ok(())
             }
             Err(why) => {
@@ -112,6 +199,37 @@ impl Live {
                 return;
             }
         }
+    }
+
+    /// How the test stands, and the story behind this place, as JSON: all of it where another server or test is known.
+    pub(crate) fn since(&self, server: &str, number: u64, next: usize) -> String {
+        let state = self.lock();
+        let known = server == self.server && number == state.number;
+        let lines = state.story.get(if known { next } else { 0 }..).unwrap_or_default();
+        let test = state.about.as_ref().map(|about| StandingTest {
+            kind: about.kind,
+            host: &about.host,
+            label: &about.label,
+            id: &about.id,
+            elapsed_seconds: about.took.unwrap_or_else(|| about.began.elapsed()).as_secs_f64(),
+            expected_seconds: about.expected.map(|expected| expected.as_secs_f64()),
+        });
+        let standing = Standing {
+            server: &self.server,
+            number: state.number,
+            running: state.running,
+            test,
+            next: state.story.len(),
+        };
+        let head = serde_json::to_string(&standing).unwrap_or_default();
+        // The lines are JSON already.
+        format!("{},\"story\":[{}]}}", head.strip_suffix('}').unwrap_or("{"), lines.join(","))
+    }
+
+    /// The line for a listener that comes before the first test.
+    pub(crate) fn idle(&self) -> Option<String> {
+        let is_idle = self.lock().story.is_empty();
+        is_idle.then(|| serde_json::to_string(&LiveMessage::Idle).unwrap_or_default())
     }
 
     /// What comes next in the story; waits for it. `None`: the server ends, or there was nothing for a while.
@@ -156,6 +274,9 @@ impl Live {
         state.story.extend(line.map(Into::into));
         state.running = false;
         state.stop = None;
+        if let Some(about) = &mut state.about {
+            about.took = Some(about.began.elapsed());
+        }
         drop(state);
         self.reported.send_modify(|count| *count += 1);
     }
@@ -179,7 +300,10 @@ pub(crate) enum Next {
 struct Clock {
     first: Option<Instant>,
     offset: f64,
+    /// What its lines are called by.
     name: String,
+    /// What it is called in a chart.
+    part: String,
 }
 
 /// Turns the events of one test into its story.
@@ -205,10 +329,24 @@ impl Teller {
             Event::Connected(connected) => {
                 let test = &connected.plan.test;
                 self.clock.name = format!("{} ", test.transport);
+                let directions: Vec<String> = test.directions.each().map(|one| one.to_string()).collect();
+                self.clock.part = format!("{}{}", self.clock.name, directions.join(" and "));
                 let title = report::format::test_title(&connected.plan);
                 self.live.publish(&LiveMessage::Test { title });
             }
-            Event::Started(_) | Event::LatencyStarted(_) => self.clock.offset = began.elapsed().as_secs_f64(),
+            Event::Started(_) | Event::LatencyStarted(_) => {
+                let is_latency = matches!(event, Event::LatencyStarted(_));
+                self.clock.offset = began.elapsed().as_secs_f64();
+                if is_latency {
+                    self.clock = Clock {
+                        name: String::new(),
+                        part: "round trips".into(),
+                        ..std::mem::take(&mut self.clock)
+                    };
+                }
+                let mark = LiveMessage::Mark { at: self.clock.offset, name: &self.clock.part };
+                self.live.publish(&mark);
+            }
             Event::Progress(progress) => self.live.publish(&LiveMessage::Progress { progress }),
             Event::Warning(warning) => self.live.publish(&LiveMessage::Warning { text: &warning.text }),
             _ => {}
@@ -216,6 +354,7 @@ impl Teller {
         let mut points = live_points(event);
         for point in &mut points {
             point.at += self.clock.offset;
+            point.begin += self.clock.offset;
             point.line = format!("{}{}", self.clock.name, point.line);
         }
         if !points.is_empty() {

@@ -111,9 +111,11 @@ impl Server {
             TcpListener::bind(listen).map_err(|source| WebError::Listen { address: listen, source })?;
         listener.set_nonblocking(true)?;
         let (stop, _) = watch::channel(false);
+        let live = Live::new(stop.subscribe())?;
         let app = App {
+            cookie: format!("pathmeter_{:.8}", live.server()).into(),
             backend: Arc::new(backend),
-            live: Arc::new(Live::new(stop.subscribe())),
+            live: Arc::new(live),
             logins: Arc::new(Logins::new(token)?),
             names: names.into(),
             proxies: proxies.iter().map(IpAddr::to_canonical).collect(),

@@ -34,15 +34,26 @@ export function ofRun(id: string, part = ''): string {
   return `/api/runs/${encodeURIComponent(id)}${part}`
 }
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+/** Sends a file as it is. */
+export function upload<T>(path: string, file: Blob): Promise<T> {
+  return request<T>('POST', path, file)
+}
+
+async function request<T>(method: string, path: string, body?: unknown, again = false): Promise<T> {
   const headers: Record<string, string> = {}
+  const asIs = body instanceof Blob
   if (method !== 'GET') headers['x-csrf-token'] = csrf
-  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (body !== undefined) headers['content-type'] = asIs ? 'application/octet-stream' : 'application/json'
   let answer: Response
   try {
-    answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) })
+    answer = await fetch(path, { method, headers, body: body === undefined ? undefined : asIs ? body : JSON.stringify(body) })
   } catch {
     throw new Refused(0, 'the server does not answer', 'is `pathmeter ui` still running?')
+  }
+  if (answer.status === 403 && method !== 'GET' && !again) {
+    // The server was started anew: its token is another one.
+    await session()
+    return request<T>(method, path, body, true)
   }
   if (answer.status === 401 && path !== '/api/login') window.dispatchEvent(new Event('logged-out'))
   const text = await answer.text()

@@ -2,14 +2,80 @@
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { number, plain, scale } from './text'
-import type { Line, Unit } from './types'
+import type { Line, Mark, Unit } from './types'
 
 const SERIES = ['--series-1', '--series-2', '--series-3', '--series-4']
+/** Figures of an interval: they hold from its begin to its end. */
+const STEPPED = ['Goodput', 'Retransmits']
+export const HEIGHT = 230
 
-/** Lines over one axis: the times of all, and the values of each at them. */
-export function aligned(lines: Line[]): uPlot.AlignedData {
-  if (lines.length === 1 && lines[0]) return [lines[0].at, lines[0].values]
-  const tables = lines.map((line) => [line.at, line.values] as uPlot.AlignedData)
+/** A part of the axis. */
+export interface Span {
+  from: number
+  to: number
+}
+
+/** What is drawn. */
+export interface Drawing {
+  figure: string
+  unit: Unit
+  lines: Line[]
+  marks: Mark[]
+  /** The axis is of dates, in seconds since 1970. */
+  dates: boolean
+  /** The axis across is of the unit, and the other a share. */
+  shares: boolean
+  fromZero: boolean
+  height: number
+}
+
+/** What the reader does. */
+export interface Hands {
+  /** A part was dragged over. */
+  zoomed: (span: Span) => void
+  /** The pointer is at this place of the data; null: it is elsewhere. */
+  pointed: (index: number | null, left: number) => void
+  clicked: (index: number) => void
+}
+
+/** The place of a line's colour: the same name has the same colour in every chart. */
+export function toneOf(line: Line, index: number): number {
+  if (line.tone !== undefined) return line.tone
+  const udp = line.name.startsWith('UDP') ? 2 : 0
+  if (/(^| )up$|^median/.test(line.name)) return udp
+  if (/(^| )down$|^p99/.test(line.name)) return udp + 1
+  return index
+}
+
+/** The colour of a line, as a name of the style. */
+export function toneName(tone: number): string {
+  return SERIES[tone % SERIES.length] ?? '--ink'
+}
+
+/** A line as it is drawn: an interval from its begin on. */
+function drawn(figure: string, line: Line): Line {
+  if (!STEPPED.includes(figure) || !line.at.length) return line
+  const [at, values]: [number[], (number | null)[]] = [[], []]
+  line.at.forEach((time, index) => {
+    const value = line.values[index] ?? null
+    const before = index ? (line.values[index - 1] ?? null) : null
+    if (value !== null && before === null) {
+      // The begin of a later part stands there without a value.
+      at.push(index ? (line.at[index - 1] ?? 0) + 1e-9 : Math.min(0, time))
+      values.push(value)
+    }
+    at.push(time)
+    values.push(value)
+  })
+  return { ...line, at, values }
+}
+
+/** Lines over one axis: the times of all, and the values of each at them; those of bands behind. */
+export function aligned(figure: string, lines: Line[]): uPlot.AlignedData {
+  const shown = lines.map((line) => drawn(figure, line))
+  const bands = lines.flatMap((line) => (line.band ? [[line.at, line.band.high], [line.at, line.band.low]] : []))
+  const tables = [...shown.map((line) => [line.at, line.values]), ...bands] as uPlot.AlignedData[]
+  if (tables.length === 1 && tables[0]) return tables[0]
   return tables.length ? uPlot.join(tables) : [[]]
 }
 
@@ -23,41 +89,151 @@ function colour(of: HTMLElement, name: string): string {
   return found
 }
 
-/** Draws them into a place; the lines and the unit are those of the first drawing, the data may change. */
-export function draw(place: HTMLElement, figure: string, unit: Unit, lines: Line[]): uPlot {
-  const most = Math.max(0, ...lines.map((line) => line.values.reduce((most: number, v) => Math.max(most, v ?? 0), 0)))
-  const [size, name] = scale(unit, most)
-  const [ink, grid] = [colour(place, '--soft'), colour(place, '--line')]
-  const said = (value: number | null | undefined) => (value == null ? '–' : `${number(value / size)} ${name}`.trim())
-  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '12px system-ui' }
-  const series = lines.map((line, index): uPlot.Series => ({
-    label: line.name || figure,
-    stroke: colour(place, SERIES[index % SERIES.length] ?? '--ink'),
-    width: 1.75,
-    spanGaps: false,
-    points: { show: line.at.length < 50, size: 5 },
-    value: (_, value) => said(value),
-  }))
-  const options: uPlot.Options = {
-    width: place.clientWidth,
-    height: HEIGHT,
-    cursor: { sync: { key: 'time' }, drag: { x: true, y: false } },
-    legend: { live: true },
-    // All of it begins at zero; a part that was dragged over begins where it was dragged.
-    scales: { x: { time: false, range: (u, least, most) => [least === u.data[0][0] ? 0 : least, most] }, y: { range: (_, least, most) => [Math.min(0, least), most > 0 ? most * 1.08 : 1] } },
-    axes: [
-      { ...axis, size: 30, values: (_, ticks) => ticks.map((tick) => `${tick} s`) },
-      { ...axis, size: 58, values: (_, ticks) => ticks.map((tick) => plain(tick / size)) },
-    ],
-    series: [{ label: 'Time', value: (_, value) => (value == null ? '–' : `${value.toFixed(2)} s`) }, ...series],
-  }
-  return new uPlot(options, aligned(lines), place)
+function most(lines: Line[]): number {
+  return lines.reduce((all, line) => [...line.values, ...(line.band?.high ?? [])].reduce((m: number, v) => Math.max(m, v ?? 0), all), 0)
 }
 
-/** The unit in which a chart of these lines is labelled. */
-export function unitName(unit: Unit, lines: Line[]): string {
-  const most = Math.max(0, ...lines.map((line) => line.values.reduce((most: number, v) => Math.max(most, v ?? 0), 0)))
-  return scale(unit, most)[1]
+/** The size and the name of the unit in which these lines are read with ease; `across`: their places are of the unit. */
+export function unitOfLines(unit: Unit, lines: Line[], across = false): [number, string] {
+  if (!across) return scale(unit, most(lines))
+  // Half of all is more often looked at than the slowest one.
+  const middles = lines.map((line) => line.at[Math.floor(line.at.length / 2)] ?? 0)
+  return scale(unit, Math.max(...middles))
+}
+
+/** Days, or hours with the day below where it begins. */
+function dateTicks(ticks: number[], step: number): string[] {
+  let before = ''
+  return ticks.map((tick) => {
+    const date = new Date(tick * 1000)
+    const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...(step >= 86400 * 300 ? { year: 'numeric' } : {}) })
+    if (step >= 86400) return day
+    const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(step < 60 ? { second: '2-digit' } : {}) })
+    const text = day === before ? time : `${time}\n${day}`
+    before = day
+    return text
+  })
+}
+
+/** Marks as lines down the chart, with their names where these have room. */
+function marked(place: HTMLElement, marks: Mark[]): uPlot.Plugin {
+  const tones = { ok: '--ok', problem: '--problem', none: '--soft' } as const
+  const draw = (u: uPlot) => {
+    const { ctx, bbox } = u
+    const ratio = devicePixelRatio || 1
+    ctx.save()
+    ctx.font = `${11 * ratio}px system-ui`
+    ctx.textAlign = 'left'
+    ctx.textBaseline = 'alphabetic'
+    ctx.setLineDash([4 * ratio, 3 * ratio])
+    let free = -Infinity
+    for (const mark of marks) {
+      const x = Math.round(u.valToPos(mark.at, 'x', true))
+      if (x < bbox.left - 1 || x > bbox.left + bbox.width) continue
+      ctx.strokeStyle = ctx.fillStyle = colour(place, tones[mark.tone ?? 'none'])
+      ctx.beginPath()
+      ctx.moveTo(x, bbox.top)
+      ctx.lineTo(x, bbox.top + bbox.height)
+      ctx.stroke()
+      const width = ctx.measureText(mark.name).width
+      if (x < free || x + width > bbox.left + bbox.width + 4) continue
+      ctx.fillText(mark.name, x + 4 * ratio, bbox.top + 11 * ratio)
+      free = x + width + 12 * ratio
+    }
+    ctx.restore()
+  }
+  return { hooks: { draw } }
+}
+
+/** Draws them into a place; the lines and the unit are those of the first drawing, the data may change. */
+export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, hands: Hands): uPlot {
+  const { figure, unit, lines, marks } = what
+  const [size, name] = unitOfLines(unit, lines, what.shares)
+  const [ink, grid] = [colour(place, '--soft'), colour(place, '--line')]
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '12px system-ui' }
+  const stepped = STEPPED.includes(figure) ? uPlot.paths.stepped?.({ align: -1 }) : undefined
+  const none: uPlot.Series.PathBuilder = () => null
+  const series = lines.map((line, index): uPlot.Series => {
+    const tone = toneOf(line, index)
+    return {
+      label: line.name || figure,
+      show: !hidden.has(line.name),
+      stroke: colour(place, toneName(tone)),
+      dash: tone >= SERIES.length ? [6, 4] : undefined,
+      width: 1.75,
+      spanGaps: false,
+      paths: line.loose ? none : stepped,
+      points: { show: line.loose || (!stepped && line.at.length < 50), size: 5 },
+    }
+  })
+  const bands: uPlot.Band[] = []
+  lines.forEach((line, index) => {
+    if (!line.band) return
+    const [high, low] = [series.length + 1, series.length + 2]
+    const stroke = colour(place, toneName(toneOf(line, index)))
+    for (const label of ['high', 'low']) series.push({ label, show: !hidden.has(line.name), paths: undefined, stroke: 'transparent', points: { show: false } })
+    bands.push({ series: [high, low], fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.18)') })
+  })
+  const least = (value: number) => (what.fromZero ? Math.min(0, value) : value)
+  const range: uPlot.Range.Function = (_, from, to) => {
+    if (what.shares) return [0, 1]
+    const [low, high] = [least(from ?? 0), to ?? 0]
+    const room = (high - low || Math.abs(high) || 1) * 0.08
+    return [low === 0 ? 0 : low - room, high > low || high > 0 ? high + room : 1]
+  }
+  const ofUnit = (ticks: number[]) => ticks.map((tick) => plain(tick / size))
+  const times: Partial<uPlot.Axis> = what.dates
+    ? { size: 46, values: (_, ticks, __, ___, step) => dateTicks(ticks, step) }
+    : { values: (_, ticks) => (what.shares ? ticks.map((tick) => (tick == null ? '' : `${plain(tick / size)} ${name}`)) : ticks.map((tick) => `${plain(tick)} s`)) }
+  const options: uPlot.Options = {
+    width: place.clientWidth,
+    height: what.height,
+    cursor: { sync: { key: what.dates || what.shares ? `own-${figure}` : 'time' }, drag: { x: true, y: false, setScale: false } },
+    legend: { show: false },
+    // Round trips differ by powers of ten.
+    scales: { x: { time: what.dates, distr: what.shares ? 3 : 1 }, y: { range } },
+    axes: [
+      { ...axis, size: 30, ...times },
+      { ...axis, size: 58, values: (_, ticks) => (what.shares ? ticks.map((tick) => `${plain(tick * 100)} %`) : ofUnit(ticks)) },
+    ],
+    series: [{}, ...series],
+    bands,
+    plugins: [marked(place, marks)],
+    hooks: {
+      setSelect: [
+        (u) => {
+          if (u.select.width < 4) return
+          hands.zoomed({ from: u.posToVal(u.select.left, 'x'), to: u.posToVal(u.select.left + u.select.width, 'x') })
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+        },
+      ],
+      setCursor: [(u) => hands.pointed(u.cursor.idx ?? null, u.cursor.left ?? 0)],
+      ready: [
+        (u) => {
+          let down = 0
+          u.over.addEventListener('mousedown', (event) => (down = event.clientX))
+          u.over.addEventListener('click', (event) => {
+            if (Math.abs(event.clientX - down) < 4 && u.cursor.idx != null) hands.clicked(u.cursor.idx)
+          })
+        },
+      ],
+    },
+  }
+  return new uPlot(options, aligned(figure, lines), place)
+}
+
+/** Least, mean and most of a line in a part of the axis. */
+export function spread(line: Line, span: Span | null): { least: number; mean: number; most: number; count: number } | null {
+  let [least, mostOf, sum, count] = [Infinity, -Infinity, 0, 0]
+  line.values.forEach((value, index) => {
+    const at = line.at[index] ?? 0
+    if (value === null || (span && (at < span.from || at > span.to))) return
+    least = Math.min(least, value)
+    mostOf = Math.max(mostOf, value)
+    sum += value
+    count++
+  })
+  return count ? { least, mean: sum / count, most: mostOf, count } : null
 }
 
 /** What a chart shows, for who does not see it. */
@@ -69,7 +245,24 @@ export function summary(figure: string, unit: Unit, lines: Line[]): string {
     if (!values.length) return `${line.name}: nothing was measured`
     return `${line.name}: from ${at(0)} to ${at(1)}, median ${at(0.5)} ${name}, ${values.length} points`
   }
-  return `${figure} over time. ${lines.map(of).join('. ')}.`
+  return `${figure}. ${lines.map(of).join('. ')}.`
 }
 
-export const HEIGHT = 230
+/** The points of these lines as rows with a header. */
+export function csv(figure: string, unit: Unit, lines: Line[], dates: boolean): string {
+  const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+  const data = lines.length === 1 && lines[0] ? [lines[0].at, lines[0].values] : uPlot.join(lines.map((line) => [line.at, line.values] as uPlot.AlignedData))
+  const head = [dates ? 'time' : 'seconds', ...lines.map((line) => `${figure} ${line.name}${unit ? ` ${unit}` : ''}`.trim())]
+  const time = (at: number) => (dates ? new Date(at * 1000).toISOString() : String(at))
+  const rows = (data[0] as number[]).map((at, index) => [time(at), ...data.slice(1).map((values) => String(values?.[index] ?? ''))])
+  return [head.map(quoted), ...rows].map((row) => row.join(',')).join('\n') + '\n'
+}
+
+/** Hands a file to the browser. */
+export function save(name: string, content: Blob) {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name.replaceAll(/[^\w.-]+/g, '-')
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

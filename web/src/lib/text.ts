@@ -50,11 +50,20 @@ export function moment(time: string): string {
 /** `3 min ago`, of a time that is not long past; else the moment. */
 export function ago(time: string, now: number): string {
   const seconds = (now - new Date(time).getTime()) / 1000
-  if (!(seconds >= 0)) return moment(time)
+  // A clock that is a little behind.
+  if (!(seconds >= -60)) return moment(time)
   if (seconds < 60) return 'just now'
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
   if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`
   return moment(time)
+}
+
+/** `every 15 min`. */
+export function every(seconds: number): string {
+  if (seconds < 90) return `every ${Math.round(seconds)} s`
+  if (seconds < 5400) return `every ${Math.round(seconds / 60)} min`
+  if (seconds < 129600) return `every ${number(seconds / 3600)} h`
+  return `every ${number(seconds / 86400)} days`
 }
 
 /** `01a205c8`, enough to name most runs: names begin with the time. */
@@ -62,34 +71,75 @@ export function short(id: string): string {
   return id.length > 18 ? id.slice(0, 18) : id
 }
 
+/** A text in which what is unseen, or changes the order of other letters (UAX #9), is a mark that is seen. */
+export function shown(text: string): string {
+  return text.replaceAll(/[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+}
+
 /** Text and code in turn: what stands between backticks is code. */
 export function pieces(text: string): { text: string; code: boolean }[] {
-  const parts = text.split('`')
-  if (parts.length % 2 === 0) return [{ text, code: false }]
+  const parts = shown(text).split('`')
+  if (parts.length % 2 === 0) return [{ text: shown(text), code: false }]
   return parts.map((part, index) => ({ text: part, code: index % 2 === 1 })).filter((part) => part.text !== '')
 }
 
+const WORDS: Record<string, string> = {
+  rtt: 'RTT',
+  p50: 'median',
+  mtu: 'MTU',
+  path_mtu: 'path MTU',
+  loaded_rtt: 'RTT under load',
+  goodput: '',
+  mrr: 'MRR',
+  ndr: 'NDR',
+  pdr: 'PDR',
+  count: 'count',
+}
 const NAMES: Record<string, string> = {
-  'rtt.p50': 'RTT median',
-  'rtt.p99': 'RTT p99',
-  'up.path_mtu': 'Path MTU up',
-  'down.path_mtu': 'Path MTU down',
   'transfer.rate': 'Transfer rate',
-  'tcp.up.loaded_rtt': 'RTT under load, up',
-  'tcp.down.loaded_rtt': 'RTT under load, down',
+  'transfer.total': 'Transfer time',
+  'hops.count': 'Hops',
+  'hops.rtt.p50': 'RTT median to the last hop',
 }
 
-/** What a figure of a list is called. */
+/** What a figure of a list is called: `tcp.up.goodput` is `TCP up`. */
 export function figureName(name: string): string {
   const known = NAMES[name]
   if (known) return known
-  const [transport, way, ...rest] = name.split('.')
-  const of = rest.join(' ').replaceAll('_', ' ')
-  return transport && way && of ? `${transport.toUpperCase()} ${way} ${of === 'goodput' ? '' : of}`.trim() : name
+  const parts = name.split('.').map((part) => {
+    if (/^\d+$/.test(part)) return `${part} bytes`
+    if (/^(tcp|udp|ipv[46]|icmp)$/.test(part)) return part.replace(/[a-z]+/, (letters) => (letters === 'ipv' ? 'IPv' : letters.toUpperCase()))
+    return WORDS[part] ?? part.replaceAll('_', ' ')
+  })
+  const text = parts.filter(Boolean).join(' ')
+  return text === '' ? name : text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** A text in which these figures are called as people call them. */
+export function withNames(text: string, figures: string[]): string {
+  const longest = [...figures].sort((a, b) => b.length - a.length)
+  return longest.reduce((text, name) => text.replaceAll(new RegExp(`(?<![\\w.])${name.replaceAll('.', '\\.')}(?![\\w])`, 'g'), figureName(name)), text)
+}
+
+/** The value of a figure of a list. */
+export function figureText(figure: { name: string; value: number; text: string }): string {
+  return figure.name.endsWith('loss') && figure.value <= 1 ? `${number(figure.value * 100)} %` : figure.text
 }
 
 /** The unit of a figure of a list. */
 export function unitOf(name: string): Unit {
-  if (name.endsWith('goodput') || name.endsWith('rate')) return 'bit/s'
+  if (/(goodput|rate)$/.test(name)) return 'bit/s'
+  if (/rtt|jitter|delay|total/.test(name) && !/count/.test(name)) return 's'
   return ''
+}
+
+/** A figure's value in the unit of charts: times are kept in nanoseconds. */
+export function inUnit(name: string, value: number): number {
+  if (name.endsWith('loss')) return value * 100
+  return unitOf(name) === 's' ? value / 1e9 : value
+}
+
+/** A minus as it is printed, where a value begins with one. */
+export function minus(text: string): string {
+  return text.replace(/(^|[\s(])-(?=\d)/g, '$1−')
 }

@@ -40,7 +40,7 @@ export type Block =
   | { type: 'facts'; facts: [string, string][] }
   | { type: 'list'; items: { line: string; finding?: Finding | null }[] }
   | { type: 'table'; title: string; columns: Column[]; rows: string[][]; notes: string[] }
-  | { type: 'chart'; title: string; svg: string }
+  | { type: 'chart'; title: string; svg: string; is_single: boolean }
   | { type: 'findings'; findings: Finding[] }
   | { type: 'conclusion'; of: string; status: Status; answer: string; text: string; broken: boolean }
   | { type: 'details'; title: string; blocks: Block[] }
@@ -63,6 +63,19 @@ export interface Line {
   name: string
   at: number[]
   values: (number | null)[]
+  /** The place of its colour; absent: by its name. */
+  tone?: number
+  /** The two ends of what it spreads over. */
+  band?: { low: (number | null)[]; high: (number | null)[] }
+  /** Points alone. */
+  loose?: boolean
+}
+
+/** Something that begins or happened at a time. */
+export interface Mark {
+  at: number
+  name: string
+  tone?: 'ok' | 'problem' | 'none'
 }
 
 export type Unit = 'bit/s' | 's' | ''
@@ -72,12 +85,16 @@ export interface Series {
   figure: string
   unit: Unit
   lines: Line[]
+  marks?: Mark[]
 }
 
 export interface RunPage {
   entry: Entry
   status: Status | null
   document: Doc
+  /** The fields of the form that measures the same; none where there is no such form. */
+  again: Record<string, string | number | boolean> | null
+  series: Series[]
 }
 
 export interface Shift {
@@ -120,7 +137,72 @@ export interface PathRow {
   verdicts: { id: string; started: string; status: Status | null }[]
   conclusion: string
   is_worse: boolean
-  figures: { name: string; text: string; points: Point[]; change: Change | null; is_suspicious: boolean }[]
+  figures: { name: string; of: string; text: string; points: Point[]; change: Change | null; is_suspicious: boolean }[]
+}
+
+export interface Alerted {
+  run: string
+  target: string
+  kind: string
+  figure: string
+  change: string
+  at: string
+  waiting: number
+}
+
+export interface FigureTrend {
+  kind: string
+  figure: string
+  points: { run: string; at: string; value: number }[]
+  changes: { at: string; run: string; before: number; after: number; percent: number | null; kind: string; with: string[] }[]
+  is_worse: boolean
+  is_suspicious: boolean
+  of: number[]
+  options: string[]
+}
+
+export interface Trace {
+  run: string
+  started: string
+  hops: { ttl: number; far_end: boolean; routers: string[]; rtt_ns: number | null }[]
+}
+
+export interface PathPage {
+  target: string
+  runs: number
+  latest: Entry
+  conclusion: string
+  is_worse: boolean
+  marks: { at: string; note: string }[]
+  figures: FigureTrend[]
+  states: [string, string, Status | null][]
+  limits: { run: string; started: string; direction: 'up' | 'down'; limit: Limit }[]
+  hops: Trace[]
+  schedules: { kind: string; label: string; runs: number; every_seconds: number; latest: string }[]
+  alerts: Alerted[]
+}
+
+export interface Limit {
+  kind: string
+  rate_bps?: number
+  packets_per_second?: number
+  queue_ns?: number
+  place?: { first: number; last: number }
+  confidence: string
+  cause?: string
+}
+
+export interface Overlaid {
+  entry: Entry
+  series: Series[]
+  distributions: { name: string; at: number[]; share: number[] }[]
+}
+
+export interface Known {
+  targets: string[]
+  labels: string[]
+  kinds: string[]
+  configured: string[]
 }
 
 /** A change of level that three runs confirmed. */
@@ -178,15 +260,28 @@ export interface LivePoint {
   unit: Unit
   line: string
   at: number
+  /** When its part of the run began. */
+  begin: number
   value: number
   received: boolean
 }
 
-export type Told =
+export interface Standing {
+  server: string
+  number: number
+  running: boolean
+  test?: { kind: string; host: string; label: string; id: string; elapsed_seconds: number; expected_seconds: number | null }
+  next: number
+  story: LiveMessage[]
+}
+
+export type LiveMessage =
   | { type: 'started'; kind: string; host: string; label: string }
   | { type: 'test'; title: string }
   | { type: 'progress'; progress: { part?: [number, number] | null; doing: string } }
   | { type: 'points'; points: LivePoint[] }
+  | { type: 'mark'; at: number; name: string }
+  | { type: 'idle' }
   | { type: 'warning'; text: string }
   | { type: 'ended'; id: string; error: string | null }
   | { type: 'failed'; why: { error: string; advice?: string } }

@@ -1,9 +1,9 @@
 //! The hosts of the configuration, for commands that are told their names by others: a plan, or a coordinator.
 
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use super::{Fingerprint, HostPort};
 use model::units::{BitRate, Bytes, Nanos};
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use std::path::PathBuf;
 
 /// The rules for jobs at this host, as far as the configuration says.
@@ -24,7 +24,7 @@ pub struct AgentRules {
 }
 
 /// A host that has a name in the configuration.
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 #[derive(Clone, Debug)]
 pub struct NamedTarget {
     /// Its name.

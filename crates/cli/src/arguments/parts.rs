@@ -6,7 +6,7 @@ use super::AgentCommand;
 use super::LabCommand;
 #[cfg(all(feature = "fleet", feature = "store"))]
 use super::MeshCommand;
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use super::NamedTarget;
 #[cfg(feature = "plan")]
 use super::PlanCommand;
@@ -41,7 +41,7 @@ impl Cli {
     }
 
     /// The hosts with names that a plan may use, or a job that an agent is given.
-    #[cfg(any(feature = "fleet", feature = "plan"))]
+    #[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
     pub fn named_targets_mut(&mut self) -> Option<&mut Vec<NamedTarget>> {
         match &mut self.command {
             #[cfg(feature = "plan")]
@@ -55,6 +55,8 @@ impl Cli {
                 AgentCommand::Run(args) => Some(&mut args.targets),
                 AgentCommand::Show(_) => None,
             },
+            #[cfg(feature = "web")]
+            Command::Ui(args) => Some(&mut args.targets),
             _ => None,
         }
     }

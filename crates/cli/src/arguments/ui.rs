@@ -1,6 +1,6 @@
 //! The command line of `pathmeter ui`.
 
-use super::StoreArgs;
+use super::{NamedTarget, StoreArgs};
 use clap::{Args, ValueHint};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -38,4 +38,7 @@ pub struct UiArgs {
     pub proxy: Vec<std::net::IpAddr>,
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Far ends that have names in the configuration, with their tokens.
+    #[arg(skip)]
+    pub targets: Vec<NamedTarget>,
 }

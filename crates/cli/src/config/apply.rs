@@ -1,10 +1,10 @@
 //! What the configuration changes of a command line.
 
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use super::Target;
 use super::{Config, Default, meant};
 use crate::arguments::Cli;
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use crate::arguments::NamedTarget;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -56,7 +56,7 @@ impl Config {
             let names = target.split_whitespace().map(|name| self.target(name).map_or(name, |of| &of.host));
             *target = kept_name(&names.collect::<Vec<_>>().join(" "));
         }
-        #[cfg(any(feature = "fleet", feature = "plan"))]
+        #[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
         if let Some(targets) = cli.named_targets_mut() {
             *targets = self.targets.iter().map(named_target).collect::<Result<_, _>>()?;
         }
@@ -75,7 +75,7 @@ impl Config {
 }
 
 /// A target as plans know it.
-#[cfg(any(feature = "fleet", feature = "plan"))]
+#[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 fn named_target(target: &Target) -> Result<NamedTarget, Failure> {
     let fingerprint = target.fingerprint.as_ref();
     let link = target.link.as_ref();

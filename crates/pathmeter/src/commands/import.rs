@@ -6,6 +6,8 @@ mod in_order;
 mod keep;
 
 pub(super) use files::{contents, documents};
+#[cfg(feature = "web")]
+pub(super) use {files::of_bytes, keep::Keeper};
 
 use super::output::{Screen, Writer, write};
 use crate::exit::{self, Exit};

@@ -22,7 +22,7 @@ pub(super) enum Set {
     Read(Vec<Kept>),
     /// Those of a store.
     #[cfg(feature = "store")]
-    Stored(Box<Store>, Filter),
+    Stored(Box<Store>, Box<Filter>),
 }
 
 /// The set that a name stands for.
@@ -90,14 +90,14 @@ fn stored(name: &str, args: &StoreArgs) -> Result<Set> {
     let store = Box::new(Store::open_to_read(location).map_err(failed)?);
     let has = |filter: &Filter| store.count(filter).map(|count| count > 0).map_err(failed);
     if let Some(filter) = filter(name)? {
-        return if has(&filter)? { Ok(Set::Stored(store, filter)) } else { Err(none(name).into()) };
+        return if has(&filter)? { Ok(Set::Stored(store, filter.into())) } else { Err(none(name).into()) };
     }
     let labelled = Filter { label: Some(name.into()), ..Filter::default() };
     if has(&labelled)? {
-        return Ok(Set::Stored(store, labelled));
+        return Ok(Set::Stored(store, labelled.into()));
     }
     match store.full_id(name) {
-        Ok(id) => Ok(Set::Stored(store, Filter { id: Some(id), ..Filter::default() })),
+        Ok(id) => Ok(Set::Stored(store, Filter { id: Some(id), ..Filter::default() }.into())),
         Err(StoreError::NoRun { .. }) => Err(none(name).into()),
         Err(error) => Err(failed(error)),
     }

@@ -128,16 +128,14 @@ pub(crate) fn forget(args: &ForgetArgs, _global: &Common) -> Result<Exit> {
 
 fn filter(args: &FilterArgs) -> Result<Filter> {
     Ok(Filter {
-        after: None,
-        id: None,
         kind: args.kind.clone(),
         target: args.target.clone(),
         label: args.label.clone(),
         status: args.verdict.clone(),
         since: args.since.as_deref().map(|text| time(text, "--since")).transpose()?,
         before: args.before.as_deref().map(|text| time(text, "--before")).transpose()?,
-        skip: 0,
         limit: args.limit,
+        ..Filter::default()
     })
 }
 

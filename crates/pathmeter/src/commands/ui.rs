@@ -1,6 +1,7 @@
 //! `pathmeter ui`: the page over the store, and what it needs of the rest of the program.
 
 mod start;
+mod upload;
 
 use super::rights::{Asked, confine, hand_over_store, next_user, owner};
 use super::store::location;
@@ -10,6 +11,7 @@ use cli::{Common, StoreArgs, UiArgs};
 use engine::error::{Error, Failure, Kind, Result};
 use insight::run_of_events;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::Path;
 use store::{Location, Store};
 use web::{Backend, Config, Limits, Server, WebError};
@@ -25,7 +27,9 @@ pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
         limits: Limits::default(),
     };
     let location = location(&args.store)?;
-    let server = Server::bind(config, backend(&args.store, location.clone())).map_err(failed)?;
+    // Their tokens are read before the page gives up rights.
+    let targets = start::named(&args.targets);
+    let server = Server::bind(config, backend(&args.store, location.clone(), targets)).map_err(failed)?;
     let (address, stopper) = (server.address()?, server.stopper());
     let usual = match &location {
         Location::File(file) => owner(file),
@@ -44,9 +48,24 @@ pub(crate) fn run(args: &UiArgs, _global: &Common) -> Result<Exit> {
     let rights = confine(asked)?;
     usable(&location)?;
     signals::on_first(move || stopper.stop())?;
-    let _ = writeln!(std::io::stderr(), "the page is at http://{address}/ (Ctrl-C ends it)");
+    let _ = writeln!(std::io::stderr(), "{} (Ctrl-C ends it)", place(address, &args.name));
     server.serve(rights).map_err(failed)?;
     Ok(Exit::Done)
+}
+
+/// Where a browser finds it. No browser gets to the address that stands for all of them.
+fn place(address: SocketAddr, names: &[String]) -> String {
+    let port = address.port();
+    match (address.ip().is_unspecified(), names.first()) {
+        (false, _) => format!("the page is at http://{address}/"),
+        (true, Some(name)) => {
+            format!("the page is at http://{name}:{port}/ and at every address of this host")
+        }
+        (true, None) => {
+            let own = if address.is_ipv4() { "127.0.0.1" } else { "[::1]" };
+            format!("the page is at http://{own}:{port}/ and at every address of this host")
+        }
+    }
 }
 
 /// A store that cannot be used is refused now, and not in the browser: by the user as whom the page goes on.
@@ -64,12 +83,14 @@ fn usable(location: &Location) -> Result<()> {
 }
 
 /// Everything that the page is given.
-fn backend(args: &StoreArgs, location: Location) -> Backend {
-    let args = args.clone();
+fn backend(args: &StoreArgs, location: Location, targets: Vec<start::NamedFarEnd>) -> Backend {
+    let (args, kept) = (args.clone(), args.clone());
     Backend {
+        targets: targets.iter().map(|target| target.name.clone()).collect(),
+        import: Box::new(move |upload| upload::keep(upload, &kept)),
         version: concat!("pathmeter ", env!("CARGO_PKG_VERSION")).into(),
         open: Box::new(move || Store::open(&location)),
-        start: Box::new(move |asked, sink| start::start(asked, sink, &args)),
+        start: Box::new(move |asked, sink| start::start(asked, sink, &args, &targets)),
         topologies: Box::new(topologies),
         unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
     }
@@ -97,4 +118,22 @@ fn token(file: &Path) -> Result<String> {
 fn failed(error: WebError) -> Error {
     let kind = if matches!(error, WebError::System(_)) { Kind::Fault } else { Kind::Usage };
     Failure { kind, advice: Some(error.advice().into()), message: error.to_string() }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_that_is_printed_can_be_opened() {
+        let printed = |address: &str, names: &[&str]| {
+            place(address.parse().unwrap(), &names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(printed("127.0.0.1:5280", &[]), "the page is at http://127.0.0.1:5280/");
+        assert!(printed("0.0.0.0:81", &[]).starts_with("the page is at http://127.0.0.1:81/ and"));
+        assert!(printed("[::]:81", &[]).starts_with("the page is at http://[::1]:81/ and"));
+        assert!(
+            printed("0.0.0.0:81", &["far.example"]).starts_with("the page is at http://far.example:81/ and")
+        );
+    }
 }

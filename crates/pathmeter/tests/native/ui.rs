@@ -73,6 +73,8 @@ fn a_test_started_from_the_page_is_kept() {
     let listed = run(&["history", "--json", "--label", "page", "--store", &store]).code(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!((&listed[0]["kind"], &listed[0]["status"].is_string()), (&"throughput".into(), &true));
+    // As the command line keeps it: one far end is one path, however its port is written.
+    assert_eq!(listed[0]["target"], "127.0.0.1");
 
     let nobody = page.request("POST", "/api/live", &page.csrf(), r#"{"kind":"mtu","host":"-x y"}"#);
     assert!(nobody.starts_with("HTTP/1.1 422") && nobody.contains("advice"), "{nobody}");
@@ -164,16 +166,7 @@ fn runs_become_one_page() {
 /// comparison by its address, hostile names.
 #[test]
 fn every_view_works_in_a_browser() {
-    let test = "every_view_works_in_a_browser";
-    let front = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
-    if !front.join("node_modules/playwright-core").exists()
-        || Command::new("node").arg("--version").output().is_err()
-    {
-        return skip(test, "no node with playwright-core: scripts/web prepare");
-    }
-    let Some(browser) = browser() else {
-        return skip(test, "no Chromium: apt-get install chromium-headless-shell");
-    };
+    let Some((front, browser)) = in_browser("every_view_works_in_a_browser") else { return };
     let (server, scratch) = (Server::start(&[]), Scratch::new("ui-browser"));
     let store = scratch.file("runs.db", None);
     let host = server.host();
@@ -189,6 +182,67 @@ fn every_view_works_in_a_browser() {
     looked.env("CHROMIUM", browser);
     let ended = Running::start(looked).end();
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+}
+
+/// The page that is kept open: ten tabs, a server that is killed and started anew, a session that ends, the list after Back,
+/// hostile names in every view, thousands of runs.
+#[test]
+fn a_page_outlives_its_server_in_a_browser() {
+    let Some((front, browser)) = in_browser("a_page_outlives_its_server_in_a_browser") else { return };
+    let (server, scratch) = (Server::start(&[]), Scratch::new("ui-lasting"));
+    let (store, host) = (scratch.file("runs.db", None), server.host());
+    for label in ["before", "after"] {
+        run(&["throughput", &host, "-t", "1", "-i", "100ms", "--save", "--label", label, "--store", &store])
+            .code(0);
+    }
+    let measured = run(&["export", "--store", &store]).code(0).stdout;
+    let many = scratch.file("many.ndjson", Some(&evil_and_many(measured.lines().next().unwrap())));
+    run(&["import", &many, "--save", "--store", &store]).code(0);
+    let mut looked = Command::new("node");
+    looked.arg(front.join("test/lasting.mjs")).arg(env!("CARGO_BIN_EXE_pathmeter")).args([&store, &host]);
+    looked.env("CHROMIUM", browser);
+    let ended = Running::start(looked).end();
+    assert_eq!(ended.code, Some(0), "{}\n{}", ended.stdout, ended.stderr);
+}
+
+/// Documents of another store: the same run many times, and under names that would steer a browser, hide others, or be wider than
+/// any window.
+fn evil_and_many(measured: &str) -> String {
+    let (wide, turned) = ("evil".repeat(750), "\u{202e}moc.elpmaxe evil");
+    let names = [
+        ("evil.example", "<img src=x onerror=window.hacked=1> evil"),
+        (wide.as_str(), "evil</script><script>window.hacked=1</script>"),
+        (turned, "\"><svg onload=window.hacked=1> evil"),
+        ("javascript:window.hacked=1//evil", "evil `code` {{7*7}}"),
+    ];
+    let names = names.map(|(target, label)| (target.to_owned(), label.to_owned()));
+    let many =
+        (0..150).map(|number| (format!("far-{}.example", number % 7), format!("series-{}", number % 3)));
+    let stored = |(number, (target, label)): (usize, (String, String))| {
+        let mut document: serde_json::Value = serde_json::from_str(measured).unwrap();
+        let id = format!("01a00000-0000-7000-8000-{number:012}");
+        document["id"] = id.as_str().into();
+        let started = format!("2026-03-{:02}T{:02}:00:00Z", 1 + number / 24, number % 24);
+        let row = [("id", &id), ("target", &target), ("label", &label), ("started", &started)];
+        row.into_iter().for_each(|(key, value)| document["stored"][key] = value.as_str().into());
+        format!("{document}\n")
+    };
+    names.into_iter().chain(many).enumerate().map(stored).collect()
+}
+
+/// The front end's folder and a browser, or the reason why there is no such test.
+fn in_browser(test: &str) -> Option<(PathBuf, PathBuf)> {
+    let front = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let has_node = Command::new("node").arg("--version").output().is_ok();
+    if !front.join("node_modules/playwright-core").exists() || !has_node {
+        skip(test, "no node with playwright-core: scripts/web prepare");
+        return None;
+    }
+    let found = browser();
+    if found.is_none() {
+        skip(test, "no Chromium: apt-get install chromium-headless-shell");
+    }
+    found.map(|browser| (front, browser))
 }
 
 fn browser() -> Option<PathBuf> {

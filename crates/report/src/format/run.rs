@@ -9,7 +9,7 @@ mod series;
 
 pub(super) use blocks::title;
 
-pub use series::{LivePoint, Series, SeriesLine, live_points, series, test_title};
+pub use series::{LivePoint, Series, SeriesLine, SeriesMark, live_points, series, test_title};
 
 use super::brief::provenance;
 use super::{Style, ndjson, text};

@@ -70,6 +70,9 @@ impl BarChart {
         let mut svg = Svg::new(WIDTH);
         let mut y = self.head(&mut svg);
         let names = self.rows().map(|row| room(&short(&row.name), 12.0)).fold(40.0, f64::max);
+        let has_whiskers =
+            self.rows().flat_map(|row| row.bars.iter().flatten()).any(|bar| bar.whisker.is_some());
+        let labels = if has_whiskers { WIDE_LABELS } else { LABELS };
         let columns = if self.panels.len() > 1 { 2 } else { 1 };
         let width = (WIDTH - 2.0 * MARGIN - GUTTER * (columns as f64 - 1.0)) / columns as f64;
         let bars = self.rows().flat_map(|row| row.bars.iter().flatten());
@@ -77,7 +80,7 @@ impl BarChart {
         for line in self.panels.chunks(columns) {
             let heights = line.iter().enumerate().map(|(index, panel)| {
                 let left = MARGIN + index as f64 * (width + GUTTER);
-                let place = Place { left, top: y, names, width, axis: &axis };
+                let place = Place { left, top: y, names, labels, width, axis: &axis };
                 self.panel(&mut svg, panel, &place)
             });
             y += heights.fold(0.0, f64::max) + 26.0;
@@ -161,7 +164,7 @@ impl BarChart {
             let x = place.x(mark);
             svg.line([x, y - 0.5, x, y + BAR + 0.5], MARK, 2.5);
         }
-        let label = format!("{}{}", figure(bar.value), bar.share(self.is_reference).unwrap_or_default());
+        let label = bar.label(self.is_reference);
         let style = Text { size: 10.5, ..Text::PLAIN };
         svg.text(bar.label_at(place, room(&label, style.size)), y + BAR - 2.6, style, &label);
     }
@@ -184,6 +187,13 @@ impl Bar {
 }
 
 impl Bar {
+    /// Its value. It stands behind the whisker, whose ends it names, so that it is not taken for one of them.
+    fn label(&self, is_reference: bool) -> String {
+        let ends = self.whisker.map(|[low, high]| format!(" ({} to {})", figure(low), figure(high)));
+        let share = self.share(is_reference);
+        [Some(figure(self.value)), ends, share].into_iter().flatten().collect()
+    }
+
     /// How much of what it could be it is. More than all of it is no share: the limit or the figure is wrong, which a finding
     /// says.
     fn share(&self, is_reference: bool) -> Option<String> {
@@ -209,6 +219,8 @@ struct Place<'a> {
     top: f64,
     /// Width of the names.
     names: f64,
+    /// Width of the numbers behind the bars.
+    labels: f64,
     width: f64,
     axis: &'a Axis,
 }
@@ -217,7 +229,7 @@ impl Place<'_> {
     /// Where a value is, from the left of the picture.
     fn x(&self, value: f64) -> f64 {
         let zero = self.left + self.names + 8.0;
-        zero + (self.width - self.names - 8.0 - LABELS) * value / self.axis.end()
+        zero + (self.width - self.names - 8.0 - self.labels) * value / self.axis.end()
     }
 }
 
@@ -245,6 +257,8 @@ const BAR: f64 = 13.0;
 const GAP: f64 = 10.0;
 /// Room for the number behind the longest bar.
 const LABELS: f64 = 96.0;
+/// The same with the ends of a whisker.
+const WIDE_LABELS: f64 = 150.0;
 const LONGEST_NAME: usize = 32;
 /// Characters of a line of notes.
 const NOTE: usize = 180;

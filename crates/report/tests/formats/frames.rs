@@ -98,6 +98,15 @@ pub(super) fn sweep() -> Run {
     run_of_frames("00000000000000f1", &[link], Vec::new(), rows)
 }
 
+/// A sweep that keeps its tests.
+pub(super) fn with_tests() -> Run {
+    let frames = [asked(512, Transport::Tcp), asked(64, Transport::Udp), asked(1518, Transport::Udp)];
+    let tests: Vec<Run> = frames.iter().map(|asked| second(asked, 100_000, 0)).collect();
+    let rows = frames.iter().zip(&tests).map(|(asked, test)| measured(asked, test, Some(LINK), None));
+    let rows = std::iter::once(refused(64, Transport::Tcp)).chain(rows).collect();
+    run_of_frames("00000000000000f3", &[], tests, rows)
+}
+
 fn tunnel() -> Run {
     let warning = Event::Warning(Warning::new("link-unknown", "The speed of the link is not known."));
     let rows = [(64, 900_000), (1478, 400_000)].map(|(frame, packets)| {

@@ -12,6 +12,7 @@ mod iperf2;
 mod labs;
 mod latency;
 mod meshes;
+mod over_time;
 mod packets;
 mod pages;
 mod paths;

@@ -42,8 +42,11 @@ fn row(line: &str) -> Option<(f64, f64, f64, Vec<&str>)> {
     let tokens: Vec<&str> = figures.split_whitespace().collect();
     let number = |at: usize| tokens.get(at)?.parse::<f64>().ok();
     let bytes = number(0)? * scale(tokens.get(1)?, 1024.0);
-    let bits =
-        if tokens.get(3)?.contains("Byte") { 8.0 * scale(tokens[3], 1024.0) } else { scale(tokens[3], 1000.0) };
+    let bits = if tokens.get(3)?.contains("Byte") {
+        8.0 * scale(tokens[3], 1024.0)
+    } else {
+        scale(tokens[3], 1000.0)
+    };
     Some((end, bytes, number(2)? * bits, tokens[4..].to_vec()))
 }
 

@@ -1,18 +1,20 @@
 //! The test that runs: begun, followed, stopped.
 
 use super::App;
-use super::request::Json;
+use super::request::{Json, check_label, is_printable, query};
 use crate::backend::{Asked, Refused};
 use crate::failed::{Failed, json};
 use crate::live::{Next, NotBegun, Place};
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
+use serde::Deserialize;
 use serde_json::json;
 use std::convert::Infallible;
+use std::time::Instant;
 
 /// Begins a test; it is kept when it ends.
 pub(super) async fn start(State(app): State<App>, Json(asked): Json<Asked>) -> Result<Response, Failed> {
@@ -38,18 +40,20 @@ fn check(asked: &Asked) -> Result<(), Failed> {
     };
     within("seconds", asked.seconds, 3_600)?;
     within("streams", asked.streams, 128)?;
-    if asked.host.trim().is_empty() || asked.host.len() > LONGEST || asked.host.chars().any(char::is_control)
-    {
+    within("mss", asked.mss, 65_535)?;
+    if asked.bitrate == Some(0) {
+        return Err(Failed::bad("bitrate is to be above 0").advised("leave it out for as fast as it goes"));
+    }
+    if !matches!(asked.family, None | Some(4 | 6)) {
+        return Err(Failed::bad("family is to be 4 or 6"));
+    }
+    let host = asked.host.trim();
+    if host.is_empty() || host.len() > LONGEST || !is_printable(host) {
         return Err(
             Failed::bad("the far end has no name").advised("a name or an address, such as far.example:5210")
         );
     }
-    let long = asked.label.len() > LONGEST || asked.label.chars().any(char::is_control);
-    if long {
-        Err(Failed::bad(format!("a label has at most {LONGEST} bytes, all printable")))
-    } else {
-        Ok(())
-    }
+    check_label(&asked.label)
 }
 
 /// Asks it to end.
@@ -57,17 +61,39 @@ pub(super) async fn stop(State(app): State<App>) -> Response {
     json(StatusCode::OK, &json!({ "running": app.live.stop() }))
 }
 
-/// The story of the test that runs, or of the last one, from its begin, as server-sent events.
-pub(super) async fn events(State(app): State<App>) -> Response {
-    let reported = unfold(Place::default(), move |mut place| {
-        let live = app.live.clone();
+/// What a page knows of the test already.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Known {
+    server: String,
+    number: u64,
+    next: usize,
+}
+
+/// How the test stands, and what is new of it.
+pub(super) async fn standing(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
+    let Known { server, number, next } = query(&uri)?;
+    Ok(([(CONTENT_TYPE, "application/json")], app.live.since(&server, number, next)).into_response())
+}
+
+/// The story of the test that runs, or of the last one, from its begin, as server-sent events. It ends with the session.
+pub(super) async fn events(State(app): State<App>, headers: HeaderMap) -> Response {
+    let session = app.session_of(&headers).map(str::to_owned);
+    let by_token = headers.contains_key(AUTHORIZATION);
+    let first = app.live.idle();
+    let reported = unfold((Place::default(), first), move |(mut place, first)| {
+        let (app, session) = (app.clone(), session.clone());
         async move {
-            let text = match live.next(&mut place).await {
+            if let Some(line) = first {
+                return Some((Ok::<_, Infallible>(format!("data: {line}\n\n")), (place, None)));
+            }
+            let text = match app.live.next(&mut place).await {
                 Next::Line(line) => format!("data: {line}\n\n"),
                 Next::Nothing => ":\n\n".to_owned(),
                 Next::End => return None,
             };
-            Some((Ok::<_, Infallible>(text), place))
+            let lasts = by_token || app.logins.csrf(session.as_deref(), Instant::now()).is_some();
+            lasts.then_some((Ok(text), (place, None)))
         }
     });
     ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(reported)).into_response()

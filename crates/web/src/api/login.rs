@@ -3,7 +3,7 @@
 use super::App;
 use super::request::Json;
 use crate::failed::{Failed, json};
-use crate::guard::{Peer, SESSION, client, denied, session as name_of};
+use crate::guard::{Peer, client, denied, is_encrypted};
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header::SET_COOKIE;
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// Whether one has to log in, and the token for what changes things.
 pub(super) async fn session(State(app): State<App>, headers: HeaderMap) -> Response {
-    let csrf = app.logins.csrf(name_of(&headers), Instant::now());
+    let csrf = app.logins.csrf(app.session_of(&headers), Instant::now());
     let value = json!({
         "version": app.backend.version,
         "login_needed": app.logins.is_needed(),
@@ -42,14 +42,16 @@ pub(super) async fn enter(
         .logins
         .enter(client(&app, &headers, peer.0.ip()), login.token.trim(), Instant::now())
         .map_err(denied)?;
-    // Without `Secure`: this server speaks plain HTTP, behind which ssh or a proxy may stand.
-    let cookie = format!("{SESSION}={name}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200");
+    // This server speaks plain HTTP: only a named proxy can say that the browser's part is encrypted.
+    let secure = if is_encrypted(&app, &headers, peer.0.ip()) { "; Secure" } else { "" };
+    let own = &app.cookie;
+    let cookie = format!("{own}={name}; HttpOnly; SameSite=Strict; Path=/; Max-Age=43200{secure}");
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }
 
 /// Lets out.
 pub(super) async fn leave(State(app): State<App>, headers: HeaderMap) -> Response {
-    name_of(&headers).into_iter().for_each(|name| app.logins.leave(name));
-    let cookie = format!("{SESSION}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    app.session_of(&headers).into_iter().for_each(|name| app.logins.leave(name));
+    let cookie = format!("{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0", app.cookie);
     (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response()
 }

@@ -1,12 +1,12 @@
 //! Paths: the runs to each far end, how the latest went, the course of their figures, and their trends: those of
-//! `pathmeter trend`.
+//! `pathmeter trend`. Each figure is drawn over runs alike: one command with the same options.
 
 use super::{App, ask};
 use crate::failed::{Failed, json};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use model::history::Entry;
+use model::history::{Entry, Sample};
 use model::stats::compare::Rules;
 use report::expect::printed;
 use report::format::trend::{Series, Trends};
@@ -41,6 +41,8 @@ struct Verdict<'a> {
 #[derive(Serialize)]
 struct FigureSeries<'a> {
     name: &'a str,
+    /// The command and the options that its runs share.
+    of: String,
     /// The latest value with its unit.
     text: &'a str,
     points: Vec<Point<'a>>,
@@ -80,36 +82,70 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
     let value = ask(&app, |store, _| {
         let entries = store.list(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
         let paths = of_targets(&entries);
-        let rows = paths.iter().map(|(target, runs)| Ok(row(target, runs, &trends(store, target)?)));
+        let rows = paths.iter().take(PATHS).map(|(target, runs)| {
+            let (samples, trends) = trends(store, target)?;
+            Ok(row(target, runs, &options_of(&samples), &trends))
+        });
         let rows = rows.collect::<Result<Vec<_>, Failed>>()?.into_iter().flatten().collect::<Vec<_>>();
-        Ok(serde_json::json!({ "paths": rows, "looked_at": entries.len() }))
+        let whole = (entries.len() as u64) < LOOKED_AT;
+        Ok(
+            serde_json::json!({ "paths": rows, "far_ends": paths.len(), "looked_at": entries.len(), "whole": whole }),
+        )
     });
     Ok(json(StatusCode::OK, &value.await?))
 }
 
 /// The trends of a path, with the rules that `pathmeter trend` has where no others are asked for.
-fn trends(store: &Store, target: &str) -> Result<Trends, Failed> {
+pub(super) fn trends(store: &Store, target: &str) -> Result<(Vec<Sample>, Trends), Failed> {
     let (samples, marks) =
         store.marked_series(target, &Filter { limit: Some(TREND), ..Filter::default() })?;
-    Ok(Trends::from_samples(target, &samples, &marks, Rules::new(true)))
+    let trends = Trends::from_samples(target, &samples, &marks, Rules::new(true));
+    Ok((samples, trends))
+}
+
+/// The options of each run, in words: what was asked for, and not where.
+pub(super) fn options_of(samples: &[Sample]) -> HashMap<&str, String> {
+    samples.iter().map(|sample| (sample.id.as_str(), options(sample))).collect()
+}
+
+fn options(sample: &Sample) -> String {
+    let options = sample.facts.iter().filter(|fact| ASKED.contains(&fact.name.as_str()));
+    // Usual values are left out.
+    let named = options
+        .filter(|fact| !matches!(fact.value.as_str(), "" | "none" | "native" | "0" | "any"))
+        .map(|fact| match (fact.name.as_str(), fact.value.as_str()) {
+            ("streams", "1") => "1 stream".to_owned(),
+            ("streams", count) => format!("{count} streams"),
+            (name, value) => format!("{name} {value}"),
+        });
+    std::iter::once(sample.kind.clone()).chain(named).collect::<Vec<_>>().join(", ")
+}
+
+/// Lists of frame sizes, of devices and of topologies are no far ends.
+fn is_path(entry: &Entry) -> bool {
+    !entry.target.is_empty() && !["lab", "rfc2544"].contains(&entry.kind.as_str())
 }
 
 /// The runs to each far end, in the order of their latest runs. `entries`: the latest first.
 fn of_targets(entries: &[Entry]) -> Vec<(&str, Vec<&Entry>)> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut targets: Vec<(&str, Vec<&Entry>)> = Vec::new();
-    for entry in entries.iter().filter(|entry| !entry.target.is_empty()) {
+    for entry in entries.iter().filter(|entry| is_path(entry)) {
         let place = *places.entry(&entry.target).or_insert_with(|| {
             targets.push((&entry.target, Vec::new()));
             targets.len() - 1
         });
         targets[place].1.push(entry);
     }
-    targets.truncate(PATHS);
     targets
 }
 
-fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathRow<'a>> {
+fn row<'a>(
+    target: &'a str,
+    runs: &[&'a Entry],
+    options: &HashMap<&str, String>,
+    trends: &Trends,
+) -> Option<PathRow<'a>> {
     let latest = runs.first()?;
     let shown = || runs.iter().take(SHOWN).rev();
     let verdict = |run: &&'a Entry| Verdict {
@@ -117,15 +153,23 @@ fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathR
         started: run.started.to_string(),
         status: run.status.as_deref(),
     };
-    let mut names: Vec<&str> = Vec::new();
-    for figure in runs.iter().flat_map(|run| &run.figures) {
-        if !names.contains(&figure.name.as_str()) {
-            names.push(&figure.name);
+    // Of each figure those runs that are like the latest one that has it; a sweep over frame sizes is only looked at for what
+    // nothing else measured.
+    let mut names: Vec<(&str, &Entry)> = Vec::new();
+    let (sweeps, others): (Vec<&Entry>, Vec<&Entry>) = runs.iter().partition(|run| run.kind == "frames");
+    for run in others.into_iter().chain(sweeps) {
+        for figure in &run.figures {
+            if !names.iter().any(|(name, _)| *name == figure.name) {
+                names.push((&figure.name, run));
+            }
         }
     }
-    let figure_series = |name: &&'a str| {
+    let figure_series = |(name, newest): &(&'a str, &'a Entry)| {
+        let alike = |run: &&&Entry| {
+            run.kind == newest.kind && options.get(run.id.as_str()) == options.get(newest.id.as_str())
+        };
         let mut points: Vec<Point<'a>> = Vec::new();
-        for run in shown() {
+        for run in shown().filter(alike) {
             points.extend(run.figures.iter().find(|figure| figure.name == *name).map(|figure| Point {
                 id: &run.id,
                 started: run.started.to_string(),
@@ -135,9 +179,10 @@ fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathR
             }));
         }
         let text = points.last()?.text;
-        let series = series_of(trends, name);
+        let series = trends.series.iter().find(|series| series.kind == newest.kind && series.figure == *name);
         Some(FigureSeries {
             name,
+            of: options.get(newest.id.as_str()).unwrap_or(&newest.kind).clone(),
             text,
             points,
             change: series.and_then(confirmed),
@@ -155,15 +200,6 @@ fn row<'a>(target: &'a str, runs: &[&'a Entry], trends: &Trends) -> Option<PathR
     })
 }
 
-/// The series of a figure: several commands may measure it, and one in which it is worse is shown before others.
-fn series_of<'a>(trends: &'a Trends, name: &str) -> Option<&'a Series> {
-    let all = || trends.series.iter().filter(|series| series.figure == name);
-    all()
-        .find(|series| series.is_worse)
-        .or_else(|| all().find(|series| !series.changes.is_empty()))
-        .or_else(|| all().next())
-}
-
 fn confirmed(series: &Series) -> Option<Confirmed> {
     let turn = series.changes.last()?;
     let value = |value| printed(&series.figure, value);
@@ -178,6 +214,20 @@ fn confirmed(series: &Series) -> Option<Confirmed> {
     })
 }
 
+/// Facts that say what was asked for.
+const ASKED: [&str; 11] = [
+    "streams",
+    "length",
+    "rate asked for",
+    "protocol",
+    "transport",
+    "mode",
+    "message size",
+    "messages asked for",
+    "MTUs set",
+    "MSS asked for",
+    "congestion control asked for",
+];
 /// Paths that are shown: those of the latest runs.
 const PATHS: usize = 100;
 /// Runs of a path that its trend is made of, the latest: three weeks of one every quarter of an hour.

@@ -7,8 +7,10 @@ use axum::extract::{FromRequest, Query, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{StatusCode, Uri};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use model::bidi::turns_direction;
 use model::time::WallTime;
 use serde::de::DeserializeOwned;
+use std::time::Duration;
 
 /// The parameters behind the question mark.
 pub(super) fn query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Failed> {
@@ -36,7 +38,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
                 "the body is to be application/json",
             ));
         }
-        let bytes = read(request.into_body(), app).await?;
+        let bytes = read(request.into_body(), LARGEST_BODY, app.limits.body).await?;
         let value = serde_json::from_slice(&bytes);
         value.map(Json).map_err(|error| {
             Failed::bad(format!("the body cannot be read: {error}")).advised("/api/openapi.json describes it")
@@ -44,13 +46,14 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     }
 }
 
-async fn read(body: Body, app: &App) -> Result<Vec<u8>, Failed> {
-    let whole = tokio::time::timeout(app.limits.body, Limited::new(body, LARGEST_BODY).collect()).await;
+/// A body of at most so many bytes, which comes in this time.
+pub(super) async fn read(body: Body, largest: usize, time: Duration) -> Result<Vec<u8>, Failed> {
+    let whole = tokio::time::timeout(time, Limited::new(body, largest).collect()).await;
     match whole {
         Ok(Ok(whole)) => Ok(whole.to_bytes().to_vec()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Failed::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            format!("the body is larger than {LARGEST_BODY} bytes"),
+            format!("the body is larger than {largest} bytes"),
         )),
         Ok(Err(_)) => Err(Failed::bad("the body broke off")),
         Err(_) => Err(Failed::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to come")),
@@ -67,4 +70,18 @@ pub(super) fn time(name: &str, text: Option<&str>) -> Result<Option<WallTime>, F
     })
 }
 
+/// Refuses a label that the store would not take, before anything is done.
+pub(super) fn check_label(label: &str) -> Result<(), Failed> {
+    if label.chars().count() <= LONGEST_LABEL && is_printable(label) {
+        return Ok(());
+    }
+    Err(Failed::bad(format!("a label has at most {LONGEST_LABEL} characters, all of them printable")))
+}
+
+/// Nothing in it is unseen, or changes the order in which others are shown.
+pub(super) fn is_printable(text: &str) -> bool {
+    !text.chars().any(|c| c.is_control() || turns_direction(c))
+}
+
+const LONGEST_LABEL: usize = 100;
 const LARGEST_BODY: usize = 16 * 1024;

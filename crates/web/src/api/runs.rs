@@ -1,7 +1,8 @@
 //! Kept runs: the list, and one of them in every shape.
 
-use super::request::{Json, query, time};
+use super::request::{Json, check_label, query, time};
 use super::{App, ask};
+use crate::again::again;
 use crate::backend::Backend;
 use crate::blocks;
 use crate::failed::{Failed, json};
@@ -11,56 +12,89 @@ use axum::http::{HeaderName, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use model::finding::Status;
 use model::history::{Entry, Kept};
+use report::document::Chart;
 use report::format::{Series, Style, by_name, document as document_of, render};
 use serde::Deserialize;
 use serde_json::json;
-use store::{Content, Filter, Store};
+use store::{Content, Filter, ListOrder, Store};
 
 /// Which runs are wanted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Wanted {
+pub(super) struct Wanted {
     kind: Option<String>,
     target: Option<String>,
     label: Option<String>,
+    find: Option<String>,
     status: Option<String>,
     since: Option<String>,
     before: Option<String>,
+    order: Option<String>,
     after: Option<String>,
-    limit: Option<u64>,
+    pub(super) limit: Option<u64>,
+    /// Of an export.
+    pub(super) format: Option<String>,
+}
+
+impl Wanted {
+    /// The filter of the store, whatever the limit.
+    pub(super) fn filter(self) -> Result<Filter, Failed> {
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let status = given(self.status);
+        let unended = status.as_deref() == Some(UNENDED);
+        let is_known = |word: &str| unended || Status::ALL.iter().any(|one| one.word() == word);
+        if let Some(word) = status.as_deref().filter(|word| !is_known(word)) {
+            return Err(Failed::bad(format!("no verdict is called `{word}`"))
+                .advised(format!("a verdict is ok, degraded, problem or void; {UNENDED}: it has none yet")));
+        }
+        let sorting = match given(self.order) {
+            None => ListOrder::Latest,
+            Some(word) => {
+                let found = ORDERS.iter().find(|(name, _)| *name == word).map(|(_, sorting)| *sorting);
+                found.ok_or_else(|| {
+                    let names = ORDERS.map(|(name, _)| name).join(", ");
+                    Failed::bad(format!("no order is called `{word}`"))
+                        .advised(format!("an order is one of {names}"))
+                })?
+            }
+        };
+        Ok(Filter {
+            since: time("since", self.since.as_deref())?,
+            before: time("before", self.before.as_deref())?,
+            kind: given(self.kind),
+            target: given(self.target),
+            label: given(self.label),
+            find: given(self.find),
+            status: status.filter(|_| !unended),
+            unended,
+            order: sorting,
+            after: given(self.after),
+            ..Filter::default()
+        })
+    }
 }
 
 pub(super) async fn list(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let wanted: Wanted = query(&uri)?;
+    if wanted.format.is_some() {
+        return Err(Failed::bad("a list has no format").advised("/api/export writes lists in formats"));
+    }
     let limit = wanted.limit.unwrap_or(USUAL);
     if !(1..=MOST).contains(&limit) {
         return Err(
             Failed::bad(format!("limit is to be from 1 to {MOST}")).advised("ask for more with `after`")
         );
     }
-    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
-    let status = given(wanted.status);
-    if let Some(word) = status.as_deref().filter(|word| Status::ALL.iter().all(|one| one.word() != *word)) {
-        return Err(Failed::bad(format!("no verdict is called `{word}`"))
-            .advised("a verdict is ok, degraded, problem or void"));
-    }
-    let filter = Filter {
-        id: None,
-        skip: 0,
-        since: time("since", wanted.since.as_deref())?,
-        before: time("before", wanted.before.as_deref())?,
-        kind: given(wanted.kind),
-        target: given(wanted.target),
-        label: given(wanted.label),
-        status,
-        after: given(wanted.after),
-        // One more than is shown tells whether there are more.
-        limit: Some(limit + 1),
-    };
-    let mut runs = ask(&app, move |store, _| Ok(store.list(&filter)?)).await?;
+    // With one more than is shown it is known whether there are more.
+    let filter = Filter { limit: Some(limit + 1), ..wanted.filter()? };
+    let (mut runs, count) = ask(&app, move |store, _| {
+        let whole = Filter { after: None, ..filter.clone() };
+        Ok((store.list(&filter)?, store.count(&whole)?))
+    })
+    .await?;
     let more = runs.len() as u64 > limit;
     runs.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-    Ok(json(StatusCode::OK, &json!({ "runs": runs, "more": more })))
+    Ok(json(StatusCode::OK, &json!({ "runs": runs, "more": more, "count": count })))
 }
 
 /// A run as the page shows it.
@@ -69,19 +103,47 @@ pub(super) async fn show(State(app): State<App>, Path(id): Path<String>) -> Resu
         let (entry, kept) = get(store, backend, &id)?;
         let written = blocks::document(&*document_of(&kept));
         let status = blocks::word(kept.measured().verdict().status);
-        Ok(json!({ "entry": entry, "status": status, "document": written }))
+        let again = kept.run().and_then(|run| again(run, &entry));
+        // One reading of the document serves both.
+        let series = points(&kept);
+        Ok(json!({ "entry": entry, "status": status, "document": written, "again": again, "series": series }))
     });
     Ok(json(StatusCode::OK, &value.await?))
 }
 
-/// Its document, as `--json` writes it.
-pub(super) async fn document(State(app): State<App>, Path(id): Path<String>) -> Result<Response, Failed> {
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    format: Option<String>,
+}
+
+/// Its document, as `--json` writes it, or as another format does.
+pub(super) async fn document(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    uri: Uri,
+) -> Result<Response, Failed> {
+    let format = query::<Written>(&uri)?.format.unwrap_or_else(|| "json".into());
+    let (name, kind, ending) = named_format(&format)?;
     let (entry, text) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
-        Ok((entry, document_of(&run).json()))
+        let document = document_of(&run);
+        let format = by_name(name).ok_or_else(Failed::internal)?;
+        Ok((
+            entry,
+            if name == "json" { document.json() } else { render(&*document, format, &Style::default()) },
+        ))
     })
     .await?;
-    Ok((headers("application/json", &entry, "json"), text).into_response())
+    Ok((headers(kind, &entry, ending), text).into_response())
+}
+
+/// A format that answers may have: its name, its media type, how its files end.
+pub(super) fn named_format(name: &str) -> Result<(&'static str, &'static str, &'static str), Failed> {
+    WRITTEN.iter().copied().find(|(own, ..)| *own == name).ok_or_else(|| {
+        let names = WRITTEN.map(|(name, ..)| name).join(", ");
+        Failed::bad(format!("no format is called `{name}`")).advised(format!("a format is one of {names}"))
+    })
 }
 
 /// Every point that it measured over time.
@@ -105,14 +167,19 @@ pub(super) async fn report(State(app): State<App>, Path(id): Path<String>) -> Re
     Ok((headers("text/html; charset=utf-8", &entry, "html"), policy, page).into_response())
 }
 
-/// One of its charts, from 0: `0.svg`.
+/// One of its charts, from 0: `0.svg` or `0.png`.
 pub(super) async fn chart(
     State(app): State<App>,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Response, Failed> {
-    let number = number.strip_suffix(".svg").and_then(|number| number.parse::<usize>().ok());
-    let number = number.ok_or_else(Failed::unknown)?;
-    let (entry, svg) = ask(&app, move |store, backend| {
+    let (number, ending) = number.split_once('.').ok_or_else(Failed::unknown)?;
+    let number = number.parse::<usize>().map_err(|_| Failed::unknown())?;
+    let (kind, ending) = match ending {
+        "svg" => ("image/svg+xml", "svg"),
+        "png" if cfg!(feature = "png") => ("image/png", "png"),
+        _ => return Err(Failed::unknown()),
+    };
+    let (entry, drawn) = ask(&app, move |store, backend| {
         let (entry, run) = get(store, backend, &id)?;
         let blocks = document_of(&run).blocks();
         let charts = blocks::charts(&blocks);
@@ -122,10 +189,20 @@ pub(super) async fn chart(
                 format!("this run has {} charts, counted from 0", charts.len()),
             )
         })?;
-        Ok((entry, chart.drawing().svg()))
+        Ok((entry, if ending == "png" { png_of(chart)? } else { chart.drawing().svg().into_bytes() }))
     })
     .await?;
-    Ok((headers("image/svg+xml", &entry, "svg"), svg).into_response())
+    Ok((headers(kind, &entry, ending), drawn).into_response())
+}
+
+#[cfg(feature = "png")]
+fn png_of(chart: &Chart) -> Result<Vec<u8>, Failed> {
+    report::plot::png(&chart.drawing(), PNG_SCALE).map_err(|_| Failed::internal())
+}
+
+#[cfg(not(feature = "png"))]
+fn png_of(_: &Chart) -> Result<Vec<u8>, Failed> {
+    Err(Failed::unknown())
 }
 
 #[derive(Deserialize)]
@@ -139,11 +216,7 @@ pub(super) async fn label(
     Path(id): Path<String>,
     Json(Label { label }): Json<Label>,
 ) -> Result<StatusCode, Failed> {
-    if label.chars().count() > LONGEST_LABEL || label.chars().any(char::is_control) {
-        return Err(Failed::bad(format!(
-            "a label has at most {LONGEST_LABEL} characters, all of them printable"
-        )));
-    }
+    check_label(&label)?;
     ask(&app, move |store, _| Ok(store.label(&id, label.trim())?)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -154,12 +227,12 @@ pub(super) async fn forget(State(app): State<App>, Path(id): Path<String>) -> Re
 }
 
 /// The points over time of a run; reports of devices and topologies have none.
-fn points(kept: &Kept) -> Vec<Series> {
+pub(super) fn points(kept: &Kept) -> Vec<Series> {
     kept.run().map(report::format::series).unwrap_or_default()
 }
 
 /// What is kept of a run, and its row; of one that has not ended what was measured until then.
-fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, Kept), Failed> {
+pub(super) fn get(store: &Store, backend: &Backend, id: &str) -> Result<(Entry, Kept), Failed> {
     let stored = store.get(id)?;
     let kept = match stored.content {
         Content::Kept(kept) => kept,
@@ -180,4 +253,21 @@ fn headers(kind: &str, entry: &Entry, ending: &str) -> [(HeaderName, String); 2]
 
 const USUAL: u64 = 50;
 const MOST: u64 = 500;
-const LONGEST_LABEL: usize = 100;
+/// Pixels for each unit of a drawing: sharp on the screens of today.
+#[cfg(feature = "png")]
+const PNG_SCALE: f32 = 2.0;
+/// The word for the verdict of a run that has none yet.
+const UNENDED: &str = "unended";
+const ORDERS: [(&str, ListOrder); 5] = [
+    ("latest", ListOrder::Latest),
+    ("earliest", ListOrder::Earliest),
+    ("target", ListOrder::Target),
+    ("label", ListOrder::Label),
+    ("verdict", ListOrder::Verdict),
+];
+const WRITTEN: [(&str, &str, &str); 4] = [
+    ("json", "application/json", "json"),
+    ("ndjson", "application/x-ndjson", "ndjson"),
+    ("csv", "text/csv; charset=utf-8", "csv"),
+    ("markdown", "text/markdown; charset=utf-8", "md"),
+];

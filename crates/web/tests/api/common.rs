@@ -10,7 +10,9 @@ use model::run::Run;
 use model::sample::{IntervalSample, Role, Side, StreamSample};
 use model::time::WallTime;
 use model::units::{Bytes, Nanos};
-use pathmeter_web::{Asked, Backend, Config, Limits, Refused, Server, Sink, Stop, Stopper, Update};
+use pathmeter_web::{
+    Asked, Backend, BegunTest, Config, Limits, Refused, Server, Sink, Stop, Stopper, Update, Upload, Uploaded,
+};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -82,6 +84,8 @@ impl Page {
             version: "pathmeter 0.0".into(),
             open: Box::new(move || Store::open(&opened)),
             start: Box::new(move |asked, sink| start(&asked, sink, &waited)),
+            import: Box::new(|upload| import(&upload)),
+            targets: vec!["fra1".into()],
             topologies: Box::new(|| vec![serde_json::json!({ "name": "direct" })]),
             unended: |entry, events| run_of_events(&entry.id, &entry.kind, events),
         };
@@ -194,8 +198,20 @@ pub(crate) fn read(stream: &mut TcpStream) -> Answer {
     Answer { status, head: head.into(), body: body.into() }
 }
 
+/// Two runs of an output, unless it is `nothing`.
+fn import(upload: &Upload) -> Result<Uploaded, Refused> {
+    match upload.bytes.as_slice() {
+        b"nothing" => Err(Refused {
+            error: format!("{} holds no output that can be read", upload.name),
+            advice: Some("see `pathmeter import --help`".into()),
+        }),
+        _ => Ok(Uploaded { new: 1, all: 2 }),
+    }
+}
+
 /// A test that measures nothing: it tells a little, waits until it is stopped, and ends.
-fn start(asked: &Asked, mut sink: Sink, gate: &Arc<Gate>) -> Result<Stop, Refused> {
+fn start(asked: &Asked, mut sink: Sink, gate: &Arc<Gate>) -> Result<BegunTest, Refused> {
+    let begun = |stop: Stop| BegunTest { stop, id: "done".into(), expected: Some(Duration::from_secs(10)) };
     match asked.host.as_str() {
         "nowhere" => {
             return Err(Refused {
@@ -208,7 +224,7 @@ fn start(asked: &Asked, mut sink: Sink, gate: &Arc<Gate>) -> Result<Stop, Refuse
                 let _held = sink;
                 panic!("on purpose");
             });
-            return Ok(Box::new(|| {}));
+            return Ok(begun(Box::new(|| {})));
         }
         _ => {}
     }
@@ -225,7 +241,7 @@ fn start(asked: &Asked, mut sink: Sink, gate: &Arc<Gate>) -> Result<Stop, Refuse
         sink(Update::Ended { id: "done".into(), error: None });
     });
     let opens = gate.clone();
-    Ok(Box::new(move || opens.open()))
+    Ok(begun(Box::new(move || opens.open())))
 }
 
 /// A run of TCP up, with so many intervals of a second.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod common;
+mod page;
 
 use common::{Answer, NO_TOKEN, Page, read, run};
 use linux::privilege::drop::Confined;
@@ -453,6 +454,8 @@ fn without_a_token_it_stays_on_the_loopback() {
             version: String::new(),
             open: Box::new(|| Store::open(std::path::Path::new("/nonexistent/runs.db"))),
             start: Box::new(|_, _| Err(pathmeter_web::Refused::default())),
+            import: Box::new(|_| Err(pathmeter_web::Refused::default())),
+            targets: Vec::new(),
             topologies: Box::new(Vec::new),
             unended: |entry, events| insight::run_of_events(&entry.id, &entry.kind, events),
         };
@@ -624,6 +627,8 @@ fn a_store_that_is_gone_is_named() {
         version: String::new(),
         open: Box::new(|| Store::open(std::path::Path::new("/proc/none/runs.db"))),
         start: Box::new(|_, _| Err(pathmeter_web::Refused::default())),
+        import: Box::new(|_| Err(pathmeter_web::Refused::default())),
+        targets: Vec::new(),
         topologies: Box::new(Vec::new),
         unended: |entry, events| insight::run_of_events(&entry.id, &entry.kind, events),
     };

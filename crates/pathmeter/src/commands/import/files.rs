@@ -4,7 +4,7 @@ use engine::error::{Context, Error, Failure, Result};
 use model::history::Kept;
 use report::import::{Item, Known, Outputs, Unreadable, What, open};
 use std::fs::File;
-use std::io::{ErrorKind, stdin};
+use std::io::{ErrorKind, Read, stdin};
 use std::path::Path;
 
 /// The texts of a file, each with the name that its runs are called after.
@@ -20,24 +20,44 @@ impl Texts {
     /// # Errors
     /// When it cannot be read, or is packed in what is not read.
     pub(super) fn open(file: &Path) -> Result<Texts> {
-        let (name, opened) = if file.as_os_str() == "-" {
-            ("standard input".to_owned(), open(stdin()))
-        } else {
-            let name = file.display().to_string();
-            let regular = File::open(file).and_then(|file| match file.metadata()?.is_dir() {
-                true => Err(ErrorKind::IsADirectory.into()),
-                false => Ok(file),
-            });
-            let file = regular.with_context(|| format!("read {name}"))?;
-            (name, open(file))
-        };
-        let opened = opened.map_err(|looks| not_read(&name, &looks))?;
+        if file.as_os_str() == "-" {
+            return Texts::of_reader("standard input".into(), stdin());
+        }
+        let name = file.display().to_string();
+        let regular = File::open(file).and_then(|file| match file.metadata()?.is_dir() {
+            true => Err(ErrorKind::IsADirectory.into()),
+            false => Ok(file),
+        });
+        let file = regular.with_context(|| format!("read {name}"))?;
+        Texts::of_reader(name, file)
+    }
+
+    fn of_reader(name: String, reader: impl Read + Send + 'static) -> Result<Texts> {
+        let opened = open(reader).map_err(|looks| not_read(&name, &looks))?;
         let named = |(member, source): (Option<String>, _)| {
             let name = member.map_or_else(|| name.clone(), |member| format!("{name}/{member}"));
             (name, Outputs::of_source(source))
         };
         let texts = opened.into_iter().map(named).collect();
         Ok(Texts { name, texts })
+    }
+
+    fn read(self, known: Known) -> Result<Vec<Item>> {
+        let (mut all, mut failed) = (Vec::new(), None);
+        for (name, mut outputs) in self.texts {
+            let before = all.len();
+            for batch in &mut outputs {
+                all.extend(batch.map_err(|looks| not_read(&self.name, &looks))?.read(&name, known));
+            }
+            // A README beside outputs in an archive is none of them.
+            if all.len() == before {
+                failed = failed.or_else(|| Some(nothing_in(&name, &outputs)));
+            }
+        }
+        match failed.filter(|_| all.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(all),
+        }
     }
 }
 
@@ -55,27 +75,21 @@ fn unreadable(what: String) -> Error {
     Failure::usage(what, "see `pathmeter import --help` for the outputs that are read").into()
 }
 
+/// Everything that the bytes of a file of this name hold.
+///
+/// # Errors
+/// They hold nothing that is known.
+#[cfg(feature = "web")]
+pub(in super::super) fn of_bytes(name: &str, bytes: Vec<u8>, known: Known) -> Result<Vec<Item>> {
+    Texts::of_reader(name.to_owned(), std::io::Cursor::new(bytes))?.read(known)
+}
+
 /// Everything that a file holds.
 ///
 /// # Errors
 /// When it cannot be read, or holds nothing that is known.
 pub(in super::super) fn contents(file: &Path, known: Known) -> Result<Vec<Item>> {
-    let Texts { name: whole, texts } = Texts::open(file)?;
-    let (mut all, mut failed) = (Vec::new(), None);
-    for (name, mut outputs) in texts {
-        let before = all.len();
-        for batch in &mut outputs {
-            all.extend(batch.map_err(|looks| not_read(&whole, &looks))?.read(&name, known));
-        }
-        // A README beside outputs in an archive is none of them.
-        if all.len() == before {
-            failed = failed.or_else(|| Some(nothing_in(&name, &outputs)));
-        }
-    }
-    match failed.filter(|_| all.is_empty()) {
-        Some(error) => Err(error),
-        None => Ok(all),
-    }
+    Texts::open(file)?.read(known)
 }
 
 /// The documents among what a file holds, in its order.

@@ -13,22 +13,29 @@ use store::{Begun, Store};
 use uuid::Uuid;
 
 /// A store that takes what is read.
-pub(super) struct Keeper<'a> {
+pub(in super::super) struct Keeper<'a> {
     store: Store,
-    args: &'a ImportArgs,
-    new: u64,
-    all: u64,
+    /// That of all of it, in place of their own.
+    label: Option<&'a str>,
+    /// Runs that were not there before.
+    pub(in super::super) new: u64,
+    pub(in super::super) all: u64,
     marks: u64,
 }
 
 impl<'a> Keeper<'a> {
     /// Opens it.
     pub(super) fn open(args: &'a ImportArgs) -> Result<Keeper<'a>> {
-        Ok(Keeper { store: open(&args.store)?, args, new: 0, all: 0, marks: 0 })
+        Ok(Keeper::of_store(open(&args.store)?, args.label.as_deref()))
+    }
+
+    /// Keeps in this store.
+    pub(in super::super) fn of_store(store: Store, label: Option<&'a str>) -> Keeper<'a> {
+        Keeper { store, label, new: 0, all: 0, marks: 0 }
     }
 
     /// Puts what was read into it.
-    pub(super) fn keep(&mut self, items: &[Item]) -> Result<()> {
+    pub(in super::super) fn keep(&mut self, items: &[Item]) -> Result<()> {
         items.iter().try_for_each(|item| self.keep_item(item))
     }
 
@@ -54,7 +61,7 @@ impl<'a> Keeper<'a> {
 
     fn insert(&mut self, measured: Measured<'_>, stored: StoredAs) -> Result<()> {
         let StoredAs { id, kind, target, label, origin, started } = stored;
-        let label = self.args.label.clone().unwrap_or(label);
+        let label = self.label.map_or(label, str::to_owned);
         let begun = Begun { id, kind, target, label, started };
         self.all += 1;
         let is_new = self.store.insert(&begun, origin, measured, &headlines(measured)).map_err(failed)?;

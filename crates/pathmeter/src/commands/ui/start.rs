@@ -2,10 +2,14 @@
 
 use super::super::keep::UNDELIVERED;
 use super::super::store::{failed, folder, open};
-use cli::StoreArgs;
+use cli::{NamedTarget, StoreArgs};
 use engine::error::{Error, Failure, Result, fault, sentence};
+use engine::host::address::Family;
+use engine::host::host_port::HostPort;
 use engine::host::interrupt::Interrupt;
-use engine::request::{FarEnd, Hops, Host, Latency, Measure, Path, Request, Throughput, resolve};
+use engine::request::{
+    FarEnd, Hops, Host, Latency, LatencyLoad, Measure, Origin, Path, Request, Sockets, Throughput, resolve,
+};
 use engine::run::{Document, Ended, Options, Plan, run, run_id};
 use engine::session::connect::Security;
 use insight::run_of_failure;
@@ -13,40 +17,107 @@ use linux::clock::wall_now;
 use model::history::Measured;
 use model::plan::{End, Transport};
 use model::run::Run;
-use model::units::Nanos;
+use model::units::{BitRate, Bytes, Nanos};
 use report::expect::headlines;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
 use store::{Begun, Recorder};
-use web::{Asked, Kind, Refused, Sink, Stop, Update};
+use web::{Asked, BegunTest, Kind, Refused, Sink, Update};
 use wire::native::Token;
 
-/// Begins a test in a thread of its own.
-pub(super) fn start(asked: Asked, sink: Sink, store: &StoreArgs) -> Result<Stop, Refused> {
-    begin(asked, sink, store).map_err(|error| refused(&error))
+/// A far end that has a name in the configuration.
+#[derive(Clone, Debug)]
+pub(super) struct NamedFarEnd {
+    pub(super) name: String,
+    host: HostPort,
+    security: Security,
+    link: Option<BitRate>,
 }
 
-fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs) -> Result<Stop> {
-    let plan = resolve(&request(&asked)?, &Host::here())?;
-    let token =
-        asked.token.as_deref().map(str::trim).filter(|token| !token.is_empty()).map(token).transpose()?;
+/// Those whose tokens can be read; of others the reason is printed.
+pub(super) fn named(targets: &[NamedTarget]) -> Vec<NamedFarEnd> {
+    let read = |target: &NamedTarget| -> Result<NamedFarEnd> {
+        let token = target.token_file.as_deref().map(cli::files::token).transpose()?;
+        let fingerprint = target.fingerprint.map(|fingerprint| fingerprint.0);
+        let (name, host) = (target.name.clone(), target.host.clone());
+        Ok(NamedFarEnd { name, host, security: Security { token, fingerprint }, link: target.link })
+    };
+    let known = |target: &NamedTarget| {
+        let found = read(target);
+        if let Err(error) = &found {
+            let _ =
+                writeln!(std::io::stderr(), "warning: the target `{}` is left out: {error:#}", target.name);
+        }
+        found.ok()
+    };
+    targets.iter().filter_map(known).collect()
+}
+
+/// Begins a test in a thread of its own.
+pub(super) fn start(
+    asked: Asked,
+    sink: Sink,
+    store: &StoreArgs,
+    targets: &[NamedFarEnd],
+) -> Result<BegunTest, Refused> {
+    begin(asked, sink, store, targets).map_err(|error| refused(&error))
+}
+
+fn begin(asked: Asked, mut sink: Sink, args: &StoreArgs, targets: &[NamedFarEnd]) -> Result<BegunTest> {
+    let named = targets.iter().find(|target| target.name == asked.host.trim());
+    let (far, link) = far_end(&asked, named)?;
+    let target = far.host.host.clone();
+    let given = asked.token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    let mut security = named.map(|target| target.security.clone()).unwrap_or_default();
+    security.token = given.map(token).transpose()?.or(security.token);
+    let plan = resolve(&request(&asked, far, link, security.token.is_some()), &Host::here())?;
     let begun = Begun {
         id: run_id()?,
         kind: asked.kind.name().into(),
-        target: asked.host.trim().into(),
+        target,
         label: asked.label.trim().into(),
         started: wall_now(),
     };
     let recorder = open(args)?.begin(&begun, waiting()).map_err(failed)?;
     let stop = Interrupt::default();
-    let security = Security { token, ..Security::default() };
     let options = Options { security, stop: stop.clone(), ..Options::default() };
+    let id = begun.id.clone();
     std::thread::Builder::new().name("test".into()).spawn(move || {
         let last = carry_out(&plan, &options, recorder, &begun, &mut sink)
             .unwrap_or_else(|error| Update::Failed(refused(&error)));
         sink(last);
     })?;
-    Ok(Box::new(move || stop.raise()))
+    Ok(BegunTest { stop: Box::new(move || stop.raise()), id, expected: expected(&asked) })
+}
+
+/// The far end and the speed of the link to it.
+fn far_end(asked: &Asked, named: Option<&NamedFarEnd>) -> Result<(FarEnd, Option<BitRate>)> {
+    let wrong =
+        |why: String| Failure::usage(why, "a name or an address, such as far.example or 10.0.0.2:5210");
+    let host = match named {
+        Some(named) => named.host.clone(),
+        None => asked.host.trim().parse().map_err(wrong)?,
+    };
+    let usual = FarEnd::named("");
+    let family = Family::chosen(asked.family == Some(4), asked.family == Some(6), None);
+    let far = FarEnd { host, origin: Origin { family, ..usual.origin.clone() }, ..usual };
+    Ok((far, named.and_then(|named| named.link)))
+}
+
+/// How long it takes, by what was asked for; how packet sizes and hops are found takes as long as the path makes it.
+fn expected(asked: &Asked) -> Option<Duration> {
+    let given = |usual: u32| u64::from(asked.seconds.unwrap_or(usual));
+    let seconds = match asked.kind {
+        Kind::Measure if asked.quick => 8,
+        Kind::Measure => 30,
+        Kind::Throughput => given(10),
+        // Idle for five seconds at most, then beside a load up, down and both.
+        Kind::Latency if asked.loaded => given(5).min(5) + 3 * given(5),
+        Kind::Latency => given(5),
+        Kind::Mtu | Kind::Hops => return None,
+    };
+    Some(Duration::from_secs(seconds))
 }
 
 /// Runs the plan to its end, and returns the last message to the page. A run that measured nothing is kept with its reason.
@@ -88,14 +159,12 @@ fn waiting() -> Option<PathBuf> {
 }
 
 /// What the form asks for, as the engine takes it.
-fn request(asked: &Asked) -> Result<Request> {
-    let wrong =
-        |why: String| Failure::usage(why, "a name or an address, such as far.example or 10.0.0.2:5210");
-    let far = FarEnd { host: asked.host.trim().parse().map_err(wrong)?, ..FarEnd::named("") };
+fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> Request {
     let time = asked.seconds.map(|seconds| Nanos::from_secs(seconds.into()));
     let transport = if asked.udp { Transport::Udp } else { Transport::Tcp };
-    Ok(match asked.kind {
-        Kind::Measure => Request::Measure(Box::new(Measure { quick: asked.quick, ..Measure::to(far) })),
+    let bytes = |count: Option<u32>| count.map(|count| Bytes(count.into()));
+    match asked.kind {
+        Kind::Measure => Request::Measure(Box::new(Measure { quick: asked.quick, link, ..Measure::to(far) })),
         Kind::Throughput => {
             let usual = Throughput::to(far);
             Request::Throughput(Box::new(Throughput {
@@ -104,22 +173,29 @@ fn request(asked: &Asked) -> Result<Request> {
                 streams: asked.streams.unwrap_or(usual.streams),
                 end: time.map_or(usual.end, End::Time),
                 interval: interval(asked),
+                length: bytes(asked.length),
+                bitrate: asked.bitrate.map(BitRate),
+                sockets: Sockets { mss: bytes(asked.mss), ..Sockets::default() },
+                link,
                 ..usual
             }))
         }
         Kind::Latency => {
             let usual = Latency::to(far);
+            let load = asked.loaded.then_some(LatencyLoad { streams: LOAD_STREAMS, congestion: None });
             Request::Latency(Box::new(Latency {
                 transport,
                 time: time.or(usual.time),
-                secured: asked.token.as_ref().is_some_and(|token| !token.trim().is_empty()),
+                size: bytes(asked.length),
+                load,
+                secured,
                 interval: interval(asked),
                 ..usual
             }))
         }
-        Kind::Mtu => Request::Path(Box::new(Path::to(far))),
+        Kind::Mtu => Request::Path(Box::new(Path { link, ..Path::to(far) })),
         Kind::Hops => Request::Hops(Box::new(Hops::to(far))),
-    })
+    }
 }
 
 /// A chart of a short test needs more points than one each second.
@@ -137,6 +213,9 @@ fn token(text: &str) -> Result<Token> {
     })
 }
 
-fn refused(error: &Error) -> Refused {
+pub(super) fn refused(error: &Error) -> Refused {
     Refused { error: format!("{error:#}"), advice: error.advice().map(str::to_owned) }
 }
+
+/// As `pathmeter latency --loaded` has it.
+const LOAD_STREAMS: u32 = 4;

@@ -35,6 +35,7 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
     let most = drawn.iter().map(|(_, histogram)| histogram.count()).max()?;
     // As in the text: a high percentile takes so many round trips that it is more than one of the slowest.
     let steps: Vec<f64> = PERCENTILES.into_iter().filter(|percent| is_carried(most, *percent)).collect();
+    let alone = egress_paths.len() == 1;
     let line = |(egress, histogram): &(&EgressResult, Histogram)| {
         let carried = |percent: &f64| is_carried(histogram.count(), *percent);
         let value = |percent: &f64| {
@@ -42,8 +43,10 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
             Some(unit.of_time(Nanos(found)))
         };
         let slowest = histogram.max().map(|most| unit.of_time(Nanos(most)));
+        // The label of a single path may be that of the run.
+        let name = if alone { &egress.host } else { &egress.label };
         Line {
-            name: egress.label.clone(),
+            name: name.clone(),
             values: steps.iter().map(value).chain([slowest]).collect(),
             limit: Vec::new(),
         }
@@ -79,7 +82,8 @@ fn distribution(egress: &EgressResult) -> Option<Block> {
     (!rows.is_empty()).then(|| {
         Block::Chart(Chart::Bars(BarChart {
             title: "How long the round trips took".into(),
-            subtitle: format!("to {}", egress.label),
+            // Its label may be that of the run.
+            subtitle: format!("to {}", egress.host),
             unit: "round trips".into(),
             series: vec!["round trips".into()],
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],

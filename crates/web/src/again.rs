@@ -1,0 +1,178 @@
+//! The form that would measure again what a run measured. Where the form has no field for something, there is none.
+
+use crate::backend::Kind;
+use model::history::{Entry, Origin};
+use model::hops::{HopProtocol, HopsPlan};
+use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol};
+use model::path::{PathMethod, PathPlan};
+use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
+use model::run::Run;
+use model::units::{Nanos, PacketRate};
+use serde::Serialize;
+
+/// The fields, named as the API takes them.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Again {
+    kind: Kind,
+    host: String,
+    label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quick: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    udp: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    directions: Option<Directions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    streams: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bitrate: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mss: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loaded: Option<bool>,
+}
+
+/// The fields for this run; absent: it was measured elsewhere, or otherwise than the form can ask for.
+pub(crate) fn again(run: &Run, entry: &Entry) -> Option<Again> {
+    if entry.origin != Origin::Measured || run.summary.pairs.is_some() {
+        return None;
+    }
+    let again = match entry.kind.as_str() {
+        "measure" => measure(run),
+        "throughput" => throughput(run.plan.as_ref()?),
+        "latency" => latency(run.latency.as_ref()?),
+        "mtu" => mtu(run.path.as_ref()?),
+        "hops" => hops(run.hops.as_ref()?),
+        _ => None,
+    };
+    again.map(|again| Again { label: entry.label.clone(), ..again })
+}
+
+fn to(kind: Kind, target: &Target, usual: u16) -> Again {
+    let (host, port) = (&target.host, target.address.port());
+    let host = match (port == usual || port == 0, host.contains(':')) {
+        (true, _) => host.clone(),
+        (false, true) => format!("[{host}]:{port}"),
+        (false, false) => format!("{host}:{port}"),
+    };
+    Again {
+        kind,
+        host,
+        label: String::new(),
+        quick: None,
+        udp: None,
+        directions: None,
+        seconds: None,
+        streams: None,
+        bitrate: None,
+        mss: None,
+        length: None,
+        loaded: None,
+    }
+}
+
+/// Packets leave by the usual interface.
+fn is_usual(local: &LocalOptions) -> bool {
+    local.bind.is_none() && local.device.is_none() && local.client_port.is_none() && local.affinity.is_empty()
+}
+
+/// Whole seconds that the form takes.
+fn seconds(time: Nanos) -> Option<u64> {
+    let seconds = time.0 / SECOND;
+    (time.0.is_multiple_of(SECOND) && (1..=3_600).contains(&seconds)).then_some(seconds)
+}
+
+fn measure(run: &Run) -> Option<Again> {
+    let plans = || run.tests.iter().filter_map(|test| test.plan.as_ref());
+    let plan =
+        plans().next().filter(|plan| is_usual(&plan.local) && plan.protocol == ProtocolName::Native)?;
+    let longest = plans().filter_map(|plan| match plan.test.end {
+        End::Time(time) => Some(time),
+        _ => None,
+    });
+    let quick = longest.max()? < Nanos::from_secs(3);
+    Some(Again { quick: Some(quick), ..to(Kind::Measure, &plan.target, PORT) })
+}
+
+fn throughput(plan: &Plan) -> Option<Again> {
+    let test = &plan.test;
+    let End::Time(time) = test.end else { return None };
+    // Whatever else differs from the usual was asked for, and the form cannot ask for it.
+    let usual = TestSpec {
+        directions: test.directions,
+        streams: test.streams,
+        end: test.end,
+        length: test.length,
+        bitrate: test.bitrate,
+        burst: test.burst,
+        mss: test.mss,
+        ..TestSpec::new(test.transport)
+    };
+    let can = *test == usual && is_usual(&plan.local) && plan.protocol == ProtocolName::Native;
+    can.then_some(())?;
+    Some(Again {
+        udp: Some(test.transport == Transport::Udp),
+        directions: Some(test.directions),
+        seconds: Some(seconds(time)?),
+        streams: Some(test.streams),
+        bitrate: test.bitrate.map(|rate| rate.0),
+        mss: test.mss,
+        length: Some(test.length).filter(|length| *length > 0),
+        ..to(Kind::Throughput, &plan.target, PORT)
+    })
+}
+
+fn latency(plan: &LatencyPlan) -> Option<Again> {
+    let [egress] = plan.egress_paths.as_slice() else { return None };
+    let own_way = egress.bind.is_some() || egress.device.is_some() || egress.port.is_some();
+    let mode = match plan.load {
+        Some(_) => (LatencyMode::UnderLoad, Some(LOAD_RATE)),
+        None => (LatencyMode::PingPong, None),
+    };
+    let other = plan.protocol != LatencyProtocol::Native
+        || (plan.mode, plan.rate) != mode
+        || plan.sizes.is_some()
+        || plan.burst != 1
+        || plan.tos != 0
+        || plan.load.as_ref().is_some_and(|load| load.streams != LOAD_STREAMS || load.congestion.is_some());
+    if own_way || other {
+        return None;
+    }
+    let End::Time(time) = plan.end else { return None };
+    let time = plan.load.as_ref().map_or(time, |load| load.time);
+    Some(Again {
+        udp: Some(plan.transport == Transport::Udp),
+        seconds: Some(seconds(time)?),
+        length: Some(plan.size),
+        loaded: Some(plan.load.is_some()),
+        ..to(Kind::Latency, &egress.target, PORT)
+    })
+}
+
+fn mtu(plan: &PathPlan) -> Option<Again> {
+    let usual = plan.method == PathMethod::Auto
+        && plan.largest.is_none()
+        && plan.service.is_none()
+        && plan.encap.is_none()
+        && is_usual(&plan.local);
+    usual.then(|| to(Kind::Mtu, &plan.target, PORT))
+}
+
+fn hops(plan: &HopsPlan) -> Option<Again> {
+    let usual =
+        plan.protocol == HopProtocol::Udp && !plan.watch && plan.as_file.is_none() && is_usual(&plan.local);
+    // A port of its own is that of the probes, which the form has no field for.
+    usual.then(|| Again { host: plan.target.host.clone(), ..to(Kind::Hops, &plan.target, 0) })
+}
+
+const SECOND: u64 = 1_000_000_000;
+/// Where `pathmeter serve` listens.
+const PORT: u16 = 5210;
+/// Streams of a load where no others are asked for.
+const LOAD_STREAMS: u32 = 4;
+/// Messages per second beside a load, likewise.
+const LOAD_RATE: PacketRate = PacketRate(100);

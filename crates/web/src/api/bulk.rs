@@ -1,0 +1,54 @@
+//! Many runs at once: labelled, or taken out of the store. All of them, or none.
+
+use super::request::{Json, check_label};
+use super::{App, ask};
+use crate::failed::{Failed, json};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Labelled {
+    ids: Vec<String>,
+    label: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Forgotten {
+    ids: Vec<String>,
+}
+
+/// Gives them a label; empty: none.
+pub(super) async fn label(
+    State(app): State<App>,
+    Json(Labelled { ids, label }): Json<Labelled>,
+) -> Result<Response, Failed> {
+    check(&ids)?;
+    check_label(&label)?;
+    let count = ask(&app, move |store, _| Ok(store.label_all(&ids, label.trim())?)).await?;
+    Ok(json(StatusCode::OK, &json!({ "runs": count })))
+}
+
+/// Takes them out.
+pub(super) async fn forget(
+    State(app): State<App>,
+    Json(Forgotten { ids }): Json<Forgotten>,
+) -> Result<Response, Failed> {
+    check(&ids)?;
+    let count = ask(&app, move |store, _| Ok(store.forget_all(&ids)?)).await?;
+    Ok(json(StatusCode::OK, &json!({ "runs": count })))
+}
+
+fn check(ids: &[String]) -> Result<(), Failed> {
+    if (1..=MOST).contains(&ids.len()) {
+        return Ok(());
+    }
+    Err(Failed::bad(format!("ids has from 1 to {MOST} whole names of runs")))
+}
+
+/// A request has room for so many names.
+const MOST: usize = 300;

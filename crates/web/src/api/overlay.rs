@@ -1,0 +1,75 @@
+//! Several runs over one another: their lines over time from their begin on, and the distributions of their round trips.
+
+use super::request::query;
+use super::runs::{get, points};
+use super::{App, ask};
+use crate::failed::{Failed, json};
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
+use axum::response::Response;
+use model::history::{Entry, Kept, histograms};
+use model::stats::histogram::Histogram;
+use report::format::Series;
+use serde::{Deserialize, Serialize};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    runs: String,
+}
+
+#[derive(Serialize)]
+struct Overlaid {
+    entry: Entry,
+    series: Vec<Series>,
+    distributions: Vec<Distribution>,
+}
+
+/// The round trips of an egress path: so great a share took no longer.
+#[derive(Serialize)]
+struct Distribution {
+    name: String,
+    /// Seconds, rising.
+    at: Vec<f64>,
+    /// From 0 to 1.
+    share: Vec<f64>,
+}
+
+/// The runs whose names stand there with commas between them.
+pub(super) async fn overlay(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
+    let wanted: Wanted = query(&uri)?;
+    let ids: Vec<String> =
+        wanted.runs.split(',').map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned).collect();
+    if !(1..=MOST).contains(&ids.len()) {
+        return Err(Failed::bad(format!("{} runs are named", ids.len()))
+            .advised(format!("name from 1 to {MOST} runs")));
+    }
+    let runs = ask(&app, move |store, backend| {
+        let overlaid = |id: &String| {
+            let (entry, kept) = get(store, backend, id)?;
+            Ok(Overlaid { entry, series: points(&kept), distributions: distributions(&kept) })
+        };
+        ids.iter().map(overlaid).collect::<Result<Vec<_>, Failed>>()
+    });
+    Ok(json(StatusCode::OK, &serde_json::json!({ "runs": runs.await? })))
+}
+
+fn distributions(kept: &Kept) -> Vec<Distribution> {
+    let known = kept.run().map(histograms).unwrap_or_default();
+    let read = |(name, text): (String, &str)| {
+        let histogram = Histogram::from_v2_base64(text).ok().filter(|histogram| histogram.count() > 0)?;
+        let (mut at, mut share) = (Vec::new(), Vec::new());
+        for step in 0..=STEPS {
+            let quantile = f64::from(step) / f64::from(STEPS);
+            at.push(histogram.value_at_quantile(quantile)? as f64 / 1e9);
+            share.push(quantile);
+        }
+        Some(Distribution { name, at, share })
+    };
+    known.into_iter().filter_map(read).collect()
+}
+
+/// Runs that can be told apart in one chart.
+const MOST: usize = 8;
+/// Points of a distribution.
+const STEPS: u32 = 200;

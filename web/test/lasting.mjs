@@ -1,0 +1,317 @@
+// The page that is kept open: many tabs, a server that is started anew, hostile names, thousands of runs.
+// node lasting.mjs PATHMETER STORE FAR_END [FOLDER]; PATHMETER is the program, FAR_END a host with a pathmeter.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { PHONE, WIDE, browser, check, go, open } from './browser.mjs'
+
+const [program, store, far, folder] = process.argv.slice(2)
+let port = 0
+let server
+
+/** Starts the page, at the port that it had. */
+async function serve(more = []) {
+  const child = spawn(program, ['ui', '--listen', `127.0.0.1:${port}`, '--store', store, ...more], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const address = await new Promise((found, failed) => {
+    let said = ''
+    child.stderr.on('data', (text) => {
+      said += text
+      const match = /http:\/\/127\.0\.0\.1:(\d+)\//.exec(said)
+      if (match) found(match[1])
+    })
+    child.on('exit', () => failed(new Error(said)))
+  })
+  port = Number(address)
+  server = child
+}
+async function kill() {
+  const ended = new Promise((done) => server.once('exit', done))
+  server.kill('SIGKILL')
+  await ended
+}
+const at = (hash) => `http://127.0.0.1:${port}/${hash}`
+const api = async (path, options) => (await fetch(at(`api/${path}`), options)).json()
+
+/** Fills in the form of a test of ten minutes, and starts it. */
+async function start(page) {
+  await go(page, at('#/live'), 'form')
+  await page.getByText('Throughput', { exact: true }).click()
+  await page.getByLabel('Far end,').fill(far)
+  await page.locator('select', { has: page.locator('option[value=both]') }).selectOption('both')
+  await page.getByLabel('Seconds').fill('600')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.locator('.state.running').waitFor()
+}
+/** Ends it, once something was measured. */
+async function stop(page) {
+  await page.locator('dl.now dd').first().waitFor()
+  await page.getByRole('button', { name: 'Stop' }).click()
+}
+
+/** Ten tabs of one browser follow a test: each of them works. */
+async function tabs() {
+  const context = await browser.newContext(WIDE)
+  const first = await open(WIDE, context)
+  await start(first)
+  const others = []
+  for (let tab = 0; tab < 9; tab++) {
+    const page = await open(WIDE, context)
+    page.setDefaultTimeout(20_000)
+    await go(page, at('#/live'), 'dl.now dd')
+    others.push(page)
+  }
+  // Other views say that a test runs, and for how long still.
+  await others[8].goto(at('#/runs'))
+  await others[8].locator('a.running').waitFor()
+  assert.match(await others[8].locator('a.running').innerText(), /running \d:\d\d, about \d+:\d\d left/)
+  await others[8].locator('li .status-running').first().waitFor()
+  // A direction has the same colour in every chart, whichever line came first.
+  const legend = (figure) => first.locator('figure', { has: first.locator(`strong:text-is("${figure}")`) }).locator('tbody th')
+  await first.locator('strong:text-is("RTT under load")').first().waitFor()
+  const colours = async (figure) => {
+    const rows = await legend(figure).evaluateAll((heads) => heads.map((head) => [head.innerText.trim(), head.querySelector('.key').getAttribute('style')]))
+    return Object.fromEntries(rows)
+  }
+  const [goodput, rtt] = [await colours('Goodput'), await colours('RTT under load')]
+  for (const [name, colour] of Object.entries(rtt)) assert.equal(goodput[name], colour, name)
+  assert.equal(new Set(Object.values(goodput)).size, 2, 'and another one than the other direction')
+  // Whoever leaves the form and comes back finds it as it was.
+  await first.goto(at('#/paths'))
+  await first.goto(at('#/live'))
+  assert.equal(await first.getByLabel('Seconds').inputValue(), '600')
+  await first.locator('dl.now dd').first().waitFor()
+  // An address with other values changes it.
+  await first.goto(at('#/live?kind=latency&host=other.example&seconds=3&loaded=true'))
+  assert.deepEqual([await first.getByLabel('Far end,').inputValue(), await first.locator('select', { has: first.locator('option[value=true]') }).inputValue()], ['other.example', 'true'])
+  await stop(first)
+  await others[8].locator('a.running').waitFor({ state: 'detached' })
+  for (const page of others.slice(0, 8)) await page.getByText('Open the run').waitFor()
+  // The result stands there, and not the last interval beside it.
+  assert.equal(await first.locator('dl.now').count(), 0)
+  await first.waitForFunction(() => !document.title.startsWith('Measure'))
+  for (const page of [first, ...others]) assert.deepEqual(page.wrong, [])
+  console.log('ok ten tabs follow a test')
+  await context.close()
+}
+
+/** A server that is killed in the middle of a test, and started anew. */
+async function restart() {
+  const page = await open(WIDE)
+  const list = await open(WIDE)
+  await start(page)
+  await go(list, at('#/runs'), 'li .status-running')
+  await kill()
+  await page.getByText('connection lost').waitFor()
+  await serve()
+  // It knows no test: the form is there again, and the run that was cut off is none that runs.
+  await page.getByRole('button', { name: 'Start' }).waitFor()
+  assert.equal(await page.locator('[aria-label="The test"]').count(), 0)
+  await list.locator('li .status-running').first().waitFor({ state: 'detached' })
+  // No token of before is needed: the page has asked for the new one.
+  await page.getByLabel('Seconds').fill('600')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.locator('.state.running').waitFor()
+  await stop(page)
+  await page.getByText('Open the run').waitFor()
+  console.log('ok a server that is started anew is found again')
+  await page.context().close()
+  await list.context().close()
+}
+
+/** With a token: logging in and out, and a session that ends while a test runs. */
+async function sessions(token) {
+  await kill()
+  writeFileSync(`${store}.token`, `${token}\n`, { mode: 0o600 })
+  await serve(['--token-file', `${store}.token`])
+  const page = await open(WIDE)
+  const enter = async () => {
+    await page.getByLabel('Token', { exact: true }).fill(token)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('button', { name: 'Log out' }).waitFor()
+  }
+  await go(page, at('#/runs'), 'input[type=password]')
+  await enter()
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'main', 'the focus is in the page')
+  await start(page)
+  // The session ends: the page asks for the token, and then shows the test as it stands.
+  await page.context().clearCookies()
+  await page.getByLabel('Token', { exact: true }).waitFor()
+  await enter()
+  await page.locator('.state.running').waitFor()
+  await stop(page)
+  await page.getByText('Open the run').waitFor()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByLabel('Token', { exact: true }).waitFor()
+  console.log('ok one logs in and out, also while a test runs')
+  await page.context().close()
+  await kill()
+  await serve()
+}
+
+/** Back finds the list as it was left; it refreshes by itself, and after an error it is asked for again. */
+async function list() {
+  const page = await open(WIDE)
+  await go(page, at('#/runs'), 'li a.run')
+  const rows = () => page.locator('li a.run').count()
+  const [before] = [await rows()]
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.waitForFunction((before) => document.querySelectorAll('li a.run').length > before, before)
+  const loaded = await rows()
+  await page.locator('li input[type=checkbox]').nth(60).check()
+  await page.evaluate(() => window.scrollTo(0, 2500))
+  await page.waitForFunction(() => window.scrollY > 2000)
+  await page.locator('li a.run').nth(55).click()
+  await page.locator('[aria-label="Verdict"]').waitFor()
+  await page.goBack()
+  await page.locator('li a.run').nth(55).waitFor()
+  assert.ok((await rows()) >= loaded, 'what was loaded is there')
+  await page.waitForFunction(() => window.scrollY > 2000)
+  assert.ok(await page.locator('li input[type=checkbox]').nth(60).isChecked(), 'what was chosen is chosen')
+  // A label of many at once, and filters in the address.
+  await page.getByLabel('Label for the chosen runs').fill('picked')
+  await page.getByRole('button', { name: 'Label', exact: true }).click()
+  await page.getByText('1 run labelled').waitFor()
+  await page.goto(at('#/runs?label=picked'))
+  await page.waitForFunction(() => document.querySelectorAll('li a.run').length === 1)
+  // A new run appears without a hand.
+  const label = `fresh-${Date.now()}`
+  await page.goto(at(`#/runs?label=${label}`))
+  await page.getByText('No kept run is like this.').waitFor()
+  await new Promise((done) => spawn(program, ['throughput', far, '-t', '1', '--save', '--label', label, '--store', store], { stdio: 'ignore' }).on('exit', done))
+  await page.locator('li a.run').first().waitFor({ timeout: 20_000 })
+  // A filter that the field cannot show stands there all the same, with what is wrong.
+  await page.goto(at('#/runs?since=yesterday'))
+  await page.getByRole('alert').waitFor()
+  assert.equal(await page.getByLabel('Since').inputValue(), 'yesterday')
+  page.wrong = []
+  // The store goes and comes again.
+  await page.goto(at('#/runs'))
+  await page.locator('li a.run').first().waitFor()
+  await kill()
+  await page.getByRole('button', { name: 'Try again' }).waitFor({ timeout: 20_000 })
+  await serve()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' })
+  console.log('ok the list stays as it was left, and is always fresh')
+  await page.context().close()
+}
+
+/** Names that would steer a browser, hide others, or be wider than a window, in every view. */
+async function hostile() {
+  const { runs } = await api('runs?find=evil&limit=20')
+  assert.ok(runs.length >= 2, 'the store has hostile names')
+  for (const [options, suffix] of [[WIDE, ''], [PHONE, '-phone']]) {
+    const page = await open(options)
+    const ids = runs.slice(0, 3).map((run) => run.id)
+    const views = [
+      ['#/runs?find=evil', 'li a.run'],
+      [`#/run/${ids[0]}`, '[aria-label="Verdict"]'],
+      [`#/run/${ids[1]}`, '[aria-label="Verdict"]'],
+      [`#/compare?base=${ids[0]}&other=${ids[1]}`, '[aria-label="Conclusion"]'],
+      [`#/overlay?runs=${ids.join(',')}`, 'canvas'],
+      ['#/paths', 'section.card'],
+      [`#/path/${encodeURIComponent(runs[0].target)}`, '.conclusion'],
+      [`#/live?host=${encodeURIComponent(runs[0].target)}&label=${encodeURIComponent(runs[0].label)}`, 'form'],
+    ]
+    for (const [hash, shown] of views) {
+      await go(page, at(hash), shown)
+      await check(page, `evil-${hash.slice(2).split(/[/?]/)[0]}${suffix}`, folder)
+    }
+    // A mark of writing direction ends with the name that it stands in.
+    await go(page, at('#/runs?find=evil'), 'li a.run')
+    const isolated = await page.locator('li .what bdi, li .label bdi').evaluateAll((names) => names.every((name) => getComputedStyle(name).unicodeBidi === 'isolate'))
+    assert.ok(isolated, 'each name has its own direction')
+    assert.ok(!/[\u202a-\u202e\u2066-\u2069]/.test(await page.locator('main').innerText()), 'and a mark that turns it is seen')
+    await page.context().close()
+  }
+}
+
+/** Charts are looked into by keys and buttons; the part stands in the address and outlasts other colours. */
+async function charts() {
+  const { runs } = await api('runs?kind=throughput&label=before&limit=1')
+  const page = await open(WIDE)
+  await go(page, at(`#/run/${runs[0].id}`), 'canvas')
+  const figure = page.locator('figure').first()
+  assert.match(await figure.locator('tbody tr').first().innerText(), /bit\/s.*bit\/s.*bit\/s/s, 'least, mean and most stand there')
+  await figure.getByRole('button', { name: 'Closer' }).click()
+  await page.waitForFunction(() => /from=[\d.]+&to=[\d.]+/.test(location.hash))
+  const part = new URL(page.url()).hash
+  await page.getByRole('button', { name: 'Colours' }).click()
+  assert.equal(new URL(page.url()).hash, part)
+  await page.reload()
+  await page.locator('canvas').first().waitFor()
+  assert.equal(await figure.getByRole('button', { name: 'All', exact: true }).isEnabled(), true, 'the part is shown again')
+  await figure.locator('.plot').focus()
+  await page.keyboard.press('0')
+  await page.waitForFunction(() => !location.hash.includes('from='))
+  await figure.getByText('As a table').click()
+  assert.ok((await figure.locator('.points tbody tr').count()) > 3, 'the points are a table, too')
+  const [csv] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'CSV' }).click()])
+  assert.match(csv.suggestedFilename(), /Goodput\.csv$/)
+  const [png] = await Promise.all([page.waitForEvent('download'), figure.getByRole('button', { name: 'PNG' }).click()])
+  assert.match(png.suggestedFilename(), /Goodput\.png$/)
+  // On paper it is light.
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  await page.waitForFunction(() => document.documentElement.dataset.theme === 'light')
+  // A label that is refused does not stay there as if it were kept; one that is kept says so.
+  await page.emulateMedia({ media: 'screen' })
+  const field = page.getByLabel('Label')
+  await field.fill('\u202eevil')
+  await field.blur()
+  await page.getByRole('alert').waitFor()
+  assert.equal(await field.inputValue(), 'before')
+  await field.fill('before')
+  await field.fill('before ')
+  await field.blur()
+  await page.getByText('kept', { exact: true }).waitFor()
+  console.log('ok charts are looked into, tabled, saved and printed')
+  await page.context().close()
+}
+
+/** A file is imported, and found. */
+async function imports() {
+  const page = await open(WIDE)
+  await go(page, at('#/runs'), 'li a.run')
+  const ping = 'PING 10.0.0.9 (10.0.0.9) 56(84) bytes of data.\n64 bytes from 10.0.0.9: icmp_seq=1 ttl=64 time=0.5 ms\n64 bytes from 10.0.0.9: icmp_seq=2 ttl=64 time=0.6 ms\n\n--- 10.0.0.9 ping statistics ---\n2 packets transmitted, 2 received, 0% packet loss, time 1001ms\nrtt min/avg/max/mdev = 0.500/0.550/0.600/0.050 ms\n'
+  await page.locator('input[type=file]').setInputFiles({ name: 'ping.txt', mimeType: 'text/plain', buffer: Buffer.from(ping) })
+  await page.getByText('1 run read, 1 of them new').waitFor()
+  await page.locator('input[type=file]').setInputFiles({ name: 'no.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') })
+  await page.getByRole('alert').waitFor()
+  assert.match(await page.getByRole('alert').innerText(), /no\.txt/)
+  console.log('ok a file is imported')
+  await page.context().close()
+}
+
+/** A matrix of 40 agents fits a window, and on a phone cells are seen. */
+async function matrix() {
+  const agents = Array.from({ length: 40 }, (_, number) => `agent-with-a-rather-long-name-${number}`)
+  const cells = agents.flatMap((from) => agents.filter((to) => to !== from).map((to) => ({ from, to, state: 'done', tone: 'ok', figure: { name: 'tcp.up.goodput', value: 1e9, text: '1 Gbit/s' }, reason: null, run: `${from}-${to}`, target: `${from} -> ${to}`, started: '2026-11-23T03:00:00Z' })))
+  const findings = Array.from({ length: 254 }, (_, number) => ({ id: 'x', test: 'throughput', title: `finding ${number}` }))
+  const mesh = { label: 'night', started: '2026-11-23T03:00:00Z', finished: null, findings, matrices: [{ test: 'throughput', family: null, figure: 'tcp.goodput', agents, cells }] }
+  for (const [options, least] of [[{ ...WIDE, viewport: { width: 1440, height: 900 } }, 40], [PHONE, 8]]) {
+    const page = await open(options)
+    await page.route('**/api/meshes', (route) => route.fulfill({ json: { meshes: [mesh], looked_at: 1560 } }))
+    await go(page, at('#/mesh'), 'section.card td a')
+    const seen = await page.locator('section.card tbody tr').first().locator('td').evaluateAll((cells) => cells.filter((cell) => cell.getBoundingClientRect().right <= window.innerWidth && cell.getBoundingClientRect().left > 0).length)
+    assert.ok(seen >= least, `${seen} columns are seen`)
+    assert.ok((await page.locator('section.card').first().boundingBox()).y < 900, 'findings do not hide it')
+    if (folder) await page.screenshot({ path: `${folder}/matrix-${options.viewport.width}.png` })
+    await page.context().close()
+  }
+  console.log('ok a matrix of 40 agents fits')
+}
+
+try {
+  await serve()
+  await hostile()
+  await charts()
+  await imports()
+  await list()
+  await matrix()
+  await tabs()
+  await restart()
+  await sessions('a token that nobody guesses')
+} finally {
+  await browser.close()
+  server?.kill('SIGKILL')
+}
