@@ -47,6 +47,11 @@ impl Wanted {
             return Err(Failed::bad(format!("no verdict is called `{word}`"))
                 .advised(format!("a verdict is ok, degraded, problem or void; {UNENDED}: it has none yet")));
         }
+        if self.after.as_ref().is_some_and(|after| after.chars().count() > LONGEST_NAME) {
+            return Err(Failed::bad(format!(
+                "after is the name of a run, of at most {LONGEST_NAME} characters"
+            )));
+        }
         let sorting = match given(self.order) {
             None => ListOrder::Latest,
             Some(word) => {
@@ -256,6 +261,8 @@ const MOST: u64 = 500;
 /// Pixels for each unit of a drawing: sharp on the screens of today.
 #[cfg(feature = "png")]
 const PNG_SCALE: f32 = 2.0;
+/// Characters of a run's name.
+const LONGEST_NAME: usize = 200;
 /// The word for the verdict of a run that has none yet.
 const UNENDED: &str = "unended";
 const ORDERS: [(&str, ListOrder); 5] = [

@@ -36,6 +36,7 @@ fn lists_are_searched_by_parts_and_ordered() {
     assert_eq!(ids(&page.get("/api/runs?order=target&limit=2&after=a")), "c b");
     assert_eq!(ids(&page.get("/api/runs?status=unended")), "d");
     assert_eq!(page.get("/api/runs?find=fra1&limit=1").json()["count"], 2, "of all pages");
+    assert_eq!(page.get(&format!("/api/runs?after={}", "x".repeat(201))).status, 400);
     let refused = page.get("/api/runs?order=colour");
     assert_eq!(refused.status, 400);
     assert!(refused.json()["advice"].as_str().unwrap().contains("earliest"), "{refused:?}");
