@@ -17,6 +17,7 @@ mod latency {
     #[expect(dead_code, reason = "shared with the tests of `native`, which use more of it")]
     mod net;
     mod options;
+    mod path;
     mod relay;
     mod saved;
     mod servers;
