@@ -91,6 +91,8 @@ pub struct Coordinator<'a> {
     unsure: BTreeMap<String, LedgerRow>,
     /// The server failed for longer than the mesh takes.
     has_given_up: bool,
+    /// It was stopped while the server did not answer.
+    is_out_of_reach: bool,
     /// Nothing is handed out before: runs under leases that the server lost may go on until then.
     quiet_until: MonoTime,
     again: Again,
@@ -143,6 +145,7 @@ impl<'a> Coordinator<'a> {
             labels: BTreeMap::new(),
             unsure: BTreeMap::new(),
             has_given_up: false,
+            is_out_of_reach: false,
             quiet_until: MonoTime::ZERO,
             again: Again::default(),
             wanted,
@@ -278,7 +281,9 @@ impl<'a> Coordinator<'a> {
         let mut unreached = false;
         if self.is_leading() {
             match self.take_outcomes(Nanos::ZERO).and_then(|()| self.stop_agents()) {
-                Err(error) if error.may_pass() => unreached = true,
+                Err(error) if error.may_pass() => {
+                    (unreached, self.is_out_of_reach) = (true, true);
+                }
                 outcome => outcome?,
             }
         }
@@ -330,6 +335,8 @@ impl<'a> Coordinator<'a> {
     /// The broker does not permit it.
     pub fn resign(self) -> Result<()> {
         match self.leadership {
+            // Each of its calls would wait for an answer, one after the other.
+            Leadership::Leading(..) if self.is_out_of_reach => Ok(()),
             Leadership::Leading(lease, _) => match lease.release(self.broker) {
                 Err(error) if !error.may_pass() => Err(error),
                 _ => Ok(()),

@@ -5,7 +5,7 @@
 //! carried out again. On a full disk nothing new begins, and what ends is kept in memory and written when there is room.
 
 use crate::error::{FleetError, Result};
-use crate::job::{AgentJob, Outcome, attempt_id, parse_attempt};
+use crate::job::{AgentJob, End, Outcome, attempt_id, parse_attempt};
 use crate::line_file::{LineFile, LineKind, damage};
 use model::time::WallTime;
 use model::units::Nanos;
@@ -190,7 +190,9 @@ impl Spool {
     #[must_use]
     pub fn pending_answer(&self, job: &AgentJob) -> Option<&Outcome> {
         let is_answer = |outcome: &Outcome| {
-            outcome.run == job.run && outcome.number >= job.since.max(1) && !outcome.unmeasured
+            outcome.run == job.run
+                && outcome.number >= job.since.max(1)
+                && matches!(outcome.end, End::Done { .. })
         };
         self.pending.iter().find(|outcome| is_answer(outcome))
     }
@@ -287,7 +289,6 @@ const REMEMBERED: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::End;
     use crate::lease::Class;
     use model::time::WallTime;
     use proptest::prelude::*;
@@ -379,7 +380,8 @@ mod tests {
         assert!(spool.answers(&job("a", 1)) && !spool.answers(&second));
         spool.begin(&second).expect("written");
         assert!(spool.was_begun(&second));
-        spool.finish(Outcome { number: 2, unmeasured: true, ..outcome("a", 0) });
+        let end = End::Failed { reason: "it was interrupted".into() };
+        spool.finish(Outcome { end, number: 2, unmeasured: true, ..outcome("a", 0) });
         let third = AgentJob { since: 1, ..job("a", 3) };
         assert!(spool.answers(&second) && !spool.answers(&third), "that there is none answers nothing");
         drop(spool);

@@ -255,7 +255,7 @@ impl Running {
         // What cannot be given back lapses.
         let released = self.lease.clone().release(context.broker);
         // Somebody took it away before its time, and it was not noticed yet.
-        let is_gone = is_due && matches!(released, Ok(false));
+        let is_gone = is_due && matches!(released, Ok(false)) && self.lease.is_taken_off(context.broker);
         let was_held = !is_gone && ended < self.lost_from.unwrap_or(self.lease.until);
         let reason = self.lost_for.clone();
         let end = match result {

@@ -41,12 +41,12 @@ impl Wanted {
 
     /// Whether what the sink has answers it.
     pub(super) fn is_answered_by(self, stored: Stored) -> bool {
-        stored.number >= self.number || self.takes(stored.number, stored.end == StoredEnd::Unmeasured)
+        stored.number >= self.number || self.takes(stored.number, stored.end == StoredEnd::Done)
     }
 
-    /// Whether the end of an attempt answers it: a result does that also late, a report that there is none only in its own place.
-    pub(super) fn takes(self, number: u32, is_unmeasured: bool) -> bool {
-        number >= if is_unmeasured { self.number } else { self.since }
+    /// Whether the end of an attempt answers it: a result does that also late, what failed or is void only in its own place.
+    pub(super) fn takes(self, number: u32, is_done: bool) -> bool {
+        number >= if is_done { self.since } else { self.number }
     }
 }
 
@@ -92,6 +92,6 @@ mod tests {
         assert_eq!(wanted(Some((1, Unmeasured)), 1, none), (2, 2, false));
         assert_eq!(wanted(Some((1, Failed)), 2, none), (3, 2, false), "the second one was missed");
         let second = Wanted { number: 2, since: 1 };
-        assert!(second.takes(1, false) && !second.takes(1, true) && second.takes(2, true));
+        assert!(second.takes(1, true) && !second.takes(1, false) && second.takes(2, false));
     }
 }

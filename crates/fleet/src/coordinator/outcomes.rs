@@ -74,7 +74,7 @@ impl Coordinator<'_> {
                 let object = outcome.run;
                 return Err(FleetError::Server { operation: "store the outcome of", object, why });
             }
-            if self.wanted(&outcome.run).takes(outcome.number, outcome.unmeasured) {
+            if self.wanted(&outcome.run).takes(outcome.number, matches!(outcome.end, End::Done { .. })) {
                 self.ledger.end(&outcome.run, state_of(&outcome));
                 self.unsure.remove(&outcome.run);
             }

@@ -56,6 +56,13 @@ impl Lease {
         }
     }
 
+    /// Whether others may have it: its heartbeat is gone, or another's. Where that is not known it is taken to be there.
+    #[must_use]
+    pub fn is_taken_off(&self, broker: &dyn Broker) -> bool {
+        let entry = broker.get(Bucket::Leases, &heartbeat_key(&self.holder));
+        entry.is_ok_and(|entry| entry.is_none_or(|entry| entry.value != self.holder.as_bytes()))
+    }
+
     /// Why somebody freed it on purpose, where that is so and known.
     #[must_use]
     pub fn freed_for(&self, broker: &dyn Broker) -> Option<String> {

@@ -46,7 +46,7 @@ pub(super) fn run(args: &MeshRunArgs, global: &Common) -> Result<Exit> {
     let (name, file) = named(args, &nats, &known)?;
     let timetable = series::timetable(args, &name)?;
     let last = known.begun.last().copied();
-    let earlier = if args.together { Earlier::new() } else { earlier(args, known)? };
+    let earlier = if args.together { Earlier::new() } else { earlier(args, &known)? };
     let roll = call(&nats, (args, &asked), &earlier)?.map_err(refused)?;
     let Planned { mut plan, unreachable } = plan(&name, &roll.reports, &asked).map_err(refused)?;
     name.clone_into(&mut plan.name);
@@ -146,9 +146,11 @@ fn call(
 }
 
 /// The agents that measured before, by the results and the kept runs.
-fn earlier(args: &MeshRunArgs, known: Results) -> Result<Earlier> {
+fn earlier(args: &MeshRunArgs, known: &Results) -> Result<Earlier> {
     let now = SystemClock.wall();
-    let earlier = roll::earlier(&known, now);
+    let earlier = roll::earlier(known, now);
+    #[cfg(not(feature = "store"))]
+    let _ = args;
     #[cfg(feature = "store")]
     let earlier = roll::latest(earlier, super::kept::earlier(args, now)?);
     Ok(earlier)
