@@ -212,7 +212,7 @@ fn direction(test: &TestSpec) -> Direction {
     if test.directions == Directions::Up { Direction::Up } else { Direction::Down }
 }
 
-/// UDP fits its payload to the path, and its rate to what a load or TCP found; false: nothing crosses this way.
+/// UDP fits its payload to the path, and its rate to what a load or TCP found; false: nothing crosses in this direction.
 fn prepare_udp(plan: &mut Plan, probes: &[Event], tests: &[Run]) -> bool {
     let summary = model::summary::Summary::from_events(probes);
     let one_way = direction(&plan.test);

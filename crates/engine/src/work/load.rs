@@ -61,7 +61,7 @@ impl Load {
             message::set_receive_notes(socket.as_ref())?;
             // ECN capable: a queue that marks is known by its marks.
             options::set_tos(socket.as_ref(), class & !ECN | ECT_0)?;
-            // A queue on the way may hold what this socket is charged for, and must be filled all the same.
+            // A queue of a router may hold what this socket is charged for, and must be filled all the same.
             options::set_send_buffer(socket.as_ref(), SEND_BUFFER)?;
             options::set_mtu_discovery(socket.as_ref(), options::MtuDiscovery::Probe)?;
         }
@@ -108,7 +108,7 @@ impl Load {
 }
 
 /// Prepares the connection that a session of load is steered over: its segments meet the load, and half of them are lost, so that
-/// they are sent again at once.
+/// their retransmission is quick.
 pub(crate) fn prepare_control(socket: &TcpStream) {
     // An older kernel has the first not, and the phase then takes longer.
     options::set_shortest_retransmission(socket, SHORTEST_RETRANSMISSION).ok();

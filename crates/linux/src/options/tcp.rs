@@ -100,7 +100,7 @@ pub fn set_longest_retransmission(fd: &impl AsFd, span: Nanos) -> Result<()> {
     set_int(fd, TCP_RTO_MAX_MS, saturate(span.0 / 1_000_000))
 }
 
-/// The shortest time until data is sent again (`TCP_RTO_MIN_US`), from 8 ms on; the kernel's own is 200 ms.
+/// The shortest retransmission timeout (`TCP_RTO_MIN_US`), from 8 ms on; the kernel's own is 200 ms.
 ///
 /// # Errors
 /// What `setsockopt(2)` gives: the option is Linux 6.15's.

@@ -85,7 +85,7 @@ impl<'a> Import<'a> {
     fn file(&mut self, file: Texts) -> Result<()> {
         let (mut found, mut empty) = (0, None);
         for (name, mut outputs) in file.texts {
-            let (known, style, format) = (self.known, self.style.clone(), self.global.format());
+            let (known, style, format) = (self.known, self.style, self.global.format());
             let (is_written, is_kept) = (self.out.is_some(), self.keeps_items());
             let work = |batch: Result<Batch, String>| {
                 let items = batch?.read(&name, known);

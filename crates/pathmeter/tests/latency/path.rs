@@ -224,7 +224,8 @@ fn every_protocol_reports_what_the_path_does() {
         }
         let (egress, _) = of([plain, SEVENTH_TWICE], "105");
         // A copy of the reply to a message before the test is a stray.
-        let copies = [number(&egress, "duplicates"), egress["counted"]["strays"].as_u64().unwrap_or_default()];
+        let copies =
+            [number(&egress, "duplicates"), egress["counted"]["strays"].as_u64().unwrap_or_default()];
         assert!(number(&egress, "lost") == 0 && (13..=15).contains(&copies[0]), "{protocol}: {egress:#}");
         assert!(copies[0] + copies[1] >= 15, "{protocol}: {egress:#}");
         let (egress, _) = of([SEVENTH_LATE, plain], "105");

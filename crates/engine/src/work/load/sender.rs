@@ -245,7 +245,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// How many datagrams of a step one send call takes: single ones where some of them go another way, and below some 200 Mbit/s.
+/// How many datagrams of a step one send call takes: single ones where some of them take another flow, and below some 200 Mbit/s.
 fn together(request: &StepRequest) -> u32 {
     let is_alike = request.ttl.is_none() && request.sparse == 0;
     if is_alike { (TOGETHER.0 / request.gap.0.max(1)).clamp(1, MOST_TOGETHER) as u32 } else { 1 }
