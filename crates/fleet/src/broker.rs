@@ -196,7 +196,7 @@ pub trait Broker: Send + Sync {
     /// Makes anew what is missing of the store, as after the server lost its disk. What is there stays.
     ///
     /// # Errors
-    /// As all calls; an agent's key may not.
+    /// The errors of all calls; an agent's key has no right to it.
     fn restore(&self) -> Result<()>;
 
     /// It is being worked on: the time until it is delivered again begins anew.

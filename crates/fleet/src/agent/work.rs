@@ -196,7 +196,7 @@ impl Active {
         self.try_now();
     }
 
-    /// That it was not carried out, for a reason of the fleet.
+    /// It was not carried out, for a reason of the fleet.
     fn unmeasured(&self, context: &Context, reason: String) -> Outcome {
         let wall = context.clock.wall();
         let outcome = self.outcome(context, End::Failed { reason }, wall, wall, 0);
@@ -311,7 +311,7 @@ pub(super) fn claim_of(job: &AgentJob, holder: String, context: &Context) -> Cla
     Claim { holder, group, class, resources, lifetime, about }
 }
 
-/// That others have what a job needs.
+/// Others have what a job needs.
 pub(super) fn in_use(by: &[Holder]) -> String {
     match by {
         [] => "others come and go on what it needs".to_owned(),

@@ -25,8 +25,8 @@ impl Found {
         let mut found = Found::default();
         let logged = logged(&documents);
         for document in documents {
-            let Document { line, value, mended } = document;
-            found.take(line, value, mended, Kinds { is_known, is_line }, 0);
+            let Document { line, value, repaired } = document;
+            found.take(line, value, repaired, Kinds { is_known, is_line }, 0);
         }
         // A log of JSON lines has a line of text in each.
         if let Some((line, text)) = logged {
@@ -36,16 +36,16 @@ impl Found {
         found
     }
 
-    fn take(&mut self, line: usize, value: Value, mended: bool, kinds: Kinds, depth: usize) {
+    fn take(&mut self, line: usize, value: Value, repaired: bool, kinds: Kinds, depth: usize) {
         if depth > DEEPEST {
             return;
         }
         if (kinds.is_line)(&value) {
-            self.documents.push((Document { line, value, mended }, 1));
+            self.documents.push((Document { line, value, repaired }, 1));
         } else if (kinds.is_known)(&value) {
             match self.documents.iter_mut().find(|(known, _)| known.value == value) {
                 Some((_, count)) => *count += 1,
-                None => self.documents.push((Document { line, value, mended }, 1)),
+                None => self.documents.push((Document { line, value, repaired }, 1)),
             }
         } else {
             self.take_apart(line, value, kinds, depth + 1);

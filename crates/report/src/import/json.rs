@@ -1,4 +1,4 @@
-//! JSON documents within a text: found, mended where they are cut off, and told apart.
+//! JSON documents within a text: found, repaired where they are cut off, and told apart.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ pub(super) struct Document {
     pub(super) line: usize,
     pub(super) value: Value,
     /// The text ended before it did: what was whole was kept.
-    pub(super) mended: bool,
+    pub(super) repaired: bool,
 }
 
 /// What JSON there is in a text.
@@ -89,7 +89,7 @@ enum Object {
 fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let found = match values.next() {
-        Some(Ok(value)) => Some((Document { line, value, mended: false }, values.byte_offset())),
+        Some(Ok(value)) => Some((Document { line, value, repaired: false }, values.byte_offset())),
         Some(Err(error)) if error.is_eof() && !is_whole => return Object::Open,
         Some(Err(error)) if error.is_eof() => fix(text, text.len(), line),
         Some(Err(_)) => with_nan(text, line),
@@ -102,7 +102,7 @@ fn first_object(text: &str, line: usize, is_whole: bool) -> Object {
 fn with_nan(text: &str, line: usize) -> Option<(Document, usize)> {
     let length = object_length(text)?;
     let value = serde_json::from_str(&without_nan(&text[..length])).ok()?;
-    Some((Document { line, value, mended: false }, length))
+    Some((Document { line, value, repaired: false }, length))
 }
 
 /// Closes what is open behind the last whole element of a list.
@@ -126,7 +126,7 @@ fn fix(text: &str, length: usize, line: usize) -> Option<(Document, usize)> {
     closing.reverse();
     let closing = String::from_utf8(closing).ok()?;
     let value = serde_json::from_str(&(without_nan(&text[..end]) + &closing)).ok()?;
-    Some((Document { line, value, mended: true }, length))
+    Some((Document { line, value, repaired: true }, length))
 }
 
 /// Length of the object at the begin, by its brackets.
@@ -188,7 +188,7 @@ mod tests {
     fn what_is_cut_off_keeps_its_whole_elements() {
         let documents = split("{\"intervals\": [{\"x\": \"}\"}, {\"x\": 2}, {\"x\": ", true).documents;
         assert_eq!(documents[0].value, json!({"intervals": [{"x": "}"}, {"x": 2}]}));
-        assert!(documents[0].mended);
+        assert!(documents[0].repaired);
         assert_eq!(split("{\"a\": ", true).documents, []);
         assert_eq!(split("x\n{\"a\": ", false).open, Some(2));
     }

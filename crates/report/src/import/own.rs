@@ -16,7 +16,7 @@ pub(super) fn item(document: &Document) -> Option<Item> {
         MARK_SCHEMA => What::Mark(serde_json::from_value(document.value.clone()).ok()?),
         schema => What::Report(Kept::read(schema, document.value.clone()).ok()?),
     };
-    let is_cut = document.mended && !matches!(what, What::Run(_));
+    let is_cut = document.repaired && !matches!(what, What::Run(_));
     let stored = document.value.get("stored").and_then(|stored| serde_json::from_value(stored.clone()).ok());
     (!is_cut).then_some(Item { line: document.line, what, stored })
 }

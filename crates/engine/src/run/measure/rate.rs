@@ -34,7 +34,7 @@ pub(super) fn lossless(plan: &Plan, options: &Options, quick: bool) -> BitRate {
     })
 }
 
-/// Of trials that say which share is lost at a rate; `None` ends them.
+/// The search itself: `lost_at` gives the share that a trial at a rate loses; `None` ends the search.
 fn search(first: BitRate, mut lost_at: impl FnMut(BitRate) -> Option<f64>) -> BitRate {
     let (mut passed, mut failed): (Option<f64>, f64) = (None, f64::INFINITY);
     let mut rate = first.0 as f64;
@@ -72,7 +72,7 @@ fn trial(plan: &Plan, options: &Options, rate: BitRate, time: Nanos) -> Option<f
     (figures.sent.datagrams > 0).then(|| figures.loss.map_or(0.0, |loss| loss.share))
 }
 
-/// Of what TCP carried, where nothing else is known.
+/// The share of TCP's rate to begin with, where nothing else is known.
 const PERCENT_OF_TCP: u64 = 95;
 const LEAST_RATE: BitRate = BitRate(1_000_000);
 /// A smaller share that is lost is none.

@@ -304,7 +304,7 @@ const SOME_LOSS: f64 = 0.002;
 const SENT_AS_ASKED: f64 = 0.92;
 const HARDLY_SENT: f64 = 0.3;
 const MOST_SLOW: u32 = 2;
-/// Of less too few packets are sent to see a cap.
+/// At a lower rate too few packets are sent to see a cap.
 const LEAST_RATE: f64 = 800_000.0;
 const STEP: Nanos = Nanos::from_millis(200);
 const SHORT_STEP: Nanos = Nanos::from_millis(120);

@@ -39,7 +39,7 @@ pub(in super::super) fn of_lines(lines: &[Document]) -> Vec<Document> {
         };
         if name == "start" || documents.is_empty() {
             let value = json!({"start": {}, "intervals": []});
-            documents.push(Document { line: line.line, value, mended: true });
+            documents.push(Document { line: line.line, value, repaired: true });
         }
         let Some(document) = documents.last_mut() else { continue };
         match name {
@@ -47,7 +47,7 @@ pub(in super::super) fn of_lines(lines: &[Document]) -> Vec<Document> {
                 document.value["intervals"].as_array_mut().into_iter().for_each(|all| all.push(data.clone()))
             }
             "server_output_text" | "server_output_json" | "start" | "end" | "error" => {
-                document.mended &= name != "end" && name != "error";
+                document.repaired &= name != "end" && name != "error";
                 document.value[name] = data.clone();
             }
             _ => {}
@@ -88,12 +88,12 @@ pub(in super::super) fn parse_document(document: &Document, known: Known) -> Par
         let reason = error.trim_start_matches("error - ").to_owned();
         let interrupted = reason.starts_with("interrupt");
         parsed.outcome = if interrupted { Outcome::Interrupted } else { Outcome::Failed { reason } };
-    } else if document.mended {
+    } else if document.repaired {
         parsed.outcome = Outcome::Interrupted;
     }
     Speaker { parsed: &mut parsed, side, sockets: sockets(start) }.take(value);
     other_end(&mut parsed, value);
-    if document.mended {
+    if document.repaired {
         parsed
             .warn("no-summary", "The output ends before its summary: the totals are sums of its intervals.");
     }
