@@ -26,7 +26,7 @@ pub(super) enum Trouble {
     Handshake {
         /// The name the certificate is for.
         host: String,
-        /// Time without progress.
+        /// Time spent waiting.
         waited: Nanos,
         /// What the connection shows of it.
         stall: Stall,
@@ -111,7 +111,7 @@ pub(super) enum Stall {
     Hello {
         /// Its size.
         hello: Bytes,
-        /// How often it was tried.
+        /// Number of its retransmissions.
         retransmits: u32,
     },
     /// Parts of the answer came, and earlier ones did not.
