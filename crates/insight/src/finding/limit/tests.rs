@@ -350,3 +350,13 @@ fn a_flow_that_overtakes_the_first_does_not_make_its_rate_vary() {
     let found = limit_of(&evidence);
     assert_eq!((found.kind, found.per_flow), (LimitKind::Shaper, Some(true)));
 }
+
+#[test]
+fn flows_that_do_not_wait_have_a_limit_of_their_own() {
+    let mut evidence = capped(Nanos::from_millis(200));
+    steps(&mut evidence)[5].other_growth = Some(Nanos::ZERO);
+    let four = purpose(&mut evidence, Purpose::FourFlows);
+    (four.delivered, four.loss, four.growth) = (BitRate(40 * MBIT), 0.0, Nanos::ZERO);
+    let found = limit_of(&evidence);
+    assert_eq!((found.kind, found.per_flow), (LimitKind::Shaper, Some(true)));
+}
