@@ -119,7 +119,7 @@ pub enum StoredEnd {
 }
 
 impl RunState {
-    /// That of a run whose outcome a sink has.
+    /// The mark of a run whose outcome a sink has.
     pub(crate) fn of_stored(end: StoredEnd) -> RunState {
         let reason = || "as the results have it".to_owned();
         match end {

@@ -20,7 +20,7 @@ pub(crate) struct Lines<T> {
     pub(crate) damaged: Vec<usize>,
 }
 
-/// That lines were left out, for people; none: nothing was.
+/// A sentence about lines that were left out; none: nothing was.
 pub(crate) fn damage(path: &Path, damaged: &[usize]) -> Option<String> {
     let (first, rest) = damaged.split_first()?;
     let path = path.display();

@@ -34,7 +34,7 @@ pub struct LeaseRow {
 pub struct FreedLease {
     /// The resource.
     pub lease: String,
-    /// Who held it.
+    /// The agent that held it.
     pub holders: Vec<String>,
     /// Why it was freed.
     pub reason: String,

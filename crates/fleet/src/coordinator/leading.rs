@@ -1,4 +1,4 @@
-//! Who of several coordinators is at work, and what happens while this one is not.
+//! The lead among several coordinators, and what happens while this one does not have it.
 
 use super::Coordinator;
 use crate::error::{FleetError, Result};

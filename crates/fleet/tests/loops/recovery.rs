@@ -382,7 +382,7 @@ fn a_late_result_of_a_job_in_other_words_is_no_forgery() {
     let coordinator =
         Coordinator::new("c", &world.broker, &world.clock, plan.clone(), (&mut sink, same_body));
     let mut coordinator = coordinator.expect("a coordinator");
-    // Of no attempt that was ever asked for.
+    // No such attempt was ever asked for.
     append(&late("9 s", 1));
     coordinator.step().expect("a step");
     assert_eq!(coordinator.take_forgeries().len(), 1);

@@ -240,7 +240,7 @@ const MOST_DROPS: f64 = 0.3;
 pub(super) const BINDING: f64 = 0.85;
 /// Of the time that TCP was busy.
 const MOSTLY: f64 = 0.5;
-/// Of the last interval.
+/// A share of the last interval.
 const STOPPED: f64 = 0.8;
 /// Of the window that is in flight.
 const FILLED: f64 = 0.9;
