@@ -71,7 +71,7 @@ pub fn rows(broker: &dyn Broker, reports: &Reports) -> Result<Vec<LeaseRow>> {
 /// The leases that were freed by hand.
 ///
 /// # Errors
-/// As [`rows`].
+/// The errors are those of [`rows`].
 pub fn freed(broker: &dyn Broker) -> Result<Vec<FreedLease>> {
     let mut all = Vec::new();
     for key in broker.keys(Bucket::Plans)?.iter().filter(|key| key.starts_with(FREED)) {

@@ -25,7 +25,7 @@ pub struct Roster {
     pub agents: Vec<RosterRow>,
     /// Those that were there before and are not: every mesh without names of its own expects them.
     pub absent: Vec<AbsentAgent>,
-    /// Who holds which lease, and what waits for it.
+    /// Each lease with its holder, and what waits for it.
     pub leases: Vec<LeaseRow>,
     /// Leases that were freed by hand, the latest first.
     pub freed: Vec<FreedLease>,

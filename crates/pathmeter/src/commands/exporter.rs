@@ -58,7 +58,7 @@ impl Exporter {
     }
 }
 
-/// Who was turned away.
+/// Prints which clients were turned away.
 struct Notes(fn(&str));
 
 impl Observer for Notes {

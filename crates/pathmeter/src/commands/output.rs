@@ -81,7 +81,7 @@ impl Writer {
     /// Writes what is left.
     ///
     /// # Errors
-    /// As [`Writer::write`].
+    /// The errors are those of [`Writer::write`].
     pub(crate) fn end(mut self) -> Result<()> {
         let done = match std::mem::replace(&mut self.to, To::Closed) {
             To::Out(mut out) => out.flush(),

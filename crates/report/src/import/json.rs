@@ -1,4 +1,4 @@
-//! JSON documents within a text: found, repaired where they are cut off, and told apart.
+//! JSON documents within a text: found, repaired where they are cut off, and separated.
 
 use serde_json::Value;
 

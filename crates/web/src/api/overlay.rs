@@ -69,7 +69,7 @@ fn distributions(kept: &Kept) -> Vec<Distribution> {
     known.into_iter().filter_map(read).collect()
 }
 
-/// Runs that can be told apart in one chart.
+/// Most runs that one chart shows distinctly.
 const MOST: usize = 8;
 /// Points of a distribution.
 const STEPS: u32 = 200;

@@ -132,7 +132,7 @@ impl Hot {
     fn new(load: &LoadProbing, frame: u32) -> Option<Hot> {
         let all: Vec<&LoadStep> =
             load.of(Purpose::Hot).filter(|step| step.datagrams > 1 && step.delivered.0 > 0).collect();
-        // Of a sender that was delayed the path was not full all the time.
+        // While a sender was delayed, the path was not full.
         let steady: Vec<&LoadStep> = all.iter().copied().filter(|step| step.stalled < STALLED).collect();
         let is_steady = !steady.is_empty();
         let steps = if is_steady { steady } else { still_full(&all) };
@@ -216,9 +216,9 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 
 /// One millisecond, nanoseconds.
 pub(super) const MILLI: f64 = 1e6;
-/// Of the time of a step.
+/// A step whose sender was delayed for this share of its time shows less.
 pub(super) const STALLED: f64 = 0.25;
-/// Of a step that was delayed, and whose path was full all the same.
+/// A delayed step with this loss had a full path all the same, unless it stood still for nearly all of its time.
 const STILL_LOST: f64 = 0.25;
 const STOOD_STILL: f64 = 0.9;
 const PASSES: f64 = 1.15;

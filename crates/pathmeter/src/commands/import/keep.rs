@@ -15,7 +15,7 @@ use uuid::Uuid;
 /// A store that takes what is read.
 pub(in super::super) struct Keeper<'a> {
     store: Store,
-    /// That of all of it, in place of their own.
+    /// The label that all runs get in place of their own.
     label: Option<&'a str>,
     /// Runs that were not there before.
     pub(in super::super) new: u64,

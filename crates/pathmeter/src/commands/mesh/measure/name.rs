@@ -13,7 +13,7 @@ use model::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::path::absolute;
 
-/// Who has a name that was given with `--name`.
+/// The results file that has a name given with `--name`.
 #[derive(Serialize, Deserialize)]
 struct Claimed {
     /// The id of the results' file.
