@@ -5,7 +5,7 @@ mod evidence;
 mod load;
 
 pub use evidence::{Evidence, HostFacts, TcpSigns};
-pub use load::{Arrival, LoadProbing, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
+pub use load::{Arrival, FLOOD, LoadProbing, LoadStep, Purpose, StepReceived, StepRequest, StepSent};
 
 use crate::units::{BitRate, Bytes, Nanos, PacketRate};
 #[cfg(feature = "schema")]

@@ -106,8 +106,13 @@ fn load(
     Ok(())
 }
 
+/// Bytes of a frame beyond the payload of a datagram to this far end, as the queues of Linux count frames.
+pub(super) fn frame_overhead(plan: &Plan) -> u32 {
+    headers(!plan.target.address.ip().to_canonical().is_ipv4()) + ETHERNET
+}
+
 fn quest(plan: &Plan, direction: Direction, evidence: &Evidence, allowed: Option<BitRate>) -> Quest {
-    let overhead = headers(!plan.target.address.ip().to_canonical().is_ipv4()) + ETHERNET;
+    let overhead = frame_overhead(plan);
     let payload = evidence.frame.saturating_sub(overhead).clamp(LEAST_PAYLOAD, MOST_PAYLOAD);
     let in_frames = |rate: BitRate| {
         BitRate((rate.0 as f64 * f64::from(payload + overhead) / f64::from(payload)).round() as u64)
@@ -178,7 +183,7 @@ const SHORT_BUDGET: Nanos = Nanos::from_millis(1200);
 const FASTEST: BitRate = BitRate(5_000_000_000);
 /// Load that ends at routers is sent below this.
 const PLACE_BELOW: BitRate = BitRate(1_000_000_000);
-/// An Ethernet header, as the queues of Linux count frames.
+/// An Ethernet header.
 const ETHERNET: u32 = 14;
 const LEAST_PAYLOAD: u32 = 256;
 const MOST_PAYLOAD: u32 = 8_972;

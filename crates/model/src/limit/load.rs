@@ -175,6 +175,9 @@ fn quantile(sorted: &[i64], share: f64) -> i64 {
     sorted.get((last * share).round() as usize).copied().unwrap_or(0)
 }
 
+/// The hot load, as a multiple of the rate that the path takes, and no whole one: a limit and a load must not fall into step.
+pub const FLOOD: f64 = 2.13;
+
 /// What a step was for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]

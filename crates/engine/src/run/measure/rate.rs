@@ -1,11 +1,11 @@
 //! The rate of a UDP test of `measure`: the highest without loss, as far as a few short trials show it.
 
+use super::super::limit::frame_overhead;
 use super::super::{Options, test};
 use insight::limit::lossless_rate;
 use insight::run_of_events;
 use linux::clock::mono_now;
 use model::event::Event;
-use model::path::headers;
 use model::plan::{Direction, End, Plan};
 use model::run::Run;
 use model::units::{BitRate, Nanos};
@@ -15,7 +15,7 @@ pub(super) fn first(plan: &Plan, direction: Direction, tests: &[Run]) -> BitRate
     let of_direction = |run: &&Run| run.summary.direction(direction).is_some();
     let tcp = tests.iter().rev().find(of_direction);
     let carried = tcp.and_then(|run| run.summary.direction(direction)).map_or(0, |figures| figures.goodput.0);
-    let overhead = headers(!plan.target.address.ip().to_canonical().is_ipv4()) + ETHERNET;
+    let overhead = frame_overhead(plan);
     let payload = f64::from(plan.test.length);
     let in_payload =
         |frames: BitRate| BitRate((frames.0 as f64 * payload / (payload + f64::from(overhead))) as u64);
@@ -86,8 +86,6 @@ const TRIAL: Nanos = Nanos::from_millis(300);
 const SEARCH: Nanos = Nanos::from_millis(2500);
 const QUICK_TRIAL: Nanos = Nanos::from_millis(150);
 const QUICK_SEARCH: Nanos = Nanos::from_millis(500);
-/// An Ethernet header, as the queues of Linux count frames.
-const ETHERNET: u32 = 14;
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ mod reading;
 
 use super::StepOutcome;
 use crate::error::Result;
-use model::limit::{LoadProbing, Purpose, StepRequest};
+use model::limit::{FLOOD, LoadProbing, Purpose, StepRequest};
 use model::plan::Direction;
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
@@ -285,8 +285,6 @@ impl Phase<'_> {
     }
 }
 
-/// The load as a multiple of the capped rate, and no whole one.
-const FLOOD: f64 = 2.13;
 /// A path that delivers so many times its rate has still something in a bucket.
 const SATURATED: f64 = 1.2;
 const SATURATION: Nanos = Nanos::from_millis(1200);

@@ -2,7 +2,7 @@
 
 use super::rows::{BINDING, limit};
 use super::signs::{Hot, MILLI, STALLED, Signs, variation};
-use model::limit::{Confidence, Limit, LimitKind, LoadStep, Purpose};
+use model::limit::{Confidence, FLOOD, Limit, LimitKind, LoadStep, Purpose};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
 
 /// The limit of the path whether TCP met it or not.
@@ -34,15 +34,15 @@ pub(super) fn competing(signs: &Signs<'_>) -> Option<Limit> {
         !tcp.is_loss_based || tcp.idle_rtt.is_none_or(|idle| hot.queue > idle.0 as f64 / 2.0)
     });
     let part = fills && signs.rate < 0.85 * hot.rate && signs.lost() < 0.02 && could_fill && !is_alone;
-    let more =
-        least_of_less(signs, &hot).is_some_and(|least| hot.rate >= 1.12 * least) && hot.variation < 0.08;
+    let least = least_of_less(signs, &hot);
+    let more = least.is_some_and(|least| hot.rate >= 1.12 * least) && hot.variation < 0.08;
     let most = rates.iter().copied().fold(0.0, f64::max);
     let shakes = fills
         && is_full_queue(signs, &hot)
         && rates.len() >= 3
         && scatter > 0.012
         && signs.rate < 0.95 * hot.rate
-        && least_of_less(signs, &hot).is_some_and(|least| least < 0.94 * most);
+        && least.is_some_and(|least| least < 0.94 * most);
     (part || more || shakes || is_shared_out(signs, &hot)).then(|| shared(signs, &hot))
 }
 
@@ -310,5 +310,3 @@ const MOST_OF_PATH: f64 = 0.9;
 const PAUSE: f64 = 0.25;
 /// Frames that come at once by chance.
 const FEW_FRAMES: f64 = 4.0;
-/// The hot load, as a multiple of what the path takes.
-const FLOOD: f64 = 2.13;

@@ -2,9 +2,9 @@
 //! are dropped, as long as the load reaches the limit. From the far end backwards: the limit stays saturated until the load does
 //! not reach it any more.
 
-use super::{FLOOD, LONGEST_STEP, Phase};
+use super::{LONGEST_STEP, Phase};
 use crate::error::Result;
-use model::limit::{LimitPlace, Purpose, StepRequest};
+use model::limit::{FLOOD, LimitPlace, Purpose, StepRequest};
 use model::plan::Direction;
 use model::units::Nanos;
 
