@@ -108,6 +108,8 @@ impl Phase<'_> {
         let highest = if self.quest.lost > SOME_LOSS { MOST_TIMES_LOSSY } else { MOST_TIMES };
         let (mut times, mut slow, mut again) = (LADDER_START, 0, 0);
         let (mut most_asked, mut most_sent) = (0.0, 0.0_f64);
+        // Where TCP lost packets by chance, a step that seems to be capped is sent once more.
+        let mut is_sure = self.quest.lost <= SOME_LOSS;
         while times <= highest && self.left() > self.step_time(reached * times) {
             let asked = self.allowed(reached * times);
             let step = self.step(asked, self.quest.payload, self.step_time(asked));
@@ -124,8 +126,13 @@ impl Phase<'_> {
                 return Ok(None);
             }
             if last.is_capped(self.quest.lost) {
-                return Ok(Some(last.delivered));
+                if is_sure || !last.is_doubtful() {
+                    return Ok(Some(last.delivered));
+                }
+                is_sure = true;
+                continue;
             }
+            is_sure = self.quest.lost <= SOME_LOSS;
             // More was asked for, and hardly more was sent.
             let is_slow = asked > most_asked * 1.05 && last.sent < most_sent * 1.1;
             (most_asked, most_sent) = (asked.max(most_asked), last.sent.max(most_sent));

@@ -12,6 +12,8 @@ pub(super) struct Signs<'a> {
     pub(super) passed: f64,
     /// The path under a load that is more than it takes; absent: none was.
     pub(super) hot: Option<Hot>,
+    /// The load that was to be more than the path takes passed all the same.
+    is_free: bool,
 }
 
 /// What a saturated path showed.
@@ -48,8 +50,11 @@ impl<'a> Signs<'a> {
         let rate = evidence.rate.0 as f64;
         let load = evidence.load.as_ref();
         let hot = load.and_then(|load| Hot::new(load, evidence.frame));
+        let free = hot.filter(|_| load.is_some_and(is_free));
+        let hot = hot.filter(|_| free.is_none());
         let passed = load.map_or(0.0, |load| passed(load, hot.map(|hot| hot.rate)));
-        Signs { evidence, rate, passed, hot }
+        let passed = free.map_or(passed, |free| free.rate.max(passed));
+        Signs { evidence, rate, passed, hot, is_free: free.is_some() }
     }
 
     pub(super) fn tcp(&self) -> Option<&'a TcpSigns> {
@@ -90,7 +95,7 @@ impl<'a> Signs<'a> {
     /// The path took no more, and no step of that shows how much: this host was too busy to send steadily.
     pub(super) fn is_delayed(&self) -> bool {
         let hot = self.load().is_some_and(|load| load.of(Purpose::Hot).next().is_some());
-        hot && self.hot.is_none()
+        hot && self.hot.is_none() && !self.is_free
     }
 
     /// A step of one purpose.
@@ -179,6 +184,14 @@ impl Hot {
     }
 }
 
+/// Every hot step arrived nearly whole and waited for nothing: what seemed to cap the ladder was lost by chance.
+fn is_free(load: &LoadProbing) -> bool {
+    load.of(Purpose::Hot).filter(|step| step.datagrams > 1).all(|step| {
+        let arrived = step.loss < FREE_LOSS && step.delivered.0 as f64 >= 0.9 * step.sent.0 as f64;
+        arrived && step.stalled < STALLED && (step.growth.0 as f64) < MILLI
+    })
+}
+
 /// The delay of the idle path falls: what waits there is what a load left.
 fn drains(idle: &LoadStep) -> bool {
     idle.growth_first.0 as f64 > 2.5 * idle.growth.0 as f64
@@ -221,6 +234,8 @@ pub(super) const STALLED: f64 = 0.25;
 /// A delayed step with this loss had a full path all the same, unless it stood still for nearly all of its time.
 const STILL_LOST: f64 = 0.25;
 const STOOD_STILL: f64 = 0.9;
+/// Lost by chance at most, in a step of few datagrams.
+const FREE_LOSS: f64 = 0.1;
 const PASSES: f64 = 1.15;
 /// Below this UDP says nothing about what TCP met.
 const EXCEEDED: f64 = 1.15;

@@ -46,6 +46,11 @@ impl StepRates {
         let queued = self.growth > self.visible && self.delivered < CAPPED * self.sent;
         self.loss > CAPPED_LOSS.max(base_loss) || queued
     }
+
+    /// What was lost may have been lost by chance: most of it arrived, and nothing waited.
+    pub(super) fn is_doubtful(&self) -> bool {
+        self.growth <= self.visible && self.delivered >= MOSTLY_DELIVERED * self.sent
+    }
 }
 
 impl Reading {
@@ -190,6 +195,8 @@ const CAPPED_LOSS: f64 = 0.03;
 /// A cap at the first step of the ladder loses more than this.
 const MOST_BASE_LOSS: f64 = 0.12;
 /// One that delivers less of what was sent, with a queue that grows, is too.
+/// A load above what the path takes loses more than this, nearly always.
+const MOSTLY_DELIVERED: f64 = 0.85;
 const CAPPED: f64 = 0.9;
 /// Growth of the delay within a step that shows, nanoseconds.
 const VISIBLE: i64 = 1_000_000;
