@@ -476,8 +476,11 @@ pub struct SizeLoss {
     pub small: f64,
     /// Large packets lost, share.
     pub large: f64,
-    /// Size of the large ones.
+    /// Size of the large ones, the largest of them where there are several.
     pub size: u32,
+    /// The smallest of the large ones, where it was looked for: what is smaller is lost as the small ones are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
 }
 
 /// The largest datagram that a UDP service answers.

@@ -82,7 +82,21 @@ impl<'a> MeasuredDirection<'a> {
 
     /// Packets of the size that this direction sent vanish on the path, which another finding names.
     pub(super) fn is_lost_by_size(&self) -> bool {
-        self.full_packet().is_some_and(|packet| path::loses(self.run, self.direction, packet))
+        self.full_packet().is_some_and(|packet| {
+            path::loses(self.run, self.direction, packet) || self.is_lost_in_part(packet)
+        })
+    }
+
+    /// Packets of this size lose about what the test lost, and smaller ones do not.
+    fn is_lost_in_part(&self, packet: u32) -> bool {
+        let path = self.run.summary.path.as_ref().and_then(|path| path.in_direction(self.direction));
+        let loss = path.and_then(|one_way| one_way.size_dependent_loss);
+        let at_size = loss.filter(|loss| loss.from.is_some_and(|from| (from..=loss.size).contains(&packet)));
+        let share = match self.udp() {
+            true => self.share_of_sent(self.loss().path),
+            false => 0.0,
+        };
+        at_size.is_some_and(|loss| share <= ABOUT * loss.large)
     }
 
     /// Losses by place; all zero when they are not known.
@@ -144,3 +158,5 @@ impl<'a> MeasuredDirection<'a> {
 
 /// Bytes of TCP's timestamps in a segment (RFC 7323), padded.
 const TIMESTAMPS: u32 = 12;
+/// A share of loss that was measured twice differs by less.
+const ABOUT: f64 = 2.5;

@@ -397,7 +397,7 @@ fn cached(mtu: u32) -> Sizes {
 }
 
 fn lossy(large: f64) -> Sizes {
-    let loss = SizeLoss { small: 0.001, large, size: 1472 };
+    let loss = SizeLoss { small: 0.001, large, size: 1472, from: None };
     Sizes::clean(false).with(|s| s.up.size_dependent_loss = Some(loss))
 }
 

@@ -98,7 +98,7 @@ fn asymmetric() -> Run {
         discovery: Discovery::Lies,
         too_big: vec![reported(1400)],
         sizes: probes(&[(1280, 3), (1399, 2), (1400, 0), (1480, 0), (1500, 0)]),
-        size_dependent_loss: Some(SizeLoss { small: 0.002, large: 0.11, size: 1399 }),
+        size_dependent_loss: Some(SizeLoss { small: 0.002, large: 0.11, size: 1399, from: None }),
         ..path_direction(true, 1399)
     };
     let found = PathResult { up: Some(up), down: Some(down), ..native() };
@@ -195,7 +195,8 @@ pub(crate) fn of_size(mut run: Run, number: u32) -> Run {
             .sizes
             .iter_mut()
             .for_each(|probe| (probe.size, probe.sent, probe.received) = (number, number, number));
-        direction.size_dependent_loss = Some(SizeLoss { small: f64::MAX, large: f64::MAX, size: number });
+        direction.size_dependent_loss =
+            Some(SizeLoss { small: f64::MAX, large: f64::MAX, size: number, from: None });
         for test in &mut direction.fragments.tests {
             (test.payload, test.pieces, test.sent, test.received) = (number, number, number, number);
         }

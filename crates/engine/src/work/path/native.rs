@@ -1,5 +1,6 @@
 //! One direction of a path with a pathmeter at its far end, which says what arrives.
 
+mod edge;
 mod holes;
 mod trace;
 
@@ -51,6 +52,7 @@ impl WayFinder<'_> {
             finder.explain()?;
             known(&finder.one_way);
             finder.holes(also)?;
+            finder.edge(!also.is_empty())?;
             finder.fragments()?;
             finder.attribute()?;
             finder.confirm()?;

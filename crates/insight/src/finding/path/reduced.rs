@@ -44,20 +44,30 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
 pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
     each_way(run, |side| {
         let loss = side.one_way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
+        let sizes = match loss.from {
+            Some(from) if from < loss.size => format!("{from} to {}", loss.size),
+            _ => loss.size.to_string(),
+        };
         let title = format!(
-            "Large packets are lost oftener than small ones {}: {} of those of {} bytes, {} of the small",
+            "Large packets are lost more often than small ones {}: {} of those of {sizes} bytes, {} of the small",
             side.direction,
             percent(loss.large),
-            loss.size,
             percent(loss.small)
         );
         let finding = Finding::new("size-dependent-loss", Severity::Warning, side.direction, title)
             .with("large_loss_share", loss.large)
             .with("small_loss_share", loss.small)
             .with("large_bytes", loss.size);
-        Some(finding.advise(
-            "A line with bit errors loses long packets oftener, and so does a queue counted in bytes: look at the error counters of each interface (`ip -s link`, `ethtool -S`), at cables, optics and radio links, and at duplex settings.",
-        ))
+        let Some(from) = loss.from else {
+            return Some(finding.advise(
+                "A line with bit errors loses long packets more often, and so does a queue counted in bytes: look at the error counters of each interface (`ip -s link`, `ethtool -S`), at cables, optics and radio links, and at duplex settings.",
+            ));
+        };
+        let payload = (from - 1).saturating_sub(side.one_way.headers());
+        Some(finding.with("first_large_bytes", from).advise(format!(
+            "Keep to packets of {} bytes, UDP payloads of {payload} (`-l {payload}`): a tunnel or link on the path loses part of what is larger, as where it cuts such packets and loses pieces. A bad line would lose packets of nearly the same size as often.",
+            from - 1
+        )))
     })
 }
 

@@ -113,7 +113,7 @@ pub fn size_loss(probes: &[SizeProbe]) -> Option<SizeLoss> {
     let (small, large) = (share(small_sent, small_received), share(large_sent, large_received));
     let pooled = share(small_sent.saturating_add(large_sent), small_received.saturating_add(large_received));
     let variance = pooled * (1.0 - pooled) * (1.0 / f64::from(small_sent) + 1.0 / f64::from(large_sent));
-    (large - small > 3.3 * variance.sqrt()).then_some(SizeLoss { small, large, size: most })
+    (large - small > 3.3 * variance.sqrt()).then_some(SizeLoss { small, large, size: most, from: None })
 }
 
 fn sum<'a>(probes: impl Iterator<Item = &'a SizeProbe>) -> (u32, u32) {

@@ -55,7 +55,12 @@ impl WayFinder<'_> {
     }
 
     /// Sends packets of these sizes and adds what came.
-    fn ask(&mut self, sizes: &[u32], copies: u32, tried: &mut BTreeMap<u32, SizeProbe>) -> Result<()> {
+    pub(super) fn ask(
+        &mut self,
+        sizes: &[u32],
+        copies: u32,
+        tried: &mut BTreeMap<u32, SizeProbe>,
+    ) -> Result<()> {
         let headers = self.one_way.headers();
         let payloads: Vec<u32> = sizes.iter().map(|size| size - headers).collect();
         let rows = self.send(&payloads, copies)?;

@@ -28,6 +28,8 @@ pub(super) struct Router {
     pub(super) hole: Option<(u32, u32)>,
     /// It sets the TTL of what it passes on.
     pub(super) sets_ttl: bool,
+    /// It loses so many of a thousand packets of this size and more.
+    pub(super) loses: Option<(u32, u64)>,
 }
 
 /// A path between two hosts whose interfaces have an MTU of 1500.
@@ -40,6 +42,8 @@ pub(super) struct Simulated {
     pub(super) round_trips: u32,
     /// Waits for stragglers.
     pub(super) waits: u32,
+    /// What the next packet of a router that loses some depends on.
+    pub(super) random: u64,
 }
 
 /// What became of a packet.
@@ -57,7 +61,7 @@ impl Simulated {
             fragments_received: Some(0),
             ..PathObservation::default()
         };
-        Simulated { ipv6, routers, observed: [end.clone(), end], round_trips: 0, waits: 0 }
+        Simulated { ipv6, routers, observed: [end.clone(), end], round_trips: 0, waits: 0, random: 1 }
     }
 
     pub(super) fn address(&self, direction: usize, hop: usize) -> IpAddr {
@@ -90,6 +94,11 @@ impl Simulated {
             if router.hole.is_some_and(|(first, last)| (first..=last).contains(&cut.unwrap_or(size))) {
                 return Passage::Lost;
             }
+            if let Some((_, of_thousand)) = router.loses.filter(|(from, _)| cut.unwrap_or(size) >= *from)
+                && self.draw() % 1_000 < of_thousand
+            {
+                return Passage::Lost;
+            }
             match router.limit {
                 Some(limit) if cut.unwrap_or(size) > limit => {
                     if may_be_cut && !self.ipv6 {
@@ -109,6 +118,15 @@ impl Simulated {
         let least = &mut self.observed[1 - at].least_ttl;
         *least = Some(least.map_or(left, |least| least.min(left)));
         Passage::Arrived { largest_piece: cut }
+    }
+
+    /// A random number (SplitMix64).
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
     }
 
     fn report(&mut self, at: usize, message: TooBig) {

@@ -4,6 +4,7 @@ use super::WayFinder;
 use super::simulated::{INTERFACE, Router, Simulated};
 use model::event::{Connected, EndResult, Event, Finished, Outcome};
 use model::explain::{Answer, Explanation, Hypothesis};
+use model::finding::Severity;
 use model::host::Host;
 use model::path::{PathMethod, PathResult, RouteMtu};
 use model::plan::{Direction, Directions, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
@@ -14,7 +15,7 @@ use model::units::{BitRate, Bytes, Nanos};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The one thing that is wrong in a world, if any.
+/// A thing that is wrong in a world, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
@@ -44,6 +45,8 @@ enum Fault {
     Memory,
     /// The line loses packets of every size.
     Loss,
+    /// Packets of more than so many bytes vanish, and of those just below it one in twenty is lost.
+    Partial(u32, u32),
     /// The path was down to the end.
     Down,
 }
@@ -56,6 +59,11 @@ struct World {
     direction: Direction,
     /// The router of the two at which it is.
     hop: usize,
+    /// That router sets the TTL of packets, which hides where they end and changes no reason.
+    sets_ttl: bool,
+    ipv6: bool,
+    /// What a router that loses some loses.
+    random: u64,
 }
 
 /// Findings that name a reason, each of which would be wrong in a world with another.
@@ -75,6 +83,7 @@ const REASONS: &[&str] = &[
     "mtu-discovery-wrong",
     "stale-path-mtu",
     "path-loss",
+    "size-dependent-loss",
     "tcp-crippled",
     "outage",
     "conntrack-drops",
@@ -99,6 +108,7 @@ impl World {
             Fault::Memory if !tcp => &["reassembly-failed"],
             Fault::Memory => &[],
             Fault::Loss => &["path-loss"],
+            Fault::Partial(..) => &["mtu-black-hole"],
             Fault::Down => &["outage"],
         };
         found.iter().copied().collect()
@@ -114,9 +124,15 @@ impl World {
             Fault::Reported(limit) => router.limit = Some(limit),
             Fault::ClearsDf(limit) => (router.limit, router.clears_df) = (Some(limit), true),
             Fault::Hole(first, last) => router.hole = Some((first, last)),
+            Fault::Partial(limit, width) => {
+                (router.limit, router.silent) = (Some(limit), true);
+                router.loses = Some((limit - width + 1, 50));
+            }
             _ => {}
         }
-        let mut network = Simulated::new(false, routers);
+        router.sets_ttl = self.sets_ttl;
+        let mut network = Simulated::new(self.ipv6, routers);
+        network.random = self.random;
         if let Fault::Route(mtu) | Fault::RouteBelow(mtu) = self.fault {
             let network_name = "default".to_owned();
             let route =
@@ -139,7 +155,7 @@ impl World {
     /// Whether the test's packets arrive at the receiver's socket, all, half or none of them.
     fn arrived(&self) -> f64 {
         match self.fault {
-            Fault::Silent(_) | Fault::Hole(..) | Fault::Mark | Fault::Down => 0.0,
+            Fault::Silent(_) | Fault::Partial(..) | Fault::Hole(..) | Fault::Mark | Fault::Down => 0.0,
             Fault::Memory if self.transport == Transport::Udp => 0.0,
             Fault::Joined | Fault::Unread if self.transport == Transport::Tcp => 0.1,
             Fault::Loss | Fault::Checksum => 0.9,
@@ -216,7 +232,7 @@ impl World {
         let again = match self.fault {
             Fault::Joined => SENT - arrived,
             Fault::Loss | Fault::Checksum => SENT - arrived,
-            Fault::Silent(_) | Fault::Hole(..) | Fault::Mark | Fault::Down => 4,
+            Fault::Silent(_) | Fault::Partial(..) | Fault::Hole(..) | Fault::Mark | Fault::Down => 4,
             _ => 0,
         };
         TcpCounters {
@@ -314,17 +330,22 @@ fn fault() -> impl Strategy<Value = Fault> {
         1 => Just(Fault::Memory),
         1 => Just(Fault::Loss),
         1 => Just(Fault::Down),
+        1 => (1_000_u32..1_490, 6_u32..60).prop_map(|(limit, width)| Fault::Partial(limit, width)),
     ]
 }
 
 fn world() -> impl Strategy<Value = World> {
     let transport = prop_oneof![Just(Transport::Tcp), Just(Transport::Udp)];
     let direction = prop_oneof![Just(Direction::Up), Just(Direction::Down)];
-    (fault(), transport, direction, 0_usize..2).prop_map(|(fault, transport, direction, hop)| World {
+    let of_world = (fault(), transport, direction, 0_usize..2, prop::bool::weighted(0.1), any::<u64>());
+    of_world.prop_map(|(fault, transport, direction, hop, sets_ttl, random)| World {
         fault,
         transport,
         direction,
         hop,
+        sets_ttl,
+        ipv6: false,
+        random,
     })
 }
 
@@ -338,7 +359,12 @@ proptest! {
     #[test]
     fn the_reason_that_was_built_in_is_found_and_no_other(world in world()) {
         let run = world.run();
-        prop_assert_eq!(reasons(&run), world.truth(), "{:#?}", run.findings);
+        let mut found = reasons(&run);
+        if matches!(world.fault, Fault::Partial(..)) {
+            // Of 60 packets none is lost in one look of twenty.
+            found.remove("size-dependent-loss");
+        }
+        prop_assert_eq!(found, world.truth(), "{:#?}", run.findings);
         for finding in run.findings.iter().filter(|finding| REASONS.contains(&finding.id.as_str())) {
             prop_assert!(finding.direction.is_none_or(|direction| direction == world.direction));
         }
@@ -349,7 +375,8 @@ proptest! {
 #[test]
 fn sizes_are_named_to_the_byte() {
     let found = |fault| {
-        let world = World { fault, transport: Transport::Udp, direction: Direction::Down, hop: 1 };
+        let (transport, direction) = (Transport::Udp, Direction::Down);
+        let world = World { fault, transport, direction, hop: 1, sets_ttl: false, ipv6: false, random: 7 };
         let run = world.run();
         run.summary.path.and_then(|path| path.down).expect("it was looked at")
     };
@@ -362,6 +389,33 @@ fn sizes_are_named_to_the_byte() {
     let pieces = cut.cut_despite_df.expect("a router cuts");
     assert_eq!((cut.path_mtu, pieces.first, pieces.last), (Some(1_400), 1_401, INTERFACE));
     assert_eq!((pieces.largest_piece, cut.black_hole), (1_396, None));
+}
+
+/// The sizes of which some are lost are named, about to the byte.
+#[test]
+fn sizes_that_lose_some_are_named() {
+    let (transport, direction) = (Transport::Udp, Direction::Up);
+    let fault = Fault::Partial(1_450, 10);
+    let mut near = 0;
+    for random in 0..20 {
+        let world = World { fault, transport, direction, hop: 0, sets_ttl: false, ipv6: false, random };
+        let one_way = world.run().summary.path.and_then(|path| path.up).expect("it was looked at");
+        // Of 60 packets none is lost in one look of twenty.
+        let Some(loss) = one_way.size_dependent_loss else { continue };
+        assert_eq!((one_way.path_mtu, loss.size), (Some(1_450), 1_450));
+        near += u32::from(loss.from.is_some_and(|from| (1_438..=1_443).contains(&from)));
+    }
+    assert!(near >= 17, "{near} of 20");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn a_clean_path_raises_nothing(world in world(), ipv6: bool) {
+        let run = World { fault: Fault::None, ipv6, ..world }.run();
+        prop_assert!(run.findings.iter().all(|finding| finding.severity < Severity::Warning), "{:#?}", run.findings);
+    }
 }
 
 /// Segments or datagrams of each test.

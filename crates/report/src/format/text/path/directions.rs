@@ -63,9 +63,11 @@ const FIGURES: &[(&str, Cell)] = &[
     ("tcp_mtu_probing", probing),
     ("loss by size", |one_way| {
         let loss = one_way.size_dependent_loss?;
+        let from = loss.from.filter(|from| *from < loss.size).map(|from| format!("{from} to "));
         Some(format!(
-            "{} of {} bytes, {} of small ones",
+            "{} of {}{} bytes, {} of small ones",
             phrases::percent(loss.large),
+            from.unwrap_or_default(),
             loss.size,
             phrases::percent(loss.small)
         ))
