@@ -7,7 +7,7 @@ use model::finding::{Finding, Severity, Status};
 use model::limit::{LoadProbing, LoadStep, Purpose};
 use model::plan::{Direction, ProtocolName};
 use model::run::Run;
-use model::sample::{IntervalSample, Role, Side, Silence, StreamSample, TcpCounters};
+use model::sample::{IntervalSample, Role, Side, Silence, StreamResult, StreamSample, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
 use pathmeter_insight::finding::{RULES, rule_ids};
 use pathmeter_insight::{device, run_of_events, run_of_tests};
@@ -112,6 +112,14 @@ const SCENARIOS: &[Scenario] = &[
     spares("path-loss", "a policer explains the loss", || {
         loaded(0, 0.5, false).with(|s| s.tcp_counters().retransmits = 20_000).run()
     }),
+    raises("streams-stalled", "one of two delivered nothing", || {
+        Fixture::tcp().with(second_stream).with(|s| s.receive_end().streams[1].bytes = Bytes(0)).run()
+    }),
+    spares("streams-stalled", "both delivered", || Fixture::tcp().with(second_stream).run()),
+    spares("streams-stalled", "nothing was sent by the second", || {
+        let empty = Fixture::tcp().with(second_stream).with(|s| s.receive_end().streams[1].bytes = Bytes(0));
+        empty.with(|s| s.sender.streams[1].bytes = Bytes(0)).run()
+    }),
     raises("path-loss", "0.2 % at a chosen rate", || lossy(2000).run()),
     raises("path-loss", "TCP sends 2 % again", || {
         Fixture::tcp().with(|s| s.tcp_counters().retransmits = 20_000).run()
@@ -214,6 +222,15 @@ const SCENARIOS: &[Scenario] = &[
         Fixture::udp().with(|s| s.sender.cpu.steal = 0.01).run()
     }),
 ];
+
+/// A second stream that moves as much as the first.
+fn second_stream(s: &mut Fixture) {
+    for end in [Some(&mut s.sender), s.receiver.as_mut()].into_iter().flatten() {
+        let first = end.streams[0].clone();
+        end.streams.push(StreamResult { stream: 1, ..first });
+    }
+    s.plan.test.streams = 2;
+}
 
 fn lossy(lost: u64) -> Fixture {
     Fixture::udp().with(|s| s.deliver(DATAGRAMS - lost))

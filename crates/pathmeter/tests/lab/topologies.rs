@@ -8,7 +8,9 @@ use std::thread;
 #[test]
 fn each_shows_what_it_expects_two_at_once() {
     let Some(names) = buildable("each_shows_what_it_expects") else { return };
-    for certain in ["direct", "bridge", "forward", "vxlan", "ipip6", "nat44", "black-hole", "rp-filter", "demo"] {
+    for certain in
+        ["direct", "bridge", "forward", "vxlan", "ipip6", "nat44", "black-hole", "rp-filter", "demo"]
+    {
         assert!(names.iter().any(|name| name == certain), "{certain} is not among {names:?}");
     }
     let before = interfaces();
