@@ -81,7 +81,8 @@ async function tabs() {
   assert.equal(await first.getByLabel('Seconds').inputValue(), '600')
   await first.locator('dl.now dd').first().waitFor()
   // An address with other values changes it.
-  await first.goto(at('#/live?kind=latency&host=other.example&seconds=3&loaded=true'))
+  await first.goto(at('#/live?kind=latency&host=other.example&seconds=3&loaded=true&dscp=ef'))
+  assert.equal(await first.getByLabel('DSCP').inputValue(), 'ef')
   assert.deepEqual([await first.getByLabel('Far end,').inputValue(), await first.locator('select', { has: first.locator('option[value=true]') }).inputValue()], ['other.example', 'true'])
   await stop(first)
   await others[8].locator('a.running').waitFor({ state: 'detached' })
@@ -168,7 +169,7 @@ async function list() {
   await page.waitForFunction(() => window.scrollY > 2000)
   assert.ok(await page.locator('li input[type=checkbox]').nth(60).isChecked(), 'what was chosen is chosen')
   // A label of many at once, and filters in the address.
-  await page.getByLabel('Label for the chosen runs').fill('picked')
+  await page.getByLabel('Label for the selected runs').fill('picked')
   await page.getByRole('button', { name: 'Label', exact: true }).click()
   await page.getByText('1 run labelled').waitFor()
   await page.goto(at('#/runs?label=picked'))
@@ -176,7 +177,7 @@ async function list() {
   // A new run appears without a hand.
   const label = `fresh-${Date.now()}`
   await page.goto(at(`#/runs?label=${label}`))
-  await page.getByText('No kept run is like this.').waitFor()
+  await page.getByText('No kept run matches.').waitFor()
   await new Promise((done) => spawn(program, ['throughput', far, '-t', '1', '--save', '--label', label, '--store', store], { stdio: 'ignore' }).on('exit', done))
   await page.locator('li a.run').first().waitFor({ timeout: 20_000 })
   // A filter that the field cannot show stands there all the same, with what is wrong.
@@ -193,6 +194,32 @@ async function list() {
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('button', { name: 'Try again' }).waitFor({ state: 'detached' })
   console.log('ok the list stays as it was left, and is always fresh')
+  await page.context().close()
+}
+
+/** Tests of other programs are shown as they run, and when a watch measures next. */
+async function others() {
+  const page = await open(WIDE)
+  const label = `other-${Date.now()}`
+  const other = spawn(program, ['throughput', far, '-t', '600', '-b', '1M', '--save', '--label', label, '--store', store], { stdio: 'ignore' })
+  const watch = spawn(program, ['watch', far, '--every', '10m', '--run', 'latency -t 1s', '--label', label, '--store', store], { stdio: 'ignore' })
+  await go(page, at(`#/runs?label=${label}`), 'li .status-running')
+  await page.getByText('by another program').waitFor()
+  await page.locator('li a.run', { has: page.locator('.status-running') }).click()
+  await page.getByText('Another program is running this test.').waitFor()
+  other.kill('SIGINT')
+  await page.getByText('Another program is running this test.').waitFor({ state: 'detached' })
+  assert.equal(await page.getByText('not ended').count(), 0, 'it ended with its result')
+  await page.goto(at(`#/path/${far.split(':')[0]}`))
+  const schedule = page.locator('[aria-label="Schedule"] p', { hasText: label })
+  await schedule.waitFor()
+  assert.match(await schedule.innerText(), /every 10 min by watch on .*next run due in 1?\d min/s)
+  watch.kill('SIGINT')
+  await new Promise((done) => watch.on('exit', done))
+  await page.reload()
+  await page.locator('canvas').first().waitFor()
+  assert.equal(await schedule.count(), 0, 'one that was stopped is none')
+  console.log('ok tests of other programs run, and a watch shows when it measures next')
   await page.context().close()
 }
 
@@ -232,7 +259,7 @@ async function charts() {
   const page = await open(WIDE)
   await go(page, at(`#/run/${runs[0].id}`), 'canvas')
   const figure = page.locator('figure').first()
-  assert.match(await figure.locator('tbody tr').first().innerText(), /bit\/s.*bit\/s.*bit\/s/s, 'least, mean and most stand there')
+  assert.match(await figure.locator('tbody tr').first().innerText(), /bit\/s.*bit\/s.*bit\/s/s, 'minimum, mean and maximum stand there')
   await figure.getByRole('button', { name: 'Closer' }).click()
   await page.waitForFunction(() => /from=[\d.]+&to=[\d.]+/.test(location.hash))
   const part = new URL(page.url()).hash
@@ -263,7 +290,7 @@ async function charts() {
   await field.fill('before')
   await field.fill('before ')
   await field.blur()
-  await page.getByText('kept', { exact: true }).waitFor()
+  await page.getByText('saved', { exact: true }).waitFor()
   console.log('ok charts are looked into, tabled, saved and printed')
   await page.context().close()
 }
@@ -275,6 +302,12 @@ async function imports() {
   const ping = 'PING 10.0.0.9 (10.0.0.9) 56(84) bytes of data.\n64 bytes from 10.0.0.9: icmp_seq=1 ttl=64 time=0.5 ms\n64 bytes from 10.0.0.9: icmp_seq=2 ttl=64 time=0.6 ms\n\n--- 10.0.0.9 ping statistics ---\n2 packets transmitted, 2 received, 0% packet loss, time 1001ms\nrtt min/avg/max/mdev = 0.500/0.550/0.600/0.050 ms\n'
   await page.locator('input[type=file]').setInputFiles({ name: 'ping.txt', mimeType: 'text/plain', buffer: Buffer.from(ping) })
   await page.getByText('1 run read, 1 of them new').waitFor()
+  // An output without a time of its end has a verdict all the same.
+  await page.goto(at('#/runs?find=10.0.0.9'))
+  await page.locator('li a.run').click()
+  await page.locator('[aria-label="Verdict"]').waitFor()
+  assert.equal(await page.getByText('not ended').count(), 0)
+  await page.goto(at('#/runs'))
   await page.locator('input[type=file]').setInputFiles({ name: 'no.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') })
   await page.getByRole('alert').waitFor()
   assert.match(await page.getByRole('alert').innerText(), /no\.txt/)
@@ -307,6 +340,7 @@ try {
   await charts()
   await imports()
   await list()
+  await others()
   await matrix()
   await tabs()
   await restart()

@@ -104,7 +104,7 @@ async function keyboard() {
   await page.keyboard.press('/')
   await page.keyboard.type('nobody.example')
   await page.keyboard.press('Enter')
-  await page.getByText('No kept run is like this.').waitFor()
+  await page.getByText('No kept run matches.').waitFor()
   assert.match(page.url(), /find=nobody.example/)
   await page.getByRole('button', { name: 'Colours' }).click()
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')

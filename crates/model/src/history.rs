@@ -38,6 +38,9 @@ pub struct Entry {
     #[serde(with = "rfc3339::optional")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finished: Option<WallTime>,
+    /// A program measures it now.
+    #[serde(default)]
+    pub running: bool,
     /// The verdict in one word; absent: it has not ended.
     pub status: Option<String>,
     /// The verdict in a sentence.
@@ -313,6 +316,7 @@ mod tests {
             origin: Origin::Measured,
             started: "2026-11-01T12:00:00.001Z".parse().unwrap(),
             finished: None,
+            running: false,
             status: None,
             verdict: None,
             figures: Vec::new(),

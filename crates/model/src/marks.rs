@@ -17,6 +17,12 @@ impl Dscp {
         self.0 << 2
     }
 
+    /// Its name, where it has one.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        NAMES.iter().find(|(_, value)| *value == self.0).map(|(name, _)| *name)
+    }
+
     /// The code point of a name of RFC 2474, 2597, 3246, 5865 or 8622, in any letter case.
     #[must_use]
     pub fn named(text: &str) -> Option<Dscp> {

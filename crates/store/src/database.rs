@@ -5,6 +5,7 @@ mod server;
 mod sqlite;
 
 use crate::{Location, Result, StoreError};
+use std::cell::Cell;
 use std::time::Duration;
 
 /// A value of a column or a parameter.
@@ -26,6 +27,8 @@ pub(crate) struct Row(Vec<Value>);
 pub(crate) struct Database {
     location: Location,
     handle: Handle,
+    /// A transaction is open: what is to be done at once is a part of it.
+    in_transaction: Cell<bool>,
 }
 
 #[derive(Debug)]
@@ -53,7 +56,7 @@ impl Database {
             #[cfg(not(feature = "postgres"))]
             Location::Server(_) => return Err(StoreError::NotBuilt { store: location }),
         };
-        Ok(Database { location, handle })
+        Ok(Database { location, handle, in_transaction: Cell::new(false) })
     }
 
     pub(crate) fn location(&self) -> &Location {
@@ -95,6 +98,15 @@ impl Database {
         }
     }
 
+    /// The time now in nanoseconds since 1970, as an expression: by the clock that all programs on this store share.
+    pub(crate) fn now(&self) -> &'static str {
+        match &self.handle {
+            Handle::File(_) => "CAST(strftime('%s', 'now') AS INTEGER) * 1000000000",
+            #[cfg(feature = "postgres")]
+            Handle::Server(_) => "CAST(extract(epoch FROM clock_timestamp()) AS BIGINT) * 1000000000",
+        }
+    }
+
     /// Every row of an answer.
     pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
@@ -129,15 +141,21 @@ impl Database {
         }
     }
 
-    /// All of it or nothing.
+    /// All of it or nothing. Within another such call it is a part of that one.
     pub(crate) fn at_once<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.in_transaction.get() {
+            return act();
+        }
         match &self.handle {
             // Else two programs that read first and write then refuse each other.
             Handle::File(_) => self.script("BEGIN IMMEDIATE")?,
             #[cfg(feature = "postgres")]
             Handle::Server(_) => self.script("BEGIN")?,
         }
-        match act().and_then(|done| self.script("COMMIT").map(|()| done)) {
+        self.in_transaction.set(true);
+        let ended = act().and_then(|done| self.script("COMMIT").map(|()| done));
+        self.in_transaction.set(false);
+        match ended {
             Ok(done) => Ok(done),
             Err(error) => {
                 // A statement that found the disk full has ended the transaction already.

@@ -36,6 +36,7 @@ mod marks;
 mod query;
 mod record;
 mod salvage;
+mod schedule;
 mod schema;
 
 pub use error::StoreError;
@@ -45,6 +46,7 @@ pub use model::history::Mark;
 pub use query::{Filter, ListOrder, Names};
 pub use record::{Placed, Recorder};
 pub use salvage::{Salvaged, salvage};
+pub use schedule::{Schedule, ScheduleKey};
 
 use database::{Access, Database, Value};
 use document::damaged;
@@ -254,6 +256,20 @@ impl Store {
         let values: [Value; 6] =
             [id.into(), kind.into(), target.into(), label.into(), origin.name().into(), started];
         self.database.execute(sql, &values)
+    }
+
+    /// Notes that a run is measured now.
+    fn beat(&self, id: &str) -> Result<()> {
+        let update = format!("UPDATE runs SET alive = {} WHERE id = $1", self.database.now());
+        self.database.execute(&update, &[id.into()]).map(drop)
+    }
+
+    /// All of what is done within, or nothing: many runs are put in at once.
+    ///
+    /// # Errors
+    /// Those of what is done; or the store cannot be written.
+    pub fn at_once<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.database.at_once(act)
     }
 
     /// The runs that a filter lets through, the latest first, with their figures: two questions, however many they are.

@@ -6,6 +6,7 @@ use model::history::{Entry, Fact, Headline, Origin, Sample};
 use model::stats::histogram::Histogram;
 use model::time::WallTime;
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// Which runs are wanted; empty fields let every run through.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -169,10 +170,17 @@ fn pattern(part: &str) -> String {
     pattern
 }
 
-const COLUMNS: &str = "id, kind, target, label, origin, started, finished, status, verdict";
+/// The columns of an entry. A run is measured now as long as its program updates `alive`.
+fn columns(database: &Database) -> String {
+    let since = format!("{} - {}", database.now(), ALIVE.as_nanos());
+    format!(
+        "id, kind, target, label, origin, started, finished, status, verdict, \
+         CAST(CASE WHEN status IS NULL AND alive > {since} THEN 1 ELSE 0 END AS BIGINT)"
+    )
+}
 
 pub(crate) fn list(database: &Database, filter: &Filter) -> Result<Vec<Entry>> {
-    let Chosen { conditions: sql, values } = filter.select(COLUMNS);
+    let Chosen { conditions: sql, values } = filter.select(&columns(database));
     let mut entries: Vec<Entry> = database.rows(&sql, &values)?.into_iter().map(entry_of).collect();
     let places = places(entries.iter().map(|entry| &entry.id));
     let chosen = filter.select("id");
@@ -201,7 +209,7 @@ pub(crate) fn ids(database: &Database, filter: &Filter) -> Result<Vec<String>> {
 }
 
 pub(crate) fn entry(database: &Database, id: &str) -> Result<Option<Entry>> {
-    let sql = format!("SELECT {COLUMNS} FROM runs WHERE id = $1");
+    let sql = format!("SELECT {} FROM runs WHERE id = $1", columns(database));
     let Some(row) = database.rows(&sql, &[id.into()])?.pop() else { return Ok(None) };
     let mut entry = entry_of(row);
     let sql = "SELECT run, name, value, text FROM figures WHERE run = $1 ORDER BY number";
@@ -331,6 +339,7 @@ fn entry_of(mut row: Row) -> Entry {
         finished: row.int(6).map(from_sql),
         status: row.optional_text(7),
         verdict: row.optional_text(8),
+        running: row.int(9) == Some(1),
         figures: Vec::new(),
     }
 }
@@ -343,3 +352,6 @@ pub(crate) fn to_sql(time: WallTime) -> i64 {
 pub(crate) fn from_sql(time: i64) -> WallTime {
     WallTime(u64::try_from(time).unwrap_or_default())
 }
+
+/// A program that has not updated `alive` for so long has ended.
+const ALIVE: Duration = Duration::from_secs(20);

@@ -9,7 +9,7 @@ use model::history::{Headline, Measured, Origin};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Keeps the events of a run until it ends. A thread of its own writes them about once a second, so that a database that
 /// is slow does not hold up what measures.
@@ -44,8 +44,10 @@ impl Recorder {
             moved: None,
             next: 0,
             unwritten: Vec::new(),
+            beaten: Instant::now(),
             report,
         };
+        writer.store.beat(&begun.id)?;
         let thread = Builder::new().name("store".into()).spawn(move || writer.write(&incoming));
         let writer = thread.map_err(|error| StoreError::Other { store: location, why: error.to_string() })?;
         Ok(Recorder { run: begun.id.clone(), events, wrong, writer })
@@ -89,6 +91,8 @@ struct Writer {
     /// The number of the next event.
     next: i64,
     unwritten: Vec<String>,
+    /// When the store was last given word that the run is measured.
+    beaten: Instant,
     report: Sender<StoreError>,
 }
 
@@ -96,10 +100,12 @@ impl Writer {
     fn write(mut self, events: &Receiver<String>) -> Writer {
         let mut reported = String::new();
         loop {
-            let ended = match events.recv() {
+            let ended = match events.recv_timeout(BEAT) {
                 Ok(event) => self.gather(event, events),
-                Err(_) => true,
+                Err(RecvTimeoutError::Timeout) => false,
+                Err(RecvTimeoutError::Disconnected) => true,
             };
+            self.beat();
             if let Err(error) = self.flush() {
                 // Once each, however often it is tried.
                 let text = error.to_string();
@@ -114,15 +120,23 @@ impl Writer {
         }
     }
 
+    /// Leaves word that the run is measured. Where it does not get through, lists take the run for one that was cut off.
+    fn beat(&mut self) {
+        if self.beaten.elapsed() >= BEAT {
+            self.beaten = Instant::now();
+            let _ = self.store.beat(&self.begun.id);
+        }
+    }
+
     /// Takes what comes within a second of the first event. True: nothing comes any more.
     fn gather(&mut self, first: String, events: &Receiver<String>) -> bool {
         self.unwritten.push(first);
         if self.next == 0 {
             return false;
         }
-        let end = std::time::Instant::now() + AT_MOST;
+        let end = Instant::now() + AT_MOST;
         loop {
-            match events.recv_timeout(end.saturating_duration_since(std::time::Instant::now())) {
+            match events.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(event) => self.unwritten.push(event),
                 Err(RecvTimeoutError::Timeout) => return false,
                 Err(RecvTimeoutError::Disconnected) => return true,
@@ -163,6 +177,7 @@ impl Writer {
         let Some(file) = self.waiting.take() else { return Ok(()) };
         let store = Store::open(&file)?;
         store.add(&self.begun, Origin::Measured)?;
+        store.beat(&self.begun.id)?;
         self.store = store;
         self.moved = Some(file);
         Ok(())
@@ -192,7 +207,7 @@ pub(crate) fn finish(
     figures: &[Headline],
 ) -> Result<()> {
     let (verdict, [started, finished]) = (measured.verdict(), measured.times());
-    let update = "UPDATE runs SET started = coalesce($1, started), finished = $2, status = $3, verdict = $4, schema = $5 \
+    let update = "UPDATE runs SET alive = NULL, started = coalesce($1, started), finished = $2, status = $3, verdict = $4, schema = $5 \
                   WHERE id = $6";
     let values = [
         started.map(to_sql).into(),
@@ -217,5 +232,7 @@ pub(crate) fn finish(
     describe(database, id, measured)
 }
 
+/// So often the store is given word that a run is measured; `query.rs` waits for several of these.
+const BEAT: Duration = Duration::from_secs(5);
 /// Events wait no longer than this for others to be written with.
 const AT_MOST: Duration = Duration::from_secs(1);

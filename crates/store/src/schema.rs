@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::{Result, StoreError, document};
 
 /// Each step brings a store from the version of its place (0: empty) to the next. Only ever extended.
-const STEPS: [&str; 3] = [FIRST, SECOND, THIRD];
+const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: &str = "CREATE TABLE runs (
          id TEXT PRIMARY KEY,
@@ -81,6 +81,20 @@ const THIRD: &str = "CREATE TABLE outbox (
          since INTEGER NOT NULL,   -- nanoseconds since 1970, UTC
          alert TEXT NOT NULL,      -- JSON
          PRIMARY KEY (run, figure, change, receiver)
+     ) STRICT, WITHOUT ROWID;";
+
+/// A run that is measured differs from one that was cut off, and a `watch` leaves when it measures next.
+const FOURTH: &str =
+    "ALTER TABLE runs ADD COLUMN alive INTEGER; -- by the clock of the store: its program was there then
+     CREATE TABLE schedules (
+         host TEXT NOT NULL,       -- that measures
+         target TEXT NOT NULL,
+         kind TEXT NOT NULL,
+         label TEXT NOT NULL,
+         every INTEGER NOT NULL,   -- nanoseconds
+         latest INTEGER NOT NULL,  -- begin of the latest round, nanoseconds since 1970, UTC
+         due INTEGER NOT NULL,     -- begin of the next one, likewise
+         PRIMARY KEY (host, target, kind, label)
      ) STRICT, WITHOUT ROWID;";
 
 /// The version of this program's tables.

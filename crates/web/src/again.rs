@@ -4,6 +4,7 @@ use crate::backend::Kind;
 use model::history::{Entry, Origin};
 use model::hops::{HopProtocol, HopsPlan};
 use model::latency::{LatencyMode, LatencyPlan, LatencyProtocol};
+use model::marks::Dscp;
 use model::path::{PathMethod, PathPlan};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::run::Run;
@@ -34,6 +35,8 @@ pub(crate) struct Again {
     length: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     loaded: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dscp: Option<String>,
 }
 
 /// The fields for this run; absent: it was measured elsewhere, or otherwise than the form can ask for.
@@ -72,6 +75,7 @@ fn to(kind: Kind, target: &Target, usual: u16) -> Again {
         mss: None,
         length: None,
         loaded: None,
+        dscp: None,
     }
 }
 
@@ -84,6 +88,17 @@ fn is_usual(local: &LocalOptions) -> bool {
 fn seconds(time: Nanos) -> Option<u64> {
     let seconds = time.0 / SECOND;
     (time.0.is_multiple_of(SECOND) && (1..=3_600).contains(&seconds)).then_some(seconds)
+}
+
+/// The byte is one that the form can ask for: it has no bits of ECN.
+fn is_dscp(tos: u8) -> bool {
+    tos.trailing_zeros() >= 2
+}
+
+/// The mark of this byte, by its name where it has one; absent: the usual one.
+fn dscp(tos: u8) -> Option<String> {
+    let dscp = Dscp(tos >> 2);
+    (tos > 0).then(|| dscp.name().map_or_else(|| dscp.0.to_string(), str::to_owned))
 }
 
 fn measure(run: &Run) -> Option<Again> {
@@ -110,9 +125,11 @@ fn throughput(plan: &Plan) -> Option<Again> {
         bitrate: test.bitrate,
         burst: test.burst,
         mss: test.mss,
+        tos: test.tos,
         ..TestSpec::new(test.transport)
     };
-    let can = *test == usual && is_usual(&plan.local) && plan.protocol == ProtocolName::Native;
+    let can =
+        *test == usual && is_dscp(test.tos) && is_usual(&plan.local) && plan.protocol == ProtocolName::Native;
     can.then_some(())?;
     Some(Again {
         udp: Some(test.transport == Transport::Udp),
@@ -122,6 +139,7 @@ fn throughput(plan: &Plan) -> Option<Again> {
         bitrate: test.bitrate.map(|rate| rate.0),
         mss: test.mss,
         length: Some(test.length).filter(|length| *length > 0),
+        dscp: dscp(test.tos),
         ..to(Kind::Throughput, &plan.target, PORT)
     })
 }
@@ -137,7 +155,7 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
         || (plan.mode, plan.rate) != mode
         || plan.sizes.is_some()
         || plan.burst != 1
-        || plan.tos != 0
+        || !is_dscp(plan.tos)
         || plan.load.as_ref().is_some_and(|load| load.streams != LOAD_STREAMS || load.congestion.is_some());
     if own_way || other {
         return None;
@@ -149,6 +167,7 @@ fn latency(plan: &LatencyPlan) -> Option<Again> {
         seconds: Some(seconds(time)?),
         length: Some(plan.size),
         loaded: Some(plan.load.is_some()),
+        dscp: dscp(plan.tos),
         ..to(Kind::Latency, &egress.target, PORT)
     })
 }

@@ -15,6 +15,7 @@ mod path;
 mod paths;
 mod request;
 mod runs;
+mod schedules;
 mod upload;
 
 use crate::app::App;
@@ -48,7 +49,7 @@ const fn operation(
 }
 
 /// All of them.
-static OPERATIONS: [Operation; 29] = [
+static OPERATIONS: [Operation; 31] = [
     operation("get", "/api/session", || get(login::session)),
     operation("post", "/api/login", || post(login::enter)),
     operation("post", "/api/logout", || post(login::leave)),
@@ -68,6 +69,8 @@ static OPERATIONS: [Operation; 29] = [
     operation("get", "/api/overlay", || get(overlay::overlay)),
     operation("get", "/api/path", || get(path::show)),
     operation("get", "/api/alerts", || get(alerts::list)),
+    operation("get", "/api/schedules", || get(schedules::list)),
+    operation("delete", "/api/schedules", || delete(schedules::forget)),
     operation("get", "/api/compare", || get(compare::compare)),
     operation("get", "/api/paths", || get(paths::list)),
     operation("get", "/api/meshes", || get(meshes::list)),

@@ -119,6 +119,8 @@ pub struct Asked {
     /// Latency: round trips idle, and beside a load up, down and both.
     #[serde(default)]
     pub loaded: bool,
+    /// Throughput and latency: the mark of the packets (DSCP), a name such as `ef` or a number from 0 to 63.
+    pub dscp: Option<String>,
     /// 4 or 6: addresses of this IP version alone.
     pub family: Option<u8>,
     /// A word that holds runs together.

@@ -53,11 +53,12 @@ fn value(block: &Block) -> Value {
     }
 }
 
-/// One bar shows nothing that its number does not.
+/// One bar shows nothing that its number does not, nor do bars without length.
 fn is_single(chart: &Chart) -> bool {
     let Chart::Bars(chart) = chart else { return false };
     let rows = chart.panels.iter().flat_map(|panel| &panel.rows);
-    rows.flat_map(|row| row.bars.iter().flatten()).count() == 1
+    let bars = || rows.clone().flat_map(|row| row.bars.iter().flatten());
+    bars().count() == 1 || bars().all(|bar| bar.value == 0.0)
 }
 
 fn item(item: &Item) -> Value {

@@ -1,7 +1,7 @@
 // Charts over time, on a canvas: ten thousand points move without a stutter.
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { number, plain, scale } from './text'
+import { lineName, number, plain, scale } from './text'
 import type { Line, Mark, Unit } from './types'
 
 const SERIES = ['--series-1', '--series-2', '--series-3', '--series-4']
@@ -101,6 +101,12 @@ export function unitOfLines(unit: Unit, lines: Line[], across = false): [number,
   return scale(unit, Math.max(...middles))
 }
 
+/** A value of an axis with its unit. */
+function round(value: number, unit: Unit): string {
+  const [size, name] = scale(unit, value)
+  return `${plain(value / size)} ${name}`
+}
+
 /** Days, or hours with the day below where it begins. */
 function dateTicks(ticks: number[], step: number): string[] {
   let before = ''
@@ -115,29 +121,37 @@ function dateTicks(ticks: number[], step: number): string[] {
   })
 }
 
-/** Marks as lines down the chart, with their names where these have room. */
+/** Marks as vertical lines, with their names where these have room. */
 function marked(place: HTMLElement, marks: Mark[]): uPlot.Plugin {
   const tones = { ok: '--ok', problem: '--problem', none: '--soft' } as const
   const draw = (u: uPlot) => {
     const { ctx, bbox } = u
     const ratio = devicePixelRatio || 1
+    const shown = marks
+      .map((mark) => ({ ...mark, x: Math.round(u.valToPos(mark.at, 'x', true)), ink: colour(place, tones[mark.tone ?? 'none']) }))
+      .filter(({ x }) => x >= bbox.left - 1 && x <= bbox.left + bbox.width)
     ctx.save()
     ctx.font = `${11 * ratio}px system-ui`
     ctx.textAlign = 'left'
     ctx.textBaseline = 'alphabetic'
     ctx.setLineDash([4 * ratio, 3 * ratio])
-    let free = -Infinity
-    for (const mark of marks) {
-      const x = Math.round(u.valToPos(mark.at, 'x', true))
-      if (x < bbox.left - 1 || x > bbox.left + bbox.width) continue
-      ctx.strokeStyle = ctx.fillStyle = colour(place, tones[mark.tone ?? 'none'])
+    for (const { x, ink } of shown) {
+      ctx.strokeStyle = ink
       ctx.beginPath()
       ctx.moveTo(x, bbox.top)
       ctx.lineTo(x, bbox.top + bbox.height)
       ctx.stroke()
-      const width = ctx.measureText(mark.name).width
+    }
+    let free = -Infinity
+    for (const { x, ink, name } of shown) {
+      const text = lineName(name)
+      const width = ctx.measureText(text).width
       if (x < free || x + width > bbox.left + bbox.width + 4) continue
-      ctx.fillText(mark.name, x + 4 * ratio, bbox.top + 11 * ratio)
+      // No line runs through the letters.
+      ctx.fillStyle = getComputedStyle(place).getPropertyValue('--card')
+      ctx.fillRect(x + 2 * ratio, bbox.top, width + 4 * ratio, 14 * ratio)
+      ctx.fillStyle = ink
+      ctx.fillText(text, x + 4 * ratio, bbox.top + 11 * ratio)
       free = x + width + 12 * ratio
     }
     ctx.restore()
@@ -148,7 +162,7 @@ function marked(place: HTMLElement, marks: Mark[]): uPlot.Plugin {
 /** Draws them into a place; the lines and the unit are those of the first drawing, the data may change. */
 export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, hands: Hands): uPlot {
   const { figure, unit, lines, marks } = what
-  const [size, name] = unitOfLines(unit, lines, what.shares)
+  const [size] = unitOfLines(unit, lines, what.shares)
   const [ink, grid] = [colour(place, '--soft'), colour(place, '--line')]
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { show: false }, font: '12px system-ui' }
   const stepped = STEPPED.includes(figure) ? uPlot.paths.stepped?.({ align: -1 }) : undefined
@@ -184,10 +198,12 @@ export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, han
   const ofUnit = (ticks: number[]) => ticks.map((tick) => plain(tick / size))
   const times: Partial<uPlot.Axis> = what.dates
     ? { size: 46, values: (_, ticks, __, ___, step) => dateTicks(ticks, step) }
-    : { values: (_, ticks) => (what.shares ? ticks.map((tick) => (tick == null ? '' : `${plain(tick / size)} ${name}`)) : ticks.map((tick) => `${plain(tick)} s`)) }
+    : { values: (_, ticks) => (what.shares ? ticks.map((tick) => (tick == null ? '' : round(tick, unit))) : ticks.map((tick) => `${plain(tick)} s`)) }
   const options: uPlot.Options = {
     width: place.clientWidth,
     height: what.height,
+    // The last number across stands half beyond the lines.
+    padding: [null, 26, null, null],
     cursor: { sync: { key: what.dates || what.shares ? `own-${figure}` : 'time' }, drag: { x: true, y: false, setScale: false } },
     legend: { show: false },
     // Round trips differ by powers of ten.
@@ -222,7 +238,7 @@ export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, han
   return new uPlot(options, aligned(figure, lines), place)
 }
 
-/** Least, mean and most of a line in a part of the axis. */
+/** Minimum, mean and maximum of a line in a part of the axis. */
 export function spread(line: Line, span: Span | null): { least: number; mean: number; most: number; count: number } | null {
   let [least, mostOf, sum, count] = [Infinity, -Infinity, 0, 0]
   line.values.forEach((value, index) => {
@@ -242,8 +258,9 @@ export function summary(figure: string, unit: Unit, lines: Line[]): string {
     const values = line.values.filter((value) => value !== null).sort((a, b) => a - b)
     const [size, name] = scale(unit, values[values.length - 1] ?? 0)
     const at = (share: number) => number((values[Math.floor(share * (values.length - 1))] ?? 0) / size)
-    if (!values.length) return `${line.name}: nothing was measured`
-    return `${line.name}: from ${at(0)} to ${at(1)}, median ${at(0.5)} ${name}, ${values.length} points`
+    const called = lineName(line.name)
+    if (!values.length) return `${called}: nothing was measured`
+    return `${called}: from ${at(0)} to ${at(1)}, median ${at(0.5)} ${name}, ${values.length} points`
   }
   return `${figure}. ${lines.map(of).join('. ')}.`
 }

@@ -2,11 +2,23 @@
 import type { Known } from './types'
 
 export const KINDS = [
-  ['measure', 'Measure', 'Round trips, packet sizes, TCP and UDP in each direction, with reasons'],
-  ['throughput', 'Throughput', 'How much the path carries'],
-  ['latency', 'Latency', 'Round trips and their tail, also under load'],
+  ['measure', 'Measure', 'Round trips, path MTU, TCP and UDP in each direction, and what limits them'],
+  ['throughput', 'Throughput', 'Goodput of TCP or UDP to and from the far end'],
+  ['latency', 'Latency', 'Round-trip times and their percentiles, idle or under load'],
   ['mtu', 'Packet sizes', 'Path MTU and fragments, in both directions'],
-  ['hops', 'Hops', 'Which routers packets cross'],
+  ['hops', 'Hops', 'Routers on the path, with loss and delay'],
+] as const
+
+/** Marks that networks often treat differently; any name or number is taken. */
+export const DSCP = [
+  ['ef', 'expedited forwarding, voice'],
+  ['af41', 'assured forwarding, video'],
+  ['af31', 'assured forwarding'],
+  ['af21', 'assured forwarding'],
+  ['af11', 'assured forwarding'],
+  ['cs1', 'background (older)'],
+  ['le', 'lower effort, background'],
+  ['cs6', 'network control'],
 ] as const
 
 class Form {
@@ -22,6 +34,7 @@ class Form {
   mss = $state<number | null>(null)
   length = $state<number | null>(null)
   loaded = $state(false)
+  dscp = $state('')
   family = $state('')
   label = $state('')
   token = $state('')
@@ -51,6 +64,7 @@ class Form {
       mss: number('mss', null),
       length: number('length', null),
       loaded: query.get('loaded') === 'true',
+      dscp: query.get('dscp') ?? '',
       family: ['4', '6'].includes(query.get('family') ?? '') ? query.get('family') : '',
       label: query.get('label') ?? this.label,
     })
@@ -80,6 +94,7 @@ class Form {
       ...(flow && this.rate ? { bitrate: Math.round(this.rate * 1e6) } : {}),
       ...(flow && !udp && this.mss ? { mss: this.mss } : {}),
       ...(this.kind === 'latency' && this.loaded ? { loaded: true } : {}),
+      ...(timed && this.dscp.trim() ? { dscp: this.dscp.trim() } : {}),
       ...(this.family ? { family: Number(this.family) } : {}),
     }
   }

@@ -71,7 +71,7 @@ class Live {
   get clock(): string {
     const left = this.expected === null ? null : this.expected - this.elapsed
     if (left === null) return clock(this.elapsed)
-    return left > 0 ? `${clock(this.elapsed)}, about ${clock(left)} left` : `${clock(this.elapsed)}, it is being concluded`
+    return left > 0 ? `${clock(this.elapsed)}, about ${clock(left)} left` : `${clock(this.elapsed)}, finishing`
   }
 
   private async ask() {

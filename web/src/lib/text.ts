@@ -58,6 +58,16 @@ export function ago(time: string, now: number): string {
   return moment(time)
 }
 
+/** `in 4 min`, or the moment where that is far. */
+export function until(time: string, now: number): string {
+  const seconds = (new Date(time).getTime() - now) / 1000
+  if (!(seconds > 0)) return 'now'
+  if (seconds < 90) return `in ${Math.ceil(seconds)} s`
+  if (seconds < 5400) return `in ${Math.round(seconds / 60)} min`
+  if (seconds < 86400) return `in ${Math.round(seconds / 3600)} h`
+  return `on ${moment(time)}`
+}
+
 /** `every 15 min`. */
 export function every(seconds: number): string {
   if (seconds < 90) return `every ${Math.round(seconds)} s`
@@ -84,6 +94,8 @@ export function pieces(text: string): { text: string; code: boolean }[] {
 }
 
 const WORDS: Record<string, string> = {
+  up: 'upload',
+  down: 'download',
   rtt: 'RTT',
   p50: 'median',
   mtu: 'MTU',
@@ -102,7 +114,7 @@ const NAMES: Record<string, string> = {
   'hops.rtt.p50': 'RTT median to the last hop',
 }
 
-/** What a figure of a list is called: `tcp.up.goodput` is `TCP up`. */
+/** What a figure of a list is called: `tcp.up.goodput` is `TCP upload`. */
 export function figureName(name: string): string {
   const known = NAMES[name]
   if (known) return known
@@ -121,8 +133,22 @@ export function withNames(text: string, figures: string[]): string {
   return longest.reduce((text, name) => text.replaceAll(new RegExp(`(?<![\\w.])${name.replaceAll('.', '\\.')}(?![\\w])`, 'g'), figureName(name)), text)
 }
 
+/** What a line or a part of a run is called, which the server names `TCP up` or `load both`. */
+export function lineName(name: string): string {
+  const found = /^(TCP |UDP |load |)(up|down|both|up and down)$/.exec(name)
+  if (!found) return name
+  const words: Record<string, string> = { up: 'upload', down: 'download' }
+  return `${found[1]}${words[found[2] ?? ''] ?? 'both directions'}`
+}
+
+/** The value of a figure is a word, which no line can show. */
+export function isWord(name: string): boolean {
+  return name.endsWith('.limit')
+}
+
 /** The value of a figure of a list. */
 export function figureText(figure: { name: string; value: number; text: string }): string {
+  if (isWord(figure.name)) return figure.text.replaceAll('-', ' ')
   return figure.name.endsWith('loss') && figure.value <= 1 ? `${number(figure.value * 100)} %` : figure.text
 }
 
@@ -139,7 +165,8 @@ export function inUnit(name: string, value: number): number {
   return unitOf(name) === 's' ? value / 1e9 : value
 }
 
-/** A minus as it is printed, where a value begins with one. */
+/** A minus as it is printed, where a value begins with one; a dash where there is no value. */
 export function minus(text: string): string {
+  if (text === '-') return '–'
   return text.replace(/(^|[\s(])-(?=\d)/g, '$1−')
 }

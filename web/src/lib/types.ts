@@ -16,6 +16,8 @@ export interface Entry {
   origin: 'measured' | 'imported'
   started: string
   finished: string | null
+  /** A program measures it now. */
+  running: boolean
   status: Status | null
   verdict: string | null
   figures: Figure[]
@@ -138,6 +140,21 @@ export interface PathRow {
   conclusion: string
   is_worse: boolean
   figures: { name: string; of: string; text: string; points: Point[]; change: Change | null; is_suspicious: boolean }[]
+  schedules: Schedule[]
+}
+
+/** How often a path is measured. */
+export interface Schedule {
+  target: string
+  kind: string
+  label: string
+  every_seconds: number
+  latest: string
+  overdue: boolean
+  /** The host whose `watch` measures; null: the runs show how often they come. */
+  host: string | null
+  due: string | null
+  runs: number | null
 }
 
 export interface Alerted {
@@ -178,7 +195,7 @@ export interface PathPage {
   states: [string, string, Status | null][]
   limits: { run: string; started: string; direction: 'up' | 'down'; limit: Limit }[]
   hops: Trace[]
-  schedules: { kind: string; label: string; runs: number; every_seconds: number; latest: string }[]
+  schedules: Schedule[]
   alerts: Alerted[]
 }
 

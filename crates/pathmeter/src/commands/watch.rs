@@ -14,6 +14,8 @@ use cli::{Common, WatchArgs};
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;
 use linux::clock::wall_now;
+use linux::privilege::Uname;
+use model::time::WallTime;
 use report::format::Live;
 use report::format::ranges::Ranges;
 use report::format::trend::Trends;
@@ -24,7 +26,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{Filter, Store};
+use store::{Filter, Schedule, ScheduleKey, Store};
 
 /// Runs the command.
 pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
@@ -36,17 +38,13 @@ pub(crate) fn run(args: &WatchArgs, global: &Common) -> Result<Exit> {
     let (alerts, ranges) = (Alerts::from_args(&args.alerts, open(&args.store)?)?, Ranges::default());
     let mut watch =
         Watch { args, store, task, alerts, ranges, asked: signals::asked()?, is_json, last: Exit::Done };
-    let mut round = 0;
-    loop {
-        round += 1;
-        let begun = Instant::now();
-        watch.round(&stop)?;
-        if args.rounds.is_some_and(|rounds| round >= rounds) || !watch.rest(begun, &stop) {
-            watch.sums();
-            watch.alerts.finish();
-            return Ok(watch.last);
-        }
-    }
+    let ended = watch.rounds(&stop);
+    // One that is killed leaves its schedule, and the page shows it as overdue.
+    let _ = watch.store.unschedule(&watch.key());
+    ended?;
+    watch.sums();
+    watch.alerts.finish();
+    Ok(watch.last)
 }
 
 struct Watch<'a> {
@@ -64,6 +62,42 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
+    /// Round after round, until it is to stop.
+    fn rounds(&mut self, stop: &Interrupt) -> Result<()> {
+        let mut round = 0;
+        loop {
+            round += 1;
+            let is_last = self.args.rounds.is_some_and(|rounds| round >= rounds);
+            let begun = Instant::now();
+            let wait = if is_last { None } else { Some(self.schedule()?) };
+            self.round(stop)?;
+            match wait {
+                Some(wait) if self.rest(begun + wait, stop) => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Keeps when the next round is due, and returns how long after this one that is.
+    fn schedule(&self) -> Result<Duration> {
+        let (every, now) = (self.args.every, wall_now());
+        // A number that no other host has.
+        let random = RandomState::new().hash_one(now.0) % 1000;
+        let wait = every.0.saturating_add(every.0 / 10_000 * random);
+        let due = WallTime(now.0.saturating_add(wait));
+        self.store.schedule(&Schedule { key: self.key(), every, latest: now, due }).map_err(failed)?;
+        Ok(Duration::from_nanos(wait))
+    }
+
+    fn key(&self) -> ScheduleKey {
+        ScheduleKey {
+            host: Uname::get().host,
+            target: self.args.kept.clone(),
+            kind: self.task.kind().to_owned(),
+            label: self.args.label.clone(),
+        }
+    }
+
     /// Measures, keeps and judges; what is suspicious is measured again at once.
     fn round(&mut self, stop: &Interrupt) -> Result<()> {
         for attempt in 0..=AGAIN {
@@ -126,11 +160,7 @@ impl Watch<'_> {
     }
 
     /// Waits until the next round is due. False: it is to stop.
-    fn rest(&self, begun: Instant, stop: &Interrupt) -> bool {
-        let every = self.args.every;
-        // A number that no other host has.
-        let random = RandomState::new().hash_one(wall_now().0) % 1000;
-        let due = begun + Duration::from_nanos(every.0.saturating_add(every.0 / 10_000 * random));
+    fn rest(&self, due: Instant, stop: &Interrupt) -> bool {
         while !stop.is_raised() {
             let left = due.saturating_duration_since(Instant::now());
             if left.is_zero() {

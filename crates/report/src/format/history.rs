@@ -56,7 +56,8 @@ fn short_ids(entries: &[Entry]) -> usize {
 
 fn row(entry: &Entry, letters: &usize) -> Vec<String> {
     let id: String = entry.id.chars().take(*letters).collect();
-    let status = entry.status.clone().unwrap_or_else(|| "not ended".into());
+    let without = if entry.running { "running" } else { "not ended" };
+    let status = entry.status.clone().unwrap_or_else(|| without.into());
     // To the second: what stands before the point.
     let began = entry.started.to_string();
     let began = began.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ");

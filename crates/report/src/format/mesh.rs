@@ -76,6 +76,7 @@ impl Document for MeshReport {
             origin: Origin::Measured,
             started: cell.started.or(self.started).unwrap_or_default(),
             finished: None,
+            running: false,
             status: Some(cell.measured().and(cell.status).unwrap_or(Status::Void).word().into()),
             verdict: cell.reason.clone(),
             figures: cell.measured().cloned().into_iter().collect(),

@@ -121,6 +121,7 @@ mod tests {
             origin: Origin::Measured,
             started: WallTime(started * 1_000_000_000),
             finished: None,
+            running: false,
             status: status.map(Into::into),
             verdict: None,
             figures: figures.iter().map(headline).collect(),

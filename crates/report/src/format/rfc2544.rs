@@ -108,6 +108,8 @@ impl Document for DeviceDocument<'_> {
 fn part(device: &DeviceReport, report: &DutReport) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(sentences::name(device))];
     blocks.extend(sections::section_tables(device, &report.setup).into_iter().map(Block::Table));
+    let latency = chart::every_latency(device).map(|drawn| Block::Chart(Chart::Lines(drawn)));
+    blocks.extend(latency.map(|drawn| Block::Details("Latency of every frame size".into(), vec![drawn])));
     blocks.push(Block::list(sentences::remarks(device)));
     blocks.push(Block::Findings(device.findings.clone()));
     let of = if report.devices.len() > 1 { device.name.clone() } else { String::new() };

@@ -118,7 +118,7 @@ impl Trends {
             series,
             conclusion: String::new(),
         };
-        trends.conclusion = trends.concluded();
+        trends.conclusion = trends.concluded(samples.len());
         trends
     }
 
@@ -128,15 +128,24 @@ impl Trends {
         self.series.iter().any(|series| series.is_worse)
     }
 
-    fn concluded(&self) -> String {
+    fn concluded(&self, given: usize) -> String {
         let worse: Vec<String> =
             self.series.iter().filter(|series| series.is_worse).map(Series::last_change).collect();
         let changed = self.series.iter().filter(|series| !series.changes.is_empty()).count();
         let runs = self.series.iter().map(|series| series.points.len()).max().unwrap_or_default();
         match (worse.is_empty(), changed, runs) {
-            (_, _, 0) => format!("No run to {} is kept: `pathmeter history` shows the targets.", self.target),
+            (_, _, 0) if given == 0 => {
+                format!("No run to {} is kept: `pathmeter history` shows the targets.", self.target)
+            }
+            (_, _, 0) => format!(
+                "No trend: none of the {given} kept runs to {} has a figure (void, not ended, or before the last known change).",
+                self.target
+            ),
             (true, ..) if runs < ENOUGH => {
-                format!("{} has {runs} runs: from {ENOUGH} on a change can be found.", self.target)
+                format!(
+                    "The longest series of {} has {runs} runs: from {ENOUGH} on a change can be found.",
+                    self.target
+                )
             }
             (true, 0, _) => format!("{} is steady over {runs} runs.", self.target),
             (true, ..) => format!("{} is as good as it was.", self.target),
@@ -475,5 +484,8 @@ mod tests {
             Trends::from_samples("far", &[], &[], Rules::new(true)).conclusion,
             "No run to far is kept: `pathmeter history` shows the targets."
         );
+        // Runs that are kept, and measured nothing.
+        let void = Trends::from_samples("far", &samples[..2], &[], Rules::new(true)).conclusion;
+        assert!(void.starts_with("No trend: none of the 2 kept runs to far has a figure"), "{void}");
     }
 }

@@ -1,9 +1,10 @@
 //! Every document's picture: drawn, in its frame, and not empty. `CHARTS_TO=DIR` writes them there to be looked at.
 
 use super::{labs, rfc2544, runs};
+use model::units::Nanos;
 use pathmeter_report::document::{Document, picture};
-use pathmeter_report::format::RunDocument;
 use pathmeter_report::format::rfc2544::DeviceDocument;
+use pathmeter_report::format::{RunDocument, Style, by_name, render};
 use pathmeter_report::plot::png;
 use roxmltree::{Document as Xml, Node};
 
@@ -79,6 +80,67 @@ fn transfers_and_hops_have_figures() {
             assert!(!has_rows || svg.contains(&format!(">{title}<")), "{name}: {title}");
         }
         assert!(!has_hops || svg.contains(">Packets lost on the path, by hop<"), "{name}");
+    }
+}
+
+/// A page that is sent has round trips over time, as the page of the server draws them.
+#[test]
+fn round_trips_are_drawn_over_time() {
+    let page = |run: &model::run::Run| {
+        by_name("html")
+            .map(|html| render(&RunDocument::from_run(run), html, &Style::default()))
+            .expect("it is there")
+    };
+    let named =
+        |name: &str| super::latency::all().into_iter().find(|(own, _)| *own == name).expect("it is there").1;
+    let mut run = named("latency_lan");
+    let html = page(&run);
+    let drawn =
+        html.split("<figure>").find(|part| part.contains(">Round trips over time<")).expect("it is drawn");
+    for part in [">Round trip, µs<", ">median<", ">p99<", ">Seconds<"] {
+        assert!(drawn.contains(part), "{part}: {drawn}");
+    }
+    assert!(!drawn.contains("each point stands"), "every interval is a point");
+    // Many intervals become as many points as can be told apart, and the chart names their number.
+    let first = run.latency_intervals[0].clone();
+    run.latency_intervals = (0..1_000)
+        .map(|number| {
+            let mut sample = first.clone();
+            (sample.start, sample.end) =
+                (Nanos::from_millis(10 * number), Nanos::from_millis(10 * (number + 1)));
+            sample
+        })
+        .collect();
+    let html = page(&run);
+    let drawn = html.split("<figure>").find(|part| part.contains(">Round trips over time<"));
+    assert!(html.contains("each point stands for 9 intervals"), "{drawn:?}");
+    run.latency_intervals.truncate(1);
+    assert!(!page(&run).contains("Round trips over time"), "one point is no line");
+    // Beside a load each phase has a line, and the goodput stands beside it.
+    let html = page(&named("latency_loaded"));
+    let drawn =
+        html.split("<figure>").find(|part| part.contains(">Round trips over time<")).expect("it is drawn");
+    for part in [">idle<", ">load up<", ">load down<", "Goodput of the load, "] {
+        assert!(drawn.contains(part), "{part}: {drawn}");
+    }
+}
+
+/// The latency of every frame size is drawn where the report's own chart has the first and the last alone.
+#[test]
+fn the_latency_of_every_frame_size_is_drawn() {
+    for (name, report) in rfc2544::all() {
+        let html = by_name("html")
+            .map(|html| render(&DeviceDocument::from_report(&report), html, &Style::default()))
+            .expect("it is there");
+        let rows = |device: &model::dut::DeviceReport| {
+            device.rows.iter().filter(|row| !row.latency.is_empty()).count()
+        };
+        let many: Vec<usize> = report.devices.iter().map(rows).filter(|rows| *rows > 2).collect();
+        assert_eq!(html.matches(">Latency over load, each frame size<").count(), many.len(), "{name}");
+        let drawn = html.split("<figure>").find(|part| part.contains(">Latency over load, each frame size<"));
+        if let (Some(drawn), Some(rows)) = (drawn, many.first()) {
+            assert_eq!(drawn.matches(">Latency of ").count(), *rows, "{name}");
+        }
     }
 }
 

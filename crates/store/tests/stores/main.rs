@@ -4,6 +4,8 @@
 mod bad;
 mod both;
 mod killed;
+mod many;
+mod now;
 mod old;
 #[cfg(feature = "postgres")]
 mod server;

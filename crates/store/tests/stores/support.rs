@@ -31,6 +31,20 @@ pub(crate) fn each(test: impl Fn(&Location)) {
     }
 }
 
+/// Runs a statement beside the store.
+pub(crate) fn sql(location: &Location, statement: &str) {
+    match location {
+        Location::File(file) => rusqlite::Connection::open(file).unwrap().execute_batch(statement).unwrap(),
+        #[cfg(feature = "postgres")]
+        Location::Server(url) => {
+            let mut client = postgres::Client::connect(url, postgres::NoTls).unwrap();
+            client.batch_execute(&format!("SET search_path = pathmeter; {statement}")).unwrap();
+        }
+        #[cfg(not(feature = "postgres"))]
+        Location::Server(_) => panic!("build it with --features postgres"),
+    }
+}
+
 pub(crate) fn begun(id: &str, started: u64) -> Begun {
     let (kind, target) = ("throughput".into(), "far.example".into());
     Begun { id: id.into(), kind, target, label: String::new(), started: WallTime(started) }

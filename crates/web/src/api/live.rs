@@ -11,6 +11,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
+use model::marks::Dscp;
 use serde::Deserialize;
 use serde_json::json;
 use std::convert::Infallible;
@@ -43,6 +44,9 @@ fn check(asked: &Asked) -> Result<(), Failed> {
     within("mss", asked.mss, 65_535)?;
     if asked.bitrate == Some(0) {
         return Err(Failed::bad("bitrate is to be above 0").advised("leave it out for as fast as it goes"));
+    }
+    if let Some(Err(why)) = asked.dscp.as_deref().map(str::parse::<Dscp>) {
+        return Err(Failed::bad(format!("dscp: {why}")));
     }
     if !matches!(asked.family, None | Some(4 | 6)) {
         return Err(Failed::bad("family is to be 4 or 6"));

@@ -5,7 +5,7 @@ use super::alerts::{self, AlertRow};
 use super::paths::{options_of, trends};
 use super::request::query;
 use super::runs::get;
-use super::{App, ask};
+use super::{App, ask, schedules};
 use crate::backend::Backend;
 use crate::failed::{Failed, json};
 use axum::extract::State;
@@ -15,7 +15,6 @@ use model::history::{Entry, Sample};
 use model::limit::Limit;
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::quantile::median;
 use report::format::trend::{Series, Trends};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -62,17 +61,6 @@ struct Limited {
     limit: Box<Limit>,
 }
 
-/// How often runs of one command come, by those that are kept.
-#[derive(Serialize)]
-struct Schedule {
-    kind: String,
-    label: String,
-    runs: usize,
-    /// The median time between two begins.
-    every_seconds: f64,
-    latest: String,
-}
-
 pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, Failed> {
     let Wanted { target } = query(&uri)?;
     let value = ask(&app, move |store, backend| {
@@ -99,7 +87,7 @@ pub(super) async fn show(State(app): State<App>, uri: Uri) -> Result<Response, F
             "states": states(&samples),
             "limits": limits(store, backend, &entries),
             "hops": traces(store, backend, &target)?,
-            "schedules": schedules(&entries),
+            "schedules": schedules::of_path(store, &target, &entries)?,
             "alerts": reported,
         }))
     });
@@ -190,44 +178,9 @@ fn hops(run: &Run) -> Vec<HopRow> {
     found.iter().map(row).collect()
 }
 
-/// Of each command and label that has been measured often enough to see it.
-fn schedules(entries: &[Entry]) -> Vec<Schedule> {
-    let mut groups: Vec<(&str, &str, Vec<&Entry>)> = Vec::new();
-    for entry in entries {
-        match groups.iter_mut().find(|(kind, label, _)| *kind == entry.kind && *label == entry.label) {
-            Some((.., runs)) => runs.push(entry),
-            None => groups.push((&entry.kind, &entry.label, vec![entry])),
-        }
-    }
-    let schedule = |(kind, label, runs): &(&str, &str, Vec<&Entry>)| {
-        // Of late: a schedule that was changed counts as it is now.
-        let runs: Vec<&Entry> = runs.iter().take(RECENT).copied().collect();
-        let gaps: Vec<f64> = runs
-            .windows(2)
-            .map(|pair| pair[0].started.0.saturating_sub(pair[1].started.0) as f64 / 1e9)
-            .collect();
-        let every = median(&gaps).filter(|every| runs.len() >= FEWEST && *every >= SHORTEST)?;
-        // Runs by hand keep to no time.
-        let near = gaps.iter().filter(|gap| (every * 0.5..=every * 1.5).contains(*gap)).count();
-        (near * 4 >= gaps.len() * 3).then(|| Schedule {
-            kind: (*kind).to_owned(),
-            label: (*label).to_owned(),
-            runs: runs.len(),
-            every_seconds: every,
-            latest: runs[0].started.to_string(),
-        })
-    };
-    groups.iter().filter_map(schedule).collect()
-}
-
 /// Runs of a path that are looked at, the latest.
 const LOOKED_AT: u64 = 2_000;
 /// Documents that are opened for the limit.
 const OPENED: usize = 6;
 /// Traces that are compared with the latest.
 const TRACES: u64 = 30;
-/// Runs that show how often a path is measured.
-const RECENT: usize = 30;
-const FEWEST: usize = 5;
-/// Seconds: what comes faster is a series and no schedule.
-const SHORTEST: f64 = 30.0;

@@ -1,6 +1,7 @@
 //! Paths: the runs to each far end, how the latest went, the course of their figures, and their trends: those of
 //! `pathmeter trend`. Each figure is drawn over runs alike: one command with the same options.
 
+use super::schedules::{ScheduleRow, of_watches};
 use super::{App, ask};
 use crate::failed::{Failed, json};
 use axum::extract::State;
@@ -28,6 +29,8 @@ struct PathRow<'a> {
     /// A figure is worse than it was, and not back.
     is_worse: bool,
     figures: Vec<FigureSeries<'a>>,
+    /// How often `watch` measures it.
+    schedules: Vec<&'a ScheduleRow>,
 }
 
 #[derive(Serialize)]
@@ -82,9 +85,12 @@ pub(super) async fn list(State(app): State<App>) -> Result<Response, Failed> {
     let value = ask(&app, |store, _| {
         let entries = store.list(&Filter { limit: Some(LOOKED_AT), ..Filter::default() })?;
         let paths = of_targets(&entries);
+        let schedules = of_watches(store, None)?;
         let rows = paths.iter().take(PATHS).map(|(target, runs)| {
             let (samples, trends) = trends(store, target)?;
-            Ok(row(target, runs, &options_of(&samples), &trends))
+            let own = schedules.iter().filter(|schedule| schedule.target() == *target).collect();
+            let found = row(target, runs, &options_of(&samples), &trends);
+            Ok(found.map(|found| PathRow { schedules: own, ..found }))
         });
         let rows = rows.collect::<Result<Vec<_>, Failed>>()?.into_iter().flatten().collect::<Vec<_>>();
         let whole = (entries.len() as u64) < LOOKED_AT;
@@ -197,6 +203,7 @@ fn row<'a>(
         conclusion: trends.conclusion.clone(),
         is_worse: trends.is_worse(),
         figures: names.iter().filter_map(figure_series).collect(),
+        schedules: Vec::new(),
     })
 }
 

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod common;
+mod many;
+mod now;
 mod page;
 
 use common::{Answer, NO_TOKEN, Page, read, run};

@@ -241,8 +241,7 @@ fn measuring_again_is_measuring_the_same() {
     });
     assert_eq!(again["host"], "[2001:db8::1]:5300");
     type Altered<'a> = &'a dyn Fn(&mut Run);
-    let other: [(&str, Altered<'_>); 4] = [
-        ("tos", &|run| run.plan.as_mut().unwrap().test.tos = 184),
+    let other: [(&str, Altered<'_>); 3] = [
         ("bytes", &|run| run.plan.as_mut().unwrap().test.end = End::Blocks(7)),
         ("bind", &|run| run.plan.as_mut().unwrap().local.device = Some("eth0".into())),
         ("kind", &|run| run.kind = "frames".into()),

@@ -4,7 +4,7 @@ use super::super::store::{failed, open};
 use cli::ImportArgs;
 use engine::error::Result;
 use linux::clock::wall_now;
-use model::history::{Measured, Origin, StoredAs};
+use model::history::{Mark, Measured, Origin, StoredAs};
 use model::run::Run;
 use report::expect::headlines;
 use report::import::{Item, Tool, What};
@@ -34,13 +34,30 @@ impl<'a> Keeper<'a> {
         Keeper { store, label, new: 0, all: 0, marks: 0 }
     }
 
-    /// Puts what was read into it.
+    /// Puts what was read into it, many runs by one transaction: other programs wait no longer than for these.
     pub(in super::super) fn keep(&mut self, items: &[Item]) -> Result<()> {
-        items.iter().try_for_each(|item| self.keep_item(item))
+        items.chunks(AT_ONCE).try_for_each(|items| {
+            let rows = items.iter().map(|item| self.row(item)).collect::<Result<Vec<_>>>()?;
+            let kept =
+                self.store.at_once(|| rows.iter().map(|row| self.put(row)).collect::<Result<Vec<_>, _>>());
+            for (row, is_new) in rows.iter().zip(kept.map_err(failed)?) {
+                match row {
+                    ImportedRow::Mark(_) => self.marks += 1,
+                    ImportedRow::Run(..) => {
+                        self.all += 1;
+                        self.new += u64::from(is_new);
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
-    fn keep_item(&mut self, item: &Item) -> Result<()> {
-        match &item.what {
+    /// How the store is to have it.
+    fn row<'i>(&self, item: &'i Item) -> Result<ImportedRow<'i>> {
+        let (measured, mut stored) = match &item.what {
+            What::Mark(mark) => return Ok(ImportedRow::Mark(mark)),
+            What::Report(report) => (report.measured(), as_before(item, report.measured())?),
             What::Run(one) => {
                 let measured = Measured::Run(&one.run);
                 // By where it stands an output is known only here.
@@ -49,24 +66,23 @@ impl<'a> Keeper<'a> {
                     Tool::Pathmeter => as_before(item, measured)?,
                     _ => new_row(measured, name_of(Measured::Run(&unnamed))?, Origin::Imported),
                 };
-                self.insert(measured, stored)
+                (measured, stored)
             }
-            What::Report(report) => self.insert(report.measured(), as_before(item, report.measured())?),
-            What::Mark(mark) => {
-                self.marks += 1;
-                self.store.mark(mark).map_err(failed)
-            }
-        }
+        };
+        stored.label = self.label.map_or(stored.label, str::to_owned);
+        Ok(ImportedRow::Run(measured, stored))
     }
 
-    fn insert(&mut self, measured: Measured<'_>, stored: StoredAs) -> Result<()> {
-        let StoredAs { id, kind, target, label, origin, started } = stored;
-        let label = self.label.map_or(label, str::to_owned);
-        let begun = Begun { id, kind, target, label, started };
-        self.all += 1;
-        let is_new = self.store.insert(&begun, origin, measured, &headlines(measured)).map_err(failed)?;
-        self.new += u64::from(is_new);
-        Ok(())
+    /// True: it was not there before.
+    fn put(&self, row: &ImportedRow<'_>) -> store::Result<bool> {
+        match row {
+            ImportedRow::Mark(mark) => self.store.mark(mark).map(|()| true),
+            ImportedRow::Run(measured, stored) => {
+                let StoredAs { id, kind, target, label, origin, started } = stored.clone();
+                let begun = Begun { id, kind, target, label, started };
+                self.store.insert(&begun, origin, *measured, &headlines(*measured))
+            }
+        }
     }
 
     /// Prints how many there were.
@@ -75,6 +91,12 @@ impl<'a> Keeper<'a> {
         let marks = if marks > 0 { format!("; marks of trends: {marks}") } else { String::new() };
         let _ = writeln!(std::io::stderr(), "kept: {new} of {all} were new{marks}");
     }
+}
+
+/// What is put in.
+enum ImportedRow<'a> {
+    Run(Measured<'a>, StoredAs),
+    Mark(&'a Mark),
 }
 
 /// As the store had it that it was exported from; a document that stood in none was measured.
@@ -96,3 +118,6 @@ fn name_of(measured: Measured<'_>) -> Result<String> {
     let document = measured.value().map_err(std::io::Error::from)?.to_string();
     Ok(Uuid::new_v5(&Uuid::NAMESPACE_OID, document.as_bytes()).to_string())
 }
+
+/// Runs of a transaction.
+const AT_ONCE: usize = 200;

@@ -15,6 +15,7 @@ use engine::session::connect::Security;
 use insight::run_of_failure;
 use linux::clock::wall_now;
 use model::history::Measured;
+use model::marks::Dscp;
 use model::plan::{End, Transport};
 use model::run::Run;
 use model::units::{BitRate, Bytes, Nanos};
@@ -163,6 +164,8 @@ fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> 
     let time = asked.seconds.map(|seconds| Nanos::from_secs(seconds.into()));
     let transport = if asked.udp { Transport::Udp } else { Transport::Tcp };
     let bytes = |count: Option<u32>| count.map(|count| Bytes(count.into()));
+    // It was read before.
+    let tos = asked.dscp.as_deref().and_then(|text| text.parse().ok()).map_or(0, Dscp::tos);
     match asked.kind {
         Kind::Measure => Request::Measure(Box::new(Measure { quick: asked.quick, link, ..Measure::to(far) })),
         Kind::Throughput => {
@@ -175,7 +178,7 @@ fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> 
                 interval: interval(asked),
                 length: bytes(asked.length),
                 bitrate: asked.bitrate.map(BitRate),
-                sockets: Sockets { mss: bytes(asked.mss), ..Sockets::default() },
+                sockets: Sockets { mss: bytes(asked.mss), tos, ..Sockets::default() },
                 link,
                 ..usual
             }))
@@ -189,6 +192,7 @@ fn request(asked: &Asked, far: FarEnd, link: Option<BitRate>, secured: bool) -> 
                 size: bytes(asked.length),
                 load,
                 secured,
+                tos,
                 interval: interval(asked),
                 ..usual
             }))

@@ -148,17 +148,35 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
 
 /// Percentiles over load, of the first and of the last stream.
 fn latencies(device: &DeviceReport, of: &str) -> Vec<LinePanel> {
-    let rows: Vec<&StreamReport> = device.rows.iter().filter(|row| !row.latency.is_empty()).collect();
-    let ends = match rows.as_slice() {
+    match with_latency(device).as_slice() {
         [] => Vec::new(),
-        [one] => vec![*one],
-        [first, .., last] => vec![*first, *last],
-    };
-    let delays = || ends.iter().flat_map(|row| &row.latency).flat_map(|at| &at.directions);
+        [one] => latency_panels(device, &[one], of),
+        [first, .., last] => latency_panels(device, &[first, last], of),
+    }
+}
+
+/// The same of every stream, where the chart of the report has not all of them.
+pub(super) fn every_latency(device: &DeviceReport) -> Option<LineChart> {
+    let rows = with_latency(device);
+    (rows.len() > 2).then(|| LineChart {
+        title: "Latency over load, each frame size".into(),
+        subtitle: "percentiles of all frames of the last run".into(),
+        panels: latency_panels(device, &rows, ""),
+        ..LineChart::default()
+    })
+}
+
+fn with_latency(device: &DeviceReport) -> Vec<&StreamReport> {
+    device.rows.iter().filter(|row| !row.latency.is_empty()).collect()
+}
+
+/// A panel for each of these streams, in one unit.
+fn latency_panels(device: &DeviceReport, rows: &[&StreamReport], of: &str) -> Vec<LinePanel> {
+    let delays = || rows.iter().flat_map(|row| &row.latency).flat_map(|at| &at.directions);
     let slowest = delays().map(|direction| direction.delays.p99).max().unwrap_or_default();
     // Beyond ten milliseconds, microseconds have more digits than an axis has room for.
     let unit = if slowest >= SLOW { ("ms", 1e6) } else { ("µs", 1e3) };
-    ends.iter().map(|row| latency(device, row, of, unit)).collect()
+    rows.iter().map(|row| latency(device, row, of, unit)).collect()
 }
 
 fn latency(device: &DeviceReport, row: &StreamReport, of: &str, (unit, scale): (&str, f64)) -> LinePanel {

@@ -93,6 +93,7 @@ fn of_latency(run: &Run) -> Vec<Block> {
             blocks
         }
     };
+    blocks.extend(charts::round_trips_over_time(run));
     blocks.extend(charts::round_trips(egress_paths));
     if let Some(loaded) = &run.summary.loaded {
         blocks.push(Block::Table(Table::new(latency::load_columns(), latency::load_rows(loaded))));

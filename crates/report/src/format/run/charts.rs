@@ -1,10 +1,12 @@
 //! The charts of a run: rates over time, round trips, frame sizes, rates of transfers.
 
 mod latency;
+mod over_time;
 mod time;
 mod transfer;
 
 pub(super) use latency::{loaded, round_trips};
+pub(super) use over_time::round_trips_over_time;
 pub(super) use time::{rates, totals};
 pub(super) use transfer::transfers;
 

@@ -152,7 +152,7 @@ fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
 }
 
 /// What stands below a panel over time.
-fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
+pub(super) fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
     let every = ends.len().div_ceil(MOST_LABELS).max(1);
     let label = |(index, end): (usize, &Nanos)| match index % every {
         // Intervals end some milliseconds late.
@@ -173,7 +173,7 @@ fn means(rates: &[(Nanos, BitRate)]) -> Vec<(Nanos, BitRate)> {
 }
 
 /// How many intervals one point stands for.
-fn group(intervals: usize) -> usize {
+pub(super) fn group(intervals: usize) -> usize {
     intervals.div_ceil(MOST_POINTS).max(1)
 }
 
