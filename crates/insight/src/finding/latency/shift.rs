@@ -2,14 +2,14 @@
 //! lost for it.
 
 use super::super::{Finding, Severity};
-use super::{each_way, name};
+use super::{each_egress, name};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
 /// Each shift of each path.
 pub(in super::super) fn level_shift(run: &Run) -> Vec<Finding> {
-    each_way(run, finding)
+    each_egress(run, finding)
 }
 
 fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
