@@ -11,7 +11,7 @@ mod words;
 pub use evidence::{evidence_of, evidence_of_load, evidence_of_rows, is_queue_filled};
 pub use words::{brief, place, sentence, where_and_what};
 
-use model::limit::{Evidence, Limit, LimitKind};
+use model::limit::{Confidence, Evidence, Limit, LimitKind};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::BitRate;
@@ -77,10 +77,11 @@ fn set(run: &mut Run, direction: Direction, limit: Option<Limit>) {
     }
 }
 
-/// Of a load beside round trips only the path's limit is known: what its hosts did is not.
+/// Of a load beside round trips only the path's limit is known, where its signs agree: what its hosts did is not.
 fn fill_phase(run: &mut Run, direction: Direction) {
     let evidence = evidence_of_load(run, direction).filter(|evidence| evidence.load.is_some());
-    let limit = evidence.map(|evidence| limit_of(&evidence)).filter(|limit| limit.kind.is_of_the_path());
+    let is_named = |limit: &Limit| limit.kind.is_of_the_path() && limit.confidence > Confidence::Low;
+    let limit = evidence.map(|evidence| limit_of(&evidence)).filter(is_named);
     let phases = run.summary.loaded.iter_mut().flat_map(|loaded| &mut loaded.phases);
     for phase in phases.filter(|phase| phase.direction() == Some(direction)) {
         phase.limit = limit.clone().map(Box::new);

@@ -5,7 +5,7 @@ use crate::rules::{Scenario, find, raises, spares};
 use model::event::Outcome;
 use model::finding::{Severity, Status};
 use model::latency::{Cause, Floor, LatencyMode, LoadResult, Outlier, WaitMode};
-use model::limit::LimitKind;
+use model::limit::{LimitKind, Purpose};
 use model::plan::{Direction, Directions};
 use model::run::Run;
 use model::sample::Silence;
@@ -505,6 +505,10 @@ fn the_queue_under_load_has_its_limit_and_its_place() {
         line.ends_with("; up: a shaper of 50.0 Mbit/s, queue 60.0 ms, between hop 1 and hop 2"),
         "{line}"
     );
+    // Where small frames were not sent, it may be a limit of packets as well.
+    let mut unsure = capped();
+    unsure.steps.retain(|step| step.purpose != Purpose::Small);
+    assert_eq!(shaped(Some(unsure)).summary.loaded.as_ref().unwrap().phases[1].limit, None);
     // Without a load that exceeded the path nothing is said of it.
     let run = shaped(None);
     assert_eq!(run.summary.loaded.as_ref().unwrap().phases[1].limit, None);

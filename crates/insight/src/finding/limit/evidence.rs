@@ -94,6 +94,7 @@ pub fn evidence_of_rows(run: &Run) -> Option<Evidence> {
         rate: BitRate(best.rate_in_frames().round() as u64),
         frame: measured().map(|row| row.frame).max()?.saturating_sub(FCS),
         tcp: None,
+        // Hosts that other work keeps busy delay what arrives, as a queue does.
         host: HostFacts { line_share, busy: run.tests.iter().any(is_noisy), ..HostFacts::default() },
         load: load_of(run, best.direction),
     })
