@@ -517,3 +517,14 @@ fn the_queue_under_load_has_its_limit_and_its_place() {
             || find(&run, "bufferbloat").unwrap().title.ends_with("of queue")
     );
 }
+
+#[test]
+fn a_level_that_a_busy_host_may_make_is_a_note() {
+    let severity = |to: u64, others: f64| {
+        let run = shifted(to).with(|w| w.noise.others_share = others).run();
+        find(&run, "level-shift").unwrap().severity
+    };
+    assert_eq!(severity(82, 0.9), Severity::Info);
+    assert_eq!(severity(82, 0.1), Severity::Warning);
+    assert_eq!(severity(182, 0.9), Severity::Warning);
+}
