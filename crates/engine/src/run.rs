@@ -73,11 +73,7 @@ impl Plan {
     /// The load that is sent to name a limit, beside the tests themselves, in words; absent: none is.
     #[must_use]
     pub fn announced_load(&self) -> Option<String> {
-        match self {
-            Plan::Throughput(plan) => limit::announced(&[plan]),
-            Plan::Measure(plan) => limit::announced(&plan.tests.iter().collect::<Vec<_>>()),
-            _ => None,
-        }
+        limit::announced(self)
     }
 }
 

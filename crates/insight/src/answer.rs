@@ -1,7 +1,7 @@
 //! A run in one line: what was found, and what to do about it. The verdict's sentences say the same at length.
 
 pub use crate::finding::first_sentence;
-use crate::finding::{rule_named, significant};
+use crate::finding::{limit, rule_named, significant};
 use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
 use model::latency::{EgressResult, LoadPhase};
@@ -146,7 +146,7 @@ fn rates(run: &Run) -> String {
         let mut limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
         let limit = limits
             .next_back()
-            .and_then(crate::finding::limit::brief)
+            .and_then(limit::brief)
             .filter(|_| transport == Transport::Tcp && sum.is_none());
         Some(match limit {
             Some(limit) => format!("{rate} {direction}: {limit}"),
@@ -205,8 +205,12 @@ fn way_line(egress: &EgressResult) -> Option<String> {
         Standing::AtLeast => format!(", p99 at least {}", rtt.p99),
         Standing::TooFew | Standing::Spoiled | Standing::NotGiven => String::new(),
     };
+    let lost = egress.counted.lost;
+    if let Some(median) = egress.median_from_send_call() {
+        return Some(format!("RTT {median} median from the send call, {lost} lost"));
+    }
     let centre = rtt.centre();
-    Some(format!("RTT {} {}{p99}, {} lost", centre.time, centre.name, egress.counted.lost))
+    Some(format!("RTT {} {}{p99}, {lost} lost", centre.time, centre.name))
 }
 
 /// `RTT 181 µs idle, loaded 2.08 ms up, 5.49 ms both; 9 230 RPM`: the responsiveness is that of the worst phase.
@@ -222,7 +226,11 @@ fn loaded(run: &Run) -> Option<String> {
     let idle = idle.map(|idle| format!("{idle} idle, ")).unwrap_or_default();
     let rpm = phases.iter().filter_map(|phase| phase.responsiveness).map(|figure| figure.rpm);
     let rpm = rpm.reduce(f64::min).map(|rpm| format!("; {} RPM", significant(rpm))).unwrap_or_default();
-    Some(format!("RTT {idle}loaded {}{rpm}", under_load.join(", ")))
+    let limited = |phase: &LoadPhase| {
+        Some(format!("; {}: {}", phase.direction()?, limit::where_and_what(phase.limit.as_deref()?)?))
+    };
+    let limits: String = phases.iter().filter_map(limited).collect();
+    Some(format!("RTT {idle}loaded {}{rpm}{limits}", under_load.join(", ")))
 }
 
 fn load_name(load: Directions) -> &'static str {

@@ -1,6 +1,7 @@
 //! Findings about a device under test, and its verdict. Pure functions of its report, one row each in [`RULES`].
 
 mod forwarding;
+mod kinds;
 mod latency;
 mod limits;
 mod names;
@@ -41,6 +42,7 @@ pub const RULES: &[Rule] = &[
 
 /// Fills in a device's findings, the worst first, and its verdict. What stood there is replaced.
 pub fn conclude(device: &mut DeviceReport, setup: &Setup) {
+    kinds::fill(device, setup);
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| (rule.find)(device, setup)).collect();
     if limits::is_spoilt(device) {
         // What the host did is not the device's fault.

@@ -146,6 +146,7 @@ pub const RULES: &[Rule] = &[
     Rule::new("duplicates", "Packets arrive twice", loss::duplicates),
     Rule::new("level-shift", "The round trip changed its level", latency::level_shift),
     Rule::new("rtt-outliers", "Some round trips take far longer than the rest", latency::rtt_outliers),
+    Rule::new("sent-late", "This host sent messages late", latency::sent_late),
     Rule::new("bufferbloat", "Queues fill under load", latency::bufferbloat),
     Rule::new("host-noise", "Other work on the host moved the figures", noise::host_noise)
         .limiting(Severity::Warning),

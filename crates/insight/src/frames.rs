@@ -41,7 +41,7 @@ pub fn measured(
         pairs: run.tests.len().max(1) as u64,
         sender_cpu: cpu(|one_way| one_way.cpu.sender.as_ref()),
         receiver_cpu: cpu(|one_way| one_way.cpu.receiver.as_ref()),
-        limited_by: limits(run, asked.direction, share),
+        limited_by: limited_by(run, asked.direction, share),
         device: device.map(|(interface, frames)| DeviceFrames {
             interface,
             frames,
@@ -178,8 +178,8 @@ fn lost(directions: &[&DirectionSummary]) -> Option<f64> {
     (!losses.is_empty()).then(|| losses.iter().sum::<f64>() / losses.len() as f64)
 }
 
-/// What set the rate. At line rate under the encapsulation nothing else did.
-fn limits(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
+/// What set the rate, as ids of findings. At line rate under the encapsulation nothing else did.
+pub(crate) fn limited_by(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
     match share {
         Some(share) if share >= IMPOSSIBLE_SHARE => return vec!["link-speed-wrong".into()],
         Some(share) if share >= LINE_RATE => return vec![LIMITS[0].into()],
@@ -194,8 +194,11 @@ fn limits(run: &Run, direction: Direction, share: Option<f64>) -> Vec<String> {
 }
 
 /// Ids of findings that say what set the rate, most telling first.
-const LIMITS: [&str; 6] = [
+const LIMITS: [&str; 9] = [
     "at-line-rate",
+    "policer",
+    "packet-rate",
+    "random-loss",
     "receiver-limited",
     "receiver-buffer-loss",
     "sender-limited",

@@ -26,4 +26,4 @@ pub use report::{
 pub use setup::SetupError;
 pub use suite::{Progress, Suite};
 pub use times::{SERVICE_PIECE, Times};
-pub use tools::{SinkKind, SourceKind, Tools, Tried};
+pub use tools::{Alone, SinkKind, SourceKind, Tools, Tried};

@@ -4,6 +4,7 @@ use crate::framing::LARGEST_UDP_PAYLOAD;
 use crate::framing::{
     Encaps, LINUX_MIN_MSS, MIN_FRAME, Network, Room, TcpReach, TcpSegment, Transport as Header,
 };
+use crate::limit::Limit;
 use crate::plan::{Direction, Transport};
 use crate::units::{BitRate, Bytes, PacketRate};
 #[cfg(feature = "schema")]
@@ -57,6 +58,9 @@ pub struct FrameRow {
     /// What set the rate: ids of findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limited_by: Vec<String>,
+    /// What set the rate, with the kinds and the figures of `throughput`; absent: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<Limit>>,
     /// What the interface toward the target counted meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceFrames>,
@@ -67,6 +71,24 @@ pub struct FrameRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
+
+impl FrameRow {
+    /// Frames of it per second, bits, without preamble and FCS, as the queues of Linux count them; 0: nothing was measured.
+    #[must_use]
+    pub fn rate_in_frames(&self) -> f64 {
+        let packets = self.packets_per_second.map_or(0.0, |rate| rate.0 as f64);
+        packets * f64::from(self.frame.saturating_sub(FCS)) * 8.0
+    }
+
+    /// It was measured.
+    #[must_use]
+    pub fn is_measured(&self) -> bool {
+        self.skipped.is_none()
+    }
+}
+
+/// Bytes of the frame check sequence.
+const FCS: u32 = 4;
 
 /// Frames that an interface counted while the test ran, beside the test's own packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,6 +215,7 @@ impl FrameAsked {
             sender_cpu: None,
             receiver_cpu: None,
             limited_by: Vec::new(),
+            limit: None,
             device: None,
             skipped: None,
             notes: Vec::new(),

@@ -6,7 +6,7 @@ mod load;
 mod noise;
 pub mod one_way;
 
-pub use egress::{ClockNote, Counted, EgressResult, OneWayDelays, WireTimes};
+pub use egress::{ClockNote, Counted, EgressResult, OneWayDelays, WireTimes, late_from_percent};
 pub use load::{Load, LoadPhase, LoadPoint, LoadResult};
 pub use noise::{Cause, HostNoise, Outlier};
 

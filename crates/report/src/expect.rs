@@ -466,6 +466,8 @@ mod tests {
             up: None,
             down: None,
             responsiveness: None,
+            mss: None,
+            limit: None,
         };
         let load = model::latency::LoadResult {
             phases: vec![phase(None), phase(Some(model::plan::Directions::Up))],

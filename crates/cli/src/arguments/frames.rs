@@ -1,6 +1,6 @@
 //! The command line of `pathmeter frames`.
 
-use super::{KeepArgs, SessionArgs, TargetArgs};
+use super::{ExplainArgs, KeepArgs, SessionArgs, TargetArgs};
 use clap::{Args, ValueEnum};
 use engine::run::PairCount;
 use model::framing::Encaps;
@@ -63,6 +63,8 @@ pub struct FramesArgs {
     /// What carries the packets on the link, from the wire inwards, as `pathmeter linerate` takes it
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, help_heading = "Test")]
     pub encap: Encaps,
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     #[command(flatten)]
     pub keep: KeepArgs,
     #[command(flatten)]

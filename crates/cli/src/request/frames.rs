@@ -20,6 +20,7 @@ impl Asks for FramesArgs {
             no_offload: self.no_offload,
             encaps: self.encap.clone(),
             link: self.session.link,
+            explain: self.explain.budget(),
         })))
     }
 }

@@ -5,6 +5,7 @@ use super::{Host, check};
 use crate::error::{Failure, Result};
 use crate::request::preflight;
 use crate::run::{self, FramesPlan, FramesStep, PairCount};
+use model::explain::DEFAULT_BUDGET;
 use model::frames::{DEFAULT_SIZES, FrameAsked, Setting};
 use model::framing::{Encaps, Framing, MIN_FRAME, Network, Transport as Header};
 use model::plan::{Direction, Directions, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
@@ -36,6 +37,8 @@ pub struct Frames {
     pub encaps: Encaps,
     /// Speed of the link, where the interface's own is not to be used.
     pub link: Option<BitRate>,
+    /// Longest time to find what limits the path; zero: nothing is sent for that.
+    pub explain: Nanos,
 }
 
 impl Frames {
@@ -54,6 +57,7 @@ impl Frames {
             no_offload: false,
             encaps: Encaps::default(),
             link: None,
+            explain: DEFAULT_BUDGET,
         }
     }
 }
@@ -89,6 +93,7 @@ pub(super) fn resolve(asked: &Frames, host: &Host) -> Result<run::Plan> {
         FramesStep { asked: row, frame, protocol, plan, skipped: setting.err() }
     };
     let rows = all.map(step).collect();
+    let local = LocalOptions { explain: asked.explain, ..local };
     let plan = FramesPlan { target, local, rows, pairs: asked.pairs, no_offload: asked.no_offload };
     Ok(run::Plan::Frames(Box::new(plan)))
 }

@@ -149,6 +149,9 @@ impl Job<'_> {
         let mut suite = Suite::new(setup).map_err(refused)?;
         let known = self.journal.as_ref().map_or(0, |journal| journal.known());
         let ended = self.conduct(&mut suite, &mut bench);
+        if let Some(stream) = setup.streams.first().filter(|_| ended.is_ok()) {
+            bench.measure_alone(stream);
+        }
         if known > 0 {
             report.notes.push("Part of it was measured by a run that was cut off: see --resume.".into());
         }

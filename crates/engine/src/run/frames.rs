@@ -1,7 +1,7 @@
 //! What the path carries in Ethernet frames of each size, row by row.
 
 use super::pairs::{self, PairCount, PairsPlan};
-use super::{Measured, Options, is_start, link, link_rate, run_id, test};
+use super::{Measured, Options, is_start, limit, link, link_rate, run_id, test};
 use crate::error::{Error, Result, sentence, too_early};
 use crate::host::guard::{Guard, OldState};
 use crate::session::protocol::attribute;
@@ -122,7 +122,17 @@ impl Sweep<'_> {
         if so_far.tests.is_empty() && self.options.stop.is_raised() {
             return Err(too_early().into());
         }
-        let mut run = run_of_frames(&run_id()?, &self.known(), so_far.tests, rows);
+        let mut known = self.known();
+        let mut run = run_of_frames(&run_id()?, &known, so_far.tests, rows);
+        let found = match so_far.broke {
+            None => limit::decide_rows(self.plan, self.options, &run, self.sink),
+            Some(_) => Vec::new(),
+        };
+        if !found.is_empty() {
+            found.iter().for_each(|event| (self.sink)(event));
+            known.extend(found);
+            run = run_of_frames(&run.id, &known, run.tests, run.summary.rows);
+        }
         (run.started, run.finished) = (Some(started), Some(wall_now()));
         Ok(Measured { run, error: so_far.broke })
     }

@@ -2,7 +2,7 @@
 
 use super::begun::{Begun, Watched};
 use super::explain::{self, Subject};
-use super::{Measured, Options};
+use super::{Measured, Options, limit};
 use crate::error::{Error, Failure, Result};
 use crate::session::protocol::UNACKNOWLEDGED;
 use crate::work::latency::raw::RawFile;
@@ -57,6 +57,9 @@ pub(super) fn run(work: &LatencyWork, options: &Options, sink: &mut dyn FnMut(&E
     }
     if outcome.is_ok() && more.is_empty() {
         let known = run_of_events("", "latency", begun.events());
+        for event in limit::decide_loaded(&work.plan, options, &known, &mut |event| begun.event(event)) {
+            begun.event(&event);
+        }
         explain::explain(&subject(&work.plan, egress), options, known, &mut |event| begun.event(event));
     }
     begun.end("latency", outcome, options, |event| matches!(event, Event::Latency(_)), attribute)

@@ -1,24 +1,42 @@
 //! The decision phase after a TCP test: load above the rate that TCP reached, so that the limit of each direction can be named.
 
-use super::Options;
+use super::{FramesPlan, Options};
 use crate::error::{Result, sentence};
 use crate::work::load::LoadSession;
 use crate::work::load::schedule::{Quest, probe};
-use insight::limit::evidence_of;
+use insight::limit::{evidence_of, evidence_of_load, evidence_of_rows, is_queue_filled};
 use insight::run_of_events;
 use model::event::{Event, Outcome};
 use model::explain::DEFAULT_BUDGET;
+use model::latency::{LatencyPlan, LatencyProtocol};
 use model::limit::{Evidence, LoadProbing};
 use model::path::headers;
-use model::plan::{Direction, End, Plan, ProtocolName, Transport};
+use model::plan::{Direction, End, LocalOptions, Plan, ProtocolName, TestSpec, Transport};
+use model::run::Run;
 use model::units::{BitRate, Nanos};
 use std::net::IpAddr;
 
-/// The load that these tests may send beside their own, in words, for `--dry-run`; absent: none.
-pub(super) fn announced(tests: &[&Plan]) -> Option<String> {
+/// The load that a plan may send beside its own, in words, for `--dry-run`; absent: none.
+pub(super) fn announced(plan: &super::Plan) -> Option<String> {
+    match plan {
+        super::Plan::Throughput(plan) => announced_after(&[plan.as_ref()], "after TCP in each direction"),
+        super::Plan::Measure(plan) => {
+            announced_after(&plan.tests.iter().collect::<Vec<_>>(), "after TCP in each direction")
+        }
+        super::Plan::Latency(work) => {
+            let plan = plan_of_load(&work.plan)?;
+            announced_after(&[&plan], "after the load, in each direction whose queue it filled,")
+        }
+        super::Plan::Frames(plan) => announced_after(&[&plan_of_rows(plan)?], "after all frame sizes"),
+        _ => None,
+    }
+}
+
+fn announced_after(tests: &[&Plan], when: &str) -> Option<String> {
     let loads = |plan: &&&Plan| {
-        let is_open = plan.protocol == ProtocolName::Native && plan.test.transport == Transport::Tcp;
-        is_open && !plan.local.explain.is_zero() && !is_loopback(plan)
+        let is_open = plan.protocol == ProtocolName::Native;
+        let is_of_load = plan.test.transport == Transport::Tcp || tests.len() == 1;
+        is_open && is_of_load && !plan.local.explain.is_zero() && !is_loopback(plan)
     };
     let plan = tests.iter().find(loads)?;
     let is_short = matches!(plan.test.end, End::Time(time) if time < SHORT_BELOW);
@@ -27,8 +45,8 @@ pub(super) fn announced(tests: &[&Plan]) -> Option<String> {
     let slow =
         if is_short { String::new() } else { format!(" ({} below {SLOW})", most.min(plan.local.explain)) };
     Some(format!(
-        "after TCP in each direction the path is loaded with UDP for up to {time}{slow}, with up to 3.1 times the rate that it takes, \
-         so that its limit can be named; -b and the limits of the server hold for it, and --no-explain leaves it out"
+        "{when} the path is loaded with UDP for up to {time}{slow}, with up to 3.1 times the rate that it takes, so that its limit \
+         can be named; -b and the limits of the server hold for it, and --no-explain leaves it out"
     ))
 }
 
@@ -60,8 +78,72 @@ pub(super) fn decide(
     if !is_long || is_loopback(plan) {
         return Vec::new();
     }
+    load_each(plan, options, &wanted_of, sink)
+}
+
+/// What limits the load of each direction of a latency run whose queue it filled: the same phase, after it.
+pub(super) fn decide_loaded(
+    plan: &LatencyPlan,
+    options: &Options,
+    run: &Run,
+    sink: &mut dyn FnMut(&Event),
+) -> Vec<Event> {
+    let Some(plan) = plan_of_load(plan) else { return Vec::new() };
+    if !may_load(&plan, options) {
+        return Vec::new();
+    }
+    let queued = [Direction::Up, Direction::Down].into_iter().filter(|one| is_queue_filled(run, *one));
+    let wanted: Vec<(Direction, Evidence)> =
+        queued.filter_map(|one| Some((one, evidence_of_load(run, one)?))).collect();
+    load_each(&plan, options, &wanted, sink)
+}
+
+/// The load beside the round trips as a test of its own; absent: there is none, or the far end takes no other.
+fn plan_of_load(plan: &LatencyPlan) -> Option<Plan> {
+    let (load, [egress]) = (plan.load.as_ref()?, plan.egress_paths.as_slice()) else { return None };
+    let test = TestSpec { end: End::Time(load.time), streams: load.streams, ..TestSpec::new(Transport::Tcp) };
+    let local = LocalOptions {
+        bind: egress.bind,
+        device: egress.device.clone(),
+        connect_timeout: Some(plan.connect_timeout),
+        explain: plan.explain,
+        ..LocalOptions::default()
+    };
+    let is_native = plan.protocol == LatencyProtocol::Native;
+    is_native.then(|| Plan { target: egress.target.clone(), protocol: ProtocolName::Native, test, local })
+}
+
+/// What a sweep over frame sizes is to know of the path: one phase after all of its rows.
+pub(super) fn decide_rows(
+    plan: &FramesPlan,
+    options: &Options,
+    run: &Run,
+    sink: &mut dyn FnMut(&Event),
+) -> Vec<Event> {
+    let Some(plan) = plan_of_rows(plan).filter(|plan| may_load(plan, options)) else { return Vec::new() };
+    let direction = run.summary.rows.iter().find(|row| row.is_measured()).map(|row| row.direction);
+    let wanted = direction.zip(evidence_of_rows(run));
+    load_each(&plan, options, wanted.as_slice(), sink)
+}
+
+fn plan_of_rows(plan: &FramesPlan) -> Option<Plan> {
+    let row = plan.rows.iter().find_map(|row| row.plan.as_ref())?;
+    Some(Plan { local: plan.local.clone(), ..row.clone() })
+}
+
+fn may_load(plan: &Plan, options: &Options) -> bool {
+    !plan.local.explain.is_zero() && !options.stop.is_raised() && !is_loopback(plan)
+}
+
+/// Loads the path in each of these directions: what came of it.
+fn load_each(
+    plan: &Plan,
+    options: &Options,
+    wanted_of: &[(Direction, Evidence)],
+    sink: &mut dyn FnMut(&Event),
+) -> Vec<Event> {
     let mut found = Vec::new();
-    let outcome = load(plan, options, &wanted_of, sink, &mut found);
+    let outcome = load(plan, options, wanted_of, sink, &mut found);
     if let Err(error) = outcome {
         let missing = wanted_of
             .iter()

@@ -47,6 +47,11 @@ fn tolerates(rate: &RateReport, setup: &Setup, share: f64) -> bool {
     goal.is_some_and(|goal| goal.goal.loss_ratio > share)
 }
 
+/// The share that is lost at every load.
+pub(super) fn lost_share(row: &StreamReport) -> Option<f64> {
+    share(row).map(|lost| lost.share)
+}
+
 /// The share that is lost at every load, and the loads that show it.
 struct Lost {
     share: f64,

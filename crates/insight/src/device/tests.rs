@@ -8,6 +8,7 @@ use model::dut::{
 };
 use model::finding::{Severity, Status, Verdict};
 use model::framing::Network;
+use model::limit::LimitKind;
 use model::plan::{Direction, Directions};
 use model::search::{Irregular, Load, LossStep, LossStepsOutcome, TrialResult};
 use model::stats::distribution::Distribution;
@@ -422,4 +423,45 @@ fn without_a_search_the_most_that_was_received_is_the_answer() {
     });
     let text = device.verdict.text;
     assert!(text.starts_with("MRR 1.00 Mpps of 64-byte frames (70.0 % lost)."), "{text}");
+}
+
+/// A row of frames of this size whose rate the device sets.
+fn row_of(device: &DeviceReport, size: u64, rate: f64) -> StreamReport {
+    let mut row = device.rows[0].clone();
+    row.stream = Stream { frames: Frames::for_payload(Bytes(size)), ..row.stream };
+    row.line_rate = None;
+    row.rates[0].lower = Some(Load(rate));
+    row
+}
+
+#[test]
+fn rows_of_several_sizes_show_what_the_device_counts() {
+    let limits = |rates: [(u64, f64); 3]| {
+        let device = concluded(|device| {
+            device.rows = rates.map(|(size, rate)| row_of(device, size, rate)).into();
+        });
+        device.rows.iter().map(|row| (**row.set_by.as_ref().expect("a limit")).clone()).collect::<Vec<_>>()
+    };
+    for limit in limits([(64, 1e6), (512, 0.97e6), (1518, 0.93e6)]) {
+        assert_eq!(limit.kind, LimitKind::PacketRate);
+        assert!(limit.packets.is_some());
+    }
+    // 100 Mbit/s of frames whatever their size.
+    for limit in limits([(64, 195_312.0), (512, 24_414.0), (1518, 8_235.0)]) {
+        assert_eq!(limit.kind, LimitKind::NotKnown);
+        assert!(
+            limit.ruled_out[0].starts_with("the device forwards 100 Mbit/s whatever the size"),
+            "{limit:?}"
+        );
+    }
+    for limit in limits([(64, 1e6), (512, 0.5e6), (1518, 0.4e6)]) {
+        assert_eq!(limit.kind, LimitKind::NotKnown);
+    }
+    let alone = concluded(|_| {});
+    assert_eq!(alone.rows[0].set_by.as_ref().map(|limit| limit.kind), Some(LimitKind::NotKnown));
+    let bound = concluded(|device| irregular(device, Irregular::NoUpperBound));
+    assert_eq!(bound.rows[0].set_by.as_ref().map(|limit| limit.kind), Some(LimitKind::SenderCpu));
+    let lossy = concluded(|device| stepped(device, [50; 10]));
+    let limit = lossy.rows[0].set_by.as_ref().expect("a limit");
+    assert_eq!((limit.kind, limit.share.map(|share| (share * 1e4).round())), (LimitKind::Loss, Some(5.0)));
 }

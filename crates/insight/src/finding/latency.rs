@@ -13,7 +13,7 @@ mod verdict;
 pub(super) use bufferbloat::bufferbloat;
 pub(super) use disorder::{duplicates, reordering};
 pub(super) use host::noise;
-pub(super) use loss::{behind, loss};
+pub(super) use loss::{behind, loss, sent_late};
 pub(super) use outage::outage;
 pub(super) use outliers::rtt_outliers;
 pub(super) use shift::level_shift;
@@ -25,7 +25,7 @@ use model::latency::{EgressResult, LatencyMode};
 use model::run::Run;
 
 /// A finding of every way, with the way's name.
-fn each_way(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
+fn each_egress(run: &Run, find: fn(&Run, &EgressResult) -> Option<Finding>) -> Vec<Finding> {
     let named = |egress: &EgressResult| find(run, egress).map(|finding| finding.on(&egress.label));
     run.summary.egress_paths.iter().filter_map(named).collect()
 }

@@ -5,12 +5,13 @@ mod evidence;
 mod path;
 mod rows;
 mod signs;
+mod sweep;
 mod words;
 
-pub use evidence::evidence_of;
-pub use words::{brief, place, sentence};
+pub use evidence::{evidence_of, evidence_of_load, evidence_of_rows, is_queue_filled};
+pub use words::{brief, place, sentence, where_and_what};
 
-use model::limit::{Evidence, Limit, LimitKind};
+use model::limit::{Confidence, Evidence, Limit, LimitKind};
 use model::plan::Direction;
 use model::run::Run;
 use model::units::BitRate;
@@ -40,18 +41,50 @@ fn lossless(signs: &Signs<'_>) -> Option<BitRate> {
     (rate > 0.0).then_some(BitRate(rate as u64))
 }
 
-/// Fills in the limits of the directions of a run. What stood there is replaced.
+/// The limit of the path that a load met, whatever the tests before it were held back by; `not-known`: it met none.
+#[must_use]
+pub fn limit_of_path(evidence: &Evidence) -> Limit {
+    let signs = Signs::new(evidence);
+    let rows = [rows::host_drop, path::standing, path::competing, path::any];
+    let mut limit = rows.into_iter().find_map(|row| row(&signs)).unwrap_or_default();
+    if evidence.host.busy {
+        limit.confidence = signs.lowered(limit.confidence);
+    }
+    limit
+}
+
+/// Fills in the limits of a run: of its directions, of the phases of a load, of the rows of a sweep. What stood there is replaced.
 pub(crate) fn fill(run: &mut Run) {
     for direction in [Direction::Up, Direction::Down] {
+        // The rows of a sweep set those of its tests.
         let limit = evidence_of(run, direction).filter(says_something).map(|evidence| limit_of(&evidence));
-        let figures = match direction {
-            Direction::Up => run.summary.up.as_mut(),
-            Direction::Down => run.summary.down.as_mut(),
-        };
         let limit = limit.filter(|limit| limit.kind != LimitKind::NotKnown || !limit.ruled_out.is_empty());
-        if let Some(figures) = figures {
-            figures.limit = limit.map(Box::new);
-        }
+        set(run, direction, limit);
+        fill_phase(run, direction);
+    }
+    if run.is_frames() {
+        sweep::fill(run);
+    }
+}
+
+fn set(run: &mut Run, direction: Direction, limit: Option<Limit>) {
+    let figures = match direction {
+        Direction::Up => run.summary.up.as_mut(),
+        Direction::Down => run.summary.down.as_mut(),
+    };
+    if let Some(figures) = figures {
+        figures.limit = limit.map(Box::new);
+    }
+}
+
+/// Of a load beside round trips only the path's limit is known, where its signs agree: what its hosts did is not.
+fn fill_phase(run: &mut Run, direction: Direction) {
+    let evidence = evidence_of_load(run, direction).filter(|evidence| evidence.load.is_some());
+    let is_named = |limit: &Limit| limit.kind.is_of_the_path() && limit.confidence > Confidence::Low;
+    let limit = evidence.map(|evidence| limit_of(&evidence)).filter(is_named);
+    let phases = run.summary.loaded.iter_mut().flat_map(|loaded| &mut loaded.phases);
+    for phase in phases.filter(|phase| phase.direction() == Some(direction)) {
+        phase.limit = limit.clone().map(Box::new);
     }
 }
 

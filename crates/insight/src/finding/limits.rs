@@ -50,11 +50,13 @@ fn finding(one_way: &MeasuredDirection<'_>, id: &str, limit: &Limit) -> Finding 
     let at = limit.place.map(|at| format!(" {}", place(at))).unwrap_or_default();
     let segments = one_way.tcp_rows().map(|tcp| tcp.data_segments).fold(0, u64::saturating_add);
     let share = one_way.figures.retransmits.unwrap_or(0) as f64 / segments.max(1) as f64;
+    let again = match one_way.udp() {
+        true => String::new(),
+        false => format!(", {} of the segments retransmitted", percent(share.min(1.0))),
+    };
     let title = format!(
-        "The path limits TCP {} by {what}{at}: {} transferred, {} of the segments retransmitted",
-        one_way.direction,
-        one_way.figures.goodput,
-        percent(share.min(1.0))
+        "The path limits {} {} by {what}{at}: {} transferred{again}",
+        one_way.figures.transport, one_way.direction, one_way.figures.goodput,
     );
     let finding = Finding::new(id, Severity::Warning, one_way.direction, title)
         .with("goodput_bps", one_way.figures.goodput.0)

@@ -42,7 +42,7 @@ pub(super) fn loses(run: &Run, direction: Direction, packet: u32) -> bool {
 }
 
 /// Asks every direction whose packet sizes are known, up first.
-fn each_way(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
+fn each_egress(run: &Run, judge: fn(Side<'_>) -> Option<Finding>) -> Vec<Finding> {
     let Some(path) = &run.summary.path else { return Vec::new() };
     [Direction::Up, Direction::Down]
         .into_iter()

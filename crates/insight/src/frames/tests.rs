@@ -5,6 +5,7 @@ use crate::run_of_events;
 use model::event::{Connected, EndResult, Event};
 use model::framing::{Encaps, Network};
 use model::host::Host;
+use model::limit::{LimitKind, LoadProbing, LoadStep, Purpose};
 use model::plan::{Directions, End, LocalOptions, ProtocolName, Target, TestSpec};
 use model::sample::{Role, Side, SideResult, StreamResult, TcpCounters, UdpCounters};
 use model::time::WallTime;
@@ -109,4 +110,113 @@ fn datagrams_that_the_interface_counted_too_need_no_note() {
     assert!(offloaded.notes[0].contains("--no-offload"), "{:?}", offloaded.notes);
     let shared = measured(&asked, &run, None, Some(("eth0".into(), 5_000)));
     assert!(shared.notes[0].contains("others use it"), "{:?}", shared.notes);
+}
+
+/// A load after the sweep that was capped at 50 Mbit/s, with 60 ms of queue.
+fn capped() -> LoadProbing {
+    let step = |purpose, size, sent: u64, delivered: u64, growth: Nanos| LoadStep {
+        purpose,
+        size,
+        sent: BitRate(sent),
+        delivered: BitRate(delivered),
+        datagrams: 400,
+        loss: 1.0 - delivered as f64 / sent as f64,
+        growth,
+        growth_p10: growth,
+        growth_first: growth,
+        spread: Nanos::ZERO,
+        growth_p98: growth,
+        growth_max: growth,
+        growth_at_loss: None,
+        other_growth: None,
+        drift: None,
+        sparse_loss: None,
+        sparse: 0,
+        ahead: Bytes(0),
+        marked: 0.0,
+        stalled: 0.0,
+        links: None,
+    };
+    let queue = Nanos::from_millis(60);
+    let hot = || step(Purpose::Hot, 1472, 106_500_000, 50_000_000, queue);
+    let steps = vec![hot(), hot(), hot(), step(Purpose::Small, 214, 17_000_000, 17_000_000, Nanos::ZERO)];
+    LoadProbing { steps, saturated: true, note: None, ..LoadProbing::without(Direction::Up, "") }
+}
+
+/// TCP to a receiver whose thread uses a whole CPU: so many bytes in two seconds, in segments of this size.
+fn to_a_busy_receiver(bytes: u64, mss: u32) -> Run {
+    let tcp = TcpCounters {
+        send_mss: mss,
+        data_segments: bytes / u64::from(mss),
+        segment_bytes: Bytes(bytes),
+        timestamps: true,
+        ..TcpCounters::default()
+    };
+    let ends = [Role::Sender, Role::Receiver].map(|role| stream(role, bytes, Some(tcp.clone()), None));
+    let mut run = run(Transport::Tcp, 0, Some(mss + 12), ends);
+    run.summary.peer.as_mut().expect("its result").cpu.threads = vec![0.99];
+    crate::run::judge(run)
+}
+
+#[test]
+fn a_row_that_fills_a_shaper_does_not_name_the_receiver() {
+    let tests = || vec![to_a_busy_receiver(1_800_000, 88), to_a_busy_receiver(12_000_000, 1448)];
+    let rows = |tests: &[Run]| {
+        let row = |frame, test| measured(&asked(frame, Transport::Tcp, Network::V4), test, None, None);
+        vec![row(146 + 12, &tests[0]), row(1518, &tests[1])]
+    };
+    let swept = |load: Option<LoadProbing>| {
+        let (tests, load) = (tests(), load.map(|load| Event::LoadProbing(Box::new(load))));
+        let rows = rows(&tests);
+        crate::run_of_frames("1", load.as_slice(), tests, rows)
+    };
+    let kinds = |run: &Run| {
+        run.summary.rows.iter().map(|row| row.limit.as_ref().map(|limit| limit.kind)).collect::<Vec<_>>()
+    };
+    let alone = swept(None);
+    assert_eq!(kinds(&alone), [Some(LimitKind::ReceiverCpu); 2], "nothing else is known");
+    assert_eq!(alone.summary.rows[1].limited_by, ["receiver-limited"]);
+    let run = swept(Some(capped()));
+    assert_eq!(
+        kinds(&run),
+        [Some(LimitKind::ReceiverCpu), Some(LimitKind::Shaper)],
+        "small frames do not fill it"
+    );
+    assert_eq!(run.summary.rows[1].limited_by, [""; 0]);
+    assert_eq!(run.tests[1].findings.iter().filter(|finding| finding.id == "receiver-limited").count(), 0);
+    // A document that is read again is judged alike.
+    assert_eq!(crate::run::judge(run.clone()), run);
+}
+
+#[test]
+fn a_row_that_reaches_a_limit_of_packets_has_it() {
+    let mut load = capped();
+    // Small frames are capped at the 4128 per second that fill 50 Mbit/s with full ones.
+    let packets = 50_000_000 / (1514 * 8);
+    *load.steps.last_mut().expect("a step") = LoadStep {
+        sent: BitRate(17_000_000),
+        delivered: BitRate(packets * 256 * 8),
+        loss: 0.5,
+        ..load.steps[3]
+    };
+    let test = to_a_busy_receiver(2 * 4_100 * 88, 88);
+    let row = measured(&asked(158, Transport::Tcp, Network::V4), &test, None, None);
+    let full = to_a_busy_receiver(2 * 4_100 * 1448, 1448);
+    let full_row = measured(&asked(1518, Transport::Tcp, Network::V4), &full, None, None);
+    let run = crate::run_of_frames(
+        "1",
+        &[Event::LoadProbing(Box::new(load))],
+        vec![test, full],
+        vec![row, full_row],
+    );
+    for row in &run.summary.rows {
+        let limit = row.limit.as_ref().expect("a limit");
+        assert_eq!(
+            (limit.kind, limit.packets),
+            (LimitKind::PacketRate, Some(PacketRate(4128))),
+            "{}",
+            row.frame
+        );
+        assert_eq!(row.limited_by, ["packet-rate"]);
+    }
 }

@@ -6,6 +6,7 @@ use model::latency::{
     Cause, Counted, EgressEnds, EgressPath, EgressResult, Floor, HostNoise, LatencyMode, LatencyPlan,
     LatencyProtocol, LatencyResult, LatencyStarted, LoadPhase, LoadResult, Outlier, SocketSetup, WaitMode,
 };
+use model::limit::LoadProbing;
 use model::plan::{Directions, End, Target, Transport};
 use model::run::Run;
 use model::stats::distribution::Distribution;
@@ -21,6 +22,8 @@ pub(crate) struct Ways {
     pub(crate) noise: HostNoise,
     pub(crate) floor: Option<Floor>,
     pub(crate) loaded: Option<LoadResult>,
+    /// What a load after the phases met.
+    pub(crate) load_probing: Option<LoadProbing>,
     pub(crate) outcome: Outcome,
 }
 
@@ -39,6 +42,7 @@ impl Ways {
             noise: HostNoise::default(),
             floor: None,
             loaded: None,
+            load_probing: None,
             outcome: Outcome::Completed,
         }
     }
@@ -119,6 +123,7 @@ impl Ways {
         };
         let mut events = vec![Event::LatencyStarted(Box::new(begun)), Event::Latency(Box::new(result))];
         events.extend(self.loaded.map(|load| Event::Load(Box::new(load))));
+        events.extend(self.load_probing.map(|load| Event::LoadProbing(Box::new(load))));
         events.push(Event::Finished(Finished {
             wall: WallTime(20_000_000_000),
             elapsed: Nanos::from_secs(10),
@@ -244,4 +249,27 @@ fn plan(egress_paths: &[EgressResult]) -> LatencyPlan {
         load: None,
         explain: Nanos::ZERO,
     }
+}
+
+/// A load up that was capped at 50 Mbit/s, with 60 ms of queue at the second link.
+pub(crate) fn capped() -> LoadProbing {
+    let step = |purpose: &str, size: u32, sent: u64, delivered: u64, queue_ms: u64| {
+        let queue = queue_ms * 1_000_000;
+        serde_json::json!({
+            "purpose": purpose, "size": size, "sent_bps": sent, "delivered_bps": delivered, "datagrams": 400,
+            "loss": 1.0 - delivered as f64 / sent as f64, "growth_ns": queue, "growth_p10_ns": queue, "growth_first_ns": queue,
+            "spread_ns": 0, "growth_p98_ns": queue, "growth_max_ns": queue, "sparse": 0, "marked": 0.0, "stalled": 0.0,
+        })
+    };
+    let hot = || step("hot", 1472, 106_500_000, 50_000_000, 60);
+    serde_json::from_value(serde_json::json!({
+        "direction": "up", "saturated": true, "host_drops": 0, "place": {"first": 2, "last": 2}, "elapsed_ns": 3_000_000_000_u64,
+        "steps": [
+            step("ladder", 1472, 62_500_000, 50_000_000, 60), hot(), hot(),
+            step("lower", 1472, 65_000_000, 50_000_000, 60), step("higher", 1472, 155_000_000, 50_000_000, 60), hot(),
+            step("four_flows", 1472, 106_500_000, 50_000_000, 60), step("small", 214, 17_000_000, 17_000_000, 0),
+            step("idle", 26, 40_000, 40_000, 0),
+        ],
+    }))
+    .expect("a load")
 }

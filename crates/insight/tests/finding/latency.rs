@@ -1,16 +1,17 @@
 //! Round trips: a run in which each rule must be raised, one in which it must not, and the verdicts.
 
-use crate::egress::{Ways, egress_result, phase, times};
+use crate::egress::{Ways, capped, egress_result, phase, times};
 use crate::rules::{Scenario, find, raises, spares};
 use model::event::Outcome;
 use model::finding::{Severity, Status};
 use model::latency::{Cause, Floor, LatencyMode, LoadResult, Outlier, WaitMode};
+use model::limit::{LimitKind, Purpose};
 use model::plan::{Direction, Directions};
 use model::run::Run;
 use model::sample::Silence;
 use model::stats::histogram::Histogram;
 use model::stats::shift::LevelShift;
-use model::units::{Nanos, PacketRate};
+use model::units::{BitRate, Nanos, PacketRate};
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("rtt-outliers", "the firewall of the fixtures", || Ways::fixtures().run()),
@@ -65,12 +66,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     raises("sender-limited", "a tenth of the messages was sent late, and half of the rate reached", || {
         late().with(|w| w.plan.rate = Some(PacketRate(40_000))).run()
     }),
-    raises("sender-limited", "late messages, which move the median", || {
-        late()
-            .with(|w| w.first().service = Some(times([1, 2, 3, 4, 5, 6, 7], 200_000)))
-            .with(far_median)
-            .run()
+    raises("sent-late", "late messages, which move the median", || late_median().run()),
+    spares("sent-late", "late messages, and half of the rate reached", || {
+        late_median().with(|w| w.plan.rate = Some(PacketRate(40_000))).run()
     }),
+    spares("sender-limited", "late messages, which move the median", || late_median().run()),
     spares("sender-limited", "a tenth was sent late, at the rate asked for", || {
         late().with(|w| w.plan.rate = Some(PacketRate(20_000))).run()
     }),
@@ -160,6 +160,14 @@ fn hiccups(count: u64, micros: u64) -> Ways {
 /// A tenth of the messages was sent late.
 fn late() -> Ways {
     Ways::lan().with(|w| w.first().counted.behind = 20_000)
+}
+
+/// The wait in this sender makes the median.
+fn late_median() -> Ways {
+    late()
+        .with(|w| w.first().service = Some(times([1, 2, 3, 4, 5, 6, 7], 200_000)))
+        .with(far_median)
+        .with(|w| w.first().spoiled_from_percent = w.first().late_from_percent())
 }
 
 /// Round trips of half a millisecond and more from when they were due.
@@ -449,4 +457,74 @@ fn a_floor_above_the_usual_round_trip_was_spoiled_and_is_withheld() {
     // The LAN's median is 20 µs.
     assert_eq!(floor(20), Some(Nanos::from_micros(20)));
     assert_eq!(floor(21), None);
+}
+
+#[test]
+fn messages_sent_late_are_a_note_and_their_median_is_withheld() {
+    let run = late_median().run();
+    let finding = find(&run, "sent-late").unwrap();
+    assert_eq!(finding.severity, Severity::Info);
+    assert!(
+        finding.title.contains("the median is 600 µs from when they were due and 2.00 µs from the send call"),
+        "{}",
+        finding.title
+    );
+    assert_eq!(run.verdict.status, Status::Ok, "{}", run.verdict.text);
+    let line = pathmeter_insight::answer::answer_of_run(&run).line;
+    assert!(line.contains("2.00 µs median from the send call"), "{line}");
+    // What the path does is the answer, whatever this host does beside it.
+    let twice = late_median().with(|w| w.first().counted.duplicates = 2_000).run();
+    assert_eq!(
+        pathmeter_insight::answer::answer_of_run(&twice).line.split(" twice").next(),
+        Some("Packets arrive")
+    );
+}
+
+#[test]
+fn the_queue_under_load_has_its_limit_and_its_place() {
+    let shaped = |capped_load| {
+        let mut ways = Ways::lan().load(Directions::Up, 10, 70);
+        let phase = &mut ways.loaded.as_mut().unwrap().phases[1];
+        (phase.up, phase.mss) = (Some(BitRate(47_000_000)), Some(1448));
+        ways.load_probing = capped_load;
+        ways.run()
+    };
+    let run = shaped(Some(capped()));
+    let limit = run.summary.loaded.as_ref().unwrap().phases[1].limit.clone().expect("a limit");
+    assert_eq!(
+        (limit.kind, limit.rate, limit.queue),
+        (LimitKind::Shaper, Some(BitRate(50_000_000)), Some(Nanos::from_millis(60)))
+    );
+    let title = &find(&run, "bufferbloat").unwrap().title;
+    assert!(
+        title.contains("of queue at a shaper of 50.0 Mbit/s, queue 60.0 ms, between hop 1 and hop 2"),
+        "{title}"
+    );
+    let line = pathmeter_insight::answer::answer_of_run(&run).line;
+    assert!(
+        line.ends_with("; up: a shaper of 50.0 Mbit/s, queue 60.0 ms, between hop 1 and hop 2"),
+        "{line}"
+    );
+    // Where small frames were not sent, it may be a limit of packets as well.
+    let mut unsure = capped();
+    unsure.steps.retain(|step| step.purpose != Purpose::Small);
+    assert_eq!(shaped(Some(unsure)).summary.loaded.as_ref().unwrap().phases[1].limit, None);
+    // Without a load that exceeded the path nothing is said of it.
+    let run = shaped(None);
+    assert_eq!(run.summary.loaded.as_ref().unwrap().phases[1].limit, None);
+    assert!(
+        find(&run, "bufferbloat").unwrap().title.contains("of queue;")
+            || find(&run, "bufferbloat").unwrap().title.ends_with("of queue")
+    );
+}
+
+#[test]
+fn a_level_that_a_busy_host_may_make_is_a_note() {
+    let severity = |to: u64, others: f64| {
+        let run = shifted(to).with(|w| w.noise.others_share = others).run();
+        find(&run, "level-shift").unwrap().severity
+    };
+    assert_eq!(severity(82, 0.9), Severity::Info);
+    assert_eq!(severity(82, 0.1), Severity::Warning);
+    assert_eq!(severity(182, 0.9), Severity::Warning);
 }

@@ -1,5 +1,6 @@
 //! Findings and verdicts, each seen from a whole run.
 
+mod busy;
 mod crippled;
 mod egress;
 mod fixture;

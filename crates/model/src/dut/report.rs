@@ -5,6 +5,7 @@ use crate::expectation::Checked;
 use crate::finding::{Finding, Verdict};
 use crate::framing::Encaps;
 use crate::host::Host;
+use crate::limit::Limit;
 use crate::plan::Direction;
 use crate::search::{BackToBackOutcome, BufferTime, Goal, Irregular, Load, LossStepsOutcome};
 use crate::stats::distribution::Distribution;
@@ -193,6 +194,9 @@ pub struct StreamReport {
     /// Which of them it is.
     #[serde(default)]
     pub limit: Option<LoadLimit>,
+    /// What set the rate that was found, in the kinds of `throughput`; absent: no rate was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_by: Option<Box<Limit>>,
     /// The goal whose lower bound all tests at shares of the throughput took for it: the first one that has such a bound.
     #[serde(default)]
     pub reference: Option<String>,
@@ -228,6 +232,7 @@ impl StreamReport {
             ceiling: None,
             most: None,
             limit: None,
+            set_by: None,
             reference: None,
             flood: Vec::new(),
             rates: Vec::new(),

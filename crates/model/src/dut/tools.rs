@@ -52,6 +52,23 @@ pub struct Tools {
     pub sink: SinkKind,
     /// Every pair that was tried with a burst.
     pub tried: Vec<Tried>,
+    /// What the same source reaches without the device; absent: not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone: Option<Alone>,
+}
+
+/// What a source reaches over a cable of its own: two virtual interfaces with nothing between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct Alone {
+    /// The frame, FCS included, bytes.
+    pub frame: Bytes,
+    /// Frames as the device gets them.
+    #[serde(rename = "same_pps")]
+    pub same: PacketRate,
+    /// Frames of one flow, as the benchmark of generators sends them.
+    #[serde(rename = "one_flow_pps")]
+    pub one_flow: PacketRate,
 }
 
 /// A burst that was sent to see whether a pair of tools works through this device, and how fast it is.

@@ -76,7 +76,7 @@ pub struct EgressResult {
     /// When the round trips went from one level to another, and stayed there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shifts: Vec<LevelShift>,
-    /// From this percentile on the times are this host's own, which held the measuring thread; absent: none is.
+    /// From this percentile on the times are this host's own, which held the measuring thread or sent late; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spoiled_from_percent: Option<f64>,
     /// Messages a second that were sent.
@@ -97,7 +97,39 @@ impl EgressResult {
             None => Standing::TooFew,
         }
     }
+
+    /// The percentile from which on the wait of the messages in this sender, and not the path, makes the round trips.
+    #[must_use]
+    pub fn late_from_percent(&self) -> Option<f64> {
+        late_from_percent(self.rtt.as_ref()?, self.service.as_ref()?)
+    }
+
+    /// Its median from the send call, where the one from when messages were due is this sender's and not the path's.
+    #[must_use]
+    pub fn median_from_send_call(&self) -> Option<Nanos> {
+        let service = self.service.filter(|_| self.standing(50.0) == Standing::Spoiled)?;
+        service.known(50.0, |times| times.p50)
+    }
 }
+
+/// From which percentile on round trips that count from when messages were due (`due`) are a tenth and 100 µs longer than those
+/// from the send call (`sent`): the difference is the wait in the sender.
+#[must_use]
+pub fn late_from_percent(due: &Distribution, sent: &Distribution) -> Option<f64> {
+    let is_moved =
+        |due: Nanos, sent: Nanos| due.saturating_sub(sent) >= NOTICEABLE.max(Nanos(sent.0 / TENTH));
+    let times: [(f64, TimeOf); 3] =
+        [(50.0, |times| times.p50), (90.0, |times| times.p90), (99.0, |times| times.p99)];
+    let known = times.into_iter().filter(|(percent, _)| due.standing(*percent) == Standing::Known);
+    known.into_iter().find(|(_, of)| is_moved(of(due), of(sent))).map(|(percent, _)| percent)
+}
+
+type TimeOf = fn(&Distribution) -> Nanos;
+
+/// A figure that is a tenth longer …
+const TENTH: u64 = 10;
+/// … and longer by what a sender is late as a rule.
+const NOTICEABLE: Nanos = Nanos::from_micros(100);
 
 /// What became of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

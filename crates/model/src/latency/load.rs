@@ -1,6 +1,7 @@
 //! Round trips under load: idle, then with streams up, down and both directions.
 
-use crate::plan::Directions;
+use crate::limit::Limit;
+use crate::plan::{Direction, Directions};
 use crate::stats::distribution::Distribution;
 use crate::stats::responsiveness::Responsiveness;
 use crate::units::{BitRate, Nanos};
@@ -56,6 +57,48 @@ pub struct LoadPhase {
     /// Round trips per minute in the phase, where both kinds of its probes were taken.
     #[serde(default)]
     pub responsiveness: Option<Responsiveness>,
+    /// Payload of a full segment of the load, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss: Option<u32>,
+    /// What limits the load in its direction, and so where its queue is: of a load in one direction, where a phase of UDP after it
+    /// could show that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Box<Limit>>,
+}
+
+impl LoadPhase {
+    /// The direction of its load, where it is one alone.
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        match self.load? {
+            Directions::Up => Some(Direction::Up),
+            Directions::Down => Some(Direction::Down),
+            Directions::Both => None,
+        }
+    }
+
+    /// What its load transferred in a direction.
+    #[must_use]
+    pub fn goodput(&self, direction: Direction) -> Option<BitRate> {
+        match direction {
+            Direction::Up => self.up,
+            Direction::Down => self.down,
+        }
+    }
+}
+
+impl LoadResult {
+    /// The round trips of the idle phase.
+    #[must_use]
+    pub fn idle(&self) -> Option<Distribution> {
+        self.phases.iter().find(|phase| phase.load.is_none())?.rtt.filter(|rtt| rtt.count > 0)
+    }
+
+    /// The phase with load in this direction alone.
+    #[must_use]
+    pub fn alone(&self, direction: Direction) -> Option<&LoadPhase> {
+        self.phases.iter().find(|phase| phase.direction() == Some(direction))
+    }
 }
 
 /// One moment.

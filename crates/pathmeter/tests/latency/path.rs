@@ -4,7 +4,10 @@
 use super::common::only_egress;
 use super::net::{Net, SERVER, ip, may_make_networks};
 use super::support::{Running, pathmeter};
+use linux::clock::mono_now;
+use linux::poll::{self, Interest};
 use linux::tap::Tap;
+use model::units::Nanos;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -88,7 +91,9 @@ impl PathNet {
         *self.treatment.lock().unwrap() = Treatment::by(rules);
         let before = self.dropped();
         let size = SIZE.to_string();
-        let more = ["--size", &size, "--warm-up", "0", "--timeout", "2s", "--json"];
+        // No end spins, and nothing is looked for after it: only what the path does is asked.
+        let quiet = ["--wait", "block", "--no-explain"];
+        let more = [&quiet[..], &["--size", &size, "--warm-up", "0", "--timeout", "2s", "--json"]].concat();
         let run = self.net.client(&[&["latency", SERVER], args, &more[..]].concat()).code(0).json();
         *self.treatment.lock().unwrap() = Treatment::by([plain; 2]);
         let after = self.dropped();
@@ -145,9 +150,19 @@ impl Carrier {
                 let _ = self.files[to].write(&frame);
             }
             if is_idle {
-                std::thread::sleep(Duration::from_micros(100));
+                self.wait();
             }
         }
+    }
+
+    /// Until a frame comes, one is due, or the test may be over.
+    fn wait(&self) {
+        let due =
+            self.queue.first_key_value().map(|(due, _)| due.0.saturating_duration_since(Instant::now()));
+        let time = due.unwrap_or(MOST_WAIT).min(MOST_WAIT);
+        let until = mono_now() + Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let mut ends = [Interest::readable(&self.files[0]), Interest::readable(&self.files[1])];
+        poll::wait(&mut ends, Some(until)).expect("two taps to wait for");
     }
 
     /// When the copies of a frame come. Only messages are touched: nothing else of a session is of their size.
@@ -171,6 +186,8 @@ impl Carrier {
     }
 }
 
+/// How long it takes to notice that the test is over.
+const MOST_WAIT: Duration = Duration::from_millis(100);
 /// Bytes of a message.
 const SIZE: usize = 200;
 /// Lengths of IPv4 packets with one: over UDP, and over TCP with timestamps.

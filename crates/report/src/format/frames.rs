@@ -7,6 +7,7 @@ use super::{Paint, Style};
 use crate::document::Column;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::frames::FrameRow;
+use model::limit::{Limit, LimitKind};
 use model::plan::Transport;
 use model::run::Run;
 
@@ -166,6 +167,9 @@ fn device(row: &FrameRow) -> Option<f64> {
 
 /// What set the rate, in a word or two.
 fn limit(row: &FrameRow) -> String {
+    if let Some(limit) = row.limit.as_deref() {
+        return short(limit);
+    }
     match row.limited_by.first().map(String::as_str) {
         None => "-".into(),
         Some("at-line-rate") => "line rate".into(),
@@ -178,10 +182,33 @@ fn limit(row: &FrameRow) -> String {
     }
 }
 
+/// A limit of a row: its kind, and the figure that it sets.
+fn short(limit: &Limit) -> String {
+    let kind = match limit.kind {
+        LimitKind::LineRate => "line rate".into(),
+        LimitKind::SenderCpu => "sender CPU".into(),
+        LimitKind::ReceiverCpu => "receiver CPU".into(),
+        kind => kind.word().replace('-', " "),
+    };
+    let figure = match (limit.packets, limit.rate) {
+        (Some(packets), _) => format!(" {packets}"),
+        (None, Some(rate)) if limit.kind.is_of_the_path() => format!(" {rate}"),
+        _ => String::new(),
+    };
+    kind + &figure
+}
+
+/// The limit of the path as a note: where several rows have it, once.
+fn limit_of_path(rows: &[FrameRow]) -> Option<String> {
+    let of_path = |row: &&FrameRow| row.limit.as_ref().is_some_and(|limit| limit.kind.is_of_the_path());
+    let limit = rows.iter().find(of_path)?.limit.as_deref()?;
+    Some(format!("Limit of the path: {}.", insight::limit::sentence(limit)))
+}
+
 /// What a reader must know: of the whole sweep, and of each row.
 pub(super) fn notes(run: &Run) -> Vec<String> {
     let warnings = run.summary.warnings.iter().map(|warning| warning.text.clone());
-    warnings.chain(notes_of_rows(&run.summary.rows)).collect()
+    warnings.chain(limit_of_path(&run.summary.rows)).chain(notes_of_rows(&run.summary.rows)).collect()
 }
 
 /// What a reader must know of rows; those with the same to say are named together.

@@ -444,6 +444,8 @@ fn phase(load: Option<Directions>, micros: u64, up: Option<u64>, down: Option<u6
         up: up.map(BitRate),
         down: down.map(BitRate),
         responsiveness: load.map(|_| responsiveness(millis)),
+        mss: None,
+        limit: None,
     }
 }
 

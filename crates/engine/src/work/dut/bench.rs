@@ -1,5 +1,6 @@
 //! The bench: a device between two ports, and orders carried out on it.
 
+mod alone;
 mod observe;
 mod options;
 mod pauses;
@@ -18,7 +19,7 @@ use super::reset::Reset;
 use super::testbed::Testbed;
 use crate::error::Result;
 use frames::Stop;
-use model::dut::{Action, DeviceReport, Observation, Order};
+use model::dut::{Action, DeviceReport, Observation, Order, Stream};
 use tester::Tester;
 
 /// A device between two ports, ready to be tested.
@@ -31,6 +32,8 @@ pub struct Bench {
     /// Kept for as long as the device is needed; absent where it is not made here.
     testbed: Option<Testbed>,
     notes: Vec<String>,
+    options: BenchOptions,
+    stop: Stop,
 }
 
 impl Bench {
@@ -61,6 +64,8 @@ impl Bench {
             hops,
             testbed,
             notes: connected.notes,
+            options: options.clone(),
+            stop: stop.clone(),
         })
     }
 
@@ -96,6 +101,14 @@ impl Bench {
         }
         let notes = self.testbed.iter().flat_map(Testbed::notes).chain(&self.notes);
         report.notes.extend(notes.cloned());
+    }
+
+    /// Measures what the generator of a stream reaches without the device, where that is a lab's; where it cannot be measured the
+    /// result has nothing of it.
+    pub(crate) fn measure_alone(&mut self, stream: &Stream) {
+        if let (Device::Lab(_), false) = (&self.options.device, self.stop.is_raised()) {
+            self.tester.measure_alone(&self.options, stream);
+        }
     }
 
     /// How many trials were thrown away so far, since the host held the generator up.

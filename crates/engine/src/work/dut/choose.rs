@@ -31,7 +31,7 @@ pub(crate) fn choose(
     };
     let source = trial.fastest(&sources, sink);
     messages::explain(&mut trial.tried, &trial.from.facts().name, sink);
-    Ok(Tools { direction, source, sink, tried: trial.tried })
+    Ok(Tools { direction, source, sink, tried: trial.tried, alone: None })
 }
 
 /// The trying of pairs.

@@ -142,6 +142,7 @@ fn result(phase_series: PhaseSeries, played: &[Played], started: MonoTime) -> Lo
         up: carried(played, Direction::Up),
         down: carried(played, Direction::Down),
         responsiveness: played.responsiveness,
+        mss: played.sessions.iter().filter_map(|session| session.mss).max(),
         ..phase(Some(played.load), counts.get(played.index).unwrap_or(&Counts::default()))
     });
     LoadResult {
@@ -160,6 +161,8 @@ fn phase(load: Option<Directions>, counts: &Counts) -> LoadPhase {
         up: None,
         down: None,
         responsiveness: None,
+        mss: None,
+        limit: None,
     }
 }
 

@@ -5,7 +5,9 @@ use super::flow::EgressFlow;
 use linux::clock::mono_now;
 use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
 use model::latency::disturbance::HostWatch;
-use model::latency::{Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult};
+use model::latency::{
+    Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult, late_from_percent,
+};
 use model::time::MonoTime;
 use model::units::{Nanos, PacketRate};
 use wire::echo::Exchange;
@@ -97,7 +99,10 @@ pub(crate) fn egress_result<E: Exchange>(
     let mut counted = totals.counted;
     split_loss(&mut counted, far_counted, observed.map(|observed| observed.received));
     let median = totals.rtt.map(|rtt| rtt.p50).unwrap_or_default();
-    let spoiled = host.noise.spoils(elapsed, counted.received, median, &totals.outliers);
+    let service = totals.service.and_then(|service| service.distribution());
+    let held = host.noise.spoils(elapsed, counted.received, median, &totals.outliers);
+    let late = totals.rtt.zip(service).and_then(|(due, sent)| late_from_percent(&due, &sent));
+    let spoiled = held.into_iter().chain(late).reduce(f64::min);
     let one_way_rate = |observed: LatencyObservation| {
         PacketRate::from_count(observed.received.saturating_sub(1), observed.elapsed)
     };
@@ -111,7 +116,7 @@ pub(crate) fn egress_result<E: Exchange>(
         warm_up_count: totals.warm_up_count,
         level: totals.level,
         rtt: totals.rtt,
-        service: totals.service.and_then(|service| service.distribution()),
+        service,
         mad: totals.spread.map(|spread| spread.mad),
         iqr: totals.spread.map(|spread| spread.iqr),
         percentiles: totals.percentiles,

@@ -1,7 +1,7 @@
 //! `bufferbloat`: queues under load hold packets far longer than the idle path does.
 
 use super::super::text::{capital, ratio, significant};
-use super::super::{Finding, Severity};
+use super::super::{Finding, Severity, limit};
 use model::latency::LoadPhase;
 use model::plan::{Direction, Directions};
 use model::run::Run;
@@ -45,8 +45,14 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
         .responsiveness
         .map(|figure| format!("; responsiveness {} round trips per minute", significant(figure.rpm)));
     let rpm = rpm.unwrap_or_default();
+    let at = phase
+        .limit
+        .as_deref()
+        .and_then(limit::where_and_what)
+        .map(|text| format!(" at {text}"))
+        .unwrap_or_default();
     let title = capital(&format!(
-        "{name}{carried} raises the median round trip from {} to {}, {} times: {more} of queue{rpm}",
+        "{name}{carried} raises the median round trip from {} to {}, {} times: {more} of queue{at}{rpm}",
         idle.p50,
         rtt.p50,
         ratio(rtt.p50.0 as f64 / idle.p50.0.max(1) as f64)

@@ -2,19 +2,19 @@
 
 use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
-use super::{each_way, name, share};
+use super::{each_egress, name, share};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
 /// Replies came after replies to later messages.
 pub(in super::super) fn reordering(run: &Run) -> Vec<Finding> {
-    each_way(run, overtaken)
+    each_egress(run, overtaken)
 }
 
 /// Replies came twice.
 pub(in super::super) fn duplicates(run: &Run) -> Vec<Finding> {
-    each_way(run, doubled)
+    each_egress(run, doubled)
 }
 
 fn overtaken(run: &Run, egress: &EgressResult) -> Option<Finding> {

@@ -3,21 +3,28 @@
 use super::super::text::{count, grouped, percent};
 use super::super::{Finding, Severity};
 use super::outage::lost_in_outages;
-use super::{each_way, name, one_way, share, silence};
+use super::{each_egress, name, one_way, share, silence};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
-use model::stats::percentile::Standing;
-use model::units::Nanos;
+use model::units::{Nanos, PacketRate};
 
 /// Round trips lost on the path, or one-way messages that the far end did not receive.
 pub(in super::super) fn loss(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, egress| if one_way(run) { messages(run, egress) } else { round_trips(run, egress) })
+    each_egress(
+        run,
+        |run, egress| if one_way(run) { messages(run, egress) } else { round_trips(run, egress) },
+    )
 }
 
-/// This host could not keep the times at which messages were due.
+/// This host did not reach the rate that was asked for.
 pub(in super::super) fn behind(run: &Run) -> Vec<Finding> {
-    each_way(run, late)
+    each_egress(run, |run, egress| waits(run, egress).or_else(|| missed(run, egress)))
+}
+
+/// Messages went later than they were due, at the rate that was asked for, and that is in the figures.
+pub(in super::super) fn sent_late(run: &Run) -> Vec<Finding> {
+    each_egress(run, moved)
 }
 
 fn round_trips(run: &Run, egress: &EgressResult) -> Option<Finding> {
@@ -83,10 +90,6 @@ fn messages(run: &Run, egress: &EgressResult) -> Option<Finding> {
     }))
 }
 
-fn late(run: &Run, egress: &EgressResult) -> Option<Finding> {
-    waits(run, egress).or_else(|| sent_late(run, egress))
-}
-
 /// Ping-pong cannot keep a rate at which a message is due before the reply to the last has come.
 fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
     let counted = &egress.counted;
@@ -111,72 +114,62 @@ fn waits(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// Late messages are no fault by themselves: a missed rate or a changed figure is.
-fn sent_late(run: &Run, egress: &EgressResult) -> Option<Finding> {
-    let counted = &egress.counted;
-    let part = share(counted.behind, counted.sent);
-    if part < BEHIND {
+/// The rate that was asked for, where the sender fell short of it by more than a pause at the end of the run accounts for.
+fn missed_rate(run: &Run, egress: &EgressResult) -> Option<PacketRate> {
+    let rate = run.latency.as_ref()?.rate?;
+    let is_late = share(egress.counted.behind, egress.counted.sent) >= BEHIND;
+    let kept = egress.sent_rate.0 as f64 / rate.0.max(1) as f64;
+    let unsent = (1.0 - kept) * egress.elapsed.as_secs_f64();
+    (is_late && kept < KEPT && unsent > PAUSE.as_secs_f64()).then_some(rate)
+}
+
+fn missed(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let rate = missed_rate(run, egress)?;
+    let finding = late(
+        run,
+        egress,
+        "sender-limited",
+        Severity::Warning,
+        &format!(", and reached {} of {rate}", egress.sent_rate),
+    );
+    Some(finding.advise(
+        "Ask for a lower rate (--rate), or let the thread spin: `pathmeter latency HOST --wait spin`.",
+    ))
+}
+
+/// Late messages are no fault of the path, and none by themselves: a note, where a figure is this sender's because of them.
+fn moved(run: &Run, egress: &EgressResult) -> Option<Finding> {
+    let is_late = share(egress.counted.behind, egress.counted.sent) >= BEHIND;
+    if !is_late || missed_rate(run, egress).is_some() {
         return None;
     }
-    let asked = run.latency.as_ref().and_then(|plan| plan.rate);
-    let missed = asked.filter(|rate| (egress.sent_rate.0 as f64) < KEPT * rate.0 as f64);
-    let moved = Moved::from_egress(egress);
-    let (severity, effect) = match (missed, moved) {
-        (Some(rate), _) => (Severity::Warning, format!(", and reached {} of {rate}", egress.sent_rate)),
-        (None, Some(moved)) => (moved.severity(), moved.text()),
-        (None, None) => return None,
+    let (due, sent, from) = (egress.rtt?, egress.service?, egress.late_from_percent()?);
+    let (name, due, sent) = match from {
+        50.0 => ("median".to_owned(), due.p50, sent.p50),
+        90.0 => (format!("p{from}"), due.p90, sent.p90),
+        _ => (format!("p{from}"), due.p99, sent.p99),
     };
+    let effect = format!(
+        ": the {name} is {due} from when they were due and {sent} from the send call, so that it and all above are this host's and not the path's"
+    );
+    let finding = late(run, egress, "sent-late", Severity::Info, &effect);
+    Some(finding.advise(
+        "Stop other work on this host, or let the thread spin: `pathmeter latency HOST --wait spin`.",
+    ))
+}
+
+fn late(run: &Run, egress: &EgressResult, id: &str, severity: Severity, effect: &str) -> Finding {
+    let (behind, part) = (egress.counted.behind, share(egress.counted.behind, egress.counted.sent));
     let title = format!(
         "This host sent {} {} later than they were due ({}){effect}",
-        count(counted.behind, "message"),
+        count(behind, "message"),
         name(run, egress),
         percent(part)
     );
-    let finding = Finding::new("sender-limited", severity, Direction::Up, title)
-        .with("behind_count", counted.behind)
+    Finding::new(id, severity, Direction::Up, title)
+        .with("behind_count", behind)
         .with("behind_share", part)
-        .with("sent_per_second", egress.sent_rate.0);
-    Some(finding.advise(match missed {
-        Some(_) => {
-            "Ask for a lower rate (--rate), or let the thread spin: `pathmeter latency HOST --wait spin`."
-        }
-        None => "Stop other work on this host, or let the thread spin: `pathmeter latency HOST --wait spin`.",
-    }))
-}
-
-/// What the wait in this sender did to the figures.
-struct Moved {
-    percentile: &'static str,
-    due: Nanos,
-    sent: Nanos,
-}
-
-impl Moved {
-    fn from_egress(egress: &EgressResult) -> Option<Moved> {
-        let (rtt, service) = (egress.rtt?, egress.service?);
-        let moved =
-            |due: Nanos, sent: Nanos| due.saturating_sub(sent) >= Nanos((sent.0 / TENTH).max(NOTICEABLE.0));
-        let known = rtt.standing(99.0) == Standing::Known;
-        if moved(rtt.p50, service.p50) {
-            return Some(Moved { percentile: "median", due: rtt.p50, sent: service.p50 });
-        }
-        (known && moved(rtt.p99, service.p99)).then_some(Moved {
-            percentile: "p99",
-            due: rtt.p99,
-            sent: service.p99,
-        })
-    }
-
-    fn severity(&self) -> Severity {
-        if self.percentile == "median" { Severity::Warning } else { Severity::Info }
-    }
-
-    fn text(&self) -> String {
-        format!(
-            ": the {} is {} from when they were due, and {} from the send call",
-            self.percentile, self.due, self.sent
-        )
-    }
+        .with("sent_per_second", egress.sent_rate.0)
 }
 
 /// The direction, where only one of them lost.
@@ -207,7 +200,5 @@ const OF_A_FEW: f64 = 0.05;
 const BEHIND: f64 = 0.01;
 /// The share of the requested rate.
 const KEPT: f64 = 0.98;
-/// A figure that is a tenth longer …
-const TENTH: u64 = 10;
-/// … and longer by what a sender is late as a rule.
-const NOTICEABLE: Nanos = Nanos(100_000);
+/// A scheduler that holds a sender for as long at the end of a run keeps these messages from being sent.
+const PAUSE: Nanos = Nanos::from_millis(100);

@@ -3,7 +3,7 @@
 use super::super::outage::{ADVICE, END, LONG, SILENT};
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{each_way, loss, name};
+use super::{each_egress, loss, name};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
@@ -12,7 +12,7 @@ use model::units::Nanos;
 
 /// Reports messages lost in a row where chance does not explain it.
 pub(in super::super) fn outage(run: &Run) -> Vec<Finding> {
-    each_way(run, finding)
+    each_egress(run, finding)
 }
 
 /// The outages of a path: of those that were observed, the ones that chance does not make.

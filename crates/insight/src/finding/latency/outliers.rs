@@ -2,7 +2,7 @@
 
 use super::super::text::{capital, count, grouped, ratio};
 use super::super::{Finding, Severity};
-use super::{each_way, name, share};
+use super::{each_egress, name, share};
 use model::latency::{Cause, EgressResult};
 use model::plan::Direction;
 use model::run::Run;
@@ -13,7 +13,7 @@ use model::units::Nanos;
 
 /// Round trips far beyond the median, of each path.
 pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, egress| {
+    each_egress(run, |run, egress| {
         let is_busy = run.summary.noise.is_some_and(|noise| noise.is_busy());
         Some(finding(run, egress, &Tail::from_egress(egress, is_busy)?))
     })

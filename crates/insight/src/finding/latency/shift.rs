@@ -2,14 +2,15 @@
 //! lost for it.
 
 use super::super::{Finding, Severity};
-use super::{each_way, name};
+use super::{each_egress, name};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
+use model::units::Nanos;
 
 /// Each shift of each path.
 pub(in super::super) fn level_shift(run: &Run) -> Vec<Finding> {
-    each_way(run, finding)
+    each_egress(run, finding)
 }
 
 fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
@@ -26,7 +27,11 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
         more => format!(", and {more} times more"),
     };
     let title = format!("The round trip {name} changed its level {}{more}", parts.join(", "));
-    let finding = Finding::new("level-shift", Severity::Warning, Direction::Up, title).everywhere();
+    // A thread that waits for a CPU beside other work makes a level of its own.
+    let is_busy = run.summary.noise.is_some_and(|noise| noise.is_busy());
+    let may_be_host = is_busy && largest.from.0.abs_diff(largest.to.0) < BUSY_HOST.0;
+    let severity = if may_be_host { Severity::Info } else { Severity::Warning };
+    let finding = Finding::new("level-shift", severity, Direction::Up, title).everywhere();
     let finding = finding
         .with("from_ns", largest.from.0)
         .with("to_ns", largest.to.0)
@@ -37,5 +42,7 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
+/// A host whose CPUs other work keeps busy delays round trips by as much.
+const BUSY_HOST: Nanos = Nanos::from_millis(100);
 /// More changes nobody reads in a sentence.
 const TOLD: usize = 3;

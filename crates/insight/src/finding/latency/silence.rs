@@ -2,14 +2,14 @@
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{each_way, name, one_way};
+use super::{each_egress, name, one_way};
 use model::latency::EgressResult;
 use model::plan::Direction;
 use model::run::Run;
 
 /// Messages that asked for a reply got none; of one-way messages the far end received none.
 pub(in super::super) fn no_reply(run: &Run) -> Vec<Finding> {
-    each_way(run, |run, egress| silent(run, egress).then(|| finding(run, egress)))
+    each_egress(run, |run, egress| silent(run, egress).then(|| finding(run, egress)))
 }
 
 /// What routers, hosts and this host's kernel said against the packets, as an import reads it.

@@ -97,6 +97,9 @@ fn takes(run: &Run, egress: &EgressResult) -> String {
         Standing::Known => format!("; 99 % within {}", rtt.p99),
         _ => String::new(),
     };
+    if let Some(median) = egress.median_from_send_call() {
+        return format!("takes {median} from the send call (median of {}{lost})", grouped(rtt.count));
+    }
     let centre = rtt.centre();
     format!("takes {} ({} of {}{within}{lost})", centre.time, centre.name, grouped(rtt.count))
 }

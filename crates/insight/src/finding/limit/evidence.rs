@@ -1,11 +1,12 @@
 //! The evidence of one direction, from the document of its test.
 
 use crate::finding::{Growth, MeasuredDirection, bottleneck, is_noisy, progress};
-use model::limit::{Evidence, HostFacts, TcpSigns};
+use model::limit::{Evidence, HostFacts, LoadProbing, TcpSigns};
 use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::sample::{Role, TcpCounters};
 use model::units::{BitRate, Bytes, Nanos};
+use model::wire_rate::LINE_RATE;
 
 /// The evidence of one direction; absent: the run has no figures of it.
 #[must_use]
@@ -31,8 +32,76 @@ pub fn evidence_of(run: &Run, direction: Direction) -> Option<Evidence> {
         frame,
         tcp: is_tcp.then(|| signs(&one_way)),
         host: facts(&one_way),
-        load: run.summary.load_probing.iter().rev().find(|load| load.direction == direction).cloned(),
+        load: load_of(run, direction),
     })
+}
+
+/// The evidence of the load of one direction of a latency run; absent: it had none, or that sent nothing.
+#[must_use]
+pub fn evidence_of_load(run: &Run, direction: Direction) -> Option<Evidence> {
+    let loaded = run.summary.loaded.as_ref()?;
+    let phase = loaded.alone(direction)?;
+    let (idle, rtt) = (loaded.idle()?, phase.rtt.filter(|rtt| rtt.count > 0)?);
+    let goodput = phase.goodput(direction).filter(|rate| rate.0 > 0)?;
+    let mss = phase.mss.filter(|mss| *mss > 0)?;
+    let plan = run.latency.as_ref()?;
+    let ipv6 = !plan.egress_paths.first()?.target.address.ip().to_canonical().is_ipv4();
+    let frame = mss + TCP_HEADERS + if ipv6 { IPV6_HEADER } else { IPV4_HEADER } + ETHERNET;
+    let in_frames = BitRate((goodput.0 as f64 * f64::from(frame) / f64::from(mss)).round() as u64);
+    let tcp = TcpSigns {
+        streams: plan.load.as_ref().map_or(1, |load| load.streams),
+        mss,
+        idle_rtt: Some(idle.p50),
+        loaded_rtt: Some(rtt.p50),
+        largest_rtt: Some(rtt.max),
+        ..TcpSigns::default()
+    };
+    Some(Evidence {
+        asked: None,
+        goodput,
+        rate: in_frames,
+        frame,
+        tcp: Some(tcp),
+        host: HostFacts {
+            busy: run.summary.noise.is_some_and(|noise| noise.is_busy()),
+            ..HostFacts::default()
+        },
+        load: load_of(run, direction),
+    })
+}
+
+/// Does the load raise the round trip by more than the idle path itself varies?
+#[must_use]
+pub fn is_queue_filled(run: &Run, direction: Direction) -> bool {
+    let is_filled = || {
+        let loaded = run.summary.loaded.as_ref()?;
+        let (idle, rtt) = (loaded.idle()?, loaded.alone(direction)?.rtt.filter(|rtt| rtt.count > 0)?);
+        let spread = idle.p90.saturating_sub(idle.p50).saturating_mul(SPREADS);
+        Some(rtt.p50.saturating_sub(idle.p50) > LEAST_QUEUE.max(spread))
+    };
+    is_filled().unwrap_or(false)
+}
+
+/// The evidence of a sweep over frame sizes: its fastest row, and what a load after it met.
+#[must_use]
+pub fn evidence_of_rows(run: &Run) -> Option<Evidence> {
+    let measured = || run.summary.rows.iter().filter(|row| row.rate_in_frames() > 0.0);
+    let best = measured().max_by(|one, other| one.rate_in_frames().total_cmp(&other.rate_in_frames()))?;
+    let line_share = measured().filter_map(|row| row.share).find(|share| *share >= LINE_RATE);
+    Some(Evidence {
+        asked: None,
+        goodput: best.goodput,
+        rate: BitRate(best.rate_in_frames().round() as u64),
+        frame: measured().map(|row| row.frame).max()?.saturating_sub(FCS),
+        tcp: None,
+        // Hosts that other work keeps busy delay what arrives, as a queue does.
+        host: HostFacts { line_share, busy: run.tests.iter().any(is_noisy), ..HostFacts::default() },
+        load: load_of(run, best.direction),
+    })
+}
+
+fn load_of(run: &Run, direction: Direction) -> Option<LoadProbing> {
+    run.summary.load_probing.iter().rev().find(|load| load.direction == direction).cloned()
 }
 
 /// The rate in the second half of a test, where intervals show it.
@@ -124,4 +193,13 @@ fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
 /// A shorter rest of an interval says little.
 const LONG_ENOUGH: Nanos = Nanos::from_millis(100);
 const FCS: u32 = 4;
+const ETHERNET: u32 = 14;
+const IPV4_HEADER: u32 = 20;
+const IPV6_HEADER: u32 = 40;
+/// TCP's header with the timestamps that Linux sends (RFC 7323).
+const TCP_HEADERS: u32 = 32;
+/// A queue that is shorter does not show on most paths …
+const LEAST_QUEUE: Nanos = Nanos::from_millis(1);
+/// … and one within so many distances of the idle p90 from its median does not on this one.
+const SPREADS: u64 = 3;
 const FEW_INTERVALS: usize = 3;

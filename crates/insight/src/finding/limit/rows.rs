@@ -58,7 +58,7 @@ fn line_rate(signs: &Signs<'_>) -> Option<Limit> {
 }
 
 /// Most of what the load lost was dropped in the kernels of the two hosts.
-fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
+pub(super) fn host_drop(signs: &Signs<'_>) -> Option<Limit> {
     let load = signs.load()?;
     let lost: f64 = load.steps.iter().map(|step| step.loss * step.datagrams as f64).sum();
     let sent: f64 = load.steps.iter().map(|step| step.datagrams as f64).sum();

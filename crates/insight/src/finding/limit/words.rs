@@ -1,7 +1,7 @@
 //! A limit in words: a few for the answer, a sentence for the block.
 
 use crate::finding::text::{grouped, percent};
-use model::limit::{Limit, LimitKind, LimitPlace};
+use model::limit::{Confidence, Limit, LimitKind, LimitPlace};
 
 /// The limit in a few words, for the answer: `a shaper of 50.0 Mbit/s, queue 100 ms`. Nothing is said of what is not known.
 #[must_use]
@@ -35,6 +35,17 @@ pub fn brief(limit: &Limit) -> Option<String> {
         LimitKind::RampUp => "TCP that was still growing".into(),
         LimitKind::NotKnown => return None,
     })
+}
+
+/// The limit in a few words with its place: `a shaper of 50.0 Mbit/s, queue 100 ms, between hop 1 and hop 2`. Nothing is said of what
+/// is hardly sure.
+#[must_use]
+pub fn where_and_what(limit: &Limit) -> Option<String> {
+    let at = limit.place.map(|at| format!(", {}", place(at))).unwrap_or_default();
+    if limit.confidence == Confidence::Low {
+        return None;
+    }
+    Some(brief(limit)? + &at)
 }
 
 /// Where it is: `at link 2`, `at link 2 or 3`.

@@ -2,7 +2,7 @@
 
 use super::super::text::capital;
 use super::super::{Finding, Severity};
-use super::{Side, VLAN_TAG, each_way, with_hop, without_ipv6};
+use super::{Side, VLAN_TAG, each_egress, with_hop, without_ipv6};
 use model::path::{
     BlackHole, BlackHoleCause, Bound, Discovery, EchoHole, FragmentDelivery, TooBig, least_mtu,
 };
@@ -12,7 +12,7 @@ use model::run::Run;
 /// Packets above a size are lost and their sender is not told.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
     let echo = run.summary.path.as_ref().and_then(|path| path.echo_hole).map(by_echo);
-    let directions = each_way(run, |side| {
+    let directions = each_egress(run, |side| {
         let hole = side.one_way.black_hole.or_else(|| not_believed(side))?;
         // What the sender's own route keeps small never meets it: `route-mtu` names it.
         (!side.one_way.is_held_by_route()).then(|| finding(side, hole))

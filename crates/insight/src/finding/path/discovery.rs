@@ -1,13 +1,13 @@
 //! What senders are notified and believe: packet-too-big messages with a wrong size, and a path MTU remembered too long.
 
 use super::super::{Finding, Severity};
-use super::{Side, each_way, without_ipv6};
+use super::{Side, each_egress, without_ipv6};
 use model::path::{Discovery, TooBig};
 use model::run::Run;
 
 /// ICMP packet-too-big messages tell another size than the one that crosses.
 pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let (mtu, reported) = (side.one_way.path_mtu?, worst(&side)?);
         (side.one_way.discovery == Discovery::Lies).then(|| lie(side, mtu, reported))
     })
@@ -15,7 +15,7 @@ pub(in super::super) fn wrong(run: &Run) -> Vec<Finding> {
 
 /// The kernel of the sender remembers a path MTU below what crosses.
 pub(in super::super) fn stale(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let (cached, crosses) = (side.one_way.cached_mtu?, side.one_way.crosses()?);
         // What the messages of this very test claim may have been learnt from it.
         let claimed = side.one_way.discovery == Discovery::Lies

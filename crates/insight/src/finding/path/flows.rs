@@ -1,13 +1,13 @@
 //! `paths-differ`: flows between the same two hosts take paths of different size.
 
 use super::super::{Finding, Severity};
-use super::{Side, each_way};
+use super::{Side, each_egress};
 use model::path::{Bound, Flow};
 use model::run::Run;
 
 /// Flows that were looked at cross with different sizes.
 pub(in super::super) fn differ(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let legs = legs(&side);
         (legs.len() > 1).then(|| finding(side, &legs))
     })

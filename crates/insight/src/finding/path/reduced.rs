@@ -2,14 +2,14 @@
 
 use super::super::text::percent;
 use super::super::{Finding, Severity};
-use super::{Side, each_way, with_hop};
+use super::{Side, each_egress, with_hop};
 use model::path::{Bound, Discovery, HopSource, PathDirection, explanation};
 use model::plan::Direction;
 use model::run::Run;
 
 /// Less than the interface's MTU crosses, and senders can learn it: normal with tunnels, and good to know.
 pub(in super::super) fn reduced(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let (mtu, interface) = (side.one_way.path_mtu?, side.one_way.interface_mtu?);
         let known = side.one_way.bound == Bound::Exact && mtu < interface && !side.one_way.untold();
         // Senders learn nothing of a router that cuts what forbids it: `df-ignored` names it.
@@ -27,7 +27,7 @@ pub(in super::super) fn asymmetric(run: &Run) -> Vec<Finding> {
 
 /// The path changed while it was looked at.
 pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let mtu = side.one_way.path_mtu.filter(|_| side.one_way.changed)?;
         let title = format!(
             "The path {} changed while it was looked at: what crossed no longer did, or the other way round; {mtu} bytes is the last answer",
@@ -42,7 +42,7 @@ pub(in super::super) fn changed(run: &Run) -> Vec<Finding> {
 
 /// Large packets are lost oftener than small ones, without being all lost.
 pub(in super::super) fn size_dependent_loss(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let loss = side.one_way.size_dependent_loss.filter(|loss| loss.large > loss.small)?;
         let sizes = match loss.from {
             Some(from) if from < loss.size => format!("{from} to {}", loss.size),

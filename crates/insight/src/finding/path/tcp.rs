@@ -2,13 +2,13 @@
 
 use super::super::text::count;
 use super::super::{Finding, Severity};
-use super::{Side, each_way};
+use super::{Side, each_egress};
 use model::path::TcpDirection;
 use model::run::Run;
 
 /// A connection stalled with segments that are no larger than what crosses.
 pub(in super::super) fn black_hole(run: &Run) -> Vec<Finding> {
-    each_way(run, |side| {
+    each_egress(run, |side| {
         let tcp = side.one_way.tcp.as_ref().filter(|tcp| tcp.stalled)?;
         let (packet, crosses) = (side.full_segment()?, side.one_way.crosses()?);
         (packet <= crosses).then(|| finding(side, tcp, packet, crosses))

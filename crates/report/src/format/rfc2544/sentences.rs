@@ -2,7 +2,8 @@
 
 use crate::format::text::phrases;
 use model::dut::{
-    DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Tools, Tried, TunnelEnds,
+    DeviceReport, DutReport, LeftOut, LoadLimit, PortFacts, SearchMethod, Setup, StreamReport, Tools, Tried,
+    TunnelEnds,
 };
 
 pub(super) fn title(report: &DutReport) -> String {
@@ -163,7 +164,51 @@ pub(super) fn sentences_of(device: &DeviceReport) -> Vec<String> {
         lines.push(format!("Ports: {}.", ports.join("; ")));
     }
     lines.extend(device.tools.iter().flat_map(tools));
+    lines.extend(device.tools.iter().filter_map(|tools| alone(device, tools)));
+    lines.extend(device.rows.iter().filter_map(limit));
     lines
+}
+
+/// What the generator reaches without the device, and why it is less here.
+fn alone(device: &DeviceReport, tools: &Tools) -> Option<String> {
+    let alone = tools.alone?;
+    let mut text = format!(
+        "{}: the same generator reaches {} over a cable of its own with {}-byte frames of one flow",
+        phrases::direction_word(tools.direction),
+        alone.one_flow,
+        alone.frame.0
+    );
+    if alone.same != alone.one_flow {
+        let less = 1.0 - alone.same.0 as f64 / alone.one_flow.0.max(1) as f64;
+        let cost = if less > 0.0 { format!(", {} less", phrases::percent(less)) } else { String::new() };
+        text.push_str(&format!(", and {} with ports that change (RFC 4814){cost}", alone.same));
+    }
+    let row = device.rows.iter().find(|row| row.stream.frames.sizes.iter().max() == Some(&alone.frame));
+    if let Some(ceiling) = row.and_then(|row| row.ceiling) {
+        let share = ceiling.0 / alone.same.0.max(1) as f64;
+        let why = match (share < NEAR, device.shares_cpu) {
+            (false, _) => "so the device takes nothing of it",
+            (true, Some(true)) => "the device works on the same CPU, or other work held it up",
+            (true, _) => "the driver and the device take frames no faster, or other work held it up",
+        };
+        text.push_str(&format!(
+            "; through the device {} ({} of that): {why}",
+            ceiling.rounded(),
+            phrases::percent(share.min(1.0))
+        ));
+    }
+    let bound = row.filter(|row| row.limit == Some(LoadLimit::Generator));
+    if let Some((most, ceiling)) = bound.and_then(|row| row.most.zip(row.ceiling)) {
+        let share = phrases::percent((most.0 / ceiling.0).min(1.0));
+        text.push_str(&format!("; trials offer at most {}, {share} of it", most.rounded()));
+    }
+    Some(text + ".")
+}
+
+/// What set the rate of a row.
+fn limit(row: &StreamReport) -> Option<String> {
+    let limit = insight::limit::sentence(row.set_by.as_deref()?);
+    Some(format!("Limit of {} frames: {limit}.", row.stream))
 }
 
 fn port(port: &PortFacts) -> String {
@@ -243,5 +288,7 @@ pub(super) fn goal_name(name: &str) -> String {
     if name.len() <= ABBREVIATION { name.to_uppercase() } else { name.to_owned() }
 }
 
+/// A ceiling that is so near the generator's own is the same.
+const NEAR: f64 = 0.9;
 /// Names of goals as short as this are abbreviations.
 const ABBREVIATION: usize = 4;

@@ -4,7 +4,7 @@ use super::tester::Bench;
 use insight::device::conclude;
 use model::dut::y1564::{Observed, Profile};
 use model::dut::{
-    DeviceReport, DirectionObservation, DutReport, Frames, HopDrops, LeftOut, LoadLimit, MrrReport,
+    Alone, DeviceReport, DirectionObservation, DutReport, Frames, HopDrops, LeftOut, LoadLimit, MrrReport,
     NamedGoal, PortFacts, RateReport, Rates, ResetTime, SCHEMA, ServiceReport, ServiceStep, Setup, SinkKind,
     SourceKind, Stream, StreamReport, Test, Tools, Tried, compare_devices,
 };
@@ -188,6 +188,11 @@ fn device(name: &str) -> DeviceReport {
         source: SourceKind::LiveFrames,
         sink: SinkKind::Xdp,
         tried: vec![tried.clone()],
+        alone: (direction == Direction::Up).then_some(Alone {
+            frame: Bytes(64),
+            same: PacketRate(7_100_000),
+            one_flow: PacketRate(8_600_000),
+        }),
     };
     DeviceReport {
         name: name.into(),

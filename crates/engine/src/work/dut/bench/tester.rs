@@ -2,6 +2,7 @@
 
 use super::super::port::{Port, Traffic};
 use super::super::reset::Reset;
+use super::alone::alone;
 use super::observe::{Ran, summed};
 use super::options::BenchOptions;
 use super::pauses::{Pauses, check, wait};
@@ -97,6 +98,13 @@ impl Tester {
         report.tools = self.chosen.tools().to_vec();
         (report.voided, report.kept) = (self.voided, self.kept);
         report.notes.extend(self.notes.iter().cloned());
+    }
+
+    /// Measures what the generator that was chosen for a stream reaches over a cable of its own.
+    pub(super) fn measure_alone(&mut self, options: &BenchOptions, stream: &Stream) {
+        if let Some(tools) = self.chosen.first_of(directions(stream)[0]) {
+            tools.alone = alone(options, tools.source, stream, &self.stop).ok();
+        }
     }
 
     /// Trials thrown away so far.

@@ -63,6 +63,11 @@ impl Chosen {
         Ok(pair)
     }
 
+    /// Those that were chosen first for a direction.
+    pub(super) fn first_of(&mut self, direction: Direction) -> Option<&mut Tools> {
+        self.tools.iter_mut().find(|tools| tools.direction == direction)
+    }
+
     /// All of it, in the order it was chosen.
     pub(super) fn tools(&self) -> &[Tools] {
         &self.tools

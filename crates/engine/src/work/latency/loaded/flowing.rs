@@ -14,6 +14,8 @@ pub(super) struct Flowing {
     pub(super) started: Option<MonoTime>,
     /// It is over, for this reason if it broke.
     pub(super) ended: Option<Result<(), String>>,
+    /// Payload of a full segment of its connections.
+    pub(super) mss: Option<u32>,
     near: Axis,
     far: Axis,
 }
@@ -50,6 +52,8 @@ impl Flowing {
         let zero = MonoTime(at.0.saturating_sub(sample.end.0));
         axis.zero = Some(axis.zero.map_or(zero, |known| known.min(zero)));
         let of = |role| sample.streams.iter().filter(move |row: &&StreamSample| row.role == role);
+        let mss = of(Role::Sender).filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.send_mss).max();
+        self.mss = self.mss.max(mss.filter(|mss| *mss > 0));
         let acknowledged = |row: &StreamSample| row.tcp.as_ref().map_or(0, |tcp| tcp.acknowledged.0);
         axis.rows.push(Row {
             start: sample.start,

@@ -208,6 +208,8 @@ fn phase(load: Option<Directions>, at: u32) -> LoadPhase {
         up: Some(megabits(at + 12)),
         down: Some(megabits(at + 13)),
         responsiveness: Some(responsiveness),
+        mss: None,
+        limit: None,
     }
 }
 

@@ -31,6 +31,9 @@ pub(super) fn block(run: &Run, egress: &EgressResult, style: &Style) -> String {
 fn headline(egress: &EgressResult) -> String {
     match (egress.rtt.filter(|rtt| rtt.count > 0), egress.received_rate) {
         (Some(rtt), _) => {
+            if let Some(median) = egress.median_from_send_call() {
+                return format!("Round trip to {}: {median} (median from the send call)", egress.label);
+            }
             let centre = rtt.centre();
             format!("Round trip to {}: {} ({})", egress.label, centre.time, centre.name)
         }

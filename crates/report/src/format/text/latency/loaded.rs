@@ -18,7 +18,16 @@ use model::units::{BitRate, Nanos};
 /// The phases, and their round trips on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
     let Some(loaded) = &run.summary.loaded else { return String::new() };
-    plain(&columns(), &rows(loaded), style) + &over_time(loaded, false, style)
+    plain(&columns(), &rows(loaded), style) + &limits(loaded, style) + &over_time(loaded, false, style)
+}
+
+/// What limits the load in each direction: there its queue is.
+fn limits(loaded: &LoadResult, style: &Style) -> String {
+    let line = |phase: &LoadPhase| {
+        let limit = insight::limit::sentence(phase.limit.as_deref()?);
+        Some(fact(&format!("{}: limit", name(phase.load)), &limit, style))
+    };
+    loaded.phases.iter().filter_map(line).collect()
 }
 
 /// The block with all parts of the responsiveness; empty without a load.
@@ -29,6 +38,7 @@ pub(super) fn block(run: &Run, style: &Style) -> String {
     for (load, sentence) in responsiveness(loaded) {
         text.push_str(&fact(&format!("{load}: RPM"), &sentence, style));
     }
+    text.push_str(&limits(loaded, style));
     text.push_str(&over_time(loaded, true, style));
     text
 }

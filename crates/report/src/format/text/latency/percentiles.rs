@@ -53,9 +53,13 @@ pub(in crate::format) fn reservation(egress: &EgressResult) -> Option<String> {
             if at_least { "which reach the percentiles marked ≥" } else { "which are in no percentile" };
         format!("{} never came back, {what}", phrases::count(lost, "message"))
     });
-    let spoiled = egress
-        .spoiled_from_percent
-        .map(|from| format!("p{from} and above are withheld: this host held the measuring thread in them"));
+    let from_send_call = egress
+        .median_from_send_call()
+        .map(|median| format!("; from the send call the median is {median}"))
+        .unwrap_or_default();
+    let spoiled = egress.spoiled_from_percent.map(|from| {
+        format!("p{from} and above are withheld: this host was too busy to send or to receive in time{from_send_call}")
+    });
     let parts: Vec<String> = [missing, spoiled].into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
@@ -71,7 +75,8 @@ pub(in crate::format) fn missing(egress: &EgressResult) -> Vec<(f64, u64)> {
 
 /// The bounds of the median, measured, or McGill's notches (1.57 quartile distances over √n) where only these are known.
 pub(super) fn median_bounds(egress: &EgressResult) -> Option<(Nanos, Nanos)> {
-    let rtt = egress.rtt.filter(|rtt| rtt.count > 0)?;
+    let is_spoiled = egress.standing(50.0) == Standing::Spoiled;
+    let rtt = egress.rtt.filter(|rtt| rtt.count > 0 && !is_spoiled)?;
     if let Some(median) = bounded(egress).iter().find(|one| (one.percent - 50.0).abs() < 1e-9) {
         return Some((median.low, median.high));
     }

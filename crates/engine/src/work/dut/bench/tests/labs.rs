@@ -35,6 +35,21 @@ fn a_router_has_a_cpu_of_its_own_where_there_is_one() {
     }
 }
 
+#[test]
+fn the_generator_is_measured_over_a_cable_of_its_own() {
+    if !may() {
+        return;
+    }
+    let mut bench = opened("forward", sharing(), ResetMethod::None);
+    let order = order(Network::V4, 64, Directions::Up, Action::Trial(little()));
+    assert_eq!(described(&bench).tools.len(), 0, "nothing was chosen yet");
+    bench.execute(&order).unwrap();
+    bench.measure_alone(&order.stream);
+    let alone = described(&bench).tools[0].alone.expect("it was measured");
+    assert_eq!(alone.frame, Bytes(64));
+    assert!(alone.same.0 > 0 && alone.one_flow.0 > 0, "{alone:?}");
+}
+
 /// IPv4 goes through the tunnel, with an MTU of 1460, and IPv6 beside it.
 #[test]
 fn a_tunnel_lets_through_what_fits_it() {

@@ -1,0 +1,74 @@
+//! The generator by itself: what it reaches over a cable of its own, two virtual interfaces with nothing between them. Held against
+//! it, what it reaches through the device shows what the device takes of it.
+
+use super::super::connect;
+use super::super::port::Port;
+use super::super::testbed::Testbed;
+use super::options::{BenchOptions, Device, SideOptions};
+use super::sides::Sides;
+use crate::error::{Result, fault};
+use frames::{Burst, Ports, Stop, Watch};
+use lab::shipped;
+use model::dut::{Alone, SinkKind, SourceKind, Stream};
+use model::plan::Direction;
+use model::units::{Nanos, PacketRate};
+
+/// What a source reaches over a cable with the frames of a stream, and with frames of one flow.
+///
+/// # Errors
+/// The cable cannot be built, or the kernel refuses to send or to count there.
+pub(super) fn alone(
+    options: &BenchOptions,
+    source: SourceKind,
+    stream: &Stream,
+    stop: &Stop,
+) -> Result<Alone> {
+    let cable = shipped::find("direct").map_err(|error| fault(error.to_string()))?;
+    let places = options.cpus.on_this_host(&options.device, options.both_ways)?;
+    let options = BenchOptions {
+        device: Device::Lab(Box::new(cable.clone())),
+        sides: [SideOptions::default(), SideOptions::default()],
+        vlan: None,
+        ..options.clone()
+    };
+    let testbed = Testbed::build(&cable, &places)?;
+    let mut ports = connect::ends(&testbed, &options, &places, stop)?.ports;
+    let mut with = |frames: Ports| -> Result<PacketRate> {
+        let mut sides = Sides::new(&BenchOptions { ports: frames, ..options.clone() });
+        let mut most = PacketRate(0);
+        for _ in 0..FLOODS {
+            most = most.max(flood(&mut ports, &mut sides, source, stream)?);
+        }
+        Ok(most)
+    };
+    let same = with(options.ports)?;
+    let one_flow = match options.ports {
+        Ports::Random => with(ONE_FLOW)?,
+        Ports::Fixed { .. } => same,
+    };
+    let frame = stream.frames.sizes.iter().max().copied().unwrap_or_default();
+    Ok(Alone { frame, same, one_flow })
+}
+
+/// As fast as can be.
+fn flood(
+    ports: &mut [Box<dyn Port>; 2],
+    sides: &mut Sides,
+    source: SourceKind,
+    stream: &Stream,
+) -> Result<PacketRate> {
+    let traffic = sides.frames(ports, Direction::Up, stream.network, &stream.frames.sizes)?;
+    ports[1].count(SinkKind::Xdp, &traffic.arriving(), FLOOD.frames, Watch::Counts)?;
+    let sent = ports[0].send(source, &traffic.sent, &FLOOD).and_then(|()| ports[0].sent());
+    // Also where nothing was sent, so that the sink goes.
+    ports[1].counted()?;
+    let sent = sent?;
+    let seconds = sent.time.as_secs_f64();
+    let is_known = sent.frames > 1 && seconds > 0.0;
+    Ok(PacketRate(if is_known { ((sent.frames - 1) as f64 / seconds).round() as u64 } else { 0 }))
+}
+
+/// The best of some: what others take of a CPU is no limit of the generator.
+const FLOODS: u32 = 3;
+const FLOOD: Burst = Burst { frames: 5_000_000, interval_ps: 0, then: None, time: Nanos::from_millis(100) };
+const ONE_FLOW: Ports = Ports::Fixed { source: 5210, destination: 5210 };
