@@ -5,6 +5,7 @@ use crate::finding::{limit, rule_named, significant};
 use model::event::Outcome;
 use model::finding::{Finding, Severity, Status};
 use model::latency::{EgressResult, LoadPhase};
+use model::limit::Confidence;
 use model::path::PathDirection;
 use model::plan::{Direction, Directions, Transport};
 use model::run::Run;
@@ -146,10 +147,11 @@ fn rates(run: &Run) -> String {
         let mut limits = summaries.iter().filter_map(|one| one.direction(direction)?.limit.as_deref());
         let limit = limits
             .next_back()
-            .and_then(limit::brief)
+            .and_then(|found| Some((limit::brief(found)?, found.confidence)))
             .filter(|_| transport == Transport::Tcp && sum.is_none());
         Some(match limit {
-            Some(limit) => format!("{rate} {direction}: {limit}"),
+            Some((limit, Confidence::Low)) => format!("{rate} {direction}: perhaps {limit}"),
+            Some((limit, _)) => format!("{rate} {direction}: {limit}"),
             None => format!("{rate} {direction}"),
         })
     };
