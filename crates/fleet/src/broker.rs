@@ -69,8 +69,17 @@ pub struct Entry {
     pub revision: u64,
 }
 
-/// What a write demands of the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Keys of a pattern, as one read found them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Each key with what it holds.
+    pub entries: Vec<(String, Entry)>,
+    /// The number of their last write, for [`Expected::LastOf`]; 0: there is none.
+    pub last: u64,
+}
+
+/// What a write demands of the key, or of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// It does not exist.
     Absent,
@@ -78,6 +87,15 @@ pub enum Expected {
     Revision(u64),
     /// Nothing.
     Anything,
+    /// Another key does not exist.
+    Without(String),
+    /// The last write of all keys of a pattern has this number (0: there is none): since a [`Broker::list`] found it, no key came in.
+    LastOf {
+        /// The pattern.
+        pattern: String,
+        /// The number.
+        revision: u64,
+    },
 }
 
 /// A message of a subject.
@@ -148,6 +166,13 @@ pub trait Broker: Send + Sync {
     /// # Errors
     /// As all calls.
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>>;
+
+    /// The keys of a pattern, in which `*` stands for one word, with what they hold. What is listed may be gone since; what came in
+    /// since, a write that expects [`Expected::LastOf`] refuses.
+    ///
+    /// # Errors
+    /// The errors of all calls; there are more than 1,000.
+    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing>;
 
     /// Sends a message to everybody who listens on a subject now. Nothing confirms it: a server that does not permit it may
     /// report so later.
@@ -239,6 +264,14 @@ pub(crate) fn reply(broker: &dyn Broker, subject: &str, data: &[u8]) -> Result<(
         Err(crate::FleetError::NotPermitted { .. }) => Ok(()),
         sent => sent,
     }
+}
+
+/// The most keys that one listing has: what writes more is not a mesh at work.
+const MOST_LISTED: usize = 1000;
+
+fn too_many(pattern: &str) -> crate::FleetError {
+    let why = format!("it has more than {MOST_LISTED} keys");
+    crate::FleetError::Server { operation: "list", object: pattern.to_owned(), why }
 }
 
 /// Whether a subject is among those of a pattern with `*` and `>`.

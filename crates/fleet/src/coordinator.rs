@@ -23,6 +23,7 @@ use crate::ledger::{Ledger, LedgerRow, Stored, StoredEnd};
 use crate::mesh::{MeshPlan, PlannedRun};
 use attempts::Wanted;
 use forgery::Forgeries;
+use hand_out::Grant;
 use leading::{Leadership, Standby};
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -82,6 +83,8 @@ pub struct Coordinator<'a> {
     ledger: Ledger,
     /// Rounds that were handed out.
     handed_out: usize,
+    /// What its agents may hold for runs that have not ended.
+    grants: Vec<Grant>,
     leadership: Leadership,
     /// What it holds while it is at work.
     claims: Vec<Resource>,
@@ -112,6 +115,8 @@ pub struct Coordinator<'a> {
     waiting: Vec<(MonoTime, Vec<PlannedRun>)>,
     started: BTreeMap<String, Started>,
     look_at: MonoTime,
+    /// When keys of dead holders are removed next.
+    sweep_at: MonoTime,
     failure: Option<String>,
 }
 
@@ -156,6 +161,7 @@ impl<'a> Coordinator<'a> {
             sink,
             ledger: Ledger::default(),
             handed_out: 0,
+            grants: Vec::new(),
             leadership: Leadership::Standby(Standby::default()),
             questions: broker.subscribe(SINK)?,
             outcomes: None,
@@ -163,6 +169,7 @@ impl<'a> Coordinator<'a> {
             waiting: Vec::new(),
             started: BTreeMap::new(),
             look_at: MonoTime::ZERO,
+            sweep_at: MonoTime::ZERO,
             failure: None,
         })
     }
@@ -357,6 +364,7 @@ impl<'a> Coordinator<'a> {
             return Ok(());
         }
         self.hand_out()?;
+        self.settle_grants()?;
         self.start_groups()?;
         self.look()
     }

@@ -34,6 +34,9 @@ pub struct AgentJob {
     /// A result of this attempt or a later one answers it: those before are known.
     #[serde(default = "first")]
     pub since: u32,
+    /// The grant of its lease; empty: a coordinator of an earlier version handed it out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub grant: String,
     /// What to measure.
     pub body: String,
 }

@@ -1,10 +1,12 @@
 //! Who may use which resource now: leases by resource, so that no test disturbs another.
 //!
-//! A resource (`nic.ams.eth0`, `link.backbone`) is one key with the list of its holders, written only against the revision
-//! that was read; the revision of the write that let a holder in is its fencing token. A holder has one heartbeat key with a
-//! lifetime. Whoever finds a holder whose heartbeat is gone must first *write* that key (which fails if the server knows it
-//! after all), and may only then take the holder off the list; so a stale read drops nobody. A holder counts its time from
-//! when it *sent* its last heartbeat and stops at two thirds of the lifetime, before the server would let anybody else in.
+//! A holder (`ams.CLAIM`) has a key of its own for each resource (`on.ams.CLAIM.nic.h1.eth0`), written only against the last write
+//! of all keys of that resource; the revision of that write is its fencing token. It has one heartbeat key with a lifetime
+//! (`beat.ams.CLAIM`). An agent's key writes those of its own name alone, and a holder that is an agent counts only for a run that a
+//! coordinator granted it ([`grant`](mod@grant)), with the class that stands there: so no agent can free what another holds, or hold what it
+//! was not given. Whoever finds a holder without a heartbeat or grant must prove that by a *write* that the server takes only if it
+//! is so; a stale read passes over no holder. A holder counts its time from when it *sent* its last heartbeat and stops at two thirds
+//! of the lifetime, before the server would let anybody else in.
 //!
 //! [`Acquire`], [`Renewal`] and [`Release`] are state machines: a command comes out, a reply goes in, and time is an argument.
 //! [`Lease::acquire`] and the calls beside it drive them over a [`Broker`](crate::broker::Broker).
@@ -12,20 +14,26 @@
 mod acquire;
 mod drive;
 mod free;
+mod grant;
 mod release;
 mod renew;
 mod rule;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 pub use acquire::Acquire;
 pub use drive::Acquired;
-pub use free::{Held, free, held};
+pub use free::{Held, free, held, remove_dead};
+pub(crate) use grant::take_back;
+pub use grant::{Granted, grant};
 pub use release::Release;
 pub use renew::{Renewal, Renewed};
 pub use rule::{About, Class, Holder, has_room};
+pub use waits::waits;
+pub(crate) use waits::{stop_waiting, wait};
 
-use crate::broker::{Entry, Expected};
+use crate::broker::{Entry, Expected, Listing};
 use model::time::MonoTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -55,8 +63,12 @@ fn default_capacity() -> u32 {
 /// What somebody wants to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// A name that is used for this claim alone, never again.
+    /// The owner and a name that is used for this claim alone, never again: [`holder`].
     pub holder: String,
+    /// The run of an agent for which it is; a coordinator has none.
+    pub run: String,
+    /// The key under which a coordinator granted it.
+    pub grant: String,
     /// Claims of one group do not exclude each other: pairs that are measured together on purpose.
     pub group: String,
     /// How it gets on with others.
@@ -112,6 +124,11 @@ pub enum Command {
         /// The key.
         key: String,
     },
+    /// Read all keys of a pattern.
+    List {
+        /// The pattern.
+        pattern: String,
+    },
     /// Write a key.
     Put {
         /// The key.
@@ -137,6 +154,8 @@ pub enum Command {
 pub enum Reply {
     /// What was read.
     Entry(Option<Entry>),
+    /// The keys of a pattern.
+    Listing(Listing),
     /// The write's revision.
     Written(u64),
     /// The key was removed.
@@ -165,18 +184,42 @@ fn heartbeat_key(holder: &str) -> String {
     format!("beat.{holder}")
 }
 
-fn resource_key(name: &str) -> String {
-    format!("on.{name}")
+fn resource_key(holder: &str, name: &str) -> String {
+    format!("{ON}{holder}.{name}")
+}
+
+/// The keys of all holders of a resource.
+fn resource_pattern(name: &str) -> String {
+    format!("{ON}*.*.{name}")
+}
+
+/// The holder and the resource of a key.
+fn holder_and_resource(key: &str) -> Option<(&str, &str)> {
+    let rest = key.strip_prefix(ON)?;
+    let (dot, _) = rest.match_indices('.').nth(1)?;
+    Some((&rest[..dot], &rest[dot + 1..]))
+}
+
+/// The name of a claim's holder: its owner, an agent or a coordinator, and a word that no other claim of that owner has.
+#[must_use]
+pub fn holder(owner: &str, claim: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() || letter == '_' { letter } else { '-' }
+    };
+    let [owner, claim] = [owner, claim].map(|word| word.chars().map(plain).collect::<String>());
+    format!("{owner}.{claim}")
 }
 
 /// Whether a heartbeat key has the value of a holder that was taken off: it can never be renewed.
 fn is_void(value: &[u8]) -> bool {
-    value == VOID || value.starts_with(FREED)
+    value.starts_with(FREED)
 }
 
-/// The value of the heartbeat key of a holder that was found dead.
-const VOID: &[u8] = b"void";
-/// The same of one that was taken off on purpose; the reason follows.
+/// The owner of a coordinator's claims. Agents cannot write in its name, and none is called so.
+pub const COORDINATOR: &str = "coordinator";
+/// The keys of holders begin so.
+const ON: &str = "on.";
+/// The value of the heartbeat key of a holder that was taken off on purpose; the reason follows.
 const FREED: &[u8] = b"void: ";
 /// A failed write means that another one succeeded; after so many the resource is called busy.
 const MOST_CONFLICTS: u32 = 50;

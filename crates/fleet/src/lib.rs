@@ -8,13 +8,15 @@
 //! use model::time::MonoTime;
 //! use model::units::Nanos;
 //! use pathmeter_fleet::broker::local::Local;
-//! use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
+//! use pathmeter_fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
 //!
 //! let broker = Local::default();
 //! let clock = || MonoTime::ZERO;
-//! let claim = |holder: &str| Claim {
-//!     holder: holder.into(),
-//!     group: holder.into(),
+//! let claim = |name: &str| Claim {
+//!     holder: holder(COORDINATOR, name),
+//!     run: String::new(),
+//!     grant: String::new(),
+//!     group: name.into(),
 //!     class: Class::Exclusive,
 //!     resources: vec![Resource::sole("nic.ams.eth0"), Resource::sole("nic.fra.eth0")],
 //!     lifetime: Nanos::from_secs(6),

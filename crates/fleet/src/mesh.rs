@@ -220,6 +220,7 @@ fn planned(mesh: &str, (a, b): (&Site, &Site), links: &[Resource], request: RunR
         handed_out: WallTime(0),
         number: 1,
         since: 1,
+        grant: String::new(),
         body: request.body,
     };
     PlannedRun { agent: request.agent, job }

@@ -45,8 +45,7 @@ pub struct MeshFiles {
     pub token: PathBuf,
 }
 
-/// The name of the coordinator among the users of the server.
-pub const COORDINATOR: &str = "coordinator";
+pub use crate::lease::COORDINATOR;
 
 impl MeshSetup {
     /// Writes all files into a folder that is made for them; keys can be read by this user alone.
@@ -110,13 +109,13 @@ impl Rights {
         Rights { publish, subscribe: vec![format!("_INBOX_{COORDINATOR}.>"), "pm.>".to_owned()] }
     }
 
-    /// An agent may take its own jobs, hold its own name, report as itself and share leases; it sees nobody else's jobs or results.
+    /// An agent may take its own jobs, hold its own name and leases, and report as itself; it sees no jobs or results of others.
     fn of_agent(name: &str) -> Rights {
         let publish = vec![
             format!("pm.lease.name.{name}"),
-            // Lists of holders, and their heartbeats.
-            "pm.lease.on.>".to_owned(),
-            "pm.lease.beat.>".to_owned(),
+            // What it holds itself, and its heartbeats.
+            format!("pm.lease.on.{name}.>"),
+            format!("pm.lease.beat.{name}.>"),
             format!("pm.agent.{name}"),
             format!("pm.outcome.{name}"),
             "pm.sink".to_owned(),

@@ -323,6 +323,7 @@ mod tests {
             handed_out: WallTime(0),
             number,
             since: number,
+            grant: String::new(),
             body: String::new(),
         }
     }

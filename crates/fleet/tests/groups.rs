@@ -8,7 +8,7 @@ use pathmeter_fleet::clock::{Clock, SystemClock};
 use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::group::judge;
 use pathmeter_fleet::job::{AgentJob, End, Outcome};
-use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
+use pathmeter_fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
 use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::rounds::Pair;
@@ -128,7 +128,9 @@ fn a_group_starts_at_one_time() {
 fn a_group_waits_for_a_host_that_is_in_use() {
     let broker = Local::default();
     let claim = Claim {
-        holder: "another".into(),
+        holder: holder(COORDINATOR, "another"),
+        run: String::new(),
+        grant: String::new(),
         group: "another".into(),
         class: Class::Exclusive,
         resources: vec![Resource::sole("nic.lon")],
@@ -143,7 +145,7 @@ fn a_group_waits_for_a_host_that_is_in_use() {
     let (results, coordinated) = with_agents(&broker, plan(), |coordinator| {
         let mut rows = coordinator.ledger().rows();
         let is_held_up = rows.any(|(_, row)| {
-            row.state.reason().is_some_and(|why| why.contains("what it needs is in use: another"))
+            row.state.reason().is_some_and(|why| why.contains("what it needs is in use: coordinator.another"))
         });
         if is_held_up && !released.swap(true, Ordering::SeqCst) {
             assert!(coordinator.started("any").is_none());

@@ -357,6 +357,7 @@ mod tests {
             handed_out: WallTime(0),
             number: 1,
             since: 1,
+            grant: String::new(),
             body: String::new(),
         };
         MeshPlan { rounds: vec![vec![PlannedRun { agent: "ams".into(), job }]], ..MeshPlan::default() }

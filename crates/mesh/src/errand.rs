@@ -84,6 +84,9 @@ impl<'a> Errands<'a> {
         let Place::Agent { from, to, .. } = &cell.path.place else {
             return Err("the path begins at no agent".to_owned());
         };
+        if let Some(why) = self.reports.get(from).and_then(|report| report.why_outdated(from)) {
+            return Err(why);
+        }
         self.count += 1;
         let end = || to.clone().unwrap_or_else(|| cell.path.to.to_string());
         let body = PlanJob {
@@ -104,6 +107,7 @@ impl<'a> Errands<'a> {
             handed_out: WallTime(0),
             number: 1,
             since: 1,
+            grant: String::new(),
             body: serde_json::to_string(&body).map_err(|error| error.to_string())?,
         };
         Ok(PlannedRun { agent: from.clone(), job })

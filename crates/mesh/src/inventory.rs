@@ -51,6 +51,8 @@ pub struct AgentReport {
     /// The interface that leads to an address, of those that it was asked for.
     #[serde(skip)]
     pub toward: BTreeMap<String, String>,
+    /// The form of the leases that it takes: 2, under a coordinator's grant; 0: an earlier version, which knows no grants.
+    pub leases: u32,
     /// What its privileges and kernel let it do.
     pub capabilities: Vec<String>,
     /// How it stands.
@@ -76,6 +78,14 @@ impl AgentReport {
         let nic = nic
             .filter(|nic| nic.addresses.iter().any(|address| address.to_canonical() == own.to_canonical()))?;
         nic.addresses.iter().find(|address| is_of(address)).map(ToString::to_string)
+    }
+
+    /// Why no run can be handed out to it: it is of a version whose leases do not count for others; absent: one can.
+    #[must_use]
+    pub fn why_outdated(&self, name: &str) -> Option<String> {
+        let version = if self.version.is_empty() { "an earlier version" } else { &self.version };
+        (self.leases < LEASES)
+            .then(|| format!("the agent {name} ({version}) takes its leases without a grant: update it"))
     }
 
     /// Whether the server sees another address than the host has; absent: nothing is known.
@@ -195,6 +205,7 @@ pub fn inventory(own: Option<IpAddr>, server: Option<IpAddr>, seen_as: Option<Ip
         host: Some(host),
         capabilities: capabilities(),
         network: network(),
+        leases: LEASES,
         ..AgentReport::default()
     }
 }
@@ -226,6 +237,8 @@ pub fn boot() -> Option<String> {
     Some(id.trim().to_owned())
 }
 
+/// The form of leases of this version.
+pub(crate) const LEASES: u32 = 2;
 /// What stands in place of the report of an agent that is gone on purpose.
 const FORGOTTEN: &[u8] = br#"{"forgotten":true}"#;
 const MINUTE: Nanos = Nanos::from_secs(60);

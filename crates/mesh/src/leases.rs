@@ -4,7 +4,7 @@ use crate::interfaces::labels;
 use crate::rounds::Reports;
 use fleet::broker::{Broker, Bucket, Expected};
 use fleet::clock::Clock;
-use fleet::lease::{Holder, free as take, held};
+use fleet::lease::{Holder, free as take, held, waits};
 use fleet::{FleetError, Result};
 use model::time::WallTime;
 use model::toml_file::suggest;
@@ -24,8 +24,20 @@ pub struct LeaseRow {
     pub holder: String,
     /// Since when, by the holder's clock.
     pub since: Option<WallTime>,
-    /// Runs that wait for it.
+    /// Runs and coordinators that wait for it.
     pub waiting: Vec<String>,
+    /// The same with the time since when each waits.
+    pub waiters: Vec<LeaseWaiter>,
+}
+
+/// A run or a coordinator that waits for a lease.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(JsonSchema))]
+pub struct LeaseWaiter {
+    /// What is to be done: `throughput ams -> fra`, `the mesh night`.
+    pub title: String,
+    /// Since when, by the clock of who waits.
+    pub since: WallTime,
 }
 
 /// A lease that was freed by hand, the last time of each.
@@ -48,20 +60,24 @@ pub struct FreedLease {
 /// The server cannot be reached, or does not permit it.
 pub fn rows(broker: &dyn Broker, reports: &Reports) -> Result<Vec<LeaseRow>> {
     let labels = labels(reports);
-    let waits = |lease: &str| {
-        let all = reports.values().flat_map(|report| &report.status.waiting);
-        all.filter(|run| run.needs.iter().any(|need| need == lease)).map(|run| run.title.clone()).collect()
+    let coordinators = waits(broker)?;
+    let waiters = |lease: &str| -> Vec<LeaseWaiter> {
+        let all = reports.values().flat_map(|report| &report.status.waiting).chain(&coordinators);
+        let fitting = all.filter(|run| run.needs.iter().any(|need| need == lease));
+        fitting.map(|run| LeaseWaiter { title: run.title.clone(), since: run.since }).collect()
     };
     let mut rows = Vec::new();
     for one in held(broker)? {
         for holder in &one.holders {
+            let waiters = waiters(&one.resource);
             let resource = one.resource.trim_start_matches("mesh.");
             rows.push(LeaseRow {
                 lease: one.resource.clone(),
                 what: labels.get(resource).cloned().unwrap_or_default(),
                 holder: holder.label().to_owned(),
                 since: Some(holder.about.since).filter(|since| since.0 > 0),
-                waiting: waits(&one.resource),
+                waiting: waiters.iter().map(|waiter| waiter.title.clone()).collect(),
+                waiters,
             });
         }
     }
@@ -115,7 +131,7 @@ mod tests {
     use crate::inventory::AgentReport;
     use fleet::broker::local::Local;
     use fleet::clock::SystemClock;
-    use fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
+    use fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder};
     use model::agent::{AgentStatus, WaitingRun};
     use model::units::Nanos;
 
@@ -124,8 +140,10 @@ mod tests {
         let broker = Local::default();
         let clock = || SystemClock.mono();
         let claim = Claim {
-            holder: "ams-1".into(),
-            group: "ams-1".into(),
+            holder: holder(COORDINATOR, "1"),
+            run: String::new(),
+            grant: String::new(),
+            group: "1".into(),
             class: Class::Exclusive,
             resources: vec![Resource::sole("nic.ams")],
             lifetime: Nanos::from_secs(15),
@@ -137,6 +155,7 @@ mod tests {
         let waiting = WaitingRun {
             title: "latency lon -> ams".into(),
             needs: vec!["nic.ams".into()],
+            since: WallTime(9),
             ..WaitingRun::default()
         };
         let status = AgentStatus { waiting: vec![waiting], ..AgentStatus::default() };
@@ -149,6 +168,7 @@ mod tests {
             holder: "throughput ams -> fra by ams".into(),
             since: Some(WallTime(5)),
             waiting: vec!["latency lon -> ams".into()],
+            waiters: vec![LeaseWaiter { title: "latency lon -> ams".into(), since: WallTime(9) }],
         };
         assert_eq!(rows, [expected]);
         let unknown = free(&broker, &SystemClock, "nic.amz", "typo").expect_err("unknown");

@@ -54,6 +54,8 @@ impl Roll {
             });
             if !known.is_there {
                 roll.absent.insert(name.clone(), not_heard(name, known.report.status.clock, measured));
+            } else if let Some(why) = known.report.why_outdated(name) {
+                roll.absent.insert(name.clone(), why);
             }
             roll.reports.insert(name.clone(), known.report);
         }
@@ -120,6 +122,7 @@ const REMEMBERED: Nanos = Nanos::from_secs(30 * 86_400);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::LEASES;
     use crate::outcomes::failed;
     use model::agent::AgentStatus;
 
@@ -128,6 +131,7 @@ mod tests {
     fn known(is_there: bool, is_forgotten: bool) -> KnownReport {
         let report = AgentReport {
             listens: true,
+            leases: LEASES,
             status: AgentStatus { clock: Some(WallTime(NOW.0 - 60)), ..AgentStatus::default() },
             ..AgentReport::default()
         };
@@ -161,6 +165,11 @@ mod tests {
         assert!(!gone.to_string().contains("did you mean `old`"), "{gone}");
         let few = Roll::call(&everyone(), &names(&["ams"]), &Earlier::new()).expect_err("one alone");
         assert!(matches!(few, PlanError::TooFew(1)));
+        // One of the version before is there, and can be given nothing.
+        let mut old = everyone();
+        old.entry("fra".to_owned()).and_modify(|known| known.report.leases = 0);
+        let roll = Roll::call(&old, &names(&["ams", "fra"]), &Earlier::new()).expect("a roll");
+        assert!(roll.absent.len() == 1 && roll.absent["fra"].contains("update it"), "{roll:?}");
         // A month later it is nobody's agent any more.
         assert!(super::earlier(&results, NOW + REMEMBERED).is_empty());
     }

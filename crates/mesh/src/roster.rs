@@ -1,7 +1,7 @@
 //! The agents that are there, as a document.
 
 use crate::inventory::{AgentReport, everyone, wrong_clock};
-use crate::leases::{FreedLease, LeaseRow, freed, rows};
+use crate::leases::{FreedLease, LeaseRow, LeaseWaiter, freed, rows};
 use crate::rounds::Reports;
 use fleet::broker::Broker;
 use fleet::clock::Clock;
@@ -192,12 +192,18 @@ fn leases(rows: &[LeaseRow]) -> Table {
             dash(&row.what),
             row.holder.clone(),
             dash(&since),
-            dash(&row.waiting.join(", ")),
+            dash(&row.waiters.iter().map(LeaseWaiter::text).collect::<Vec<_>>().join(", ")),
         ];
         all.map(|cell| report::harmless::text(&cell).into()).into()
     };
     let columns = ["lease", "of", "held by", "since", "waits for it"].map(Column::left);
     Table::new(columns.into(), rows.iter().map(cells).collect())
+}
+
+impl LeaseWaiter {
+    fn text(&self) -> String {
+        format!("{} since {}", self.title, self.since)
+    }
 }
 
 impl FreedLease {
@@ -228,11 +234,19 @@ impl Document for Roster {
             self.agents.iter().map(|row| row.cells().map(|cell| report::harmless::text(&cell).into()).into());
         let silent =
             self.agents.iter().filter_map(|row| Some(format!("{}: {}.", row.name, row.silent.as_ref()?)));
+        let outdated =
+            self.agents.iter().filter_map(|row| Some(format!("{}.", row.report.why_outdated(&row.name)?)));
         let wrong = self.agents.iter().filter_map(RosterRow::wrong_clock);
         let absent = self.absent.iter().map(AbsentAgent::sentence);
         let faults = self.agents.iter().flat_map(RosterRow::faults);
         let freed = self.freed.iter().take(SHOWN).map(FreedLease::sentence);
-        let all = silent.chain(absent).chain(wrong).chain(self.unreachable()).chain(faults).chain(freed);
+        let all = silent
+            .chain(outdated)
+            .chain(absent)
+            .chain(wrong)
+            .chain(self.unreachable())
+            .chain(faults)
+            .chain(freed);
         let mut blocks = vec![Block::Table(Table::new(columns.into(), rows.collect()))];
         if !self.leases.is_empty() {
             blocks.push(Block::Table(leases(&self.leases)));

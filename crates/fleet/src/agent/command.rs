@@ -118,8 +118,7 @@ impl Agent<'_> {
             return Ok(Answer::Ready);
         }
         self.claims += 1;
-        let holder = format!("{}-{}-{}-{}", self.options.name, job.run, self.clock.wall().0, self.claims);
-        match Prepared::new(job, holder, &self.context()) {
+        match Prepared::new(job, self.claims, &self.context()) {
             Ok(prepared) => {
                 self.prepared.push(prepared);
                 Ok(Answer::Ready)

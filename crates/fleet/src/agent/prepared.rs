@@ -1,6 +1,6 @@
 //! A job of a group: it holds its leases and waits for the start.
 
-use super::work::{Context, Running, claim_of, in_use};
+use super::work::{Context, NOT_GRANTED, Running, UNGRANTED, claim_of, in_use};
 use crate::job::{AgentJob, Outcome};
 use crate::lease::{Acquired, Lease, Renewal};
 use model::time::{MonoTime, WallTime};
@@ -22,9 +22,12 @@ enum State {
 
 impl Prepared {
     /// Gets the leases, or says why not.
-    pub(super) fn new(job: AgentJob, holder: String, context: &Context) -> Result<Prepared, String> {
+    pub(super) fn new(job: AgentJob, number: u64, context: &Context) -> Result<Prepared, String> {
+        if job.grant.is_empty() {
+            return Err(UNGRANTED.to_owned());
+        }
         let clock = || context.clock.mono();
-        let claim = claim_of(&job, holder, context);
+        let claim = claim_of(&job, number, context);
         match Lease::acquire(context.broker, claim, &clock).map_err(|error| error.to_string())? {
             Acquired::Held(lease) => {
                 let state =
@@ -32,6 +35,7 @@ impl Prepared {
                 Ok(Prepared { job, is_stopped: false, state })
             }
             Acquired::Blocked { by, .. } => Err(in_use(&by)),
+            Acquired::NotGranted => Err(NOT_GRANTED.to_owned()),
         }
     }
 

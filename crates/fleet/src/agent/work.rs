@@ -5,7 +5,7 @@ use crate::broker::{Broker, Delivery};
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::job::{AgentJob, End, Outcome};
-use crate::lease::{About, Acquired, Claim, Holder, Lease, Renewal, Renewed};
+use crate::lease::{About, Acquired, Claim, Holder, Lease, Renewal, Renewed, holder};
 use crate::spool::Spool;
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -73,7 +73,11 @@ impl Active {
         self.delivery = delivery;
         match &self.state {
             State::Waiting { .. } if job.number > self.job.number => self.job = job,
-            _ => self.job.deadline = self.job.deadline.max(job.deadline),
+            _ => {
+                // A new store has the grant of the later message alone.
+                self.job.grant = job.grant;
+                self.job.deadline = self.job.deadline.max(job.deadline);
+            }
         }
     }
 
@@ -126,6 +130,9 @@ impl Active {
             let reason = self.too_late(context, spool.was_begun(&self.job), wall);
             return Ok(Some(self.unmeasured(context, reason)));
         }
+        if self.job.grant.is_empty() {
+            return Ok(Some(self.unmeasured(context, UNGRANTED.to_owned())));
+        }
         let now = context.clock.mono();
         if now < context.quiet_until {
             if let State::Waiting { again_at, why, .. } = &mut self.state {
@@ -134,8 +141,7 @@ impl Active {
             return Ok(None);
         }
         *claims += 1;
-        let holder = format!("{}-{}-{}-{claims}", context.name, self.job.run, wall.0);
-        let claim = claim_of(&self.job, holder, context);
+        let claim = claim_of(&self.job, *claims, context);
         let (after, why) = match Lease::acquire(context.broker, claim, &|| context.clock.mono())? {
             Acquired::Held(lease) => match spool.begin(&self.job) {
                 Ok(()) => {
@@ -150,10 +156,10 @@ impl Active {
             },
             Acquired::Blocked { by, .. } => {
                 // What this agent holds itself, it tries again as soon as that ends.
-                let own = format!("{}-", context.name);
-                let factor = if by.iter().any(|holder| holder.id.starts_with(&own)) { 8 } else { 1 };
+                let factor = if by.iter().any(|holder| holder.owner() == context.name) { 8 } else { 1 };
                 (backoff(&self.job.run, *claims).saturating_mul(factor), in_use(&by))
             }
+            Acquired::NotGranted => (UNWRITTEN, NOT_GRANTED.to_owned()),
         };
         if let State::Waiting { again_at, why: last, .. } = &mut self.state {
             (*again_at, *last) = (now + after, why);
@@ -304,11 +310,15 @@ impl Running {
     }
 }
 
-pub(super) fn claim_of(job: &AgentJob, holder: String, context: &Context) -> Claim {
+/// The claim of a job, the agent's `number`th.
+pub(super) fn claim_of(job: &AgentJob, number: u64, context: &Context) -> Claim {
+    let name = format!("{}-{}-{number}", job.run, context.clock.wall().0);
+    let holder = holder(context.name, &name);
+    let (run, grant) = (job.run.clone(), job.grant.clone());
     let group = if job.group.is_empty() { holder.clone() } else { job.group.clone() };
     let about = About { title: format!("{} by {}", job.title, context.name), since: context.clock.wall() };
     let (class, resources, lifetime) = (job.class, job.resources.clone(), context.lease);
-    Claim { holder, group, class, resources, lifetime, about }
+    Claim { holder, run, grant, group, class, resources, lifetime, about }
 }
 
 /// Others have what a job needs.
@@ -330,6 +340,11 @@ fn backoff(run: &str, attempt: u64) -> Nanos {
 /// Why no run begins.
 pub(super) const LOST: &str = "the server lost its leases: runs under them end first";
 const LEASE_LOST: &str = "lease lost";
+/// Why a job waits whose grant is not there: a coordinator that leads writes it.
+pub(super) const NOT_GRANTED: &str = "its coordinator grants it no lease now";
+/// Why a job of an earlier version is not carried out.
+pub(super) const UNGRANTED: &str =
+    "its coordinator is of an earlier version, which grants no leases: update the coordinator";
 /// How long after a write that the disk did not take the next is tried.
 const UNWRITTEN: Nanos = Nanos::from_secs(2);
 const EXTEND_EVERY: Nanos = Nanos::from_secs(5);

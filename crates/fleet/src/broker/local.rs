@@ -3,7 +3,10 @@
 //! Time is [`Time::Real`], or [`Time::Simulated`], which moves only when the caller says so: then nothing waits.
 
 use super::lifetime::Lifetimes;
-use super::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox, Message, matches};
+use super::{
+    Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, MOST_LISTED, Mailbox,
+    Message, matches, too_many,
+};
 use crate::error::{FleetError, Result};
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -171,6 +174,16 @@ impl Local {
         let is_over = self.shared.lifetimes.is_over((bucket, key), slot.entry.revision, slot.lifetime, now);
         (!is_over).then_some(slot)
     }
+
+    fn listed(&self, state: &State, bucket: Bucket, pattern: &str) -> Listing {
+        let keys = state.keys.get(&bucket).into_iter().flat_map(BTreeMap::keys);
+        let fitting = keys.filter(|key| matches(pattern, key));
+        let entries: Vec<(String, Entry)> = fitting
+            .filter_map(|key| Some((key.clone(), self.slot(state, bucket, key)?.entry.clone())))
+            .collect();
+        let last = entries.iter().map(|(_, entry)| entry.revision).max().unwrap_or(0);
+        Listing { entries, last }
+    }
 }
 
 fn no_store(operation: &'static str, object: &str) -> FleetError {
@@ -253,6 +266,8 @@ impl Broker for Local {
             Expected::Absent => self.slot(&state, bucket, key).is_none(),
             Expected::Revision(revision) => found == Some(revision),
             Expected::Anything => true,
+            Expected::Without(other) => self.slot(&state, bucket, &other).is_none(),
+            Expected::LastOf { pattern, revision } => self.listed(&state, bucket, &pattern).last == revision,
         };
         if !fits {
             return Err(FleetError::Conflict { key: key.to_owned() });
@@ -280,6 +295,12 @@ impl Broker for Local {
         let state = self.shared.state();
         let keys = state.keys.get(&bucket).into_iter().flat_map(BTreeMap::keys);
         Ok(keys.filter(|key| self.slot(&state, bucket, key).is_some()).cloned().collect())
+    }
+
+    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing> {
+        self.key("read", bucket, pattern)?;
+        let listing = self.listed(&self.shared.state(), bucket, pattern);
+        if listing.entries.len() > MOST_LISTED { Err(too_many(pattern)) } else { Ok(listing) }
     }
 
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {

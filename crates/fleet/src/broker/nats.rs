@@ -15,12 +15,16 @@ mod streams;
 pub use connect::{Authority, NATS_SERVER, NatsOptions, Reactor};
 
 use super::lifetime::Lifetimes;
-use super::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox};
+use super::{
+    Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, MOST_LISTED, Mailbox,
+    too_many,
+};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{FleetError, Result};
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{DeleteMessageErrorKind, LastRawMessageErrorKind};
+use async_nats::jetstream::message::StreamMessage;
+use async_nats::jetstream::stream::{DeleteMessageErrorKind, LastRawMessageErrorKind, RawMessageErrorKind};
 use async_nats::jetstream::{self, AckKind};
 use connect::Refusals;
 use failure::{Attempt, is_conflict};
@@ -46,6 +50,17 @@ pub struct Nats {
     lifetimes: Arc<Lifetimes>,
     /// Copies of each stream that were asked for or found last: what a lost store is made anew with.
     replicas: Arc<AtomicUsize>,
+}
+
+impl Last {
+    fn parse(found: &StreamMessage) -> Last {
+        Last {
+            is_removed: found.headers.get(REMOVED).is_some(),
+            lifetime: found.headers.get(LIFETIME).and_then(|text| lifetime_of(text.as_str())),
+            written: WallTime(u64::try_from(found.time.unix_timestamp_nanos()).unwrap_or(0)),
+            entry: Entry { value: found.payload.to_vec(), revision: found.sequence },
+        }
+    }
 }
 
 /// The last message of a key.
@@ -167,12 +182,7 @@ impl Nats {
             let stream =
                 self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
             match stream.get_last_raw_message_by_subject(&subject).await {
-                Ok(found) => Ok(Some(Last {
-                    is_removed: found.headers.get(REMOVED).is_some(),
-                    lifetime: found.headers.get(LIFETIME).and_then(|text| lifetime_of(text.as_str())),
-                    written: WallTime(u64::try_from(found.time.unix_timestamp_nanos()).unwrap_or(0)),
-                    entry: Entry { value: found.payload.to_vec(), revision: found.sequence },
-                })),
+                Ok(found) => Ok(Some(Last::parse(&found))),
                 Err(error) => match error.kind() {
                     LastRawMessageErrorKind::NoMessageFound => Ok(None),
                     LastRawMessageErrorKind::JetStream(why) => Err(attempt.refused(&why)),
@@ -229,10 +239,18 @@ impl Broker for Nats {
     ) -> Result<u64> {
         let subject = key_subject(bucket, key);
         let attempt = self.attempt("write", key, vec![subject.clone()]);
-        let write = |last: Option<u64>| {
+        // The last write of these keys must have this number.
+        let write = |last: Option<(&str, u64)>| {
             let message = PublishMessage::build().payload(value.to_vec().into());
             let message = match last {
-                Some(revision) => message.expected_last_subject_sequence(revision),
+                Some((pattern, revision)) => {
+                    let message = message.expected_last_subject_sequence(revision);
+                    if pattern == key {
+                        message
+                    } else {
+                        message.header(LAST_OF, key_subject(bucket, pattern).as_str())
+                    }
+                }
                 None => message,
             };
             // The server counts whole seconds.
@@ -242,18 +260,23 @@ impl Broker for Nats {
             };
             self.store(&attempt, &subject, message).map(|acknowledged| acknowledged.sequence)
         };
-        match expected {
-            Expected::Anything => write(None),
-            Expected::Revision(revision) => write(Some(revision)),
-            Expected::Absent => match write(Some(0)) {
-                // A key that was removed a moment ago is absent, too, and so is one that has outlived its lifetime.
-                Err(FleetError::Conflict { .. }) => match self.last(bucket, key)? {
-                    None => write(Some(0)),
-                    Some(last) if self.is_gone(bucket, key, &last) => write(Some(last.entry.revision)),
-                    Some(_) => Err(FleetError::Conflict { key: key.to_owned() }),
-                },
-                written => written,
+        let absent = match &expected {
+            Expected::Anything => return write(None),
+            Expected::Revision(revision) => return write(Some((key, *revision))),
+            Expected::LastOf { pattern, revision } => return write(Some((pattern, *revision))),
+            Expected::Absent => key,
+            Expected::Without(other) => other,
+        };
+        match write(Some((absent, 0))) {
+            // A key that was removed a moment ago is absent, too, and so is one that has outlived its lifetime.
+            Err(FleetError::Conflict { .. }) => match self.last(bucket, absent)? {
+                None => write(Some((absent, 0))),
+                Some(last) if self.is_gone(bucket, absent, &last) => {
+                    write(Some((absent, last.entry.revision)))
+                }
+                Some(_) => Err(FleetError::Conflict { key: absent.to_owned() }),
             },
+            written => written,
         }
     }
 
@@ -303,6 +326,40 @@ impl Broker for Nats {
         // A key that was removed a moment ago still has the message that says so.
         let is_there = |key: String| Ok(self.get(bucket, &key)?.map(|_| key));
         keys.into_iter().filter_map(|key| is_there(key).transpose()).collect()
+    }
+
+    /// Each request asks for the next message after the last one: an answer that is old lacks the newest messages alone, so that the
+    /// number of the last one shows it.
+    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing> {
+        let (stream, subject, prefix) =
+            (stream_of(bucket), key_subject(bucket, pattern), key_subject(bucket, ""));
+        let attempt = self.attempt("list", pattern, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
+        let mut listing = Listing::default();
+        loop {
+            let after = listing.last + 1;
+            let found = self.wait(&attempt, async {
+                let stream =
+                    self.context.get_stream_no_info(stream).await.map_err(|error| attempt.server(&error))?;
+                match stream.get_first_raw_message_by_subject(&subject, after).await {
+                    Ok(found) => Ok(Some(found)),
+                    Err(error) => match error.kind() {
+                        RawMessageErrorKind::NoMessageFound => Ok(None),
+                        RawMessageErrorKind::JetStream(why) => Err(attempt.refused(&why)),
+                        _ => Err(attempt.timed_out()),
+                    },
+                }
+            })?;
+            let Some(found) = found else { return Ok(listing) };
+            listing.last = found.sequence;
+            let key = found.subject.strip_prefix(&prefix).unwrap_or_default().to_owned();
+            let last = Last::parse(&found);
+            if !self.is_gone(bucket, &key, &last) {
+                listing.entries.push((key, last.entry));
+            }
+            if listing.entries.len() > MOST_LISTED {
+                return Err(too_many(pattern));
+            }
+        }
     }
 
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {
@@ -378,6 +435,8 @@ fn lifetime_of(text: &str) -> Option<Nanos> {
     text.parse().ok().map(Nanos::from_secs).or_else(|| text.parse().ok())
 }
 
+/// The header that names the subjects whose last message must have a number (nats-server 2.11 and later).
+const LAST_OF: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
 /// The header of a message with a lifetime.
 const LIFETIME: &str = "Nats-TTL";
 /// The header of a message that removes its key.

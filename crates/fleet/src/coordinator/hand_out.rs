@@ -6,6 +6,7 @@ use crate::broker::{Bucket, Log};
 use crate::error::{FleetError, Result};
 use crate::group;
 use crate::job::{AgentJob, attempt_id};
+use crate::lease::{Granted, grant, remove_dead, take_back};
 use crate::ledger::{LedgerRow, RunState};
 use crate::mesh::{BESIDE, PlannedRun, span_of};
 use model::time::{MonoTime, WallTime};
@@ -54,8 +55,9 @@ impl Coordinator<'_> {
 
     fn hand_out_runs(&mut self, runs: &[PlannedRun]) -> Result<()> {
         let within = span_of(runs).saturating_add(self.plan.grace);
+        let runs = self.granted(runs)?;
         let mut groups: BTreeMap<&str, Vec<PlannedRun>> = BTreeMap::new();
-        for run in runs {
+        for run in &runs {
             self.hand_out_run(run, within)?;
             if !run.job.group.is_empty() {
                 groups.entry(&run.job.group).or_default().push(run.clone());
@@ -63,6 +65,32 @@ impl Coordinator<'_> {
         }
         self.waiting.extend(groups.into_values().map(|runs| (MonoTime::ZERO, runs)));
         self.wake(runs.iter().map(|run| &run.agent).collect())
+    }
+
+    /// Grants the leases of these runs, but for those that are answered already, to their agents.
+    fn granted(&mut self, runs: &[PlannedRun]) -> Result<Vec<PlannedRun>> {
+        let open: Vec<&PlannedRun> = runs.iter().filter(|run| !self.is_answered(&run.job.run)).collect();
+        if open.is_empty() {
+            return Ok(runs.to_vec());
+        }
+        let granted: Vec<Granted> = open.iter().map(|run| granted(run)).collect();
+        let (name, revision) = grant(self.broker, &granted)?;
+        let names = open.iter().map(|run| run.job.run.clone()).collect();
+        self.grants.push(Grant { name: name.clone(), revision, runs: names });
+        let with = |run: &PlannedRun| {
+            let job = AgentJob { grant: name.clone(), ..run.job.clone() };
+            PlannedRun { job, ..run.clone() }
+        };
+        Ok(runs.iter().map(with).collect())
+    }
+
+    /// Takes grants back of which every run has ended.
+    pub(super) fn settle_grants(&mut self) -> Result<()> {
+        let all = std::mem::take(&mut self.grants);
+        let is_over = |grant: &Grant| grant.runs.iter().all(|run| self.is_answered(run));
+        let (over, open): (Vec<Grant>, Vec<Grant>) = all.into_iter().partition(is_over);
+        self.grants = open;
+        over.iter().try_for_each(|grant| take_back(self.broker, &grant.name, grant.revision))
     }
 
     /// Has all agents of the plan look for jobs, and offer what lies with them.
@@ -153,6 +181,11 @@ impl Coordinator<'_> {
             return Ok(());
         }
         self.look_at = now + LOOK_EVERY;
+        if now >= self.sweep_at {
+            self.sweep_at = now + SWEEP_EVERY;
+            // What is left of the dead costs each claim questions, and nothing else: a server that ended uncleanly brings it back.
+            let _ = remove_dead(self.broker);
+        }
         let awaited: Vec<(String, String)> = self
             .current_round()
             .iter()
@@ -187,6 +220,23 @@ impl Coordinator<'_> {
     }
 }
 
+/// What was granted for runs that were handed out together.
+pub(super) struct Grant {
+    name: String,
+    revision: u64,
+    runs: Vec<String>,
+}
+
+fn granted(run: &PlannedRun) -> Granted {
+    Granted {
+        agent: run.agent.clone(),
+        run: run.job.run.clone(),
+        class: run.job.class,
+        group: run.job.group.clone(),
+        resources: run.job.resources.clone(),
+    }
+}
+
 /// An agent's report of the work that it has.
 struct AtWork {
     runs: Vec<String>,
@@ -207,3 +257,4 @@ fn at_work_of(report: &[u8]) -> AtWork {
 const LEAD: Nanos = Nanos::from_secs(2);
 const TRY_TO_START_EVERY: Nanos = Nanos::from_secs(1);
 const LOOK_EVERY: Nanos = Nanos::from_secs(10);
+const SWEEP_EVERY: Nanos = Nanos::from_secs(30);

@@ -2,9 +2,11 @@
 
 use super::Coordinator;
 use crate::error::{FleetError, Result};
-use crate::lease::{About, Acquired, Claim, Class, Lease, Renewal, Renewed};
+use crate::lease::{About, Acquired, COORDINATOR, Claim, Class, Holder, Lease, Renewal, Renewed, holder};
+use crate::lease::{stop_waiting, wait};
 use crate::ledger::{Ledger, LedgerRow, RunState};
-use model::time::MonoTime;
+use model::agent::WaitingRun;
+use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 
 pub(super) enum Leadership {
@@ -18,6 +20,10 @@ pub(super) struct Standby {
     again_at: MonoTime,
     attempts: u64,
     pub(super) why: Why,
+    /// Since when it waits for another coordinator.
+    since: Option<WallTime>,
+    /// The revision of the key that shows this.
+    shown: Option<u64>,
 }
 
 /// What it waits for.
@@ -69,11 +75,14 @@ impl Coordinator<'_> {
         let Leadership::Standby(standby) = &mut self.leadership else { return Ok(true) };
         standby.attempts += 1;
         standby.again_at = clock() + TRY_TO_LEAD_EVERY;
-        let holder = format!("{}-{}-{}", self.name, self.clock.wall().0, standby.attempts);
+        let name = format!("{}-{}-{}", self.name, self.clock.wall().0, standby.attempts);
+        let holder = holder(COORDINATOR, &name);
         let about = About { title: format!("the mesh {}", self.plan.name), since: self.clock.wall() };
         let claim = Claim {
             group: holder.clone(),
             holder,
+            run: String::new(),
+            grant: String::new(),
             class: Class::Exclusive,
             resources: self.claims.clone(),
             lifetime: LEADERSHIP,
@@ -81,13 +90,24 @@ impl Coordinator<'_> {
         };
         match Lease::acquire(self.broker, claim, &clock)? {
             Acquired::Held(lease) => {
+                if let Some(revision) = standby.shown {
+                    stop_waiting(self.broker, &self.name, revision);
+                }
                 self.leadership = Leadership::Leading(lease, Renewal::default());
                 // What was handed out before is found again in the sink, or handed out anew.
                 (self.ledger, self.handed_out) = (Ledger::default(), 0);
                 self.unsure.clear();
                 self.wake_agents()?;
             }
-            Acquired::Blocked { resource, .. } => standby.why = Why::Another(resource),
+            Acquired::Blocked { resource, by } => {
+                let since = *standby.since.get_or_insert(self.clock.wall());
+                let title = format!("the mesh {}", self.plan.name);
+                let (needs, why) = (vec![resource.clone()], format!("it is in use: {}", Holder::list(&by)));
+                standby.why = Why::Another(resource);
+                let waiting = WaitingRun { title, needs, why, since };
+                standby.shown = Some(wait(self.broker, &self.name, &waiting, LEADERSHIP)?);
+            }
+            Acquired::NotGranted => {}
         }
         Ok(self.is_leading())
     }

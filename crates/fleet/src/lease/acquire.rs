@@ -1,12 +1,14 @@
 //! Getting hold of all the resources of a claim, in sorted sequence, or of none.
 
+use super::grant::grant_key;
 use super::release::Release;
 use super::{
-    Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, VOID, has_room, heartbeat_key, is_void,
-    reliance, resource_key,
+    Claim, Command, Holder, Lease, MOST_CONFLICTS, Reply, Step, has_room, heartbeat_key, holder_and_resource,
+    is_void, reliance, resource_key, resource_pattern,
 };
-use crate::broker::{Entry, Expected};
+use crate::broker::{Entry, Expected, Listing};
 use model::time::MonoTime;
+use model::units::Nanos;
 
 /// A claim that is being made.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub enum Outcome {
         /// The claims that hold it.
         by: Vec<Holder>,
     },
+    /// No coordinator granted it.
+    NotGranted,
     /// The store did not answer; what was written vanishes by itself.
     Unanswered,
 }
@@ -39,15 +43,19 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 enum Phase {
     Begin,
+    /// The claim's own grant was read.
+    Permit,
     /// The heartbeat key was created.
     Heart,
-    /// The list of the resource that is next was read.
+    /// The holders of the resource that is next were listed.
     Read,
-    /// The heartbeat of a holder in the way was read.
-    Suspect(List, String),
-    /// The heartbeat key of a dead holder was written, so that it stays dead.
-    Bury(List, String),
-    /// The list was written.
+    /// The heartbeat of a holder that excludes it was read.
+    Suspect(List, Holder),
+    /// The grant of a holder that excludes it was read.
+    Grant(List, Holder),
+    /// A write proves that a holder that excludes it holds nothing.
+    Prove(List),
+    /// The resource's key was written.
     Enter,
     /// All are entered: the heartbeat is renewed, which proves that nobody took this claim off meanwhile.
     Confirm,
@@ -55,13 +63,15 @@ enum Phase {
     Undo(Box<Release>, Outcome),
 }
 
-/// The list of holders of one resource, as it was read.
+/// The holders of one resource, as they were read.
 #[derive(Clone, Debug)]
 struct List {
-    revision: Option<u64>,
-    holders: Vec<Holder>,
-    /// Those whose heartbeat is not yet known to be there.
-    unsure: Vec<String>,
+    /// Their last write.
+    last: u64,
+    /// Those that are known to hold it.
+    sure: Vec<Holder>,
+    /// Those of which it is not yet known.
+    unsure: Vec<Holder>,
 }
 
 impl Acquire {
@@ -79,7 +89,14 @@ impl Acquire {
         let sent_before = self.sent;
         self.sent = now;
         match std::mem::replace(&mut self.phase, Phase::Begin) {
-            Phase::Begin => self.beat(Expected::Absent, Phase::Heart),
+            Phase::Begin => self.begin(),
+            Phase::Permit => match reply {
+                Some(Reply::Entry(grant)) if self.is_granted(grant.as_ref()) => {
+                    self.beat(Expected::Absent, Phase::Heart)
+                }
+                Some(Reply::Entry(_)) => Step::End(Outcome::NotGranted),
+                _ => Step::End(Outcome::Unanswered),
+            },
             Phase::Heart => match reply {
                 Some(Reply::Written(revision)) => {
                     self.heartbeat = revision;
@@ -88,18 +105,13 @@ impl Acquire {
                 _ => Step::End(Outcome::Unanswered),
             },
             Phase::Read => match reply {
-                Some(Reply::Entry(entry)) => match list_of(entry) {
-                    Some(list) => self.consider(list),
-                    None => {
-                        let id = "an entry that this version cannot read".to_owned();
-                        self.blocked(vec![Holder { id, ..Holder::default() }])
-                    }
-                },
+                Some(Reply::Listing(listing)) => self.consider(list_of(listing)),
                 _ => self.undo(Outcome::Unanswered),
             },
-            Phase::Suspect(list, holder) => self.judge(list, holder, reply),
-            Phase::Bury(list, holder) => match reply {
-                Some(Reply::Written(_)) => self.drop_dead(list, &holder),
+            Phase::Suspect(list, holder) => self.suspect(list, holder, reply),
+            Phase::Grant(list, holder) => self.judge(list, holder, reply),
+            Phase::Prove(list) => match reply {
+                Some(Reply::Written(_)) => self.consider(list),
                 Some(Reply::Conflict) => self.again(),
                 _ => self.undo(Outcome::Unanswered),
             },
@@ -110,6 +122,23 @@ impl Acquire {
             },
             Phase::Undo(release, outcome) => self.undoing(release, outcome, reply),
         }
+    }
+
+    fn begin(&mut self) -> Step<Outcome> {
+        if self.me().is_agent() {
+            self.phase = Phase::Permit;
+            return Step::Do(Command::Get { key: grant_key(&self.claim.grant) });
+        }
+        self.beat(Expected::Absent, Phase::Heart)
+    }
+
+    /// Whether all that it wants is granted, so that others believe it.
+    fn is_granted(&self, grant: Option<&Entry>) -> bool {
+        self.claim.resources.iter().all(|resource| self.me().granted(&resource.name, grant).is_some())
+    }
+
+    fn me(&self) -> Holder {
+        Holder { id: self.claim.holder.clone(), run: self.claim.run.clone(), ..Holder::default() }
     }
 
     fn lease(&mut self, heartbeat: u64, sent: MonoTime) -> Lease {
@@ -132,17 +161,17 @@ impl Acquire {
         })
     }
 
-    /// Reads the next resource's list, or confirms when there is none left.
+    /// Lists the holders of the next resource, or confirms when there is none left.
     fn read(&mut self) -> Step<Outcome> {
         let Some(resource) = self.claim.resources.get(self.tokens.len()) else {
             return self.beat(Expected::Revision(self.heartbeat), Phase::Confirm);
         };
-        let key = resource_key(&resource.name);
+        let pattern = resource_pattern(&resource.name);
         self.phase = Phase::Read;
-        Step::Do(Command::Get { key })
+        Step::Do(Command::List { pattern })
     }
 
-    /// The list was written by somebody else meanwhile.
+    /// Somebody else came meanwhile.
     fn again(&mut self) -> Step<Outcome> {
         self.conflicts += 1;
         if self.conflicts > MOST_CONFLICTS {
@@ -160,28 +189,30 @@ impl Acquire {
         &self.claim.resources[self.tokens.len()]
     }
 
-    /// Enters the list, or looks whether those in the way are still there.
+    /// Enters, or looks whether those that exclude it hold it.
     fn consider(&mut self, mut list: List) -> Step<Outcome> {
         let me = self.claim.holder_of(self.resource());
-        list.holders.retain(|each| each.id != me.id);
-        let mut wanted = list.holders.clone();
-        wanted.push(me);
+        list.unsure.retain(|each| each.id != me.id);
+        // Of its class and group an agent is believed here: whatever it says can at most let others in beside it.
+        let wanted: Vec<Holder> = list.sure.iter().chain(&list.unsure).chain([&me]).cloned().collect();
         if has_room(&wanted) {
-            return self.enter(&list, &wanted);
+            return self.enter(&list, &me);
         }
-        let Some(holder) = list.unsure.pop() else {
-            return self.blocked(list.holders);
+        let Some(at) = list.unsure.iter().rposition(Holder::is_weighty) else {
+            return self.blocked(list.sure);
         };
-        let key = heartbeat_key(&holder);
+        let holder = list.unsure.remove(at);
+        let key = heartbeat_key(&holder.id);
         self.phase = Phase::Suspect(list, holder);
         Step::Do(Command::Get { key })
     }
 
-    fn enter(&mut self, list: &List, wanted: &[Holder]) -> Step<Outcome> {
-        let key = resource_key(&self.resource().name);
-        let value = serde_json::to_vec(wanted).unwrap_or_default();
-        let expected = list.revision.map_or(Expected::Absent, Expected::Revision);
+    fn enter(&mut self, list: &List, me: &Holder) -> Step<Outcome> {
+        let name = &self.resource().name;
+        let (key, pattern) = (resource_key(&me.id, name), resource_pattern(name));
+        let value = serde_json::to_vec(me).unwrap_or_default();
         self.phase = Phase::Enter;
+        let expected = Expected::LastOf { pattern, revision: list.last };
         Step::Do(Command::Put { key, value, expected, lifetime: None })
     }
 
@@ -196,30 +227,55 @@ impl Acquire {
         }
     }
 
-    fn judge(&mut self, list: List, holder: String, reply: Option<Reply>) -> Step<Outcome> {
+    /// By its heartbeat.
+    fn suspect(&mut self, mut list: List, holder: Holder, reply: Option<Reply>) -> Step<Outcome> {
         match reply {
-            Some(Reply::Entry(Some(entry))) if is_void(&entry.value) => self.drop_dead(list, &holder),
-            Some(Reply::Entry(Some(_))) => self.consider(list),
-            Some(Reply::Entry(None)) => {
-                let key = heartbeat_key(&holder);
-                self.phase = Phase::Bury(list, holder);
-                // Long enough for this claim to take it off the list; a later one buries it anew.
-                let lifetime = Some(self.claim.lifetime);
-                Step::Do(Command::Put { key, value: VOID.to_vec(), expected: Expected::Absent, lifetime })
+            Some(Reply::Entry(Some(entry))) if is_void(&entry.value) => self.consider(list),
+            Some(Reply::Entry(Some(_))) if holder.is_agent() => {
+                let key = grant_key(&holder.grant);
+                self.phase = Phase::Grant(list, holder);
+                Step::Do(Command::Get { key })
             }
+            Some(Reply::Entry(Some(_))) => {
+                list.sure.push(holder);
+                self.consider(list)
+            }
+            Some(Reply::Entry(None)) => self.prove(list, Expected::Without(heartbeat_key(&holder.id))),
             _ => self.undo(Outcome::Unanswered),
         }
     }
 
-    fn drop_dead(&mut self, mut list: List, holder: &str) -> Step<Outcome> {
-        list.holders.retain(|each| each.id != holder);
-        self.consider(list)
+    /// By its grant.
+    fn judge(&mut self, mut list: List, holder: Holder, reply: Option<Reply>) -> Step<Outcome> {
+        let Some(Reply::Entry(grant)) = reply else { return self.undo(Outcome::Unanswered) };
+        let pattern = grant_key(&holder.grant);
+        match holder.granted(&self.resource().name, grant.as_ref()) {
+            Some(holder) => {
+                list.sure.push(holder);
+                self.consider(list)
+            }
+            None => self.prove(
+                list,
+                match grant {
+                    Some(Entry { revision, .. }) => Expected::LastOf { pattern, revision },
+                    None => Expected::Without(pattern),
+                },
+            ),
+        }
+    }
+
+    /// The server takes this write only if a holder, which is not in the list any more, holds nothing as it was read.
+    fn prove(&mut self, list: List, expected: Expected) -> Step<Outcome> {
+        self.phase = Phase::Prove(list);
+        let key = format!("{}.proof", heartbeat_key(&self.claim.holder));
+        Step::Do(Command::Put { key, value: Vec::new(), expected, lifetime: Some(PROOF) })
     }
 
     fn undo(&mut self, outcome: Outcome) -> Step<Outcome> {
-        let mut entered: Vec<String> = self.tokens.iter().map(|(name, _)| name.clone()).collect();
+        let mut entered: Vec<(String, Option<u64>)> =
+            self.tokens.iter().map(|(name, token)| (name.clone(), Some(*token))).collect();
         // A write without an answer may have entered this one, too.
-        entered.extend(self.claim.resources.get(self.tokens.len()).map(|resource| resource.name.clone()));
+        entered.extend(self.claim.resources.get(self.tokens.len()).map(|one| (one.name.clone(), None)));
         let release = Release::new(&self.claim.holder, entered, self.heartbeat);
         self.undoing(Box::new(release), outcome, None)
     }
@@ -240,12 +296,19 @@ impl Acquire {
     }
 }
 
-/// The list of a resource; `None` when it cannot be read: who wrote it may hold the resource.
-fn list_of(entry: Option<Entry>) -> Option<List> {
-    let Some(entry) = entry else {
-        return Some(List { revision: None, holders: Vec::new(), unsure: Vec::new() });
-    };
-    let holders: Vec<Holder> = serde_json::from_slice(&entry.value).ok()?;
-    let unsure = holders.iter().map(|each| each.id.clone()).collect();
-    Some(List { revision: Some(entry.revision), holders, unsure })
+/// The holders in a listing. What another version wrote, and this one cannot read, counts as an exclusive holder.
+fn list_of(listing: Listing) -> List {
+    let holders = listing.entries.iter().filter_map(|(key, entry)| holder_at(key, entry));
+    List { last: listing.last, sure: Vec::new(), unsure: holders.collect() }
 }
+
+/// The holder of a key, whose name is that of the key and not what stands in it.
+pub(super) fn holder_at(key: &str, entry: &Entry) -> Option<Holder> {
+    let (id, _) = holder_and_resource(key)?;
+    let read: Holder = serde_json::from_slice(&entry.value).unwrap_or_default();
+    let group = if read.group.is_empty() { id.to_owned() } else { read.group.clone() };
+    Some(Holder { id: id.to_owned(), group, ..read })
+}
+
+/// How long a write stays that proves something.
+const PROOF: Nanos = Nanos::from_secs(1);

@@ -20,6 +20,8 @@ pub enum Acquired {
         /// The claims that hold it; none when it was too busy to be entered.
         by: Vec<Holder>,
     },
+    /// No coordinator granted it to this agent, or not any more.
+    NotGranted,
 }
 
 impl Lease {
@@ -33,6 +35,7 @@ impl Lease {
         match run(broker, &mut failure, |reply| machine.next(reply, clock())) {
             Outcome::Held(lease) => Ok(Acquired::Held(lease)),
             Outcome::Blocked { resource, by } => Ok(Acquired::Blocked { resource, by }),
+            Outcome::NotGranted => Ok(Acquired::NotGranted),
             Outcome::Unanswered => Err(failure
                 .unwrap_or(FleetError::TimedOut { operation: "acquire", object: "a lease".to_owned() })),
         }
@@ -67,7 +70,8 @@ impl Lease {
     #[must_use]
     pub fn freed_for(&self, broker: &dyn Broker) -> Option<String> {
         let entry = broker.get(Bucket::Leases, &heartbeat_key(&self.holder)).ok()??;
-        Some(String::from_utf8_lossy(entry.value.strip_prefix(FREED)?).into_owned())
+        let reason = entry.value.strip_prefix(FREED).filter(|reason| !reason.is_empty())?;
+        Some(String::from_utf8_lossy(reason).into_owned())
     }
 
     /// Gives all of it back, and returns whether it was still held: a late release changes nothing of what others hold.
@@ -75,7 +79,7 @@ impl Lease {
     /// # Errors
     /// The broker is out of reach, or does not permit it; the lease lapses by itself then.
     pub fn release(self, broker: &dyn Broker) -> Result<bool> {
-        let resources = self.tokens.into_iter().map(|(name, _)| name).collect();
+        let resources = self.tokens.into_iter().map(|(name, token)| (name, Some(token))).collect();
         let mut machine = Release::new(&self.holder, resources, self.heartbeat);
         let mut failure = None;
         let complete = run(broker, &mut failure, |reply| machine.next(reply));
@@ -111,8 +115,9 @@ fn carry_out(broker: &dyn Broker, command: &Command) -> Result<Reply> {
     let bucket = Bucket::Leases;
     match command {
         Command::Get { key } => broker.get(bucket, key).map(Reply::Entry),
+        Command::List { pattern } => broker.list(bucket, pattern).map(Reply::Listing),
         Command::Put { key, value, expected, lifetime } => {
-            broker.put(bucket, key, value, *expected, *lifetime).map(Reply::Written)
+            broker.put(bucket, key, value, expected.clone(), *lifetime).map(Reply::Written)
         }
         Command::Remove { key, revision } => broker.remove(bucket, key, *revision).map(|()| Reply::Removed),
     }

@@ -1,9 +1,14 @@
 //! Leases as an operator sees them: who holds what, and taking it away.
 
-use super::{FREED, Holder, MOST_CONFLICTS, heartbeat_key, is_void, resource_key};
-use crate::broker::{Broker, Bucket, Expected};
+use super::acquire::holder_at;
+use super::grant::{grant_key, revoke};
+use super::{
+    FREED, Holder, MOST_CONFLICTS, ON, heartbeat_key, holder_and_resource, is_void, resource_pattern,
+};
+use crate::broker::{Broker, Bucket, Entry, Expected};
 use crate::error::{FleetError, Result};
 use model::units::Nanos;
+use std::collections::BTreeMap;
 
 /// A resource that is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,53 +19,103 @@ pub struct Held {
     pub holders: Vec<Holder>,
 }
 
-/// Every resource that somebody holds who is alive, by name.
+/// Every resource that somebody holds who is alive and whose it is, by name.
 ///
 /// # Errors
 /// The broker cannot be reached, or does not permit it.
 pub fn held(broker: &dyn Broker) -> Result<Vec<Held>> {
-    let mut all = Vec::new();
-    let prefix = resource_key("");
-    for key in broker.keys(Bucket::Leases)? {
-        let Some(resource) = key.strip_prefix(&prefix) else { continue };
-        let Some(entry) = broker.get(Bucket::Leases, &key)? else { continue };
-        let mut holders = Vec::new();
-        for holder in serde_json::from_slice::<Vec<Holder>>(&entry.value).unwrap_or_default() {
-            let heartbeat = broker.get(Bucket::Leases, &heartbeat_key(&holder.id))?;
-            if heartbeat.is_some_and(|entry| !is_void(&entry.value)) {
-                holders.push(holder);
+    let mut all: BTreeMap<String, Vec<Holder>> = BTreeMap::new();
+    let mut grants: BTreeMap<String, Option<Entry>> = BTreeMap::new();
+    for (key, entry) in holders(broker)? {
+        let Some((_, resource)) = holder_and_resource(&key) else { continue };
+        let Some(holder) = holder_at(&key, &entry).filter(|holder| !is_dead(broker, &holder.id)) else {
+            continue;
+        };
+        let known = match holder.is_agent() {
+            false => Some(holder),
+            true => {
+                let grant = grant_key(&holder.grant);
+                if !grants.contains_key(&grant) {
+                    grants.insert(grant.clone(), broker.get(Bucket::Leases, &grant)?);
+                }
+                holder.granted(resource, grants[&grant].as_ref())
             }
-        }
-        if !holders.is_empty() {
-            all.push(Held { resource: resource.to_owned(), holders });
+        };
+        if let Some(holder) = known {
+            all.entry(resource.to_owned()).or_default().push(holder);
         }
     }
-    Ok(all)
+    Ok(all.into_iter().map(|(resource, holders)| Held { resource, holders }).collect())
+}
+
+/// The keys of all holders, with what they hold.
+fn holders(broker: &dyn Broker) -> Result<Vec<(String, Entry)>> {
+    let keys = broker.keys(Bucket::Leases)?;
+    let read = |key: String| Ok(broker.get(Bucket::Leases, &key)?.map(|entry| (key, entry)));
+    keys.into_iter().filter(|key| key.starts_with(ON)).filter_map(|key| read(key).transpose()).collect()
+}
+
+/// Whether it has no heartbeat, or was taken off. One of which that is not known is alive.
+fn is_dead(broker: &dyn Broker, holder: &str) -> bool {
+    let heartbeat = broker.get(Bucket::Leases, &heartbeat_key(holder));
+    heartbeat.is_ok_and(|entry| entry.is_none_or(|entry| is_void(&entry.value)))
 }
 
 /// Takes a resource from all who hold it, and returns them: each finds at its next heartbeat that its lease is lost, for this
-/// reason. What they hold beside it they lose, too.
+/// reason. What they hold beside it they lose, too, and an agent cannot hold it for the same run again.
 ///
 /// # Errors
 /// The broker cannot be reached, or does not permit it; the resource has no holder.
 pub fn free(broker: &dyn Broker, resource: &str, reason: &str) -> Result<Vec<Holder>> {
-    let key = resource_key(resource);
-    for _ in 0..MOST_CONFLICTS {
-        let entry = broker.get(Bucket::Leases, &key)?;
-        let holders = entry.as_ref().map(|entry| serde_json::from_slice::<Vec<Holder>>(&entry.value));
-        let (Some(entry), Some(Ok(holders))) = (entry, holders) else { break };
-        for holder in &holders {
-            take_off(broker, &holder.id, reason)?;
+    let mut freed = Vec::new();
+    for (key, entry) in broker.list(Bucket::Leases, &resource_pattern(resource))?.entries {
+        let Some(holder) = holder_at(&key, &entry) else { continue };
+        let is_alive = !is_dead(broker, &holder.id);
+        take_off(broker, &holder.id, reason)?;
+        if holder.is_agent() {
+            revoke(broker, &holder)?;
         }
         match broker.remove(Bucket::Leases, &key, entry.revision) {
-            Ok(()) => return Ok(holders),
-            // Somebody came or went meanwhile.
+            // It was given back meanwhile.
             Err(FleetError::Conflict { .. }) => {}
-            Err(error) => return Err(error),
+            outcome => outcome?,
         }
+        freed.extend(is_alive.then_some(holder));
+    }
+    if !freed.is_empty() {
+        return Ok(freed);
     }
     let why = "it has no holder: `pathmeter mesh show` lists what is held".to_owned();
     Err(FleetError::Refused { agent: resource.to_owned(), why })
+}
+
+/// Removes the keys of holders that died without giving them back, and returns how many. A coordinator's key is needed.
+///
+/// # Errors
+/// The broker cannot be reached, or does not permit it.
+pub fn remove_dead(broker: &dyn Broker) -> Result<usize> {
+    let mut removed = 0;
+    for (key, entry) in broker.list(Bucket::Leases, &format!("{ON}>"))?.entries {
+        let Some((holder, _)) = holder_and_resource(&key) else { continue };
+        if !is_dead(broker, holder) {
+            continue;
+        }
+        // Once it is taken off, it cannot come back, however old the answer was that it is dead.
+        let proven = match broker.put(
+            Bucket::Leases,
+            &heartbeat_key(holder),
+            FREED,
+            Expected::Absent,
+            Some(KNOWN_FOR),
+        ) {
+            Err(FleetError::Conflict { .. }) => is_dead(broker, holder),
+            written => written.map(|_| true)?,
+        };
+        if proven && broker.remove(Bucket::Leases, &key, entry.revision).is_ok() {
+            removed += 1;
+        }
+    }
+    Ok(removed)
 }
 
 /// Writes over a holder's heartbeat, against what it is, so that it can never be renewed.

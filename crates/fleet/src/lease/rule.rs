@@ -42,6 +42,12 @@ pub struct Holder {
     pub class: Class,
     /// The resource's capacity, as its claim has it.
     pub capacity: u32,
+    /// The run of an agent for which it is.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    /// The grant of that run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub grant: String,
     /// What it is for.
     #[serde(flatten)]
     pub about: About,
@@ -52,6 +58,11 @@ impl Holder {
     #[must_use]
     pub fn label(&self) -> &str {
         if self.about.title.is_empty() { &self.id } else { &self.about.title }
+    }
+
+    /// Whether it keeps any other out.
+    pub(super) fn is_weighty(&self) -> bool {
+        matches!(self.class, Class::Exclusive | Class::Normal)
     }
 
     /// All of these, in a list.
@@ -65,8 +76,7 @@ impl Holder {
 /// are no more than its capacity (the least that any of them was given).
 #[must_use]
 pub fn has_room(holders: &[Holder]) -> bool {
-    let weighty: Vec<&Holder> =
-        holders.iter().filter(|each| matches!(each.class, Class::Exclusive | Class::Normal)).collect();
+    let weighty: Vec<&Holder> = holders.iter().filter(|each| each.is_weighty()).collect();
     if weighty.iter().all(|each| each.class == Class::Normal) {
         return true;
     }
@@ -83,6 +93,8 @@ impl super::Claim {
             group: self.group.clone(),
             class: self.class,
             capacity: resource.capacity.max(1),
+            run: self.run.clone(),
+            grant: self.grant.clone(),
             about: self.about.clone(),
         }
     }

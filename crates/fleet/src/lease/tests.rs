@@ -14,6 +14,8 @@ struct Store {
     revision: u64,
     keys: BTreeMap<String, (Entry, Option<MonoTime>)>,
     before: BTreeMap<String, Option<Entry>>,
+    /// All keys as they were some changes ago: what a leader without a majority lists.
+    past: BTreeMap<String, (Entry, Option<MonoTime>)>,
 }
 
 impl Store {
@@ -31,6 +33,9 @@ impl Store {
     }
 
     fn change(&mut self, key: &str, to: Option<(Entry, Option<MonoTime>)>) {
+        if self.revision.is_multiple_of(3) {
+            self.past = self.keys.clone();
+        }
         let before = self.keys.get(key).map(|(entry, _)| entry.clone());
         self.before.insert(key.to_owned(), before);
         match to {
@@ -47,12 +52,17 @@ impl Store {
     fn apply(&mut self, command: &Command, is_stale: bool) -> Reply {
         match command {
             Command::Get { key } => Reply::Entry(self.get(key, is_stale)),
+            Command::List { pattern } => {
+                Reply::Listing(list(if is_stale { &self.past } else { &self.keys }, pattern))
+            }
             Command::Put { key, value, expected, lifetime } => {
                 let found = self.get(key, false).map(|entry| entry.revision);
                 let fits = match expected {
                     Expected::Absent => found.is_none(),
                     Expected::Revision(revision) => found == Some(*revision),
                     Expected::Anything => true,
+                    Expected::Without(other) => self.get(other, false).is_none(),
+                    Expected::LastOf { pattern, revision } => list(&self.keys, pattern).last == *revision,
                 };
                 if !fits {
                     return Reply::Conflict;
@@ -71,6 +81,14 @@ impl Store {
             }
         }
     }
+}
+
+fn list(keys: &BTreeMap<String, (Entry, Option<MonoTime>)>, pattern: &str) -> Listing {
+    let fitting = keys.iter().filter(|(key, _)| crate::broker::matches(pattern, key));
+    let entries: Vec<(String, Entry)> =
+        fitting.map(|(key, (entry, _))| (key.clone(), entry.clone())).collect();
+    let last = entries.iter().map(|(_, entry)| entry.revision).max().unwrap_or(0);
+    Listing { entries, last }
 }
 
 enum State {
@@ -92,7 +110,7 @@ impl Contender {
         match &mut self.state {
             State::Idle => {
                 self.claims += 1;
-                let claim = claim(&format!("{}-{}", self.name, self.claims), choice);
+                let claim = claim(&self.name, self.claims, choice);
                 self.claim = Some(claim.clone());
                 let mut machine = Box::new(Acquire::new(claim));
                 if let Step::Do(command) = machine.next(None, now) {
@@ -109,7 +127,7 @@ impl Contender {
 
     fn release(&mut self) {
         if let State::Holding(lease, _, _) = &self.state {
-            let names = lease.tokens.iter().map(|(name, _)| name.clone()).collect();
+            let names = lease.tokens.iter().map(|(name, token)| (name.clone(), Some(*token))).collect();
             let mut machine = Release::new(&lease.holder, names, lease.heartbeat);
             self.state = match machine.next(None) {
                 Step::Do(command) => State::Releasing(machine, command),
@@ -155,7 +173,9 @@ impl Contender {
     }
 }
 
-fn claim(holder: &str, choice: u8) -> Claim {
+/// Every agent of a world is granted all of it, in every class: `h0` in a key of `h0`'s own, and so on.
+fn claim(owner: &str, number: u32, choice: u8) -> Claim {
+    let holder = &super::holder(owner, &number.to_string());
     let class =
         [Class::Exclusive, Class::Exclusive, Class::Normal, Class::Background][usize::from(choice % 4)];
     let resources = [Resource::sole("c"), Resource { name: "b".into(), capacity: 2 }, Resource::sole("a")];
@@ -163,7 +183,39 @@ fn claim(holder: &str, choice: u8) -> Claim {
     let chosen = resources.into_iter().enumerate().filter(|(bit, _)| wanted == 0 || wanted >> bit & 1 == 1);
     let group = if choice >= 224 { "together".to_owned() } else { holder.to_owned() };
     let resources = chosen.map(|(_, resource)| resource).collect();
-    Claim { holder: holder.to_owned(), group, class, resources, lifetime: LIFETIME, about: About::default() }
+    Claim {
+        holder: holder.to_owned(),
+        run: format!("{class:?}-{group}"),
+        grant: owner.to_owned(),
+        group,
+        class,
+        resources,
+        lifetime: LIFETIME,
+        about: About::default(),
+    }
+}
+
+/// What a coordinator would grant for this claim, beside what it granted before.
+fn grant_claim(store: &mut Store, owner: &str, claim: &Claim) {
+    let key = super::grant::grant_key(owner);
+    let mut granted: Vec<Granted> = store
+        .get(&key, false)
+        .and_then(|entry| serde_json::from_slice(&entry.value).ok())
+        .unwrap_or_default();
+    if granted.iter().any(|one| one.run == claim.run && one.resources.len() >= claim.resources.len()) {
+        return;
+    }
+    let group = if claim.group == claim.holder { String::new() } else { claim.group.clone() };
+    granted.push(Granted {
+        agent: owner.to_owned(),
+        run: claim.run.clone(),
+        class: claim.class,
+        group,
+        resources: claim.resources.clone(),
+    });
+    store.revision += 1;
+    let entry = Entry { value: serde_json::to_vec(&granted).expect("JSON"), revision: store.revision };
+    store.change(&key, Some((entry, None)));
 }
 
 struct World {
@@ -211,8 +263,16 @@ impl World {
                 contender.state = State::Idle;
             }
             (10, _) => contender.release(),
-            (_, None) => contender.start(amount, now),
+            (_, None) => self.start(who, amount),
             _ => {}
+        }
+    }
+
+    fn start(&mut self, who: usize, choice: u8) {
+        let contender = &mut self.contenders[who];
+        contender.start(choice, self.store.now);
+        if let Some(claim) = &contender.claim {
+            grant_claim(&mut self.store, &contender.name, claim);
         }
     }
 
@@ -279,7 +339,7 @@ proptest! {
         world.contenders.iter_mut().for_each(|each| each.state = State::Idle);
         world.store.advance(LIFETIME);
         world.contenders.push(Contender { name: "heir".into(), claims: 0, claim: None, state: State::Idle });
-        world.contenders[4].start(0, world.store.now);
+        world.start(4, 0);
         world.settle();
         prop_assert!(world.contenders[4].held(world.store.now).is_some());
     }
@@ -292,7 +352,7 @@ fn classes_get_on_as_in_pscheduler() {
         group: group.to_owned(),
         class,
         capacity,
-        about: About::default(),
+        ..Holder::default()
     };
     use Class::{Background, BackgroundMulti, Exclusive, Normal};
     for (one, other, expected) in [
@@ -312,14 +372,67 @@ fn classes_get_on_as_in_pscheduler() {
     assert!(!has_room(&[of(Exclusive, "x", 2), of(Exclusive, "y", 1)]), "the least capacity counts");
 }
 
-/// A list that another version wrote is not taken for an empty one.
+/// A key that another version wrote is not taken for a free resource.
 #[test]
-fn an_unreadable_list_blocks() {
+fn an_unreadable_holder_blocks() {
     let mut world = World::new(1);
-    world.store.revision = 1;
-    let entry = Entry { value: b"[{\"new\":1}]".to_vec(), revision: 1 };
-    world.store.change("on.a", Some((entry, None)));
+    world.write("beat.coordinator.new", b"coordinator.new");
+    world.write("on.coordinator.new.a", b"[{\"new\":1}]");
+    world.start(0, 16);
+    world.settle();
+    assert!(matches!(world.contenders[0].state, State::Idle));
+}
+
+impl World {
+    fn write(&mut self, key: &str, value: &[u8]) {
+        let (key, value) = (key.to_owned(), value.to_vec());
+        let put = Command::Put { key, value, expected: Expected::Anything, lifetime: None };
+        self.store.apply(&put, false);
+    }
+
+    fn grant(&mut self, name: &str, granted: &Granted) {
+        let value = serde_json::to_vec(&[granted]).expect("JSON");
+        self.write(&super::grant::grant_key(name), &value);
+    }
+}
+
+/// An agent's key writes holders of its own name alone. Whatever they hold, they exclude no other from what it was not granted.
+#[test]
+fn what_an_agent_was_not_granted_excludes_no_other() {
+    let granted = |agent: &str, class, resource: &str| Granted {
+        agent: agent.to_owned(),
+        run: "run".to_owned(),
+        class,
+        group: String::new(),
+        resources: vec![Resource::sole(resource)],
+    };
+    let exclusive = |grant: &str| {
+        let holder = Holder { run: "run".into(), grant: grant.into(), capacity: 1, ..Holder::default() };
+        serde_json::to_vec(&holder).expect("JSON")
+    };
+    for (case, grant, keeps_out) in [
+        ("nothing", None, false),
+        ("another agent's", Some(granted("h0", Class::Exclusive, "a")), false),
+        ("of another resource", Some(granted("lon", Class::Exclusive, "c")), false),
+        ("of another class", Some(granted("lon", Class::Background, "a")), false),
+        ("its own", Some(granted("lon", Class::Exclusive, "a")), true),
+    ] {
+        let mut world = World::new(1);
+        grant.iter().for_each(|grant| world.grant("g", grant));
+        world.write("beat.lon.1", b"lon.1");
+        world.write("on.lon.1.a", &exclusive("g"));
+        world.start(0, 16);
+        world.settle();
+        assert_eq!(world.contenders[0].held(world.store.now).is_none(), keeps_out, "{case}");
+    }
+}
+
+/// Nothing is begun that others would pass over.
+#[test]
+fn an_agent_without_a_grant_holds_nothing() {
+    let mut world = World::new(1);
     world.contenders[0].start(16, MonoTime::ZERO);
     world.settle();
     assert!(matches!(world.contenders[0].state, State::Idle));
+    assert!(world.store.keys.is_empty(), "{:?}", world.store.keys);
 }

@@ -165,6 +165,21 @@ impl MeshFolder {
         make_new(&self.path.join(CONFIGURATION), &self.configuration(), 0o600)
     }
 
+    /// Whether the server's configuration is of an earlier version, by which any agent may end and free the leases of all.
+    #[must_use]
+    pub fn shares_leases(&self) -> bool {
+        let text = std::fs::read_to_string(self.path.join(CONFIGURATION)).unwrap_or_default();
+        text.contains("\"pm.lease.on.>\"")
+    }
+
+    /// Writes the server's configuration anew, with the rights of this version.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn renew_rights(&self) -> Result<()> {
+        self.write()
+    }
+
     /// Has a server that runs from this folder on this host take its configuration anew: who has no key any more is disconnected.
     ///
     /// # Errors
@@ -287,5 +302,12 @@ mod tests {
         let unknown = mesh.remove("fro").expect_err("unknown").to_string();
         assert!(unknown.contains("no agent is called `fro`") && unknown.contains("`fra`"), "{unknown}");
         assert_eq!(mesh.reload().expect("nothing to do"), Reloaded::NotHere);
+        // Each agent has rights of its own, and those of an earlier version are found and written anew.
+        assert!(configuration().contains("pm.lease.beat.fra.>") && !mesh.shares_leases());
+        let old = configuration().replace("pm.lease.on.fra.>", "pm.lease.on.>");
+        std::fs::write(folder.path().join("server.conf"), old).expect("written");
+        assert!(mesh.shares_leases());
+        mesh.renew_rights().expect("written");
+        assert!(!mesh.shares_leases());
     }
 }

@@ -32,7 +32,7 @@ impl World for InProcess {
     fn ams(&self) -> Box<dyn Broker> {
         let own = ["agent.ams", "job.ams", "lease.name.ams", "outcome.ams", "pm.cmd.ams", "pm.sink"];
         let permitted = move |operation: &str, subject: &str| {
-            let shared = ["lease.on.", "lease.beat.", "_inbox.", "pm.go."];
+            let shared = ["lease.on.ams.", "lease.beat.ams.", "_inbox.", "pm.go."];
             let is_shared = shared.iter().any(|prefix| subject.starts_with(prefix))
                 || (operation == "read" && subject.starts_with("lease."));
             // An agent consumes its jobs and does not append any.

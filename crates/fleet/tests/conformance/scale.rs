@@ -10,7 +10,9 @@ use pathmeter_fleet::broker::{Broker, Bucket, Expected, Log, Mailbox};
 use pathmeter_fleet::clock::{Clock, SystemClock};
 use pathmeter_fleet::coordinator::Coordinator;
 use pathmeter_fleet::job::{AgentJob, End};
-use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Renewal, Renewed, Resource};
+use pathmeter_fleet::lease::{
+    About, Acquired, COORDINATOR, Claim, Class, Lease, Renewal, Renewed, Resource, holder,
+};
 use pathmeter_fleet::mesh::{MeshPlan, RunRequest, Site};
 use pathmeter_fleet::results::InMemory;
 use pathmeter_fleet::spool::Spool;
@@ -29,11 +31,14 @@ fn print(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn claim(holder: String, resources: &[String]) -> Claim {
+fn claim(name: &str, resources: &[String]) -> Claim {
+    let holder = holder(COORDINATOR, name);
     let resources = resources.iter().map(Resource::sole).collect();
     Claim {
         group: holder.clone(),
         holder,
+        run: String::new(),
+        grant: String::new(),
         class: Class::Exclusive,
         resources,
         lifetime: Nanos::from_secs(30),
@@ -121,7 +126,7 @@ fn lease_times(broker: &Nats) {
             let resources = [format!("far.a{}", number % 50), format!("far.b{}", number % 50)];
             let begin = SystemClock.mono();
             let acquired =
-                Lease::acquire(broker, claim(format!("run-{number}"), &resources), &clock).expect("asked");
+                Lease::acquire(broker, claim(&format!("run-{number}"), &resources), &clock).expect("asked");
             let time = SystemClock.mono() - begin;
             let Acquired::Held(lease) = acquired else { panic!("it was free") };
             assert!(lease.release(broker).expect("released"));
@@ -212,7 +217,7 @@ fn a_thousand_agents_at_work() {
         let mut mailboxes: Vec<_> =
             agents.iter().map(|agent| agent.subscribe("pm.skew").expect("to listen")).collect();
         broadcast(&coordinator, &mut mailboxes, "pm.skew");
-        let leases = scope.spawn(|| lease_times(&agents[AGENTS - 1]));
+        let leases = scope.spawn(|| lease_times(&coordinator));
         measure(&coordinator, rounds(100, 20));
         leases.join().expect("measured");
         is_over.store(true, Ordering::SeqCst);
@@ -257,7 +262,7 @@ fn a_cluster_that_loses_its_leader_loses_nothing() {
     let clock = || -> MonoTime { SystemClock.mono() };
     let resources = ["nic.a".to_owned()];
     let Acquired::Held(mut lease) =
-        Lease::acquire(&broker, claim("first".into(), &resources), &clock).expect("asked")
+        Lease::acquire(&broker, claim("first", &resources), &clock).expect("asked")
     else {
         panic!("it was free")
     };
@@ -278,7 +283,7 @@ fn a_cluster_that_loses_its_leader_loses_nothing() {
         if number % 20 == 0 {
             let renewed = lease.renew(&broker, &mut renewal, &clock);
             assert!(!matches!(renewed, Ok(Renewed::Lost)), "the lease is lost");
-            let other = Lease::acquire(&broker, claim(format!("other-{number}"), &resources), &clock);
+            let other = Lease::acquire(&broker, claim(&format!("other-{number}"), &resources), &clock);
             intruders += usize::from(matches!(other, Ok(Acquired::Held(_))));
         }
     }

@@ -4,7 +4,10 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
 use pathmeter_fleet::broker::{Appended, Broker, Bucket, Delivery, Expected, Log, ask};
-use pathmeter_fleet::lease::{About, Acquired, Claim, Class, Lease, Renewal, Renewed, Resource, free};
+use pathmeter_fleet::lease::{
+    About, Acquired, COORDINATOR, Claim, Class, Granted, Lease, Renewal, Renewed, Resource, free, grant,
+    holder, remove_dead,
+};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -33,6 +36,7 @@ pub(crate) const CASES: &[fn(&dyn World)] = &[
     a_broadcast_reaches_all_who_listen,
     what_is_not_permitted_is_named,
     an_agent_has_its_own_name_alone,
+    an_agent_holds_its_own_leases_alone,
     a_lease_that_is_freed_by_hand_is_lost_for_that_reason,
 ];
 
@@ -120,21 +124,39 @@ fn of_200_contenders_one_wins(world: &dyn World) {
     }
 }
 
-fn claim(holder: &str, resources: &[&str], lifetime: Nanos) -> Claim {
+/// A claim of the coordinator.
+fn claim(name: &str, resources: &[&str], lifetime: Nanos) -> Claim {
     Claim {
-        holder: holder.to_owned(),
-        group: holder.to_owned(),
+        holder: holder(COORDINATOR, name),
+        run: String::new(),
+        grant: String::new(),
+        group: name.to_owned(),
         class: Class::Exclusive,
         resources: resources.iter().map(|name| Resource::sole(*name)).collect(),
         lifetime,
-        about: About { title: format!("the work of {holder}"), ..About::default() },
+        about: About { title: format!("the work of {name}"), ..About::default() },
     }
+}
+
+/// A claim of the agent `ams` that the coordinator granted.
+fn claim_of_ams(world: &dyn World, name: &str, resources: &[&str], lifetime: Nanos) -> Claim {
+    let claim = claim(name, resources, lifetime);
+    let granted = Granted {
+        agent: "ams".to_owned(),
+        run: name.to_owned(),
+        class: claim.class,
+        group: claim.group.clone(),
+        resources: claim.resources.clone(),
+    };
+    let (grant, _) = grant(&*world.coordinator(), &[granted]).expect("granted");
+    Claim { holder: holder("ams", name), run: name.to_owned(), grant, ..claim }
 }
 
 fn held(acquired: Acquired) -> Lease {
     match acquired {
         Acquired::Held(lease) => lease,
         Acquired::Blocked { resource, by } => panic!("{resource} is held by {by:?}"),
+        Acquired::NotGranted => panic!("it is not granted"),
     }
 }
 
@@ -142,21 +164,24 @@ fn leases_exclude_and_free_on_release(world: &dyn World) {
     let (broker, other, clock) = (world.coordinator(), world.ams(), clock());
     let first =
         held(Lease::acquire(&*broker, claim("l1", &["nic.b", "nic.a"], LONG), &clock).expect("asked"));
-    let second = Lease::acquire(&*other, claim("l2", &["nic.c", "nic.b"], LONG), &clock).expect("asked");
+    let of_ams = |name: &str, resources: &[&str]| claim_of_ams(world, name, resources, LONG);
+    let second = Lease::acquire(&*other, of_ams("l2", &["nic.c", "nic.b"]), &clock).expect("asked");
     let Acquired::Blocked { resource, by } = second else { panic!("both are held") };
-    assert_eq!((resource.as_str(), by[0].id.as_str(), by[0].label()), ("nic.b", "l1", "the work of l1"));
+    assert_eq!(
+        (resource.as_str(), by[0].id.as_str(), by[0].label()),
+        ("nic.b", "coordinator.l1", "the work of l1")
+    );
     let known = pathmeter_fleet::lease::held(&*broker).expect("listed");
     assert!(known.iter().any(|held| held.resource == "nic.b" && held.holders == by), "{known:?}");
-    let third = held(Lease::acquire(&*other, claim("l3", &["nic.c"], LONG), &clock).expect("asked"));
+    let third = held(Lease::acquire(&*other, of_ams("l3", &["nic.c"]), &clock).expect("asked"));
     let token = first.token();
     assert!(first.clone().release(&*broker).expect("released"));
     assert!(!first.release(&*broker).expect("asked"), "a second release changes nothing");
-    let fourth =
-        held(Lease::acquire(&*other, claim("l4", &["nic.a", "nic.b"], LONG), &clock).expect("asked"));
+    let fourth = held(Lease::acquire(&*other, of_ams("l4", &["nic.a", "nic.b"]), &clock).expect("asked"));
     assert!(fourth.token() > token, "fencing tokens grow");
     assert!(third.release(&*other).expect("released") && fourth.release(&*other).expect("released"));
     let left: Vec<String> = broker.keys(Bucket::Leases).expect("keys");
-    assert!(!left.iter().any(|key| key.contains("nic.") || key.contains("beat.l")), "{left:?}");
+    assert!(!left.iter().any(|key| key.contains("nic.") || key.contains(".l")), "{left:?}");
 }
 
 /// Threads that claim two of three resources each; nobody meets anybody on one.
@@ -200,7 +225,8 @@ fn claims_never_overlap(world: &dyn World) {
 fn a_dead_holders_lease_lapses(world: &dyn World) {
     let (dead, heir, clock) = (world.ams(), world.coordinator(), clock());
     let brief = Nanos::from_secs(3);
-    let mut lease = held(Lease::acquire(&*dead, claim("dead", &["nic.x"], brief), &clock).expect("asked"));
+    let own = claim_of_ams(world, "dead", &["nic.x"], brief);
+    let mut lease = held(Lease::acquire(&*dead, own, &clock).expect("asked"));
     let renewed = lease.renew(&*dead, &mut Renewal::default(), &clock).expect("asked");
     assert_eq!(renewed, Renewed::Held);
     let mut attempt = 0;
@@ -220,8 +246,14 @@ fn a_dead_holders_lease_lapses(world: &dyn World) {
     let mut forgetful = Lease { until: clock() + LONG, ..lease.clone() };
     let renewed = forgetful.renew(&*dead, &mut Renewal::default(), &clock).expect("asked");
     assert_eq!(renewed, Renewed::Lost, "even one whose clock stood still is told");
+    // The key that the dead one left is passed over by each, and removed by coordinators.
+    let left = |word: &str| heir.keys(Bucket::Leases).expect("keys").iter().any(|key| key.contains(word));
+    assert!(left("on.ams.dead.nic.x"));
+    assert_eq!(remove_dead(&*heir).expect("removed"), 1);
+    assert!(!left("on.ams.dead.nic.x"));
     assert!(!lease.release(&*dead).expect("asked"), "a stale release");
-    let blocked = Lease::acquire(&*dead, claim("third", &["nic.x"], LONG), &clock).expect("asked");
+    let third = claim_of_ams(world, "third", &["nic.x"], LONG);
+    let blocked = Lease::acquire(&*dead, third, &clock).expect("asked");
     assert!(matches!(blocked, Acquired::Blocked { .. }), "the stale release freed nothing");
     assert!(successor.release(&*heir).expect("released"));
 }
@@ -326,9 +358,9 @@ fn what_is_not_permitted_is_named(world: &dyn World) {
         Err(FleetError::NotPermitted { subject, .. }) => assert!(subject.contains(part), "{subject}: {part}"),
         other => panic!("{part}: {other:?}"),
     };
-    let nothing = Expected::Anything;
-    named(agent.put(Bucket::Agents, "fra", b"lie", nothing, None).map(|_| ()), "agent.fra");
-    named(agent.put(Bucket::Plans, "p", b"mine", nothing, None).map(|_| ()), "plan.p");
+    let nothing = || Expected::Anything;
+    named(agent.put(Bucket::Agents, "fra", b"lie", nothing(), None).map(|_| ()), "agent.fra");
+    named(agent.put(Bucket::Plans, "p", b"mine", nothing(), None).map(|_| ()), "plan.p");
     named(agent.append(Log::Jobs, "ams", "own", b"job").map(|_| ()), "job.ams");
     named(agent.append(Log::Outcomes, "fra", "lie", b"result").map(|_| ()), "outcome.fra");
     named(agent.consume(Log::Jobs, "fra", Some("fra"), LONG).map(|_| ()), "fra");
@@ -336,16 +368,21 @@ fn what_is_not_permitted_is_named(world: &dyn World) {
     named(asked, "pm.cmd.fra");
     let listened = agent.subscribe("pm.cmd.fra").and_then(|mut mailbox| mailbox.next(LONG)).map(|_| ());
     named(listened, "pm.cmd.fra");
-    agent.put(Bucket::Agents, "ams", b"inventory", nothing, Some(LONG)).expect("its own");
+    agent.put(Bucket::Agents, "ams", b"inventory", nothing(), Some(LONG)).expect("its own");
 }
 
 /// An operator takes a lease away: its holder finds out at its next heartbeat, and why; others have it at once.
 fn a_lease_that_is_freed_by_hand_is_lost_for_that_reason(world: &dyn World) {
     let (operator, agent, clock) = (world.coordinator(), world.ams(), clock());
-    let mut lease =
-        held(Lease::acquire(&*agent, claim("f1", &["nic.f", "nic.g"], LONG), &clock).expect("asked"));
+    let mut lease = held(
+        Lease::acquire(&*agent, claim_of_ams(world, "f1", &["nic.f", "nic.g"], LONG), &clock).expect("asked"),
+    );
+    let again = claim_of_ams(world, "f1", &["nic.f", "nic.g"], LONG);
     let off = free(&*operator, "nic.f", "a host was moved").expect("freed");
-    assert_eq!(off[0].id, "f1");
+    assert_eq!(off[0].id, "ams.f1");
+    let again = Claim { holder: holder("ams", "f1-again"), ..again };
+    let again = Lease::acquire(&*agent, again, &clock).expect("asked");
+    assert_eq!(again, Acquired::NotGranted, "nor may it take the lease again for that run");
     let next =
         held(Lease::acquire(&*operator, claim("f2", &["nic.f", "nic.g"], LONG), &clock).expect("asked"));
     let renewed = lease.renew(&*agent, &mut Renewal::default(), &clock).expect("asked");
@@ -378,4 +415,59 @@ fn an_agent_has_its_own_name_alone(world: &dyn World) {
         assert!(is_conflict(agent.remove(Bucket::Leases, "name.ams", own)), "it is gone");
     }
     coordinator.remove(Bucket::Leases, "name.fra", held).expect("given back");
+}
+
+/// A hostile agent's key: it can neither end, free nor hold what others hold, nor grant itself anything.
+fn an_agent_holds_its_own_leases_alone(world: &dyn World) {
+    let (coordinator, hostile, clock) = (world.coordinator(), world.ams(), clock());
+    let of_fra = Granted {
+        agent: "fra".to_owned(),
+        run: "r".to_owned(),
+        class: Class::Exclusive,
+        group: String::new(),
+        resources: vec![Resource::sole("nic.h")],
+    };
+    let (name, _) = grant(&*coordinator, &[of_fra]).expect("granted");
+    let own = claim("r", &["nic.h"], LONG);
+    let own = Claim { holder: holder("fra", "r"), run: "r".to_owned(), grant: name.clone(), ..own };
+    // Fra's connection is played by the coordinator's, which may write all.
+    let mut lease = held(Lease::acquire(&*coordinator, own, &clock).expect("asked"));
+    let refused = |outcome: Result<(), FleetError>| {
+        assert!(matches!(outcome, Err(FleetError::NotPermitted { .. })), "{outcome:?}");
+    };
+    for key in [
+        "beat.fra.r",
+        "on.fra.r.nic.h",
+        "on.fra.other.nic.h",
+        "beat.coordinator.c",
+        "on.coordinator.c.nic.h",
+        "on.nic.h",
+        "on.ams",
+        "wait.coordinator.c",
+        &format!("grant.{name}"),
+        "grant.mine",
+    ] {
+        let written = hostile.put(Bucket::Leases, key, b"void: mine", Expected::Anything, Some(LONG));
+        refused(written.map(drop));
+        refused(hostile.remove(Bucket::Leases, key, lease.heartbeat));
+    }
+    assert_eq!(lease.renew(&*coordinator, &mut Renewal::default(), &clock).expect("asked"), Renewed::Held);
+    // What it may write, its own, excludes no other: it was granted nothing, and fra's grant is not its own.
+    hostile.put(Bucket::Leases, "beat.ams.x", b"ams.x", Expected::Absent, Some(LONG)).expect("its own");
+    for key in ["on.ams.x.nic.h", "on.ams.x.nic.i"] {
+        let value = format!(
+            r#"{{"id":"fra.r","group":"r","class":"exclusive","capacity":1,"run":"r","grant":"{name}"}}"#
+        );
+        hostile.put(Bucket::Leases, key, value.as_bytes(), Expected::Absent, None).expect("its own");
+    }
+    let listed = pathmeter_fleet::lease::held(&*coordinator).expect("listed");
+    assert!(listed.iter().all(|one| one.holders.iter().all(|holder| holder.owner() != "ams")), "{listed:?}");
+    let both = claim("both", &["nic.h", "nic.i"], LONG);
+    let blocked = Lease::acquire(&*coordinator, both.clone(), &clock).expect("asked");
+    let Acquired::Blocked { by, .. } = blocked else { panic!("fra holds it") };
+    assert_eq!(by.iter().map(|holder| holder.id.as_str()).collect::<Vec<_>>(), ["fra.r"]);
+    assert!(lease.release(&*coordinator).expect("released"));
+    let both = Claim { holder: holder(COORDINATOR, "both-again"), ..both };
+    let both = held(Lease::acquire(&*coordinator, both, &clock).expect("asked"));
+    assert!(both.release(&*coordinator).expect("released"));
 }

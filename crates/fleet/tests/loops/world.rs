@@ -5,7 +5,9 @@ use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 use pathmeter_fleet::agent::{Agent, AgentOptions, Instance, Permit, Runner, Task, TaskEnd};
 use pathmeter_fleet::broker::local::{Local, Time};
-use pathmeter_fleet::broker::{Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Log, Mailbox};
+use pathmeter_fleet::broker::{
+    Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, Mailbox,
+};
 use pathmeter_fleet::clock::Clock;
 use pathmeter_fleet::coordinator::{Coordinator, Sink};
 use pathmeter_fleet::job::{AgentJob, Outcome};
@@ -72,6 +74,9 @@ impl Broker for Cable {
     }
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>> {
         self.through()?.keys(bucket)
+    }
+    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing> {
+        self.through()?.list(bucket, pattern)
     }
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {
         self.through()?.publish(subject, data)

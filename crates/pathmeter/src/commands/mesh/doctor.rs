@@ -9,8 +9,7 @@ use fleet::FleetError;
 use fleet::broker::nats::Nats;
 use fleet::broker::{Broker, Bucket, Expected};
 use fleet::clock::{Clock, SystemClock};
-use fleet::lease::{About, Acquired, Claim, Class, Lease, Resource};
-use fleet::setup::COORDINATOR;
+use fleet::lease::{About, Acquired, COORDINATOR, Claim, Class, Lease, Resource, holder, remove_dead};
 use model::units::Nanos;
 
 /// A check and how it ended.
@@ -22,7 +21,7 @@ pub(super) fn run(args: &MeshDoctorArgs, global: &Common) -> Result<Exit> {
         ("version", Ok(nats.server_version())),
         ("streams", streams(&nats, args.replicas).map(|()| replicas(args.replicas))),
         ("lifetime", lifetime(&nats)),
-        ("stale keys", nats.remove_stale().map(|removed| stale(&removed))),
+        ("stale keys", stale_keys(&nats)),
         ("lease", lease(&nats)),
     ];
     let mut text = String::new();
@@ -44,16 +43,18 @@ fn replicas(count: Option<usize>) -> String {
     count.map_or("there".to_owned(), |count| format!("there, {count} of each"))
 }
 
-/// Keys that had outlived their lifetimes, as an unclean end of the server leaves them.
-fn stale(removed: &[String]) -> String {
-    match removed {
+/// Keys that had outlived their lifetimes, as an unclean end of the server leaves them, and those of holders that died.
+fn stale_keys(nats: &Nats) -> fleet::Result<String> {
+    let removed = nats.remove_stale()?;
+    remove_dead(nats)?;
+    Ok(match removed.as_slice() {
         [] => "none".to_owned(),
         keys => format!(
             "{} keys had outlived their lifetimes, as after an unclean end of the server, and were removed: {}",
             keys.len(),
             keys.join(", ")
         ),
-    }
+    })
 }
 
 /// An old server accepts a lifetime and keeps the key for ever: so one is waited for.
@@ -73,7 +74,9 @@ fn lifetime(nats: &Nats) -> fleet::Result<String> {
 
 fn lease(nats: &Nats) -> fleet::Result<String> {
     let claim = |part: &str| Claim {
-        holder: format!("doctor-{part}-{}", SystemClock.wall().0),
+        holder: holder(COORDINATOR, &format!("doctor-{part}-{}", SystemClock.wall().0)),
+        run: String::new(),
+        grant: String::new(),
         group: part.to_owned(),
         class: Class::Exclusive,
         resources: vec![Resource::sole("doctor")],
@@ -89,6 +92,6 @@ fn lease(nats: &Nats) -> fleet::Result<String> {
     lease.release(nats)?;
     match second {
         Acquired::Blocked { .. } => Ok("a second holder is kept out".to_owned()),
-        Acquired::Held(_) => Err(refused("two held one lease at the same time")),
+        Acquired::NotGranted | Acquired::Held(_) => Err(refused("two held one lease at the same time")),
     }
 }

@@ -8,7 +8,7 @@ use crate::signals;
 use cli::{Common, MeshInitArgs, MeshRenewArgs, MeshUpArgs};
 use engine::error::{Failure, Result};
 use fleet::broker::nats::NATS_SERVER;
-use fleet::setup::MeshSetup;
+use fleet::setup::{MeshFolder, MeshSetup};
 use std::path::absolute;
 use std::process::Command;
 use std::time::Duration;
@@ -41,6 +41,11 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
 /// A new certificate of the server, by the authority that agents have.
 pub(super) fn renew(args: &MeshRenewArgs, global: &Common) -> Result<Exit> {
     let folder = absolute(&args.dir)?;
+    let mesh = MeshFolder::open(&folder).map_err(failed)?;
+    if mesh.shares_leases() {
+        mesh.renew_rights().map_err(failed)?;
+        say("server.conf has the agents' own rights now");
+    }
     let validity = fleet::setup::renew(&folder, &args.server).map_err(failed)?;
     let text = format!(
         "the certificate of {} holds until {}; the server takes it with: nats-server --signal reload\n",
@@ -57,6 +62,12 @@ pub(super) fn up(args: &MeshUpArgs) -> Result<Exit> {
     if let Some(validity) = fleet::setup::validity(&args.dir).ok().filter(|validity| validity.ends_soon()) {
         let (until, dir) = (validity.until, args.dir.display());
         say(&format!("the server's certificate ends on {until}: pathmeter mesh renew {dir}"));
+    }
+    if MeshFolder::open(&args.dir).is_ok_and(|mesh| mesh.shares_leases()) {
+        say(&format!(
+            "server.conf is of an earlier version, by which any agent may free the leases of all: pathmeter mesh renew {}",
+            args.dir.display()
+        ));
     }
     let configuration = args.dir.join("server.conf");
     let spawned = Command::new(&args.nats_server).arg("-c").arg(&configuration).spawn();
