@@ -4,6 +4,7 @@ use crate::format::text::phrases;
 use model::dut::{
     DeviceReport, DutReport, LeftOut, PortFacts, SearchMethod, Setup, Tools, Tried, TunnelEnds,
 };
+use model::units::{count, plain_percent};
 
 pub(super) fn title(report: &DutReport) -> String {
     let names: Vec<&str> = report.devices.iter().map(|device| device.name.as_str()).collect();
@@ -21,11 +22,8 @@ pub(super) fn asked(report: &DutReport) -> String {
     let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
     let departs = match setup.departures.len() {
         0 => String::new(),
-        count => {
-            format!(
-                " Not all that the standards ask for: {} (-v).",
-                phrases::count(count as u64, "departure")
-            )
+        left => {
+            format!(" Not all that the standards ask for: {} (-v).", count(left as u64, "departure"))
         }
     };
     let tests = insight::finding::capital(&tests.join(", "));
@@ -51,7 +49,7 @@ pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
 /// Where and when.
 pub(super) fn host(report: &DutReport) -> Option<String> {
     let host = report.host.as_ref()?;
-    let cpus = phrases::count(host.cpus.into(), "CPU");
+    let cpus = count(host.cpus, "CPU");
     let at = report.started.map_or_else(String::new, |at| format!(", {at}"));
     Some(format!("On {}, {}, {} ({cpus}), {}{at}.", host.name, host.kernel, host.cpu, host.version))
 }
@@ -98,11 +96,11 @@ fn search(setup: &Setup) -> String {
             let goal = &named.goal;
             let exceed = match goal.exceed_ratio {
                 0.0 => String::new(),
-                share => format!(", {} of the time may be worse", phrases::percent(share)),
+                share => format!(", {} of the time may be worse", plain_percent(share)),
             };
             let loss = match goal.loss_ratio {
                 0.0 => "no loss".into(),
-                ratio => format!("loss up to {}", phrases::percent(ratio)),
+                ratio => format!("loss up to {}", plain_percent(ratio)),
             };
             let together = match goal.duration_sum == goal.final_duration {
                 true => String::new(),
@@ -112,7 +110,7 @@ fn search(setup: &Setup) -> String {
                 "{} ({loss}{exceed}, trials of {}{together}, to {})",
                 goal_name(&named.name),
                 phrases::span(goal.final_duration),
-                phrases::percent(goal.width)
+                plain_percent(goal.width)
             )
         })
         .collect();
@@ -231,7 +229,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
         })
         .collect();
     if device.voided > 0 {
-        let trials = phrases::count(device.voided, "trial");
+        let trials = count(device.voided, "trial");
         lines.push(format!("{trials} thrown away and repeated, since this host held the generator up."));
     }
     lines.extend(device.notes.iter().cloned());

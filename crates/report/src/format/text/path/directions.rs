@@ -9,6 +9,7 @@ use model::path::{
     TcpDirection,
 };
 use model::plan::Direction;
+use model::units::percent;
 
 /// A figure of each direction that was looked at; `-` where it is not known.
 pub(in crate::format) struct Row {
@@ -63,12 +64,7 @@ const FIGURES: &[(&str, Cell)] = &[
     ("tcp_mtu_probing", probing),
     ("loss by size", |one_way| {
         let loss = one_way.size_dependent_loss?;
-        Some(format!(
-            "{} of {} bytes, {} of small ones",
-            phrases::percent(loss.large),
-            loss.size,
-            phrases::percent(loss.small)
-        ))
+        Some(format!("{} of {} bytes, {} of small ones", percent(loss.large), loss.size, percent(loss.small)))
     }),
 ];
 
