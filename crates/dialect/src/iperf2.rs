@@ -5,6 +5,7 @@ mod check;
 mod help;
 mod numbers;
 mod options;
+pub mod output;
 mod plan;
 mod run;
 
@@ -12,11 +13,11 @@ pub(crate) use help::{help_text, version_text};
 pub use run::run;
 
 use super::getopt::{self, Misspelt, Word};
+use crate::iperf2::output::{Exclude, Iperf2Percentiles};
 use engine::work::iperf2::Extras;
 use model::plan::{Directions, TestSpec, Transport};
 use model::stats::bins::BinShape;
 use model::units::{BitRate, Bytes, Nanos};
-use report::format::iperf2::{Exclude, Iperf2Percentiles};
 use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ mod check;
 mod help;
 mod numbers;
 mod options;
+pub mod output;
 mod password;
 mod plan;
 mod run;

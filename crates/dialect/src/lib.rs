@@ -7,6 +7,7 @@ pub mod iperf2;
 pub mod iperf3;
 mod numbers;
 pub mod sockperf;
+mod units;
 
 use engine::error::Result;
 use engine::host::interrupt::Interrupt;

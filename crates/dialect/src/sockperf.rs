@@ -8,16 +8,17 @@ mod finish;
 mod help;
 mod numbers;
 mod options;
+pub mod output;
 mod run;
 
 pub(crate) use feed::parse as feed;
 pub(crate) use help::{help_text, version_name, version_text};
 pub use run::run;
 
+use crate::sockperf::output::{Asked, Mode};
 use aopt::Found;
 use model::cpus::CpuList;
 use model::units::Nanos;
-use report::format::sockperf::{Asked, Mode};
 use std::ffi::OsString;
 use std::fmt::{Display, Formatter};
 use std::path::PathBuf;
@@ -96,7 +97,7 @@ pub(crate) struct Both {
     /// `--tls`: the suite.
     pub(crate) tls: Option<String>,
     /// Whose output is printed, and which options are known.
-    pub(crate) version: report::format::sockperf::Version,
+    pub(crate) version: crate::sockperf::output::Version,
 }
 
 /// The sockets.

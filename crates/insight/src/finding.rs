@@ -29,8 +29,8 @@ pub(crate) use measured::MeasuredDirection;
 pub(crate) use noise::is_noisy;
 pub use outage::is_lasting;
 pub(crate) use ramp_up::{Growth, progress};
-pub use text::{capital, grouped, significant};
-pub(crate) use text::{lower, percent};
+pub use text::capital;
+pub(crate) use text::{lower, percent, significant};
 pub use verdict::first_sentence;
 pub(crate) use verdict::status;
 

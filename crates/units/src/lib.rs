@@ -1,12 +1,14 @@
 //! Numbers that carry their unit: bits per second, bytes, packets per second, nanoseconds.
 //!
 //! Reading is exact (integers, no floating point; the last digit is rounded half up) and printing keeps three
-//! significant digits, or the decimals asked for (`{:.2}`).
+//! significant digits, or the decimals asked for (`{:.2}`). Shares, counts and bare numbers are written by the same rule, by
+//! [`percent`] and the functions beside it.
 
 pub mod framing;
 mod parse;
 mod print;
 pub mod time;
+mod written;
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -16,6 +18,10 @@ use std::ops::{Add, AddAssign, Sub};
 use std::time::Duration;
 
 pub use parse::UnitError;
+pub use written::{
+    change, change_between, count, difference, grouped, percent, plain, plain_percent, significant,
+    whole_percent,
+};
 
 /// A data rate in bits per second.
 ///

@@ -10,7 +10,7 @@ Try `iperf --help' for more information.
 
 /// `-v`: iPerf2's version first, for scripts that read it.
 pub(crate) fn version_text() -> String {
-    format!("{} (pathmeter {})\n", report::format::iperf2::VERSION, env!("CARGO_PKG_VERSION"))
+    format!("{} (pathmeter {})\n", crate::iperf2::output::VERSION, env!("CARGO_PKG_VERSION"))
 }
 
 /// `-h`.

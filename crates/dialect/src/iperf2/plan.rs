@@ -3,13 +3,11 @@
 use super::check::TCP_LENGTH;
 use super::options::CONNECT_TIMEOUT;
 use super::{Client, CommandLine};
+use crate::iperf2::output::{Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, TimedSettings, Zone};
 use engine::error::Failure;
 use engine::host::address::{Family, lookup};
 use model::plan::{Directions, End, LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{
-    Bouncing, Iperf2Options, Iperf2Role, Iperf2Settings, Pace, TimedSettings, Zone,
-};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 impl CommandLine {

@@ -7,9 +7,9 @@ mod out;
 mod server;
 
 use super::{CommandLine, Request, help_text, parse, version_text};
+use crate::iperf2::output::Zone;
 use crate::{DONE, Process, daemon};
 use jiff::Zoned;
-use report::format::iperf2::Zone;
 use std::ffi::OsString;
 use std::io::Write;
 

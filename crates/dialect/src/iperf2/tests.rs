@@ -1,10 +1,10 @@
 //! Command lines and what they become; what is refused.
 
 use super::*;
+use crate::iperf2::output::{Iperf2Role, Zone};
 use engine::work::iperf2::Back;
 use model::plan::{Directions, End, Transport};
 use model::units::{BitRate, Bytes, Nanos};
-use report::format::iperf2::{Iperf2Role, Zone};
 use wire::iperf2::Shape;
 
 fn read(line: &str) -> Result<Request, Fault> {

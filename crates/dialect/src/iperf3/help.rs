@@ -14,7 +14,7 @@ pub(crate) fn version_text() -> String {
         "{} (pathmeter {})\nOptional features available: CPU affinity setting, IPv6 flow label, TCP congestion \
          algorithm setting, sendfile / zerocopy, socket pacing, authentication, bind to device, support IPv4 don't \
          fragment, many clients at once\n",
-        report::format::iperf3::VERSION,
+        crate::iperf3::output::VERSION,
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -2,11 +2,11 @@
 
 use super::auth::{AuthError, Credentials, Gate, Padding};
 use super::{Both, Client, CommandLine, Server};
+use crate::iperf3::output::{Iperf3File, Iperf3Options, Iperf3Role, VERSION};
 use engine::error::Failure;
 use engine::host::address::{Family, lookup};
 use model::plan::{LocalOptions, Plan, ProtocolName, Target, TestSpec, Transport};
 use model::units::Nanos;
-use report::format::iperf3::{Iperf3File, Iperf3Options, Iperf3Role, VERSION};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use wire::Policy;

@@ -81,7 +81,7 @@ fn numbers_follow_the_rules_of_each_option() {
         assert_eq!(client(&format!("-c h {line}")).client.test.tos, tos, "{line}");
     }
     assert_eq!(client("-c h -i 0.5").both.interval, Nanos::from_millis(500));
-    assert_eq!(client("-c h -i 0").both.interval, report::format::iperf3::WHOLE_TEST);
+    assert_eq!(client("-c h -i 0").both.interval, crate::iperf3::output::WHOLE_TEST);
     let line = client("-c h -A 1,3");
     assert_eq!((line.both.affinity, line.client.server_affinity), (Some(1), Some(3)));
 }

@@ -51,7 +51,7 @@ impl Of {
     pub(super) const SPARSE: Of = Of(10);
 
     pub(super) fn has(self, command: Command) -> bool {
-        use report::format::sockperf::Mode;
+        use crate::sockperf::output::Mode;
         let of = match command {
             Command::Client(Mode::PingPong) => Of::PING_PONG,
             Command::Client(Mode::UnderLoad) => Of::UNDER_LOAD,

@@ -1,10 +1,10 @@
 //! From options as they stand to a job: defaults, and what cannot go together.
 
 use super::{Activity, Both, Client, Command, Fault, Job, Multicast, Place, Places, Request, Role, Server};
+use crate::sockperf::output::{Asked, Bins, End, Mode, Version};
 use model::cpus::CpuList;
 use model::framing::LARGEST_UDP_PAYLOAD;
 use model::units::Nanos;
-use report::format::sockperf::{Asked, Bins, End, Mode, Version};
 use std::path::PathBuf;
 
 /// The options, as they stand on the command line.

@@ -3,20 +3,20 @@
 use super::Command;
 use super::aopt::{Row, Value};
 use super::options::ALL;
-use report::format::sockperf::Mode;
+use crate::sockperf::output::Mode;
 
 /// The name in the first line of the output, after `version #`.
-pub(crate) fn version_name(version: report::format::sockperf::Version) -> String {
+pub(crate) fn version_name(version: crate::sockperf::output::Version) -> String {
     let of = match version {
-        report::format::sockperf::Version::V3_7 => "3.7",
-        report::format::sockperf::Version::V3_10 => "3.10",
+        crate::sockperf::output::Version::V3_7 => "3.7",
+        crate::sockperf::output::Version::V3_10 => "3.10",
     };
     format!("{of}-pathmeter.{}", env!("CARGO_PKG_VERSION"))
 }
 
 /// `--version`: sockperf's version first, for scripts that read it.
 pub(crate) fn version_text() -> String {
-    format!("sockperf, version {}\n", version_name(report::format::sockperf::Version::default()))
+    format!("sockperf, version {}\n", version_name(crate::sockperf::output::Version::default()))
 }
 
 /// `--help` of a sub-command, or of all.

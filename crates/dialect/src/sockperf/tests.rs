@@ -1,8 +1,8 @@
 //! Command lines as they are typed.
 
 use super::*;
+use crate::sockperf::output::{Bins, End, Version};
 use proptest::prelude::*;
-use report::format::sockperf::{Bins, End, Version};
 
 fn args(line: &str) -> Vec<OsString> {
     line.split_whitespace().map(OsString::from).collect()

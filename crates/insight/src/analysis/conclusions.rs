@@ -5,6 +5,7 @@ use model::pairs::{PairsDirection, Together};
 use model::path::Bound;
 use model::plan::Direction;
 use model::stats::compare::{Judgement, NEEDED_RUNS};
+use model::units::{change, percent, significant};
 
 pub(super) fn conclusions(analysis: &Analysis) -> Vec<String> {
     let mut said: Vec<String> = analysis.flows.iter().filter_map(near_line_rate).collect();
@@ -21,11 +22,11 @@ fn near_line_rate(flow: &Flow) -> Option<String> {
     let (line, share) = (flow.line_rate?, flow.wire.line_rate_share?);
     let (packets, frame) = (flow.wire.packets_per_second?, flow.wire.frame?);
     Some(format!(
-        "{} {}: {} is {:.1} % of line rate, {packets} of {} in frames of {frame} bytes; {} of payload would be line rate at {}.",
+        "{} {}: {} is {} of line rate, {packets} of {} in frames of {frame} bytes; {} of payload would be line rate at {}.",
         flow.run,
         flow.direction,
         flow.goodput,
-        share * 100.0,
+        percent(share),
         line.packets_per_second,
         line.goodput,
         line.link
@@ -37,8 +38,8 @@ fn unfair(flow: &Flow) -> Option<String> {
     let (jain, share) = (fairness.jain?, fairness.least_over_most?);
     (share < FAIR).then(|| {
         format!(
-            "{} {}: its {} streams did not share equally: the slowest had {}, the fastest {}; Jain's index is {jain:.3}.",
-            flow.run, flow.direction, fairness.streams, fairness.least, fairness.most
+            "{} {}: its {} streams did not share equally: the slowest had {}, the fastest {}; Jain's index is {}.",
+            flow.run, flow.direction, fairness.streams, fairness.least, fairness.most, significant(jain)
         )
     })
 }
@@ -105,7 +106,7 @@ fn together(sum: &Together) -> Vec<String> {
         let packets = one_way.packets_per_second.map(|rate| format!(", {rate}")).unwrap_or_default();
         let share = one_way
             .line_rate_share
-            .map(|share| format!(", {:.1} % of line rate", share * 100.0))
+            .map(|share| format!(", {} of line rate", percent(share)))
             .unwrap_or_default();
         Some(format!(
             "Together the {} runs transferred {} {direction}{packets}{share} in the {} that all ran{begun}.",
@@ -123,7 +124,7 @@ fn compared(analysis: &Analysis) -> Vec<String> {
         .filter(|row| sure(row.judgement))
         .filter_map(|row| {
             let runs = format!("{} and {} runs", row.base.runs, row.other.runs);
-            Some(format!("{} is {}: {:+.1} %, from {runs}.", row.name, row.judgement, row.shift?.percent))
+            Some(format!("{} is {}: {}, from {runs}.", row.name, row.judgement, change(row.shift?.percent)))
         })
         .collect();
     let unsure = rows.len() - said.len();

@@ -4,7 +4,7 @@ use super::{Subject, together};
 use model::event::Warning;
 use model::pairs::{BrokenPair, Pairs, Together};
 use model::run::Run;
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, percent};
 
 /// Sums runs that began together. Each run's `started` is when its data began to flow.
 #[must_use]
@@ -31,9 +31,9 @@ pub(crate) fn warnings(pairs: &Pairs) -> Vec<Warning> {
         warnings.push(Warning::new(
             "pairs-apart",
             format!(
-                "All pairs ran at once for {:.0} % of the time from the first begin to the last end: the sum is of that \
+                "All pairs ran at once for {} of the time from the first begin to the last end: the sum is of that \
                  time alone. A longer test (-t) makes the share larger.",
-                pairs.overlap_share * 100.0
+                percent(pairs.overlap_share)
             ),
         ));
     }
@@ -67,7 +67,7 @@ mod tests {
     fn too_little_overlap_is_told() {
         assert_eq!(warnings(&sum(99, 100)), Vec::new());
         let reported = warnings(&sum(82, 100));
-        assert!(reported.len() == 1 && reported[0].text.contains("82 % of the time"), "{reported:?}");
+        assert!(reported.len() == 1 && reported[0].text.contains("82.0 % of the time"), "{reported:?}");
         assert_eq!(sum(99, 100).goodput(), BitRate(430));
     }
 

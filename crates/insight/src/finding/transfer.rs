@@ -5,7 +5,7 @@ use model::event::Outcome;
 use model::run::Run;
 use model::stats::compare::Judgement;
 use model::transfer::{Fit, Gain, TransferResult, TransferRow};
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, change, change_between, difference};
 
 /// The conclusion.
 pub(super) fn verdict(run: &Run) -> Verdict {
@@ -87,8 +87,8 @@ fn compared(row: &TransferRow, gain: &Gain) -> String {
         let (word, percent) =
             if shift.percent < 0.0 { ("slower", -shift.percent) } else { ("faster", shift.percent) };
         let sure =
-            shift.low.zip(shift.high).map(|(low, high)| format!(" ({low:+.1} to {high:+.1} % at 95 %)"));
-        (word, format!("{percent:.1} %"), sure.unwrap_or_default())
+            shift.low.zip(shift.high).map(|(low, high)| format!(" ({} at 95 %)", change_between(low, high)));
+        (word, difference(percent), sure.unwrap_or_default())
     });
     let (label, base) = (&row.label, &gain.baseline);
     let reported = match (gain.comparison.judgement, change) {
@@ -117,7 +117,7 @@ fn silent(row: &TransferRow) -> String {
 /// What the packets' size says to it.
 fn explained(gain: &Gain) -> String {
     let Some(expected) = gain.expected_percent else { return String::new() };
-    let says = format!("the size of the packets alone would give {expected:+.1} %");
+    let says = format!("the size of the packets alone would give {}", change(expected));
     match gain.fit() {
         Fit::Agrees => format!("; {says}, which is what came"),
         Fit::More => {

@@ -203,7 +203,7 @@ fn of_the_fixtures_only_the_firewall_has_a_far_outlier() {
     assert_eq!(finding.evidence["rtt_max_ns"], 975_994_156_u64);
     assert_eq!(
         finding.title,
-        "At least 1 of 258 round trips by azure-firewall-snat took far longer than the rest: up to 976 ms, 2.5 times \
+        "At least 1 of 258 round trips by azure-firewall-snat took far longer than the rest: up to 976 ms, 2.54 times \
          the median of 385 ms; 591 ms beyond the median is more than a host's scheduler takes"
     );
 }

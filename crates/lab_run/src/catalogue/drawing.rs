@@ -1,6 +1,7 @@
 //! A topology as boxes of nodes with the links between them, from the node that measures to the one that answers.
 
 use lab::topology::{Device, DeviceKind, Filter, Link, Node, Place, Queue, Route, Shape, Topology};
+use model::units::plain_percent;
 
 /// The drawing, lines ended.
 pub(super) fn draw(topology: &Topology) -> String {
@@ -204,7 +205,7 @@ fn shape(shape: &Shape) -> String {
     parts.extend(shape.jitter.map(|jitter| format!("± {jitter}")));
     for (share, name) in [(shape.loss, "lost"), (shape.duplicate, "doubled"), (shape.reorder, "out of order")]
     {
-        parts.extend((share > 0.0).then(|| format!("{} {name}", percent(share))));
+        parts.extend((share > 0.0).then(|| format!("{} {name}", plain_percent(share))));
     }
     parts.extend(shape.queue.map(|queue| match queue {
         Queue::Time(time) => format!("queue of {time}"),
@@ -212,12 +213,6 @@ fn shape(shape: &Shape) -> String {
         Queue::Packets(packets) => format!("queue of {packets} packets"),
     }));
     parts.join(", ")
-}
-
-/// A share, rounded to a thousandth of a percent.
-pub(super) fn percent(share: f64) -> String {
-    let percent = format!("{:.3}", share * 100.0);
-    format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// The column of names.

@@ -3,6 +3,7 @@
 use super::{document, drawing, lacking};
 use lab::feature::Lack;
 use lab::topology::{Expect, Place, Topology};
+use model::units::plain_percent;
 use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
 
 /// Every topology that comes with the program, as JSON has it, with its drawing and what it must show. What this host lacks
@@ -159,7 +160,7 @@ fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
     rows.extend(rate.iter().map(|rate| ("rate", both_directions(rate.map(|rate| rate.to_string())))));
     let added = |delay| format!("{delay} more than without the links' delays");
     rows.extend(delay.iter().map(|delay| ("round trip", added(delay))));
-    rows.extend(loss.iter().map(|loss| ("loss", both_directions(loss.map(drawing::percent)))));
+    rows.extend(loss.iter().map(|loss| ("loss", both_directions(loss.map(plain_percent)))));
     match reachable {
         [true, false] => rows.push(("reachable", "over IPv4 alone".to_owned())),
         [false, true] => rows.push(("reachable", "over IPv6 alone".to_owned())),

@@ -1,9 +1,9 @@
 //! Statistics: recomputed from the real tool's full log they are what it printed, and from ours what we printed.
 
 use crate::process::{Said, Scratch, Tool, free_port, number};
+use dialect::sockperf::output::latency::report;
+use dialect::sockperf::output::{Asked, Counters, Cut, Observation, Record, Totals, Version, Window, window};
 use model::units::Nanos;
-use report::format::sockperf::latency::report;
-use report::format::sockperf::{Asked, Counters, Cut, Observation, Record, Totals, Version, Window, window};
 
 #[test]
 fn their_figures_are_ours() {

@@ -1,7 +1,7 @@
 //! The kinds of value a figure can have, read and printed.
 
 use model::limit::LimitKind;
-use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped, percent};
 
 /// What a figure counts; the number behind it is in the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,9 +55,9 @@ impl Quantity {
         match self {
             Quantity::Rate => BitRate(whole).to_string(),
             Quantity::Packets => PacketRate(whole).to_string(),
-            Quantity::Share => format!("{:.4} %", value * 100.0),
-            Quantity::Count => whole.to_string(),
-            Quantity::Size => format!("{whole} bytes"),
+            Quantity::Share => percent(value),
+            Quantity::Count => grouped(whole),
+            Quantity::Size => size(whole),
             Quantity::Time => Nanos(whole).to_string(),
             Quantity::Verdict => STATUSES.get(whole as usize).copied().unwrap_or("unknown").into(),
             Quantity::Limit => {
@@ -127,6 +127,17 @@ impl Quantity {
 const STATUSES: [&str; 4] = ["ok", "degraded", "problem", "void"];
 /// In the order of [`model::limit::Confidence`].
 const SURE: [&str; 3] = ["low", "medium", "high"];
+
+/// A size of packets is written as it is set, an amount of data in groups of thousands.
+fn size(bytes: u64) -> String {
+    match bytes <= LARGEST_PACKET {
+        true => format!("{bytes} bytes"),
+        false => format!("{} bytes", grouped(bytes)),
+    }
+}
+
+/// The total length of an IP packet has 16 bits.
+const LARGEST_PACKET: u64 = 65_535;
 
 fn share(text: &str) -> Option<f64> {
     let (number, scale) = match text.strip_suffix('%') {

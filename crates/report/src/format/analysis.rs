@@ -6,10 +6,11 @@ pub(super) mod sections;
 use super::text::phrases;
 use crate::document::{Block, Csv, Document, Head, Item, Table, indented_json, json_line};
 use insight::analysis::{Analysis, RunFinding};
+use model::units::count;
 
 impl Document for Analysis {
     fn head(&self) -> Head {
-        let title = format!("Analysis of {}", phrases::count(self.runs, "run"));
+        let title = format!("Analysis of {}", count(self.runs, "run"));
         Head { kind: "analysis".into(), title, depth: 1, ..Head::default() }
     }
 

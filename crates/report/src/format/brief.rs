@@ -9,13 +9,14 @@ mod throughput;
 
 pub(super) use provenance::line as provenance;
 
-use super::text::{latency as latency_text, phrases, transfer};
+use super::text::{latency as latency_text, transfer};
 use super::{Paint, Style, text};
 use crate::document::Conclusion;
 use insight::answer::{self, Answer};
-pub(super) use insight::finding::grouped;
 use model::finding::Status;
 use model::run::Run;
+use model::units::count;
+pub(super) use model::units::grouped;
 
 /// The whole of it. With `style.detail` the evidence stands with the findings.
 pub(super) fn brief_text(run: &Run, style: &Style) -> String {
@@ -50,7 +51,7 @@ pub(super) fn answer(run: &Run) -> Answer {
     let broken = run.expectations.iter().filter(|expected| !expected.held).count();
     match run.verdict.status {
         Status::Ok | Status::Degraded if broken > 0 => {
-            let all = phrases::count(run.expectations.len() as u64, "expectation");
+            let all = count(run.expectations.len() as u64, "expectation");
             Answer { line: format!("{broken} of {all} broken: {}", answer.line), ..answer }
         }
         _ => answer,

@@ -6,12 +6,12 @@
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, higher_is_better, printed};
 use crate::format::analysis::sections;
-use crate::format::text::phrases;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
 use model::stats::distribution::Distribution;
 use model::stats::histogram::Histogram;
+use model::units::{count, grouped};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,20 +134,17 @@ impl Compared {
         let open = self.figures.len() - worse.len() - better.len() - same.len();
         let rest = match (said.is_empty(), open) {
             (true, 0) => {
-                format!(
-                    "{other} is the same as {base} in all {}.",
-                    phrases::count(same.len() as u64, "figure")
-                )
+                format!("{other} is the same as {base} in all {}.", count(same.len() as u64, "figure"))
             }
             (true, _) => format!(
                 "Whether {other} differs from {base} cannot be determined for {}{}.",
-                phrases::count(open as u64, "figure"),
+                count(open as u64, "figure"),
                 more(&self.figures)
             ),
             (false, 0) => ".".to_owned(),
             (false, _) => format!(
                 "; for {} it cannot be determined{}.",
-                phrases::count(open as u64, "figure"),
+                count(open as u64, "figure"),
                 more(&self.figures)
             ),
         };
@@ -164,7 +161,7 @@ fn more(figures: &[Comparison]) -> String {
     });
     wanted
         .max()
-        .map(|runs| format!(": about {} more on each side would", phrases::count(runs, "run")))
+        .map(|runs| format!(": about {} more on each side would", count(runs, "run")))
         .unwrap_or_default()
 }
 
@@ -267,7 +264,7 @@ impl Compared {
                 sections::runs(row),
                 median(&row.base).unwrap_or_default(),
                 median(&row.other).unwrap_or_default(),
-                sections::change(row).unwrap_or_default(),
+                sections::shift(row).unwrap_or_default(),
                 sections::bounds(row).unwrap_or_default(),
                 row.judgement.to_string(),
             ]
@@ -294,7 +291,7 @@ impl Compared {
 
     fn chart(&self, rows: Vec<BarRow>) -> Chart {
         let (base, other) = (&self.base.name, &self.other.name);
-        let runs = |set: &SetOfRuns| phrases::count(set.runs, "run");
+        let runs = |set: &SetOfRuns| count(set.runs, "run");
         Chart::Bars(BarChart {
             title: match rows.as_slice() {
                 [row] => format!("{other} against {base}: {}", row.name),
@@ -325,7 +322,7 @@ impl Compared {
             let p999: String = known(99.9, |all: &Distribution| all.p999);
             let given = |figure: Option<model::units::Nanos>| figure.map_or_else(|| "-".into(), time);
             let figures = [given(all.median()), p99, p999, given(all.longest())];
-            [vec![egress.to_owned(), set.name.clone(), all.count.to_string()], figures.into()].concat()
+            [vec![egress.to_owned(), set.name.clone(), grouped(all.count)], figures.into()].concat()
         };
         let rows = self.round_trips.iter().flat_map(|one| {
             [row(&one.egress, &self.base, &one.base), row(&one.egress, &self.other, &one.other)]
@@ -343,7 +340,7 @@ impl Document for Compared {
     fn blocks(&self) -> Vec<Block> {
         let mut blocks = vec![Block::Paragraph(self.conclusion.clone())];
         let void = |set: &SetOfRuns| {
-            let runs = phrases::count(set.void, "run");
+            let runs = count(set.void, "run");
             (set.void > 0).then(|| format!("{runs} of {} left out: void.", set.name))
         };
         blocks.push(Block::Sentences([&self.base, &self.other].into_iter().filter_map(void).collect()));

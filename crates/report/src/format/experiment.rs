@@ -9,10 +9,10 @@ use crate::document::{
     Block, Chart, Conclusion, Csv, Document, Expectation, Head, Item, Judgement as Held, Published,
 };
 use crate::format::analysis::sections;
-use crate::format::text::phrases;
 use model::experiment::{Experiment, Row, RowFinding};
 use model::finding::{Severity, Status};
 use model::stats::compare::Judgement;
+use model::units::count;
 
 impl Document for Experiment {
     fn head(&self) -> Head {
@@ -79,8 +79,8 @@ fn circumstances(report: &Experiment) -> String {
     let order = if report.interleaved { "the rows took turns" } else { "one row after the other" };
     let runs: usize = report.rows.iter().map(|row| row.counted().count()).sum();
     let host = report.host.as_ref().map(|host| format!("; {}, {}", host.version, host.kernel));
-    let asked = phrases::count(report.repetitions.into(), "run");
-    let rows = phrases::count(report.rows.len() as u64, "row");
+    let asked = count(report.repetitions, "run");
+    let rows = count(report.rows.len() as u64, "row");
     format!("{rows}, {asked} each, {order}; {runs} count{}", host.unwrap_or_default())
 }
 
@@ -134,7 +134,7 @@ fn nothing_stands_out(report: &Experiment) -> String {
         (_, 0) => "All rows were measured, and none is worse than what it is held against.".into(),
         (_, open) => format!(
             "All rows were measured. Of {} it is not clear whether there is a difference: more runs would.",
-            phrases::count(open, "row")
+            count(open, "row")
         ),
     }
 }
@@ -151,7 +151,7 @@ fn changes(report: &Experiment) -> Vec<String> {
     let mut all: Vec<String> = of(Judgement::Worse).chain(of(Judgement::Better)).collect();
     let more = all.len().saturating_sub(MOST_CHANGES);
     all.truncate(MOST_CHANGES);
-    all.extend((more > 0).then(|| format!("{} more: see below.", phrases::count(more as u64, "difference"))));
+    all.extend((more > 0).then(|| format!("{} more: see below.", count(more as u64, "difference"))));
     all
 }
 
@@ -159,7 +159,7 @@ fn changes(report: &Experiment) -> Vec<String> {
 fn changed(row: &Row, judgement: Judgement) -> Option<String> {
     let changed = row.figures.iter().filter_map(|figure| {
         let comparison = figure.comparison.as_ref()?;
-        let change = sections::change(comparison)?;
+        let change = sections::shift(comparison)?;
         (comparison.judgement == judgement).then(|| format!("{} {change}", figure.name))
     });
     let changed: Vec<String> = changed.collect();

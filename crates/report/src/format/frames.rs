@@ -2,7 +2,6 @@
 
 use super::table::plain;
 use super::text::latency::bar;
-use super::text::phrases;
 use super::{Paint, Style};
 use crate::document::Column;
 use crate::plot::{Line, LineChart, LinePanel};
@@ -10,6 +9,7 @@ use model::frames::FrameRow;
 use model::limit::{Limit, LimitKind};
 use model::plan::Transport;
 use model::run::Run;
+use model::units::{percent, significant};
 
 /// The line that tells a row as it ends.
 #[must_use]
@@ -19,8 +19,7 @@ pub fn progress(row: &FrameRow) -> String {
         return format!("{what}  {why}");
     }
     let packets = row.packets_per_second.map(|rate| format!("  {rate}")).unwrap_or_default();
-    let share =
-        row.share.map(|share| format!("  {} of line rate", phrases::percent(share))).unwrap_or_default();
+    let share = row.share.map(|share| format!("  {} of line rate", percent(share))).unwrap_or_default();
     format!("{what}  {}{packets}{share}", row.goodput)
 }
 
@@ -141,7 +140,7 @@ pub(super) fn cells(rows: &[FrameRow]) -> Vec<Vec<String>> {
 }
 
 fn cell(row: &FrameRow) -> Vec<String> {
-    let known = |value: Option<f64>| value.map_or_else(|| "-".into(), phrases::significant);
+    let known = |value: Option<f64>| value.map_or_else(|| "-".into(), significant);
     let cpu = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.0}", share * 100.0));
     let cpus = format!("{}/{}", cpu(row.sender_cpu), cpu(row.receiver_cpu));
     let measured = row.skipped.is_none();
@@ -153,7 +152,7 @@ fn cell(row: &FrameRow) -> Vec<String> {
         known(packets(row)),
         known(device(row)),
         known(packets_limit(row)),
-        row.share.map_or_else(|| "-".into(), phrases::percent),
+        row.share.map_or_else(|| "-".into(), percent),
         if measured { cpus } else { "-".into() },
         if measured { limit(row) } else { "not run".into() },
     ]
@@ -248,11 +247,7 @@ fn bars(title: &str, rows: &[FrameRow], value: Value, limit: Value, style: &Styl
         }
         let drawn: String = drawn.into_iter().collect();
         let (frame, test) = (row.frame, row.protocol.to_string());
-        text.push_str(&format!(
-            "  {frame:>6} {test}  {:>8}  {}\n",
-            phrases::significant(value),
-            drawn.trim_end()
-        ));
+        text.push_str(&format!("  {frame:>6} {test}  {:>8}  {}\n", significant(value), drawn.trim_end()));
     }
     text
 }

@@ -3,14 +3,13 @@
 mod chart;
 
 use super::table::whole;
-use super::text::phrases;
 use super::{Paint, Style};
 use crate::document::{Block, Cell, Table};
 use model::hops::{
     Counted, Hop, HopFlow, HopProtocol, HopRouter, HopSample, HopsPlan, HopsResult, HopsSample, Missing,
 };
 use model::run::Run;
-use model::units::Nanos;
+use model::units::{Nanos, count, percent};
 
 /// `Hops to far.example`.
 pub(super) fn title(run: &Run) -> String {
@@ -44,7 +43,7 @@ pub(super) fn body(run: &Run, style: &Style) -> String {
         text.push_str(&format!("\n{}\n{table}", style.paint(Paint::Bold, BACK)));
         aside.extend(more);
     }
-    let effort = format!("{} in {}", phrases::count(found.packets, "packet"), found.elapsed);
+    let effort = format!("{} in {}", count(found.packets, "packet"), found.elapsed);
     let plan = run.hops.as_ref().map(subject);
     let subject: Vec<String> = plan.into_iter().chain([effort]).collect();
     let lines = aside.into_iter().chain(legend(found)).chain([subject.join(", ")]);
@@ -63,7 +62,7 @@ fn subject(plan: &HopsPlan) -> String {
     };
     let flows = if plan.flows > 1 { format!(" in {} flows", plan.flows) } else { String::new() };
     let last = if plan.watch { "at most the last " } else { "" };
-    format!("{what}, {last}{} of each hop{flows}", phrases::count(plan.probes.into(), "probe"))
+    format!("{what}, {last}{} of each hop{flows}", count(plan.probes, "probe"))
 }
 
 /// A router at its hop; the first of a hop stands for all of it.
@@ -170,7 +169,7 @@ fn fitted(found: &HopsResult, width: usize) -> (Option<Table>, Vec<String>) {
 fn loss(missing: Missing, counted: Counted) -> String {
     match missing {
         Missing::None => "0 %".into(),
-        Missing::Loss => counted.loss().map(phrases::percent).unwrap_or_default(),
+        Missing::Loss => counted.loss().map(percent).unwrap_or_default(),
         Missing::OwnAnswers => "limit".into(),
         Missing::Unclear => "?".into(),
         Missing::Silent => String::new(),
@@ -216,7 +215,7 @@ fn legend(found: &HopsResult) -> Vec<String> {
         }),
         found.path_mtu.map(|mtu| format!("packets of {mtu} bytes reach the far end")),
         (found.unmatched > 0).then(|| {
-            let count = phrases::count(found.unmatched, "answer");
+            let count = count(found.unmatched, "answer");
             format!("{count} quoted too little to tell which probe they are about; they count as missing")
         }),
     ];

@@ -84,7 +84,7 @@ fn forward_table(answer: &LineRate, rows: &[Carried]) -> Table {
             cells.extend([bytes(row.outer_packet), bytes(row.outer_frame)]);
         }
         cells.push(packets(row.packets_per_second));
-        cells.extend([or_none(row.goodput_bps, bits), or_none(row.share, percent)]);
+        cells.extend([or_none(row.goodput_bps, bits), or_none(row.share, exact_percent)]);
         cells
     };
     Table::new(header.into_iter().map(Column::right).collect(), rows.iter().map(row).collect())
@@ -96,7 +96,7 @@ fn measured_table(link: BitRate, row: &OnTheWire) -> Table {
         ["Packets".into(), packets(row.packets_per_second), packets(row.line_rate_pps)],
         ["Goodput".into(), bits(row.goodput_bps), bits(row.line_rate_goodput_bps)],
         ["On the wire".into(), bits(row.wire_bps), format!("{link:.2}")],
-        ["Share".into(), percent(row.line_rate_share), "100.0 %".into()],
+        ["Share".into(), exact_percent(row.line_rate_share), "100.0 %".into()],
     ];
     Table::new(columns, rows.map(Vec::from).into())
 }
@@ -129,7 +129,7 @@ fn bits(rate: Ratio) -> String {
     format!("{:.2}", BitRate(rate.rounded()))
 }
 
-fn percent(share: Ratio) -> String {
+fn exact_percent(share: Ratio) -> String {
     format!("{:.1} %", share.percent())
 }
 

@@ -4,11 +4,10 @@ mod chart;
 mod tables;
 
 use crate::document::{Block, Chart, Conclusion, Csv, Document, Expectation, Head, Judgement, Published};
-use crate::format::text::phrases;
 use model::finding::Status;
 use model::history::{Entry, Origin};
 use model::mesh::{CellState, MeshCell, MeshReport};
-use model::units::Nanos;
+use model::units::{Nanos, count};
 use std::collections::BTreeSet;
 
 impl Document for MeshReport {
@@ -150,7 +149,7 @@ fn conclusion(report: &MeshReport) -> Block {
     let mut said: Vec<String> =
         report.findings.iter().take(MOST_FINDINGS).map(|found| sentence(&found.title)).collect();
     let more = report.findings.len().saturating_sub(MOST_FINDINGS) as u64;
-    said.extend((more > 0).then(|| format!("{} more: see below.", phrases::count(more, "finding"))));
+    said.extend((more > 0).then(|| format!("{} more: see below.", count(more, "finding"))));
     said.extend(missing(report));
     said.extend(older(report));
     said.extend(groups(report).iter().map(range));
@@ -176,14 +175,14 @@ fn missing(report: &MeshReport) -> Option<String> {
         .filter(|(_, count)| *count > 0)
         .map(|(state, count)| format!("{count} {}", state.word()))
         .collect();
-    let paths = phrases::count(report.cells.len() as u64, "path");
+    let paths = count(report.cells.len() as u64, "path");
     (!counts.is_empty()).then(|| format!("Not measured of {paths}: {}.", counts.join(", ")))
 }
 
 /// `2 of 12 paths were not measured in the latest round: what is shown of them is up to 3 d older, as marked.`
 fn older(report: &MeshReport) -> Option<String> {
     let oldest = report.older().map(|(_, age)| age).max()?;
-    let paths = phrases::count(report.cells.len() as u64, "path");
+    let paths = count(report.cells.len() as u64, "path");
     let count = report.older().count();
     Some(format!(
         "{count} of {paths} not measured in the latest round: what is shown of them is up to {} older, as marked.",
@@ -214,7 +213,7 @@ fn range(group: &Group<'_>) -> String {
     };
     let text =
         |value: Option<&f64>| value.map(|value| crate::expect::printed(name, *value)).unwrap_or_default();
-    let paths = phrases::count(values.len() as u64, "path");
+    let paths = count(values.len() as u64, "path");
     let (least, most) = (text(values.first()), text(values.last()));
     let spread = if least == most { String::new() } else { format!(", {least} to {most}") };
     sentence(&format!("{} of {paths}: median {}{spread}", group.title(), text(Some(&median))))
@@ -233,7 +232,7 @@ fn not_measured(report: &MeshReport) -> Vec<String> {
     let one = |cell: &&MeshCell| format!("{} {}: {}", cell.test, cell.path(), cell_words(cell));
     let mut lines: Vec<String> = without.iter().take(MOST_REASONS).map(one).collect();
     let more = without.len().saturating_sub(MOST_REASONS) as u64;
-    lines.extend((more > 0).then(|| format!("{} more: see `-v`", phrases::count(more, "path"))));
+    lines.extend((more > 0).then(|| format!("{} more: see `-v`", count(more, "path"))));
     lines
 }
 

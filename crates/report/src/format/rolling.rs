@@ -5,7 +5,7 @@ use model::event::Event;
 use model::latency::{EgressSample, LatencySample};
 use model::plan::Direction;
 use model::sample::{IntervalSample, Role};
-use model::units::{BitRate, Bytes, Nanos};
+use model::units::{BitRate, Bytes, Nanos, count, percent};
 
 /// The sums of a test under way.
 #[derive(Debug, Default)]
@@ -93,11 +93,11 @@ impl Flow {
         let mut line =
             format!("{mean} {word} ({} to {} in an interval), {}", rates.least, rates.most, rates.bytes);
         if let Some((lost, arrived)) = self.datagrams {
-            let share = lost as f64 / (lost + arrived).max(1) as f64 * 100.0;
-            line.push_str(&format!(", {lost} datagrams lost ({share:.2} %)"));
+            let share = lost as f64 / (lost + arrived).max(1) as f64;
+            line.push_str(&format!(", {} lost ({})", count(lost, "datagram"), percent(share)));
         }
         if let Some(retransmits) = self.retransmits {
-            line.push_str(&format!(", {retransmits} retransmits"));
+            line.push_str(&format!(", {}", count(retransmits, "retransmit")));
         }
         Some(line)
     }
@@ -198,10 +198,7 @@ mod tests {
         }
         let line = &rolling.lines()[0];
         assert!(line.contains("up 16.0 Mbit/s received (8.00 Mbit/s to 24.0 Mbit/s"), "{line}");
-        assert!(
-            line.starts_with("so far, 2.00 s: ") && line.contains("2 datagrams lost (10.00 %)"),
-            "{line}"
-        );
+        assert!(line.starts_with("so far, 2.00 s: ") && line.contains("2 datagrams lost (10.0 %)"), "{line}");
     }
 
     #[test]

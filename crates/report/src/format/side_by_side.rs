@@ -2,13 +2,13 @@
 //!
 //! Whether two sets of runs differ is for `compare` to say: a column is one run, and two columns settle nothing.
 
-use super::text::phrases;
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{headlines, printed};
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::history::{Headline, Measured, facts};
 use model::run::Run;
 use model::time::WallTime;
+use model::units::count;
 use serde_json::{Value, json};
 
 /// Runs in the order of their columns.
@@ -53,7 +53,7 @@ impl SideBySide<'_> {
             let cells: Vec<String> = values.iter().map(cell).collect();
             rows.push([vec![name.clone()], cells].concat());
         }
-        rows.push(about("Findings", &|run| phrases::count(run.findings.len() as u64, "finding")));
+        rows.push(about("Findings", &|run| count(run.findings.len() as u64, "finding")));
         Table::new(heads.collect(), rows)
     }
 
@@ -110,7 +110,7 @@ fn minute(time: WallTime) -> String {
 
 impl Document for SideBySide<'_> {
     fn head(&self) -> Head {
-        let title = format!("{} side by side", phrases::count(self.runs.len() as u64, "run"));
+        let title = format!("{} side by side", count(self.runs.len() as u64, "run"));
         Head { kind: "runs".into(), title, depth: 3, ..Head::default() }
     }
 

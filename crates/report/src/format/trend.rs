@@ -2,13 +2,13 @@
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, axis_unit, higher_is_better, printed};
-use crate::format::text::phrases::count;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::history::Sample;
 use model::stats::compare::Rules;
 use model::stats::quantile::median;
 use model::stats::trend::{Change, ChangeKind, Trend};
 use model::time::WallTime;
+use model::units::{change, count};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,7 +255,7 @@ impl Trends {
                 |value: Option<f64>| value.map(|value| printed(&series.figure, value)).unwrap_or_default();
             let last = series.changes.last();
             let change = |turn: &Turn| {
-                let percent = turn.percent.map(|percent| format!(" {percent:+.1} %")).unwrap_or_default();
+                let percent = turn.percent.map(|percent| format!(" {}", change(percent))).unwrap_or_default();
                 format!("{}{percent}", turn.kind.word())
             };
             vec![

@@ -59,41 +59,6 @@ impl Axis {
     }
 }
 
-/// As [`number`], with every significant digit of what is no whole number: 18.0 beside 18.4.
-pub(super) fn figure(value: f64) -> String {
-    let text = number(value);
-    let digits = text.chars().filter(char::is_ascii_digit).count();
-    match value.abs() {
-        whole if whole.fract() == 0.0 || digits >= 3 => text,
-        tens if (10.0..99.95).contains(&tens) => format!("{value:.1}"),
-        ones if (1.0..10.0).contains(&ones) => format!("{value:.2}"),
-        _ => text,
-    }
-}
-
-/// Three significant digits at least, whole from 100 on, thousands apart.
-pub(super) fn number(value: f64) -> String {
-    let decimals = match value.abs() {
-        v if v == 0.0 || v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 0.1 => 2,
-        v => 2 + (-v.log10()).floor().min(MOST_ZEROS) as usize,
-    };
-    let text = format!("{value:.decimals$}");
-    let text = if decimals > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    let (whole, rest) = text.split_once('.').map_or((text, String::new()), |(w, r)| (w, format!(".{r}")));
-    let mut apart = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            apart.push('\u{a0}');
-        }
-        apart.push(digit);
-    }
-    apart + &rest
-}
-
-/// What is smaller is nothing beside the rest of a chart.
-const MOST_ZEROS: f64 = 6.0;
 /// A round number above it is still a number.
 const LARGEST: f64 = 1e300;
 /// About so many ticks.
@@ -135,31 +100,5 @@ mod tests {
         assert!((axis.share(10.0).unwrap() - 0.5).abs() < 1e-9);
         assert_eq!(axis.share(0.0), None);
         assert_eq!(Axis::to(10.0).share(5.0), Some(0.5));
-    }
-
-    #[test]
-    fn numbers_are_read_at_a_glance() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.5, "0.5"),
-            (0.012_34, "0.012"),
-            (0.001, "0.001"),
-            (9.412, "9.41"),
-            (94.12, "94.1"),
-            (9_412.3, "9\u{a0}412"),
-            (123_456.0, "123\u{a0}456"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-        for (value, text) in [
-            (18.02, "18.0"),
-            (18.41, "18.4"),
-            (1.504, "1.50"),
-            (80.0, "80"),
-            (0.0, "0"),
-            (1443.7, "1\u{a0}444"),
-        ] {
-            assert_eq!(figure(value), text);
-        }
     }
 }

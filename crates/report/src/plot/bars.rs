@@ -1,7 +1,8 @@
 //! Grouped horizontal bars in panels over one axis: names stand before their bars and never overlap, however long.
 
-use super::axis::{Axis, figure, number};
+use super::axis::Axis;
 use super::svg::{Drawing, GREY, GRID, INK, Svg, Text, room, wrapped};
+use model::units::{percent, plain, significant};
 
 /// A chart of panels, which share their axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,10 +126,10 @@ impl BarChart {
             let x = place.x(tick);
             svg.line([x, top, x, bottom], if tick == 0.0 { INK } else { GRID }, 1.0);
             let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
-            svg.text(x, bottom + 15.0, style, &number(tick));
+            svg.text(x, bottom + 15.0, style, &plain(tick));
         }
         let style = Text { size: 11.0, colour: GREY, ..Text::PLAIN };
-        let last = room(&number(place.axis.end()), style.size) / 2.0;
+        let last = room(&plain(place.axis.end()), style.size) / 2.0;
         svg.text(place.x(place.axis.end()) + last.max(15.0) + 9.0, bottom + 15.0, style, &self.unit);
         for (index, row) in panel.rows.iter().enumerate() {
             self.row(svg, row, place, top + row_height * index as f64);
@@ -149,7 +150,7 @@ impl BarChart {
         for (index, ((bar, colour), series)) in bars {
             let Some(bar) = bar else { continue };
             let y = if is_alone { middle - BAR / 2.0 } else { top + GAP / 2.0 + BAR * index as f64 };
-            let title = format!("{} {series}: {} {}", row.name, number(bar.value), self.unit);
+            let title = format!("{} {series}: {} {}", row.name, significant(bar.value), self.unit);
             self.bar(svg, bar, place, y, colour, &title);
         }
     }
@@ -189,9 +190,10 @@ impl Bar {
 impl Bar {
     /// Its value. It stands behind the whisker, whose ends it names, so that it is not taken for one of them.
     fn label(&self, is_reference: bool) -> String {
-        let ends = self.whisker.map(|[low, high]| format!(" ({} to {})", figure(low), figure(high)));
+        let ends =
+            self.whisker.map(|[low, high]| format!(" ({} to {})", significant(low), significant(high)));
         let share = self.share(is_reference);
-        [Some(figure(self.value)), ends, share].into_iter().flatten().collect()
+        [Some(significant(self.value)), ends, share].into_iter().flatten().collect()
     }
 
     /// How much of what it could be it is. More than all of it is no share: the limit or the figure is wrong, which a finding
@@ -201,7 +203,7 @@ impl Bar {
         Some(if share > OVER && !is_reference {
             " (over the limit)".into()
         } else {
-            format!(" ({:.0} %)", share * 100.0)
+            format!(" ({})", percent(share))
         })
     }
 

@@ -1,7 +1,8 @@
 //! Lines over a few sizes in panels, each with the line above it that theory allows.
 
-use super::axis::{Axis, number};
+use super::axis::Axis;
 use super::svg::{Drawing, GREY, GRID, INK, Mark, Svg, Text, fitted, room};
+use model::units::{plain, significant};
 
 /// A chart of panels, two side by side; the places of an axis stand at equal distances.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -150,7 +151,7 @@ impl LineChart {
             let Some(y) = place.y(tick) else { continue };
             svg.line([place.left, y, left + width, y], if index == 0 { INK } else { GRID }, 1.0);
             let style = Text { size: 11.0, colour: GREY, anchor: "end", ..Text::PLAIN };
-            svg.text(place.left - 6.0, y + 4.0, style, &number(tick));
+            svg.text(place.left - 6.0, y + 4.0, style, &plain(tick));
         }
         let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
         let mut end = f64::NEG_INFINITY;
@@ -178,7 +179,7 @@ impl LineChart {
                 let known = value.and_then(|value| Some((value, place.y(value)?)));
                 let Some((value, y)) = known else { continue };
                 let size = sizes.get(at).map(String::as_str).unwrap_or_default();
-                let title = format!("{} {size}: {} {}", line.name, number(value), panel.unit);
+                let title = format!("{} {size}: {} {}", line.name, significant(value), panel.unit);
                 svg.mark((place.x(at), y), mark, panel.colour(index), title.trim_end());
             }
         }

@@ -8,7 +8,6 @@ mod charts;
 mod experiments;
 mod frames;
 mod hops;
-mod iperf2;
 mod labs;
 mod latency;
 mod meshes;

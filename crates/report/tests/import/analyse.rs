@@ -211,7 +211,7 @@ fn groups_are_compared_with_the_first() {
     assert_eq!(analysis.comparisons.len(), 1);
     let said = analysis.conclusions.join("\n");
     assert!(
-        said.contains("two against one: goodput up is worse: -4") && said.contains("from 6 and 6 runs"),
+        said.contains("two against one: goodput up is worse: −4") && said.contains("from 6 and 6 runs"),
         "{said}"
     );
 }

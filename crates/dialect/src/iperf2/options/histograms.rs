@@ -2,10 +2,10 @@
 
 use super::Taken;
 use crate::iperf2::numbers::{real, within};
+use crate::iperf2::output::Iperf2Percentiles;
 use crate::iperf2::{CommandLine, Fault, Histograms};
 use model::stats::bins::BinShape;
 use model::units::Nanos;
-use report::format::iperf2::Iperf2Percentiles;
 
 /// `WIDTH[u|m][,COUNT[,LOW[,HIGH]]]`: bins of so many micro- or milliseconds, their number, and two percentiles.
 pub(super) fn histograms(line: &mut CommandLine, text: &str) -> Taken {

@@ -5,6 +5,10 @@ use super::facts;
 use super::out::{Out, window};
 use super::zone;
 use crate::Process;
+use crate::iperf2::output::{
+    Iperf2Bounceback, Iperf2Connection, Iperf2Histogram, Iperf2OneWay, Iperf2Options, Iperf2Percentiles,
+    Iperf2Role, Iperf2Text, connect_times,
+};
 use crate::iperf2::{Bounceback, CommandLine, Histograms};
 use engine::host::interrupt::Interrupt;
 use engine::work::observer::TcpStart;
@@ -15,10 +19,6 @@ use model::stats::bins::Bins;
 use model::stats::histogram::Histogram;
 use model::time::MonoTime;
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{
-    Iperf2Bounceback, Iperf2Connection, Iperf2Histogram, Iperf2OneWay, Iperf2Options, Iperf2Percentiles,
-    Iperf2Role, Iperf2Text, connect_times,
-};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -312,7 +312,7 @@ impl Trips {
             text.push_str(&one_way.row(&self.label(), span));
         }
         if self.whole.count() > 0 {
-            let histogram = Iperf2Histogram { name: "BB8", bins: self.bins.clone(), largest: None };
+            let histogram = Iperf2Histogram { name: "BB8", bins: &self.bins, largest: None };
             let time = (0.0, self.ended.as_secs_f64());
             text.push_str(&histogram.line(self.id, time, true, shared.percentiles));
         }

@@ -4,6 +4,7 @@ use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::Process;
 use crate::iperf2::CommandLine;
+use crate::iperf2::output::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
 use engine::error::{Error, Failure};
 use engine::host::interrupt::Interrupt;
 use engine::work::iperf2::{self, Back};
@@ -12,7 +13,6 @@ use linux::clock::wall_now;
 use model::event::{Event, Warning};
 use model::plan::{Directions, Plan};
 use model::units::Nanos;
-use report::format::iperf2::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text, connect_times};
 
 /// Runs the test, and beside it the working load, where there is to be one.
 ///
@@ -197,9 +197,9 @@ impl Printer {
                 let line = "WARNING: did not receive ack of last datagram.";
                 return format!("[{:3}] {line}\n", stream + 1);
             }
-            Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, &facts::bursts(bursts)),
-            Fact::Interval(details) => return self.text.interval(&facts::details(details)),
-            Fact::Total(details) => self.text.totals(&facts::details(details)),
+            Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, bursts),
+            Fact::Interval(details) => return self.text.interval(details),
+            Fact::Total(details) => self.text.totals(details),
             Fact::Ack { .. } | Fact::Request { .. } | Fact::Bouncing { .. } | Fact::Bounced { .. } => {}
         }
         String::new()

@@ -1,57 +1,12 @@
 //! What the engine reports, in the terms of the output.
 
 use crate::iperf2::CommandLine;
+use crate::iperf2::output::{Cut, Iperf2Connection};
 use engine::work::iperf2::Back;
-use engine::work::observer::{Burst, Detail, HistogramKind, Spread, TcpStart, TimedBins};
+use engine::work::observer::{Detail, Spread, TcpStart};
 use model::plan::{Directions, Transport};
 use model::units::{Bytes, Nanos};
-use report::format::iperf2::{self, Cut, Iperf2Burst, Iperf2Connection, Iperf2Histogram};
 use wire::iperf2::{BounceRequest, Frames, Request, ServerReport, Shape, Traffic, Version};
-
-/// The details of an interval, or of the whole time.
-pub(super) fn details(details: &[Detail]) -> Vec<iperf2::Detail> {
-    let of = |detail: &Detail| iperf2::Detail {
-        stream: detail.stream,
-        calls: detail.calls,
-        reads: detail.reads,
-        delay: detail.delay.map(spread),
-        writes: detail.writes.map(spread),
-        frames: detail.frames.map(|frames| (frames.moved, frames.missed, frames.slips)),
-        bursts: detail.bursts.map(spread),
-        burst_bytes: detail.burst_bytes,
-        histograms: detail.histograms.iter().map(histogram).collect(),
-    };
-    details.iter().map(of).collect()
-}
-
-fn spread(spread: Spread) -> iperf2::Spread {
-    iperf2::Spread {
-        count: spread.count,
-        min: spread.min as f64,
-        mean: spread.mean,
-        max: spread.max as f64,
-        stddev: Some(spread.stddev),
-    }
-}
-
-fn histogram(counted: &TimedBins) -> Iperf2Histogram {
-    let name = match counted.kind {
-        HistogramKind::Writes => "W8",
-        HistogramKind::Delays => "T8",
-        HistogramKind::Jitter => "J8",
-        HistogramKind::Pieces => "F8",
-    };
-    Iperf2Histogram { name, bins: counted.bins.clone(), largest: counted.largest }
-}
-
-/// Bursts that have come whole.
-pub(super) fn bursts(bursts: &[Burst]) -> Vec<Iperf2Burst> {
-    let row = |burst: &Burst| {
-        let Burst { began, ended, bytes, calls, reads } = *burst;
-        Iperf2Burst { began, ended, bytes, calls, reads }
-    };
-    bursts.iter().map(row).collect()
-}
 
 /// How data of this shape is cut.
 pub(super) fn cut(shape: Shape) -> Cut {
@@ -66,16 +21,16 @@ fn rate(frames: Frames) -> f64 {
     f64::from(frames.rate.whole) + f64::from(frames.rate.millionths) / 1e6
 }
 
-/// The delays in a server's report; how they spread is not in it.
-pub(super) fn report(stream: u32, report: &ServerReport) -> iperf2::Detail {
-    let delay = report.transit.map(|transit| iperf2::Spread {
-        count: u64::from(transit.count),
-        min: transit.min_ns as f64,
+/// The delays in a server's report, which does not contain how they spread.
+pub(super) fn report(stream: u32, report: &ServerReport) -> Detail {
+    let delay = report.transit.map(|transit| Spread {
+        count: transit.count.into(),
+        min: transit.min_ns,
         mean: transit.mean_ns as f64,
-        max: transit.max_ns as f64,
+        max: transit.max_ns,
         stddev: None,
     });
-    iperf2::Detail { stream, delay, ..iperf2::Detail::default() }
+    Detail { stream, delay, ..Detail::default() }
 }
 
 /// What a client's connections say of the test.

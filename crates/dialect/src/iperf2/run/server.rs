@@ -4,6 +4,7 @@ use super::out::{Out, window};
 use super::{complain, facts, zone};
 use crate::Process;
 use crate::iperf2::CommandLine;
+use crate::iperf2::output::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
 use engine::work::echo::server::join;
 use engine::work::iperf2::{self, Config, Timing};
 use engine::work::observer::{Fact, Observer, SessionEvent, Watcher};
@@ -12,7 +13,6 @@ use linux::socket::{TcpOptions, UdpOptions, tcp_listen, udp_bind};
 use model::event::{Event, Warning};
 use model::plan::{ProtocolName, Transport};
 use model::units::Bytes;
-use report::format::iperf2::{Cut, Iperf2Connection, Iperf2Options, Iperf2Role, Iperf2Text};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wire::iperf2::Traffic;
@@ -240,9 +240,9 @@ impl Session {
             }
             // Both ways are counted, as iPerf2 does.
             Fact::Bounced { span, trips, .. } => return self.text.bounced(*span, trips * self.trip_bytes),
-            Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, &facts::bursts(bursts)),
-            Fact::Interval(details) => return self.text.interval(&facts::details(details)),
-            Fact::Total(details) => self.text.totals(&facts::details(details)),
+            Fact::Bursts { stream, bursts } => return self.text.bursts(*stream, bursts),
+            Fact::Interval(details) => return self.text.interval(details),
+            Fact::Total(details) => self.text.totals(details),
             _ => {}
         }
         String::new()

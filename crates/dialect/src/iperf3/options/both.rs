@@ -3,10 +3,10 @@
 use super::{MAX_TIME, Row, Taken, client_only, host_and_device, of_sctp, port, row};
 use crate::getopt::Value;
 use crate::iperf3::numbers::{any_base, nanos, seconds, whole, within};
+use crate::iperf3::output::WHOLE_TEST;
 use crate::iperf3::{CommandLine, Fault, Json, Keepalive, Request};
 use model::plan::Transport;
 use model::units::Nanos;
-use report::format::iperf3::WHOLE_TEST;
 
 /// Of client and server.
 pub(in crate::iperf3) const BOTH: &[Row] = &[

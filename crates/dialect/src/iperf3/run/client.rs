@@ -4,6 +4,7 @@ use super::out::Out;
 use super::pidfile::PidFile;
 use super::printer::{Printer, system_info};
 use super::{FAILED, debug, messages, no_such_cpu};
+use crate::iperf3::output::Iperf3Options;
 use crate::iperf3::{CommandLine, password};
 use crate::{DONE, Process};
 use engine::error::{Context, Failure, Kind, Result};
@@ -11,7 +12,6 @@ use engine::session::connect::Security;
 use engine::work::client;
 use linux::clock::wall_now;
 use model::event::{Event, Warning};
-use report::format::iperf3::Iperf3Options;
 
 /// Runs the test.
 pub(super) fn run(line: &CommandLine, process: Process) -> u8 {

@@ -1,8 +1,8 @@
 //! What one test prints, in the form that was asked for: text, a document at the end, or a line for each event.
 
 use crate::iperf3::Json;
+use crate::iperf3::output::{Iperf3JsonStream, Iperf3Options, Iperf3Role, Iperf3Text, cjson, iperf3_json};
 use model::event::Event;
-use report::format::iperf3::{Iperf3JsonStream, Iperf3Options, Iperf3Role, Iperf3Text, cjson, iperf3_json};
 use std::io;
 use wire::Report;
 

@@ -3,9 +3,9 @@
 use super::super::Activity;
 use super::super::numbers::{whole, within};
 use super::{Fault, Line, Of, Row, Taken, Value, address, ignored, port, row};
+use crate::sockperf::output::Version;
 use engine::session::foreign_tls::Suite;
 use model::units::Nanos;
-use report::format::sockperf::Version;
 
 use Value::{Needed, None as Flag, Optional};
 

@@ -3,8 +3,8 @@
 use super::super::numbers::within;
 use super::both::{set, vma};
 use super::{Fault, Line, Of, Row, Taken, Value, address, cpus, port, row};
+use crate::sockperf::output::Bins;
 use model::units::Nanos;
-use report::format::sockperf::Bins;
 
 use Value::{Needed, None as Flag, Optional};
 

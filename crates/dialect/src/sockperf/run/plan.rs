@@ -2,6 +2,8 @@
 
 use super::end::{End, Stepped};
 use super::note;
+use crate::sockperf::output::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
+use crate::sockperf::output::{Asked, End as AskedEnd, Mode};
 use crate::sockperf::{Both, Client, Place};
 use engine::host::address::{Family, lookup};
 use model::latency::{
@@ -9,8 +11,6 @@ use model::latency::{
 };
 use model::plan::{End as Ending, Target, Transport};
 use model::units::{BitRate, Bytes, Nanos, PacketRate};
-use report::format::sockperf::window::{COOL_DOWN_MESSAGES, WARM_UP_MESSAGES};
-use report::format::sockperf::{Asked, End as AskedEnd, Mode};
 
 /// The plan of a client; a playback has so many messages.
 pub(super) fn plan(both: &Both, client: &Client, places: &[Place], played: usize) -> Stepped<LatencyPlan> {

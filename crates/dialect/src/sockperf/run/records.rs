@@ -1,8 +1,8 @@
 //! From the engine's round trips to SockPerf's records: every message that asked for a reply, in the order of sending.
 
+use crate::sockperf::output::Record;
 use engine::work::latency::raw::RoundTrip;
 use model::units::Nanos;
-use report::format::sockperf::Record;
 
 /// The records of a test over several sockets, with the numbers that the messages have when they are counted over all of them
 /// in the order of sending. `asked` has how many asked for a reply on each.

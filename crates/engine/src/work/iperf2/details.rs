@@ -111,6 +111,6 @@ fn spread(delays: Delays, offset: i64) -> Option<Spread> {
         min: delays.min.wrapping_add(offset),
         mean: delays.mean + delays.origin.wrapping_add(offset) as f64,
         max: delays.max.wrapping_add(offset),
-        stddev: (delays.squares / delays.count as f64).sqrt(),
+        stddev: Some((delays.squares / delays.count as f64).sqrt()),
     })
 }

@@ -143,6 +143,6 @@ pub struct Spread {
     pub mean: f64,
     /// Largest.
     pub max: i64,
-    /// Standard deviation.
-    pub stddev: f64,
+    /// Standard deviation, where it is known.
+    pub stddev: Option<f64>,
 }

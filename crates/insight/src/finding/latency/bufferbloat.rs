@@ -1,6 +1,6 @@
 //! `bufferbloat`: queues under load hold packets far longer than the idle path does.
 
-use super::super::text::{capital, ratio, significant};
+use super::super::text::{capital, significant};
 use super::super::{Finding, Severity, limit};
 use model::latency::LoadPhase;
 use model::plan::{Direction, Directions};
@@ -55,7 +55,7 @@ fn bloat(idle: &Distribution, phase: &LoadPhase) -> Option<Finding> {
         "{name}{carried} raises the median round trip from {} to {}, {} times: {more} of queue{at}{rpm}",
         idle.p50,
         rtt.p50,
-        ratio(rtt.p50.0 as f64 / idle.p50.0.max(1) as f64)
+        significant(rtt.p50.0 as f64 / idle.p50.0.max(1) as f64)
     ));
     let mut finding = Finding::new("bufferbloat", severity, direction.unwrap_or(Direction::Up), title);
     if direction.is_none() {

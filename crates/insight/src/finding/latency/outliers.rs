@@ -1,6 +1,6 @@
 //! `rtt-outliers`: the tail is far from the body, and whose fault that is.
 
-use super::super::text::{capital, count, grouped, ratio};
+use super::super::text::{capital, count, grouped, significant};
 use super::super::{Finding, Severity};
 use super::{each_egress, name, share};
 use model::latency::{Cause, EgressResult};
@@ -163,7 +163,7 @@ fn title(run: &Run, egress: &EgressResult, tail: &Tail) -> String {
         "{least}{} of {all} {name} took far longer than the rest: {late}up to {}, {} times the median of {}; {}",
         grouped(tail.far),
         rtt.max,
-        ratio(rtt.max.0 as f64 / rtt.p50.0 as f64),
+        significant(rtt.max.0 as f64 / rtt.p50.0 as f64),
         rtt.p50,
         attribute(tail)
     );

@@ -4,6 +4,7 @@ mod run;
 
 use super::{Figure, Source, every_figure};
 use crate::expect::Expectation;
+use model::units::{grouped, percent};
 use std::collections::BTreeMap;
 
 /// A figure's value: a number of this unit.
@@ -27,8 +28,8 @@ impl Value {
         match self {
             Mbits(n) => (format!("{n}Mbit/s"), format!("{n} Mbit/s")),
             Kpps(n) => (format!("{n}kpps"), format!("{n} kpps")),
-            Share(n) => (format!("0.{n:03}"), format!("{}.{}000 %", n / 10, n % 10)),
-            Count(n) => (n.to_string(), n.to_string()),
+            Share(n) => (format!("0.{n:03}"), percent(f64::from(n) / 1000.0)),
+            Count(n) => (n.to_string(), grouped(n)),
             Bytes(n) => (n.to_string(), format!("{n} bytes")),
             Word(word) => (word.into(), word.into()),
             Micros(n) => (format!("{n}us"), format!("{n} µs")),

@@ -1,11 +1,10 @@
 //! The tables of an analysis. A column that no row fills is left out, a table without rows too.
 
 use crate::document::{Cell, Table};
-use crate::format::text::phrases;
 use insight::analysis::{Analysis, Flow, PathBound, Trips};
 use model::path::Bound;
 use model::stats::compare::{Comparison, Judgement};
-use model::units::Bytes;
+use model::units::{Bytes, change, change_between, grouped, percent, significant};
 
 pub(super) fn section_tables(analysis: &Analysis) -> Vec<Table> {
     let parallel: Vec<Flow> = analysis.flows.iter().filter(|flow| flow.fairness.is_some()).cloned().collect();
@@ -26,12 +25,12 @@ const THROUGHPUT: [Cell<Flow>; 8] = [
     Cell("what", false, |flow| Some(format!("{} {}", flow.transport, flow.direction))),
     Cell("sent", true, |flow| Some(flow.sent_rate?.to_string())),
     Cell("goodput", true, |flow| Some(flow.goodput.to_string())),
-    Cell("change", true, |flow| flow.change_percent.map(signed)),
+    Cell("change", true, |flow| flow.change_percent.map(change)),
     Cell("carried", true, |flow| {
         (flow.received.bytes > Bytes::ZERO).then(|| flow.received.bytes.to_string())
     }),
-    Cell("lost", true, |flow| flow.loss.map(|loss| phrases::percent(loss.share))),
-    Cell("retransmits", true, |flow| flow.retransmits.map(|count| count.to_string())),
+    Cell("lost", true, |flow| flow.loss.map(|loss| percent(loss.share))),
+    Cell("retransmits", true, |flow| flow.retransmits.map(grouped)),
 ];
 
 const WIRE: [Cell<Flow>; 9] = [
@@ -51,7 +50,7 @@ const WIRE: [Cell<Flow>; 9] = [
     }),
     Cell("packets", true, |flow| Some(flow.wire.packets_per_second?.to_string())),
     Cell("at most", true, |flow| Some(flow.line_rate?.packets_per_second.to_string())),
-    Cell("share", true, |flow| flow.wire.line_rate_share.map(phrases::percent)),
+    Cell("share", true, |flow| flow.wire.line_rate_share.map(percent)),
     Cell("goodput at most", true, |flow| Some(flow.line_rate?.goodput.to_string())),
 ];
 
@@ -61,20 +60,20 @@ const STREAMS: [Cell<Flow>; 6] = [
     Cell("streams", true, |flow| flow.fairness.map(|fair| fair.streams.to_string())),
     Cell("slowest", true, |flow| flow.fairness.map(|fair| fair.least.to_string())),
     Cell("fastest", true, |flow| flow.fairness.map(|fair| fair.most.to_string())),
-    Cell("Jain's index", true, |flow| Some(format!("{:.3}", flow.fairness?.jain?))),
+    Cell("Jain's index", true, |flow| Some(significant(flow.fairness?.jain?))),
 ];
 
 const TRIPS: [Cell<Trips>; 10] = [
     Cell("run", false, |one| Some(one.run.clone())),
-    Cell("count", true, |one| Some(one.rtt.count.to_string())),
-    Cell("lost", true, |one| (one.lost > 0).then(|| one.lost.to_string())),
+    Cell("count", true, |one| Some(grouped(one.rtt.count))),
+    Cell("lost", true, |one| (one.lost > 0).then(|| grouped(one.lost))),
     Cell("min", true, |one| Some(format!("{:.3}", one.rtt.least()?))),
     Cell("median", true, |one| Some(format!("{:.3}", one.rtt.median()?))),
     Cell("mean", true, |one| Some(format!("{:.3}", one.rtt.mean))),
     Cell("99 %", true, |one| Some(format!("{:.3}", one.rtt.known(99.0, |rtt| rtt.p99)?))),
     Cell("max", true, |one| Some(format!("{:.3}", one.rtt.longest()?))),
-    Cell("max/median", true, |one| Some(format!("{:.2}", one.max_over_median?))),
-    Cell("change", true, |one| one.change_percent.map(signed)),
+    Cell("max/median", true, |one| Some(significant(one.max_over_median?))),
+    Cell("change", true, |one| one.change_percent.map(change)),
 ];
 
 const PATHS: [Cell<PathBound>; 3] = [
@@ -94,7 +93,7 @@ const PATHS: [Cell<PathBound>; 3] = [
 const COMPARED: [Cell<Comparison>; 5] = [
     Cell("what", false, |row| Some(row.name.clone())),
     Cell("runs", true, |row| Some(runs(row))),
-    Cell("change", true, change),
+    Cell("change", true, shift),
     Cell("at 95 %", true, bounds),
     Cell("verdict", false, |row| {
         Some(match row.judgement {
@@ -110,16 +109,12 @@ pub(in crate::format) fn runs(row: &Comparison) -> String {
 }
 
 /// How far the groups lie apart.
-pub(in crate::format) fn change(row: &Comparison) -> Option<String> {
-    Some(signed(row.shift?.percent))
+pub(in crate::format) fn shift(row: &Comparison) -> Option<String> {
+    Some(change(row.shift?.percent))
 }
 
 /// Between which shifts the true one lies.
 pub(in crate::format) fn bounds(row: &Comparison) -> Option<String> {
     let shift = row.shift?;
-    Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
-}
-
-fn signed(percent: f64) -> String {
-    format!("{percent:+.1} %")
+    Some(change_between(shift.low?, shift.high?))
 }

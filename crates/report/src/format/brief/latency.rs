@@ -83,7 +83,7 @@ fn percentiles(egress: &EgressResult, unit: Unit, style: &Style) -> String {
     text + &style.list(&sure.into_iter().collect::<Vec<_>>(), "  ")
 }
 
-/// Three significant digits, thousands set apart.
+/// Three significant digits and no more than two decimals: the clocks resolve no more.
 fn digits(unit: Unit, time: Nanos) -> String {
     let value = unit.of_time(time);
     match value {

@@ -2,13 +2,13 @@
 
 use super::super::Style;
 use super::super::text::path::{bound, fate_word, service, unknown};
-use super::super::text::phrases;
 use super::plain;
 use super::table::{Row, Table};
 use model::path::advice::{Advice, Setting};
 use model::path::{Discovery, FragmentDelivery, PathDirection, PathResult};
 use model::plan::Direction;
 use model::run::Run;
+use model::units::percent;
 
 /// The table of a run about packet sizes.
 pub(super) fn body(run: &Run, style: &Style) -> String {
@@ -97,7 +97,7 @@ fn details(found: &PathResult, directions: &[Direction]) -> Vec<Row> {
         Row::new("TCP MSS", cells(|one_way| one_way.tcp.as_ref()?.mss_received.map(|mss| mss.to_string()))),
         Row::new(
             "loss of large",
-            cells(|one_way| one_way.size_dependent_loss.map(|loss| phrases::percent(loss.large))),
+            cells(|one_way| one_way.size_dependent_loss.map(|loss| percent(loss.large))),
         ),
     ]
 }

@@ -8,6 +8,7 @@ use model::host::Host;
 use model::run::Run;
 use model::time::WallTime;
 use model::transfer::Trust;
+use model::units::count;
 
 /// `UDP up, 1 stream, 3 s; pathmeter 0.1.0 at both ends, Linux 6.18, 2 CPUs, eth0 MTU 1500, 2026-11-22 06:01 UTC. Details: -v`
 pub(super) fn provenance_line(run: &Run, style: &Style) -> String {
@@ -29,10 +30,7 @@ pub(in crate::format) fn line(run: &Run) -> String {
         what(run),
         versions(run),
         run.host.as_ref().map(|host| kernel(&host.kernel)).filter(|kernel| !kernel.is_empty()),
-        run.host
-            .as_ref()
-            .filter(|host| host.cpus > 0)
-            .map(|host| phrases::count(u64::from(host.cpus), "CPU")),
+        run.host.as_ref().filter(|host| host.cpus > 0).map(|host| count(host.cpus, "CPU")),
         run.host.as_ref().and_then(interface),
         took(run),
         run.started.map(date),

@@ -1,7 +1,6 @@
 //! The table of tests of throughput: one, or those of a `measure` run with what its probes found.
 
 use super::super::Style;
-use super::super::text::phrases;
 use super::findings::hanging;
 use super::grouped;
 use super::path;
@@ -11,7 +10,7 @@ use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::summary::{DirectionSummary, Loss, Summary};
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, percent};
 
 /// The table.
 pub(super) fn body(run: &Run, style: &Style) -> String {
@@ -119,8 +118,8 @@ fn rows(
         .below()
         .with_note(frames),
     );
-    table.push(row("of line rate", |direction| direction.wire.line_rate_share.map(phrases::percent)).below());
-    let lost = |direction: &DirectionSummary| direction.loss.map(|loss| phrases::percent(loss.share));
+    table.push(row("of line rate", |direction| direction.wire.line_rate_share.map(percent)).below());
+    let lost = |direction: &DirectionSummary| direction.loss.map(|loss| percent(loss.share));
     table.push(row("lost", lost).below().with_note(places(directions)));
     table.push(row("reordered", |direction| some_of(direction.reordered)).below());
     table.push(row("duplicates", |direction| some_of(direction.duplicates)).below());

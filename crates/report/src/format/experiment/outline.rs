@@ -1,9 +1,8 @@
 //! What a plan would do, as a document.
 
 use crate::document::{Block, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::format::text::phrases;
 use model::experiment::{Outline, OutlinePath, OutlineRow};
-use model::units::{Bytes, Nanos};
+use model::units::{Bytes, Nanos, count};
 
 impl Document for Outline {
     fn head(&self) -> Head {
@@ -51,7 +50,7 @@ impl Document for Outline {
 
 /// How much it is.
 fn amount(outline: &Outline) -> String {
-    let runs = phrases::count(outline.runs, "run");
+    let runs = count(outline.runs, "run");
     let time = match (outline.is_time_known, outline.time) {
         (true, time) => format!("about {time}"),
         (false, Nanos::ZERO) => "as long as they need".into(),

@@ -5,7 +5,7 @@ use crate::format::analysis::sections;
 use model::experiment::{Experiment, Row, RowFigure};
 use model::stats::compare::Judgement;
 use model::stats::distribution::Distribution;
-use model::units::Nanos;
+use model::units::{Nanos, grouped};
 use std::cmp::Ordering;
 
 /// The rows of a test, the worst last: those that others are held against come first, and at the end stands what could not be
@@ -54,7 +54,7 @@ pub(super) fn medians(rows: &[&Row]) -> Table {
         cells.push(row.counted().count().to_string());
         cells.extend(names.iter().map(|name| median(row, name)));
         let comparison = primary(row).and_then(|figure| figure.comparison.as_ref());
-        cells.push(comparison.and_then(sections::change).unwrap_or_else(|| "-".into()));
+        cells.push(comparison.and_then(sections::shift).unwrap_or_else(|| "-".into()));
         cells.push(comparison.and_then(sections::bounds).unwrap_or_else(|| "-".into()));
         cells.push(word(row));
         cells
@@ -124,7 +124,7 @@ pub(super) fn round_trips(rows: &[&Row]) -> Option<Table> {
         let far = [known(99.0, |all| all.p99), known(99.9, |all| all.p999)];
         let times = [all.least(), all.median(), known(90.0, |all| all.p90), far[0], far[1], all.longest()];
         let times = times.map(|time| time.map_or_else(|| "-".into(), |time| time.to_string()));
-        Some([vec![row.name(), all.count.to_string()], times.into()].concat())
+        Some([vec![row.name(), grouped(all.count)], times.into()].concat())
     };
     let rows: Vec<Vec<String>> = rows.iter().filter_map(row).collect();
     (!rows.is_empty()).then(|| Table::new(columns.collect(), rows))
@@ -151,7 +151,7 @@ pub(super) fn figures(rows: &[&Row]) -> Vec<Block> {
                 figure.runs.runs.to_string(),
                 figure.text.clone(),
                 row.against.clone().filter(|_| comparison.is_some()).unwrap_or_default(),
-                comparison.and_then(sections::change).unwrap_or_default(),
+                comparison.and_then(sections::shift).unwrap_or_default(),
                 comparison.and_then(sections::bounds).unwrap_or_default(),
                 comparison.map(|one| one.judgement.to_string()).unwrap_or_default(),
             ]

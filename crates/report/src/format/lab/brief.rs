@@ -17,7 +17,7 @@ use model::framing::Network;
 use model::lab::{Expectation, LabReport, LabTest, Series, Variant, VariantFinding};
 use model::plan::Direction;
 use model::stats::compare::Judgement as Compared;
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, count, percent};
 use std::cmp::Reverse;
 
 /// The report without details.
@@ -55,7 +55,7 @@ fn why_open(report: &LabReport) -> String {
         _ => None,
     });
     let few = needed.map(|needed| {
-        let runs = phrases::count(report.repetitions.into(), "repetition");
+        let runs = count(report.repetitions, "repetition");
         let verb = if report.repetitions == 1 { "is" } else { "are" };
         format!("{runs} {verb} too few to be sure (--runs {needed} or more)")
     });
@@ -154,7 +154,7 @@ fn table(variant: &Variant, limit: &str, families: &[Network]) -> Table {
             LabTest::Loss => vec![Row::new("loss, paced", directed(lost))],
             _ => vec![
                 Row::new(&name, directed(|one| Some(BitRate(one.goodput?.median as u64).to_string()))),
-                Row::new(limit, directed(|one| one.share_of_limit.map(phrases::percent))).below(),
+                Row::new(limit, directed(|one| one.share_of_limit.map(percent))).below(),
                 Row::new("lost", directed(lost)).below(),
             ],
         };
@@ -180,7 +180,7 @@ fn has_figure(row: &Row) -> bool {
 }
 
 fn lost(series: &Series) -> Option<String> {
-    sections::lost(series).map(phrases::percent)
+    sections::lost(series).map(percent)
 }
 
 fn median(nanos: f64) -> Option<String> {
@@ -273,20 +273,16 @@ fn remarks(variant: &Variant, is_alone: bool, style: &Style) -> String {
 fn provenance(report: &LabReport) -> String {
     let host = report.host.as_ref();
     let parts = [
-        Some(format!(
-            "{} of {} each",
-            phrases::count(report.repetitions.into(), "repetition"),
-            phrases::span(report.time)
-        )),
+        Some(format!("{} of {} each", count(report.repetitions, "repetition"), phrases::span(report.time))),
         host.map(|host| host.version.clone()),
         host.map(|host| kernel(&host.kernel)),
-        host.map(|host| phrases::count(host.cpus.into(), "CPU")),
+        host.map(|host| count(host.cpus, "CPU")),
         report.started.map(date),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     let notes = match report.notes.len() {
         0 => String::new(),
-        count => format!(" and {} on the figures", phrases::count(count as u64, "note")),
+        notes => format!(" and {} on the figures", count(notes as u64, "note")),
     };
     format!("{}. Details{notes}: -v", parts.join(", "))
 }

@@ -4,14 +4,13 @@ pub(super) use super::sentences::OWN;
 use super::sentences::name;
 use crate::document::{Cell, Table};
 use crate::format::frames;
-use crate::format::text::phrases;
 use model::framing::Network;
 use model::lab::{
     Drops, Expectation, FrameSweep, LabReport, LabTest, Repetition, Series, SpeedBasis, Variant, Versus,
 };
 use model::plan::Direction;
 use model::stats::compare::Judgement;
-use model::units::Nanos;
+use model::units::{Nanos, change, count, grouped, percent, significant, whole_percent};
 
 /// What one topology showed.
 pub(super) fn section_tables(report: &LabReport, variant: &Variant) -> Vec<Table> {
@@ -47,14 +46,12 @@ const THROUGHPUT: [Cell<Series>; 11] = [
     Cell("direction", false, |one| Some(one.direction?.to_string())),
     Cell("Mbit/s", true, |one| Some(mbits(one.goodput?.median))),
     Cell("±", true, |one| one.goodput.filter(|of| of.stddev > 0.0).map(|of| mbits(of.stddev))),
-    Cell("kpps", true, |one| {
-        Some(phrases::significant(median(one, |run| Some(run.packets_per_second?.0))? / 1e3))
-    }),
-    Cell(NIC, true, |one| one.share_of_nic.map(phrases::percent)),
-    Cell(LIMIT, true, |one| one.share_of_limit.map(phrases::percent)),
-    Cell("lost", true, |one| lost(one).map(phrases::percent)),
-    Cell("CPU", true, |one| one.cpu.map(|cpu| percent(cpu.busy))),
-    Cell("softirq", true, |one| one.cpu.map(|cpu| percent(cpu.softirq))),
+    Cell("kpps", true, |one| Some(significant(median(one, |run| Some(run.packets_per_second?.0))? / 1e3))),
+    Cell(NIC, true, |one| one.share_of_nic.map(percent)),
+    Cell(LIMIT, true, |one| one.share_of_limit.map(percent)),
+    Cell("lost", true, |one| lost(one).map(percent)),
+    Cell("CPU", true, |one| one.cpu.map(|cpu| whole_percent(cpu.busy))),
+    Cell("softirq", true, |one| one.cpu.map(|cpu| whole_percent(cpu.softirq))),
 ];
 
 const TRIPS: [Cell<Series>; 6] = [
@@ -63,7 +60,7 @@ const TRIPS: [Cell<Series>; 6] = [
     Cell("least", true, |one| time(one, |run| run.rtt_min)),
     Cell("median", true, |one| time(one, |run| run.rtt_p50)),
     Cell("99 %", true, |one| time(one, |run| run.rtt_p99)),
-    Cell("CPU", true, |one| one.cpu.map(|cpu| percent(cpu.busy))),
+    Cell("CPU", true, |one| one.cpu.map(|cpu| whole_percent(cpu.busy))),
 ];
 
 const SIZES: [Cell<Series>; 3] = [
@@ -77,14 +74,12 @@ pub(super) type Dropper = (Drops, Vec<String>);
 
 const DROPPED: [Cell<Dropper>; 4] = [
     Cell("interface", false, |(drops, _)| Some(format!("{}:{}", drops.node, drops.device))),
-    Cell("coming in", true, |(drops, _)| (drops.received > 0).then(|| drops.received.to_string())),
-    Cell("leaving", true, |(drops, _)| (drops.sent > 0).then(|| drops.sent.to_string())),
+    Cell("coming in", true, |(drops, _)| (drops.received > 0).then(|| grouped(drops.received))),
+    Cell("leaving", true, |(drops, _)| (drops.sent > 0).then(|| grouped(drops.sent))),
     Cell("during", false, |(_, tests)| match tests.as_slice() {
         [] => None,
         [one] => Some(one.clone()),
-        [first, others @ ..] => {
-            Some(format!("{first}, and {}", phrases::count(others.len() as u64, "further test")))
-        }
+        [first, others @ ..] => Some(format!("{first}, and {}", count(others.len() as u64, "further test"))),
     }),
 ];
 
@@ -216,9 +211,9 @@ impl Row {
         let sides = FAMILIES.map(|family| {
             let Some(series) = kind.series_of(variant, family) else { return Side::default() };
             let value = series.goodput.map(|of| mbits(of.median));
-            let value = value.or_else(|| series.rtt.map(|of| phrases::significant(of.median / 1e6)));
+            let value = value.or_else(|| series.rtt.map(|of| significant(of.median / 1e6)));
             let found = report.comparisons.iter().find(|one| is_of(one, variant, series));
-            Side { value, limit: series.share_of_limit.map(phrases::percent), change: found.and_then(change) }
+            Side { value, limit: series.share_of_limit.map(percent), change: found.and_then(changed) }
         });
         Row { name: variant.name.clone(), sides }
     }
@@ -231,15 +226,14 @@ fn is_of(one: &Versus, variant: &Variant, series: &Series) -> bool {
 }
 
 /// `−12.3 % worse`; a difference that may be chance says so.
-fn change(one: &Versus) -> Option<String> {
+fn changed(one: &Versus) -> Option<String> {
     let shift = one.comparison.shift?;
     let sure = match one.comparison.judgement {
         Judgement::Better | Judgement::Worse => "",
         Judgement::Same => " same",
         _ => " ?",
     };
-    let sign = if shift.percent < 0.0 { '−' } else { '+' };
-    Some(format!("{sign}{:.1} %{sure}", shift.percent.abs()))
+    Some(format!("{}{sure}", change(shift.percent)))
 }
 
 const COMPARED: [Cell<Row>; 7] = [
@@ -257,11 +251,7 @@ fn what(series: &Series) -> String {
 }
 
 pub(super) fn mbits(bits: f64) -> String {
-    phrases::significant(bits / 1e6)
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    significant(bits / 1e6)
 }
 
 pub(super) fn time(series: &Series, of: fn(&Repetition) -> Option<Nanos>) -> Option<String> {

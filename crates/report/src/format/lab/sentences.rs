@@ -3,7 +3,7 @@
 use crate::format::frames;
 use crate::format::text::phrases;
 use model::lab::{FrameSweep, LabReport, Series, Variant, VariantFinding};
-use model::units::BitRate;
+use model::units::{BitRate, count};
 
 pub(super) fn title(report: &LabReport) -> String {
     let names: Vec<&str> = report.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -12,19 +12,10 @@ pub(super) fn title(report: &LabReport) -> String {
 
 /// The host, its kernel, when, and how often how long.
 pub(super) fn circumstances(report: &LabReport) -> String {
-    let mut parts = vec![format!(
-        "{} of {} each",
-        phrases::count(report.repetitions.into(), "repetition"),
-        phrases::span(report.time)
-    )];
+    let mut parts =
+        vec![format!("{} of {} each", count(report.repetitions, "repetition"), phrases::span(report.time))];
     if let Some(host) = &report.host {
-        parts.push(format!(
-            "on {}, {}, {} ({})",
-            host.name,
-            host.kernel,
-            host.cpu,
-            phrases::count(host.cpus.into(), "CPU")
-        ));
+        parts.push(format!("on {}, {}, {} ({})", host.name, host.kernel, host.cpu, count(host.cpus, "CPU")));
         parts.push(host.version.clone());
     }
     parts.extend(report.started.map(|time| time.to_string()));
@@ -109,15 +100,15 @@ pub(super) fn verdict(report: &LabReport) -> String {
 
 /// `1 expectation broken, 5 held, 2 not measured`
 fn outcome(measured: &[&Variant]) -> String {
-    let count = |held: Option<bool>| {
+    let expected = |held: Option<bool>| {
         let all = measured.iter().flat_map(|variant| &variant.expectations);
         all.filter(|one| one.held == held).count() as u64
     };
     let parts = [(Some(false), "broken"), (Some(true), "held"), (None, "not measured")]
-        .map(|(held, word)| (count(held), word));
+        .map(|(held, word)| (expected(held), word));
     let mut parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let Some((first, word)) = parts.next() else { return "nothing was expected".into() };
-    let first = format!("{} {word}", phrases::count(first, "expectation"));
+    let first = format!("{} {word}", count(first, "expectation"));
     let others = parts.map(|(count, word)| format!("{count} {word}"));
     std::iter::once(first).chain(others).collect::<Vec<_>>().join(", ")
 }

@@ -4,12 +4,12 @@ use super::sections::FAMILIES;
 use super::sentences::{circumstances, title};
 use crate::document::{Column, Table};
 use crate::format::frames::{goodput, goodput_limit, packets, packets_limit};
-use crate::format::text::phrases;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::framing::Network;
 use model::lab::{FrameSweep, LabReport, Variant};
 use model::plan::Transport;
+use model::units::significant;
 use std::collections::BTreeSet;
 
 /// Goodput of TCP and packets of UDP over frame size, for every topology; absent where nothing was swept.
@@ -97,7 +97,7 @@ impl Panel {
         let sizes: BTreeSet<u32> = all.filter(measured).map(|row| row.frame).collect();
         let cell = |sweep: &FrameSweep, size: u32| {
             let value = sweep.rows.iter().filter(measured).find(|row| row.frame == size).and_then(self.value);
-            value.map_or_else(|| "-".into(), phrases::significant)
+            value.map_or_else(|| "-".into(), significant)
         };
         let row = |(variant, sweep): &(&Variant, &FrameSweep)| {
             let cells = sizes.iter().map(|size| cell(sweep, *size));

@@ -5,12 +5,12 @@ use super::sections::{self, Head};
 use super::{bursts, compared, hops, sentences, service};
 use crate::document::{Cell, Conclusion, Table};
 use crate::format::brief::findings;
-use crate::format::text::{conclusion, phrases, titled};
+use crate::format::text::{conclusion, titled};
 use crate::format::{Paint, Style};
 use model::dut::{DeviceReport, DutReport, LatencyDirection, StreamReport};
 use model::plan::Directions;
 use model::search::{Irregular, Load};
-use model::units::Nanos;
+use model::units::{Nanos, count, percent};
 
 /// The report without details.
 pub(super) fn brief_text(report: &DutReport, style: &Style) -> String {
@@ -84,7 +84,7 @@ impl Row<'_> {
     fn share(&self) -> Option<String> {
         let found = self.row.rates.iter().find(|rate| NO_LOSS.contains(&rate.goal.as_str()))?;
         let line = self.row.line_rate.filter(|line| line.0 > 0.0)?;
-        Some(phrases::percent(found.lower?.0 / line.0))
+        Some(percent(found.lower?.0 / line.0))
     }
 
     /// The median of these times at the throughput, of the slower direction.
@@ -104,7 +104,7 @@ fn cells<'a>() -> [Cell<Row<'a>>; 8] {
         Cell("PDR", true, |row| row.rate(&["pdr"])),
         Cell("Most received", true, |row| {
             let mrr = row.row.mrr.as_ref()?;
-            Some(format!("{}, {} lost", rate(Load(mrr.forwarded.mean)), phrases::percent(mrr.loss_ratio)))
+            Some(format!("{}, {} lost", rate(Load(mrr.forwarded.mean)), percent(mrr.loss_ratio)))
         }),
         Cell("p50", true, |row| row.delay(|direction| direction.delays.p50).map(|time| time.to_string())),
         Cell("p99", true, |row| row.delay(|direction| direction.delays.p99).map(|time| time.to_string())),
@@ -172,8 +172,8 @@ fn distinct(notes: &[String]) -> Vec<String> {
 fn left_out(device: &DeviceReport) -> Option<String> {
     let left: usize = device.rows.iter().map(|row| row.left_out.len()).sum();
     let parts = [
-        (left > 0).then(|| format!("{} left out", phrases::count(left as u64, "test"))),
-        (device.voided > 0).then(|| format!("{} repeated", phrases::count(device.voided, "trial"))),
+        (left > 0).then(|| format!("{} left out", count(left as u64, "test"))),
+        (device.voided > 0).then(|| format!("{} repeated", count(device.voided, "trial"))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| format!("{} (-v says why).", insight::finding::capital(&parts.join(", "))))

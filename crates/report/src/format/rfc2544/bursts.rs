@@ -4,13 +4,12 @@ use super::latency::{over_runs, range};
 use super::rates::{mega, rate};
 use super::sections::Head;
 use crate::document::{Cell, Table};
-use crate::format::text::phrases;
 use model::dut::{
     BackToBackReport, DeviceReport, LoadLimit, RecoveryReport, ResetReport, ResetTime, StreamReport,
 };
 use model::search::Irregular;
 use model::stats::quantile::median;
-use model::units::Nanos;
+use model::units::{Nanos, count, grouped, plain};
 
 /// Bursts of a stream.
 type Bursts = (Head, BackToBackReport);
@@ -30,10 +29,10 @@ const BURSTS: [Cell<Bursts>; 11] = [
     Cell("Frame", true, |(head, _)| head.frame()),
     Cell("", false, |(head, _)| head.network()),
     Cell("Mpps", true, |(_, report)| Some(mega(report.rate.0))),
-    Cell("mean", true, |(_, report)| report.outcome.mean.map(|frames| format!("{frames:.1}"))),
-    Cell("least", true, |(_, report)| report.outcome.least.map(|frames| frames.to_string())),
-    Cell("most", true, |(_, report)| report.outcome.most.map(|frames| frames.to_string())),
-    Cell("±", true, |(_, report)| report.outcome.stddev.map(|frames| format!("{frames:.1}"))),
+    Cell("mean", true, |(_, report)| report.outcome.mean.map(plain)),
+    Cell("least", true, |(_, report)| report.outcome.least.map(grouped)),
+    Cell("most", true, |(_, report)| report.outcome.most.map(grouped)),
+    Cell("±", true, |(_, report)| report.outcome.stddev.map(plain)),
     Cell("bursts", true, |(_, report)| Some(report.outcome.bursts.len().to_string())),
     Cell("implied", true, |(_, report)| Some(seconds(report.buffer?.implied))),
     Cell("corrected", true, |(_, report)| Some(seconds(report.buffer?.corrected))),
@@ -67,8 +66,7 @@ const RECOVERY: [Cell<(Head, RecoveryReport)>; 7] = [
         (true, _) => Some("no overload: the link carries no more".into()),
         (_, 0) => None,
         (_, runs) => Some(
-            format!("{} did not end in time", phrases::count(runs.into(), "recovery"))
-                .replace("recoverys", "recoveries"),
+            format!("{} did not end in time", count(runs, "recovery")).replace("recoverys", "recoveries"),
         ),
     }),
 ];
@@ -95,7 +93,7 @@ const RESET: [Cell<(Head, ResetReport)>; 7] = [
     Cell("runs", true, |(_, report)| Some(report.runs.len().to_string())),
     Cell("", false, |(_, report)| {
         let never = report.runs.iter().filter(|run| run.by_time.is_none()).count();
-        (never > 0).then(|| format!("{} without an end", phrases::count(never as u64, "run")))
+        (never > 0).then(|| format!("{} without an end", count(never as u64, "run")))
     }),
 ];
 

@@ -3,13 +3,12 @@
 use super::loss::{loss_at, offered};
 use super::sections::{frames, network};
 use super::sentences::{goal_name, link, title};
-use crate::format::text::phrases;
 use crate::plot::{Line, LineChart, LinePanel};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
 use model::plan::Direction;
 use model::stats::distribution::Distribution;
-use model::units::Nanos;
+use model::units::{Nanos, plain};
 
 /// Makes the chart. The first panel is RFC 2544's: what was measured, and above it what the link carries; a logarithmic
 /// axis shows both where they are far apart.
@@ -136,7 +135,7 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
         values: loads.iter().map(|load| Some(loss_at(row, *load)?.loss_percent)).collect(),
         limit: Vec::new(),
     };
-    let places = loads.iter().map(|load| phrases::significant(*load)).collect();
+    let places = loads.iter().map(|load| plain(*load)).collect();
     (!rows.is_empty()).then(|| LinePanel {
         title: format!("Frame loss rate{of}"),
         unit: "%".into(),

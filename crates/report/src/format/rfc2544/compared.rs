@@ -3,6 +3,7 @@
 use super::rates::{least, mega};
 use crate::document::{Cell, Table};
 use model::dut::{DeviceComparison, RateChange};
+use model::units::{change, difference};
 
 /// Every figure that both have, the largest loss first.
 pub(super) fn table(comparison: &DeviceComparison) -> Option<Table> {
@@ -28,12 +29,6 @@ const CHANGES: [Cell<Row>; 9] = [
     Cell("ref stdev", true, |(row, _)| row.reference.stddev.map(mega)),
     Cell("cmp mean", true, |(row, _)| Some(least(mega(row.compared.mean), row.compared_is_least))),
     Cell("cmp stdev", true, |(row, _)| row.compared.stddev.map(mega)),
-    Cell("change", true, |(row, _)| Some(percent(row.change?.percent))),
-    Cell("stdev", true, |(row, _)| Some(format!("{:.1} %", row.change?.stddev?))),
+    Cell("change", true, |(row, _)| Some(change(row.change?.percent))),
+    Cell("stdev", true, |(row, _)| Some(difference(row.change?.stddev?))),
 ];
-
-/// `−12.3 %`.
-fn percent(value: f64) -> String {
-    let sign = if value < 0.0 { '−' } else { '+' };
-    format!("{sign}{:.1} %", value.abs())
-}

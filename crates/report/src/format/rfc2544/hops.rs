@@ -2,6 +2,7 @@
 
 use crate::document::{Cell, Table};
 use model::dut::{DeviceReport, HopDrops};
+use model::units::grouped;
 
 /// Every interface that was seen, in the order of the way.
 pub(super) fn drops(device: &DeviceReport) -> Option<Table> {
@@ -20,9 +21,9 @@ pub(super) fn worst(device: &DeviceReport) -> Option<String> {
 const HOPS: [Cell<HopDrops>; 6] = [
     Cell("Interface", false, |hop| Some(format!("{}:{}", hop.node, hop.interface))),
     Cell("Frame", true, |hop| Some(hop.frame.0.to_string())),
-    Cell("received", true, |hop| Some(hop.received.to_string())),
-    Cell("sent", true, |hop| Some(hop.sent.to_string())),
-    Cell("dropped", true, |hop| Some(dropped(hop).to_string())),
+    Cell("received", true, |hop| Some(grouped(hop.received))),
+    Cell("sent", true, |hop| Some(grouped(hop.sent))),
+    Cell("dropped", true, |hop| Some(grouped(dropped(hop)))),
     Cell("counters", false, |hop| Some(counters(hop)).filter(|text| !text.is_empty())),
 ];
 

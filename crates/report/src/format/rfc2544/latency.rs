@@ -7,7 +7,7 @@ use model::dut::{DelayVariationDirection, DeviceReport, LatencyDirection, Latenc
 use model::plan::Direction;
 use model::search::Load;
 use model::stats::rfc8219::OverRuns;
-use model::units::Nanos;
+use model::units::{Nanos, grouped};
 
 /// A load of a stream, with what was seen in each direction.
 struct AtLoad {
@@ -41,7 +41,7 @@ const OVER_LOAD: [Cell<AtLoad>; 11] = [
     Cell("P99", true, |row| delay_in(row, Direction::Down, |one_way| one_way.delays.p99)),
     Cell("lost", true, |row| {
         let lost: u64 = row.report.directions.iter().map(|one_way| one_way.lost).sum();
-        (lost > 0).then(|| lost.to_string())
+        (lost > 0).then(|| grouped(lost))
     }),
 ];
 

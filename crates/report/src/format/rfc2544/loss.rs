@@ -2,10 +2,10 @@
 
 use super::sections::network;
 use crate::document::{Column, Table};
-use crate::format::text::phrases;
 use model::dut::{DeviceReport, StreamReport};
 use model::framing::Network;
 use model::search::{Irregular, LossStep};
+use model::units::{percent, plain_percent};
 
 /// A table for each IP version: offered load down, frame size across.
 pub(super) fn steps(device: &DeviceReport) -> Vec<Table> {
@@ -24,9 +24,9 @@ fn of_network(device: &DeviceReport, family: Network) -> Option<Table> {
     for offered in offered(&rows) {
         let cell = |row: &&StreamReport| {
             let step = loss_at(row, offered);
-            step.map_or_else(String::new, |step| phrases::percent(step.loss_percent / 100.0))
+            step.map_or_else(String::new, |step| percent(step.loss_percent / 100.0))
         };
-        let name = format!("{} %", phrases::significant(offered));
+        let name = plain_percent(offered / 100.0);
         table.push([vec![name], rows.iter().map(cell).collect()].concat());
     }
     let title = format!("Frame loss rate (RFC 2544 section 26.3){shown}");

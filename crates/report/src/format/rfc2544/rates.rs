@@ -3,10 +3,10 @@
 use super::sections::{Head, frames, network};
 use super::sentences::goal_name;
 use crate::document::{Cell, Column, Table};
-use crate::format::text::phrases;
 use model::dut::{DeviceReport, LoadLimit, RateReport, Stream, StreamReport};
 use model::framing::WIRE_OVERHEAD;
 use model::search::{Irregular, Load};
+use model::units::{percent, significant};
 
 /// A rate of a stream: of each direction, or of both together.
 struct Rate {
@@ -68,7 +68,7 @@ const THROUGHPUT: [Cell<Rate>; 9] = [
     Cell("Directions", false, |rate| rate.directions.map(str::to_owned)),
     Cell("Line Mpps", true, |rate| rate.line.map(mega)),
     Cell("Mpps", true, |rate| Some(least(mega(rate.pps?), rate.least))),
-    Cell("of line", true, |rate| rate.share.map(phrases::percent)),
+    Cell("of line", true, |rate| rate.share.map(percent)),
     Cell("Gbit/s L2", true, |rate| rate.bits.map(|[l2, _]| giga(l2))),
     Cell("Gbit/s L1", true, |rate| rate.bits.map(|[_, l1]| giga(l1))),
     Cell("", false, |rate| Some(rate.remark.clone()).filter(|remark| !remark.is_empty())),
@@ -121,7 +121,7 @@ fn goal_cells(row: &StreamReport, goal: &str) -> [String; 3] {
 fn mrr_cells(row: &StreamReport) -> [String; 3] {
     let Some(mrr) = &row.mrr else { return [const { String::new() }; 3] };
     let spread = mrr.forwarded.stddev.map(mega).unwrap_or_default();
-    [mega(mrr.forwarded.mean), spread, phrases::percent(mrr.loss_ratio)]
+    [mega(mrr.forwarded.mean), spread, percent(mrr.loss_ratio)]
 }
 
 fn has(device: &DeviceReport, goal: &str) -> bool {
@@ -182,11 +182,11 @@ pub(super) fn rate(load: Load) -> String {
 }
 
 pub(super) fn mega(pps: f64) -> String {
-    phrases::significant(pps / 1e6)
+    significant(pps / 1e6)
 }
 
 pub(super) fn giga(bits: f64) -> String {
-    phrases::significant(bits / 1e9)
+    significant(bits / 1e9)
 }
 
 const LAYERS: &str = "Rates are of each direction where nothing else is said. L2: frames with their FCS; L1: with preamble and gap too.";

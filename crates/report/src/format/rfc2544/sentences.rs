@@ -5,6 +5,7 @@ use model::dut::{
     DeviceReport, DutReport, LeftOut, LoadLimit, PortFacts, SearchMethod, Setup, StreamReport, Tools, Tried,
     TunnelEnds,
 };
+use model::units::{count, percent, plain_percent};
 
 pub(super) fn title(report: &DutReport) -> String {
     let names: Vec<&str> = report.devices.iter().map(|device| device.name.as_str()).collect();
@@ -22,11 +23,8 @@ pub(super) fn asked(report: &DutReport) -> String {
     let tests: Vec<String> = setup.tests.iter().map(ToString::to_string).collect();
     let departs = match setup.departures.len() {
         0 => String::new(),
-        count => {
-            format!(
-                " Not all that the standards ask for: {} (-v).",
-                phrases::count(count as u64, "departure")
-            )
+        left => {
+            format!(" Not all that the standards ask for: {} (-v).", count(left as u64, "departure"))
         }
     };
     let tests = insight::finding::capital(&tests.join(", "));
@@ -52,7 +50,7 @@ pub(super) fn circumstances(report: &DutReport) -> Vec<String> {
 /// Where and when.
 pub(super) fn host(report: &DutReport) -> Option<String> {
     let host = report.host.as_ref()?;
-    let cpus = phrases::count(host.cpus.into(), "CPU");
+    let cpus = count(host.cpus, "CPU");
     let at = report.started.map_or_else(String::new, |at| format!(", {at}"));
     Some(format!("On {}, {}, {} ({cpus}), {}{at}.", host.name, host.kernel, host.cpu, host.version))
 }
@@ -99,11 +97,11 @@ fn search(setup: &Setup) -> String {
             let goal = &named.goal;
             let exceed = match goal.exceed_ratio {
                 0.0 => String::new(),
-                share => format!(", {} of the time may be worse", phrases::percent(share)),
+                share => format!(", {} of the time may be worse", plain_percent(share)),
             };
             let loss = match goal.loss_ratio {
                 0.0 => "no loss".into(),
-                ratio => format!("loss up to {}", phrases::percent(ratio)),
+                ratio => format!("loss up to {}", plain_percent(ratio)),
             };
             let together = match goal.duration_sum == goal.final_duration {
                 true => String::new(),
@@ -113,7 +111,7 @@ fn search(setup: &Setup) -> String {
                 "{} ({loss}{exceed}, trials of {}{together}, to {})",
                 goal_name(&named.name),
                 phrases::span(goal.final_duration),
-                phrases::percent(goal.width)
+                plain_percent(goal.width)
             )
         })
         .collect();
@@ -180,7 +178,7 @@ fn alone(device: &DeviceReport, tools: &Tools) -> Option<String> {
     );
     if alone.same != alone.one_flow {
         let less = 1.0 - alone.same.0 as f64 / alone.one_flow.0.max(1) as f64;
-        let cost = if less > 0.0 { format!(", {} less", phrases::percent(less)) } else { String::new() };
+        let cost = if less > 0.0 { format!(", {} less", percent(less)) } else { String::new() };
         text.push_str(&format!(", and {} with ports that change (RFC 4814){cost}", alone.same));
     }
     let row = device.rows.iter().find(|row| row.stream.frames.sizes.iter().max() == Some(&alone.frame));
@@ -194,12 +192,12 @@ fn alone(device: &DeviceReport, tools: &Tools) -> Option<String> {
         text.push_str(&format!(
             "; through the device {} ({} of that): {why}",
             ceiling.rounded(),
-            phrases::percent(share.min(1.0))
+            percent(share.min(1.0))
         ));
     }
     let bound = row.filter(|row| row.limit == Some(LoadLimit::Generator));
     if let Some((most, ceiling)) = bound.and_then(|row| row.most.zip(row.ceiling)) {
-        let share = phrases::percent((most.0 / ceiling.0).min(1.0));
+        let share = percent((most.0 / ceiling.0).min(1.0));
         text.push_str(&format!("; trials offer at most {}, {share} of it", most.rounded()));
     }
     Some(text + ".")
@@ -276,7 +274,7 @@ pub(super) fn remarks(device: &DeviceReport) -> Vec<String> {
         })
         .collect();
     if device.voided > 0 {
-        let trials = phrases::count(device.voided, "trial");
+        let trials = count(device.voided, "trial");
         lines.push(format!("{trials} thrown away and repeated, since this host held the generator up."));
     }
     lines.extend(device.notes.iter().cloned());

@@ -2,9 +2,9 @@
 
 use super::sections::frames;
 use crate::document::{Cell, Table};
-use crate::format::text::phrases;
 use model::dut::y1564::{Kind, Miss};
 use model::dut::{DeviceReport, ServiceStep, Setup};
+use model::units::{percent, plain_percent};
 
 /// The steps, each passed or with the promises it broke.
 pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Table> {
@@ -22,16 +22,15 @@ pub(super) fn steps(device: &DeviceReport, setup: &Setup) -> Option<Table> {
             format!(
                 "Promised: committed {}{excess}; loss up to {}, delay {}, variation {}, availability {}.",
                 profile.committed,
-                phrases::percent(profile.loss),
+                plain_percent(profile.loss),
                 profile.delay,
                 profile.variation,
-                precise(profile.availability)
+                plain_percent(profile.availability)
             )
         })
         .collect();
-    notes.extend(
-        service.availability.map(|share| format!("Available {} of the time.", phrases::percent(share))),
-    );
+    notes
+        .extend(service.availability.map(|share| format!("Available {} of the time.", plain_percent(share))));
     notes.extend(service.notes.iter().cloned());
     notes.push(if service.passed { "Passed: all promises hold.".into() } else { "Failed.".into() });
     Some(table.with_notes(notes))
@@ -43,7 +42,7 @@ const STEPS: [Cell<Step>; 7] = [
     Cell("Step", false, |(kind, _)| Some((*kind).to_owned())),
     Cell("offered", true, |(_, step)| Some(step.step.offered.to_string())),
     Cell("received", true, |(_, step)| Some(step.observed.received.to_string())),
-    Cell("lost", true, |(_, step)| Some(phrases::percent(step.observed.loss))),
+    Cell("lost", true, |(_, step)| Some(percent(step.observed.loss))),
     Cell("delay", true, |(_, step)| step.observed.delay.map(|time| time.to_string())),
     Cell("variation", true, |(_, step)| step.observed.variation.map(|time| time.to_string())),
     Cell("result", false, |(_, step)| {
@@ -51,12 +50,6 @@ const STEPS: [Cell<Step>; 7] = [
         Some(if broken.is_empty() { "pass".into() } else { format!("FAIL: {}", broken.join(", ")) })
     }),
 ];
-
-/// In percent, to as many digits as availability is promised with.
-fn precise(share: f64) -> String {
-    let text = format!("{:.4}", share * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-}
 
 fn kind(step: &ServiceStep) -> &'static str {
     match step.step.kind {
@@ -70,7 +63,7 @@ fn miss(miss: &Miss) -> String {
     match miss {
         Miss::RateBelow(rate) => format!("under {rate}"),
         Miss::RateAbove(rate) => format!("over {rate}"),
-        Miss::LossAbove(share) => format!("loss over {}", phrases::percent(*share)),
+        Miss::LossAbove(share) => format!("loss over {}", plain_percent(*share)),
         Miss::DelayAbove(time) => format!("delay over {time}"),
         Miss::VariationAbove(time) => format!("variation over {time}"),
     }

@@ -7,14 +7,13 @@ use crate::format::text::{
     latency, packets, pair_facts, path, path_facts, phrases, segments, test_rows, transfer,
 };
 use crate::format::{frames, hops};
-use insight::finding::grouped;
 use model::latency::EgressResult;
 use model::path::PathResult;
 use model::path::advice::Advice;
 use model::plan::Direction;
 use model::run::Run;
 use model::summary::{DirectionSummary, Loss, Summary};
-use model::units::Nanos;
+use model::units::{Nanos, count, grouped, percent};
 
 /// All of it: results, findings, verdict, and what stands behind them.
 pub(super) fn run_blocks(run: &Run) -> Vec<Block> {
@@ -252,7 +251,7 @@ pub(in crate::format) fn title(run: &Run) -> String {
 
 fn latency_title(run: &Run) -> String {
     let Some(plan) = &run.latency else {
-        return format!("Latency, {}", phrases::count(run.summary.egress_paths.len() as u64, "path"));
+        return format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path"));
     };
     let mut hosts: Vec<String> =
         plan.egress_paths.iter().map(|egress| format!("`{}`", egress.target.host)).collect();
@@ -268,11 +267,11 @@ fn figures(summary: &Summary) -> Vec<Vec<String>> {
         ("Goodput", |this_direction| Some(this_direction.goodput.to_string())),
         ("On the wire", |this_direction| this_direction.wire.rate.map(|rate| rate.to_string())),
         ("Packets", |this_direction| this_direction.wire.packets_per_second.map(|rate| rate.to_string())),
-        ("Share of line rate", |this_direction| this_direction.wire.line_rate_share.map(phrases::percent)),
+        ("Share of line rate", |this_direction| this_direction.wire.line_rate_share.map(percent)),
         ("Received", |this_direction| {
             Some(format!("{} in {}", this_direction.received.bytes, this_direction.elapsed))
         }),
-        ("Lost", |this_direction| this_direction.loss.map(|loss| phrases::percent(loss.share))),
+        ("Lost", |this_direction| this_direction.loss.map(|loss| percent(loss.share))),
         ("Lost on the path, in the receiving socket, at the sender", |this_direction| {
             let lost = |loss: Loss| [loss.path, loss.receiver, loss.sender].map(grouped).join(", ");
             this_direction.loss.map(lost)

@@ -1,8 +1,8 @@
 //! The verdict of documents other than runs, and evidence in a line.
 
 use super::super::{Style, brief};
-use super::phrases;
 use crate::document::Conclusion;
+use model::units::plain;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ fn evidence_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(fraction) => phrases::significant(fraction),
+            Some(fraction) => plain(fraction),
             None => number.to_string(),
         },
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => value.to_string(),

@@ -5,6 +5,7 @@ use super::phrases;
 use model::host::Host;
 use model::plan::Plan;
 use model::run::Run;
+use model::units::count;
 
 /// The heading of one test; `from` names this end.
 pub(super) fn of_plan(plan: &Plan, from: Option<&str>, style: &Style) -> String {
@@ -40,7 +41,7 @@ pub(in crate::format) fn host_line(host: &Host) -> String {
     let mut parts = vec![host.name.clone()];
     parts.extend(Some(&host.kernel).filter(|kernel| !kernel.is_empty()).cloned());
     if host.cpus > 0 {
-        parts.push(phrases::count(u64::from(host.cpus), "CPU"));
+        parts.push(count(host.cpus, "CPU"));
     }
     if let Some(nic) = &host.nic {
         let speed = match (nic.link_bps, nic.is_virtual) {

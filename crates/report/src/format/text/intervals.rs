@@ -1,10 +1,9 @@
 //! The interval table: the same rows live and from a stored run.
 
 use super::super::{Paint, Style};
-use insight::finding::grouped;
 use model::plan::{Direction, Plan, Transport};
 use model::sample::{IntervalSample, Role, StreamSample, TcpCounters, UdpCounters};
-use model::units::{BitRate, Bytes, Nanos, PacketRate};
+use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped};
 
 /// The head of the table.
 pub(super) fn header(plan: &Plan, style: &Style) -> String {

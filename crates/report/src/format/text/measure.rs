@@ -7,6 +7,7 @@ use super::result::fact;
 use crate::document::Column;
 use model::run::Run;
 use model::summary::DirectionSummary;
+use model::units::{grouped, percent};
 
 /// Everything between the heading and the findings.
 pub(super) fn measure_text(run: &Run, style: &Style) -> String {
@@ -80,9 +81,9 @@ fn label(test: &Run) -> String {
 fn group_rows(label: String, directions: [Option<&DirectionSummary>; 2]) -> Vec<Vec<String>> {
     type Cell = fn(&DirectionSummary) -> Option<String>;
     let details: [(&str, Cell); 6] = [
-        ("share of line rate", |direction| direction.wire.line_rate_share.map(phrases::percent)),
-        ("lost", |direction| direction.loss.map(|loss| phrases::percent(loss.share))),
-        ("retransmits", |direction| direction.retransmits.map(|count| count.to_string())),
+        ("share of line rate", |direction| direction.wire.line_rate_share.map(percent)),
+        ("lost", |direction| direction.loss.map(|loss| percent(loss.share))),
+        ("retransmits", |direction| direction.retransmits.map(grouped)),
         ("jitter", |direction| direction.jitter.map(|jitter| jitter.rfc3550.to_string())),
         ("RTT under load", |direction| direction.loaded_rtt.map(|rtt| rtt.to_string())),
         ("one-way delay", |direction| {

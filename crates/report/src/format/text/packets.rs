@@ -5,9 +5,9 @@ use super::super::{Paint, Style};
 use super::phrases;
 use super::result::fact;
 use crate::document::Column;
-use insight::finding::grouped;
 use model::packets::{FlowKey, PacketDirection, PacketFlow, PacketProtocol, PacketResult, SizeCount};
 use model::plan::Direction;
+use model::units::{count, grouped, percent};
 
 /// The section; without details the sizes that matter, and no flows.
 pub(in crate::format) fn packets_text(packets: &PacketResult, style: &Style) -> String {
@@ -50,7 +50,7 @@ pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> 
     }
     if let Some(file) = &packets.pcap {
         let kind = if file.split { "split as on the wire" } else { "super-packets as they are" };
-        let count = phrases::count(file.packets, "packet");
+        let count = count(file.packets, "packet");
         let broken = file.error.as_ref().map(|why| format!("; it ends early: {why}")).unwrap_or_default();
         facts.push(("file".into(), format!("{}: {count}, {kind}{broken}", file.path)));
     }
@@ -60,7 +60,7 @@ pub(in crate::format) fn facts(packets: &PacketResult) -> Vec<(String, String)> 
 fn total(direction: &PacketDirection) -> String {
     let mean = direction.mean_size().unwrap_or_default();
     let mut parts = vec![
-        phrases::count(direction.packets, "packet"),
+        count(direction.packets, "packet"),
         direction.bytes.to_string(),
         format!("{mean:.1} bytes each on average"),
     ];
@@ -70,7 +70,7 @@ fn total(direction: &PacketDirection) -> String {
     if direction.super_packets > 0 {
         parts.push(format!(
             "seen as {} that offloads handle at once",
-            phrases::count(direction.super_packets, "super-packet")
+            count(direction.super_packets, "super-packet")
         ));
     }
     parts.join(", ")
@@ -86,7 +86,7 @@ fn missing(packets: &PacketResult) -> String {
         ));
     }
     if packets.unread > 0 {
-        parts.push(format!("{} could not be counted", phrases::count(packets.unread, "frame")));
+        parts.push(format!("{} could not be counted", count(packets.unread, "frame")));
     }
     parts.join("; ")
 }
@@ -137,7 +137,7 @@ fn most_frequent(direction: &PacketDirection, most_sizes: usize) -> Vec<Vec<Stri
             packets.to_string(),
             share,
             bar(packets, most),
-            phrases::count(hidden.len() as u64, "size"),
+            count(hidden.len() as u64, "size"),
         ]);
     }
     cells
@@ -150,7 +150,7 @@ fn size_row(row: &SizeCount, all: u64, most: u64) -> Vec<String> {
 }
 
 fn share(packets: u64, all: u64) -> String {
-    phrases::percent(packets as f64 / all.max(1) as f64)
+    percent(packets as f64 / all.max(1) as f64)
 }
 
 fn bar(packets: u64, most: u64) -> String {
@@ -205,9 +205,9 @@ pub(in crate::format) fn flow_rows(packets: &PacketResult) -> Vec<Vec<String>> {
         });
         let uncounted = match packets.other_flows {
             0 => String::new(),
-            other => format!(", and {} of further ones", phrases::count(other, "packet")),
+            other => format!(", and {} of further ones", count(other, "packet")),
         };
-        let name = format!("{}{uncounted}", phrases::count(hidden.len() as u64, "other flow"));
+        let name = format!("{}{uncounted}", count(hidden.len() as u64, "other flow"));
         rows.push(row(name, &up, &down));
     }
     rows
@@ -264,6 +264,6 @@ mod tests {
     #[test]
     fn a_common_size_is_named() {
         let rows = size_rows(&packet_direction(&[(52, 3), (1500, 9)]));
-        assert_eq!(rows[1], ["1500", "9", "75 %", "█".repeat(BAR).as_str(), "MTU of Ethernet"]);
+        assert_eq!(rows[1], ["1500", "9", "75.0 %", "█".repeat(BAR).as_str(), "MTU of Ethernet"]);
     }
 }

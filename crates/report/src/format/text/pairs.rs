@@ -2,12 +2,12 @@
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::phrases;
 use super::result::fact;
 use crate::document::{Column, Table};
 use model::pairs::{Pairs, PairsDirection};
 use model::plan::Direction;
 use model::run::Run;
+use model::units::percent;
 
 /// Everything between the heading and the findings.
 pub(super) fn pairs_text(run: &Run, pairs: &Pairs, style: &Style) -> String {
@@ -39,10 +39,8 @@ pub(in crate::format) fn facts(pairs: &Pairs) -> Vec<(&'static str, String)> {
         facts.extend(
             directions.into_iter().filter_map(|(name, direction)| Some((name, carried(&direction?)))),
         );
-        facts.push((
-            "all ran",
-            format!("{}, {} of {}", sum.overlap, phrases::percent(pairs.overlap_share), sum.whole),
-        ));
+        facts
+            .push(("all ran", format!("{}, {} of {}", sum.overlap, percent(pairs.overlap_share), sum.whole)));
     }
     if let Some(start) = &pairs.common_start {
         facts.push(("start", format!("{}, skew {} \u{b1} {}", start.at, start.skew, start.skew_error)));
@@ -59,7 +57,7 @@ fn carried(direction: &PairsDirection) -> String {
     let mut parts = vec![direction.goodput.to_string()];
     parts.extend(direction.wire.map(|wire| format!("{wire} on the wire")));
     parts.extend(direction.packets_per_second.map(|rate| rate.to_string()));
-    parts.extend(direction.line_rate_share.map(|share| format!("{} of line rate", phrases::percent(share))));
+    parts.extend(direction.line_rate_share.map(|share| format!("{} of line rate", percent(share))));
     parts.join(", ")
 }
 

@@ -14,10 +14,10 @@ pub(super) use heading::{of_run, started};
 pub(in crate::format) use heading::{subject, unknown};
 
 use super::super::{Paint, Style};
-use super::phrases;
 use super::result::outcome;
 use model::path::PathResult;
 use model::run::Run;
+use model::units::count;
 
 /// Everything between the heading and the findings.
 pub(super) fn path_text(run: &Run, style: &Style) -> String {
@@ -48,7 +48,7 @@ fn effort(path: &PathResult, style: &Style) -> String {
     if path.packets == 0 {
         return String::new();
     }
-    let line = format!("Found out with {} in {}.", phrases::count(path.packets, "packet"), path.elapsed);
+    let line = format!("Found out with {} in {}.", count(path.packets, "packet"), path.elapsed);
     format!("\n{}\n", style.paint(Paint::Dim, &line))
 }
 

@@ -1,45 +1,10 @@
-//! Numbers as words and short phrases.
+//! Short phrases.
 
-use insight::finding::grouped;
 use model::finding::Severity;
 use model::plan::{Direction, Directions, ENDLESS, End, TestSpec, Transport};
 use model::stats::distribution::Distribution;
 use model::stats::percentile::Standing;
-use model::units::Nanos;
-
-/// A share from 0 to 1 in percent, three significant digits at most: `97.9 %`, `0.02 %`.
-pub(in crate::format) fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    let text = match value {
-        0.0 => "0".into(),
-        large if large >= 99.95 => format!("{large:.0}"),
-        middle if middle >= 10.0 => format!("{middle:.1}"),
-        small if small >= 0.1 => format!("{small:.2}"),
-        tiny if tiny >= 0.0001 => format!("{tiny:.4}"),
-        _ => return "under 0.0001 %".into(),
-    };
-    let text = match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => &text,
-    };
-    format!("{text} %")
-}
-
-/// A number with three significant digits, all of them when it is larger: `465`, `0.0351`.
-pub(in crate::format) fn significant(value: f64) -> String {
-    let decimals = (0..=6).find(|decimals| value.abs() * 10_f64.powi(*decimals) >= 99.95).unwrap_or(6);
-    let text = format!("{value:.*}", usize::try_from(decimals).expect("at most 6"));
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').into(),
-        false => text,
-    }
-}
-
-/// A count and its noun: `1 segment`, `12 segments`.
-pub(in crate::format) fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
-}
+use model::units::{Nanos, count};
 
 /// A planned time without needless decimals: `10 s`, `2.50 s`.
 pub(in crate::format) fn span(time: Nanos) -> String {
@@ -85,10 +50,8 @@ pub(in crate::format) fn directions(directions: Directions) -> &'static str {
 
 /// What a test does, in a phrase: `UDP up, 2 streams, 1.00 Gbit/s each, 1472-byte datagrams, 10 s`.
 pub(in crate::format) fn test(test: &TestSpec) -> String {
-    let mut parts = vec![
-        format!("{} {}", test.transport, directions(test.directions)),
-        count(u64::from(test.streams), "stream"),
-    ];
+    let mut parts =
+        vec![format!("{} {}", test.transport, directions(test.directions)), count(test.streams, "stream")];
     if let Some(rate) = test.bitrate.filter(|rate| rate.0 > 0) {
         parts.push(if test.streams > 1 { format!("{rate} each") } else { rate.to_string() });
     }
@@ -130,36 +93,6 @@ pub(in crate::format) fn severity(severity: Severity) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn percent_keeps_what_matters() {
-        for (share, text) in [
-            (0.0, "0 %"),
-            (1.0, "100 %"),
-            (0.9996, "100 %"),
-            (0.979, "97.9 %"),
-            (0.5, "50 %"),
-            (0.043, "4.3 %"),
-            (0.000_2, "0.02 %"),
-            (0.000_000_1, "under 0.0001 %"),
-        ] {
-            assert_eq!(percent(share), text, "{share}");
-        }
-    }
-
-    #[test]
-    fn three_significant_digits() {
-        for (value, text) in [
-            (465.445, "465"),
-            (0.035_125, "0.0351"),
-            (0.998, "0.998"),
-            (12_345.6, "12346"),
-            (0.0, "0"),
-            (0.5, "0.5"),
-        ] {
-            assert_eq!(significant(value), text);
-        }
-    }
 
     #[test]
     fn a_test_reads_as_a_phrase() {

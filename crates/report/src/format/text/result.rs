@@ -4,12 +4,12 @@ use super::super::table::plain;
 use super::super::{Paint, Style};
 use super::phrases;
 use crate::document::{Column, Table};
-use insight::finding::grouped;
 use model::event::Outcome;
 use model::plan::{Direction, Plan, Transport, Wait};
 use model::run::Run;
 use model::sample::{CpuUse, DataPath, Role, SideResult};
 use model::summary::{DirectionSummary, Summary};
+use model::units::{count, grouped, percent, significant};
 
 /// Everything between the intervals and the findings.
 pub(super) fn result_text(run: &Run, style: &Style) -> String {
@@ -63,8 +63,8 @@ pub(in crate::format) fn facts(summary: &DirectionSummary, all: &Summary) -> Vec
         let lost = loss.path + loss.receiver + loss.sender;
         let places = format!(
             "{} ({}): {} on the path, {} in the receiving socket, {} at the sender",
-            phrases::percent(loss.share),
-            phrases::count(lost, "datagram"),
+            percent(loss.share),
+            count(lost, "datagram"),
             grouped(loss.path),
             grouped(loss.receiver),
             grouped(loss.sender)
@@ -117,7 +117,7 @@ pub(super) fn on_the_wire(summary: &DirectionSummary, all: &Summary) -> Option<S
     }
     if let Some(share) = summary.wire.line_rate_share {
         let link = all.link.as_ref().map(|link| format!(" of {}", link.rate)).unwrap_or_default();
-        parts.push(format!("{} of the line rate{link}", phrases::percent(share)));
+        parts.push(format!("{} of the line rate{link}", percent(share)));
     }
     Some(parts.join(", "))
 }
@@ -133,7 +133,7 @@ pub(in crate::format) fn segments(summary: &DirectionSummary) -> Option<String> 
 
 fn received(summary: &DirectionSummary) -> String {
     let datagrams = match summary.transport {
-        Transport::Udp => format!(" in {}", phrases::count(summary.received.datagrams, "datagram")),
+        Transport::Udp => format!(" in {}", count(summary.received.datagrams, "datagram")),
         Transport::Tcp => String::new(),
     };
     let segment = match (summary.transport, summary.mss) {
@@ -146,12 +146,12 @@ fn received(summary: &DirectionSummary) -> String {
 fn cpu(summary: &DirectionSummary) -> Option<String> {
     let one = |name: &str, cpu: &Option<CpuUse>| {
         let cpu = cpu.as_ref()?;
-        let mut text = format!("{name} {} of one CPU", phrases::percent(cpu.process));
+        let mut text = format!("{name} {} of one CPU", percent(cpu.process));
         if cpu.busiest_thread > 0.0 {
-            text.push_str(&format!(" (busiest thread {})", phrases::percent(cpu.busiest_thread)));
+            text.push_str(&format!(" (busiest thread {})", percent(cpu.busiest_thread)));
         }
         if cpu.softirq > 0.0 {
-            text.push_str(&format!(", softirq {}", phrases::percent(cpu.softirq)));
+            text.push_str(&format!(", softirq {}", percent(cpu.softirq)));
         }
         Some(text)
     };
@@ -170,7 +170,7 @@ fn streams(summary: &DirectionSummary, style: &Style) -> String {
     let slowest = rows.iter().map(|row| row.goodput).min().unwrap_or_default();
     let fastest = rows.iter().map(|row| row.goodput).max().unwrap_or_default();
     let index = jain(&rows.iter().map(|row| row.goodput.0 as f64).collect::<Vec<_>>());
-    let spread = format!("slowest {slowest}, fastest {fastest}, fairness {index:.3} of 1");
+    let spread = format!("slowest {slowest}, fastest {fastest}, fairness {} of 1", significant(index));
     format!("{}{more}{}", plain(&table.columns, &table.rows, style), fact("spread", &spread, style))
 }
 
@@ -187,7 +187,7 @@ pub(in crate::format) fn stream_table(summary: &DirectionSummary) -> Option<Tabl
     let cells = rows.iter().take(MOST_STREAMS).map(|row| {
         let share = if total > 0 { row.goodput.0 as f64 / total as f64 } else { 0.0 };
         let last = row.retransmits.or(row.lost).map_or("-".into(), grouped);
-        vec![row.stream.to_string(), row.goodput.to_string(), phrases::percent(share), last]
+        vec![row.stream.to_string(), row.goodput.to_string(), percent(share), last]
     });
     Some(Table::new(columns.into(), cells.collect()))
 }

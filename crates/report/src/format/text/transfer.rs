@@ -7,15 +7,14 @@ pub(in crate::format) use table::{changes, columns, rows};
 
 use super::super::table::plain;
 use super::super::{Paint, Style};
-use super::{heading, phrases};
+use super::heading;
 use crate::document::Column;
-use insight::finding::grouped;
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{
     MtuOf, Transfer, TransferBody, TransferPlan, TransferRow, TransferStarted, TransferTimes, Trust,
 };
-use model::units::{Bytes, Nanos};
+use model::units::{Bytes, Nanos, count, grouped};
 
 /// Is this a run of transfers?
 pub(in crate::format) fn is_transfer(run: &Run) -> bool {
@@ -99,8 +98,8 @@ pub(super) fn row(transfer: &Transfer, plan: &TransferPlan) -> String {
     }
     let first = transfer.times.first_byte.map(|time| time.to_string()).unwrap_or_default();
     let tcp = transfer.tcp.as_ref();
-    let segments = tcp.and_then(|tcp| tcp.data_segments).map(|count| count.to_string()).unwrap_or_default();
-    let resent = tcp.map(|tcp| tcp.retransmits.to_string()).unwrap_or_default();
+    let segments = tcp.and_then(|tcp| tcp.data_segments).map(grouped).unwrap_or_default();
+    let resent = tcp.map(|tcp| grouped(tcp.retransmits)).unwrap_or_default();
     let mut line = format!(
         "{start}  {:>13}  {:>8}  {first:>10}  {segments:>8}  {resent:>6}",
         transfer.rate.to_string(),
@@ -223,10 +222,7 @@ fn notes(run: &Run) -> Vec<String> {
     if let Some(first) = failed.first() {
         let error = first.error.as_deref().unwrap_or_default();
         let came = if first.bytes > Bytes::ZERO { format!(", after {}", first.bytes) } else { String::new() };
-        notes.push(format!(
-            "{} failed; the first{came}: {error}",
-            phrases::count(failed.len() as u64, "transfer")
-        ));
+        notes.push(format!("{} failed; the first{came}: {error}", count(failed.len() as u64, "transfer")));
     }
     notes
 }

@@ -5,7 +5,7 @@ use crate::format::text::{Gauges, interval_gauges, interval_rates, phrases, phra
 use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, plain};
 
 /// The goodput of each test that has one, up and down; a test of one direction stands beside that of the other.
 pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
@@ -156,7 +156,7 @@ pub(super) fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
     let every = ends.len().div_ceil(MOST_LABELS).max(1);
     let label = |(index, end): (usize, &Nanos)| match index % every {
         // Intervals end some milliseconds late.
-        0 => phrases::significant((end.as_secs_f64() * 10.0).round() / 10.0),
+        0 => plain((end.as_secs_f64() * 10.0).round() / 10.0),
         _ => String::new(),
     };
     ("Seconds".into(), ends.iter().enumerate().map(label).collect())

@@ -14,7 +14,7 @@ use model::latency::{EgressResult, WireTimes};
 use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::stats::percentile::samples_needed;
-use model::units::Nanos;
+use model::units::{Nanos, count, grouped, percent, significant};
 use std::net::SocketAddr;
 
 /// The table and the sentences.
@@ -129,11 +129,11 @@ pub(in crate::format) fn rows(egress_paths: &[EgressResult], unit: Unit, more: M
                 row.extend([rtt.least(), Some(rtt.mean), rtt.median()].map(print));
                 let p99 = phrases::percentile(egress.standing(99.0), &unit.print(rtt.p99));
                 row.push(p99.unwrap_or_else(|| "-".into()));
-                row.extend([print(rtt.longest()), rtt.count.to_string(), print(rtt.deviation())]);
+                row.extend([print(rtt.longest()), grouped(rtt.count), print(rtt.deviation())]);
             }
         }
         if lost {
-            row.push(egress.counted.lost.to_string());
+            row.push(grouped(egress.counted.lost));
         }
         if more.host {
             let added = |wire: WireTimes| wire.application.p50.saturating_sub(wire.rtt.p50);
@@ -182,16 +182,16 @@ fn sentence(run: &Run, egress: &EgressResult, best: Option<&EgressResult>) -> St
         true => format!(
             "its longest, {}, is {} times the median and far from the rest",
             rtt.max,
-            phrases::significant(ratio)
+            significant(ratio)
         ),
         false if rtt.longest().is_none() || rtt.median().is_none() => "the longest is not known".into(),
-        false => format!("none far from the rest (longest {} medians)", phrases::significant(ratio)),
+        false => format!("none far from the rest (longest {} medians)", significant(ratio)),
     });
     if egress.counted.lost > 0 {
         parts.push(format!(
             "{} lost ({})",
             egress.counted.lost,
-            phrases::percent(share(egress.counted.lost, egress.counted.asked))
+            percent(share(egress.counted.lost, egress.counted.asked))
         ));
     }
     parts.extend(
@@ -206,11 +206,7 @@ fn silent(egress: &EgressResult) -> String {
             format!("{}: {rate}, {arrived} of {} messages arrived.", egress.label, egress.counted.sent)
         }
         _ => {
-            format!(
-                "{}: no reply to any of {}.",
-                egress.label,
-                phrases::count(egress.counted.asked, "message")
-            )
+            format!("{}: no reply to any of {}.", egress.label, count(egress.counted.asked, "message"))
         }
     }
 }
@@ -223,7 +219,7 @@ fn against(egress: &EgressResult, rtt: &Distribution, best: &EgressResult) -> St
         return format!("shortest {}, {}", centre.name, centre.time);
     }
     let more = centre.time.saturating_sub(shortest);
-    let percent = phrases::percent(share(more.0, shortest.0.max(1)));
+    let percent = percent(share(more.0, shortest.0.max(1)));
     let same = match (median_bounds(egress), median_bounds(best)) {
         (Some((low, _)), Some((_, high))) if low <= high => ", no more than chance",
         _ => "",

@@ -1,10 +1,9 @@
 //! What became of the messages, in a phrase.
 
-use super::super::phrases;
-use insight::finding::grouped;
 use model::latency::Counted;
+use model::units::{grouped, percent};
 
-/// `1 000 sent, 998 came back; 2 lost (0.2 %), 1 twice`: lost always, the rest where there is something.
+/// `1 000 sent, 998 came back; 2 lost (0.200 %), 1 twice`: lost always, the rest where there is something.
 pub(in crate::format) fn counted(counted: &Counted) -> String {
     if counted.asked == 0 && counted.far_received.is_some() {
         return one_way(counted);
@@ -16,7 +15,7 @@ pub(in crate::format) fn counted(counted: &Counted) -> String {
     let lost = match counted.lost {
         0 => "none lost".into(),
         lost => {
-            let share = phrases::percent(share(lost, counted.asked));
+            let share = percent(share(lost, counted.asked));
             format!("{} lost ({share}{})", grouped(lost), places(counted))
         }
     };
@@ -49,7 +48,7 @@ fn one_way(counted: &Counted) -> String {
         grouped(counted.sent),
         grouped(arrived),
         grouped(lost),
-        phrases::percent(share(lost, counted.sent))
+        percent(share(lost, counted.sent))
     )
 }
 
@@ -71,11 +70,11 @@ mod tests {
     #[test]
     fn only_what_happened_is_told() {
         let mut all = Counted { sent: 1000, asked: 1000, received: 998, lost: 2, ..Counted::default() };
-        assert_eq!(counted(&all), "1\u{a0}000 sent, 998 came back; 2 lost (0.2 %)");
+        assert_eq!(counted(&all), "1\u{a0}000 sent, 998 came back; 2 lost (0.200 %)");
         (all.lost_up, all.lost_down, all.strays, all.asked) = (Some(2), Some(0), 7, 500);
-        let text = "1\u{a0}000 sent, 500 of them asked for a reply, 998 came back; 2 lost (0.4 %: 2 up, 0 down), 7 strays of others";
+        let text = "1\u{a0}000 sent, 500 of them asked for a reply, 998 came back; 2 lost (0.400 %: 2 up, 0 down), 7 strays of others";
         assert_eq!(counted(&all), text);
         let thrown = Counted { sent: 10, far_received: Some(9), ..Counted::default() };
-        assert_eq!(counted(&thrown), "10 sent, 9 arrived; 1 lost (10 %)");
+        assert_eq!(counted(&thrown), "10 sent, 9 arrived; 1 lost (10.0 %)");
     }
 }

@@ -9,7 +9,7 @@ use model::run::Run;
 use model::stats::distribution::Distribution;
 use model::stats::steady::Level;
 use model::summary::Summary;
-use model::units::Nanos;
+use model::units::{Nanos, count, percent};
 
 /// Everything about one way.
 pub(super) fn block(run: &Run, egress: &EgressResult, style: &Style) -> String {
@@ -52,7 +52,7 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
         let text = format!(
             "the first {} ({}) left out of all times below, until these were steady",
             egress.warm_up,
-            phrases::count(egress.warm_up_count, "round trip")
+            count(egress.warm_up_count, "round trip")
         );
         facts.push(("warm-up", text));
     }
@@ -62,7 +62,7 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
     }
     if let Some(rtt) = egress.rtt.filter(|rtt| rtt.count > 0) {
         facts.extend(rtt.least().zip(rtt.longest()).map(|(least, longest)| {
-            ("range", format!("{least} to {longest} of {}", phrases::count(rtt.count, "round trip")))
+            ("range", format!("{least} to {longest} of {}", count(rtt.count, "round trip")))
         }));
         facts.push(("mean", mean(egress, &rtt)));
         facts.extend(spread(egress).map(|text| ("spread", text)));
@@ -84,10 +84,10 @@ pub(in crate::format) fn facts(summary: &Summary, egress: &EgressResult) -> Vec<
 fn mean(egress: &EgressResult, rtt: &Distribution) -> String {
     let sure = egress.mean.filter(|mean| mean.half_width.is_finite()).map(|mean| {
         let width = Nanos(mean.half_width.max(0.0).round() as u64);
-        let level = phrases::percent(mean.level);
+        let level = percent(mean.level);
         let more =
             if mean.correlated { "; longer waves than the test can tell: in truth less sure" } else { "" };
-        let worth = phrases::count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
+        let worth = count(mean.effective_count.max(0.0).round() as u64, "independent round trip");
         format!(" ± {width} ({level} sure, worth {worth}{more})")
     });
     let deviation = rtt.deviation().map(|deviation| format!(", standard deviation {deviation}"));
@@ -119,7 +119,7 @@ fn on_the_wire(wire: &WireTimes) -> String {
     format!(
         "{} by {by} times of {}; this host above that adds {added}",
         phrases::distribution(&wire.rtt),
-        phrases::count(wire.rtt.count, "round trip")
+        count(wire.rtt.count, "round trip")
     )
 }
 
@@ -151,17 +151,17 @@ pub(super) fn this_host(summary: &Summary) -> Option<String> {
         return None;
     }
     let busy = match is_busy && noise.others_share > 0.0 {
-        true => format!("; other work used {} of the CPUs", phrases::percent(noise.others_share)),
+        true => format!("; other work used {} of the CPUs", percent(noise.others_share)),
         false => String::new(),
     };
-    let switched = phrases::count(noise.involuntary_switches, "time");
-    let stolen = phrases::percent(noise.steal_share);
+    let switched = count(noise.involuntary_switches, "time");
+    let stolen = percent(noise.steal_share);
     // A thread that sleeps does not see when it is held, so of none nothing is said.
     let held = match noise.hiccups {
         0 => String::new(),
         times => format!(
             "held the measuring thread {} for over 50 µs, {} in all, at worst {}; ",
-            phrases::count(times, "time"),
+            count(times, "time"),
             noise.hiccup_total,
             noise.hiccup_worst
         ),

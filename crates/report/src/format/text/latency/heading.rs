@@ -6,6 +6,7 @@ use super::super::phrases;
 use model::latency::{EgressEnds, LatencyMode, LatencyPlan, LatencyStarted, WaitMode};
 use model::plan::{ENDLESS, End};
 use model::run::Run;
+use model::units::count;
 
 /// What a terminal shows when the ways are open.
 pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String {
@@ -25,7 +26,7 @@ pub(in super::super) fn started(begun: &LatencyStarted, style: &Style) -> String
 /// The heading of a run, stored or just finished.
 pub(in super::super) fn of_run(run: &Run, style: &Style) -> String {
     let Some(plan) = &run.latency else {
-        let title = format!("Latency, {}", phrases::count(run.summary.egress_paths.len() as u64, "path"));
+        let title = format!("Latency, {}", count(run.summary.egress_paths.len() as u64, "path"));
         return join(&title, &[format!("run {}", run.id)], style);
     };
     let mut lines = Vec::new();
@@ -50,7 +51,7 @@ fn title(plan: &LatencyPlan) -> String {
         (egress_paths, _) => format!(" by {egress_paths} paths"),
     };
     let to = match hosts.as_slice() {
-        [first, _, ..] => format!("{first} and {} more", phrases::count(hosts.len() as u64 - 1, "host")),
+        [first, _, ..] => format!("{first} and {} more", count(hosts.len() as u64 - 1, "host")),
         hosts => hosts.join(", "),
     };
     format!("Latency to {to}{by}: {}", phrase(plan))
@@ -73,7 +74,7 @@ pub(in crate::format) fn phrase(plan: &LatencyPlan) -> String {
         End::Time(ENDLESS) => phrases::UNTIL_STOPPED.into(),
         End::Time(time) => phrases::span(time),
         End::Bytes(bytes) => bytes.to_string(),
-        End::Blocks(messages) => phrases::count(messages, "message"),
+        End::Blocks(messages) => count(messages, "message"),
     });
     if plan.load.is_some() {
         parts.push("idle and under load".into());

@@ -4,7 +4,7 @@ use super::super::super::{Paint, Style};
 use model::latency::{EgressSample, LatencyPlan, LatencySample};
 use model::plan::{Directions, End};
 use model::stats::distribution::Distribution;
-use model::units::Nanos;
+use model::units::{Nanos, grouped};
 
 /// The head of the table.
 pub(in super::super) fn header(plan: &LatencyPlan, style: &Style) -> String {
@@ -52,12 +52,12 @@ fn cells(egress: &EgressSample) -> [String; 6] {
         known.map_or_else(|| "-".into(), |rtt| time(&rtt).to_string())
     };
     [
-        egress.sent.to_string(),
-        rtt.map_or(0, |rtt| rtt.count).to_string(),
+        grouped(egress.sent),
+        grouped(rtt.map_or(0, |rtt| rtt.count)),
         of(50.0, |rtt| rtt.p50),
         of(99.0, |rtt| rtt.p99),
         of(0.0, |rtt| rtt.max),
-        egress.lost.to_string(),
+        grouped(egress.lost),
     ]
 }
 

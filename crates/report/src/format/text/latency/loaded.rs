@@ -7,13 +7,12 @@ use super::super::result::fact;
 use super::counts::share;
 use super::{chart, title};
 use crate::document::Column;
-use insight::finding::{grouped, significant};
 use model::latency::{LoadPhase, LoadPoint, LoadResult};
 use model::plan::Directions;
 use model::run::Run;
 use model::stats::percentile::Standing;
 use model::stats::responsiveness::{Band, Confidence, Responsiveness};
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, count, grouped, percent, significant};
 
 /// The phases, and their round trips on one time axis.
 pub(in crate::format) fn brief(run: &Run, style: &Style) -> String {
@@ -70,10 +69,10 @@ fn responsive(figure: &Responsiveness) -> String {
         grouped(figure.foreign.round() as u64),
         figure.tcp,
         figure.http,
-        phrases::count(figure.foreign_probes, "probe"),
+        count(figure.foreign_probes, "probe"),
         grouped(figure.loaded.round() as u64),
         figure.loaded_http,
-        phrases::count(figure.loaded_probes, "probe"),
+        count(figure.loaded_probes, "probe"),
     )
 }
 
@@ -100,7 +99,7 @@ pub(in crate::format) fn rows(loaded: &LoadResult) -> Vec<Vec<String>> {
             })),
             or_dash(rtt.and_then(|rtt| phrases::percentile(rtt.standing(99.0), &rtt.p99.to_string()))),
             or_dash(added.map(|(p50, idle)| added_text(p50, idle.p50))),
-            phrases::percent(share(phase.lost, phase.sent)),
+            percent(share(phase.lost, phase.sent)),
             or_dash(phase.up.map(|rate| rate.to_string())),
             or_dash(phase.down.map(|rate| rate.to_string())),
             or_dash(phase.responsiveness.map(|figure| significant(figure.rpm))),

@@ -1,11 +1,10 @@
 //! Percentiles that the count carries, their bounds, and how many more round trips the others take.
 
-use super::super::phrases;
 use model::latency::EgressResult;
 use model::stats::distribution::Distribution;
 use model::stats::histogram::Histogram;
 use model::stats::percentile::{Percentile, Standing, percentiles, samples_needed};
-use model::units::Nanos;
+use model::units::{Nanos, count};
 
 /// A percentile that can be given.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +50,7 @@ pub(in crate::format) fn reservation(egress: &EgressResult) -> Option<String> {
     let missing = (lost > 0).then(|| {
         let what =
             if at_least { "which reach the percentiles marked ≥" } else { "which are in no percentile" };
-        format!("{} never came back, {what}", phrases::count(lost, "message"))
+        format!("{} never came back, {what}", count(lost, "message"))
     });
     let from_send_call = egress
         .median_from_send_call()

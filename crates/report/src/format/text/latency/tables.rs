@@ -6,10 +6,9 @@ use super::super::result::fact;
 use super::percentiles::{given, missing, reservation};
 use super::{chart, title};
 use crate::document::Column;
-use insight::finding::grouped;
 use model::latency::{Cause, EgressResult, Outlier};
 use model::stats::histogram::Histogram;
-use model::units::Nanos;
+use model::units::{Nanos, grouped};
 
 /// The percentiles and their bounds.
 pub(super) fn percentiles(egress: &EgressResult) -> String {

@@ -1,7 +1,6 @@
 //! Times in one unit, so that a column can be compared by eye.
 
-use insight::finding::grouped;
-use model::units::Nanos;
+use model::units::{Nanos, grouped};
 
 /// A unit for a whole table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

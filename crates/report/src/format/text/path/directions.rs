@@ -9,6 +9,7 @@ use model::path::{
     TcpDirection,
 };
 use model::plan::Direction;
+use model::units::percent;
 
 /// A figure of each direction that was looked at; `-` where it is not known.
 pub(in crate::format) struct Row {
@@ -66,10 +67,10 @@ const FIGURES: &[(&str, Cell)] = &[
         let from = loss.from.filter(|from| *from < loss.size).map(|from| format!("{from} to "));
         Some(format!(
             "{} of {}{} bytes, {} of small ones",
-            phrases::percent(loss.large),
+            percent(loss.large),
             from.unwrap_or_default(),
             loss.size,
-            phrases::percent(loss.small)
+            percent(loss.small)
         ))
     }),
 ];

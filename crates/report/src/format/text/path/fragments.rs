@@ -5,6 +5,7 @@ use super::super::phrases;
 use super::heading::known_ways;
 use super::wide;
 use model::path::{FragmentShape, FragmentTest, PathResult};
+use model::units::count;
 
 /// The table of tests, when there were any.
 pub(super) fn table(path: &PathResult, style: &Style) -> String {
@@ -61,7 +62,7 @@ fn outcome(test: &FragmentTest) -> String {
     let pieces = u64::from(test.pieces) * u64::from(test.sent);
     let cut_on_the_way = test.shape == FragmentShape::MayBeCut;
     let counted = test.pieces_received.map(|arrived| match cut_on_the_way {
-        true => phrases::count(arrived, "piece"),
+        true => count(arrived, "piece"),
         false => format!("{arrived} of {pieces} pieces"),
     });
     let arrived = is_whole(test.shape)

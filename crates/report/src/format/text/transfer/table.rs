@@ -4,7 +4,7 @@
 use crate::document::Column;
 use model::stats::compare::Judgement;
 use model::transfer::{Gain, TransferRow};
-use model::units::{BitRate, Nanos};
+use model::units::{BitRate, Nanos, change, change_between, grouped};
 
 /// A column: its heading, and what stands in it.
 type Cell = (&'static str, fn(&TransferRow) -> Option<String>);
@@ -15,14 +15,14 @@ const CELLS: [Cell; 6] = [
         Some(if row.failed > 0 {
             format!("{}/{}", row.count, row.count + row.failed)
         } else {
-            row.count.to_string()
+            grouped(row.count)
         })
     }),
     ("rate (median ± sd)", |row| row.rate.map(|rate| spread(rate.median, rate.stddev))),
     ("total", |row| row.total.map(|total| Nanos(total.median as u64).to_string())),
-    ("segments", |row| row.data_segments.map(|count| format!("{count:.0}"))),
+    ("segments", |row| row.data_segments.map(|count| grouped(count.round() as u64))),
     ("size", |row| row.mean_payload.map(|bytes| format!("{bytes:.0} B"))),
-    ("resent", |row| (row.retransmits > 0).then(|| row.retransmits.to_string())),
+    ("resent", |row| (row.retransmits > 0).then(|| grouped(row.retransmits))),
 ];
 
 /// Headings of the columns that some row fills.
@@ -75,13 +75,13 @@ impl Changed<'_> {
 }
 
 const CHANGES: [Change; 5] = [
-    ("time", |changed| Some(format!("{:+.1} %", changed.time()?))),
-    ("rate", |Changed { gain, .. }| Some(format!("{:+.1} %", gain.comparison.shift?.percent))),
+    ("time", |changed| Some(change(changed.time()?))),
+    ("rate", |Changed { gain, .. }| Some(change(gain.comparison.shift?.percent))),
     ("at 95 %", |Changed { gain, .. }| {
         let shift = gain.comparison.shift?;
-        Some(format!("{:+.1} to {:+.1} %", shift.low?, shift.high?))
+        Some(change_between(shift.low?, shift.high?))
     }),
-    ("by packet size", |Changed { gain, .. }| Some(format!("{:+.1} %", gain.expected_percent?))),
+    ("by packet size", |Changed { gain, .. }| Some(change(gain.expected_percent?))),
     ("verdict", |Changed { gain, .. }| Some(word(gain.comparison.judgement))),
 ];
 
