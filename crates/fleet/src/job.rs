@@ -4,12 +4,11 @@ use crate::lease::{Class, Resource};
 use model::time::WallTime;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 /// A run for one agent. What is measured stands in `body`, which only the agent's program understands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentJob {
-    /// The run's name, which no other run ever has: [`run_name`].
+    /// The run's name, which no other run ever has: [`crate::name::run_name`].
     pub run: String,
     /// What is measured, for people: `ams -> fra`.
     pub title: String,
@@ -123,24 +122,9 @@ pub enum End {
     },
 }
 
-/// The name of a run, made of what it is: the same parts make the same name, on every host and after every restart.
-#[must_use]
-pub fn run_name(parts: &[&str]) -> String {
-    // The lengths keep ["a", "bc"] and ["ab", "c"] apart.
-    let text: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes()).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_made_of_their_parts() {
-        assert_eq!(run_name(&["mesh", "ams", "fra"]), run_name(&["mesh", "ams", "fra"]));
-        assert_ne!(run_name(&["mesh", "ams", "fra"]), run_name(&["mesh", "fra", "ams"]));
-        assert_ne!(run_name(&["a", "bc"]), run_name(&["ab", "c"]));
-    }
 
     #[test]
     fn an_outcome_reads_as_it_was_written() {

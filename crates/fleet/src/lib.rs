@@ -55,6 +55,7 @@ pub mod lease;
 pub mod ledger;
 mod line_file;
 pub mod mesh;
+pub mod name;
 pub mod results;
 pub mod rounds;
 pub mod schedule;

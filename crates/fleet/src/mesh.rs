@@ -1,7 +1,8 @@
 //! What a mesh measures: rounds of runs, and runs beside them.
 
-use crate::job::{AgentJob, run_name};
+use crate::job::AgentJob;
 use crate::lease::{Class, Resource};
+use crate::name::run_name;
 use crate::rounds::{Pair, Rounds, SharedLink, colour, tournament};
 use model::time::WallTime;
 use model::units::Nanos;

@@ -3,9 +3,10 @@
 use crate::clock::{Clock, SystemClock};
 use crate::coordinator::Sink;
 use crate::error::{FleetError, Result};
-use crate::job::{End, Outcome, run_name};
+use crate::job::{End, Outcome};
 use crate::ledger::{LedgerRow, RunState, Stored, StoredEnd};
 use crate::line_file::{self, LineFile, LineKind, Lines};
+use crate::name::run_name;
 use model::time::WallTime;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -7,7 +7,7 @@ use fleet::FleetError;
 use fleet::Result;
 use fleet::agent::{REPORT_LIVES, at_work, is_there};
 use fleet::broker::{Broker, Bucket, Expected};
-use fleet::job::run_name;
+use fleet::name::run_name;
 use linux::nic::Nic as SystemNic;
 use linux::privilege::{Capabilities, Capability, try_io_uring};
 use model::agent::AgentStatus;

@@ -4,9 +4,9 @@
 use engine::error::{Failure, Result};
 use fleet::clock::Clock;
 use fleet::coordinator::Sink;
-use fleet::job::run_name;
 use fleet::ledger::{LedgerRow, RunState};
 use fleet::mesh::MeshPlan;
+use fleet::name::run_name;
 use fleet::schedule::Schedule;
 use model::time::WallTime;
 use model::units::Nanos;

@@ -13,6 +13,7 @@ use crate::host::address::Family;
 use crate::host::capture::{self, CaptureOptions};
 use crate::host::describe;
 use crate::host::interrupt::Interrupt;
+use crate::session::protocol::UNACKNOWLEDGED;
 use exchange::Courier;
 use linux::clock::{mono_now, wall_now};
 use linux::socket::TcpOptions;
@@ -137,6 +138,7 @@ fn is_final(trouble: &Trouble) -> bool {
         Trouble::Connect(e) => e.errno() != Some(TIMED_OUT),
         Trouble::Broken { .. }
         | Trouble::Silence(_)
+        | Trouble::Unacknowledged { .. }
         | Trouble::Handshake { .. }
         | Trouble::Truncated { .. }
         | Trouble::Tls { .. } => {
@@ -170,6 +172,7 @@ fn failed(url: &str, trouble: &Trouble) -> Error {
         Trouble::Status { status: 404, .. } => "check the path; `pathmeter serve --http` has /bytes/10M",
         Trouble::Status { .. } => "the server refused; its log may say more",
         Trouble::Redirects { .. } => "give the URL that they lead to, or allow more with --redirects",
+        Trouble::Unacknowledged { .. } => UNACKNOWLEDGED,
         Trouble::Silence(_) | Trouble::Handshake { .. } => {
             return Failure::unreachable(message, sizes(url)).into();
         }

@@ -6,8 +6,8 @@
 use super::{COORDINATOR, Holder, Resource};
 use crate::broker::{Broker, Bucket, Entry, Expected};
 use crate::error::{FleetError, Result};
-use crate::job::run_name;
 use crate::lease::Class;
+use crate::name::run_name;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 

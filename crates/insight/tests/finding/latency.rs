@@ -509,7 +509,7 @@ fn the_queue_under_load_has_its_limit_and_its_place() {
     let mut unsure = capped();
     unsure.steps.retain(|step| step.purpose != Purpose::Small);
     assert_eq!(shaped(Some(unsure)).summary.loaded.as_ref().unwrap().phases[1].limit, None);
-    // Without a load that exceeded the path nothing is said of it.
+    // Without a load that exceeded the path no limit is named.
     let run = shaped(None);
     assert_eq!(run.summary.loaded.as_ref().unwrap().phases[1].limit, None);
     assert!(

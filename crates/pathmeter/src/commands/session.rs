@@ -52,7 +52,7 @@ pub(crate) fn print_plan<P: serde::Serialize>(
     Ok(Exit::Done)
 }
 
-/// Says beside a plan which load is sent to name a limit.
+/// Prints beside a plan which load is sent to name a limit.
 pub(crate) fn announce_load(plan: &engine::run::Plan) {
     if let Some(load) = plan.announced_load() {
         let _ = writeln!(std::io::stderr(), "note: {load}");

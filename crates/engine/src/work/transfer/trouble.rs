@@ -42,6 +42,16 @@ pub(super) enum Trouble {
     /// The far end stalled.
     #[error("stalled: no byte moved for {0} (--timeout gives it longer)")]
     Silence(Nanos),
+    /// Nothing that was sent after the handshake arrived.
+    #[error(
+        "stalled for {waited}: the connection opened, and none of the {sent} that this host sent afterwards was acknowledged"
+    )]
+    Unacknowledged {
+        /// Time spent waiting.
+        waited: Nanos,
+        /// Bytes of the request so far.
+        sent: Bytes,
+    },
     /// The body ended early.
     #[error("the answer was cut short: {came} of {announced} came")]
     Truncated {

@@ -9,7 +9,7 @@ use linux::poll::{Interest, wait};
 use linux::socket::{TcpOptions, tcp_connect};
 use linux::tcp_info::tcp_info;
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
@@ -240,9 +240,23 @@ impl Wire {
     fn pause(&self, moved: MonoTime) -> Result<(), ureq::Error> {
         self.go_on()?;
         match mono_now() - moved > self.setup.silence {
-            true => Err(self.probe.fail(Trouble::Silence(self.setup.silence))),
+            true => Err(self.probe.fail(self.silent())),
             false => Ok(()),
         }
+    }
+
+    /// Nothing has moved for long: a request so small that every path carries it shows that nothing arrives.
+    fn silent(&self) -> Trouble {
+        let waited = self.setup.silence;
+        let observed = self.probe.observed();
+        let tcp = observed.socket.as_ref().and_then(|socket| tcp_info(socket).ok());
+        let lost = tcp.and_then(|tcp| {
+            let sent = tcp.bytes_sent?.0.saturating_sub(tcp.bytes_retransmitted?.0);
+            let is_small = (1..=SMALL_REQUEST).contains(&sent);
+            let is_deaf = tcp.retransmits > 0 && tcp.unacknowledged > 0 && tcp.bytes_received? == Bytes(0);
+            (is_small && is_deaf).then_some(Bytes(sent))
+        });
+        lost.map_or(Trouble::Silence(waited), |sent| Trouble::Unacknowledged { waited, sent })
     }
 }
 
@@ -275,5 +289,7 @@ impl Stream {
     }
 }
 
+/// Bytes of a request that fit every path, with headers (RFC 791: packets of 576 bytes).
+const SMALL_REQUEST: u64 = 500;
 /// How often a silent connection is looked at.
 const STEP: Nanos = Nanos(100_000_000);

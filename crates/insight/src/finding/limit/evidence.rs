@@ -190,7 +190,7 @@ fn facts(one_way: &MeasuredDirection<'_>) -> HostFacts {
     }
 }
 
-/// A shorter rest of an interval says little.
+/// A shorter rest of an interval shows little.
 const LONG_ENOUGH: Nanos = Nanos::from_millis(100);
 const FCS: u32 = 4;
 const ETHERNET: u32 = 14;

@@ -7,7 +7,7 @@ use fleet::FleetError;
 use fleet::broker::{Broker, Bucket, Expected};
 use fleet::clock::{Clock, SystemClock};
 use fleet::coordinator::Again;
-use fleet::job::run_name;
+use fleet::name::run_name;
 use fleet::results::{ResultFile, Results};
 use model::time::WallTime;
 use serde::{Deserialize, Serialize};
