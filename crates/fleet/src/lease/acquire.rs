@@ -193,7 +193,7 @@ impl Acquire {
     fn consider(&mut self, mut list: List) -> Step<Outcome> {
         let me = self.claim.holder_of(self.resource());
         list.unsure.retain(|each| each.id != me.id);
-        // Of its class and group an agent is believed here: its own words can at most let others in beside it.
+        // An agent is believed about its class and group here: its own words can at most let others in beside it.
         let wanted: Vec<Holder> = list.sure.iter().chain(&list.unsure).chain([&me]).cloned().collect();
         if has_room(&wanted) {
             return self.enter(&list, &me);

@@ -91,5 +91,5 @@ pub(super) fn grant_key(name: &str) -> String {
     format!("grant.{name}")
 }
 
-/// As long as the server keeps a job.
+/// The server keeps a job for as long.
 const LIVES: Nanos = Nanos::from_secs(7 * 86_400);

@@ -127,7 +127,7 @@ pub(crate) fn prefix(family: u8) -> u8 {
     if family == 4 { 24 } else { 64 }
 }
 
-/// As fast as can be.
+/// It sends as fast as it can.
 pub(crate) fn all(frames: u64) -> Burst {
     Burst { frames, interval_ps: 0, then: None, time: Nanos::from_secs(30) }
 }

@@ -77,7 +77,7 @@ fn set(run: &mut Run, direction: Direction, limit: Option<Limit>) {
     }
 }
 
-/// Of a load beside round trips only the path's limit is known, where its signs agree: what its hosts did is not.
+/// Only the path's limit is known of a load beside round trips, where its signs agree: what its hosts did is not.
 fn fill_phase(run: &mut Run, direction: Direction) {
     let evidence = evidence_of_load(run, direction).filter(|evidence| evidence.load.is_some());
     let is_named = |limit: &Limit| limit.kind.is_of_the_path() && limit.confidence > Confidence::Low;

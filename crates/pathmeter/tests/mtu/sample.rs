@@ -238,6 +238,7 @@ fn a_sample_of_two_faults_is_told_as_it_was_built() {
 }
 
 /// Builds a path and compares what is found of it over each family; prints a line for each, and returns what is wrong.
+#[expect(clippy::print_stdout, reason = "the lines are the table of a large sample")]
 fn judge(number: usize, path: &Path) -> Vec<String> {
     let Some(lab) = Lab::new(&format!("two_faults_{number}")) else { return Vec::new() };
     build(&lab, path);

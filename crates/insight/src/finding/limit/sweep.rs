@@ -72,5 +72,5 @@ fn of_hosts(row: &FrameRow, test: &Run) -> Option<Limit> {
     })
 }
 
-/// Of what the path gives.
+/// A share of what the path gives.
 const REACHED: f64 = 0.85;

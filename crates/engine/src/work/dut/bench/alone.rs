@@ -50,7 +50,7 @@ pub(super) fn alone(
     Ok(Alone { frame, same, one_flow })
 }
 
-/// As fast as can be.
+/// It sends as fast as it can.
 fn flood(
     ports: &mut [Box<dyn Port>; 2],
     sides: &mut Sides,

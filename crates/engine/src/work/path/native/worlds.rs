@@ -59,7 +59,7 @@ struct World {
     direction: Direction,
     /// The router of the two at which it is.
     hop: usize,
-    /// That router sets the TTL of packets, which hides where they end and changes no reason.
+    /// The router sets the TTL of packets, which hides where they end and changes no reason.
     sets_ttl: bool,
     ipv6: bool,
     /// What a router that loses some loses.
@@ -361,7 +361,7 @@ proptest! {
         let run = world.run();
         let mut found = reasons(&run);
         if matches!(world.fault, Fault::Partial(..)) {
-            // Of 60 packets none is lost in one look of twenty.
+            // In one look of twenty none of 60 packets is lost.
             found.remove("size-dependent-loss");
         }
         prop_assert_eq!(found, world.truth(), "{:#?}", run.findings);
@@ -400,7 +400,7 @@ fn sizes_that_lose_some_are_named() {
     for random in 0..20 {
         let world = World { fault, transport, direction, hop: 0, sets_ttl: false, ipv6: false, random };
         let one_way = world.run().summary.path.and_then(|path| path.up).expect("it was looked at");
-        // Of 60 packets none is lost in one look of twenty.
+        // In one look of twenty none of 60 packets is lost.
         let Some(loss) = one_way.size_dependent_loss else { continue };
         assert_eq!((one_way.path_mtu, loss.size), (Some(1_450), 1_450));
         near += u32::from(loss.from.is_some_and(|from| (1_438..=1_443).contains(&from)));
