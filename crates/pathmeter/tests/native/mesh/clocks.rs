@@ -32,7 +32,9 @@ fn be_ahead(nats: &Nats, spool: &Path, is_over: &AtomicBool) {
     let work = |_: &AgentJob, _: &Start| -> Result<Measured, String> { Err("it has begun".to_owned()) };
     let threads = Threads::new(Arc::new(work), Arc::new(Ahead));
     let spool = Spool::open(spool).unwrap();
-    let mut agent = Agent::new(AgentOptions::named("ams"), nats, &Ahead, &threads, spool).unwrap();
+    let inventory = serde_json::json!({ "leases": 2 });
+    let options = AgentOptions { inventory, ..AgentOptions::named("ams") };
+    let mut agent = Agent::new(options, nats, &Ahead, &threads, spool).unwrap();
     while !is_over.load(Ordering::SeqCst) {
         let due = agent.step().unwrap();
         agent.rest(due).unwrap();
