@@ -3,7 +3,7 @@
 //! A holder (`ams.CLAIM`) has a key of its own for each resource (`on.ams.CLAIM.nic.h1.eth0`), written only against the last write
 //! of all keys of that resource; the revision of that write is its fencing token. It has one heartbeat key with a lifetime
 //! (`beat.ams.CLAIM`). An agent's key writes those of its own name alone, and a holder that is an agent counts only for a run that a
-//! coordinator granted it ([`grant`](mod@grant)), with the class that stands there: so no agent can free what another holds, or hold what it
+//! coordinator granted it, with the class that stands there: so no agent can free what another holds, or hold what it
 //! was not given. Whoever finds a holder without a heartbeat or grant must prove that by a *write* that the server takes only if it
 //! is so; a stale read passes over no holder. A holder counts its time from when it *sent* its last heartbeat and stops at two thirds
 //! of the lifetime, before the server would let anybody else in.
