@@ -25,6 +25,11 @@ impl WayFinder<'_> {
         }
         let again: Vec<u32> = missed.into_iter().chain([mtu]).collect();
         self.ask(&again, SURE_COPIES, &mut tried)?;
+        // Loss with a period may fall on one size of as many: once more, beside fewer.
+        let still: Vec<u32> = lost(&tried).into_iter().chain([mtu]).collect();
+        if still.len() > 1 {
+            self.ask(&still, SURE_COPIES, &mut tried)?;
+        }
         let around = around(&lost(&tried), &sizes);
         if !around.is_empty() {
             self.ask(&around, EDGE_COPIES, &mut tried)?;
