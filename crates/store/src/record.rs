@@ -232,7 +232,7 @@ pub(crate) fn finish(
     describe(database, id, measured)
 }
 
-/// So often the store is given word that a run is measured; `query.rs` waits for several of these.
+/// Time between two marks that a run is measured; `query.rs` waits for several of them.
 const BEAT: Duration = Duration::from_secs(5);
 /// Events wait no longer than this for others to be written with.
 const AT_MOST: Duration = Duration::from_secs(1);

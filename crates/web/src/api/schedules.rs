@@ -107,7 +107,7 @@ pub(super) fn of_path(store: &Store, target: &str, entries: &[Entry]) -> Result<
     Ok(rows)
 }
 
-/// Of each command and label that was measured often enough to see it. `entries`: the latest first.
+/// One row for each command and label that was measured often enough to see it. `entries`: the latest first.
 fn of_runs(target: &str, entries: &[Entry], now: WallTime) -> Vec<ScheduleRow> {
     let mut groups: Vec<(&str, &str, Vec<&Entry>)> = Vec::new();
     for entry in entries {

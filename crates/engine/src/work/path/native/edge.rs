@@ -99,6 +99,7 @@ const SMALL: u32 = 576;
 const COPIES: u32 = 60;
 /// Bytes below the path MTU, where the sizes that lose are looked for.
 const STEPS: [u32; 7] = [64, 32, 16, 8, 4, 2, 1];
+/// Bytes below the path MTU of the size that it is compared with first.
 const WIDEST: u32 = 128;
 /// Logarithm of the likelihood ratio.
 const CLEAR: f64 = 7.0;
