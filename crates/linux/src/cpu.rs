@@ -116,6 +116,13 @@ pub fn deepest_sleep(cpu: usize) -> Option<Nanos> {
     states.flatten().filter_map(exit).max().map(|micros| Nanos(micros.saturating_mul(1000)))
 }
 
+/// Threads of the whole host that run or wait for a CPU: the average of the last minute, or the present count if that is
+/// larger (`/proc/loadavg`); `None` where it cannot be read.
+#[must_use]
+pub fn runnable() -> Option<f64> {
+    parse_runnable(&fs::read_to_string("/proc/loadavg").ok()?)
+}
+
 /// CPU time the calling thread has used, user and system together (`CLOCK_THREAD_CPUTIME_ID`).
 #[must_use]
 pub fn thread_cpu_time() -> Nanos {
@@ -321,6 +328,14 @@ pub(crate) fn parse_model_name(cpuinfo: &str) -> Option<String> {
     ["model name", "Model", "cpu", "Hardware"].into_iter().find_map(value_of)
 }
 
+/// `AVERAGE_OF_1_MINUTE OF_5 OF_15 RUNNING/ALL LAST_PID`.
+fn parse_runnable(loadavg: &str) -> Option<f64> {
+    let mut fields = loadavg.split_whitespace();
+    let average: f64 = fields.next()?.parse().ok()?;
+    let (running, _) = fields.nth(2)?.split_once('/')?;
+    Some(average.max(running.parse().ok()?))
+}
+
 pub(crate) fn parse_stat(text: &str, nanos_per_tick: u64) -> Vec<CpuTimes> {
     text.lines().filter_map(|line| parse_stat_line(line, nanos_per_tick)).collect()
 }
@@ -383,6 +398,13 @@ mod tests {
     use super::*;
     use std::hint::black_box;
     use std::thread;
+
+    #[test]
+    fn the_larger_of_average_and_present_count_is_runnable() {
+        assert_eq!(parse_runnable("13.26 12.21 8.14 17/216 2406\n"), Some(17.0));
+        assert_eq!(parse_runnable("13.26 12.21 8.14 2/216 2406\n"), Some(13.26));
+        assert_eq!(parse_runnable("0.00 0.01"), None);
+    }
 
     #[test]
     fn a_pinned_thread_runs_where_it_was_told() {

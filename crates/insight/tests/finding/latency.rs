@@ -223,6 +223,25 @@ fn whose_fault_sets_the_severity() {
 }
 
 #[test]
+fn on_a_busy_host_a_far_one_counts_when_it_exceeds_the_waits_for_a_cpu() {
+    for (micros, runnable_per_cpu, severity) in [
+        (90_000, 1.5, Severity::Info),
+        (120_000, 1.5, Severity::Warning),
+        (120_000, 9.0, Severity::Info),
+        (400_000, 9.0, Severity::Warning),
+    ] {
+        let run = far(micros, Cause::Unknown).with(|run| {
+            (run.noise.others_share, run.noise.runnable_per_cpu) = (0.9, runnable_per_cpu);
+        });
+        assert_eq!(
+            find(&run.run(), "rtt-outliers").unwrap().severity,
+            severity,
+            "{micros} µs, {runnable_per_cpu}"
+        );
+    }
+}
+
+#[test]
 fn under_load_the_load_is_the_answer_and_an_idle_outlier_a_remark() {
     let run = far(50_000, Cause::Path).load(Directions::Up, 10, 14).run();
     assert_eq!(find(&run, "rtt-outliers").unwrap().severity, Severity::Info);

@@ -55,6 +55,10 @@ pub struct HostNoise {
     /// CPU time that others than the measuring thread used, and the hypervisor took, as a share of all CPUs' time.
     #[serde(skip_serializing_if = "is_none")]
     pub others_share: f64,
+    /// Threads that ran or waited for a CPU, for each CPU: the average of the last minute, or the count at the end if that
+    /// is larger (`/proc/loadavg`).
+    #[serde(skip_serializing_if = "is_none")]
+    pub runnable_per_cpu: f64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -67,6 +71,14 @@ impl HostNoise {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.others_share >= BUSY || self.steal_share >= STOLEN
+    }
+
+    /// How much longer a round trip may take because of other work, where the far end shares the CPUs or has as much of
+    /// it: four threads wait for their turn, each behind the threads of its CPU.
+    #[must_use]
+    pub fn longest_wait(&self) -> Nanos {
+        let queue = (TURNS * self.runnable_per_cpu * SLICE.0 as f64) as u64;
+        Nanos(queue).max(ONE_WAIT)
     }
 
     /// From which percentile on the round trips of a path are this host's, if from any: so many of them were under way when
@@ -89,6 +101,12 @@ impl HostNoise {
 /// Of all CPUs' time.
 const BUSY: f64 = 0.5;
 const STOLEN: f64 = 0.05;
+/// Both threads of both ends, and as many again for waits that are longer than the mean.
+const TURNS: f64 = 8.0;
+/// Linux runs a thread until the tick behind its slice: 4 ms at 250 Hz.
+const SLICE: Nanos = Nanos::from_millis(4);
+/// Several slices of the scheduler, as threads get them that wait for one another.
+const ONE_WAIT: Nanos = Nanos::from_millis(100);
 /// Hiccups whose mean is at least this part of the median show in a round trip.
 const SHOWS: u64 = 10;
 /// From which share of round trips hit on which percentile is the host's.

@@ -3,7 +3,7 @@
 use super::far_count::FarCount;
 use super::flow::EgressFlow;
 use linux::clock::mono_now;
-use linux::cpu::{CpuSnapshot, CpuTimes, Usage};
+use linux::cpu::{self, CpuSnapshot, CpuTimes, Usage};
 use model::latency::disturbance::HostWatch;
 use model::latency::{
     Counted, EgressEnds, EgressPath, EgressResult, HostNoise, LatencyMode, LatencyResult, late_from_percent,
@@ -38,19 +38,18 @@ impl HostBefore {
     pub(crate) fn since(self, watch: &HostWatch, watched: bool) -> HostFigures {
         let elapsed = mono_now().saturating_since(self.at);
         let thread = Usage::of_thread().since(&self.thread);
-        let shares = self.cpus.and_then(|before| {
-            let times = CpuSnapshot::take().ok()?.since(&before);
-            let sum = |of: fn(&CpuTimes) -> Nanos| times.iter().map(|cpu| of(cpu).0).sum::<u64>();
-            let (total, steal, idle) = (sum(CpuTimes::total), sum(|cpu| cpu.steal), sum(|cpu| cpu.idle));
-            let others = total.saturating_sub(idle).saturating_sub(thread.cpu().0);
-            (total > 0).then(|| [steal, others].map(|part| part as f64 / total as f64))
-        });
-        let [steal_share, others_share] = shares.unwrap_or_default();
+        let times = self.cpus.and_then(|before| Some(CpuSnapshot::take().ok()?.since(&before)));
+        let times = times.unwrap_or_default();
+        let sum = |of: fn(&CpuTimes) -> Nanos| times.iter().map(|cpu| of(cpu).0).sum::<u64>();
+        let (total, steal, idle) = (sum(CpuTimes::total), sum(|cpu| cpu.steal), sum(|cpu| cpu.idle));
+        let others = total.saturating_sub(idle).saturating_sub(thread.cpu().0);
+        let share = |part: u64| if total > 0 { part as f64 / total as f64 } else { 0.0 };
         HostFigures {
             noise: HostNoise {
                 involuntary_switches: thread.involuntary_switches,
-                steal_share,
-                others_share,
+                steal_share: share(steal),
+                others_share: share(others),
+                runnable_per_cpu: cpu::runnable().unwrap_or_default() / times.len().max(1) as f64,
                 ..watch.noise()
             },
             watch: watch.clone(),

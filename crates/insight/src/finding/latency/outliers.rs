@@ -3,7 +3,7 @@
 use super::super::text::{capital, count, grouped, significant};
 use super::super::{Finding, Severity};
 use super::{each_egress, name, share};
-use model::latency::{Cause, EgressResult};
+use model::latency::{Cause, EgressResult, HostNoise};
 use model::plan::Direction;
 use model::run::Run;
 use model::stats::distribution::Distribution;
@@ -14,8 +14,8 @@ use model::units::Nanos;
 /// Round trips far beyond the median, of each path.
 pub(in super::super) fn rtt_outliers(run: &Run) -> Vec<Finding> {
     each_egress(run, |run, egress| {
-        let is_busy = run.summary.noise.is_some_and(|noise| noise.is_busy());
-        Some(finding(run, egress, &Tail::from_egress(egress, is_busy)?))
+        let busy = run.summary.noise.filter(HostNoise::is_busy).map(|noise| noise.longest_wait());
+        Some(finding(run, egress, &Tail::from_egress(egress, busy)?))
     })
 }
 
@@ -31,12 +31,13 @@ struct Tail {
     causes: [u64; 3],
     /// The most by which one that is not this host's fault exceeds the median.
     excess: Nanos,
-    /// Other work kept this host's CPUs busy.
-    is_busy: bool,
+    /// How long other work may have held a round trip up, where it kept this host's CPUs busy. A far end that shares
+    /// them is in the round trip as the path is.
+    busy: Option<Nanos>,
 }
 
 impl Tail {
-    fn from_egress(egress: &EgressResult, is_busy: bool) -> Option<Tail> {
+    fn from_egress(egress: &EgressResult, busy: Option<Nanos>) -> Option<Tail> {
         let rtt = egress.rtt.filter(|rtt| rtt.count > 1 && rtt.p50.0 > 0)?;
         // Of several levels the highest is the body.
         let levels = egress.shifts.iter().flat_map(|shift| [shift.from, shift.to]);
@@ -60,7 +61,7 @@ impl Tail {
             observed.clone().filter(|outlier| outlier.cause != Cause::Host).map(|outlier| outlier.rtt).max();
         let farthest = others.unwrap_or(if observed.count() == 0 { rtt.max } else { rtt.p50 });
         let excess = farthest.saturating_sub(rtt.p50);
-        Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess, is_busy })
+        Some(Tail { rtt, limit, far, at_least: counted.is_none(), causes, excess, busy })
     }
 
     /// Whose fault: the path's when any far one is, else this host's when all looked at are.
@@ -72,12 +73,13 @@ impl Tail {
         }
     }
 
-    fn longer_than_a_host(&self) -> bool {
-        self.excess >= LONG
+    /// The scheduler of this host, or of a far end that is as busy, may be all of it.
+    fn may_be_host(&self) -> bool {
+        self.excess < self.busy.unwrap_or(LONG)
     }
 
-    /// Too long for one that shares its CPUs, too: such a far end is in the round trip as the path is.
-    fn longer_than_a_busy_host(&self) -> bool {
+    /// Retransmissions and devices that fail over take so long.
+    fn very_long(&self) -> bool {
         self.excess >= VERY_LONG
     }
 
@@ -94,9 +96,8 @@ impl Tail {
         let many = self.not_host_share() >= MANY || late > 0;
         match self.cause() {
             Cause::Host => Severity::Info,
-            // Whoever waits for a CPU here, the far end where it is the same host, waits so long.
-            _ if self.is_busy && !self.longer_than_a_busy_host() => Severity::Info,
-            Cause::Path | Cause::Unknown if many || self.longer_than_a_host() => Severity::Warning,
+            _ if self.busy.is_some() && self.may_be_host() => Severity::Info,
+            Cause::Path | Cause::Unknown if many || !self.may_be_host() => Severity::Warning,
             Cause::Path | Cause::Unknown => Severity::Info,
         }
     }
@@ -188,7 +189,7 @@ fn attribute(tail: &Tail) -> String {
                 all_of(host, looked)
             )
         }
-        Cause::Unknown if tail.longer_than_a_host() => {
+        Cause::Unknown if !tail.may_be_host() => {
             format!("{} beyond the median is more than a host's scheduler takes", tail.excess)
         }
         Cause::Unknown => "whether this host or the path is to blame is unknown".into(),
@@ -208,7 +209,7 @@ fn advice(tail: &Tail) -> &'static str {
         Cause::Host => {
             "The tail is this host's, not the path's: stop other work, give the measuring thread a CPU of its own, and measure again."
         }
-        Cause::Path | Cause::Unknown if tail.longer_than_a_busy_host() => {
+        Cause::Path | Cause::Unknown if tail.very_long() && !tail.may_be_host() => {
             "Look for what holds single packets back on this path: a retransmitted segment (over TCP at least 200 ms), a connection or address set up on first use, a device that reboots or fails over, Wi-Fi roaming. Repeat to see whether it comes back, and compare with another path: --via."
         }
         Cause::Path => {
@@ -231,7 +232,7 @@ const HEAVY: u64 = 10;
 const HEAVY_EXCESS: Nanos = Nanos(100_000);
 /// An excess that no scheduler makes: Linux gives a waking thread its turn within some milliseconds.
 const LONG: Nanos = Nanos(10_000_000);
-/// Several slices of the scheduler, as processes get them that wait for one another.
+/// A retransmission of TCP takes at least twice this.
 const VERY_LONG: Nanos = Nanos(100_000_000);
 /// One in a thousand is no accident.
 const MANY: f64 = 0.001;

@@ -3,10 +3,9 @@
 
 use super::super::{Finding, Severity};
 use super::{each_egress, name};
-use model::latency::EgressResult;
+use model::latency::{EgressResult, HostNoise};
 use model::plan::Direction;
 use model::run::Run;
-use model::units::Nanos;
 
 /// Each shift of each path.
 pub(in super::super) fn level_shift(run: &Run) -> Vec<Finding> {
@@ -28,8 +27,8 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     };
     let title = format!("The round trip {name} changed its level {}{more}", parts.join(", "));
     // A thread that waits for a CPU beside other work makes a level of its own.
-    let is_busy = run.summary.noise.is_some_and(|noise| noise.is_busy());
-    let may_be_host = is_busy && largest.from.0.abs_diff(largest.to.0) < BUSY_HOST.0;
+    let busy = run.summary.noise.filter(HostNoise::is_busy).map(|noise| noise.longest_wait());
+    let may_be_host = busy.is_some_and(|wait| largest.from.0.abs_diff(largest.to.0) < wait.0);
     let severity = if may_be_host { Severity::Info } else { Severity::Warning };
     let finding = Finding::new("level-shift", severity, Direction::Up, title).everywhere();
     let finding = finding
@@ -42,7 +41,5 @@ fn finding(run: &Run, egress: &EgressResult) -> Option<Finding> {
     ))
 }
 
-/// A host whose CPUs other work keeps busy delays round trips by as much.
-const BUSY_HOST: Nanos = Nanos::from_millis(100);
 /// More changes nobody reads in a sentence.
 const TOLD: usize = 3;

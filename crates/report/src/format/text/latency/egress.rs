@@ -147,7 +147,7 @@ fn one_way(delays: &OneWayDelays) -> Vec<(&'static str, String)> {
 pub(super) fn this_host(summary: &Summary) -> Option<String> {
     let noise = summary.noise?;
     let is_busy = noise.is_busy();
-    if !is_busy && (HostNoise { others_share: 0.0, ..noise }) == HostNoise::default() {
+    if !is_busy && (HostNoise { others_share: 0.0, runnable_per_cpu: 0.0, ..noise }) == HostNoise::default() {
         return None;
     }
     let busy = match is_busy && noise.others_share > 0.0 {
