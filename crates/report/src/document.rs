@@ -16,7 +16,7 @@ pub use style::{Paint, Style};
 pub(crate) use table::Cell;
 pub use table::{Column, Table};
 
-use crate::plot::{BarChart, Drawing, Figure};
+use crate::plot::{BarChart, Drawing, Figure, Heading};
 use model::finding::Status;
 use model::history::Entry;
 use model::time::WallTime;
@@ -94,22 +94,30 @@ pub fn picture(documents: &[&dyn Document], command: &str) -> Figure {
     let is_void = |block: &Block| matches!(block, Block::Conclusion(of) if of.status == Status::Void);
     let whence = documents.iter().map(|document| document.provenance());
     Figure {
+        heading: documents.first().filter(|_| documents.len() == 1).and_then(|document| heading(*document)),
         drawings,
         footer: whence.chain([command.to_owned()]).filter(|line| !line.is_empty()).collect(),
         void: documents.iter().any(|document| document.blocks().iter().any(is_void)),
     }
 }
 
-/// The verdict of a document in the place of its figures.
-fn without_figures(document: &dyn Document) -> Drawing {
-    let said = |block: &Block| match block {
-        Block::Conclusion(of) => Some(if of.answer.is_empty() { of.text.clone() } else { of.answer.clone() }),
+/// The verdict of a document with one conclusion.
+fn heading(document: &dyn Document) -> Option<Heading> {
+    let blocks = document.blocks();
+    let mut conclusions = blocks.iter().filter_map(|block| match block {
+        Block::Conclusion(conclusion) => Some(conclusion),
         _ => None,
-    };
-    let verdict = document.blocks().iter().find_map(said).map(|text| text.replace('`', ""));
+    });
+    let conclusion = conclusions.next().filter(|_| conclusions.next().is_none())?;
+    let text = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
+    let (word, paint) = conclusion.word();
+    Some(Heading { word, is_good: paint == Paint::Good, text: text.replace('`', "") })
+}
+
+/// The title of a document in the place of its figures.
+fn without_figures(document: &dyn Document) -> Drawing {
     let title = document.head().title.replace('`', "");
-    let subtitle = "no figures to draw".to_owned();
-    BarChart { title, subtitle, notes: verdict.into_iter().collect(), ..BarChart::default() }.drawing()
+    BarChart { title, subtitle: "no figures to draw".into(), ..BarChart::default() }.drawing()
 }
 
 /// What a document is.

@@ -2,6 +2,7 @@
 //!
 //! Colours are of the Okabe–Ito palette, which the colour-blind can tell apart.
 
+mod across;
 mod axis;
 mod bars;
 mod figure;
@@ -10,8 +11,9 @@ mod lines;
 mod png;
 mod svg;
 
-pub use bars::{Bar, BarChart, BarPanel, BarRow};
-pub use figure::Figure;
+pub use across::Across;
+pub use bars::{Bar, BarChart, BarPanel, BarRow, Labels};
+pub use figure::{Figure, Heading};
 pub use lines::{Line, LineChart, LinePanel};
 #[cfg(feature = "png")]
 pub use png::{PlotError, png};

@@ -1,6 +1,6 @@
 //! The blocks that documents are made of.
 
-use super::Table;
+use super::{Paint, Table};
 use crate::plot::{BarChart, Drawing, LineChart};
 use insight::answer::Answer;
 use model::finding::{Finding, Status, Verdict};
@@ -137,6 +137,21 @@ impl Conclusion {
         let Answer { line, action } = insight::answer::answer_of_run(run);
         let answer = if action.is_empty() { format!("{line}.") } else { format!("{line}. {action}") };
         Conclusion { broken, answer, ..Conclusion::from_verdict(&run.verdict) }
+    }
+
+    /// The status in capitals, and how it is painted.
+    #[must_use]
+    pub fn word(&self) -> (String, Paint) {
+        let word = match (self.broken, self.status) {
+            (true, Status::Ok | Status::Degraded) => return ("BROKEN".into(), Paint::Problem),
+            (_, status) => status.word().to_uppercase(),
+        };
+        let paint = match self.status {
+            Status::Ok => Paint::Good,
+            Status::Degraded => Paint::Warning,
+            Status::Problem | Status::Void => Paint::Problem,
+        };
+        (word, paint)
     }
 }
 

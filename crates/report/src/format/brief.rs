@@ -31,20 +31,6 @@ pub(super) fn brief_text(run: &Run, style: &Style) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The verdict's word in capitals, and how it is painted.
-pub(super) fn word(conclusion: &Conclusion) -> (String, Paint) {
-    let word = match (conclusion.broken, conclusion.status) {
-        (true, Status::Ok | Status::Degraded) => return ("BROKEN".into(), Paint::Problem),
-        (_, status) => status.word().to_uppercase(),
-    };
-    let paint = match conclusion.status {
-        Status::Ok => Paint::Good,
-        Status::Degraded => Paint::Warning,
-        Status::Problem | Status::Void => Paint::Problem,
-    };
-    (word, paint)
-}
-
 /// The answer of a run; of one whose figures stand, and are not as expected, that.
 pub(super) fn answer(run: &Run) -> Answer {
     let answer = answer::answer_of_run(run);
@@ -61,7 +47,7 @@ pub(super) fn answer(run: &Run) -> Answer {
 /// The word, the answer and the two ends; below it what to do.
 fn first(run: &Run, style: &Style) -> String {
     let conclusion = Conclusion::of_run(run);
-    let (word, paint) = word(&conclusion);
+    let (word, paint) = conclusion.word();
     let Answer { line, action } = answer(run);
     let indent = " ".repeat(word.chars().count() + GAP);
     let mut lines = style.wrap(&line, indent.len());

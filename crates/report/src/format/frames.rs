@@ -4,7 +4,7 @@ use super::table::plain;
 use super::text::latency::bar;
 use super::{Paint, Style};
 use crate::document::Column;
-use crate::plot::{Line, LineChart, LinePanel};
+use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::limit::{Limit, LimitKind};
 use model::plan::Transport;
@@ -47,8 +47,7 @@ pub fn chart(run: &Run) -> LineChart {
     LineChart {
         title: title(run),
         subtitle: subtitle(run),
-        across: "Ethernet frame with FCS, bytes".into(),
-        sizes: sizes.iter().map(u32::to_string).collect(),
+        across: Across::sizes("Ethernet frame with FCS, bytes", sizes.iter().map(u32::to_string).collect()),
         limit: known.then(|| "line rate".into()),
         panels: vec![
             panel("Goodput", "Gbit/s", goodput, goodput_limit),

@@ -2,7 +2,7 @@
 
 use super::Style;
 use super::table::markdown;
-use super::{brief, text::phrases};
+use super::text::phrases;
 use crate::document::{Block, Conclusion, Document, Expectation, Table};
 use model::finding::Finding;
 
@@ -58,7 +58,7 @@ fn shown(block: &Block) -> String {
                 format!("{}: ", escaped(&conclusion.of))
             };
             let said = if conclusion.answer.is_empty() { &conclusion.text } else { &conclusion.answer };
-            format!("**{}** {of}{}\n", brief::word(conclusion).0, escaped(said))
+            format!("**{}** {of}{}\n", conclusion.word().0, escaped(said))
         }
         Block::Preformatted(text) => {
             // Longer than any that the text could end it with.

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
 use crate::expect::{KEYS, axis_unit, higher_is_better, printed};
-use crate::plot::{Line, LineChart, LinePanel};
+use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::history::Sample;
 use model::stats::compare::Rules;
 use model::stats::quantile::median;
@@ -299,7 +299,6 @@ impl Trends {
         let chart = LineChart {
             title: format!("{} over time", self.target),
             subtitle: "a point for each run".into(),
-            across: "Run".into(),
             limit: self.series.iter().any(|series| !series.changes.is_empty()).then(|| "level".into()),
             panels,
             ..LineChart::default()
@@ -335,7 +334,7 @@ fn panel(series: &Series) -> LinePanel {
         title: series.figure.clone(),
         unit: unit.into(),
         lines: vec![line],
-        across: Some((across, places)),
+        across: Some(Across::names(across, places)),
         ..LinePanel::default()
     }
 }
@@ -453,8 +452,11 @@ mod tests {
         let panel = &chart.panels[0];
         assert_eq!((panel.unit.as_str(), panel.lines[0].values[0]), ("Gbit/s", Some(1.0)));
         // 16 runs of one day, a quarter of an hour apart.
-        let (across, places) = panel.across.as_ref().unwrap();
-        assert_eq!((across.as_str(), places[1].as_str()), ("Begin of the run, 1970-01-01 UTC", "00:15"));
+        let across = panel.across.as_ref().unwrap();
+        assert_eq!(
+            (across.title.as_str(), across.names[1].as_str()),
+            ("Begin of the run, 1970-01-01 UTC", "00:15")
+        );
         let many = Trends::from_samples(
             "far",
             &(0..60).map(|number| run(number * 96, 1e9, "6.1")).collect::<Vec<_>>(),

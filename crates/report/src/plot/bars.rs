@@ -1,8 +1,8 @@
 //! Grouped horizontal bars in panels over one axis: names stand before their bars and never overlap, however long.
 
 use super::axis::Axis;
-use super::svg::{Drawing, GREY, GRID, INK, Svg, Text, room, wrapped};
-use model::units::{percent, plain, significant};
+use super::svg::{Drawing, GREY, GRID, INK, PAPER, Svg, Text, room, wrapped};
+use model::units::{BitRate, Nanos, grouped, percent, plain, significant};
 
 /// A chart of panels, which share their axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,10 @@ pub struct BarChart {
     pub subtitle: String,
     /// Unit of the values: `Mbit/s`.
     pub unit: String,
+    /// How the numbers behind the bars are written.
+    pub labels: Labels,
+    /// Powers of ten are equally far apart, and zero stands apart from them: for counts that differ much.
+    pub logarithmic: bool,
     /// What the bars of a row are, at most three: `IPv4`, `IPv6`.
     pub series: Vec<String>,
     /// What the mark across a bar means; absent when no bar has one.
@@ -25,6 +29,48 @@ pub struct BarChart {
     pub panels: Vec<BarPanel>,
     /// What a reader must know.
     pub notes: Vec<String>,
+}
+
+/// How the number behind a bar is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Labels {
+    /// With three digits, in the unit of the axis.
+    #[default]
+    Digits,
+    /// As a whole number.
+    Count,
+    /// As a rate in a unit of its own; the axis counts so many bit/s.
+    Rate(f64),
+    /// As a time in a unit of its own; the axis counts so many nanoseconds.
+    Time(f64),
+}
+
+impl Labels {
+    fn write(self, value: f64) -> String {
+        match self {
+            Labels::Digits => significant(value),
+            Labels::Count => grouped(value.round() as u64),
+            Labels::Rate(scale) => BitRate((value * scale).round() as u64).to_string(),
+            Labels::Time(scale) => Nanos((value * scale).round() as u64).to_string(),
+        }
+    }
+
+    /// The ends of a range around a value; a unit that is the value's own is left out.
+    fn write_range(self, value: f64, ends: [f64; 2]) -> String {
+        let [value, low, high] = [value, ends[0], ends[1]].map(|number| self.write(number));
+        let unit = value.rfind(char::is_whitespace).map_or("", |at| &value[at..]);
+        let numbers = low.strip_suffix(unit).zip(high.strip_suffix(unit));
+        let (low, high) = numbers.unwrap_or((low.as_str(), high.as_str()));
+        format!("{low} to {high}")
+    }
+
+    /// A number with the unit, for a reader who points at a bar.
+    fn write_with(self, unit: &str, value: f64) -> String {
+        match self {
+            Labels::Rate(_) | Labels::Time(_) => self.write(value),
+            Labels::Digits | Labels::Count => format!("{} {unit}", self.write(value)),
+        }
+    }
 }
 
 /// One panel.
@@ -71,17 +117,20 @@ impl BarChart {
         let mut svg = Svg::new(WIDTH);
         let mut y = self.head(&mut svg);
         let names = self.rows().map(|row| room(&short(&row.name), 12.0)).fold(40.0, f64::max);
-        let has_whiskers =
-            self.rows().flat_map(|row| row.bars.iter().flatten()).any(|bar| bar.whisker.is_some());
-        let labels = if has_whiskers { WIDE_LABELS } else { LABELS };
+        let numbers = self.rows().flat_map(|row| row.bars.iter().flatten());
+        let numbers = numbers.map(|bar| room(&bar.label(self.labels, self.is_reference), LABEL) + 2.0 * GAP);
+        let labels = numbers.fold(LABELS, f64::max);
         let columns = if self.panels.len() > 1 { 2 } else { 1 };
         let width = (WIDTH - 2.0 * MARGIN - GUTTER * (columns as f64 - 1.0)) / columns as f64;
         let bars = self.rows().flat_map(|row| row.bars.iter().flatten());
-        let axis = Axis::to(bars.map(Bar::reach).fold(0.0, f64::max));
+        let reach = bars.map(Bar::reach);
+        let axis =
+            if self.logarithmic { Axis::logarithmic(reach) } else { Axis::to(reach.fold(0.0, f64::max)) };
         for line in self.panels.chunks(columns) {
             let heights = line.iter().enumerate().map(|(index, panel)| {
                 let left = MARGIN + index as f64 * (width + GUTTER);
-                let place = Place { left, top: y, names, labels, width, axis: &axis };
+                let logarithmic = self.logarithmic;
+                let place = Place { left, top: y, names, labels, width, axis: &axis, logarithmic };
                 self.panel(&mut svg, panel, &place)
             });
             y += heights.fold(0.0, f64::max) + 26.0;
@@ -122,7 +171,8 @@ impl BarChart {
         let top = place.top + if panel.title.is_empty() { 0.0 } else { 26.0 };
         let row_height = BAR * self.series.len().max(1) as f64 + GAP;
         let bottom = top + row_height * panel.rows.len() as f64;
-        for tick in place.axis.ticks() {
+        let zero = self.logarithmic.then_some(0.0);
+        for tick in zero.into_iter().chain(place.axis.ticks()) {
             let x = place.x(tick);
             svg.line([x, top, x, bottom], if tick == 0.0 { INK } else { GRID }, 1.0);
             let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
@@ -150,7 +200,7 @@ impl BarChart {
         for (index, ((bar, colour), series)) in bars {
             let Some(bar) = bar else { continue };
             let y = if is_alone { middle - BAR / 2.0 } else { top + GAP / 2.0 + BAR * index as f64 };
-            let title = format!("{} {series}: {} {}", row.name, significant(bar.value), self.unit);
+            let title = format!("{} {series}: {}", row.name, self.labels.write_with(&self.unit, bar.value));
             self.bar(svg, bar, place, y, colour, &title);
         }
     }
@@ -165,9 +215,13 @@ impl BarChart {
             let x = place.x(mark);
             svg.line([x, y - 0.5, x, y + BAR + 0.5], MARK, 2.5);
         }
-        let label = bar.label(self.is_reference);
-        let style = Text { size: 10.5, ..Text::PLAIN };
-        svg.text(bar.label_at(place, room(&label, style.size)), y + BAR - 2.6, style, &label);
+        let label = bar.label(self.labels, self.is_reference);
+        let style = Text { size: LABEL, ..Text::PLAIN };
+        let width = room(&label, style.size);
+        let x = bar.label_at(place, width);
+        // No line of the grid strikes the number out.
+        svg.rect([x - 1.0, y + 1.0, width, BAR - 2.0], PAPER, "");
+        svg.text(x, y + BAR - 2.6, style, &label);
     }
 
     fn foot(&self, svg: &mut Svg, mut y: f64) -> f64 {
@@ -189,11 +243,10 @@ impl Bar {
 
 impl Bar {
     /// Its value. It stands behind the whisker, whose ends it names, so that it is not taken for one of them.
-    fn label(&self, is_reference: bool) -> String {
-        let ends =
-            self.whisker.map(|[low, high]| format!(" ({} to {})", significant(low), significant(high)));
+    fn label(&self, labels: Labels, is_reference: bool) -> String {
+        let ends = self.whisker.map(|ends| format!(" ({})", labels.write_range(self.value, ends)));
         let share = self.share(is_reference);
-        [Some(significant(self.value)), ends, share].into_iter().flatten().collect()
+        [Some(labels.write(self.value)), ends, share].into_iter().flatten().collect()
     }
 
     /// How much of what it could be it is. More than all of it is no share: the limit or the figure is wrong, which a finding
@@ -225,13 +278,18 @@ struct Place<'a> {
     labels: f64,
     width: f64,
     axis: &'a Axis,
+    logarithmic: bool,
 }
 
 impl Place<'_> {
     /// Where a value is, from the left of the picture.
     fn x(&self, value: f64) -> f64 {
         let zero = self.left + self.names + 8.0;
-        zero + (self.width - self.names - 8.0 - self.labels) * value / self.axis.end()
+        let share = match self.axis.share(value) {
+            Some(share) if self.logarithmic => FIRST + (1.0 - FIRST) * share,
+            share => share.unwrap_or_default(),
+        };
+        zero + (self.width - self.names - 8.0 - self.labels) * share
     }
 }
 
@@ -257,10 +315,12 @@ const GUTTER: f64 = 24.0;
 const BAR: f64 = 13.0;
 /// Between two rows.
 const GAP: f64 = 10.0;
-/// Room for the number behind the longest bar.
+/// Room for the number behind the longest bar, and more where it is longer.
 const LABELS: f64 = 96.0;
-/// The same with the ends of a whisker.
-const WIDE_LABELS: f64 = 150.0;
+/// Size of that number.
+const LABEL: f64 = 10.5;
+/// Between zero and the first power of ten, as a share of the axis.
+const FIRST: f64 = 0.05;
 const LONGEST_NAME: usize = 32;
 /// Characters of a line of notes.
 const NOTE: usize = 180;
@@ -269,3 +329,15 @@ const OVER: f64 = 1.005;
 /// Blue, orange and green of Okabe and Ito; the mark is their vermilion.
 const COLOURS: [&str; 3] = ["#0072b2", "#e69f00", "#009e73"];
 const MARK: &str = "#d55e00";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_names_its_unit_where_it_differs() {
+        assert_eq!(Labels::Rate(1e9).write_range(15.8, [15.5, 16.2]), "15.5 to 16.2");
+        assert_eq!(Labels::Time(1e6).write_range(1.2, [0.3, 4.0]), "300 µs to 4.00 ms");
+        assert_eq!(Labels::Digits.write_range(2.0, [1.0, 3.0]), "1.00 to 3.00");
+    }
+}

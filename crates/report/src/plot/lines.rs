@@ -1,20 +1,19 @@
 //! Lines over a few sizes in panels, each with the line above it that theory allows.
 
+use super::across::Across;
 use super::axis::Axis;
 use super::svg::{Drawing, GREY, GRID, INK, Mark, Svg, Text, fitted, room};
 use model::units::{plain, significant};
 
-/// A chart of panels, two side by side; the places of an axis stand at equal distances.
+/// A chart of panels, two side by side.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineChart {
     /// What it shows.
     pub title: String,
     /// One more line about it.
     pub subtitle: String,
-    /// What stands below the lines: `Frame, bytes`.
-    pub across: String,
-    /// The sizes.
-    pub sizes: Vec<String>,
+    /// The horizontal axis of the panels that have none of their own.
+    pub across: Across,
     /// What the dashed lines mean; absent when there are none.
     pub limit: Option<String>,
     /// The panels.
@@ -30,8 +29,8 @@ pub struct LinePanel {
     pub unit: String,
     /// The lines; from the eighth on colours return.
     pub lines: Vec<Line>,
-    /// What stands below these lines and its places, where it is not as in the rest of the chart.
-    pub across: Option<(String, Vec<String>)>,
+    /// The horizontal axis, where it is not that of the chart.
+    pub across: Option<Across>,
     /// Powers of ten are equally far apart: for values that differ much.
     pub logarithmic: bool,
     /// So many colours are passed over, where what has them is in other panels: a direction has one colour in all of them.
@@ -53,7 +52,7 @@ impl LinePanel {
 pub struct Line {
     /// What it is: `TCP`.
     pub name: String,
-    /// A value for each size; absent where nothing was measured.
+    /// A value for each point of the horizontal axis; absent where nothing was measured.
     pub values: Vec<Option<f64>>,
     /// What could be at most, likewise.
     pub limit: Vec<Option<f64>>,
@@ -138,15 +137,13 @@ impl LineChart {
     }
 
     fn panel(&self, svg: &mut Svg, panel: &LinePanel, [left, top, width]: [f64; 3]) {
-        let own = panel.across.as_ref();
-        let (across, sizes) = own.map_or((&self.across, &self.sizes), |own| (&own.0, &own.1));
+        let across = panel.across.as_ref().unwrap_or(&self.across);
         let axis = self.axis(panel);
         let labels =
             self.limits_of(panel).iter().map(|limit| room(&limit.label, LABEL_SIZE)).fold(0.0, f64::max);
         let space = width - NUMBERS;
-        // Half a place stands behind the last one anyhow.
-        let behind = (labels + 2.0 * MARK - space / (2.0 * sizes.len().max(1) as f64)).max(0.0);
-        let place = Place { left: left + NUMBERS, top, width: space - behind, axis, count: sizes.len() };
+        let behind = (labels + 2.0 * MARK - space * across.behind()).max(0.0);
+        let place = Place { left: left + NUMBERS, top, width: space - behind, axis, across };
         for (index, tick) in place.axis.ticks().enumerate() {
             let Some(y) = place.y(tick) else { continue };
             svg.line([place.left, y, left + width, y], if index == 0 { INK } else { GRID }, 1.0);
@@ -155,15 +152,15 @@ impl LineChart {
         }
         let style = Text { size: 11.0, colour: GREY, anchor: "middle", ..Text::PLAIN };
         let mut end = f64::NEG_INFINITY;
-        for (index, size) in sizes.iter().enumerate() {
+        for (share, text) in across.ticks() {
             // One that would cover the one before is left out.
-            let half = room(size, style.size) / 2.0;
-            if place.x(index) - half >= end {
-                svg.text(place.x(index), top + HEIGHT + 16.0, style, size);
-                end = place.x(index) + half + style.size / 2.0;
+            let (x, half) = (place.left + place.width * share, room(text, style.size) / 2.0);
+            if x - half >= end {
+                svg.text(x, top + HEIGHT + 16.0, style, text);
+                end = x + half + style.size / 2.0;
             }
         }
-        svg.text(place.left + place.width / 2.0, top + HEIGHT + 36.0, style, across);
+        svg.text(place.left + place.width / 2.0, top + HEIGHT + 36.0, style, &across.title);
         self.limits(svg, panel, &place);
         for (index, line) in panel.lines.iter().enumerate() {
             let hidden = panel.lines[index + 1..].iter().any(|above| place.coincide(line, above));
@@ -178,8 +175,8 @@ impl LineChart {
             for (at, value) in line.values.iter().enumerate().filter(|_| !dense) {
                 let known = value.and_then(|value| Some((value, place.y(value)?)));
                 let Some((value, y)) = known else { continue };
-                let size = sizes.get(at).map(String::as_str).unwrap_or_default();
-                let title = format!("{} {size}: {} {}", line.name, significant(value), panel.unit);
+                let name = across.names.get(at).map(String::as_str).unwrap_or_default();
+                let title = format!("{} {name}: {} {}", line.name, significant(value), panel.unit);
                 svg.mark((place.x(at), y), mark, panel.colour(index), title.trim_end());
             }
         }
@@ -187,7 +184,7 @@ impl LineChart {
 
     /// What the lines could be at most: dashed, in the colour of the line, and named at the end. Those that are the same are
     /// drawn once.
-    fn limits(&self, svg: &mut Svg, panel: &LinePanel, place: &Place) {
+    fn limits(&self, svg: &mut Svg, panel: &LinePanel, place: &Place<'_>) {
         let limits = self.limits_of(panel);
         for limit in &limits {
             draw(svg, limit.values, place, Stroke { colour: limit.colour, width: THIN, dashed: true });
@@ -248,17 +245,17 @@ fn is_open(index: usize) -> bool {
 }
 
 /// Where a panel's lines stand.
-struct Place {
+struct Place<'a> {
     left: f64,
     top: f64,
     width: f64,
     axis: Axis,
-    count: usize,
+    across: &'a Across,
 }
 
-impl Place {
+impl Place<'_> {
     fn x(&self, index: usize) -> f64 {
-        self.left + self.width * (index as f64 + 0.5) / self.count.max(1) as f64
+        self.left + self.width * self.across.place(index)
     }
 
     fn y(&self, value: f64) -> Option<f64> {
@@ -266,7 +263,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl Place<'_> {
     /// Two lines lie on one another for most of their way.
     fn coincide(&self, one: &Line, other: &Line) -> bool {
         let pairs = one.values.iter().zip(&other.values);
@@ -299,7 +296,7 @@ struct Stroke {
 
 /// Joins the values that are known; one that is not breaks the line. What is dashed has no marks, so that a value alone is a
 /// short stroke.
-fn draw(svg: &mut Svg, values: &[Option<f64>], place: &Place, stroke: Stroke) {
+fn draw(svg: &mut Svg, values: &[Option<f64>], place: &Place<'_>, stroke: Stroke) {
     let points: Vec<Option<(f64, f64)>> =
         values.iter().enumerate().map(|(index, value)| Some((place.x(index), place.y((*value)?)?))).collect();
     let Stroke { colour, width, dashed } = stroke;

@@ -225,7 +225,7 @@ fn sweeps_are_drawn_as_lines() {
     let chart = lab::sweeps(&swept()).expect("there is a sweep");
     let lines: Vec<_> = chart.panels.iter().flat_map(|panel| &panel.lines).map(|line| &line.name).collect();
     assert_eq!(lines, ["forward, IPv4"; 2]);
-    assert_eq!(chart.sizes, ["64", "128", "512", "1518"]);
+    assert_eq!(chart.across.names, ["64", "128", "512", "1518"]);
     assert_eq!(chart.panels[1].lines[0].values[0], Some(3.168));
     assert!(lab::sweeps(&compared()).is_none());
 }

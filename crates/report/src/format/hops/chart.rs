@@ -2,7 +2,7 @@
 
 use super::{BACK, subject, title};
 use crate::document::{Block, Chart};
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::plot::{Bar, BarChart, BarPanel, BarRow, Labels};
 use model::hops::{Hop, HopsResult, Missing};
 use model::run::Run;
 use model::units::Nanos;
@@ -34,6 +34,7 @@ fn round_trips(run: &Run, found: &HopsResult) -> Option<BarChart> {
         title: title(run),
         subtitle: run.hops.as_ref().map(subject).unwrap_or_default(),
         unit: unit.into(),
+        labels: Labels::Time(scale),
         series: vec!["median round trip".into()],
         whiskers: Some("from the least to the 90th percentile".into()),
         panels: vec![BarPanel { title: String::new(), rows: found.hops.iter().map(row).collect() }],
@@ -53,9 +54,11 @@ fn losses(found: &HopsResult) -> Option<BarChart> {
         .chain(back)
         .filter(|panel| !panel.rows.is_empty())
         .collect();
-    (!panels.is_empty()).then(|| BarChart {
+    // Bars of nothing show nothing.
+    let bars = panels.iter().flat_map(|panel| &panel.rows).flat_map(|row| &row.bars).flatten();
+    bars.into_iter().any(|bar| bar.value > 0.0).then(|| BarChart {
         title: "Packets lost on the path, by hop".into(),
-        subtitle: "loss that reaches the far end; answers that a router keeps to itself are no loss".into(),
+        subtitle: "loss that reaches the far end; rate-limited replies are not loss".into(),
         unit: "%".into(),
         series: vec!["lost".into()],
         panels,

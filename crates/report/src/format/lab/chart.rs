@@ -3,7 +3,7 @@
 use super::sections::{FAMILIES, Kind, kinds, reference};
 use super::sentences::{circumstances, title};
 use crate::format::text::phrases::rate_unit;
-use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use crate::plot::{Bar, BarChart, BarPanel, BarRow, Labels};
 use model::lab::{LabReport, LabTest, Series, Variant};
 
 /// Makes the chart: a panel for each direction of TCP and UDP.
@@ -28,12 +28,14 @@ pub fn chart(report: &LabReport) -> BarChart {
         title,
         subtitle,
         unit: unit.into(),
+        labels: Labels::Rate(scale),
         series: FAMILIES.map(|family| family.to_string()).into(),
         mark: limits.then(|| limit_name(report)),
         is_reference: reference(report).is_some(),
-        whiskers: repeated.then(|| "least and most of the repetitions; the bar is their median".into()),
+        whiskers: repeated.then(|| "min and max of the repetitions; the bar is their median".into()),
         panels: kinds.iter().map(|kind| panel(report, kind, scale)).collect(),
         notes,
+        ..BarChart::default()
     }
 }
 

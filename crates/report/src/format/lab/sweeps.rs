@@ -4,7 +4,7 @@ use super::sections::FAMILIES;
 use super::sentences::{circumstances, title};
 use crate::document::{Column, Table};
 use crate::format::frames::{goodput, goodput_limit, packets, packets_limit};
-use crate::plot::{Line, LineChart, LinePanel};
+use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::frames::FrameRow;
 use model::framing::Network;
 use model::lab::{FrameSweep, LabReport, Variant};
@@ -27,8 +27,7 @@ pub fn sweeps(report: &LabReport) -> Option<LineChart> {
     (!panels.is_empty()).then(|| LineChart {
         title: format!("{}: frames of each size", title(report)),
         subtitle: circumstances(report),
-        across: "Ethernet frame with FCS, bytes".into(),
-        sizes: sizes.iter().map(u32::to_string).collect(),
+        across: Across::sizes("Ethernet frame with FCS, bytes", sizes.iter().map(u32::to_string).collect()),
         limit: rows().any(|row| row.line_rate_pps.is_some()).then(|| "line rate".into()),
         panels,
     })

@@ -3,7 +3,7 @@
 use super::loss::{loss_at, offered};
 use super::sections::{frames, network};
 use super::sentences::{goal_name, link, title};
-use crate::plot::{Line, LineChart, LinePanel};
+use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
 use model::framing::Network;
 use model::plan::Direction;
@@ -24,8 +24,7 @@ pub fn chart(report: &DutReport) -> LineChart {
     LineChart {
         title: title(report),
         subtitle: link(&report.setup),
-        across: "Ethernet frame with FCS, bytes".into(),
-        sizes: sizes(report),
+        across: Across::sizes("Ethernet frame with FCS, bytes", sizes(report)),
         limit: Some("line rate".into()),
         panels,
     }
@@ -135,12 +134,12 @@ fn losses(device: &DeviceReport, of: &str) -> Option<LinePanel> {
         values: loads.iter().map(|load| Some(loss_at(row, *load)?.loss_percent)).collect(),
         limit: Vec::new(),
     };
-    let places = loads.iter().map(|load| plain(*load)).collect();
+    let places = loads.iter().copied().map(plain).collect();
     (!rows.is_empty()).then(|| LinePanel {
         title: format!("Frame loss rate{of}"),
         unit: "%".into(),
         lines: rows.iter().map(line).collect(),
-        across: Some(("Offered load, % of the most".into(), places)),
+        across: Some(Across::values("Offered load, % of the most", places, &loads)),
         ..LinePanel::default()
     })
 }
@@ -188,6 +187,8 @@ fn latency(device: &DeviceReport, row: &StreamReport, of: &str, (unit, scale): (
         let shown = if directions.len() > 1 { format!("{name} {direction}") } else { (*name).to_owned() };
         Line { name: shown, values: row.latency.iter().map(value).collect(), limit: Vec::new() }
     };
+    let loads: Vec<f64> = row.latency.iter().map(|at| f64::from(at.percent)).collect();
+    let places = row.latency.iter().map(|at| at.percent.to_string()).collect();
     LinePanel {
         title: format!("Latency of {}{of}", frames(device, &row.stream)),
         unit: unit.into(),
@@ -195,10 +196,7 @@ fn latency(device: &DeviceReport, row: &StreamReport, of: &str, (unit, scale): (
             .iter()
             .flat_map(|direction| PERCENTILES.iter().map(|of| line(*direction, of)))
             .collect(),
-        across: Some((
-            "Load, % of the throughput".into(),
-            row.latency.iter().map(|at| at.percent.to_string()).collect(),
-        )),
+        across: Some(Across::values("Load, % of the throughput", places, &loads)),
         logarithmic: true,
         ..LinePanel::default()
     }

@@ -46,6 +46,7 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     blocks.push(Block::facts(limits(run)));
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));
+    blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
     blocks.extend(captured(run));
     blocks
 }
@@ -127,7 +128,7 @@ fn of_transfers(run: &Run) -> Vec<Block> {
 /// A run about packet sizes: what crosses, fragments, what is not known, what to set.
 fn of_path(run: &Run) -> Vec<Block> {
     let mut blocks = run.summary.path.iter().flat_map(sizes).collect::<Vec<_>>();
-    blocks.extend(run.summary.path.iter().filter_map(charts::ladder));
+    blocks.extend(run.summary.path.iter().flat_map(charts::packet_sizes));
     blocks.extend(captured(run));
     blocks.push(advice(run));
     blocks

@@ -1,6 +1,6 @@
 //! The verdict of documents other than runs, and evidence in a line.
 
-use super::super::{Style, brief};
+use super::super::Style;
 use crate::document::Conclusion;
 use model::units::plain;
 use serde_json::Value;
@@ -32,7 +32,7 @@ pub(in crate::format) fn conclusion(conclusion: &Conclusion, style: &Style) -> S
     if conclusion.wordless {
         return style.wrap(&conclusion.text, 0).iter().map(|line| format!("{line}\n")).collect();
     }
-    let (word, paint) = brief::word(conclusion);
+    let (word, paint) = conclusion.word();
     let of = if conclusion.of.is_empty() { String::new() } else { format!("{}: ", conclusion.of) };
     let indent = word.chars().count() + 2;
     let style = &Style { width: style.width.min(100), ..*style };

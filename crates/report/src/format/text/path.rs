@@ -9,7 +9,9 @@ mod wide;
 
 pub(in crate::format) use advice::name as setting;
 pub(in crate::format) use directions::{bound, facts, fate_word, rows, service};
-pub(in crate::format) use fragments::{is_whole, rows as fragment_rows};
+pub(in crate::format) use fragments::{
+    is_whole, name as fragment_shape, rows as fragment_rows, shapes as fragment_shapes,
+};
 pub(super) use heading::{of_run, started};
 pub(in crate::format) use heading::{subject, unknown};
 

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Chart};
 use crate::format::text::{latency, phrases};
-use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
+use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
 use model::latency::{EgressResult, LoadResult};
 use model::stats::histogram::Histogram;
 use model::stats::percentile::carries;
@@ -53,9 +53,11 @@ fn percentiles(egress_paths: &[EgressResult]) -> Option<Block> {
     };
     Some(Block::Chart(Chart::Lines(LineChart {
         title: "Round trips by percentile".into(),
-        subtitle: "so many of a hundred took no longer; the rare ones are drawn apart".into(),
-        across: "Percentile".into(),
-        sizes: steps.iter().map(ToString::to_string).chain(["slowest".into()]).collect(),
+        subtitle: "p % took at most this long; the tail is stretched".into(),
+        across: Across::names(
+            "Percentile",
+            steps.iter().map(ToString::to_string).chain(["slowest".into()]).collect(),
+        ),
         limit: None,
         panels: vec![LinePanel {
             title: "Round trip".into(),
@@ -85,6 +87,8 @@ fn distribution(egress: &EgressResult) -> Option<Block> {
             // Its label may be that of the run.
             subtitle: format!("to {}", egress.host),
             unit: "round trips".into(),
+            labels: Labels::Count,
+            logarithmic: true,
             series: vec!["round trips".into()],
             panels: vec![BarPanel { title: String::new(), rows: rows.iter().map(row).collect() }],
             ..BarChart::default()
@@ -141,6 +145,7 @@ pub(in crate::format::run) fn loaded(result: &LoadResult) -> Option<Block> {
         title: "Round trips under load".into(),
         subtitle: "the path idle, and while a load of TCP uses it".into(),
         unit: unit.into(),
+        labels: Labels::Time(scale),
         series: vec!["median".into()],
         whiskers: Some("from the least to the 90th percentile".into()),
         panels: vec![BarPanel { title: String::new(), rows: result.phases.iter().map(row).collect() }],

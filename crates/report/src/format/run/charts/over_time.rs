@@ -4,7 +4,7 @@ use super::time::{group, seconds};
 use crate::document::{Block, Chart};
 use crate::format::text::latency::Unit;
 use crate::format::text::phrases::{self, rate_unit};
-use crate::plot::{Line, LineChart, LinePanel};
+use crate::plot::{Across, Line, LineChart, LinePanel};
 use model::latency::{LatencySample, LoadPoint};
 use model::plan::Directions;
 use model::run::Run;
@@ -83,11 +83,15 @@ fn of_intervals(run: &Run) -> Vec<LinePanel> {
     }
 }
 
-/// The median of the round trips in a line for each phase, and what the load transferred meanwhile.
+/// The median of the round trips in a line for each load, one for all phases without any, and what the load transferred meanwhile.
 fn beside_load(points: &[LoadPoint]) -> Vec<LinePanel> {
     let ends: Vec<Nanos> = points.iter().map(|point| point.at).collect();
-    let mut phases: Vec<Option<Directions>> = points.iter().map(|point| point.load).collect();
-    phases.dedup();
+    let mut phases: Vec<Option<Directions>> = Vec::new();
+    for point in points {
+        if !phases.contains(&point.load) {
+            phases.push(point.load);
+        }
+    }
     let of_phase = |phase: &Option<Directions>| {
         let name =
             phase.map_or_else(|| "idle".to_owned(), |load| format!("load {}", phrases::directions(load)));
@@ -145,7 +149,7 @@ fn line(name: String, values: &[Option<f64>], scale: f64, joined: impl Fn(&[f64]
     Line { name, values: values.chunks(group(values.len())).map(point).collect(), limit: Vec::new() }
 }
 
-fn across(ends: &[Nanos]) -> (String, Vec<String>) {
+fn across(ends: &[Nanos]) -> Across {
     let last = |ends: &[Nanos]| ends.last().copied().unwrap_or_default();
     seconds(&ends.chunks(group(ends.len())).map(last).collect::<Vec<_>>())
 }

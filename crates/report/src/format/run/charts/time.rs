@@ -2,10 +2,10 @@
 
 use crate::document::{Block, Chart};
 use crate::format::text::{Gauges, interval_gauges, interval_rates, phrases, phrases::rate_unit};
-use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
+use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
 use model::plan::{Direction, Plan, Transport};
 use model::run::Run;
-use model::units::{BitRate, Nanos, plain};
+use model::units::{BitRate, Nanos};
 
 /// The goodput of each test that has one, up and down; a test of one direction stands beside that of the other.
 pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
@@ -39,6 +39,7 @@ pub(in crate::format::run) fn totals(run: &Run) -> Option<Block> {
             title: "Goodput".into(),
             subtitle: subtitle(run),
             unit: unit.into(),
+            labels: Labels::Rate(scale),
             series: directions
                 .iter()
                 .map(|direction| phrases::direction_word(WAYS[*direction]).to_owned())
@@ -151,15 +152,9 @@ fn over_time(test: &Run, plan: &Plan, unit: &str, scale: f64) -> LinePanel {
     }
 }
 
-/// What stands below a panel over time.
-pub(super) fn seconds(ends: &[Nanos]) -> (String, Vec<String>) {
-    let every = ends.len().div_ceil(MOST_LABELS).max(1);
-    let label = |(index, end): (usize, &Nanos)| match index % every {
-        // Intervals end some milliseconds late.
-        0 => plain((end.as_secs_f64() * 10.0).round() / 10.0),
-        _ => String::new(),
-    };
-    ("Seconds".into(), ends.iter().enumerate().map(label).collect())
+/// The axis below a panel over time.
+pub(super) fn seconds(ends: &[Nanos]) -> Across {
+    Across::seconds(&ends.iter().map(|end| end.as_secs_f64()).collect::<Vec<f64>>())
 }
 
 /// At most so many points as can be told apart: neighbours are joined to their mean.
@@ -239,8 +234,6 @@ const MORE: [Gauge; 3] = [
 const WAYS: [Direction; 2] = [Direction::Up, Direction::Down];
 /// More points than these cannot be told apart.
 const MOST_POINTS: usize = 120;
-/// More labels than these run into one another.
-const MOST_LABELS: usize = 10;
 
 #[cfg(test)]
 mod tests {

@@ -2,7 +2,7 @@
 
 use crate::document::{Block, Chart};
 use crate::format::text::{phrases::rate_unit, transfer};
-use crate::plot::{Bar, BarChart, BarPanel, BarRow, Line, LineChart, LinePanel};
+use crate::plot::{Across, Bar, BarChart, BarPanel, BarRow, Labels, Line, LineChart, LinePanel};
 use model::run::Run;
 use model::stats::quantile::median;
 use model::transfer::{Spread, Transfer, TransferResult, TransferRow, TransferTimes};
@@ -37,8 +37,9 @@ fn side_by_side(rows: &[TransferRow], subtitle: &str) -> Option<BarChart> {
         title: "Rate of the transfers".into(),
         subtitle: subtitle.into(),
         unit: unit.into(),
+        labels: Labels::Rate(scale),
         series: vec!["median".into()],
-        whiskers: Some("least and most".into()),
+        whiskers: Some("min and max".into()),
         panels: vec![BarPanel { title: String::new(), rows: known.iter().map(row).collect() }],
         ..BarChart::default()
     })
@@ -67,8 +68,7 @@ fn one_by_one(result: &TransferResult, subtitle: &str) -> Option<LineChart> {
     Some(LineChart {
         title: "Each transfer".into(),
         subtitle: subtitle.into(),
-        across: "Transfer".into(),
-        sizes: (1..=last).map(|number| number.to_string()).collect(),
+        across: Across::names("Transfer", (1..=last).map(|number| number.to_string()).collect()),
         limit: None,
         panels: vec![
             panel("Rate", unit, lines(&|one| one.rate.0 as f64 / scale)),
@@ -103,8 +103,9 @@ fn parts(result: &TransferResult) -> Option<BarChart> {
         title: "Where the time goes".into(),
         subtitle: "the parts follow one another; after the first byte comes the rest of the body".into(),
         unit: unit.into(),
+        labels: Labels::Time(scale),
         series: vec!["median".into()],
-        whiskers: Some("least and most".into()),
+        whiskers: Some("min and max".into()),
         panels: known.iter().map(panel).collect(),
         ..BarChart::default()
     })

@@ -3,31 +3,34 @@
 use model::stats::histogram::Histogram;
 use model::units::Nanos;
 
-/// Rows of a histogram: from and to, the count, and a bar. The rows grow by the same factor; where the greatest value is
-/// far from p99, the body has most of the rows and the tail the rest. None of less than two different values.
+/// Rows of a histogram: from and to, the count, and a bar. Each row is wider than the one before by the same factor. No row
+/// with less than two different values.
 pub(super) fn histogram(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
-    in_rows(histogram, width, BODY, ROWS - BODY)
+    in_rows(histogram, width, ROWS, None)
 }
 
-/// The same on one screen: six rows, and one for the tail.
+/// The same on one screen: six rows, and one for the tail beyond p99 where that is long.
 pub(super) fn brief(histogram: &Histogram, width: usize) -> Vec<(Nanos, Nanos, u64, String)> {
-    in_rows(histogram, width, BRIEF, 1)
+    let ends = histogram.min().zip(histogram.max());
+    let long = |p99: &u64| ends.is_some_and(|(min, max)| min < *p99 && *p99 < max / 2);
+    let tail = histogram.value_at_quantile(0.99).filter(long);
+    in_rows(histogram, width, if tail.is_some() { BRIEF } else { BRIEF + 1 }, tail)
 }
 
+/// So many rows, and one more for what lies beyond `tail`.
 fn in_rows(
     histogram: &Histogram,
     width: usize,
-    body_rows: i32,
-    tail_rows: i32,
+    rows: i32,
+    tail: Option<u64>,
 ) -> Vec<(Nanos, Nanos, u64, String)> {
     let (Some(min), Some(max)) = (histogram.min(), histogram.max()) else { return Vec::new() };
     if max <= min {
         return Vec::new();
     }
-    let body = histogram.value_at_quantile(0.99).filter(|p99| max / 2 > *p99 && *p99 > min);
-    let mut edges = match body {
-        Some(p99) => [edges(min, p99 + 1, body_rows), edges(p99 + 1, max, tail_rows)].concat(),
-        None => edges(min, max, body_rows + tail_rows),
+    let mut edges = match tail {
+        Some(tail) => [edges(min, tail + 1, rows), vec![max]].concat(),
+        None => edges(min, max, rows),
     };
     edges.dedup();
     let mut counts = vec![0_u64; edges.len() - 1];
@@ -80,7 +83,6 @@ pub(in crate::format) fn line(values: &[Option<u64>], most: u64, width: usize) -
 }
 
 const ROWS: i32 = 14;
-const BODY: i32 = 9;
 const BRIEF: i32 = 6;
 const LYING: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 const STANDING: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

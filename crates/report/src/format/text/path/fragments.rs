@@ -24,10 +24,6 @@ pub(super) fn table(path: &PathResult, style: &Style) -> String {
 pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
     let directions: Vec<_> =
         known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction)).collect();
-    let mut shapes: Vec<FragmentShape> =
-        directions.iter().flat_map(|one_way| &one_way.fragments.tests).map(|test| test.shape).collect();
-    shapes.sort_unstable();
-    shapes.dedup();
     let cell = |shape: FragmentShape, tests: &[FragmentTest]| {
         let cells: Vec<String> = tests.iter().filter(|test| test.shape == shape).map(outcome).collect();
         if cells.is_empty() { "-".into() } else { cells.join("; ") }
@@ -38,7 +34,17 @@ pub(in crate::format) fn rows(path: &PathResult) -> Vec<(String, Vec<String>)> {
             directions.iter().map(|one_way| cell(shape, &one_way.fragments.tests)).collect(),
         )
     };
-    shapes.into_iter().map(row).collect()
+    shapes(path).into_iter().map(row).collect()
+}
+
+/// The ways of cutting that were tested in any direction.
+pub(in crate::format) fn shapes(path: &PathResult) -> Vec<FragmentShape> {
+    let directions = known_ways(path).into_iter().filter_map(|direction| path.in_direction(direction));
+    let tests = directions.flat_map(|one_way| &one_way.fragments.tests);
+    let mut shapes: Vec<FragmentShape> = tests.map(|test| test.shape).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    shapes
 }
 
 /// The test sends whole datagrams, which may arrive.
@@ -46,7 +52,7 @@ pub(in crate::format) fn is_whole(shape: FragmentShape) -> bool {
     !matches!(shape, FragmentShape::FirstAlone | FragmentShape::RestAlone)
 }
 
-fn name(shape: FragmentShape) -> &'static str {
+pub(in crate::format) fn name(shape: FragmentShape) -> &'static str {
     match shape {
         FragmentShape::MayBeCut => "may be cut",
         FragmentShape::ByKernel => "by the kernel",
