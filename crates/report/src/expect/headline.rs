@@ -1,8 +1,7 @@
 //! The foremost figures of a run: those that a list shows, and those that two sets of runs are compared by.
 
-use super::Expectation;
 use super::device;
-use super::quantity::Quantity;
+use insight::figure::{Key as Named, Part, Quantity};
 use model::history::{Entry, Fact, Headline, Measured, Origin, Sample, facts, histograms};
 use model::limit::Limit;
 use model::plan::Direction;
@@ -60,7 +59,7 @@ const LIMITS: [&str; 2] = ["tcp.up.limit", "tcp.down.limit"];
 /// The value of a figure is a word.
 #[must_use]
 pub(crate) fn is_word(name: &str) -> bool {
-    named(name).is_some_and(|figure| figure.figure.quantity == Quantity::Limit)
+    Named::named(name).is_some_and(|key| key.figure.quantity.is_word())
 }
 
 /// Those of this document: of a run and of each of its ways where it has several, or of each row of a device's. Labs have none.
@@ -102,9 +101,9 @@ fn of_run(run: &Run) -> Vec<Headline> {
 }
 
 fn headline(run: &Run, name: String) -> Option<Headline> {
-    let figure = named(&name)?;
-    let value = figure.measured(run)?;
-    Some(Headline { name, value, text: figure.print(value) })
+    let key = Named::named(&name)?;
+    let value = key.measured(run)?;
+    Some(Headline { name, value, text: key.figure.quantity.print(value) })
 }
 
 /// What a comparison needs of a document.
@@ -167,13 +166,13 @@ pub fn higher_is_better(name: &str) -> Option<bool> {
 /// A value of a figure with its unit.
 #[must_use]
 pub fn printed(name: &str, value: f64) -> String {
-    let of_run = named(name).map(|figure| figure.print(value));
+    let of_run = Named::named(name).map(|key| key.figure.quantity.print(value));
     of_run.or_else(|| device::printed(name, value)).unwrap_or_else(|| value.to_string())
 }
 
 /// The unit in which values of a figure up to this one are read with ease, and its size in the figure's own unit.
 pub(crate) fn axis_unit(name: &str, most: f64) -> (&'static str, f64) {
-    let of_run = named(name).map(|figure| figure.figure.quantity);
+    let of_run = Named::named(name).map(|key| key.figure.quantity);
     of_run.or_else(|| device::quantity(name)).map_or(("", 1.0), |quantity| quantity.axis_unit(most))
 }
 
@@ -190,15 +189,31 @@ pub(crate) struct Metric {
 
 /// A value of a figure in the words of Prometheus.
 pub(crate) fn metric(name: &str, value: f64) -> Option<Metric> {
-    let Some(figure) = named(name) else { return device::metric(name, value) };
-    let (name, labels, value) = figure.metric(value);
-    Some(Metric { name, figure: figure.figure.name.into(), labels, value })
+    let Some(key) = Named::named(name) else { return device::metric(name, value) };
+    let (name, labels, value) = metric_of_key(&key, value);
+    Some(Metric { name, figure: key.figure.name.into(), labels, value })
 }
 
-/// The figure of this name, to be read of runs and printed.
-pub(crate) fn named(name: &str) -> Option<Expectation> {
-    // A word is compared with a word.
-    ["0", "not-known"].iter().find_map(|value| format!("{name}=={value}").parse().ok())
+fn metric_of_key(key: &Named, value: f64) -> (String, Vec<(String, String)>, f64) {
+    let transport = key.transport.map(|transport| ("transport", transport.to_string().to_lowercase()));
+    let direction = key.direction.map(|direction| ("direction", direction.to_string()));
+    let scope = match &key.part {
+        Part::Egress(label) => Some(("way", label.clone())),
+        _ => None,
+    };
+    let labels = [scope, transport, direction].into_iter().flatten();
+    if key.figure.quantity == Quantity::Limit {
+        // A word is a label of a sample that is there.
+        let labels = labels
+            .chain([("limit", key.figure.quantity.print(value))])
+            .map(|(name, text)| (name.to_owned(), text));
+        return ("pathmeter_limit_info".into(), labels.collect(), 1.0);
+    }
+    let (unit, ours) = key.figure.quantity.base_unit();
+    // OpenMetrics reserves the suffix `_count` for histograms and summaries.
+    let figure = key.figure.name.strip_suffix(".count").unwrap_or(key.figure.name);
+    let name = format!("pathmeter_{}{unit}", figure.replace(['.', '-'], "_"));
+    (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value / ours)
 }
 
 #[cfg(test)]
@@ -208,7 +223,7 @@ mod tests {
     #[test]
     fn every_key_is_a_figure() {
         for key in KEYS {
-            assert!(named(key.name).is_some(), "{}", key.name);
+            assert!(Named::named(key.name).is_some(), "{}", key.name);
         }
     }
 }
