@@ -6,7 +6,7 @@ mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
 pub(crate) use headline::{KEYS, is_word};
-pub(crate) use headline::{axis_unit, entry, metric};
+pub(crate) use headline::{axis_unit, entry};
 pub use headline::{headlines, higher_is_better, printed, sample};
 pub use insight::figure::full_names as names;
 pub use model::expectation::Checked;

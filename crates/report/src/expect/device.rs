@@ -1,6 +1,6 @@
 //! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
 
-use super::headline::{Key, Metric, key};
+use super::headline::{Key, key};
 use super::{Checked, Comparison, ExpectError, likely, read_value, split};
 use insight::figure::{DEVICE_FIGURES, Figure, Quantity, Source, device_figure as named};
 use model::dut::{DeviceReport, DutReport, StreamReport};
@@ -147,18 +147,6 @@ pub(super) fn printed(name: &str, value: f64) -> Option<String> {
 /// What kind of value a figure of a row is.
 pub(super) fn quantity(name: &str) -> Option<Quantity> {
     named(name).filter(|(scope, _)| scope.is_some()).map(|(_, figure)| figure.quantity)
-}
-
-/// A value of a figure of a row in the words of Prometheus.
-pub(super) fn metric(name: &str, value: f64) -> Option<Metric> {
-    let (scope, figure) = named(name)?;
-    let (unit, ours) = figure.quantity.base_unit();
-    Some(Metric {
-        name: format!("pathmeter_device_{}{unit}", figure.name.replace('.', "_")),
-        figure: figure.name.into(),
-        labels: vec![("frames".into(), scope?.into())],
-        value: value / ours,
-    })
 }
 
 /// Every figure behind the scope of this key.

@@ -1,7 +1,7 @@
 //! The foremost figures of a run: those that a list shows, and those that two sets of runs are compared by.
 
 use super::device;
-use insight::figure::{Key as Named, Part, Quantity};
+use insight::figure::Key as Named;
 use model::history::{Entry, Fact, Headline, Measured, Origin, Sample, facts, histograms};
 use model::limit::Limit;
 use model::plan::Direction;
@@ -174,46 +174,6 @@ pub fn printed(name: &str, value: f64) -> String {
 pub(crate) fn axis_unit(name: &str, most: f64) -> (&'static str, f64) {
     let of_run = Named::named(name).map(|key| key.figure.quantity);
     of_run.or_else(|| device::quantity(name)).map_or(("", 1.0), |quantity| quantity.axis_unit(most))
-}
-
-/// A figure in the words of Prometheus.
-pub(crate) struct Metric {
-    /// Its name, with the base unit at its end.
-    pub(crate) name: String,
-    /// The figure, without transport, direction and way.
-    pub(crate) figure: String,
-    pub(crate) labels: Vec<(String, String)>,
-    /// In the base unit.
-    pub(crate) value: f64,
-}
-
-/// A value of a figure in the words of Prometheus.
-pub(crate) fn metric(name: &str, value: f64) -> Option<Metric> {
-    let Some(key) = Named::named(name) else { return device::metric(name, value) };
-    let (name, labels, value) = metric_of_key(&key, value);
-    Some(Metric { name, figure: key.figure.name.into(), labels, value })
-}
-
-fn metric_of_key(key: &Named, value: f64) -> (String, Vec<(String, String)>, f64) {
-    let transport = key.transport.map(|transport| ("transport", transport.to_string().to_lowercase()));
-    let direction = key.direction.map(|direction| ("direction", direction.to_string()));
-    let scope = match &key.part {
-        Part::Egress(label) => Some(("way", label.clone())),
-        _ => None,
-    };
-    let labels = [scope, transport, direction].into_iter().flatten();
-    if key.figure.quantity == Quantity::Limit {
-        // A word is a label of a sample that is there.
-        let labels = labels
-            .chain([("limit", key.figure.quantity.print(value))])
-            .map(|(name, text)| (name.to_owned(), text));
-        return ("pathmeter_limit_info".into(), labels.collect(), 1.0);
-    }
-    let (unit, ours) = key.figure.quantity.base_unit();
-    // OpenMetrics reserves the suffix `_count` for histograms and summaries.
-    let figure = key.figure.name.strip_suffix(".count").unwrap_or(key.figure.name);
-    let name = format!("pathmeter_{}{unit}", figure.replace(['.', '-'], "_"));
-    (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value / ours)
 }
 
 #[cfg(test)]
