@@ -12,7 +12,7 @@ mod sizes;
 mod streams;
 mod transfer;
 
-pub use device::{DEVICE_FIGURES, device_figure};
+pub use device::{DEVICE_FIGURES, device_figure, device_headlines, row_scope};
 pub use key::{Key, Part, full_names, names_like};
 pub use quantity::Quantity;
 

@@ -5,8 +5,7 @@ mod headline;
 mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
-pub(crate) use headline::{KEYS, is_word};
-pub(crate) use headline::{axis_unit, entry};
+pub(crate) use headline::{axis_unit, entry, is_word};
 pub use headline::{headlines, higher_is_better, printed, sample};
 pub use insight::figure::full_names as names;
 pub use model::expectation::Checked;

@@ -1,8 +1,10 @@
 //! Figures of a benchmarked device: of each row of its report, and of the device.
 
 use super::Quantity::{self, Count, Packets, Share, Time, Verdict};
-use super::{Figure, Get, Names, Note, Scope, Source, figure};
-use model::dut::{DeviceReport, LatencyReport, StreamReport};
+use super::{Figure, Get, Names, Note, Scope, Source, figure, listed};
+use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
+use model::framing::Network;
+use model::history::Headline;
 use model::stats::distribution::Distribution;
 use model::units::Nanos;
 
@@ -61,6 +63,37 @@ pub fn device_figure(key: &str) -> Option<(Option<&str>, &'static Figure)> {
         }
     });
     ends.max_by_key(|(_, figure)| figure.name.len())
+}
+
+/// The frames of a row, as the name of a figure has them: `64`, `ipv6.84`.
+#[must_use]
+pub fn row_scope(row: &StreamReport) -> String {
+    let frames = &row.stream.frames.name;
+    match row.stream.network {
+        Network::V4 => frames.clone(),
+        Network::V6 => format!("ipv6.{frames}"),
+    }
+}
+
+/// The listed figures of every row, by their full names; the device stands before them where there are several.
+#[must_use]
+pub fn device_headlines(report: &DutReport) -> Vec<Headline> {
+    let several = report.devices.len() > 1;
+    let rows = report.devices.iter().flat_map(|device| {
+        let before = if several { format!("{}.", device.name) } else { String::new() };
+        device.rows.iter().map(move |row| (format!("{before}{}", row_scope(row)), row))
+    });
+    let figures = listed(DEVICE_FIGURES.iter());
+    let headline = |(scope, row): (String, &StreamReport)| {
+        let value = |figure: &&Figure| {
+            let Source::Row(get) = figure.source else { return None };
+            let value = get(row)?;
+            let (name, text) = (format!("{scope}.{}", figure.name), figure.quantity.print(value));
+            Some(Headline { name, value, text })
+        };
+        figures.iter().filter_map(value).collect::<Vec<_>>()
+    };
+    rows.flat_map(headline).collect()
 }
 
 /// The highest load that passed, in each direction.

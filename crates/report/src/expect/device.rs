@@ -1,11 +1,8 @@
 //! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
 
-use super::headline::{Key, key};
 use super::{Checked, Comparison, ExpectError, likely, read_value, split};
-use insight::figure::{DEVICE_FIGURES, Figure, Quantity, Source, device_figure as named};
+use insight::figure::{DEVICE_FIGURES, Figure, Source, device_figure, row_scope};
 use model::dut::{DeviceReport, DutReport, StreamReport};
-use model::framing::Network;
-use model::history::Headline;
 use std::str::FromStr;
 
 /// One expectation: a figure of a device, a comparison and a value.
@@ -27,7 +24,7 @@ impl FromStr for DeviceExpectation {
 
     fn from_str(text: &str) -> Result<DeviceExpectation, ExpectError> {
         let (key, comparison, value) = split(text)?;
-        let (scope, figure) = named(key).ok_or_else(|| ExpectError::UnknownKey {
+        let (scope, figure) = device_figure(key).ok_or_else(|| ExpectError::UnknownKey {
             text: text.into(),
             key: key.into(),
             known: likely(key, names_like(key), known_device_keys),
@@ -63,7 +60,7 @@ impl DeviceExpectation {
             }
             Source::Row(figure) => {
                 let meant = device.rows.iter().filter(|row| {
-                    let (frames, whole) = (&row.stream.frames.name, scope(row));
+                    let (frames, whole) = (&row.stream.frames.name, row_scope(row));
                     let of_device = |scope: &str| format!("{}.{scope}", device.name);
                     self.means(&[&device.name, frames, &of_device(frames), &whole, &of_device(&whole)])
                 });
@@ -88,65 +85,6 @@ impl DeviceExpectation {
 #[must_use]
 pub fn known_device_keys() -> String {
     DEVICE_FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
-}
-
-/// The frames of a row, as the name of a figure has them: `64`, `ipv6.84`.
-fn scope(row: &StreamReport) -> String {
-    let frames = &row.stream.frames.name;
-    match row.stream.network {
-        Network::V4 => frames.clone(),
-        Network::V6 => format!("ipv6.{frames}"),
-    }
-}
-
-/// Every figure that devices are compared by, the foremost first.
-const KEYS: [Key; 12] = [
-    key("throughput", true),
-    key("ndr", true),
-    key("pdr", true),
-    key("mrr", true),
-    key("mrr.loss", false),
-    key("loss", false),
-    key("latency.p50", false),
-    key("latency.p99", false),
-    key("back_to_back", true),
-    key("delay_variation", false),
-    key("recovery", false),
-    key("reset", false),
-];
-
-/// Those of every row, named as an expectation names them; the device stands before them where there are several.
-pub(super) fn headlines(report: &DutReport) -> Vec<Headline> {
-    let several = report.devices.len() > 1;
-    let rows = report.devices.iter().flat_map(|device| {
-        let before = if several { format!("{}.", device.name) } else { String::new() };
-        device.rows.iter().map(move |row| (format!("{before}{}", scope(row)), row))
-    });
-    rows.flat_map(|(scope, row)| KEYS.iter().filter_map(move |key| headline(&scope, row, key.name))).collect()
-}
-
-fn headline(scope: &str, row: &StreamReport, name: &str) -> Option<Headline> {
-    let figure = DEVICE_FIGURES.iter().find(|figure| figure.name == name)?;
-    let Source::Row(of) = figure.source else { return None };
-    let value = of(row)?;
-    Some(Headline { name: format!("{scope}.{name}"), value, text: figure.quantity.print(value) })
-}
-
-/// Whether more of a figure of a row is better; `None` of one that devices are not compared by.
-pub(super) fn higher_is_better(name: &str) -> Option<bool> {
-    let (_, figure) = named(name).filter(|(scope, _)| scope.is_some())?;
-    KEYS.iter().find(|key| key.name == figure.name).map(|key| key.higher_is_better)
-}
-
-/// A value of a figure of a row with its unit.
-pub(super) fn printed(name: &str, value: f64) -> Option<String> {
-    let (_, figure) = named(name).filter(|(scope, _)| scope.is_some())?;
-    Some(figure.quantity.print(value))
-}
-
-/// What kind of value a figure of a row is.
-pub(super) fn quantity(name: &str) -> Option<Quantity> {
-    named(name).filter(|(scope, _)| scope.is_some()).map(|(_, figure)| figure.quantity)
 }
 
 /// Every figure behind the scope of this key.
