@@ -117,3 +117,16 @@ pub fn printed(name: &str, value: f64) -> String {
 pub(crate) fn axis_unit(name: &str, most: f64) -> (&'static str, f64) {
     figure_named(name).map_or(("", 1.0), |figure| figure.quantity.axis_unit(most))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_may_have_the_sign_of_a_comparison() {
+        assert_eq!(printed("way.a=b.rtt.p50", 1.5e6), "1.50 ms");
+        assert_eq!(higher_is_better("way.a>b.rtt.p50"), Some(false));
+        assert_eq!(printed("64.ndr", 2e5), "200 kpps");
+        assert_eq!((printed("colour", 2.0), higher_is_better("colour")), ("2".to_owned(), None));
+    }
+}

@@ -126,6 +126,10 @@ mod tests {
         for text in ["down.goodput>=1Mbit/s", "udp.up.goodput>=1Mbit/s", "up.loss<=1%", "up.path_mtu>=1500"] {
             assert!(refused(text, &yields).is_some(), "{text}");
         }
+        let udp = Yields { streams: vec![(Transport::Udp, Direction::Up)], ..Yields::default() };
+        for text in ["up.limit==shaper", "up.retransmits==0"] {
+            assert!(refused(text, &udp).is_some(), "{text}");
+        }
         let said = refused("down.goodput>=1Mbit/s", &yields).expect("it is refused");
         assert!(said.contains("measures TCP up only") && said.contains("--reverse"), "{said}");
     }
