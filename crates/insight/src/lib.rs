@@ -12,6 +12,7 @@ mod advice;
 pub mod analysis;
 pub mod answer;
 pub mod device;
+pub mod figure;
 pub mod finding;
 pub mod fix;
 pub mod frames;

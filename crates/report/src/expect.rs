@@ -1,26 +1,18 @@
 //! Expectations: `down.goodput>=9.4Gbit/s` held against a run, `64.ndr>=1Mpps` against a benchmarked device.
 
 mod device;
-mod figures;
 mod headline;
-mod quantity;
-mod scope;
 mod yields;
 
 pub use device::{DeviceExpectation, known_device_keys};
-pub(crate) use headline::{KEYS, is_word};
-pub(crate) use headline::{axis_unit, entry, metric};
+pub(crate) use headline::{axis_unit, entry, is_word};
 pub use headline::{headlines, higher_is_better, printed, sample};
+pub use insight::figure::full_names as names;
 pub use model::expectation::Checked;
 pub use yields::{NeverMeasured, Yields};
 
-use figures::{Figure, Source, every_figure};
-use model::finding::Finding;
-use model::latency::{EgressResult, LoadPhase};
-use model::plan::{Direction, Transport};
+use insight::figure::{Figure, Key, Quantity, Scope, Source, names_like, run_figures};
 use model::run::Run;
-use quantity::Quantity;
-use scope::Scope;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -34,10 +26,7 @@ use thiserror::Error;
 #[derive(Clone, Debug)]
 pub struct Expectation {
     text: String,
-    transport: Option<Transport>,
-    direction: Option<Direction>,
-    scope: Scope,
-    figure: &'static Figure,
+    key: Key,
     comparison: Comparison,
     wanted: f64,
 }
@@ -79,9 +68,6 @@ pub enum ExpectError {
     },
 }
 
-/// Phases of a run under load.
-const LOADS: [&str; 4] = ["idle", "up", "down", "both"];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparison {
     AtLeast,
@@ -96,56 +82,29 @@ impl FromStr for Expectation {
 
     fn from_str(text: &str) -> Result<Expectation, ExpectError> {
         let (key, comparison, value) = split(text)?;
-        let plain = without_points(key);
-        let (scope, name) = Scope::from_key(&plain, every_figure());
-        let (transport, rest) = prefixed(name, &[("tcp.", Transport::Tcp), ("udp.", Transport::Udp)]);
-        let (direction, name) = prefixed(rest, &[("up.", Direction::Up), ("down.", Direction::Down)]);
-        let fits = |figure: &Figure| match (&scope, figure.source) {
-            (Scope::Finding(_), Source::Finding) => direction.is_none() && transport.is_none(),
-            (Scope::Run, Source::Direction(_) | Source::Path(_)) => direction.is_some(),
-            (Scope::Run, Source::Run(_)) | (Scope::Egress(_), Source::Labelled(_)) => direction.is_none(),
-            (Scope::Loaded(_), Source::Loaded(_)) => direction.is_none(),
-            _ => false,
-        };
-        let unknown = || {
-            let before = &plain[..plain.len() - name.len()];
-            let one_way = if direction.is_none() && scope == Scope::Run { "down." } else { "" };
-            let names = every_figure().map(|figure| match figure.source {
-                Source::Direction(_) | Source::Path(_) => format!("{before}{one_way}{}", figure.name),
-                _ => format!("{before}{}", figure.name),
-            });
-            let known = likely(&plain, names, known_keys);
-            ExpectError::UnknownKey { text: text.into(), key: key.into(), known }
-        };
-        let figure = every_figure().find(|figure| figure.name == name && fits(figure)).ok_or_else(unknown)?;
-        let wanted = read_value(figure.quantity, text, key, value)?;
-        Ok(Expectation { text: text.trim().into(), transport, direction, scope, figure, comparison, wanted })
+        let named = Key::named(key).ok_or_else(|| ExpectError::UnknownKey {
+            text: text.into(),
+            key: key.into(),
+            known: likely(key, names_like(key).into_iter(), known_keys),
+        })?;
+        let wanted = read_value(named.figure.quantity, text, key, value)?;
+        Ok(Expectation { text: text.trim().into(), key: named, comparison, wanted })
     }
 }
 
 impl Expectation {
     /// Holds it against a run.
     pub fn check(&self, run: &Run) -> Checked {
-        let measured = self.measured(run);
-        let broken = self.least(run).filter(|least| measured.is_none() && self.is_broken_by_least(*least));
-        let bound = broken.map(|least| format!("at least {}", self.print(least)));
+        let print = |value| self.key.figure.quantity.print(value);
+        let measured = self.key.measured(run);
+        let broken =
+            self.key.least(run).filter(|least| measured.is_none() && self.is_broken_by_least(*least));
+        let bound = broken.map(|least| format!("at least {}", print(least)));
         Checked {
             expectation: self.text.clone(),
-            measured: measured.map(|value| self.print(value)).or(bound),
+            measured: measured.map(print).or(bound),
             held: measured.is_some_and(|value| self.comparison.holds(value, self.wanted)),
         }
-    }
-
-    /// Of a percentile that messages reach which never came back, the least that it can be.
-    fn least(&self, run: &Run) -> Option<f64> {
-        let named = |egress: &&EgressResult| Scope::Egress(egress.label.clone()) == self.scope;
-        let phase = |phase: &&LoadPhase| Scope::Loaded(phase.load) == self.scope;
-        let rtt = match self.scope {
-            Scope::Egress(_) => run.summary.egress_paths.iter().find(named)?.rtt,
-            Scope::Loaded(_) => run.summary.loaded.as_ref()?.phases.iter().find(phase)?.rtt,
-            _ => run.summary.rtt,
-        };
-        figures::latency::least(rtt, self.figure.name)
     }
 
     fn is_broken_by_least(&self, least: f64) -> bool {
@@ -154,62 +113,6 @@ impl Expectation {
             Comparison::Below => least >= self.wanted,
             Comparison::AtLeast | Comparison::Above => false,
         }
-    }
-
-    /// The figure in the words of Prometheus.
-    fn metric(&self, value: f64) -> (String, Vec<(String, String)>, f64) {
-        let transport = self.transport.map(|transport| ("transport", transport.to_string().to_lowercase()));
-        let direction = self.direction.map(|direction| ("direction", direction.to_string()));
-        let scope = match &self.scope {
-            Scope::Egress(label) => Some(("way", label.clone())),
-            _ => None,
-        };
-        let labels = [scope, transport, direction].into_iter().flatten();
-        if self.figure.quantity == Quantity::Limit {
-            // A word is a label of a sample that is there.
-            let labels =
-                labels.chain([("limit", self.print(value))]).map(|(name, text)| (name.to_owned(), text));
-            return ("pathmeter_limit_info".into(), labels.collect(), 1.0);
-        }
-        let (unit, ours) = self.figure.quantity.base_unit();
-        // OpenMetrics reserves the suffix `_count` for histograms and summaries.
-        let figure = self.figure.name.strip_suffix(".count").unwrap_or(self.figure.name);
-        let name = format!("pathmeter_{}{unit}", figure.replace(['.', '-'], "_"));
-        (name, labels.map(|(name, value)| (name.to_owned(), value)).collect(), value / ours)
-    }
-
-    /// A value of the figure with its unit.
-    pub(crate) fn print(&self, value: f64) -> String {
-        self.figure.quantity.print(value)
-    }
-
-    /// The figure in the run itself, or in the first of its tests that has it.
-    pub(crate) fn measured(&self, run: &Run) -> Option<f64> {
-        let of = |run: &Run| match (self.figure.source, self.direction) {
-            (Source::Labelled(figure), None) => {
-                let named = |egress: &&EgressResult| Scope::Egress(egress.label.clone()) == self.scope;
-                run.summary.egress_paths.iter().find(named).and_then(figure)
-            }
-            (Source::Loaded(figure), None) => {
-                let named = |phase: &&LoadPhase| Scope::Loaded(phase.load) == self.scope;
-                run.summary.loaded.as_ref()?.phases.iter().find(named).and_then(figure)
-            }
-            (Source::Direction(figure), Some(direction)) => {
-                let egress = run.summary.direction(direction)?;
-                let wanted = self.transport.is_none_or(|transport| transport == egress.transport);
-                figure(egress).filter(|_| wanted)
-            }
-            (Source::Path(figure), Some(direction)) => {
-                run.summary.path.as_ref()?.in_direction(direction).and_then(figure)
-            }
-            (Source::Run(figure), None) => figure(run),
-            (Source::Finding, None) => {
-                let raised = |finding: &&Finding| Scope::Finding(finding.id.clone()) == self.scope;
-                Some(run.findings.iter().filter(raised).count() as f64)
-            }
-            _ => None,
-        };
-        of(run).or_else(|| run.tests.iter().find_map(of))
     }
 }
 
@@ -228,31 +131,17 @@ impl Comparison {
 /// Every figure an expectation can name, for help and errors.
 pub fn known_keys() -> String {
     let names = |wanted: fn(&Figure) -> bool| {
-        let names = every_figure().filter(|figure| wanted(figure)).map(|figure| figure.name);
+        let names = run_figures().filter(|figure| wanted(figure)).map(|figure| figure.name);
         names.collect::<Vec<_>>().join(", ")
     };
     format!(
         "{}, finding.ID; and, after up. or down.: {}; after way.LABEL.: {}; after loaded.idle., loaded.up., loaded.down. or \
          loaded.both.: {}",
         names(|figure| matches!(figure.source, Source::Run(_))),
-        names(Figure::is_of_a_way),
-        names(Figure::is_labelled),
-        names(|figure| matches!(figure.source, Source::Loaded(_)))
+        names(Figure::is_directed),
+        names(|figure| figure.scope == Scope::Egress),
+        names(|figure| figure.scope == Scope::Load)
     )
-}
-
-/// Every figure of a run as it is written whole, for a shell to complete; those behind a label or an id are not among them.
-#[must_use]
-pub fn names() -> Vec<String> {
-    let written = |figure: &Figure| match figure.source {
-        Source::Direction(_) | Source::Path(_) => {
-            ["up", "down"].map(|direction| format!("{direction}.{}", figure.name)).into()
-        }
-        Source::Run(_) => vec![figure.name.to_owned()],
-        Source::Loaded(_) => LOADS.map(|load| format!("loaded.{load}.{}", figure.name)).into(),
-        Source::Labelled(_) | Source::Finding => Vec::new(),
-    };
-    every_figure().flat_map(written).collect()
 }
 
 /// `: did you mean …?`, with the name most like this one and the few of its kind; where none could be meant, all of them.
@@ -275,14 +164,6 @@ fn likely(key: &str, names: impl Iterator<Item = String>, all: impl FnOnce() -> 
 const FEW: usize = 8;
 /// From here on two names are taken for the same, mistyped (Jaro and Winkler's likeness, 0 to 1).
 const LIKE: f64 = 0.8;
-
-/// `p99.9` is written `p999` in names.
-fn without_points(key: &str) -> String {
-    let points = [(".p99.99", ".p9999"), (".p99.9", ".p999")];
-    let found =
-        points.iter().find_map(|(with, without)| Some(format!("{}{without}", key.strip_suffix(with)?)));
-    found.unwrap_or_else(|| key.into())
-}
 
 /// What stands before the comparison, which one it is, and what stands behind it.
 fn split(text: &str) -> Result<(&str, Comparison, &str), ExpectError> {
@@ -307,12 +188,6 @@ fn read_value(quantity: Quantity, text: &str, key: &str, value: &str) -> Result<
         example: quantity.example(),
         value: value.into(),
     })
-}
-
-/// The meaning of a prefix, and the text without it.
-fn prefixed<'a, T: Copy>(text: &'a str, prefixes: &[(&str, T)]) -> (Option<T>, &'a str) {
-    let found = prefixes.iter().find_map(|(prefix, meaning)| Some((*meaning, text.strip_prefix(prefix)?)));
-    found.map_or((None, text), |(meaning, rest)| (Some(meaning), rest))
 }
 
 const COMPARISONS: [(&str, Comparison); 6] = [
@@ -349,6 +224,9 @@ mod tests {
     }
     use insight::{run_of_events, run_of_tests};
     use model::event::Event;
+    use model::finding::Finding;
+    use model::latency::LoadPhase;
+    use model::plan::{Direction, Transport};
     use model::stats::distribution::Distribution;
     use model::units::Nanos;
 
@@ -439,18 +317,18 @@ mod tests {
 
     #[test]
     fn every_figure_can_be_written_with_its_own_example() {
-        for figure in every_figure() {
+        for figure in run_figures() {
             let prefix = match figure.source {
                 Source::Direction(_) | Source::Path(_) => "tcp.up.",
                 Source::Run(_) => "",
                 Source::Labelled(_) => "way.nat.gateway.",
                 Source::Loaded(_) => "loaded.idle.",
-                Source::Finding => continue,
+                _ => continue,
             };
             let value = figure.quantity.example().split(' ').next().unwrap();
             let text = format!("{prefix}{}>={value}", figure.name);
             let read: Expectation = text.parse().unwrap();
-            assert!(std::ptr::eq(read.figure, figure), "{text}");
+            assert!(std::ptr::eq(read.key.figure, figure), "{text}");
             assert!(known_keys().contains(figure.name), "{text}");
         }
     }

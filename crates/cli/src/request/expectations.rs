@@ -54,7 +54,7 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("transfer", "transfer.rate>=20Mbit/s"),
     ("frames", "frames.share>=90%"),
 ];
-const FIGURES: &str = "docs/recipes/expectations.md lists every figure";
+const FIGURES: &str = "docs/figures.md lists every figure";
 
 /// Refuses what the plan can never answer.
 ///

@@ -1,13 +1,8 @@
 //! Expectations of a benchmarked device: `64.throughput>=1Mpps` held against a report.
 
-use super::headline::{Key, Metric, key};
-use super::quantity::Quantity;
 use super::{Checked, Comparison, ExpectError, likely, read_value, split};
-use model::dut::{DeviceReport, DutReport, LatencyReport, StreamReport};
-use model::framing::Network;
-use model::history::Headline;
-use model::stats::distribution::Distribution;
-use model::units::Nanos;
+use insight::figure::{DEVICE_FIGURES, Figure, Source, device_figure, row_scope};
+use model::dut::{DeviceReport, DutReport, StreamReport};
 use std::str::FromStr;
 
 /// One expectation: a figure of a device, a comparison and a value.
@@ -29,7 +24,7 @@ impl FromStr for DeviceExpectation {
 
     fn from_str(text: &str) -> Result<DeviceExpectation, ExpectError> {
         let (key, comparison, value) = split(text)?;
-        let (scope, figure) = named(key).ok_or_else(|| ExpectError::UnknownKey {
+        let (scope, figure) = device_figure(key).ok_or_else(|| ExpectError::UnknownKey {
             text: text.into(),
             key: key.into(),
             known: likely(key, names_like(key), known_device_keys),
@@ -63,10 +58,9 @@ impl DeviceExpectation {
             Source::Device(figure) if self.means(&[&device.name]) => {
                 vec![(device.name.clone(), figure(device))]
             }
-            Source::Device(_) => Vec::new(),
             Source::Row(figure) => {
                 let meant = device.rows.iter().filter(|row| {
-                    let (frames, whole) = (&row.stream.frames.name, scope(row));
+                    let (frames, whole) = (&row.stream.frames.name, row_scope(row));
                     let of_device = |scope: &str| format!("{}.{scope}", device.name);
                     self.means(&[&device.name, frames, &of_device(frames), &whole, &of_device(&whole)])
                 });
@@ -78,6 +72,7 @@ impl DeviceExpectation {
                 let none = rows.is_empty() && device.rows.is_empty() && self.means(&[&device.name]);
                 if none { vec![(device.name.clone(), None)] } else { rows }
             }
+            _ => Vec::new(),
         }
     }
 
@@ -89,181 +84,13 @@ impl DeviceExpectation {
 /// Every figure an expectation of a device can name, for help and errors.
 #[must_use]
 pub fn known_device_keys() -> String {
-    FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
-}
-
-/// The frames of a row, as the name of a figure has them: `64`, `ipv6.84`.
-fn scope(row: &StreamReport) -> String {
-    let frames = &row.stream.frames.name;
-    match row.stream.network {
-        Network::V4 => frames.clone(),
-        Network::V6 => format!("ipv6.{frames}"),
-    }
-}
-
-/// Every figure that devices are compared by, the foremost first.
-const KEYS: [Key; 12] = [
-    key("throughput", true),
-    key("ndr", true),
-    key("pdr", true),
-    key("mrr", true),
-    key("mrr.loss", false),
-    key("loss", false),
-    key("latency.p50", false),
-    key("latency.p99", false),
-    key("back_to_back", true),
-    key("delay_variation", false),
-    key("recovery", false),
-    key("reset", false),
-];
-
-/// Those of every row, named as an expectation names them; the device stands before them where there are several.
-pub(super) fn headlines(report: &DutReport) -> Vec<Headline> {
-    let several = report.devices.len() > 1;
-    let rows = report.devices.iter().flat_map(|device| {
-        let before = if several { format!("{}.", device.name) } else { String::new() };
-        device.rows.iter().map(move |row| (format!("{before}{}", scope(row)), row))
-    });
-    rows.flat_map(|(scope, row)| KEYS.iter().filter_map(move |key| headline(&scope, row, key.name))).collect()
-}
-
-fn headline(scope: &str, row: &StreamReport, name: &str) -> Option<Headline> {
-    let figure = FIGURES.iter().find(|figure| figure.name == name)?;
-    let Source::Row(of) = figure.source else { return None };
-    let value = of(row)?;
-    Some(Headline { name: format!("{scope}.{name}"), value, text: figure.quantity.print(value) })
-}
-
-/// Whether more of a figure of a row is better; `None` of one that devices are not compared by.
-pub(super) fn higher_is_better(name: &str) -> Option<bool> {
-    let (_, figure) = named(name).filter(|(scope, _)| scope.is_some())?;
-    KEYS.iter().find(|key| key.name == figure.name).map(|key| key.higher_is_better)
-}
-
-/// A value of a figure of a row with its unit.
-pub(super) fn printed(name: &str, value: f64) -> Option<String> {
-    let (_, figure) = named(name).filter(|(scope, _)| scope.is_some())?;
-    Some(figure.quantity.print(value))
-}
-
-/// What kind of value a figure of a row is.
-pub(super) fn quantity(name: &str) -> Option<Quantity> {
-    named(name).filter(|(scope, _)| scope.is_some()).map(|(_, figure)| figure.quantity)
-}
-
-/// A value of a figure of a row in the words of Prometheus.
-pub(super) fn metric(name: &str, value: f64) -> Option<Metric> {
-    let (scope, figure) = named(name)?;
-    let (unit, ours) = figure.quantity.base_unit();
-    Some(Metric {
-        name: format!("pathmeter_device_{}{unit}", figure.name.replace('.', "_")),
-        figure: figure.name.into(),
-        labels: vec![("frames".into(), scope?.into())],
-        value: value / ours,
-    })
+    DEVICE_FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Every figure behind the scope of this key.
 fn names_like(key: &str) -> impl Iterator<Item = String> {
     let scope = key.split_once('.').map_or(String::new(), |(scope, _)| format!("{scope}."));
-    FIGURES.iter().flat_map(move |figure| [figure.name.to_owned(), format!("{scope}{}", figure.name)])
-}
-
-/// The figure that a key ends with, and what stands before it. Names may have points in them, so the longest figure is meant.
-fn named(key: &str) -> Option<(Option<&str>, &'static Figure)> {
-    let ends = FIGURES.iter().filter_map(|figure| {
-        let before = key.strip_suffix(figure.name)?;
-        match before.strip_suffix('.') {
-            Some(scope) if !scope.is_empty() => Some((Some(scope), figure)),
-            None if before.is_empty() => Some((None, figure)),
-            _ => None,
-        }
-    });
-    ends.max_by_key(|(_, figure)| figure.name.len())
-}
-
-#[derive(Debug)]
-struct Figure {
-    name: &'static str,
-    quantity: Quantity,
-    source: Source,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Source {
-    /// Of a row of results.
-    Row(fn(&StreamReport) -> Option<f64>),
-    /// Of the device.
-    Device(fn(&DeviceReport) -> Option<f64>),
-}
-
-const fn row(name: &'static str, quantity: Quantity, of: fn(&StreamReport) -> Option<f64>) -> Figure {
-    Figure { name, quantity, source: Source::Row(of) }
-}
-
-static FIGURES: &[Figure] = &[
-    Figure {
-        name: "verdict",
-        quantity: Quantity::Verdict,
-        source: Source::Device(|device| Some(f64::from(device.verdict.status as u8))),
-    },
-    Figure {
-        name: "findings",
-        quantity: Quantity::Count,
-        source: Source::Device(|device| Some(device.findings.len() as f64)),
-    },
-    row("throughput", Quantity::Packets, |row| rate(row, "throughput")),
-    row("ndr", Quantity::Packets, |row| rate(row, "ndr")),
-    row("pdr", Quantity::Packets, |row| rate(row, "pdr")),
-    row("throughput.line_rate_share", Quantity::Share, |row| {
-        Some(rate(row, "throughput")? / row.line_rate?.0)
-    }),
-    row("mrr", Quantity::Packets, |row| row.mrr.as_ref().map(|mrr| mrr.forwarded.mean)),
-    row("mrr.loss", Quantity::Share, |row| row.mrr.as_ref().map(|mrr| mrr.loss_ratio)),
-    row("loss", Quantity::Share, |row| row.loss.as_ref()?.rows.first().map(|step| step.loss_percent / 100.0)),
-    row("latency.p50", Quantity::Time, |row| latency(row, |delays| delays.p50)),
-    row("latency.p90", Quantity::Time, |row| latency(row, |delays| delays.p90)),
-    row("latency.p99", Quantity::Time, |row| latency(row, |delays| delays.p99)),
-    row("latency.max", Quantity::Time, |row| latency(row, |delays| delays.max)),
-    row("delay_variation", Quantity::Time, |row| {
-        most(row.delay_variation.as_ref()?.directions.iter().map(|one_way| one_way.packet.median))
-    }),
-    row("back_to_back", Quantity::Count, |row| row.back_to_back.as_ref()?.outcome.mean),
-    row("recovery", Quantity::Time, |row| row.recovery.as_ref()?.over_runs.map(|runs| runs.median)),
-    row("reset", Quantity::Time, |row| {
-        let runs = &row.reset.as_ref()?.runs;
-        let times: Option<Vec<f64>> = runs.iter().map(|run| Some(run.by_time?.0 as f64)).collect();
-        most(times?.into_iter())
-    }),
-    Figure {
-        name: "service.broken",
-        quantity: Quantity::Count,
-        source: Source::Device(|device| {
-            let service = device.service.as_ref()?;
-            let steps = service.steps.iter().chain(&service.performance);
-            Some(steps.filter(|step| !step.misses.is_empty()).count() as f64)
-        }),
-    },
-    Figure {
-        name: "service.availability",
-        quantity: Quantity::Share,
-        source: Source::Device(|device| device.service.as_ref()?.availability),
-    },
-];
-
-/// The highest load that passed, in each direction.
-fn rate(row: &StreamReport, goal: &str) -> Option<f64> {
-    row.rates.iter().find(|rate| rate.goal == goal)?.lower.map(|load| load.0)
-}
-
-/// At the highest load of the latency test, of the worse way.
-fn latency(row: &StreamReport, of: fn(&Distribution) -> Nanos) -> Option<f64> {
-    let highest: &LatencyReport = row.latency.iter().max_by_key(|latency| latency.percent)?;
-    most(highest.directions.iter().map(|direction| of(&direction.delays).0 as f64))
-}
-
-fn most(values: impl Iterator<Item = f64>) -> Option<f64> {
-    values.max_by(f64::total_cmp)
+    DEVICE_FIGURES.iter().flat_map(move |figure| [figure.name.to_owned(), format!("{scope}{}", figure.name)])
 }
 
 #[cfg(test)]
@@ -340,7 +167,7 @@ mod tests {
 
     #[test]
     fn every_figure_can_be_written_with_its_own_example() {
-        for figure in FIGURES {
+        for figure in DEVICE_FIGURES {
             let value = figure.quantity.example().split(' ').next().expect("an example");
             let text = format!("a.b.64.{}>={value}", figure.name);
             let read: DeviceExpectation = text.parse().expect(&text);

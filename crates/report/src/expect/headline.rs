@@ -1,8 +1,6 @@
 //! The foremost figures of a run: those that a list shows, and those that two sets of runs are compared by.
 
-use super::Expectation;
-use super::device;
-use super::quantity::Quantity;
+use insight::figure::{Key, device_headlines, figure_named};
 use model::history::{Entry, Fact, Headline, Measured, Origin, Sample, facts, histograms};
 use model::limit::Limit;
 use model::plan::Direction;
@@ -10,65 +8,12 @@ use model::run::Run;
 use model::stats::histogram::Histogram;
 use model::units::BitRate;
 
-/// A figure that runs are compared by.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
-    /// Its name, as an expectation names it.
-    pub(crate) name: &'static str,
-    /// Of two values the higher one is better.
-    pub(crate) higher_is_better: bool,
-}
-
-pub(super) const fn key(name: &'static str, higher_is_better: bool) -> Key {
-    Key { name, higher_is_better }
-}
-
-/// Every figure that runs are compared by, the foremost first.
-pub(crate) const KEYS: [Key; 27] = [
-    key("frames.goodput", true),
-    key("frames.packets_per_second", true),
-    key("tcp.up.goodput", true),
-    key("tcp.down.goodput", true),
-    key("udp.up.goodput", true),
-    key("udp.down.goodput", true),
-    key("pairs.up.goodput", true),
-    key("pairs.down.goodput", true),
-    key("udp.up.loss", false),
-    key("udp.down.loss", false),
-    key("rtt.p50", false),
-    key("rtt.p99", false),
-    key("up.path_mtu", true),
-    key("down.path_mtu", true),
-    key("transfer.rate", true),
-    key("tcp.up.loaded_rtt", false),
-    key("tcp.down.loaded_rtt", false),
-    key("tcp.up.limit.rate", true),
-    key("tcp.down.limit.rate", true),
-    key("tcp.up.limit.queue", false),
-    key("tcp.down.limit.queue", false),
-    key("udp.up.jitter", false),
-    key("udp.down.jitter", false),
-    key("transfer.total", false),
-    key("transfer.first_byte", false),
-    key("hops.count", false),
-    key("hops.rtt.p50", false),
-];
-
-/// What set the rate: a word, which lists show and no comparison orders.
-const LIMITS: [&str; 2] = ["tcp.up.limit", "tcp.down.limit"];
-
-/// The value of a figure is a word.
-#[must_use]
-pub(crate) fn is_word(name: &str) -> bool {
-    named(name).is_some_and(|figure| figure.figure.quantity == Quantity::Limit)
-}
-
 /// Those of this document: of a run and of each of its ways where it has several, or of each row of a device's. Labs have none.
 #[must_use]
 pub fn headlines(measured: Measured<'_>) -> Vec<Headline> {
     match measured {
         Measured::Run(run) => of_run(run),
-        Measured::Device(report) => device::headlines(report),
+        Measured::Device(report) => device_headlines(report),
         Measured::Lab(_) => Vec::new(),
     }
 }
@@ -93,18 +38,11 @@ pub(crate) fn entry(measured: Measured<'_>) -> Entry {
 }
 
 fn of_run(run: &Run) -> Vec<Headline> {
-    let egress_paths = run.summary.egress_paths.iter().filter(|_| run.summary.egress_paths.len() > 1);
-    let of_ways =
-        egress_paths.flat_map(|egress| ["p50", "p99"].map(|part| format!("way.{}.rtt.{part}", egress.label)));
-    let limits = LIMITS.map(str::to_owned);
-    let names = KEYS.iter().map(|key| key.name.to_owned()).chain(of_ways).chain(limits);
-    names.filter_map(|name| headline(run, name)).collect()
-}
-
-fn headline(run: &Run, name: String) -> Option<Headline> {
-    let figure = named(&name)?;
-    let value = figure.measured(run)?;
-    Some(Headline { name, value, text: figure.print(value) })
+    let headline = |key: &Key| {
+        let value = key.measured(run)?;
+        Some(Headline { name: key.to_string(), value, text: key.figure.quantity.print(value) })
+    };
+    Key::listed(run).iter().filter_map(headline).collect()
 }
 
 /// What a comparison needs of a document.
@@ -157,48 +95,27 @@ fn two_digits(value: u64) -> u64 {
     (value + unit / 2) / unit * unit
 }
 
-/// Whether more of a figure is better; `None` of one that runs are not compared by.
+/// Whether the higher of two values of a figure is better; `None`: neither is, or there is no such figure.
 #[must_use]
 pub fn higher_is_better(name: &str) -> Option<bool> {
-    let key = KEYS.iter().find(|key| key.name == name).map(|key| key.higher_is_better);
-    key.or_else(|| name.starts_with("way.").then_some(false)).or_else(|| device::higher_is_better(name))
+    figure_named(name).and_then(|figure| figure.better.is_higher())
+}
+
+/// The value of a figure is a word.
+#[must_use]
+pub(crate) fn is_word(name: &str) -> bool {
+    figure_named(name).is_some_and(|figure| figure.quantity.is_word())
 }
 
 /// A value of a figure with its unit.
 #[must_use]
 pub fn printed(name: &str, value: f64) -> String {
-    let of_run = named(name).map(|figure| figure.print(value));
-    of_run.or_else(|| device::printed(name, value)).unwrap_or_else(|| value.to_string())
+    figure_named(name).map_or_else(|| value.to_string(), |figure| figure.quantity.print(value))
 }
 
 /// The unit in which values of a figure up to this one are read with ease, and its size in the figure's own unit.
 pub(crate) fn axis_unit(name: &str, most: f64) -> (&'static str, f64) {
-    let of_run = named(name).map(|figure| figure.figure.quantity);
-    of_run.or_else(|| device::quantity(name)).map_or(("", 1.0), |quantity| quantity.axis_unit(most))
-}
-
-/// A figure in the words of Prometheus.
-pub(crate) struct Metric {
-    /// Its name, with the base unit at its end.
-    pub(crate) name: String,
-    /// The figure, without transport, direction and way.
-    pub(crate) figure: String,
-    pub(crate) labels: Vec<(String, String)>,
-    /// In the base unit.
-    pub(crate) value: f64,
-}
-
-/// A value of a figure in the words of Prometheus.
-pub(crate) fn metric(name: &str, value: f64) -> Option<Metric> {
-    let Some(figure) = named(name) else { return device::metric(name, value) };
-    let (name, labels, value) = figure.metric(value);
-    Some(Metric { name, figure: figure.figure.name.into(), labels, value })
-}
-
-/// The figure of this name, to be read of runs and printed.
-pub(crate) fn named(name: &str) -> Option<Expectation> {
-    // A word is compared with a word.
-    ["0", "not-known"].iter().find_map(|value| format!("{name}=={value}").parse().ok())
+    figure_named(name).map_or(("", 1.0), |figure| figure.quantity.axis_unit(most))
 }
 
 #[cfg(test)]
@@ -206,9 +123,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_a_figure() {
-        for key in KEYS {
-            assert!(named(key.name).is_some(), "{}", key.name);
-        }
+    fn a_label_may_have_the_sign_of_a_comparison() {
+        assert_eq!(printed("way.a=b.rtt.p50", 1.5e6), "1.50 ms");
+        assert_eq!(higher_is_better("way.a>b.rtt.p50"), Some(false));
+        assert_eq!(printed("64.ndr", 2e5), "200 kpps");
+        assert_eq!((printed("colour", 2.0), higher_is_better("colour")), ("2".to_owned(), None));
     }
 }

@@ -1,8 +1,7 @@
 //! What a plan will measure, so that an expectation which it can never answer is refused before the test.
 
 use super::Expectation;
-use super::figures::Source;
-use super::scope::Scope;
+use insight::figure::{Part, Scope};
 use model::plan::{Direction, Directions, Transport};
 use thiserror::Error;
 
@@ -47,28 +46,41 @@ impl Expectation {
     /// # Errors
     /// It cannot, and why.
     pub fn answered_by(&self, yields: &Yields) -> Result<(), NeverMeasured> {
-        let lacking = match (self.figure.source, &self.scope) {
-            (Source::Direction(_), _) => self.lacks_streams(yields),
-            (Source::Path(_), _) => {
-                (!yields.sizes).then(|| "this command does not look for packet sizes".into())
+        let lacking = |is_there: bool, what: &str| (!is_there).then(|| what.to_owned());
+        let why = match self.key.figure.scope {
+            Scope::Streams => self.lacks_streams(yields),
+            Scope::Sizes => lacking(yields.sizes, "this command does not look for packet sizes"),
+            Scope::Egress => self.lacks_path(&yields.egress_paths),
+            Scope::Load => {
+                let is_there = yields.phases.iter().any(|phase| self.key.part == Part::Loaded(*phase));
+                lacking(is_there, "there is no such phase; `pathmeter latency HOST --loaded` has them")
             }
-            (Source::Labelled(_), Scope::Egress(label)) => lacks_way(label, &yields.egress_paths),
-            (Source::Loaded(_), Scope::Loaded(load)) => {
-                let there = yields.phases.contains(load);
-                (!there).then(|| "there is no such phase; `pathmeter latency HOST --loaded` has them".into())
+            Scope::Transfers => lacking(yields.transfers, "files are timed by `pathmeter transfer`"),
+            Scope::Frames => {
+                lacking(yields.frames, "frames of one size are sent by `pathmeter frames --frame N`")
             }
-            (Source::Run(_), _) => lacks_run(self.figure.name, yields),
-            _ => None,
+            Scope::Service => lacking(yields.service, "a service is asked by `pathmeter mtu --service PORT`"),
+            Scope::Probing => {
+                lacking(yields.sizes || yields.service, "packet sizes are looked for by `pathmeter mtu`")
+            }
+            Scope::Hops => lacking(yields.hops, "routers are asked by `pathmeter hops`"),
+            Scope::Pairs => lacking(yields.pairs, "pairs run with `pathmeter throughput --pairs N`"),
+            Scope::RoundTrips => {
+                lacking(yields.round_trips, "round trips are timed by `latency` and `measure`")
+            }
+            Scope::Latency => {
+                lacking(!yields.egress_paths.is_empty(), "round trips are timed by `pathmeter latency`")
+            }
+            Scope::Every | Scope::Device => None,
         };
-        lacking.map_or(Ok(()), |why| Err(NeverMeasured { expectation: self.text.clone(), why }))
+        why.map_or(Ok(()), |why| Err(NeverMeasured { expectation: self.text.clone(), why }))
     }
 
     fn lacks_streams(&self, yields: &Yields) -> Option<String> {
-        let own = transport_of(self.figure.name);
         let fits = |(transport, direction): &&(Transport, Direction)| {
-            self.direction.is_none_or(|wanted| wanted == *direction)
-                && self.transport.is_none_or(|wanted| wanted == *transport)
-                && own.is_none_or(|wanted| wanted == *transport)
+            self.key.direction.is_none_or(|wanted| wanted == *direction)
+                && self.key.transport.is_none_or(|wanted| wanted == *transport)
+                && self.key.figure.transport.is_none_or(|wanted| wanted == *transport)
         };
         if yields.streams.iter().any(|stream| fits(&stream)) {
             return None;
@@ -83,39 +95,14 @@ impl Expectation {
             }
         })
     }
-}
 
-fn lacks_way(label: &String, egress_paths: &[String]) -> Option<String> {
-    let list = || egress_paths.iter().map(|egress| format!("`{egress}`")).collect::<Vec<_>>().join(", ");
-    (!egress_paths.contains(label)).then(|| match egress_paths.is_empty() {
-        true => "this command has no paths; `pathmeter latency` has".into(),
-        false => format!("there is no path `{label}`; the paths are {}", list()),
-    })
-}
-
-/// Figures of the whole run, by the first part of their name.
-fn lacks_run(name: &str, yields: &Yields) -> Option<String> {
-    let first = name.split('.').next().unwrap_or(name);
-    let (there, what) = match first {
-        "verdict" | "findings" | "problems" | "warnings" => (true, ""),
-        "transfer" => (yields.transfers, "files are timed by `pathmeter transfer`"),
-        "frames" => (yields.frames, "frames of one size are sent by `pathmeter frames --frame N`"),
-        "service" => (yields.service, "a service is asked by `pathmeter mtu --service PORT`"),
-        "path" => (yields.sizes || yields.service, "packet sizes are looked for by `pathmeter mtu`"),
-        "hops" => (yields.hops, "routers are asked by `pathmeter hops`"),
-        "pairs" => (yields.pairs, "pairs run with `pathmeter throughput --pairs N`"),
-        "rtt" | "lost" => (yields.round_trips, "round trips are timed by `latency` and `measure`"),
-        _ => (!yields.egress_paths.is_empty(), "round trips are timed by `pathmeter latency`"),
-    };
-    (!there).then(|| what.to_owned())
-}
-
-/// The transport that a figure of a stream is of, where it is of one alone.
-fn transport_of(name: &str) -> Option<Transport> {
-    match name.split('.').next().unwrap_or(name) {
-        "loss" | "reordered" | "duplicates" | "jitter" | "one_way" => Some(Transport::Udp),
-        "retransmits" | "loaded_rtt" => Some(Transport::Tcp),
-        _ => None,
+    fn lacks_path(&self, paths: &[String]) -> Option<String> {
+        let Part::Egress(label) = &self.key.part else { return None };
+        let list = || paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+        (!paths.contains(label)).then(|| match paths.is_empty() {
+            true => "this command has no paths; `pathmeter latency` has".into(),
+            false => format!("there is no path `{label}`; the paths are {}", list()),
+        })
     }
 }
 
@@ -138,6 +125,10 @@ mod tests {
         }
         for text in ["down.goodput>=1Mbit/s", "udp.up.goodput>=1Mbit/s", "up.loss<=1%", "up.path_mtu>=1500"] {
             assert!(refused(text, &yields).is_some(), "{text}");
+        }
+        let udp = Yields { streams: vec![(Transport::Udp, Direction::Up)], ..Yields::default() };
+        for text in ["up.limit==shaper", "up.retransmits==0"] {
+            assert!(refused(text, &udp).is_some(), "{text}");
         }
         let said = refused("down.goodput>=1Mbit/s", &yields).expect("it is refused");
         assert!(said.contains("measures TCP up only") && said.contains("--reverse"), "{said}");

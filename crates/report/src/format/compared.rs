@@ -4,9 +4,10 @@
 //! beside the figures (kernel, network card, streams, …) stands first: it may be the reason.
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::expect::{KEYS, higher_is_better, printed};
+use crate::expect::{higher_is_better, printed};
 use crate::format::analysis::sections;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
+use insight::figure::Key;
 use model::history::Sample;
 use model::stats::compare::{Case, Comparison, Group, Judgement, Rules, table};
 use model::stats::distribution::Distribution;
@@ -188,7 +189,7 @@ fn figures(base: &[Sample], other: &[Sample], rules: Rules) -> Vec<Comparison> {
 
 /// The figures of these runs, the foremost first.
 fn names(runs: &[Sample]) -> Vec<String> {
-    let mut names: Vec<String> = KEYS.iter().map(|key| key.name.to_owned()).collect();
+    let mut names: Vec<String> = Key::foremost().iter().map(Key::to_string).collect();
     let mut known: HashSet<String> = names.iter().cloned().collect();
     for (name, _) in runs.iter().flat_map(|run| &run.figures) {
         if known.insert(name.clone()) {

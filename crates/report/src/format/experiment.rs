@@ -1,6 +1,6 @@
 //! A plan carried out, as a document: what it comes to, then a table for each test, the worst row last.
 
-pub(super) mod chart;
+mod chart;
 mod matrix;
 mod outline;
 mod tables;

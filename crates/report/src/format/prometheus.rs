@@ -6,7 +6,7 @@
 
 use super::Style;
 use crate::document::Document;
-use crate::expect::metric;
+use insight::figure::{Key, Part, device_figure};
 use model::history::Entry;
 use std::collections::BTreeMap;
 
@@ -70,6 +70,52 @@ fn samples(entry: &Entry) -> Vec<(String, String, Sample)> {
         samples.push((metric.name, format!("{} of the last run.", metric.figure), (labels, metric.value)));
     }
     samples
+}
+
+/// A figure in the words of Prometheus.
+struct Metric {
+    /// Its name, with the base unit at its end.
+    name: String,
+    /// The figure, without transport, direction and path.
+    figure: &'static str,
+    labels: Vec<(String, String)>,
+    /// In the base unit.
+    value: f64,
+}
+
+fn metric(name: &str, value: f64) -> Option<Metric> {
+    let (figure, prefix, mut labels) = match Key::named(name) {
+        Some(key) => (key.figure, "pathmeter", labels(&key)),
+        None => {
+            let (frames, figure) = device_figure(name)?;
+            (figure, "pathmeter_device", vec![("frames".to_owned(), frames?.to_owned())])
+        }
+    };
+    // OpenMetrics reserves the suffix `_count` for histograms and summaries.
+    let own = figure.name.strip_suffix(".count").unwrap_or(figure.name).replace(['.', '-'], "_");
+    let (unit, ours) = figure.quantity.base_unit();
+    if figure.quantity.is_word() {
+        // A word is a label of a sample that is there.
+        labels.push((own.clone(), figure.quantity.print(value)));
+        return Some(Metric {
+            name: format!("{prefix}_{own}_info"),
+            figure: figure.name,
+            labels,
+            value: 1.0,
+        });
+    }
+    Some(Metric { name: format!("{prefix}_{own}{unit}"), figure: figure.name, labels, value: value / ours })
+}
+
+fn labels(key: &Key) -> Vec<(String, String)> {
+    let path = match &key.part {
+        Part::Egress(label) => Some(("way", label.clone())),
+        _ => None,
+    };
+    let transport = key.transport.map(|transport| ("transport", transport.to_string().to_lowercase()));
+    let direction = key.direction.map(|direction| ("direction", direction.to_string()));
+    let labels = [path, transport, direction].into_iter().flatten();
+    labels.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The lines of a family (`kind`: `gauge`, `counter`), with everything in them escaped.

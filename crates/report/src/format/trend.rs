@@ -1,8 +1,9 @@
 //! How the figures of a path went over time, as a document.
 
 use crate::document::{Block, Chart, Column, Csv, Document, Head, Table, indented_json, json_line};
-use crate::expect::{KEYS, axis_unit, higher_is_better, printed};
+use crate::expect::{axis_unit, higher_is_better, printed};
 use crate::plot::{Across, Line, LineChart, LinePanel};
+use insight::figure::Key;
 use model::history::Sample;
 use model::stats::compare::Rules;
 use model::stats::quantile::median;
@@ -219,7 +220,8 @@ fn differing(before: &Sample, after: &Sample) -> Vec<String> {
 
 /// Each command and figure that runs have, the foremost figures first.
 fn names(runs: &[&Sample]) -> Vec<(String, String)> {
-    let place = |name: &str| KEYS.iter().position(|key| key.name == name).unwrap_or(KEYS.len());
+    let foremost: Vec<String> = Key::foremost().iter().map(Key::to_string).collect();
+    let place = |name: &str| foremost.iter().position(|known| known == name).unwrap_or(foremost.len());
     let mut names: Vec<(String, String)> = Vec::new();
     for run in runs {
         for (figure, _) in &run.figures {

@@ -6,6 +6,7 @@ mod agreement;
 mod blocks;
 mod charts;
 mod experiments;
+mod figures;
 mod frames;
 mod hops;
 mod labs;

@@ -2,8 +2,7 @@
 
 use super::tables::primary;
 use crate::document::Chart;
-use crate::expect::metric;
-use crate::format::text::phrases::rate_unit;
+use crate::expect::axis_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::experiment::{Row, RowFigure};
 
@@ -13,7 +12,7 @@ pub(super) fn draw_chart(test: &str, rows: &[&Row]) -> Option<Chart> {
     let figure =
         |row: &Row| -> Option<RowFigure> { row.figures.iter().find(|one| one.name == name).cloned() };
     let medians: Vec<f64> = rows.iter().filter_map(|row| figure(row)?.runs.median).collect();
-    let (unit, scale) = unit(&name, &medians);
+    let (unit, scale) = axis_unit(&name, medians.iter().copied().fold(0.0, f64::max));
     let row = |row: &&Row| {
         let bar = figure(row).and_then(|figure| {
             let whisker = figure.runs.median_bounds.map(|ends| ends.map(|end| end / scale));
@@ -35,20 +34,4 @@ pub(super) fn draw_chart(test: &str, rows: &[&Row]) -> Option<Chart> {
             ..BarChart::default()
         })
     })
-}
-
-/// The unit of a figure's axis, and how many of ours it is.
-pub(in crate::format) fn unit(name: &str, values: &[f64]) -> (&'static str, f64) {
-    let base = metric(name, 1.0).map(|metric| metric.name).unwrap_or_default();
-    let most = values.iter().copied().fold(0.0, f64::max);
-    match () {
-        () if base.ends_with("_bits_per_second") => rate_unit(values.iter().copied()),
-        () if base.ends_with("_seconds") => {
-            let units = [("s", 1e9), ("ms", 1e6), ("µs", 1e3)];
-            units.into_iter().find(|(_, size)| most >= *size).unwrap_or(("ns", 1.0))
-        }
-        () if base.ends_with("_ratio") => ("%", 0.01),
-        () if base.ends_with("_bytes") => ("bytes", 1.0),
-        () => ("", 1.0),
-    }
 }

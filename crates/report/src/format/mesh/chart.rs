@@ -2,7 +2,7 @@
 
 use super::Group;
 use crate::document::Chart;
-use crate::format::experiment::chart::unit;
+use crate::expect::axis_unit;
 use crate::plot::{Bar, BarChart, BarPanel, BarRow};
 use model::stats::quantile::median;
 
@@ -10,7 +10,7 @@ use model::stats::quantile::median;
 pub(super) fn draw_chart(group: &Group<'_>) -> Option<Chart> {
     let name = group.figure()?;
     let all = group.values(|_| true);
-    let (unit, scale) = unit(name, &all);
+    let (unit, scale) = axis_unit(name, all.iter().copied().fold(0.0, f64::max));
     let bar = |values: Vec<f64>| {
         let whisker = Some([values.first()? / scale, values.last()? / scale]);
         Some(Bar { value: median(&values)? / scale, whisker, mark: None })

@@ -1,6 +1,6 @@
 //! A run in which every figure has a number of its own.
 
-use insight::run_of_events;
+use crate::run_of_events;
 use model::finding::{Finding, Severity, Status};
 use model::frames::{FrameAsked, FrameRow};
 use model::framing::{Encaps, Network};

@@ -5,7 +5,7 @@ use model::units::{BitRate, Bytes, Nanos, PacketRate, grouped, percent};
 
 /// What a figure counts; the number behind it is in the base unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+pub enum Quantity {
     /// Bits per second.
     Rate,
     /// Packets per second.
@@ -27,9 +27,16 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
+    /// The value is a word, which lists show and no comparison orders.
+    #[must_use]
+    pub const fn is_word(self) -> bool {
+        matches!(self, Quantity::Verdict | Quantity::Limit | Quantity::Confidence)
+    }
+
     /// The value of a text, in the base unit. A number without the unit that it must have is none: `9` of a rate would be
     /// 9 bit/s.
-    pub(super) fn read(self, text: &str) -> Option<f64> {
+    #[must_use]
+    pub fn read(self, text: &str) -> Option<f64> {
         let has_unit = matches!(self, Quantity::Rate | Quantity::Packets | Quantity::Time);
         if has_unit && text.parse::<f64>().is_ok_and(|number| number != 0.0) {
             return None;
@@ -50,7 +57,8 @@ impl Quantity {
     }
 
     /// The value as people read it.
-    pub(super) fn print(self, value: f64) -> String {
+    #[must_use]
+    pub fn print(self, value: f64) -> String {
         let whole = value.round() as u64;
         match self {
             Quantity::Rate => BitRate(whole).to_string(),
@@ -68,7 +76,8 @@ impl Quantity {
     }
 
     /// The unit in which values up to this one are read with ease, and its size in the base unit.
-    pub(super) fn axis_unit(self, most: f64) -> (&'static str, f64) {
+    #[must_use]
+    pub fn axis_unit(self, most: f64) -> (&'static str, f64) {
         let units: &[(&str, f64)] = match self {
             Quantity::Rate => &[("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)],
             Quantity::Packets => &[("Mpps", 1e6), ("kpps", 1e3), ("pps", 1.0)],
@@ -81,7 +90,8 @@ impl Quantity {
     }
 
     /// The end of a name in Prometheus, and how many of ours its unit is.
-    pub(super) fn base_unit(self) -> (&'static str, f64) {
+    #[must_use]
+    pub fn base_unit(self) -> (&'static str, f64) {
         match self {
             Quantity::Rate => ("_bits_per_second", 1.0),
             Quantity::Packets => ("_packets_per_second", 1.0),
@@ -93,7 +103,8 @@ impl Quantity {
     }
 
     /// Its name in an error.
-    pub(super) fn what(self) -> &'static str {
+    #[must_use]
+    pub fn what(self) -> &'static str {
         match self {
             Quantity::Rate => "a rate with its unit",
             Quantity::Packets => "a packet rate with its unit",
@@ -108,7 +119,8 @@ impl Quantity {
     }
 
     /// Such a value.
-    pub(super) fn example(self) -> &'static str {
+    #[must_use]
+    pub fn example(self) -> &'static str {
         match self {
             Quantity::Rate => "9.4Gbit/s",
             Quantity::Packets => "1.2Mpps",

@@ -1,0 +1,132 @@
+//! The page of figures is that of the table. `UPDATE_DOCS=1 cargo test -p pathmeter-report --test formats figures` writes it anew.
+
+use insight::figure::{Better, DEVICE_FIGURES, Figure, Level, Scope, run_figures};
+use model::plan::Transport;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/figures.md");
+
+const HEAD: &str = "# Figures
+
+Every figure of a result, by its public name: the one of `--expect`, `history`, `compare`, `trend`, Prometheus and wide CSV.
+A test makes this page from the table in `crates/insight/src/figure.rs`.
+
+**Listed** figures are in lists, comparisons, trends, Prometheus and wide CSV, in the order of their numbers; the others are for
+`--expect` alone. Figures of streams are listed with transport and direction, such as `tcp.up.goodput`. In Prometheus the points of a
+name are `_` and its unit is at the end: `pathmeter_goodput_bits_per_second{transport=\"tcp\",direction=\"up\"}`. A figure of TCP or UDP
+alone is marked so. A value is written with its unit, as the examples are.
+";
+
+/// The sections in their order: the scope, a title, and what stands before the names.
+const SECTIONS: [(Scope, &str, &str); 14] = [
+    (Scope::Every, "Every run", ""),
+    (
+        Scope::Streams,
+        "Streams",
+        "After `up.` (this end sends) or `down.` (the far end sends), of `throughput`, `measure` and `frames`; `tcp.` or `udp.` before it picks one of several tests.",
+    ),
+    (Scope::Pairs, "Pairs", "With `throughput --pairs N`."),
+    (Scope::Frames, "Frames", "With a single size, such as `frames --frame 512 --tests udp`."),
+    (Scope::RoundTrips, "Round trips", "Of `latency` and `measure`."),
+    (Scope::Latency, "Latency runs", "Of `latency`, over all of its paths."),
+    (
+        Scope::Egress,
+        "Paths of a latency run",
+        "After `way.LABEL.`, of one of several paths; listed where there are several.",
+    ),
+    (
+        Scope::Load,
+        "Phases under load",
+        "After `loaded.idle.`, `loaded.up.`, `loaded.down.` or `loaded.both.`, with `latency --loaded`.",
+    ),
+    (
+        Scope::Sizes,
+        "Packet sizes",
+        "After `up.` or `down.`, of `mtu` and `measure`, and where a loss was explained.",
+    ),
+    (Scope::Probing, "The search for packet sizes", "Of `mtu`."),
+    (Scope::Service, "A UDP service", "Of `mtu --service PORT`."),
+    (Scope::Hops, "Hops", "Of `hops`; the far end's."),
+    (Scope::Transfers, "Transfers", "Of `transfer`; of several rows the worst counts."),
+    (
+        Scope::Device,
+        "Devices under test",
+        "Of `rfc2544`, after `FRAMES.`, `DEVICE.` or `DEVICE.FRAMES.`: `64.ndr`, `ipv6.84.latency.p99`, `forward.64.ndr`.",
+    ),
+];
+
+fn figures() -> impl Iterator<Item = &'static Figure> {
+    run_figures().chain(DEVICE_FIGURES)
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    for (scope, title, about) in SECTIONS {
+        let _ = writeln!(page, "\n## {title}\n");
+        if !about.is_empty() {
+            let _ = writeln!(page, "{about}\n");
+        }
+        page.push_str(
+            "| figure | label | such as | better | listed | meaning |\n|---|---|---|---|---|---|\n",
+        );
+        figures().filter(|figure| figure.scope == scope).for_each(|figure| page.push_str(&row(figure)));
+    }
+    page
+}
+
+fn row(figure: &Figure) -> String {
+    let better = match figure.better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+        Better::Neither => "",
+    };
+    let listed = match figure.level {
+        Level::Answer(place) => place.to_string(),
+        Level::Data => String::new(),
+    };
+    let only = match figure.transport {
+        Some(Transport::Tcp) => " (TCP)",
+        Some(Transport::Udp) => " (UDP)",
+        None => "",
+    };
+    let example = figure.quantity.example().split(' ').next().expect("an example");
+    format!(
+        "| `{}` | {} | `{example}` | {better} | {listed} | {}{only} |\n",
+        figure.name, figure.label, figure.note
+    )
+}
+
+#[test]
+fn the_page_of_figures_is_that_of_the_table() {
+    let page = page();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(PAGE, &page).expect("write the page");
+    }
+    let stored = fs::read_to_string(PAGE).expect("docs/figures.md");
+    assert!(
+        stored == page,
+        "docs/figures.md is stale: UPDATE_DOCS=1 cargo test -p pathmeter-report --test formats figures"
+    );
+}
+
+#[test]
+fn every_row_is_complete_and_every_name_is_one() {
+    let mut names = BTreeSet::new();
+    let mut places = BTreeSet::new();
+    for figure in figures() {
+        let (scope, name) = (format!("{:?}", figure.scope), figure.name);
+        assert!(!figure.label.is_empty() && !figure.note.is_empty(), "{scope} {name}");
+        assert!(!figure.note.contains('|') && !figure.note.ends_with('.'), "{scope} {name}: {}", figure.note);
+        assert!(names.insert((scope.clone(), name)), "{scope} {name} stands twice");
+        if let Level::Answer(place) = figure.level {
+            // Paths and devices have lists of their own.
+            let list = Some(scope).filter(|_| matches!(figure.scope, Scope::Egress | Scope::Device));
+            assert!(places.insert((list, place)), "{name}: place {place} is taken");
+            let is_compared = figure.better.is_higher().is_some();
+            assert_ne!(is_compared, figure.quantity.is_word(), "{name} is compared unless it is a word");
+        }
+        assert!(SECTIONS.iter().any(|(known, ..)| *known == figure.scope), "{name} is in no section");
+    }
+}
