@@ -11,38 +11,38 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Alert {
     /// Always `pathmeter/alert/1`.
     pub schema: String,
-    /// What changed.
+    /// The change.
     #[serde(rename = "alert")]
     pub word: Word,
     /// The path, as runs name it.
     pub target: String,
-    /// What was measured: `throughput`; empty: it is not known.
+    /// The command that measured: `throughput`; empty: not known.
     pub kind: String,
     /// The figure that changed; empty: the path itself.
     pub figure: String,
     /// The run that confirmed it.
     pub run: String,
-    /// All of it in a line.
+    /// The whole alert in one line.
     pub text: String,
 }
 
-/// What changed.
+/// The kinds of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// The level of a figure, for the worse, the better, or back to what it was.
+    /// The level of a figure changed: worse, better, or recovered.
     Figure(ChangeKind),
     /// The far end cannot be reached, or refuses.
     Unreachable,
-    /// Nothing came by its deadline: whoever measures is silent.
+    /// No outcome arrived by its deadline: the measuring host is silent.
     Silent,
     /// The path is measured again.
     Reachable,
-    /// An agent sent an outcome that is not that of its run.
+    /// An agent sent an outcome that is not of its run.
     Forged,
 }
 
 impl Word {
-    /// The word that receivers are given.
+    /// The word that receivers get.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Alert {
         Alert { schema: SCHEMA.to_owned(), word, target, kind, figure: String::new(), run, text }
     }
 
-    /// The alerts of those changes that one of these runs confirmed.
+    /// The alerts of those changes that these runs confirmed.
     #[must_use]
     pub fn of_trends(trends: &Trends, is_own: impl Fn(&str) -> bool) -> Vec<Alert> {
         let newest = |series: &Series| {

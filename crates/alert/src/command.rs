@@ -1,4 +1,4 @@
-//! A command of the user's.
+//! A command of the user.
 
 use crate::Alert;
 use crate::undelivered::Undelivered;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub struct Command(pub String);
 
 impl Command {
-    /// Runs it. What somebody else may have named is given by the environment, never as words of the command.
+    /// Runs the command. Text that another host may have chosen is passed in the environment, never as arguments.
     pub(crate) fn deliver(&self, alert: &Alert, limit: Duration) -> Result<(), Undelivered> {
         let mut child = Process::new("sh")
             .args(["-c", &self.0])
@@ -26,7 +26,7 @@ impl Command {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
-                // What it did before it failed must not be done again.
+                // A command that failed may have acted already, and must not be repeated.
                 Ok(Some(status)) => return Err(Undelivered::for_good(status.to_string())),
                 Ok(None) if begun.elapsed() > limit => {
                     let _ = child.kill();

@@ -1,11 +1,11 @@
-//! Alerts: what is reported of a path that changed, to whom, and once.
+//! Alerts: each change of a path is reported to every receiver, once.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`Alert`] | one message: a change of state, confirmed |
 //! | [`reach`] | whether a path can be measured, and which change of that is reported |
 //! | [`Receiver`] | a command, a webhook, a mailbox |
-//! | [`Outbox`] | threads that deliver, so that a receiver which is down or slow never holds up what measures |
+//! | [`Outbox`] | threads that deliver, so that a slow or unreachable receiver never delays the measurement |
 //! | [`metrics`] | the state of every path for Prometheus |
 
 mod alert;

@@ -9,7 +9,7 @@ use lettre::{Message, SmtpTransport, Transport};
 use std::fmt;
 use std::time::Duration;
 
-/// Mailboxes that get alerts, and the server that takes them.
+/// Mailboxes that get alerts, and the server that accepts them.
 #[derive(Clone)]
 pub struct Mail {
     server: Box<SmtpTransportBuilder>,
@@ -17,12 +17,12 @@ pub struct Mail {
     to: Vec<Mailbox>,
 }
 
-/// Why mail cannot be sent so.
+/// Why mail cannot be configured.
 #[derive(Debug, PartialEq, Eq)]
 pub enum MailError {
-    /// Not an address: which one, and why.
+    /// An address is not valid: the address, and the reason.
     Address(String),
-    /// Not a server: why. The address is not shown, since it may hold a password.
+    /// The server is not valid: the reason. Its URL is not shown, since it may hold a password.
     Server(String),
 }
 
@@ -38,11 +38,11 @@ impl fmt::Display for MailError {
 impl std::error::Error for MailError {}
 
 impl Mail {
-    /// Mail from this address to these. `server`: `smtp://HOST`, `smtps://USER:PASSWORD@HOST`, or
-    /// `smtp://HOST?tls=required` for STARTTLS.
+    /// Mail from this address to these. `server`: `smtp://HOST`, `smtps://USER:PASSWORD@HOST`, or `smtp://HOST?tls=required` for
+    /// STARTTLS.
     ///
     /// # Errors
-    /// The URL or an address is none.
+    /// The URL or an address is not valid.
     pub fn through(server: &str, from: &str, to: &[String]) -> Result<Mail, MailError> {
         let server = SmtpTransport::from_url(server).map_err(|error| MailError::Server(error.to_string()))?;
         let mailbox = |text: &str| {
@@ -82,7 +82,7 @@ impl Mail {
     }
 }
 
-/// Without the password.
+/// Prints the mail's settings without the password.
 impl fmt::Debug for Mail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mail").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The state of every path for Prometheus, and when that was looked at: a file for node_exporter's textfile collector.
+//! The state of every path for Prometheus, and the time of the last check: a file for node_exporter's textfile collector.
 
 use model::time::WallTime;
 use report::format::prometheus::{Sample, family};
@@ -8,20 +8,20 @@ use report::format::prometheus::{Sample, family};
 pub struct PathState {
     /// The path, as runs name it.
     pub target: String,
-    /// What is measured.
+    /// The kind of measurement.
     pub kind: String,
     /// The figure; empty: the path itself.
     pub figure: String,
-    /// What is wrong: `unreachable`, `silent`, `worse`.
+    /// The problem: `unreachable`, `silent`, `worse`.
     pub alert: &'static str,
-    /// It is so now.
+    /// True: the problem persists.
     pub is_active: bool,
 }
 
-/// Who wrote the file, and when: an old time means that nobody measures any more.
+/// The author of the file, and its time: an old time means that the measurement has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heartbeat {
-    /// What is measured again and again: the label of a mesh, or the target of a watch.
+    /// The subject of the repeated measurement: the label of a mesh, or the target of a watch.
     pub of: String,
     /// End of the last round.
     pub at: WallTime,

@@ -7,39 +7,39 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// Who is told.
+/// A receiver of alerts.
 #[derive(Clone, Debug)]
 pub enum Receiver {
-    /// A command of the user's.
+    /// A command of the user.
     Command(Command),
-    /// An address of HTTP.
+    /// An HTTP address.
     Webhook(Webhook),
     /// Mailboxes.
     Mail(Mail),
 }
 
-/// How often, and how long.
+/// The number of attempts, and their times.
 #[derive(Clone, Copy, Debug)]
 pub struct Retry {
     /// Attempts at one message.
     pub attempts: u32,
-    /// Wait before the second attempt; four times as long before each further one.
+    /// Wait before the second attempt; each further wait is four times as long.
     pub first_wait: Duration,
-    /// But never longer than this.
+    /// The longest wait.
     pub longest_wait: Duration,
-    /// How long an attempt may take.
+    /// Time limit of an attempt.
     pub limit: Duration,
 }
 
 impl Default for Retry {
-    /// For about a day: at first after a second, then every ten minutes.
+    /// Retries for about a day: at first after a second, then every ten minutes.
     fn default() -> Retry {
         let (first_wait, longest_wait) = (Duration::from_secs(1), Duration::from_secs(600));
         Retry { attempts: 150, first_wait, longest_wait, limit: Duration::from_secs(30) }
     }
 }
 
-/// A message that is no longer on its way: it was delivered, or its receiver never takes it.
+/// A message whose delivery has ended: it was delivered, or its receiver never accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// [`Receiver::key`].
@@ -48,10 +48,10 @@ pub struct Ended {
     pub alert: Alert,
 }
 
-/// Where problems of delivery go, a line each.
+/// Callback for problems of delivery, a line each.
 pub type Notes = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Messages on their way. Nothing here waits for a receiver but [`Outbox::finish`].
+/// Messages in delivery. Only [`Outbox::finish`] waits for a receiver.
 pub struct Outbox {
     queues: Vec<SyncSender<Alert>>,
     receivers: Vec<Receiver>,
@@ -60,7 +60,7 @@ pub struct Outbox {
     notes: Notes,
 }
 
-/// How many messages are not delivered yet, and whether there is still time.
+/// The number of undelivered messages, and whether there is still time.
 #[derive(Default)]
 struct Pending {
     count: Mutex<usize>,
@@ -73,7 +73,7 @@ impl Outbox {
     /// Starts a thread for each receiver.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system cannot start a thread.
     pub fn start(receivers: Vec<Receiver>, retry: Retry, notes: Notes) -> std::io::Result<Outbox> {
         let pending = Arc::new(Pending::default());
         let mut queues = Vec::new();
@@ -89,19 +89,19 @@ impl Outbox {
         Ok(Outbox { queues, receivers, ended, pending, notes })
     }
 
-    /// Those who are told.
+    /// The receivers.
     #[must_use]
     pub fn receivers(&self) -> &[Receiver] {
         &self.receivers
     }
 
-    /// The messages that ended since this was asked last.
+    /// The messages that ended since the last call.
     pub fn ended(&self) -> impl Iterator<Item = Ended> {
         self.ended.try_iter()
     }
 
-    /// Hands a message to every receiver's thread, and returns at once. One that has too many messages waiting gets no more, and
-    /// that is noted.
+    /// Hands a message to every receiver's thread, and returns at once. A receiver with too many waiting messages gets no more,
+    /// and that is noted.
     pub fn send(&self, alert: &Alert) {
         (0..self.receivers.len()).for_each(|receiver| self.send_to(receiver, alert));
     }
@@ -122,7 +122,7 @@ impl Outbox {
         }
     }
 
-    /// Waits until everything is delivered or given up, at most so long; what is left then is noted, and not tried any more.
+    /// Waits until everything is delivered or given up, at most for `within`; messages left then are noted, and not retried.
     pub fn finish(&self, within: Duration) {
         let end = Instant::now() + within;
         let mut count = lock(&self.pending.count);
@@ -157,7 +157,7 @@ impl Pending {
         self.changed.notify_all();
     }
 
-    /// Waits between two attempts. False: nobody waits for more.
+    /// Waits between two attempts. False: the time of all attempts is over.
     fn wait(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         let mut hurry = lock(&self.hurry);
@@ -175,7 +175,7 @@ impl Pending {
     }
 }
 
-/// The work of one receiver's thread: message after message, so that none overtakes another.
+/// The work of one receiver's thread: one message at a time, so that none overtakes another.
 struct Delivery {
     receiver: Receiver,
     retry: Retry,
@@ -195,14 +195,14 @@ impl Delivery {
                 }
             };
             if is_over {
-                // Nobody asks for it any more when the outbox is gone.
+                // The receiving side is gone when the outbox is.
                 let _ = end.send(Ended { receiver: self.receiver.key(), alert });
             }
             self.pending.one_less();
         }
     }
 
-    /// Tries until it is delivered, or another attempt makes no sense.
+    /// Tries until the message is delivered, or another attempt is useless.
     fn deliver(&self, alert: &Alert) -> Result<(), Undelivered> {
         let mut wait = self.retry.first_wait;
         for attempt in 1.. {
@@ -214,7 +214,7 @@ impl Delivery {
             if attempt >= self.retry.attempts {
                 return Err(Undelivered::for_good(why));
             }
-            if attempt == TOLD {
+            if attempt == NOTED_ATTEMPT {
                 let name = self.receiver.shown();
                 (self.notes)(&format!("warning: {name}: {why}; it is tried again: {}", alert.text));
             }
@@ -236,7 +236,7 @@ impl Receiver {
         }
     }
 
-    /// By which it is known again, without its secrets: a digest.
+    /// Identifies the receiver without its secrets: a digest.
     #[must_use]
     pub fn key(&self) -> String {
         let (kind, address) = match self {
@@ -247,13 +247,13 @@ impl Receiver {
         Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{kind} {address}").as_bytes()).to_string()
     }
 
-    /// Whether a message may be given to it again when it is not known what came of it. What a command did must not be done twice.
+    /// Whether a message may be repeated when its outcome is not known. A command must not act twice.
     #[must_use]
     pub fn may_repeat(&self) -> bool {
         !matches!(self, Receiver::Command(_))
     }
 
-    /// What it is called in messages, without secrets.
+    /// Its name in messages, without secrets.
     fn shown(&self) -> String {
         match self {
             Receiver::Command(command) => format!("--alert {}", command.0),
@@ -267,7 +267,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// So many attempts are made before anybody is told that they fail.
-const TOLD: u32 = 4;
-/// Messages that wait for one receiver.
+/// The failed attempt that is noted: earlier failures are not.
+const NOTED_ATTEMPT: u32 = 4;
+/// Most messages that wait for one receiver.
 const MOST: usize = 1_000;

@@ -1,30 +1,30 @@
-//! Whether a path can be measured: one message for each change of that, however often it is looked at.
+//! Whether a path can be measured: one message for each change of that, however often it is tested.
 
 use crate::{Alert, Word};
 
-/// How the latest attempt at a path ended.
+/// The outcome of the latest attempt at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// It was measured.
+    /// The path was measured.
     Measured,
-    /// It could not be reached, with the reason.
+    /// The path could not be reached, with the reason.
     Failed(String),
-    /// Nothing came of it, with what is known of the reason.
+    /// No result arrived, with the known reason.
     Silent(String),
 }
 
-/// The path of which it is, and the run.
+/// The path of the attempt, and the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     /// The path, as runs name it.
     pub target: &'a str,
-    /// What was to be measured.
+    /// The planned measurement.
     pub kind: &'a str,
     /// The run.
     pub run: &'a str,
 }
 
-/// What is to be reported now. `reported`: the last word that was reported of the path itself, if any was.
+/// The alert to report now. `reported`: the last state of the path itself that was reported, if any.
 #[must_use]
 pub fn change(reported: Option<&str>, attempt: Attempt<'_>, reach: &Reach) -> Option<Alert> {
     let Attempt { target, kind, run } = attempt;

@@ -4,7 +4,7 @@
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Undelivered {
     pub(crate) why: String,
-    /// Another attempt would end in the same way.
+    /// Another attempt would have the same outcome.
     pub(crate) is_final: bool,
 }
 

@@ -18,7 +18,7 @@ impl Webhook {
     /// The address, `http://` or `https://`.
     ///
     /// # Errors
-    /// It is not such an address.
+    /// The text is not such an address.
     pub fn at(url: &str) -> Result<Webhook, String> {
         let uri: ureq::http::Uri = url.parse().map_err(|error| format!("{url}: {error}"))?;
         match (uri.scheme_str(), uri.host()) {
@@ -31,7 +31,7 @@ impl Webhook {
         &self.url
     }
 
-    /// The address without user, password, path and query, which may hold a secret.
+    /// The address without user, password, path and query, any of which may hold a secret.
     pub(crate) fn shown(&self) -> String {
         let uri = self.url.parse::<ureq::http::Uri>().unwrap_or_default();
         format!("{}://{}", uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default())
@@ -53,7 +53,7 @@ impl Webhook {
     }
 }
 
-/// Certificates are checked by those of the system.
+/// Certificates are checked against the system's authorities.
 fn agent(limit: Duration) -> Agent {
     let certificates = rustls_native_certs::load_native_certs().certs;
     let certificates: Vec<Certificate<'static>> =

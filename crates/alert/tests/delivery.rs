@@ -1,4 +1,4 @@
-//! Receivers that answer, refuse, hang, come back, or are not there: each message once, and nobody waits.
+//! Receivers that answer, refuse, hang, recover, or do not exist: each message arrives once, and nothing waits for them.
 
 use pathmeter_alert::reach::{Attempt, Reach, change};
 use pathmeter_alert::{Alert, Command, Mail, Outbox, Receiver, Retry, Webhook};
@@ -13,7 +13,7 @@ fn alert(target: &str) -> Alert {
     change(None, attempt, &Reach::Failed("connection refused".into())).expect("it is new")
 }
 
-/// An outbox with quick attempts, and what it noted.
+/// An outbox with quick attempts, and its notes.
 struct Sent {
     outbox: Outbox,
     notes: Arc<Mutex<Vec<String>>>,
@@ -29,22 +29,22 @@ fn outbox(receiver: Receiver) -> Sent {
 }
 
 impl Sent {
-    /// Waits for the end of all deliveries; what was noted.
+    /// Waits for the end of all deliveries; returns the notes.
     fn finish(self) -> Vec<String> {
         self.outbox.finish(Duration::from_secs(60));
         self.notes.lock().expect("no panic").clone()
     }
 }
 
-/// A listener that serves its connections one after the other; what each said.
+/// A listener that serves its connections one after the other, and the bytes received on each.
 fn listen(answers: Vec<fn(TcpStream) -> String>) -> (String, Queue<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound").to_string();
-    let (said, queue) = mpsc::channel();
+    let (received, queue) = mpsc::channel();
     std::thread::spawn(move || {
         for answer in answers {
             let (stream, _) = listener.accept().expect("a connection");
-            let _ = said.send(answer(stream));
+            let _ = received.send(answer(stream));
         }
     });
     (address, queue)
@@ -71,9 +71,9 @@ fn request(stream: &TcpStream) -> String {
 }
 
 fn answer(mut stream: TcpStream, status: &str) -> String {
-    let said = request(&stream);
+    let received = request(&stream);
     write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").expect("answered");
-    said
+    received
 }
 
 fn webhook(address: &str) -> Receiver {
@@ -82,18 +82,20 @@ fn webhook(address: &str) -> Receiver {
 
 #[test]
 fn a_webhook_gets_each_message_once_also_after_an_outage_of_its_own() {
-    let (address, said) =
+    let (address, received) =
         listen(vec![|s| answer(s, "503 Down"), |s| answer(s, "200 OK"), |s| answer(s, "204 No Content")]);
     let sent = outbox(webhook(&address));
     sent.outbox.send(&alert("ams -> fra"));
     sent.outbox.send(&alert("ams -> par"));
     assert!(sent.finish().is_empty());
-    let said: Vec<String> = said.iter().collect();
-    assert!(said[0].starts_with("POST /hook?secret=1 HTTP/1.1") && said[0].contains("application/json"));
+    let received: Vec<String> = received.iter().collect();
+    assert!(
+        received[0].starts_with("POST /hook?secret=1 HTTP/1.1") && received[0].contains("application/json")
+    );
     let json = |text: &str| -> serde_json::Value {
         serde_json::from_str(text.split("\n\n").nth(1).unwrap_or_default()).expect("JSON")
     };
-    assert_eq!(json(&said[0]), json(&said[1]), "the same again");
+    assert_eq!(json(&received[0]), json(&received[1]), "the same again");
     let expected = serde_json::json!({
         "schema": "pathmeter/alert/1",
         "alert": "unreachable",
@@ -103,12 +105,12 @@ fn a_webhook_gets_each_message_once_also_after_an_outage_of_its_own() {
         "run": "0199",
         "text": "ams -> par: cannot be reached: connection refused",
     });
-    assert_eq!(json(&said[2]), expected);
+    assert_eq!(json(&received[2]), expected);
 }
 
 #[test]
 fn a_webhook_that_refuses_or_is_not_there_is_given_up_and_named_without_its_secret() {
-    let (address, said) = listen(vec![|s| answer(s, "403 Forbidden"), |s| answer(s, "200 OK")]);
+    let (address, received) = listen(vec![|s| answer(s, "403 Forbidden"), |s| answer(s, "200 OK")]);
     let sent = outbox(webhook(&address));
     sent.outbox.send(&alert("ams -> fra"));
     sent.outbox.send(&alert("ams -> par"));
@@ -118,7 +120,7 @@ fn a_webhook_that_refuses_or_is_not_there_is_given_up_and_named_without_its_secr
         notes[0].contains("403") && notes[0].contains("ams -> fra") && !notes[0].contains("secret"),
         "{notes:?}"
     );
-    assert_eq!(said.iter().count(), 2);
+    assert_eq!(received.iter().count(), 2);
 
     let closed =
         TcpListener::bind("127.0.0.1:0").and_then(|one| one.local_addr()).expect("a port").to_string();
@@ -132,8 +134,8 @@ fn a_webhook_that_refuses_or_is_not_there_is_given_up_and_named_without_its_secr
 }
 
 #[test]
-fn a_receiver_that_hangs_holds_nobody_up() {
-    // It takes connections and never answers.
+fn a_receiver_that_hangs_delays_no_other() {
+    // The listener accepts connections and never answers.
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let sent = outbox(webhook(&listener.local_addr().expect("bound").to_string()));
     for number in 0..1_500 {
@@ -149,28 +151,28 @@ fn a_receiver_that_hangs_holds_nobody_up() {
     assert!(notes.last().is_some_and(|note| note.contains("not delivered")), "what is left is named");
 }
 
-/// As much of SMTP as takes a message. `refusal`: the answer to the recipient.
+/// The part of SMTP that accepts a message. `refusal`: the answer to the recipient.
 fn smtp(mut stream: TcpStream, refusal: Option<&str>) -> String {
     let mut reader = BufReader::new(stream.try_clone().expect("a handle"));
-    let mut said = String::new();
-    let mut say = |text: &str| write!(stream, "{text}\r\n").expect("said");
+    let mut received = String::new();
+    let mut say = |text: &str| write!(stream, "{text}\r\n").expect("written");
     say("220 mail.example ESMTP");
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 {
-            return said;
+            return received;
         }
-        said += &line;
+        received += &line;
         match line.get(..4).unwrap_or_default() {
             "EHLO" => say("250 mail.example"),
             "RCPT" => say(refusal.unwrap_or("250 ok")),
             "QUIT" => {
                 say("221 bye");
-                return said;
+                return received;
             }
             "DATA" => {
                 say("354 go on");
-                while !said.ends_with("\r\n.\r\n") && reader.read_line(&mut said).unwrap_or(0) > 0 {}
+                while !received.ends_with("\r\n.\r\n") && reader.read_line(&mut received).unwrap_or(0) > 0 {}
                 say("250 taken");
             }
             _ => say("250 ok"),
@@ -186,11 +188,11 @@ fn mail(address: &str) -> Receiver {
 
 #[test]
 fn a_mailbox_gets_the_message_after_a_temporary_refusal() {
-    let (address, said) = listen(vec![|s| smtp(s, Some("450 busy")), |s| smtp(s, None)]);
+    let (address, received) = listen(vec![|s| smtp(s, Some("450 busy")), |s| smtp(s, None)]);
     let sent = outbox(mail(&address));
     sent.outbox.send(&alert("ams -> fra"));
     assert!(sent.finish().is_empty());
-    let taken = said.iter().last().expect("a message");
+    let taken = received.iter().last().expect("a message");
     assert!(
         taken.contains("MAIL FROM:<pathmeter@ams.example>") && taken.contains("RCPT TO:<noc@example.com>"),
         "{taken}"
@@ -201,15 +203,15 @@ fn a_mailbox_gets_the_message_after_a_temporary_refusal() {
 
 #[test]
 fn a_mailbox_that_does_not_exist_is_given_up_at_once() {
-    let (address, said) = listen(vec![|s| smtp(s, Some("550 no such user"))]);
+    let (address, received) = listen(vec![|s| smtp(s, Some("550 no such user"))]);
     let sent = outbox(mail(&address));
     sent.outbox.send(&alert("ams -> fra"));
     let notes = sent.finish();
     assert!(notes.len() == 1 && notes[0].contains("noc@example.com"), "{notes:?}");
-    assert_eq!(said.iter().count(), 1);
+    assert_eq!(received.iter().count(), 1);
     let to = ["noc@example.com".to_owned()];
     for (server, from) in
-        [("mail.example", "a@b.example"), ("smtp://mail.example", "nobody"), ("http://x", "a@b.example")]
+        [("mail.example", "a@b.example"), ("smtp://mail.example", "user"), ("http://x", "a@b.example")]
     {
         let refused = Mail::through(server, from, &to).expect_err(server);
         assert!(!refused.to_string().is_empty());
@@ -219,7 +221,7 @@ fn a_mailbox_that_does_not_exist_is_given_up_at_once() {
 #[test]
 fn a_command_has_the_alert_in_its_environment_and_is_never_run_twice() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("told");
+    let file = folder.path().join("alert");
     let hook = |end: &str| {
         format!("echo \"$PATHMETER_ALERT $PATHMETER_TARGET $PATHMETER_RUN\" >> {}; {end}", file.display())
     };

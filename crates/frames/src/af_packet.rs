@@ -1,4 +1,4 @@
-//! Frames through packet sockets (packet(7)): with any driver, the slowest of all ways.
+//! Frames through packet sockets (packet(7)): with any driver, and slower than all other sources and sinks.
 
 mod receive;
 mod ring;
@@ -27,14 +27,14 @@ pub(super) fn ring_sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: 
     Reader::start(SinkKind::PacketRing, interface, Box::new(blocks), tally)
 }
 
-/// A sink that asks the kernel for frames, many a call.
+/// A sink that reads frames from the kernel, many per call.
 pub(super) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
     let batches = Batches::open(socket(spec)?, snap(spec), interface)?;
     let tally = Tally::new(spec, frames, watch, 1);
     Reader::start(SinkKind::Packet, interface, Box::new(batches), tally)
 }
 
-/// A socket that is given what comes with the trial's tag, and nothing that leaves.
+/// A socket that receives the frames with the trial's tag, and no outgoing ones.
 fn socket(spec: &FrameSpec) -> Result<OwnedFd> {
     fit::template(spec)?;
     let offsets = spec.offsets();
@@ -44,13 +44,13 @@ fn socket(spec: &FrameSpec) -> Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Bytes of each frame that are looked at.
+/// Bytes captured of each frame.
 fn snap(spec: &FrameSpec) -> u32 {
     (spec.offsets().payload + TIMED) as u32
 }
 
-/// What the wall clock's times are on the monotonic clock: the kernel has the first for packets, the frames carry the
-/// second. To be asked anew for every batch, as the wall clock may be set.
+/// Converts times of the wall clock, which the kernel has for packets, to the monotonic clock, whose times the frames carry. To
+/// be read again for every batch, as the wall clock may be set.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
     wall: WallTime,
@@ -58,7 +58,7 @@ struct Clocks {
 }
 
 impl Clocks {
-    /// Both at one time: between two readings of the one as close as can be had at once.
+    /// Reads both clocks at one time: the wall clock between two readings of the monotonic one that are as close as possible.
     fn now() -> Clocks {
         let mut best = None;
         for _ in 0..MOST_READINGS {
@@ -80,7 +80,7 @@ impl Clocks {
     }
 }
 
-/// Readings without an interruption between them.
+/// Largest distance of two readings without an interruption between them.
 const CLOSE: Nanos = Nanos(500);
 const MOST_READINGS: u32 = 10;
 

@@ -1,4 +1,4 @@
-//! Whether frames fit where they are to go.
+//! Checks that frames fit the interface.
 
 use linux::error::{Named, Result};
 use linux::netlink::Link;
@@ -6,32 +6,32 @@ use packet::frame::{FrameError, FrameSpec, Template, Writer};
 use packet::header::FCS;
 use std::io;
 
-/// What the frames have in common.
+/// The template of the frames.
 ///
 /// # Errors
-/// When sizes or addresses are wrong.
+/// When sizes or addresses are not valid.
 pub(crate) fn template(spec: &FrameSpec) -> Result<Template> {
-    spec.template().map_err(refused).named("make frames of", || words(spec))
+    spec.template().map_err(refused).named("make frames of", || description(spec))
 }
 
-/// What writes the frames.
+/// The writer of the frames.
 ///
 /// # Errors
-/// As [`template`].
+/// The same as [`template`].
 pub(crate) fn writer(spec: &FrameSpec) -> Result<Writer> {
-    Writer::new(spec).map_err(refused).named("make frames of", || words(spec))
+    Writer::new(spec).map_err(refused).named("make frames of", || description(spec))
 }
 
 fn refused(error: FrameError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, error)
 }
 
-fn words(spec: &FrameSpec) -> String {
+fn description(spec: &FrameSpec) -> String {
     let sizes: Vec<u64> = spec.sizes.iter().map(|size| size.0).collect();
     format!("{sizes:?} bytes to {}", spec.destination)
 }
 
-/// Whether an interface carries such frames.
+/// Checks that an interface carries such frames.
 ///
 /// # Errors
 /// When they are longer than its MTU allows.
@@ -46,7 +46,7 @@ pub(crate) fn fits(spec: &FrameSpec, link: &Link) -> Result<()> {
     refused.named("send frames on", || format!("{}, {} bytes long", link.name, longest + FCS))
 }
 
-/// Whether a frame of this length, without FCS, fits in so many bytes of a chunk of `AF_XDP`.
+/// Checks that a frame of this length, without FCS, fits in a chunk of `AF_XDP` with `room` bytes.
 ///
 /// # Errors
 /// When it does not.

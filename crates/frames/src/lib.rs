@@ -1,7 +1,7 @@
-//! Frames below the sockets: what they are, how they are sent out of an interface, and how they are counted on another.
+//! Frames below the sockets: their form, their sending on one interface, and their counting on another.
 //!
-//! A [`Source`] sends the frames of a [`FrameSpec`] at a pace, a [`Sink`] counts those that arrive. There are several of each;
-//! which ones work with a driver, and how fast they are, is found out with a burst and never assumed.
+//! A [`Source`] sends the frames of a [`FrameSpec`] at a pace, a [`Sink`] counts those that arrive. There are several of each; a
+//! burst determines which ones work with a driver, and how fast they are: neither is assumed.
 
 #![expect(unsafe_code, reason = "rings and programs are memory shared with the kernel")]
 

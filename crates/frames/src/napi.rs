@@ -1,10 +1,10 @@
-//! Receiving on chosen CPUs: threads of an interface's own (threaded NAPI), and spreading what was received (RPS).
+//! Receiving on chosen CPUs: an interface's own threads (threaded NAPI), and distribution of received packets (RPS).
 //!
-//! A pair of virtual interfaces receives where it is sent, in the sender's softirq: what is behind it shares the sender's CPU.
-//! With threads pinned elsewhere it has a CPU of its own. An interface has NAPI instances only while its driver needs them: a
-//! veth while GRO is on or an XDP program attached. What makes an instance anew, such as attaching a program where GRO is
-//! off, makes its thread anew too, which then runs anywhere.
-//! Sources: `Documentation/networking/napi.rst`, `scaling.rst`, `Documentation/ABI/testing/sysfs-class-net`.
+//! A pair of virtual interfaces receives in the sender's softirq, so a device behind it shares the sender's CPU. With threads
+//! pinned elsewhere it has a CPU of its own. An interface has NAPI instances only while its driver needs them: a veth while GRO
+//! is on or an XDP program attached. Any action that recreates an instance, such as attaching a program where GRO is off,
+//! recreates its thread too, which then runs on any CPU. Sources: `Documentation/networking/napi.rst`, `scaling.rst`,
+//! `Documentation/ABI/testing/sysfs-class-net`.
 
 mod sysfs;
 
@@ -17,21 +17,21 @@ use std::fs;
 use std::io;
 use sysfs::Sysfs;
 
-/// An interface that receives in threads of its own; as it was before when this is dropped.
+/// An interface that receives in threads of its own; dropping this restores the previous state.
 #[derive(Debug)]
 pub struct NapiThreads {
     interface: Sysfs,
     was: String,
-    /// Each with the CPUs it might run on before.
+    /// Each thread with the CPUs it was allowed to run on before.
     threads: Vec<(libc::pid_t, Vec<usize>)>,
 }
 
 impl NapiThreads {
-    /// Lets an interface of a namespace receive in threads, which are tied to these CPUs in turn; to none when there are none.
+    /// Lets an interface of a namespace receive in threads, which are pinned to these CPUs in turn; to none when there are none.
     ///
     /// # Errors
     /// Without privilege; `EOPNOTSUPP` ([`OsError::is_unsupported`]) when the interface has no NAPI instance now; no such
-    /// interface or CPU. Then all is as before.
+    /// interface or CPU. The previous state is restored then.
     pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<NapiThreads> {
         let sysfs = Sysfs::of_interface(namespace, interface)?;
         let named = kernel_threads(interface);
@@ -52,7 +52,7 @@ impl NapiThreads {
         Ok(threads)
     }
 
-    /// The threads that were tied to a CPU, by their numbers in `/proc`.
+    /// The threads that were pinned to a CPU, by their numbers in `/proc`.
     pub fn threads(&self) -> impl Iterator<Item = i32> {
         self.threads.iter().map(|(thread, _)| *thread)
     }
@@ -60,7 +60,7 @@ impl NapiThreads {
 
 impl Drop for NapiThreads {
     fn drop(&mut self) {
-        // Threads end with their instances, and interfaces with their namespaces: then there is nothing to put back.
+        // Threads end with their instances, and interfaces with their namespaces: then there is nothing to restore.
         for (thread, cpus) in &self.threads {
             let _ = pin_thread(*thread, cpus);
         }
@@ -68,7 +68,7 @@ impl Drop for NapiThreads {
     }
 }
 
-/// Whether an interface receives in threads of its own.
+/// Does an interface receive in threads of its own?
 ///
 /// # Errors
 /// No such interface; a kernel before 5.12.
@@ -76,20 +76,20 @@ pub fn is_threaded(namespace: &Namespace, interface: &str) -> Result<bool> {
     Ok(Sysfs::of_interface(namespace, interface)?.read(THREADED)? != "0")
 }
 
-/// An interface whose packets go on to other CPUs (RPS); as it was before when this is dropped.
+/// An interface whose packets are distributed to other CPUs (RPS); dropping this restores the previous state.
 #[derive(Debug)]
 pub struct Steering {
     interface: Sysfs,
-    /// Each queue's file with what it said.
+    /// Each queue's file with its previous contents.
     was: Vec<(String, String)>,
 }
 
 impl Steering {
-    /// Lets these CPUs do the work for what comes in on any queue of an interface of a namespace: a flow always on the same.
-    /// What XDP programs do stays where it is.
+    /// Lets these CPUs process the packets received on any queue of an interface of a namespace: a flow always on the same. XDP
+    /// programs still run where the packet was received.
     ///
     /// # Errors
-    /// Without privilege; no such interface; `EINVAL` for a CPU that is not there. Then all is as before.
+    /// Without privilege; no such interface; `EINVAL` for a CPU that does not exist. The previous state is restored then.
     pub fn start(namespace: &Namespace, interface: &str, cpus: &[usize]) -> Result<Steering> {
         let mut steering =
             Steering { interface: Sysfs::of_interface(namespace, interface)?, was: Vec::new() };
@@ -111,20 +111,20 @@ impl Drop for Steering {
     }
 }
 
-/// The threads of an interface's NAPI: by the kernel's word, or before Linux 6.8 by their names, those that were there before
-/// left out as far as others came.
+/// The threads of an interface's NAPI: from the kernel, or before Linux 6.8 by their names, without those that existed before as
+/// far as new ones appeared.
 fn find(namespace: &Namespace, interface: &str, before: &BTreeSet<libc::pid_t>) -> Result<Vec<libc::pid_t>> {
-    let asked = namespace.run(|| {
+    let reported = namespace.run(|| {
         let index = Network::open()?.link(interface)?.index;
         napi_threads(index)
     })?;
-    match asked {
+    match reported {
         Err(error) if error.is_unsupported() => {
             let named = kernel_threads(interface);
             let new: Vec<libc::pid_t> = named.difference(before).copied().collect();
             Ok(if new.is_empty() { named.into_iter().collect() } else { new })
         }
-        asked => asked,
+        threads => threads,
     }
 }
 
@@ -140,12 +140,12 @@ fn kernel_threads(interface: &str) -> BTreeSet<libc::pid_t> {
     processes.flatten().filter_map(thread).collect()
 }
 
-/// Before Linux 5.17 names end after fifteen letters.
+/// Before Linux 5.17 names are cut after fifteen characters.
 fn is_named(name: &str, prefix: &str) -> bool {
     name.starts_with(prefix) || (name.len() == 15 && prefix.starts_with(name))
 }
 
-/// CPUs as sysfs takes them: groups of 32 bits in hexadecimal, the highest first.
+/// CPUs in the format of sysfs: groups of 32 bits in hexadecimal, the highest first.
 fn mask(cpus: &[usize]) -> String {
     let mut groups = vec![0_u32; cpus.iter().max().map_or(1, |last| last / 32 + 1)];
     cpus.iter().for_each(|cpu| groups[cpu / 32] |= 1 << (cpu % 32));

@@ -1,4 +1,4 @@
-//! Which sequence numbers have come: a bit for each.
+//! Which sequence numbers have arrived: a bit for each.
 
 /// The numbers from 0 to a highest one.
 #[derive(Debug)]
@@ -6,24 +6,24 @@ pub(super) struct Numbers {
     words: Vec<u64>,
 }
 
-/// What was known of a number before.
+/// The state of a number before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// It had not come.
+    /// The number had not arrived.
     New,
-    /// It had.
+    /// The number had arrived.
     Known,
-    /// It is too high to be known.
+    /// The number is too high for the record.
     Beyond,
 }
 
 impl Numbers {
-    /// All those below `count`, some more and a thousand million at most.
+    /// A record of all numbers below `count`, rounded up and at most a thousand million.
     pub(super) fn new(count: u64) -> Numbers {
         Numbers { words: vec![0; words_for(count) as usize] }
     }
 
-    /// Notes that a number has come.
+    /// Records that a number has arrived.
     pub(super) fn note(&mut self, number: u64) -> Before {
         let word = usize::try_from(number / 64).ok().and_then(|index| self.words.get_mut(index));
         let Some(word) = word else { return Before::Beyond };
@@ -33,22 +33,22 @@ impl Numbers {
         before
     }
 
-    /// Those below `count` that have not come, from the lowest.
+    /// The numbers below `count` that have not arrived, from the lowest.
     pub(super) fn missing(&self, count: u64) -> impl DoubleEndedIterator<Item = u64> {
-        let words = self.words[..self.reach(count)].iter().enumerate();
-        words
+        let masks = self.words[..self.reach(count)].iter().enumerate();
+        masks
             .filter(|(_, word)| **word != u64::MAX)
             .flat_map(|(index, word)| absent(index as u64, *word))
             .filter(move |number| *number < count)
     }
 
-    /// How many words hold the numbers below `count`.
+    /// Number of words for the numbers below `count`.
     fn reach(&self, count: u64) -> usize {
         usize::try_from(count.div_ceil(64)).unwrap_or(usize::MAX).min(self.words.len())
     }
 }
 
-/// How many words of 64 bits hold a bit for each number below `count`.
+/// Number of words of 64 bits with a bit for each number below `count`.
 pub(crate) fn words_for(count: u64) -> u64 {
     count.div_ceil(64).clamp(1, MOST_WORDS)
 }
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(missing, expected);
         assert_eq!(numbers.missing(130).next_back(), Some(128));
         assert_eq!(numbers.missing(1).next(), None);
-        // More than there is room for: nothing is known of those.
+        // Numbers beyond the record are not reported.
         assert_eq!(numbers.missing(u64::MAX).next_back(), Some(190));
         for number in 0..192 {
             numbers.note(number);

@@ -10,8 +10,8 @@ use model::dut::{SinkKind, SourceKind};
 /// A source of this kind, out of the interface with this index in the caller's network namespace.
 ///
 /// # Errors
-/// What the kernel gives: `EPERM` without privilege, `EOPNOTSUPP` when the driver has no such way, `EINVAL` for frames that
-/// are too long for it.
+/// The kernel's error: `EPERM` without privilege, `EOPNOTSUPP` when the driver does not support it, `EINVAL` for frames that are
+/// too long for it.
 pub fn open_source(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result<Box<dyn Source>> {
     match kind {
         SourceKind::LiveFrames => Ok(Box::new(Generator::new(spec, interface)?)),
@@ -25,7 +25,7 @@ pub fn open_source(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result
 /// A sink of this kind on the interface with this index in the caller's network namespace, for numbers below `frames`.
 ///
 /// # Errors
-/// As [`open_source`]; `EBUSY` where another XDP program is on the interface.
+/// The same as [`open_source`]; `EBUSY` where another XDP program is on the interface.
 pub fn open_sink(
     kind: SinkKind,
     spec: &FrameSpec,

@@ -1,5 +1,5 @@
-//! Keeping the pace of a burst in user space: the clock is read again and again, and what is due is sent at once. Where that
-//! was held up for too long the schedule moves, so that what was due meanwhile does not leave in one burst.
+//! Pacing of a burst in user space: the clock is read continuously, and frames that are due are sent at once. After too long a
+//! delay the schedule moves, so that the frames that became due meanwhile do not leave in one burst.
 
 use super::{Burst, Sent, Stop};
 use linux::clock::mono_now;
@@ -8,8 +8,8 @@ use std::hint::spin_loop;
 use std::ops::Range;
 use units::Nanos;
 
-/// Sends a burst by `hand_over`, which is given the numbers of frames that are due, `most` at once, and says how many of
-/// them it has sent, from the first on: none when there was no room for any.
+/// Sends a burst by `hand_over`, which gets the numbers of frames that are due, `most` at once, and returns how many of them it
+/// has sent, from the first on: none when there was no room for any.
 ///
 /// # Errors
 /// Those of `hand_over`, which end the burst.
@@ -65,7 +65,7 @@ mod tests {
     use crate::Pace;
     use linux::clock::sleep_until;
 
-    const FAST: Burst = Burst { frames: 1000, interval_ps: 0, then: None, time: Nanos(60_000_000_000) };
+    const FAST: Burst = Burst { frames: 1000, interval_ps: 0, then: None, time: Nanos::from_secs(60) };
 
     #[test]
     fn only_what_is_due_is_handed_over() {
@@ -103,23 +103,23 @@ mod tests {
             Ok(due.end - due.start)
         };
         let sent = send(&burst, &Stop::default(), 64, &mut hand_over).unwrap();
-        assert!(!outrun && sent.frames == 50 && sent.time >= Nanos(980_000), "{sent:?}");
+        assert!(!outrun && sent.frames == 50 && sent.time >= Nanos::from_micros(980), "{sent:?}");
     }
 
-    /// 20,000 a second: what is late by a millisecond, twenty frames, is made up for.
+    /// 20,000 frames per second: a delay of a millisecond, twenty frames, is caught up.
     #[test]
-    fn what_was_held_up_is_not_sent_at_once() {
+    fn delayed_frames_are_not_sent_at_once() {
         let then = Some(Pace { frames: 500, interval_ps: 100_000_000 });
         let burst = Burst { frames: 1000, interval_ps: 50_000_000, then, ..FAST };
         let (mut times, mut refusals) = (Vec::new(), 0);
         let mut hand_over = |due: Range<u64>| {
-            // Once the host takes the CPU away, and once the device has no room for a while.
+            // The host takes the CPU away once, and the device has no room for a while once.
             if due.contains(&300) {
-                sleep_until(mono_now() + Nanos(20_000_000));
+                sleep_until(mono_now() + Nanos::from_millis(20));
             }
             if due.contains(&1200) && refusals < 4 {
                 refusals += 1;
-                sleep_until(mono_now() + Nanos(5_000_000));
+                sleep_until(mono_now() + Nanos::from_millis(5));
                 return Ok(0);
             }
             times.extend(due.clone().map(|_| mono_now()));
@@ -127,21 +127,21 @@ mod tests {
         };
         let sent = send(&burst, &Stop::default(), 64, &mut hand_over).unwrap();
         assert_eq!((sent.frames, times.len()), (1500, 1500));
-        // The frames that were handed over at once were held up within the call, and stay within the allowance.
+        // The frames that were handed over at once were delayed within the call, and stay within the allowance.
         assert!(sent.held >= Nanos(40_000_000 - 2_000_000), "{sent:?}");
-        assert!(sent.late >= Nanos(19_000_000) && sent.late <= sent.held, "{sent:?}");
+        assert!(sent.late >= Nanos::from_millis(19) && sent.late <= sent.held, "{sent:?}");
         assert!(sent.time >= Nanos(burst.due_ps(1499) / 1000) + sent.held, "{sent:?}");
-        // Those of a millisecond, those that were late by as much, and those that came due while a call took as long.
+        // Frames of a millisecond, those that were late by as much, and those that became due while a call took as long.
         let most = 3 * 20 + 1;
         for window in times.windows(most + 1) {
-            assert!(window[most] - window[0] > Nanos(999_000), "{:?}", window[most] - window[0]);
+            assert!(window[most] - window[0] > Nanos::from_micros(999), "{:?}", window[most] - window[0]);
         }
     }
 
     #[test]
     fn the_time_a_stop_and_an_error_end_it() {
         let none = |_| Ok(0);
-        let short = Burst { time: Nanos(1_000_000), ..FAST };
+        let short = Burst { time: Nanos::from_millis(1), ..FAST };
         assert_eq!(send(&short, &Stop::default(), 64, &mut { none }).unwrap(), Sent::default());
         let stop = Stop::default();
         let mut raise = |_| {

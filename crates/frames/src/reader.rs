@@ -1,4 +1,4 @@
-//! A sink with a thread of its own, which takes frames off an interface and counts them until it is dropped.
+//! A sink with a thread of its own, which reads frames from an interface and counts them until it is dropped.
 
 use super::tally::Tally;
 use super::{Arrived, Sink};
@@ -15,15 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use units::Nanos;
 
-/// A way to take frames off an interface.
+/// A method of reading frames from an interface.
 pub(super) trait Receive: Send {
-    /// The sockets whose readiness says that there are some.
+    /// The sockets whose readiness shows that there are frames.
     fn sockets(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// Counts all that have been handed over, and returns how many. Never blocks.
+    /// Counts all frames that have been handed over, and returns their number. Never blocks.
     fn take(&mut self, tally: &mut Tally) -> io::Result<u64>;
 
-    /// The frames meant for this one so far, and how many of them it lost.
+    /// The frames for this socket so far, and how many of them it lost.
     fn statistics(&mut self) -> Result<Statistics>;
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Reader {
 
 struct Shared {
     state: Mutex<State>,
-    /// Signalled when the thread is to end.
+    /// Signalled to end the thread.
     end: Waker,
 }
 
@@ -45,12 +45,12 @@ struct State {
     receive: Box<dyn Receive>,
     tally: Tally,
     taken: u64,
-    /// Why the thread ended before it was told to.
+    /// The error that ended the thread early.
     failed: Option<io::Error>,
 }
 
 impl Reader {
-    /// Begins to take. The thread may run on the CPUs of the calling one.
+    /// Begins to read. The thread may run on the CPUs of the calling one.
     ///
     /// # Errors
     /// Without further descriptors or threads.
@@ -72,7 +72,7 @@ impl Reader {
         Ok(Reader { kind, interface, shared, thread })
     }
 
-    /// The state once all is counted that had come when this was called.
+    /// The state once all frames are counted that had arrived at the call.
     fn settled(&self) -> Result<MutexGuard<'_, State>> {
         let wrong = |why: String| {
             let object = format!("frames on interface {}, {}", self.interface, self.kind);
@@ -132,7 +132,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.shared.end.wake();
         if let Some(thread) = self.thread.take() {
-            // It does not panic; and if it did, the count is gone with it.
+            // The thread does not panic; and if it did, the count would be lost with it.
             let _ = thread.join();
         }
     }
@@ -149,7 +149,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the thread does until it is to end.
+    /// The work of the thread until it is to end.
     fn read(&self, sockets: &[OwnedFd]) {
         loop {
             let taken = self.lock().take();
@@ -167,7 +167,7 @@ impl Shared {
         }
     }
 
-    /// Until frames come or the end does.
+    /// Waits for frames or for the end.
     fn wait(&self, sockets: &[OwnedFd]) -> io::Result<()> {
         let mut interests: Vec<Interest<'_>> = sockets.iter().map(Interest::readable).collect();
         interests.push(Interest::readable(&self.end));
@@ -178,7 +178,7 @@ impl Shared {
             }
             let error = take_error(&socket.as_fd()).map_err(|error| error.source)?;
             match error {
-                // The interface may come up again, and frames with it.
+                // The interface may come up again.
                 Some(error) if error.raw_os_error() == Some(libc::ENETDOWN) => {}
                 Some(error) => return Err(error),
                 None => sleep_until(mono_now() + Nanos::from_millis(1)),
@@ -196,8 +196,8 @@ impl State {
     }
 }
 
-/// More than the kernel keeps frames in a block that is not full.
-const TIMEOUT: Nanos = Nanos(1_000_000_000);
+/// Longer than the kernel keeps frames in a block that is not full.
+const TIMEOUT: Nanos = Nanos::from_secs(1);
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Sending: a burst of frames at a pace, and what became of it.
+//! Sending: a burst of frames at a pace, and its outcome.
 
 use super::Stop;
 use linux::error::Result;
@@ -8,37 +8,37 @@ use units::Nanos;
 
 /// Sends test frames out of one interface.
 pub trait Source: Send {
-    /// How it sends.
+    /// The kind of the source.
     fn kind(&self) -> SourceKind;
 
     /// Sends frames with sequence numbers from 0 on, and returns when all are sent, the time is over, or `stop` is raised. The
     /// calling thread keeps its CPU busy meanwhile, also between frames.
     ///
     /// # Errors
-    /// What the kernel gives. A full queue of the device is none: the frame is sent again.
+    /// The kernel's error. A full queue of the device is not one: the frame is retried.
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent>;
 }
 
-/// How many frames to send, and how fast.
+/// Number and pace of the frames to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// So many, if the time allows.
+    /// Number of frames, if the time allows.
     pub frames: u64,
-    /// From one frame to the next, in picoseconds; 0 for as fast as can be.
+    /// Time from one frame to the next, in picoseconds; 0 for as fast as possible.
     pub interval_ps: u64,
-    /// More frames at another pace, at once after these: for a load that falls.
+    /// More frames at another pace, directly after these: for a load that falls.
     pub then: Option<Pace>,
-    /// No frame is sent later than this after the first. To be more than frames and intervals need, as a burst takes so much
-    /// longer as the host held it up.
+    /// Longest time from the first frame to the last. To be more than frames and intervals need, as a burst takes longer when the
+    /// host delays it.
     pub time: Nanos,
 }
 
 /// Frames at a pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
-    /// From one to the next, in picoseconds; never 0.
+    /// Time from one frame to the next, in picoseconds; never 0.
     pub interval_ps: u64,
 }
 
@@ -73,7 +73,7 @@ impl Burst {
         first.saturating_mul(self.interval_ps).saturating_add(later)
     }
 
-    /// How long it takes when every frame is sent as soon as it is due; without a pace nobody knows.
+    /// Its duration when every frame is sent as soon as it is due; unknown without a pace.
     #[must_use]
     pub fn needs(&self) -> Nanos {
         match self.interval_ps {
@@ -82,9 +82,9 @@ impl Burst {
         }
     }
 
-    /// How late a frame may be, in picoseconds, without moving the schedule of those after it: what is late by no more is
-    /// made up for at once. The time of 128 frames, which any device's queue holds, at most 1 ms; at the least 50 µs, as
-    /// the kernel takes that long to pass a batch of 64 frames on. Without a pace nothing is late.
+    /// Delay of a frame, in picoseconds, that does not move the schedule of those after it: a shorter delay is caught up at once.
+    /// The time of 128 frames, which any device's queue holds, at most 1 ms; at least 50 µs, as the kernel takes that long to
+    /// pass on a batch of 64 frames. Without a pace no frame is late.
     #[must_use]
     pub fn allowance_ps(&self) -> u64 {
         let shortest = self.interval_ps.min(self.then.map_or(u64::MAX, |pace| pace.interval_ps));
@@ -99,20 +99,20 @@ const ALLOWED_FRAMES: u64 = 128;
 const LEAST_ALLOWANCE_PS: u64 = 50_000_000;
 const MOST_ALLOWANCE_PS: u64 = 1_000_000_000;
 
-/// What was sent.
+/// The frames sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames handed to the interface: a driver may still drop them in silence, which only the other end's count shows.
+    /// Frames handed to the interface: a driver may still drop them without an error, which only the other end's count shows.
     pub frames: u64,
-    /// From the first frame to the last.
+    /// Time from the first frame to the last.
     pub time: Nanos,
-    /// The most that a frame was behind the time it was due; nothing without a pace.
+    /// The most that a frame was behind the time it was due; zero without a pace.
     pub late: Nanos,
-    /// By how much the schedule was moved in all: where the host, or a device without room, held a frame up for longer than
-    /// [`Burst::allowance_ps`], those after it follow at their pace and are never sent faster. The burst took so much longer,
-    /// and its load was so much lower.
+    /// Total by which the schedule was moved: where the host, or a device without room, delayed a frame for longer than
+    /// [`Burst::allowance_ps`], those after it follow at their pace and are never sent faster. The burst took that much longer,
+    /// and its load was lower accordingly.
     pub held: Nanos,
-    /// How often the sending paused for some 30 ms, as it took longer than it should have.
+    /// Number of pauses of some 30 ms in sending, as it took longer than expected.
     pub gaps: u32,
 }
 
@@ -126,9 +126,9 @@ mod tests {
         let burst = Burst { frames: 10, interval_ps: 1000, then, time: Nanos::MAX };
         assert_eq!([0, 9, 10, 11].map(|number| burst.due_ps(number)), [0, 9000, 10_000, 12_000]);
         assert_eq!((burst.all_frames(), burst.needs()), (15, Nanos(20)));
-        let one = Burst { then: None, ..burst };
-        assert_eq!((one.due_ps(12), one.needs()), (12_000, Nanos(10)));
-        assert_eq!(Burst { interval_ps: 0, ..one }.needs(), Nanos::MAX);
+        let single = Burst { then: None, ..burst };
+        assert_eq!((single.due_ps(12), single.needs()), (12_000, Nanos(10)));
+        assert_eq!(Burst { interval_ps: 0, ..single }.needs(), Nanos::MAX);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Ending a trial before its time.
+//! Stopping a trial early.
 
 pub(crate) mod timer;
 
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use timer::Timer;
 
-/// A flag that ends what watches it; its copies are one flag.
+/// A flag that stops its watchers; its copies are one flag.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     shared: Arc<Shared>,
@@ -15,12 +15,12 @@ pub struct Stop {
 #[derive(Debug, Default)]
 struct Shared {
     raised: AtomicBool,
-    /// Of threads that stay in a system call and do not see the flag.
+    /// Timers of threads that stay in a system call and do not notice the flag.
     timers: Mutex<Vec<Arc<Timer>>>,
 }
 
 impl Stop {
-    /// Ends all that watch it, soon and for good. Not to be called in a signal handler: it takes a lock.
+    /// Stops all watchers, soon and for good. Must not be called in a signal handler: it takes a lock.
     pub fn raise(&self) {
         let timers = self.timers();
         self.shared.raised.store(true, Ordering::Release);
@@ -33,13 +33,13 @@ impl Stop {
         self.shared.raised.load(Ordering::Acquire)
     }
 
-    /// From now on until [`Stop::forget`] the timer interrupts its thread when this is raised. When it has been raised before,
-    /// it does not: the flag is to be looked at after this.
+    /// Has the timer interrupt its thread when the flag is raised, until [`Stop::forget`]. A flag that was raised before does
+    /// not: check it after this call.
     pub(crate) fn interrupt(&self, timer: Arc<Timer>) {
         self.timers().push(timer);
     }
 
-    /// Ends what [`Stop::interrupt`] began.
+    /// Undoes [`Stop::interrupt`].
     pub(crate) fn forget(&self, timer: &Arc<Timer>) {
         self.timers().retain(|other| !Arc::ptr_eq(other, timer));
     }

@@ -1,4 +1,4 @@
-//! Counting in user space what the program in the driver counts: the frames of one trial among all that come.
+//! Counting in user space, with the results of the program in the driver: the frames of one trial among all that arrive.
 
 use super::numbers::{Before, Numbers};
 use super::{Arrived, FrameSpec, Silence, Watch};
@@ -21,24 +21,24 @@ pub(super) struct Tally {
     joined: u64,
 }
 
-/// A frame as it was taken off an interface; what is in it is a stranger's word.
+/// A frame as read from an interface; its contents are not trusted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken<'a> {
     /// Its first bytes.
     pub(super) bytes: &'a [u8],
-    /// Length of all of it as it came, without FCS.
+    /// Length of the whole frame as it arrived, without FCS.
     pub(super) length: u64,
-    /// The protocol of a VLAN's tag that the kernel took out of the bytes; the length is without it too.
+    /// The protocol of a VLAN tag that the kernel removed from the bytes; the length is without it too.
     pub(super) tag: Option<u16>,
-    /// The kernel joined several frames to this one.
+    /// The kernel merged several frames into this one.
     pub(super) is_joined: bool,
-    /// When it came.
+    /// Its time of arrival.
     pub(super) time: MonoTime,
-    /// Which of the queues it came by: there is an order within each.
+    /// Index of the queue it arrived on: frames are ordered within each queue.
     pub(super) queue_tally: usize,
 }
 
-/// What is known of the frames of a queue.
+/// The state of a queue.
 #[derive(Clone, Debug, Default)]
 struct QueueTally {
     /// One more than the highest number.
@@ -47,7 +47,7 @@ struct QueueTally {
 }
 
 impl Tally {
-    /// For frames with numbers below `frames`, that come by so many queues.
+    /// For frames with numbers below `frames`, that arrive on this many queues.
     pub(super) fn new(spec: &FrameSpec, frames: u64, watch: Watch, queue_tallies: usize) -> Tally {
         let times = (watch == Watch::Times && spec.is_timed()).then(Histogram::default);
         let arrived =
@@ -64,17 +64,17 @@ impl Tally {
         }
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub(super) fn arrived(&self) -> &Arrived {
         &self.arrived
     }
 
-    /// The numbers that have come.
+    /// The numbers that have arrived.
     pub(super) fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
-    /// Frames of the trial that are several in one, so that nobody can tell how many came.
+    /// Frames of the trial that the kernel merged, so that the number of arrivals is unknown.
     pub(super) fn joined(&self) -> u64 {
         self.joined
     }
@@ -131,7 +131,7 @@ impl Tally {
     }
 }
 
-/// What a frame of the trial looks like.
+/// The form of a frame of the trial.
 #[derive(Debug)]
 struct Wanted {
     offsets: Offsets,
@@ -142,10 +142,10 @@ struct Wanted {
     tag: u32,
 }
 
-/// What a frame of the trial says of itself.
+/// The fields of a frame's signature.
 struct Signature {
     number: u64,
-    /// When it was written, nanoseconds modulo 2^48.
+    /// Its time of writing, nanoseconds modulo 2^48.
     sent: Option<u64>,
 }
 
@@ -161,11 +161,11 @@ impl Wanted {
         }
     }
 
-    /// `None` for a frame of others.
+    /// `None` for another frame.
     fn signature(&self, frame: &Taken<'_>) -> Option<Signature> {
         let bytes = frame.bytes;
         let Offsets { packet, ip, payload, .. } = self.offsets;
-        // Where the tag was taken out, everything behind it is nearer.
+        // Where the tag was removed, everything behind it is nearer.
         let taken = match (self.is_tagged, frame.tag) {
             (true, Some(TYPE_VLAN)) => VLAN_TAG,
             (true, None) if half(bytes, 12)? == TYPE_VLAN => 0,
@@ -190,8 +190,8 @@ impl Wanted {
     }
 }
 
-/// From the time in a frame to that of its coming. The clocks of the two are one, but are not read in the same way: a
-/// little less than nothing is nothing.
+/// The delay from the time in a frame to its arrival. Both times are of one clock, but not read in the same manner: a slightly
+/// negative delay becomes zero.
 fn delay(sent: u64, came: MonoTime) -> u64 {
     let delay = came.0.wrapping_sub(sent) & TIME;
     if delay > TIME / 2 { 0 } else { delay }

@@ -1,51 +1,51 @@
-//! One captured packet or super-packet: its flow, its size on the wire, and how many packets it stands for.
+//! One captured packet or super-packet: its flow, its size on the wire, and the number of packets it represents.
 
 use super::{Ip, be16, header, icmp};
 
 /// A captured packet, from its IP header on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Captured<'a> {
-    /// As many of its bytes as the capture kept.
+    /// The bytes that the capture kept.
     pub bytes: &'a [u8],
     /// Its IP headers.
     pub ip: Ip,
-    /// Source and destination port, of TCP and UDP; a later fragment has none.
+    /// Source and destination port, for TCP and UDP; a later fragment has none.
     pub ports: Option<(u16, u16)>,
     /// All headers, those of TCP, UDP or ICMP included.
     pub headers: u32,
-    /// All its bytes, padding of the link left out.
+    /// Its whole length, without padding of the link.
     pub length: u32,
-    /// What the network card was to make of it.
+    /// Segmentation that the network card was to do.
     pub segments: Segments,
 }
 
-/// How a super-packet is cut (`struct virtio_net_hdr`, linux/virtio_net.h).
+/// The segmentation of a super-packet (`struct virtio_net_hdr`, linux/virtio_net.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Segments {
-    /// It is an ordinary packet.
+    /// An ordinary packet.
     #[default]
     Whole,
-    /// Into packets of this much TCP or UDP payload.
+    /// Packets of this much TCP or UDP payload.
     Of(u16),
-    /// In a way that is not known here: fragments by the card, or packets within packets.
+    /// Unknown segmentation: fragments made by the card, or packets within packets.
     Unknown,
 }
 
-/// The packets that a frame stands for on the wire: all of one size but the last.
+/// The packets on the wire that a frame represents: all of one size but the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
-    /// Packets of the full size, the last not among them; 0 for an ordinary frame.
+    /// Number of packets of the full size, without the last; 0 for an ordinary frame.
     pub full: u64,
     /// The full size, bytes of the IP packet.
     pub size: u32,
-    /// Size of the last, or of the only one.
+    /// Size of the last, or of the only packet.
     pub last: u32,
-    /// The headers that each has.
+    /// The headers of each.
     pub headers: u32,
 }
 
 impl Segments {
-    /// What `gso_type` and `gso_size` say of a packet of this protocol.
+    /// The segmentation given by `gso_type` and `gso_size` for a packet of this protocol.
     pub fn from_offload(kind: u8, size: u16, protocol: u8) -> Segments {
         match (kind & !ECN, protocol) {
             (0, _) => Segments::Whole,
@@ -61,7 +61,7 @@ impl Pieces {
         Pieces { full: 0, size, last: size, headers }
     }
 
-    /// How many they are.
+    /// Number of packets.
     pub const fn packets(&self) -> u64 {
         self.full.saturating_add(1)
     }
@@ -71,13 +71,13 @@ impl Pieces {
         self.full.saturating_mul(self.size.into()).saturating_add(self.last.into())
     }
 
-    /// What is behind their headers.
+    /// Bytes behind their headers.
     pub fn payload(&self) -> u64 {
         let behind = |size: u32| u64::from(size.saturating_sub(self.headers));
         self.full.saturating_mul(behind(self.size)).saturating_add(behind(self.last))
     }
 
-    /// How many have something behind their headers.
+    /// Number of packets with bytes behind their headers.
     pub fn with_payload(&self) -> u64 {
         let full = if self.size > self.headers { self.full } else { 0 };
         full.saturating_add(u64::from(self.last > self.headers))
@@ -85,8 +85,8 @@ impl Pieces {
 }
 
 impl<'a> Captured<'a> {
-    /// Reads a packet of which `bytes` were kept and which had `length` with the link's padding; `kind` and `size` are
-    /// its `gso_type` and `gso_size`. Nothing when it is no IP packet, or its IP headers are cut.
+    /// Reads a packet of which `bytes` were kept and which had `length` with the link's padding; `kind` and `size` are its
+    /// `gso_type` and `gso_size`. `None` when it is not an IP packet, or its IP headers are cut.
     pub fn read(bytes: &'a [u8], length: u32, kind: u8, size: u16) -> Option<Captured<'a>> {
         let ip = Ip::parse(bytes)?;
         let length = if ip.length == 0 { length } else { ip.length };
@@ -102,7 +102,7 @@ impl<'a> Captured<'a> {
         Some(Captured { bytes, ip, ports: ports().filter(|_| has_ports), headers, length, segments })
     }
 
-    /// The packets that it is on the wire; nothing when that cannot be known.
+    /// The packets on the wire; `None` when they cannot be known.
     pub fn pieces(&self) -> Option<Pieces> {
         let each = match self.segments {
             Segments::Whole => return Some(Pieces::whole(self.length, self.headers)),
@@ -116,12 +116,12 @@ impl<'a> Captured<'a> {
         Some(Pieces { full: u64::from(packets - 1), size: headers + each, last: headers + last, headers })
     }
 
-    /// The headers of each packet of the wire.
+    /// The headers of each packet on the wire.
     pub(super) fn wire_headers(&self) -> u32 {
         self.headers - self.left_out()
     }
 
-    /// Bytes behind the fixed IPv6 header that the wire never sees.
+    /// Bytes behind the fixed IPv6 header that are never on the wire.
     pub(super) fn left_out(&self) -> u32 {
         let jumbo = self.ip.jumbo && matches!(self.segments, Segments::Of(_));
         if jumbo { JUMBO_HEADER } else { 0 }

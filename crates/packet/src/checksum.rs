@@ -5,12 +5,12 @@ use std::ops::Add;
 
 /// The ones' complement sum of parts that begin at even places: each but the last is of even length.
 ///
-/// Words are added up in the host's byte order, in which the sum of the RFC is the same number of swapped bytes.
+/// Words are added in the host's byte order, in which the sum of the RFC is the same number with swapped bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum(u64);
 
 impl Sum {
-    /// Of these bytes; an odd last one is taken with a zero.
+    /// The sum of these bytes; an odd last one is padded with zero.
     #[must_use]
     pub fn over(bytes: &[u8]) -> Sum {
         let (words, rest) = bytes.as_chunks::<2>();
@@ -20,8 +20,8 @@ impl Sum {
         Sum(sum + rest)
     }
 
-    /// Of the pseudo-header that TCP, UDP and ICMPv6 cover (RFC 9293 section 3.1, RFC 8200 section 8.1), `length` bytes of
-    /// them.
+    /// The sum of the pseudo-header that TCP, UDP and ICMPv6 cover (RFC 9293 section 3.1, RFC 8200 section 8.1), with `length`
+    /// bytes of them.
     #[must_use]
     pub fn pseudo_header(source: IpAddr, destination: IpAddr, protocol: u8, length: u32) -> Sum {
         let end = |address| match address {
@@ -31,7 +31,7 @@ impl Sum {
         end(source) + end(destination) + Sum::over(&length.to_be_bytes()) + Sum::over(&[0, protocol])
     }
 
-    /// The carries added in: 16 bits in the host's byte order, to go on from with [`Sum::from`].
+    /// The sum with its carries: 16 bits in the host's byte order, to be continued with [`Sum::from`].
     #[must_use]
     pub fn folded(self) -> u16 {
         let mut sum = self.0;
@@ -41,13 +41,13 @@ impl Sum {
         sum as u16
     }
 
-    /// What the checksum's field must hold when it was added as zero; 0 when it was added as it stands and is right.
+    /// The value of the checksum's field when it was added as zero; 0 when the field was added with its right value.
     #[must_use]
     pub fn checksum(self) -> u16 {
         u16::from_be(!self.folded())
     }
 
-    /// The same for UDP, where 0 would say that there is no checksum (RFC 768).
+    /// The same for UDP, where 0 would mean that there is no checksum (RFC 768).
     #[must_use]
     pub fn of_udp(self) -> u16 {
         match self.checksum() {

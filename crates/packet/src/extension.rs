@@ -1,4 +1,4 @@
-//! Extensions of ICMP messages (RFC 4884): the MPLS label stack that a packet bore where it ended (RFC 4950).
+//! Extensions of ICMP messages (RFC 4884): the MPLS label stack of a packet where it ended (RFC 4950).
 
 use super::checksum::Sum;
 use super::{be16, be32};
@@ -14,18 +14,18 @@ pub struct MplsLabel {
     pub label: u32,
     /// The traffic class, 3 bits.
     pub class: u8,
-    /// It is the bottom of the stack.
+    /// Bottom of the stack.
     pub bottom: bool,
     /// Its TTL.
     pub ttl: u8,
 }
 
 /// The label stack among the extensions of an ICMP message, outermost first; empty without one, and where they are cut or
-/// wrong.
+/// malformed.
 ///
-/// `quote`: what the message sends back of the packet behind its headers, which are `headers` bytes long, and the extensions
-/// behind that. `at`: where these begin, when the message tells. Routers older than RFC 4884 put them behind 128 bytes of the
-/// packet without telling (its section 5.5); then they count only with a checksum that is right.
+/// `quote`: the message's copy of the packet behind its headers, which are `headers` bytes long, and the extensions behind that.
+/// `at`: where these begin, when the message has that field. Routers older than RFC 4884 put them behind 128 bytes of the packet
+/// without the field (its section 5.5); then they count only with a valid checksum.
 #[must_use]
 pub fn mpls_labels(quote: &[u8], at: Option<usize>, headers: usize) -> Vec<MplsLabel> {
     let start = at.or_else(|| OLD_LENGTH.checked_sub(headers));
@@ -33,11 +33,11 @@ pub fn mpls_labels(quote: &[u8], at: Option<usize>, headers: usize) -> Vec<MplsL
     if is_valid(extensions, at.is_some()) { labels(&extensions[HEADER..]) } else { Vec::new() }
 }
 
-/// Version 2, and a checksum that is right or, where the message says that these are extensions, absent.
-fn is_valid(extensions: &[u8], is_told: bool) -> bool {
+/// Version 2, and a checksum that is valid or, where the message announces the extensions, absent.
+fn is_valid(extensions: &[u8], is_announced: bool) -> bool {
     let Some(sum) = be16(extensions, 2) else { return false };
     let right = Sum::over(extensions).checksum() == 0;
-    extensions[0] >> 4 == VERSION && (right && sum != 0 || sum == 0 && is_told)
+    extensions[0] >> 4 == VERSION && (right && sum != 0 || sum == 0 && is_announced)
 }
 
 fn labels(mut objects: &[u8]) -> Vec<MplsLabel> {
@@ -67,7 +67,7 @@ const OBJECT_HEADER: usize = 4;
 /// Class 1, type 1: the incoming stack (RFC 4950 section 2).
 const MPLS_STACK: u16 = 0x0101;
 const OLD_LENGTH: usize = 128;
-/// More than any network stacks.
+/// Larger than the stacks of any network.
 const MOST_LABELS: usize = 16;
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_stack_is_read_where_the_message_says() {
+    fn a_label_stack_is_read_at_the_offset_in_the_message() {
         for sum in [true, false] {
             let quote = [&[7; 40][..], &extensions(sum)].concat();
             assert_eq!(mpls_labels(&quote, Some(40), 28), stack());

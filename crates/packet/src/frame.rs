@@ -15,33 +15,33 @@ use thiserror::Error;
 use units::Bytes;
 use units::framing::LARGEST_PACKET;
 
-/// What the frames of a trial are.
+/// The frames of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameSpec {
     /// Ethernet address of the sender.
     pub source_mac: [u8; 6],
     /// Ethernet address of the next hop.
     pub destination_mac: [u8; 6],
-    /// From which address; of the same family as `destination`.
+    /// Source address; of the same family as `destination`.
     pub source: IpAddr,
-    /// To which address.
+    /// Destination address.
     pub destination: IpAddr,
     /// Time to live or hop limit.
     pub hop_limit: u8,
     /// The UDP ports.
     pub ports: Ports,
-    /// The tag of a VLAN (IEEE 802.1Q), if any: its number, without priority.
+    /// The VLAN tag (IEEE 802.1Q), if any: its number, without priority.
     pub vlan: Option<u16>,
-    /// The header of IPv6 around packets of IPv4, if any (RFC 2473, RFC 6333): what a tunnel makes of such a frame.
+    /// The IPv6 header around packets of IPv4, if any (RFC 2473, RFC 6333): the form of such a frame in a tunnel.
     pub outer: Option<Outer>,
     /// Sizes with the FCS, which the kernel does not see, sent in turn: 64 and more, with IPv6 78 and more, with a tag 4 more.
     /// The outer header does not count: a frame has the same size before a tunnel and in it, where it is 40 bytes longer.
     pub sizes: Vec<Bytes>,
-    /// Tells this trial's frames from any others.
+    /// Distinguishes the frames of this trial from any others.
     pub tag: u32,
 }
 
-/// From which end of a tunnel to which.
+/// The two ends of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outer {
     /// The address of the end that puts packets into the tunnel.
@@ -55,24 +55,24 @@ pub struct Outer {
 pub enum Ports {
     /// All frames are one flow.
     Fixed {
-        /// From which.
+        /// Source port.
         source: u16,
-        /// To which.
+        /// Destination port.
         destination: u16,
     },
-    /// Ports that change with each frame without order, from 1024 to 65535 and to 1 to 49151 (RFC 4814 section 4.5). The same
+    /// Ports that change with each frame in no order, from 1024 to 65535 and to 1 to 49151 (RFC 4814 section 4.5). The same
     /// sequence number has the same ports in every trial.
     Random,
 }
 
 impl FrameSpec {
-    /// Whether the frames are of IPv6.
+    /// Are the frames IPv6?
     #[must_use]
     pub fn is_ipv6(&self) -> bool {
         self.destination.is_ipv6()
     }
 
-    /// Whether there is room for the time of sending in every frame: 64 bytes with IPv4, 84 with IPv6, with a tag 4 more.
+    /// Is there room for the time of sending in every frame: 64 bytes with IPv4, 84 with IPv6, with a tag 4 more?
     #[must_use]
     pub fn is_timed(&self) -> bool {
         self.shortest() >= self.offsets().payload + TIMED
@@ -84,19 +84,19 @@ impl FrameSpec {
         self.sizes.iter().map(move |size| Bytes(size.0.saturating_add(outer)))
     }
 
-    /// What the kernel sees of each frame, in bytes.
+    /// Length of each frame without the FCS, in bytes.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
         self.whole_sizes()
             .map(|size| usize::try_from(size.0).unwrap_or(usize::MAX).saturating_sub(header::FCS))
     }
 
-    /// Whether frames differ in size.
+    /// Do frames differ in size?
     #[must_use]
     pub fn is_mixed(&self) -> bool {
         self.sizes.iter().any(|size| *size != self.sizes[0])
     }
 
-    /// Where the parts of each frame begin.
+    /// Offsets of the parts of each frame.
     #[must_use]
     pub fn offsets(&self) -> Offsets {
         let packet = header::ETHERNET + if self.vlan.is_some() { header::VLAN_TAG } else { 0 };
@@ -109,7 +109,7 @@ impl FrameSpec {
         self.lengths().min().unwrap_or(0)
     }
 
-    /// The type of what the frames carry.
+    /// The EtherType of the frames.
     #[must_use]
     pub fn ether_type(&self) -> u16 {
         if self.is_ipv6() || self.outer.is_some() { header::TYPE_IPV6 } else { header::TYPE_IPV4 }
@@ -136,56 +136,56 @@ impl FrameSpec {
     }
 }
 
-/// Why there are no such frames.
+/// Why frames are not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FrameError {
-    /// No packet goes from one family of addresses to the other.
+    /// Source and destination address are of different families.
     #[error("source and destination are of different families")]
     Families,
-    /// A header of IPv6 goes around packets of IPv4 only.
+    /// An outer IPv6 header goes around packets of IPv4 only.
     #[error("the tunnel is one for IPv4")]
     Tunnel,
-    /// None, or more than are kept.
+    /// There are no sizes, or too many.
     #[error("there must be 1 to {MOST_SIZES} sizes")]
     Sizes,
-    /// Headers and signature, or the least frame of Ethernet, take more.
+    /// Headers and signature, or Ethernet's smallest frame, take more.
     #[error("too small: the signature needs 64 bytes with IPv4, 78 with IPv6, 4 more with a tag")]
     TooSmall,
-    /// IP has no such packet.
+    /// The size exceeds the largest IP packet.
     #[error("too large: a packet holds {LARGEST_PACKET} bytes at most")]
     TooLarge,
-    /// IEEE 802.1Q has no such number.
+    /// The number is outside of IEEE 802.1Q.
     #[error("no VLAN has a number above 4094")]
     Vlan,
 }
 
-/// Where headers and payload of a frame begin.
+/// Offsets of headers and payload in a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Offsets {
-    /// The first header of IP, which is the outer one where there are two.
+    /// The first IP header, which is the outer one where there are two.
     pub packet: usize,
-    /// The header of IP that UDP follows.
+    /// The IP header before UDP.
     pub ip: usize,
     /// The header of UDP.
     pub udp: usize,
-    /// What UDP carries: the signature.
+    /// The payload of UDP: the signature.
     pub payload: usize,
 }
 
 /// Ports that change with each frame: sixteen bits of the product of its number and [`SCATTER`], spread over a range.
 #[derive(Clone, Copy, Debug)]
 pub struct PortRange {
-    /// Which bits of the product: those above so many.
+    /// The bits of the product: those above this many.
     pub shift: u32,
     /// The first port of the range.
     pub first: u16,
-    /// How many ports it has.
+    /// Number of ports.
     pub count: u32,
 }
 
-/// The ports that frames come from.
+/// The source ports of frames.
 pub const SOURCE_PORTS: PortRange = PortRange { shift: 48, first: 1024, count: 64_512 };
-/// The ports that they go to.
+/// Their destination ports.
 pub const DESTINATION_PORTS: PortRange = PortRange { shift: 32, first: 1, count: 49_151 };
 /// An odd number without pattern: 2^64 divided by the golden ratio.
 pub const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -193,9 +193,9 @@ pub const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 pub const UNTIMED: usize = 4 + 8;
 /// The same with time.
 pub const TIMED: usize = UNTIMED + 6;
-/// Ethernet's least frame, without FCS.
+/// Ethernet's smallest frame, without FCS.
 const LEAST: usize = 60;
-/// An IP packet holds no more, an Ethernet header before it.
+/// The largest IP packet, with an Ethernet header before it.
 const MOST: usize = LARGEST_PACKET as usize + header::ETHERNET;
 const MOST_SIZES: usize = 4096;
 
@@ -207,7 +207,7 @@ impl FrameSpec {
         FrameSpec { outer: Some(Outer { source, destination }), ..self }
     }
 
-    /// Frames between addresses that are kept for benchmarks (RFC 2544, RFC 5180), of family 4 or 6: to test with.
+    /// Test frames between addresses that are reserved for benchmarks (RFC 2544, RFC 5180), of family 4 or 6.
     #[must_use]
     pub fn example(family: u8, vlan: Option<u16>, sizes: &[u64]) -> FrameSpec {
         let [source, destination] = match family {

@@ -1,39 +1,39 @@
-//! Headers: their lengths in bytes, and those of IPv4 (RFC 791) and IPv6 (RFC 8200) as our own packets have them.
+//! Headers: their lengths in bytes, and those of IPv4 (RFC 791) and IPv6 (RFC 8200) in our own packets.
 
 use crate::checksum::Sum;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Ethernet's: two addresses and the type.
+/// Ethernet's header: two addresses and the type.
 pub const ETHERNET: usize = 14;
 /// The tag of a VLAN (IEEE 802.1Q).
 pub const VLAN_TAG: usize = 4;
-/// What follows a frame: its check sequence, which the kernel does not see.
+/// Frame check sequence behind a frame, which the kernel does not pass on.
 pub const FCS: usize = 4;
-/// IPv4's without options.
+/// IPv4's header without options.
 pub const IPV4: usize = 20;
-/// IPv6's fixed one.
+/// IPv6's fixed header.
 pub const IPV6: usize = 40;
-/// IPv6's of a fragment.
+/// IPv6's fragment header.
 pub const FRAGMENT: usize = 8;
-/// TCP's without options.
+/// TCP's header without options.
 pub const TCP: usize = 20;
-/// UDP's.
+/// UDP's header.
 pub const UDP: usize = 8;
 
-/// What a frame carries: IPv4 (IEEE 802 numbers, as IANA lists them).
+/// EtherType of IPv4 (IEEE 802 numbers, in IANA's list).
 pub const TYPE_IPV4: u16 = 0x0800;
-/// The same of IPv6.
+/// EtherType of IPv6.
 pub const TYPE_IPV6: u16 = 0x86dd;
-/// The same of a VLAN's tag.
+/// EtherType of a VLAN tag.
 pub const TYPE_VLAN: u16 = 0x8100;
 
 /// The first byte of an IPv4 header without options: version 4, five words.
 pub const VERSION_IPV4: u8 = 0x45;
 /// The first word of an IPv6 header without traffic class and flow label.
 const VERSION_IPV6: u32 = 6 << 28;
-/// DF among the flags of IPv4, which stand before the fragment's place.
+/// DF among the flags of IPv4, which precede the fragment's offset.
 pub const DONT_FRAGMENT: u16 = 0x4000;
-/// MF.
+/// MF among the flags of IPv4.
 pub const MORE_FRAGMENTS: u16 = 0x2000;
 
 /// Bytes of the IP header without options or extensions.
@@ -65,17 +65,17 @@ pub const fn of_udp(is_ipv6: bool) -> u32 {
 pub struct Ipv4 {
     /// The whole packet, bytes.
     pub length: u16,
-    /// Which datagram it is a fragment of.
+    /// Identification of the datagram that the fragment belongs to.
     pub id: u16,
-    /// Flags, and where the fragment lies in its datagram, in units of 8 bytes.
+    /// Flags, and the offset of the fragment in its datagram, in units of 8 bytes.
     pub place: u16,
     /// Its time to live.
     pub hops: u8,
-    /// What follows.
+    /// Protocol of the payload.
     pub protocol: u8,
-    /// From whom.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// To whom.
+    /// Destination address.
     pub destination: Ipv4Addr,
 }
 
@@ -102,15 +102,15 @@ impl Ipv4 {
 pub struct Ipv6 {
     /// Flow label, 20 bits.
     pub label: u32,
-    /// What follows it, bytes.
+    /// Length of the payload, bytes.
     pub payload: u16,
-    /// What that is.
+    /// Type of the next header.
     pub next: u8,
     /// Its hop limit.
     pub hops: u8,
-    /// From whom.
+    /// Source address.
     pub source: Ipv6Addr,
-    /// To whom.
+    /// Destination address.
     pub destination: Ipv6Addr,
 }
 

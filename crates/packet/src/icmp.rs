@@ -13,19 +13,19 @@ pub const ECHO_REQUEST: u8 = 8;
 pub const ECHO_REQUEST_V6: u8 = 128;
 /// ICMPv6's type of an echo reply.
 pub const ECHO_REPLY_V6: u8 = 129;
-/// ICMP's type of a message that a packet's time to live has run out.
+/// ICMP's type of a message that a packet's time to live has expired.
 pub const TIME_EXCEEDED: u8 = 11;
 /// ICMPv6's type of a message that a packet's hop limit was reached.
 pub const TIME_EXCEEDED_V6: u8 = 3;
 /// ICMPv6's type of a message that a packet is too big for the next link.
 pub const PACKET_TOO_BIG_V6: u8 = 2;
 
-/// An echo request or reply: which it is of whose.
+/// An echo request or reply: its identifier and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// Whose.
+    /// Identifier of the sender.
     pub ident: u16,
-    /// Which of them.
+    /// Sequence number.
     pub sequence: u16,
 }
 
@@ -73,9 +73,9 @@ pub struct Quote<'a> {
     pub hops: u8,
     /// The UDP socket that sent it.
     pub source: SocketAddr,
-    /// Where it was going.
+    /// Destination of the datagram.
     pub destination: SocketAddr,
-    /// How its payload begins.
+    /// The front of its payload.
     pub payload: &'a [u8],
 }
 
@@ -112,18 +112,18 @@ impl Quote<'_> {
 /// A packet-too-big message of ICMPv6 about a datagram of UDP (RFC 4443 section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooBig<'a> {
-    /// The MTU it tells.
+    /// The MTU that the message reports.
     pub mtu: u32,
-    /// Who sent the datagram.
+    /// Source of the datagram.
     pub source: SocketAddr,
-    /// To whom.
+    /// Destination of the datagram.
     pub destination: SocketAddr,
-    /// How the datagram's payload begins.
+    /// The front of the datagram's payload.
     pub quote: &'a [u8],
 }
 
 impl TooBig<'_> {
-    /// Reads a message; `None` for another one, and for one about anything else.
+    /// Reads a message; `None` for another one, and for one about another protocol.
     #[must_use]
     pub fn read(message: &[u8]) -> Option<TooBig<'_>> {
         let ([kind, _, _, _, mtu @ ..], packet) = message.split_first_chunk::<HEADER>()?;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_too_big_tells_of_its_datagram() {
+    fn a_packet_too_big_identifies_its_datagram() {
         let ends = ["[2001:db8::1]:9", "[2001:db8::2]:5210"].map(|end| end.parse().unwrap());
         let [source, destination] = ends;
         let packet =

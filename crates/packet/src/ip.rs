@@ -6,40 +6,40 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What the headers of one IP packet say.
+/// The fields of the headers of one IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
-    /// Who sent it.
+    /// Source address.
     pub source: IpAddr,
-    /// To whom.
+    /// Destination address.
     pub destination: IpAddr,
-    /// The whole packet as its header says, bytes; 0: more than the field holds (super-packets above 65,535).
+    /// Length of the whole packet in its header, bytes; 0: more than the field holds (super-packets above 65,535).
     pub length: u32,
     /// All headers of IP, options and extension headers included, bytes.
     pub header: u32,
-    /// What follows them: 6 TCP, 17 UDP, 1 and 58 ICMP.
+    /// The protocol of the payload: 6 TCP, 17 UDP, 1 and 58 ICMP.
     pub protocol: u8,
-    /// Set when it is a piece of a datagram.
+    /// Set for a fragment of a datagram.
     pub fragment: Option<Fragment>,
     /// TTL or hop limit.
     pub ttl: u8,
-    /// Among the headers is the one of a jumbogram (RFC 2675), which the kernel adds to super-packets above 65,535
-    /// bytes of IPv6 and which the wire never sees.
+    /// The headers include that of a jumbogram (RFC 2675), which the kernel adds to super-packets above 65,535 bytes of IPv6 and
+    /// which is never on the wire.
     pub jumbo: bool,
 }
 
-/// Which piece of a datagram a packet is.
+/// The place of a fragment in its datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The datagram: 16 bits with IPv4, 32 with IPv6.
+    /// Identification of the datagram: 16 bits with IPv4, 32 with IPv6.
     pub id: u32,
-    /// Where its payload begins in the datagram, bytes.
+    /// Offset of its payload in the datagram, bytes.
     pub offset: u32,
-    /// Others follow.
+    /// More fragments follow.
     pub more: bool,
 }
 
-/// What IP carries.
+/// The protocol in an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -50,7 +50,7 @@ pub enum PacketProtocol {
     Udp,
     /// ICMP or ICMPv6.
     Icmp,
-    /// Anything else.
+    /// Any other.
     Other,
 }
 
@@ -68,7 +68,7 @@ impl Ip {
     /// Number of ICMPv6.
     pub const ICMP6: u8 = 58;
 
-    /// Reads the headers that a packet begins with; nothing when it is no IP packet or they are cut.
+    /// Reads the headers at the front of a packet; `None` when it is not an IP packet or they are cut.
     pub fn parse(bytes: &[u8]) -> Option<Ip> {
         match bytes.first()? >> 4 {
             4 => v4(bytes),
@@ -77,7 +77,7 @@ impl Ip {
         }
     }
 
-    /// Does the header of TCP, UDP or ICMP follow? Not in the second and later fragments.
+    /// Does the header of TCP, UDP or ICMP follow? It does not in the second and later fragments.
     pub fn begins_transport(&self) -> bool {
         self.fragment.is_none_or(|fragment| fragment.offset == 0)
     }
@@ -94,7 +94,7 @@ impl PacketProtocol {
         }
     }
 
-    /// Its name, as documents have it.
+    /// Its name in documents.
     pub const fn name(self) -> &'static str {
         match self {
             PacketProtocol::Tcp => "tcp",
@@ -148,11 +148,11 @@ fn v6(bytes: &[u8]) -> Option<Ip> {
     Some(ip)
 }
 
-/// Reads the extension header that lies at `ip.header`, if one does, and gives its length.
+/// Reads the extension header at `ip.header`, if there is one, and returns its length.
 fn extension(ip: &mut Ip, bytes: &[u8]) -> Option<Option<u32>> {
     let at = ip.header as usize;
     let length = match ip.protocol {
-        // What lies behind the fragment header of a later fragment is no header, whatever number it bears.
+        // The bytes behind the fragment header of a later fragment are not a header, whatever its number.
         _ if !ip.begins_transport() => return Some(None),
         HOP_BY_HOP | ROUTING | DESTINATION => 8 + u32::from(*bytes.get(at + 1)?) * 8,
         AUTHENTICATION => 8 + u32::from(*bytes.get(at + 1)?) * 4,

@@ -1,7 +1,7 @@
-//! Packets and frames as they lie on the wire, as bytes: headers read and written, checksums, packets made by hand, frames
-//! to test with, super-packets cut into what really crossed, and capture files.
+//! Packets and frames on the wire, as bytes: headers read and written, checksums, packets for raw sockets, test frames,
+//! super-packets split into the packets that really crossed, and capture files.
 //!
-//! Nothing here trusts what it reads: a packet may be cut short by a capture's snap length, or be no packet at all.
+//! Input is never trusted: a packet may be cut short by a capture's snap length, or not be a packet at all.
 
 mod captured;
 pub mod checksum;
@@ -24,12 +24,12 @@ pub use neighbour::NeighbourState;
 pub use split::Splitter;
 pub use syn::{Syn, syn_options};
 
-/// Two bytes of a big-endian field; nothing when they are not there.
+/// Two bytes of a big-endian field; `None` when they are missing.
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes.get(at..)?.first_chunk().copied().map(u16::from_be_bytes)
 }
 
-/// Four bytes of a big-endian field; nothing when they are not there.
+/// Four bytes of a big-endian field; `None` when they are missing.
 fn be32(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().copied().map(u32::from_be_bytes)
 }

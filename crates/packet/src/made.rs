@@ -1,19 +1,19 @@
-//! UDP datagrams as IP packets made by hand, whole or cut into fragments (RFC 791 section 3.2, RFC 8200 section 4.5).
+//! UDP datagrams as IP packets for raw sockets, whole or fragmented (RFC 791 section 3.2, RFC 8200 section 4.5).
 
 use super::checksum::Sum;
 use super::{Ip, header};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// A datagram to be sent as packets made by hand.
+/// A datagram to be sent as packets through a raw socket.
 #[derive(Clone, Copy, Debug)]
 pub struct HandMade<'a> {
     /// Its sender.
     pub source: SocketAddr,
-    /// Its receiver, of the same family; IPv4 as such, not mapped into IPv6.
+    /// Its receiver, of the same family; IPv4 is not mapped into IPv6.
     pub destination: SocketAddr,
     /// Its payload.
     pub payload: &'a [u8],
-    /// Identification of its fragments; 16 bits of it with IPv4. A datagram of its own for each.
+    /// Identification of its fragments; 16 bits of it with IPv4. Each needs a datagram of its own.
     pub id: u32,
     /// TTL or hop limit.
     pub hops: u8,
@@ -22,7 +22,7 @@ pub struct HandMade<'a> {
 }
 
 impl HandMade<'_> {
-    /// One packet, fragments forbidden. `None`: the families differ, or it is longer than IP can say.
+    /// One packet, fragments forbidden. `None`: the families differ, or it is longer than an IP packet.
     pub fn whole(&self) -> Option<Vec<u8>> {
         let udp = self.udp()?;
         match (self.source.ip(), self.destination.ip()) {
@@ -32,7 +32,7 @@ impl HandMade<'_> {
         }
     }
 
-    /// Its fragments of at most `mtu` bytes, one at least, the first first; see [`HandMade::whole`] for `None`.
+    /// Its fragments of at most `mtu` bytes, at least one, in ascending order; see [`HandMade::whole`] for `None`.
     pub fn fragments(&self, mtu: u32) -> Option<Vec<Vec<u8>>> {
         let udp = self.udp()?;
         let piece = mtu.checked_sub(header::of_fragment(self.source.is_ipv6()))? as usize / 8 * 8;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use std::ops::Add;
 
-    /// The checksum of parts, each but the last of an even length: 0 where theirs is in them and right.
+    /// The checksum of parts, each but the last of an even length: 0 where theirs is included and right.
     fn checksum(parts: &[&[u8]]) -> u16 {
         parts.iter().map(|part| Sum::over(part)).fold(Sum::default(), Sum::add).checksum()
     }

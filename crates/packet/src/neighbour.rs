@@ -1,4 +1,4 @@
-//! What is known of a neighbour on a link, by ARP or neighbour discovery.
+//! Facts about a neighbour on a link, from ARP or neighbour discovery.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
@@ -13,15 +13,15 @@ pub enum NeighbourState {
     /// Not known.
     #[default]
     Unknown,
-    /// Asked for, not answered yet.
+    /// Requested, not answered yet.
     Incomplete,
     /// Answered within the last half minute or so.
     Reachable,
-    /// Known, not confirmed lately.
+    /// Known, not confirmed recently.
     Stale,
-    /// Used while stale: soon to be asked.
+    /// Used while stale: will be probed soon.
     Delay,
-    /// Being asked again.
+    /// Being probed.
     Probe,
     /// Does not answer.
     Failed,
@@ -32,7 +32,7 @@ pub enum NeighbourState {
 }
 
 impl NeighbourState {
-    /// Packets are sent to it.
+    /// Are packets sent to it?
     #[must_use]
     pub fn is_usable(self) -> bool {
         matches!(
@@ -41,7 +41,7 @@ impl NeighbourState {
         )
     }
 
-    /// It has answered a question of this host lately.
+    /// Has it recently answered a request of this host?
     #[must_use]
     pub fn has_answered(self) -> bool {
         matches!(self, Self::Reachable)

@@ -5,7 +5,7 @@
 
 use units::time::WallTime;
 
-/// What a frame begins with (<https://www.tcpdump.org/linktypes.html>).
+/// The first header of a frame (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// An Ethernet header.
@@ -17,9 +17,9 @@ pub enum LinkType {
 /// One packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// When it was seen.
+    /// Time of its capture.
     pub time: WallTime,
-    /// What was kept of it.
+    /// The captured bytes.
     pub bytes: &'a [u8],
     /// Its whole length.
     pub length: u32,
@@ -32,17 +32,17 @@ pub struct Packet<'a> {
 /// The counts at the end of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// When it began.
+    /// Start of the capture.
     pub begin: WallTime,
-    /// When it ended.
+    /// End of the capture.
     pub end: WallTime,
-    /// Frames that came, dropped ones included.
+    /// Frames that arrived, dropped ones included.
     pub received: u64,
-    /// Frames that the capture could not take.
+    /// Frames that the capture could not store.
     pub dropped: u64,
 }
 
-/// Begins a file: who wrote it, on which system.
+/// Begins a file: its application and system.
 pub fn section(out: &mut Vec<u8>, application: &str, system: &str) {
     let mut body = Vec::new();
     body.extend(BYTE_ORDER.to_le_bytes());
@@ -55,7 +55,7 @@ pub fn section(out: &mut Vec<u8>, application: &str, system: &str) {
     block(out, SECTION, body);
 }
 
-/// Describes the interface of the packets; `snap`: how many bytes of each are kept at most.
+/// Describes the interface of the packets; `snap`: most bytes kept of each.
 pub fn interface(out: &mut Vec<u8>, link: LinkType, name: &str, snap: u32) {
     let number: u16 = match link {
         LinkType::Ethernet => 1,

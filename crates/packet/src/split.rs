@@ -1,4 +1,4 @@
-//! Super-packets cut into the packets that the wire saw, as the kernel's or the card's segmentation does.
+//! Super-packets split into the packets on the wire, like the kernel's or the card's segmentation.
 
 use super::checksum::Sum;
 use super::{Captured, Ip, Segments, be16, be32, header};
@@ -10,12 +10,12 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Gives each packet of the wire to `take`: as many bytes of it as were kept, and its length. `checksum`: the
-    /// packet's own is not valid, and is made.
+    /// Passes each packet of the wire to `take`: the bytes of it that were kept, and its length. `checksum`: the packet's own is
+    /// not valid, and is computed.
     ///
-    /// Each packet has the length, number (IPv4), sequence number and flags it had on the wire: CWR on the first
-    /// alone, FIN and PSH on the last alone. Its checksum is right where the capture kept all of its payload and zero
-    /// where it did not. Fragments and super-packets of an unknown kind are passed on as they are.
+    /// Each packet has the length, number (IPv4), sequence number and flags it had on the wire: CWR on the first alone, FIN and
+    /// PSH on the last alone. Its checksum is right where the capture kept all of its payload and zero where it did not.
+    /// Fragments and super-packets of an unknown kind are passed on unchanged.
     pub fn split(&mut self, captured: &Captured<'_>, checksum: bool, take: &mut dyn FnMut(&[u8], u32)) {
         let payload = captured.length - captured.headers;
         let each = match captured.segments {
@@ -45,20 +45,20 @@ impl Splitter {
             left_out => {
                 self.packet.extend_from_slice(&headers[..header::IPV6]);
                 self.packet.extend_from_slice(&headers[header::IPV6 + left_out as usize..]);
-                // The jumbo header named what follows it.
+                // The jumbo header named the header behind it.
                 self.packet[6] = headers[header::IPV6];
             }
         }
         self.packet.extend_from_slice(&kept[..kept.len().min(length as usize)]);
     }
 
-    /// Writes the fields that differ from packet to packet. The headers are all there.
+    /// Writes the fields that differ from packet to packet. The headers are all present.
     fn fix(&mut self, captured: &Captured<'_>, piece: &Piece, length: u32) {
         let packet = self.packet.as_mut_slice();
         let total = captured.wire_headers() + length;
         let transport = (captured.ip.header - captured.left_out()) as usize;
         if captured.ip.source.is_ipv4() {
-            mend_v4(&mut packet[..transport], piece, total);
+            fix_v4(&mut packet[..transport], piece, total);
         } else {
             put16(packet, 4, (total - header::IPV6 as u32) as u16);
         }
@@ -66,7 +66,7 @@ impl Splitter {
         let segment = &mut packet[transport..];
         let checksum = match captured.ip.protocol {
             Ip::TCP if segment.len() >= header::TCP => {
-                mend_tcp(segment, piece);
+                fix_tcp(segment, piece);
                 16
             }
             Ip::UDP if segment.len() >= header::UDP => {
@@ -85,19 +85,19 @@ impl Splitter {
     }
 }
 
-/// Which packet of a super-packet.
+/// A packet of a super-packet.
 struct Piece {
     index: u32,
-    /// Where its payload begins in that of the whole.
+    /// Offset of its payload in that of the whole.
     start: u32,
     last: bool,
 }
 
-fn mend_v4(bytes: &mut [u8], piece: &Piece, total: u32) {
+fn fix_v4(bytes: &mut [u8], piece: &Piece, total: u32) {
     put16(bytes, 2, total as u16);
     let id = be16(bytes, 4).unwrap_or(0);
     let may_not_be_cut = be16(bytes, 6).unwrap_or(0) & header::DONT_FRAGMENT != 0;
-    // Number 0 with DF is no number (RFC 6864): joined packets that had it all had it.
+    // Number 0 with DF carries no meaning (RFC 6864): merged packets with it all had it.
     if id != 0 || !may_not_be_cut {
         put16(bytes, 4, id.wrapping_add(piece.index as u16));
     }
@@ -105,7 +105,7 @@ fn mend_v4(bytes: &mut [u8], piece: &Piece, total: u32) {
     put16(bytes, 10, Sum::over(bytes).checksum());
 }
 
-fn mend_tcp(segment: &mut [u8], piece: &Piece) {
+fn fix_tcp(segment: &mut [u8], piece: &Piece) {
     let sequence = be32(segment, 4).unwrap_or(0).wrapping_add(piece.start);
     segment[4..8].copy_from_slice(&sequence.to_be_bytes());
     if piece.index > 0 {

@@ -1,4 +1,4 @@
-//! The options of a SYN as it arrived (`TCP_SAVED_SYN`, tcp(7)): what boxes on the path made of them.
+//! The options of a SYN as it arrived (`TCP_SAVED_SYN`, tcp(7)), after any changes by middleboxes.
 
 use super::{Ip, be16, header};
 #[cfg(feature = "schema")]
@@ -20,11 +20,11 @@ pub struct Syn {
     pub timestamps: bool,
     /// TTL or hop limit.
     pub ttl: u8,
-    /// Asked for explicit congestion notification (RFC 3168): ECE and CWR.
+    /// Requests explicit congestion notification (RFC 3168): ECE and CWR.
     pub ecn: bool,
 }
 
-/// Reads the headers of IP and TCP that `TCP_SAVED_SYN` gives; nothing when they are not those of a SYN.
+/// Reads the headers of IP and TCP from `TCP_SAVED_SYN`; `None` when they are not those of a SYN.
 ///
 /// Options (RFC 9293 section 3.2) that are cut or have an impossible length end the list; those before it count.
 pub fn syn_options(bytes: &[u8]) -> Option<Syn> {
@@ -53,7 +53,7 @@ pub fn syn_options(bytes: &[u8]) -> Option<Syn> {
     Some(syn)
 }
 
-/// The next option: its kind, its value, what follows; nothing at the end of the list.
+/// The next option: its kind, its value, the remaining bytes; `None` at the end of the list.
 fn option(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     match bytes {
         [0, ..] | [] => None,

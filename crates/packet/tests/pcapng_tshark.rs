@@ -1,4 +1,4 @@
-//! Our capture files, read by somebody else: tshark and capinfos, which must be installed.
+//! Our capture files, read by other implementations: tshark and capinfos, which must be installed.
 
 use pathmeter_packet::pcapng::{self, LinkType, Packet, Statistics};
 use pathmeter_packet::{Captured, Splitter};
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use units::time::WallTime;
 
-/// A TCP super-packet over IPv4 as a capture has it: 4 segments, checksum left to the card.
+/// A captured TCP super-packet over IPv4: 4 segments, checksum left to the card.
 fn super_packet() -> Vec<u8> {
     let payload = 3 * 1448 + 100;
     let length = u16::try_from(52 + payload).expect("fits").to_be_bytes();
@@ -28,7 +28,7 @@ fn time() -> WallTime {
     "2026-08-01T12:30:00.123456789Z".parse().expect("RFC 3339")
 }
 
-/// What this program prints of the file, given on its standard input.
+/// The output of this program for the file, given on its standard input.
 fn read(program: &str, arguments: &[&str], file: &[u8]) -> String {
     let mut command = Command::new(program);
     let piped = command.args(arguments).env("TZ", "UTC").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -58,8 +58,8 @@ fn tshark_reads_times_directions_and_comments() {
     let (length, bytes) = (u32::try_from(frame.len()).expect("small"), &frame[..96]);
     let comment = Some("gso 4 × 1448");
     pcapng::packet(&mut file, &Packet { time: time(), bytes, length, outgoing: Some(true), comment });
-    let one = Packet { time: time(), bytes, length, outgoing: Some(false), comment: None };
-    pcapng::packet(&mut file, &one);
+    let packet = Packet { time: time(), bytes, length, outgoing: Some(false), comment: None };
+    pcapng::packet(&mut file, &packet);
     let statistics = Statistics { begin: time(), end: time(), received: 7, dropped: 5 };
     pcapng::statistics(&mut file, &statistics);
     let names = [
@@ -115,8 +115,8 @@ fn capinfos_reads_the_interface_and_finds_its_counts() {
     }
     let mut file = begun(LinkType::RawIp);
     let bytes = &super_packet()[..];
-    let one = Packet { time: time(), bytes, length: 4496, outgoing: None, comment: None };
-    pcapng::packet(&mut file, &one);
+    let packet = Packet { time: time(), bytes, length: 4496, outgoing: None, comment: None };
+    pcapng::packet(&mut file, &packet);
     let statistics = Statistics { begin: time(), end: time(), received: 7, dropped: 5 };
     pcapng::statistics(&mut file, &statistics);
     let path = std::env::temp_dir().join(format!("pathmeter-pcapng-{}.pcapng", std::process::id()));

@@ -1,4 +1,4 @@
-//! How a test says that it cannot run here: a line that no test runner captures and `scripts/test` counts.
+//! Marks a test that cannot run here: writes a line that no test runner captures and `scripts/test` counts.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ pub fn skip(why: impl Display) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// Whether this host lacks one of these programs: then it says so, and the test returns.
+/// Reports and returns true when this host lacks one of these programs; the test returns then.
 #[track_caller]
 pub fn lacks(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn a_reason_is_one_line_with_its_place() {
         let at = Location::caller();
-        let said = line("forwarding", at, "no netem\nhere");
-        assert_eq!(said, format!("SKIPPED forwarding ({}:{}): no netem here\n", at.file(), at.line()));
+        let printed = line("forwarding", at, "no netem\nhere");
+        assert_eq!(printed, format!("SKIPPED forwarding ({}:{}): no netem here\n", at.file(), at.line()));
     }
 }

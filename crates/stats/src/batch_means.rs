@@ -1,9 +1,8 @@
-//! How certain a mean is when its samples depend on one another: batch means, in bounded memory.
+//! Confidence of a mean whose samples depend on one another: batch means, in bounded memory.
 //!
-//! Round trips come in runs: one behind a queue is followed by others behind it. The classic interval `s/√n` takes them for
-//! independent and is far too narrow. Means of long enough batches do not depend on one another any more, and their spread
-//! tells the mean's error (Law and Kelton, Simulation Modeling and Analysis, 9.5.3; the batches grow as in Fishman's
-//! LABATCH.2).
+//! Round trips are correlated: one behind a queue is followed by others behind it. The classic interval `s/√n` takes them for
+//! independent and is far too narrow. Means of long enough batches no longer depend on one another, and their spread gives the
+//! mean's error (Law and Kelton, Simulation Modeling and Analysis, 9.5.3; the batches grow as in Fishman's LABATCH.2).
 
 use super::spread::Moments;
 use super::student;
@@ -25,15 +24,15 @@ pub struct BatchMeans {
 pub struct MeanInterval {
     /// The mean of the samples.
     pub mean: f64,
-    /// The true mean lies at most so far away, with the confidence `level`.
+    /// The true mean lies at most this far away, with the confidence `level`.
     pub half_width: f64,
     /// The confidence, 0.95 for 95 %.
     pub level: f64,
-    /// How many samples there were.
+    /// Number of samples.
     pub count: u64,
-    /// How many independent samples would tell the mean as well.
+    /// Number of independent samples that would give the same precision.
     pub effective_count: f64,
-    /// Batches that the interval rests on.
+    /// Number of batches behind the interval.
     pub batches: u64,
     /// Samples in each of them.
     pub batch_size: u64,
@@ -69,10 +68,10 @@ impl BatchMeans {
         self.batches.iter().map(Moments::count).sum()
     }
 
-    /// The interval of the mean of all samples but the first `skip` (a warm-up), at a confidence between 0 and 1.
-    /// The batch in which the cut lies is left out whole.
+    /// The interval of the mean of all samples but the first `skip` (a warm-up), at a confidence between 0 and 1. The batch that
+    /// contains the cut is left out.
     ///
-    /// `None` with fewer than 20 batches behind the cut: nothing can be told of how they depend on one another.
+    /// `None` with fewer than 20 batches behind the cut: their dependence cannot be estimated.
     #[must_use]
     pub fn interval(&self, skip: u64, level: f64) -> Option<MeanInterval> {
         if !(level > 0.0 && level < 1.0) {
@@ -86,7 +85,7 @@ impl BatchMeans {
             kept.iter().filter(|batch| batch.count() == self.size).copied().collect();
         let independent = grown(complete)?;
         let count = independent.batches.len() as u64;
-        // What dependence is left, as of a process that forgets evenly (AR(1)); chance can make it negative.
+        // The remaining dependence, as in an AR(1) process; by chance the estimate can be negative.
         let left = independent.lag1.clamp(0.0, MOST_LEFT);
         let error = independent.spread / (count as f64).sqrt() * ((1.0 + left) / (1.0 - left)).sqrt();
         let variance = all.variance()?;
@@ -105,7 +104,7 @@ impl BatchMeans {
     }
 }
 
-/// Batches and what their means tell.
+/// Batches, and the statistics of their means.
 struct Batches {
     batches: Vec<Moments>,
     /// Standard deviation of the means.
@@ -125,13 +124,13 @@ fn grown(mut batches: Vec<Moments>) -> Option<Batches> {
             let spread = Moments::from_values(&means).stddev()?;
             return Some(Batches { batches, spread, lag1 });
         }
-        // An odd one is left over: the newest batches matter no less, so the oldest goes.
+        // With an odd number one batch is left over: the newest batches matter no less, so the oldest is dropped.
         let odd = batches.len() % 2;
         batches = pairs(&batches[odd..]);
     }
 }
 
-/// Above this a correlation of so many means is no chance: one-sided, at 5 %.
+/// Above this a correlation of so many means is not chance: one-sided, at 5 %.
 fn noticeable(count: u64) -> f64 {
     NORMAL_95 / (count as f64).sqrt()
 }
@@ -156,7 +155,7 @@ fn pairs(batches: &[Moments]) -> Vec<Moments> {
 
 const MOST_BATCHES: usize = 1024;
 const FEWEST_BATCHES: usize = 20;
-/// Beyond this the correlation of so few batches says nothing of how much wider the interval should be.
+/// Beyond this the correlation of so few batches is no measure of how much wider the interval should be.
 const MOST_LEFT: f64 = 0.9;
 const NORMAL_95: f64 = 1.644_854;
 
@@ -203,7 +202,7 @@ mod tests {
             / (values.len() as f64).sqrt()
     }
 
-    /// Of 200 tests, in how many the two intervals held the truth.
+    /// Number of 200 tests in which each of the two intervals contains the true mean.
     fn covered(count: u64, memory: f64) -> (u32, u32) {
         (0..200).fold((0, 0), |(ours, simple), seed| {
             let values = process(count, memory, seed);
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_too_short_for_its_memory_says_so() {
+    fn a_test_too_short_for_its_memory_is_marked() {
         assert!(interval_of(&process(400, 0.999, 3)).correlated);
         let mut few = BatchMeans::default();
         (0..19).for_each(|value| few.record(f64::from(value)));

@@ -1,14 +1,14 @@
-//! Counts of times in bins of equal width, as tools print them that list their bins.
+//! Counts of times in bins of equal width, as printed by tools that list their bins.
 
 use std::collections::BTreeMap;
 use units::Nanos;
 
-/// How many bins there are, and how wide each is.
+/// Number and width of bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BinShape {
     /// The width of a bin.
     pub width: Nanos,
-    /// Bins from zero on; what lies above them is counted by itself.
+    /// Number of bins from zero on; times above them are counted separately.
     pub count: u32,
 }
 
@@ -22,7 +22,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Empty bins. A width of zero is taken for a nanosecond.
+    /// Empty bins. A width of zero is replaced by a nanosecond.
     #[must_use]
     pub fn new(shape: BinShape) -> Bins {
         let shape = BinShape { width: shape.width.max(Nanos(1)), ..shape };
@@ -48,7 +48,7 @@ impl Bins {
         self.above += other.above;
     }
 
-    /// How the bins are.
+    /// Number and width of the bins.
     #[must_use]
     pub fn shape(&self) -> BinShape {
         self.shape
@@ -66,12 +66,12 @@ impl Bins {
         (self.below, self.above)
     }
 
-    /// The bins that hold something, numbered from 1, in their order.
+    /// The bins that hold values, numbered from 1, ascending.
     pub fn filled(&self) -> impl Iterator<Item = (u32, u64)> {
         self.counts.iter().map(|(bin, count)| (bin + 1, *count))
     }
 
-    /// The number of the bin up to which more than this share of all times lies; `None`: it lies above the bins.
+    /// The number of the bin up to which more than this share of all times lies; `None`: that point is above the bins.
     #[must_use]
     pub fn bin_at(&self, share: f64) -> Option<u32> {
         let (total, mut until) = (self.total() as f64, 0);

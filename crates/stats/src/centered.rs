@@ -1,7 +1,7 @@
-//! A histogram of distances from a reference, which keeps a small spread around a large value apart.
+//! A histogram of distances from a reference, which resolves a small spread around a large value.
 //!
-//! Buckets of a thousandth of 400 ms are wider than the spread of a good path of that length. Counted by their distance from
-//! a value in their midst, the same round trips are known to a hundredth of that distance.
+//! Buckets of a thousandth of 400 ms are wider than the spread of a good path of that length. Counted by their distance from a
+//! value in their midst, the same round trips are known to a hundredth of that distance.
 
 use super::histogram::Histogram;
 use super::quantile::rank;
@@ -13,13 +13,13 @@ use units::Nanos;
 pub struct Centered {
     reference: u64,
     below: Histogram,
-    /// The reference itself and what is above.
+    /// The reference itself and the values above it.
     above: Histogram,
 }
 
 impl Centered {
-    /// Nothing counted yet. The nearer the reference is to the median, the more exact the spread: take that of the first
-    /// few values.
+    /// An empty histogram. The nearer the reference is to the median, the more exact the spread: take the median of the first few
+    /// values.
     #[must_use]
     pub fn around(reference: u64) -> Centered {
         let side = Histogram::new(DIGITS, Nanos::from_secs(3600).0).expect("two digits are possible");
@@ -45,13 +45,13 @@ impl Centered {
         }
     }
 
-    /// How many values were counted.
+    /// Number of values counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.below.count() + self.above.count()
     }
 
-    /// Median absolute deviation and distance of the quartiles; `None` of no values.
+    /// Median absolute deviation and interquartile range; `None` without values.
     #[must_use]
     pub fn dispersion(&self) -> Option<Dispersion> {
         let values = self.values();
@@ -67,7 +67,7 @@ impl Centered {
         Some(Dispersion { mad: Nanos(mad), iqr: Nanos(three_quarters - quarter), precision })
     }
 
-    /// The middle of each bucket, upwards, and its count.
+    /// The middle of each bucket, ascending, and its count.
     fn values(&self) -> Vec<(u64, u64)> {
         let middle = |start: u64, end: u64| start + (end - start) / 2;
         let distances = |side: &Histogram| -> Vec<(u64, u64)> {
@@ -79,7 +79,7 @@ impl Centered {
         below.chain(above.map(|(distance, count)| (self.reference.saturating_add(distance), count))).collect()
     }
 
-    /// How many values share a bucket with this one.
+    /// Number of values that share a bucket with this one.
     fn width_at(&self, value: u64) -> u64 {
         match value.checked_sub(self.reference) {
             Some(above) => self.above.width_at(above),
@@ -98,7 +98,7 @@ fn at_rank(sorted: &[(u64, u64)], rank: u64) -> Option<u64> {
     })
 }
 
-/// A hundredth of a distance is more than a spread is ever said with.
+/// Two digits: a spread is never reported with more than a hundredth of a distance.
 const DIGITS: u8 = 2;
 
 #[cfg(test)]
@@ -125,21 +125,21 @@ mod tests {
 
     #[test]
     fn a_long_path_with_a_small_spread_is_resolved() {
-        // 383 ms and some 300 µs around it, as in the field's five ways out of a cloud.
+        // 383 ms and some 300 µs around it, as measured on five egress paths of a cloud.
         let values: Vec<u64> = (0..260).map(|index| 383_000_000 + index * 7919 % 1_200_000).collect();
         let found = around(383_400_000, &values).dispersion().unwrap();
         let (mad, iqr) = exact(&values);
         assert!(
             found.mad.0.abs_diff(mad) <= found.precision.0 && found.iqr.0.abs_diff(iqr) <= found.precision.0
         );
-        assert!(found.precision < Nanos(10_000), "{found:?} for {mad} {iqr}");
+        assert!(found.precision < Nanos::from_micros(10), "{found:?} for {mad} {iqr}");
     }
 
     #[test]
     fn nothing_and_one_value() {
         assert_eq!(Centered::around(5).dispersion(), None);
-        let one = around(5, &[9]).dispersion().unwrap();
-        assert_eq!((one.mad, one.iqr, one.precision), (Nanos(0), Nanos(0), Nanos(0)));
+        let single = around(5, &[9]).dispersion().unwrap();
+        assert_eq!((single.mad, single.iqr, single.precision), (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO));
     }
 
     proptest! {

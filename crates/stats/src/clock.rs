@@ -1,8 +1,8 @@
-//! The offset of a peer's clock and its drift, from four-stamp exchanges, with an error that can be trusted.
+//! The offset of a peer's clock and its drift, from four-timestamp exchanges, with a guaranteed error.
 //!
-//! An exchange tells the offset to within half its round trip, whatever the path does in between (RFC 5905 section 8,
-//! RFC 8762). Those with the shortest round trips waited least, so only the lowest third counts, or less where queues are
-//! seldom empty; a straight line through their offsets gives the drift.
+//! An exchange gives the offset to within half its round trip, whatever the path does in between (RFC 5905 section 8, RFC 8762).
+//! Exchanges with the shortest round trips waited least, so only the lowest third counts, or less where queues are seldom empty;
+//! a straight line through their offsets gives the drift.
 
 mod step;
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use units::Nanos;
 use units::time::MonoTime;
 
-/// One exchange: two stamps of the local clock around two of the remote one.
+/// One exchange: two timestamps of the local clock around two of the remote one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Exchange {
@@ -28,18 +28,18 @@ pub struct Exchange {
     pub received: MonoTime,
 }
 
-/// Collects exchanges during a run, and fits.
+/// Collects exchanges during a run, and fits them.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSync {
     samples: Vec<Sample>,
-    /// The best of the exchanges that are to become the next sample.
+    /// The best of the exchanges that become the next sample.
     pending: Option<Sample>,
     in_pending: u64,
-    /// Each sample is the best of two to this power.
+    /// Each sample is the best of 2 to this power exchanges.
     power: u32,
 }
 
-/// The remote clock as seen from the local one.
+/// The remote clock relative to the local one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockFit {
@@ -47,20 +47,20 @@ pub struct ClockFit {
     pub at: MonoTime,
     /// Remote less local clock, in nanoseconds.
     pub offset: i64,
-    /// By how much the remote clock gains, in nanoseconds per nanosecond.
+    /// Rate at which the remote clock gains, in nanoseconds per nanosecond.
     pub drift: f64,
-    /// How far the offset may be from the truth between `from` and `until`, if both clocks run evenly: half a round trip
-    /// and the distance from the line, of the better anchored exchange of each half of the run.
+    /// The most by which the offset may be wrong between `from` and `until`, if both clocks run evenly: half a round trip and the
+    /// distance from the line, of the better anchored exchange of each half of the run.
     pub error: Nanos,
     /// The local time of the first anchor.
     pub from: MonoTime,
     /// The local time of the last anchor.
     pub until: MonoTime,
-    /// By how much the error grows outside, in nanoseconds per nanosecond.
+    /// Growth of the error outside, in nanoseconds per nanosecond.
     pub drift_error: f64,
-    /// The shortest round trip; half of it is what unequal directions can always hide.
+    /// The shortest round trip; unequal directions can always hide half of it.
     pub min_round_trip: Nanos,
-    /// Exchanges the fit rests on.
+    /// Number of exchanges behind the fit.
     pub used: u32,
 }
 
@@ -75,7 +75,7 @@ pub struct OneWay {
 }
 
 impl Exchange {
-    /// The time on the path, in both directions: `(t4 − t1) − (t3 − t2)`. `None` when the stamps contradict one another.
+    /// The time on the path, in both directions: `(t4 − t1) − (t3 − t2)`. `None` when the timestamps contradict one another.
     #[must_use]
     pub fn round_trip(&self) -> Option<Nanos> {
         let total = self.received.checked_since(self.sent)?;
@@ -91,10 +91,10 @@ impl Exchange {
 }
 
 impl ClockSync {
-    /// Takes an exchange; one whose stamps contradict one another is ignored.
+    /// Takes an exchange; one whose timestamps contradict one another is ignored.
     ///
-    /// Memory is bounded: of more than 8192, the slower of every two neighbours is forgotten, and from then on of every
-    /// two, then four, and so on that come.
+    /// Memory is bounded: of more than 8192 exchanges, the slower of every two neighbours is dropped, and from then on the
+    /// slowest of every two, then four, and so on that arrive.
     pub fn record(&mut self, exchange: Exchange) {
         let Some(round_trip) = exchange.round_trip() else { return };
         let middle = exchange.sent.0 + (exchange.received.0 - exchange.sent.0) / 2;
@@ -113,7 +113,7 @@ impl ClockSync {
         }
     }
 
-    /// How many exchanges are kept.
+    /// Number of exchanges kept.
     #[must_use]
     pub fn count(&self) -> usize {
         self.samples.len() + usize::from(self.pending.is_some())
@@ -125,8 +125,8 @@ impl ClockSync {
         self.samples.iter().chain(&self.pending).map(|sample| Nanos(sample.round_trip)).min()
     }
 
-    /// The line through the lowest third by round trip, or through a tenth, a thirtieth or a hundredth where that is
-    /// known better; `None` with fewer than eight exchanges.
+    /// The line through the lowest third by round trip, or through a tenth, a thirtieth or a hundredth where that has a smaller
+    /// error; `None` with fewer than eight exchanges.
     #[must_use]
     pub fn fit(&self) -> Option<ClockFit> {
         ClockFit::through(&self.all())
@@ -181,21 +181,21 @@ impl ClockFit {
         self.offset.saturating_add((self.drift * distance).round() as i64)
     }
 
-    /// How far the offset at a local time may be from the truth: `error`, growing outside of the anchors.
+    /// The most by which the offset at a local time may be wrong: `error`, growing outside of the anchors.
     #[must_use]
     pub fn error_at(&self, local: MonoTime) -> Nanos {
         let outside = (self.from - local) + (local - self.until);
         self.error + Nanos((self.drift_error * outside.0 as f64).ceil() as u64)
     }
 
-    /// The delay of what left here and arrived there; `None` when the error is as large as the delay.
+    /// The delay of a message from here to the remote end; `None` when the error is as large as the delay.
     #[must_use]
     pub fn to_remote(&self, sent: MonoTime, remote_received: MonoTime) -> Option<OneWay> {
         let apart = i128::from(remote_received.0) - i128::from(sent.0);
         self.one_way(apart - i128::from(self.offset_at(sent)), sent)
     }
 
-    /// The delay of what left there and arrived here; `None` when the error is as large as the delay.
+    /// The delay of a message from the remote end to here; `None` when the error is as large as the delay.
     #[must_use]
     pub fn from_remote(&self, remote_sent: MonoTime, received: MonoTime) -> Option<OneWay> {
         let apart = i128::from(received.0) - i128::from(remote_sent.0);
@@ -209,7 +209,7 @@ impl ClockFit {
     }
 }
 
-/// An exchange reduced to what the fit needs.
+/// An exchange reduced to the inputs of the fit.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// Local time halfway between request and answer.
@@ -219,7 +219,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Time and offset relative to another sample: small numbers, which floats hold exactly.
+    /// Time and offset relative to another sample: small numbers, which floats represent exactly.
     fn relative_to(&self, origin: &Sample) -> (f64, f64) {
         let x = (i128::from(self.middle) - i128::from(origin.middle)) as f64;
         (x, (self.double_offset - origin.double_offset) as f64 / 2.0)
@@ -245,7 +245,7 @@ impl Line {
         let width: f64 = points.iter().map(|point| (point.0 - x).powi(2)).sum();
         let slant: f64 = points.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
         let slope = if width > 0.0 { slant / width } else { 0.0 };
-        // A clock that gains more than a thousandth is no clock; what made it seem so stays in the distances.
+        // A clock cannot gain more than a thousandth; the cause of such a slope remains in the distances.
         Line { x, y, slope: if slope.abs() <= STEEPEST { slope } else { 0.0 } }
     }
 
@@ -254,7 +254,7 @@ impl Line {
     }
 }
 
-/// A line through some samples and what holds it.
+/// A line through some samples, and its anchors.
 struct Fitted {
     line: Line,
     anchors: Anchors,
@@ -262,7 +262,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// The line through the best samples, of which the first has the shortest round trip; held by all.
+    /// The line through the best samples, of which the first has the shortest round trip; anchored by all.
     fn to(best: &[Sample], samples: &[Sample]) -> Fitted {
         let points: Vec<(f64, f64)> = best.iter().map(|sample| sample.relative_to(&best[0])).collect();
         let line = Line::through(&points);
@@ -271,8 +271,8 @@ impl Fitted {
     }
 }
 
-/// Two exchanges that hold the line: at each, the truth is within half a round trip of the offset measured, and so within
-/// that and the distance from the line. The difference of two straight lines is largest at an end.
+/// Two exchanges that bound the line: at each, the truth is within half a round trip of the measured offset, and so within that
+/// and the distance from the line. The difference of two straight lines is largest at an end.
 struct Anchors {
     from: f64,
     until: f64,
@@ -283,7 +283,7 @@ struct Anchors {
 }
 
 impl Anchors {
-    /// Of each half of the run the exchange that is tight and far out: what is outside costs about four times the
+    /// From each half of the run the exchange that is tight and far from the middle: points outside cost about four times the
     /// tightest bound for a whole run.
     fn from_samples(samples: &[Sample], origin: &Sample, line: &Line) -> Anchors {
         let bound = |sample: &Sample| {
@@ -310,9 +310,9 @@ impl Anchors {
     }
 }
 
-/// Which part of the exchanges, by round trip, a line is drawn through: the least where a queue is seldom empty.
+/// The parts of the exchanges, by round trip, that a line is fitted to: the smallest where a queue is seldom empty.
 const SHARES: [usize; 4] = [3, 10, 30, 100];
-/// A line through fewer exchanges has to be so much better.
+/// Factor by which a line through fewer exchanges has to be better.
 const BETTER: f64 = 0.95;
 const FEWEST_SAMPLES: usize = 8;
 const MOST_SAMPLES: usize = 8192;

@@ -1,8 +1,8 @@
-//! Two groups of runs compared: how far the one lies from the other, how sure that is, and the word for it.
+//! Two groups of runs compared: their difference, its confidence, and the judgement.
 //!
 //! A sample is a **run**, never a report interval of one: intervals of a run are alike, and a test that takes them for
-//! independent finds a difference in 71 of 100 comparisons of nothing with nothing. Runs of the two groups should be
-//! interleaved (ABAB…), as a slow drift of the path is else taken for a difference.
+//! independent reports a difference in 71 of 100 comparisons of identical paths. Runs of the two groups should be interleaved
+//! (ABAB…), as a slow drift of the path is otherwise taken for a difference.
 //!
 //! The method and its sources are in `docs/methods/comparison.md`.
 
@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// One row to compare: what every run of each group gave, in any unit, the same one in both.
+/// One row to compare: the value of every run of each group, in any unit, the same in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Case<'a> {
     /// Name of the row.
@@ -33,22 +33,22 @@ pub struct Case<'a> {
     pub base: &'a [f64],
     /// The group compared: one value of each run, none negative.
     pub other: &'a [f64],
-    /// When a difference counts.
+    /// The conditions under which a difference counts.
     pub rules: Rules,
 }
 
-/// When a difference counts.
+/// The conditions under which a difference counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Rules {
-    /// True of a rate, false of a delay or a loss.
+    /// True for a rate, false for a delay or a loss.
     pub higher_is_better: bool,
     /// Differences that the same path shows with itself, in percent.
     pub noise_floor_percent: f64,
-    /// Smaller differences are of no interest, in percent.
+    /// Smaller differences are irrelevant, in percent.
     pub least_percent: f64,
-    /// Groups are the same when their difference surely lies within this, in percent; where it is smaller than the two
-    /// above, the larger of these holds.
+    /// Groups are the same when their difference surely lies within this, in percent; where it is smaller than the two above, the
+    /// larger of these applies.
     pub margin_percent: f64,
 }
 
@@ -62,19 +62,19 @@ pub struct Comparison {
     pub base: Group,
     /// The group compared.
     pub other: Group,
-    /// When a difference counted.
+    /// The conditions that were applied.
     pub rules: Rules,
-    /// How far `other` lies from `base`; absent where no percentage can be given, as from a base of zero.
+    /// Distance of `other` from `base`; absent where no percentage can be given, as from a base of zero.
     pub shift: Option<Shift>,
     /// How `p` was computed; absent with less than two runs on a side.
     pub method: Option<Method>,
-    /// Probability of a difference like this, either way, between groups that are the same.
+    /// Two-sided probability of such a difference between groups that are the same.
     pub p: Option<f64>,
-    /// The same with all rows of the table in mind: the share of false ones among the rows with a `q` up to this.
+    /// The same corrected for all rows of the table: the share of false ones among the rows with a `q` up to this.
     pub q: Option<f64>,
-    /// A side has fewer runs than [`NEEDED_RUNS`]: the word rests on the assumption that runs spread normally.
+    /// A side has fewer runs than [`NEEDED_RUNS`]: the judgement assumes that runs are normally distributed.
     pub few: bool,
-    /// The word for it.
+    /// The judgement.
     pub judgement: Judgement,
 }
 
@@ -82,9 +82,9 @@ pub struct Comparison {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Group {
-    /// How many runs.
+    /// Number of runs.
     pub runs: u64,
-    /// The middle run, or the mean of the two in the middle; absent of no runs.
+    /// The middle run, or the mean of the two in the middle; absent without runs.
     pub median: Option<f64>,
     /// The true median lies between these with 95 %; absent with fewer than 6 runs.
     pub median_bounds: Option<[f64; 2]>,
@@ -94,7 +94,7 @@ pub struct Group {
     pub stddev: Option<f64>,
 }
 
-/// How far one group lies from the other, in percent of that.
+/// Distance of one group from the other, in percent of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Shift {
@@ -102,7 +102,7 @@ pub struct Shift {
     pub percent: f64,
     /// Lower bound of the 95 % interval; absent where the runs are too few for one.
     pub low: Option<f64>,
-    /// Upper bound, likewise; absent also where it is without limit.
+    /// Upper bound, likewise; absent also where it is unbounded.
     pub high: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ pub enum Method {
 /// Why groups cannot be compared.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CompareError {
-    /// A percentage of it means nothing.
+    /// A value of which no percentage can be taken.
     #[error(
         "compare \"{name}\": run {run} of {group} is {value}, and only figures from 0 to 1e100 can be compared"
     )]
@@ -138,11 +138,11 @@ pub enum CompareError {
     },
 }
 
-/// Runs on each side that a comparison without any assumption takes: with fewer there is no 95 % interval of a median.
+/// Runs on each side for a comparison without assumptions: with fewer there is no 95 % interval of a median.
 pub const NEEDED_RUNS: u64 = 6;
 
 impl Rules {
-    /// Those of a figure of which more is better, as a rate, or worse, as a delay. Below 2 % nothing counts.
+    /// The rules for a figure that is better when higher, as a rate, or when lower, as a delay. Below 2 % no difference counts.
     #[must_use]
     pub fn new(higher_is_better: bool) -> Rules {
         Rules { higher_is_better, noise_floor_percent: 0.0, least_percent: 2.0, margin_percent: 2.0 }
@@ -161,11 +161,11 @@ impl Rules {
     }
 }
 
-/// Compares the groups of every row. The rows are one question: each `q` takes the number of rows into account, so a
-/// row alone may be judged otherwise than in a table.
+/// Compares the groups of every row. The rows are judged together: each `q` takes the number of rows into account, so a row alone
+/// may be judged otherwise than in a table.
 ///
 /// # Errors
-/// When a value is negative or no number.
+/// When a value is negative or not a number.
 pub fn table(cases: &[Case<'_>]) -> Result<Vec<Comparison>, CompareError> {
     let mut rows = cases.iter().map(measure).collect::<Result<Vec<_>, _>>()?;
     let probabilities: Vec<Option<f64>> = rows.iter().map(|row| row.p).collect();
@@ -214,8 +214,8 @@ fn check(case: &Case<'_>, group: &'static str, values: &[f64]) -> Result<(), Com
 }
 
 impl Shift {
-    /// How far the medians lie apart, which are printed beside it, with the bounds of the test that was made: at least as
-    /// wide as to hold it, and never below −100 %, as nothing is less than nothing.
+    /// Distance of the printed medians, with the bounds of the test that was made: widened so that they contain it, and never
+    /// below −100 %, as no value is below zero.
     fn between_medians(base: &[f64], other: &[f64], [low, high]: [Option<f64>; 2]) -> Option<Shift> {
         let (base, other) = (median(base)?, median(other)?);
         let percent = if base == other { 0.0 } else { (other / base - 1.0) * 100.0 };
@@ -250,7 +250,7 @@ impl Group {
     }
 }
 
-/// Squares of larger figures are no numbers.
+/// Squares of larger figures overflow.
 const LARGEST: f64 = 1e100;
 
 #[cfg(test)]

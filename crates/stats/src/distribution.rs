@@ -1,4 +1,4 @@
-//! A distribution of times in the figures that results carry.
+//! A distribution of times as the figures in results.
 
 use super::quantile::rank;
 #[cfg(feature = "schema")]
@@ -6,18 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// A distribution of times in the figures that results carry, in nanoseconds. A figure that its source does not give has no key.
+/// A distribution of times as the figures in results, in nanoseconds. A figure that its source does not give has no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(from = "PartialDistribution", into = "PartialDistribution")]
 pub struct Distribution {
-    /// How many times were measured.
+    /// Number of times measured.
     pub count: u64,
     /// The shortest, exact.
     pub min: Nanos,
     /// The arithmetic mean.
     pub mean: Nanos,
-    /// The sample standard deviation, zero of a single value.
+    /// The sample standard deviation, zero for a single value.
     pub stddev: Nanos,
     /// The median, by nearest rank and to the histogram's precision, as are the following.
     pub p50: Nanos,
@@ -31,12 +31,11 @@ pub struct Distribution {
     pub p9999: Nanos,
     /// The longest, exact.
     pub max: Nanos,
-    /// Others of which none was measured, as messages that never came back. A percentile that they reach is the least that it
-    /// can be, and no more is known of it ([`Distribution::standing`]).
+    /// Further values that were not measured, such as messages without a reply. A percentile that they reach is the least
+    /// possible value, and no more is known of it ([`Distribution::standing`]).
     pub missing: u64,
-    /// Figures that the source does not give. Their fields hold a figure that lies in order between its neighbours, for arithmetic
-    /// alone: what is shown goes by [`Distribution::standing`], [`Distribution::least`], [`Distribution::longest`] and
-    /// [`Distribution::centre`].
+    /// Figures that the source does not give. Their fields hold a figure between those of their neighbours, for arithmetic alone:
+    /// output uses [`Distribution::standing`], [`Distribution::least`], [`Distribution::longest`] and [`Distribution::centre`].
     pub absent: Absent,
 }
 
@@ -47,7 +46,7 @@ pub struct Absent {
     pub min: bool,
     /// No `stddev`.
     pub stddev: bool,
-    /// None of `p50`, `p90`, `p99`, `p999`, `p9999`, in this order.
+    /// The absent ones of `p50`, `p90`, `p99`, `p999`, `p9999`, in this order.
     pub percentiles: [bool; 5],
     /// No `max`.
     pub max: bool,
@@ -96,15 +95,15 @@ impl Distribution {
         (!self.absent.stddev).then_some(self.stddev)
     }
 
-    /// The median, or else the mean.
+    /// The median, or the mean where there is none.
     #[must_use]
     pub fn centre(&self) -> Centre {
         let mean = Centre { time: self.mean, name: "mean" };
         self.median().map_or(mean, |time| Centre { time, name: "median" })
     }
 
-    /// The same with so many that are missing. Whatever they would have been, a percentile that they reach is no less than
-    /// what it would be if all of them were short: `at_rank` gives the measured value of a rank from 1.
+    /// The same with this number of missing values. Whatever these would have been, a percentile that they reach is at least as
+    /// long as if all of them were short: `at_rank` gives the measured value of a rank from 1.
     #[must_use]
     pub fn with_missing(self, missing: u64, at_rank: impl Fn(u64) -> Option<Nanos>) -> Distribution {
         let mut all = Distribution { missing, ..self };
@@ -120,19 +119,19 @@ impl Distribution {
     }
 }
 
-/// The figures that a source gives; the form in documents, where one that is absent has no key.
+/// The figures that a source gives; the form in documents, where an absent figure has no key.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct PartialDistribution {
-    /// How many times were measured.
+    /// Number of times measured.
     pub count: u64,
     /// The shortest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<Nanos>,
     /// The arithmetic mean.
     pub mean: Nanos,
-    /// The sample standard deviation, zero of a single value.
+    /// The sample standard deviation, zero for a single value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stddev: Option<Nanos>,
     /// The median.
@@ -153,7 +152,7 @@ pub struct PartialDistribution {
     /// The longest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<Nanos>,
-    /// Others of which none was measured.
+    /// Further values that were not measured.
     #[serde(skip_serializing_if = "is_zero")]
     pub missing: u64,
 }
@@ -188,7 +187,7 @@ impl From<Distribution> for PartialDistribution {
 impl From<PartialDistribution> for Distribution {
     fn from(from: PartialDistribution) -> Distribution {
         let percentiles = [from.p50, from.p90, from.p99, from.p999, from.p9999];
-        // Upwards from the shortest, the next figure below stands for an absent one, but the mean for the median.
+        // Ascending from the shortest, the next figure below replaces an absent one, but the mean replaces the median.
         let min = from.min.unwrap_or(from.mean.min(from.max.unwrap_or(from.mean)));
         let mut below = from.mean.min(from.max.unwrap_or(from.mean)).max(min);
         let [p50, p90, p99, p999, p9999] = percentiles.map(|value| {

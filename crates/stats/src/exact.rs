@@ -1,8 +1,8 @@
-//! All values of a short test: figures that no bucket rounds.
+//! All values of a short test: figures without the rounding of buckets.
 //!
-//! A histogram of three digits tells 384 ms to within 0.26 ms, which is more than ways of that length differ by. A test over
-//! so long a path has few round trips, and they are kept one by one; of more than 65,536 the histogram's figures stand, whose
-//! rounding is small beside such short round trips as come in such numbers.
+//! A histogram of three digits gives 384 ms to within 0.26 ms, which is more than the difference between paths of that length. A
+//! test over so long a path has few round trips, and they are kept one by one; beyond 65,536 the histogram's figures are used,
+//! whose rounding is small beside the short round trips that occur in such numbers.
 
 use super::distribution::Distribution;
 use super::percentile::{Percentile, bounds};
@@ -10,14 +10,14 @@ use super::quantile::nearest_rank;
 use super::spread::{Dispersion, Moments};
 use units::Nanos;
 
-/// Keeps values in the order in which they came, up to 512 KiB of them.
+/// Keeps values in the order of arrival, up to 512 KiB of them.
 #[derive(Clone, Debug, Default)]
 pub struct Exact {
     values: Vec<u64>,
     overflown: bool,
 }
 
-/// The values, upwards; at least one.
+/// The values, ascending; at least one.
 #[derive(Clone, Debug)]
 pub struct Sorted(Vec<u64>);
 
@@ -34,7 +34,7 @@ impl Exact {
         self.values.push(value);
     }
 
-    /// All but the first `skip`; `None` when there were too many to keep, or none is left.
+    /// All values but the first `skip`; `None` when there were too many to keep, or none is left.
     #[must_use]
     pub fn sorted(mut self, skip: u64) -> Option<Sorted> {
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(self.values.len());
@@ -45,7 +45,7 @@ impl Exact {
 }
 
 impl Sorted {
-    /// The figures of nanoseconds, percentiles by nearest rank.
+    /// The distribution of values in nanoseconds, percentiles by nearest rank.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         let mut moments = Moments::default();
@@ -66,7 +66,7 @@ impl Sorted {
         }
     }
 
-    /// As [`super::percentile::percentiles`].
+    /// The same as [`super::percentile::percentiles`].
     #[must_use]
     pub fn percentiles(&self, percents: &[f64]) -> Vec<Percentile> {
         percents.iter().filter_map(|&percent| self.percentile(percent)).collect()
@@ -88,7 +88,7 @@ impl Sorted {
         })
     }
 
-    /// Median absolute deviation and distance of the quartiles, by nearest rank.
+    /// Median absolute deviation and interquartile range, by nearest rank.
     #[must_use]
     pub fn dispersion(&self) -> Dispersion {
         let at = |q| nearest_rank(&self.0, q).unwrap_or_default();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_told_to_the_nanosecond() {
+    fn a_long_path_is_measured_to_the_nanosecond() {
         let sorted = exact((0..261).map(|index| 383_000_123 + index * 1_009)).sorted(1).unwrap();
         let figures = sorted.distribution();
         assert_eq!((figures.count, figures.min), (260, Nanos(383_000_123 + 1_009)));
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(figures.max, Nanos(383_000_123 + 260 * 1_009));
         assert_eq!(
             sorted.dispersion(),
-            Dispersion { mad: Nanos(65 * 1_009), iqr: Nanos(130 * 1_009), precision: Nanos(0) }
+            Dispersion { mad: Nanos(65 * 1_009), iqr: Nanos(130 * 1_009), precision: Nanos::ZERO }
         );
         assert_eq!(sorted.percentiles(&[50.0, 99.0]).len(), 1, "p99 takes 368");
     }
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_histogram_says_the_same_to_its_precision(values in prop::collection::vec(0_u64..1 << 40, 1..2000)) {
+        fn the_histogram_agrees_to_its_precision(values in prop::collection::vec(0_u64..1 << 40, 1..2000)) {
             let mut histogram = Histogram::default();
             values.iter().for_each(|&value| histogram.record(value));
             let sorted = exact(values).sorted(0).unwrap();

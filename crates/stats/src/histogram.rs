@@ -1,8 +1,8 @@
-//! A histogram of whole numbers with a bounded relative error, laid out as HdrHistogram lays it out.
+//! A histogram of whole numbers with a bounded relative error, in HdrHistogram's layout.
 //!
-//! Values below twice the precision have a bucket each; above, each power of two is cut into the same number of equal
-//! buckets, so that the error stays below one part in 10^digits. The index of a value is that of HdrHistogram with a
-//! lowest discernible value of 1, so that its V2 form ([`v2`]) is written from the counts as they are.
+//! Values below twice the precision have a bucket each; above, each power of two is divided into the same number of equal
+//! buckets, so that the error stays below one part in 10^digits. The index of a value is that of HdrHistogram with a lowest
+//! discernible value of 1, so that its V2 form ([`v2`]) is written from the counts unchanged.
 
 pub mod v2;
 
@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use thiserror::Error;
 use units::Nanos;
 
-/// Counts of values. Memory grows with the largest value seen, by default up to 264 KiB.
+/// Counts of values. Memory grows with the largest value, by default up to 264 KiB.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     digits: u8,
@@ -28,7 +28,7 @@ pub struct Histogram {
     moments: Moments,
 }
 
-/// What is known of values besides their buckets, exactly.
+/// Exact facts about values besides their buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exact {
     /// The least value.
@@ -39,16 +39,16 @@ pub struct Exact {
     pub sum: u64,
 }
 
-/// Why two histograms cannot be made or joined.
+/// Why two histograms cannot be created or merged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistogramError {
     /// HdrHistogram knows 1 to 5 significant digits.
     #[error("make histogram of {digits} significant digits: 1 to 5 are possible")]
     Digits {
-        /// The digits asked for.
+        /// The requested digits.
         digits: u8,
     },
-    /// Buckets of different precision do not add up.
+    /// Buckets of different precision cannot be added.
     #[error("merge histogram of {other} significant digits into one of {own}: they must be the same")]
     Precision {
         /// Digits of the one merged into.
@@ -77,8 +77,8 @@ impl Histogram {
         }
     }
 
-    /// Counts made elsewhere, in the order of [`Histogram::counts`], with what is known exactly of the same values. The
-    /// standard deviation is that of the buckets' middles.
+    /// A histogram of counts made elsewhere, in the order of [`Histogram::counts`], with the exact facts about the same values.
+    /// The standard deviation is that of the buckets' middles.
     ///
     /// # Errors
     /// When `digits` is not 1 to 5.
@@ -132,7 +132,7 @@ impl Histogram {
         self.moments.record_n(value as f64, count);
     }
 
-    /// Adds the counts of another, each up to the largest number there is.
+    /// Adds the counts of another, each saturating at the largest number.
     ///
     /// # Errors
     /// When the other keeps another number of digits.
@@ -156,15 +156,15 @@ impl Histogram {
         Ok(())
     }
 
-    /// The value at quantile `q` (0.99 for p99) by nearest rank: the upper end of its bucket, within the exact least
-    /// and greatest value. `None` of no values.
+    /// The value at quantile `q` (0.99 for p99) by nearest rank: the upper end of its bucket, within the exact least and greatest
+    /// value. `None` without values.
     #[must_use]
     pub fn value_at_quantile(&self, q: f64) -> Option<u64> {
         self.values_at_rank(rank(q, self.total)?).map(|values| *values.end())
     }
 
-    /// Between which values the `rank`-th least lies, from 1: its bucket, within the exact least and greatest value.
-    /// `None` when there is no such rank.
+    /// The range of the `rank`-th least value, from 1: its bucket, within the exact least and greatest value. `None` when there
+    /// is no such rank.
     #[must_use]
     pub fn values_at_rank(&self, rank: u64) -> Option<RangeInclusive<u64>> {
         let mut left = rank.checked_sub(1)?;
@@ -177,13 +177,13 @@ impl Histogram {
         Some(low.clamp(self.min, self.max)..=high.clamp(self.min, self.max))
     }
 
-    /// How many values were counted.
+    /// Number of values counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// How many of them were above the highest value this histogram tells apart.
+    /// Number of values above the highest value that this histogram resolves.
     #[must_use]
     pub fn saturated(&self) -> u64 {
         self.saturated
@@ -219,7 +219,7 @@ impl Histogram {
         self.digits
     }
 
-    /// The highest value told apart.
+    /// The highest value resolved.
     #[must_use]
     pub fn highest(&self) -> u64 {
         self.highest
@@ -231,7 +231,7 @@ impl Histogram {
         used.map(|(index, &count)| (self.values_of(index), count))
     }
 
-    /// How many values share a bucket with this one: 1 where values are exact.
+    /// Number of values that share a bucket with this one: 1 where values are exact.
     #[must_use]
     pub fn width_at(&self, value: u64) -> u64 {
         let (low, high) = self.values_of(self.index(value.min(self.highest))).into_inner();
@@ -244,7 +244,7 @@ impl Histogram {
         &self.counts
     }
 
-    /// The figures of a histogram of nanoseconds; `None` of no values.
+    /// The distribution of a histogram of nanoseconds; `None` without values.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {
         let at = |q| self.value_at_quantile(q).map(Nanos);

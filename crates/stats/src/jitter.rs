@@ -1,4 +1,4 @@
-//! Interarrival jitter of RFC 3550, and the distribution of what it is made of.
+//! Interarrival jitter of RFC 3550, and the distribution of the differences behind it.
 
 use super::histogram::Histogram;
 use units::Nanos;
@@ -6,9 +6,9 @@ use units::time::MonoTime;
 
 /// The jitter of one flow at its receiver, in nanoseconds.
 ///
-/// Send times are of the sender's clock and arrivals of the receiver's: only their differences count, so the clocks'
-/// offset does not matter. Between consecutive arrivals `D = (R₂ − R₁) − (S₂ − S₁)`, and `J += (|D| − J) / 16`
-/// (RFC 3550 section 6.4.1 and appendix A.8).
+/// Send times are of the sender's clock and arrivals of the receiver's: only their differences count, so the clocks' offset is
+/// irrelevant. Between consecutive arrivals `D = (R₂ − R₁) − (S₂ − S₁)`, and `J += (|D| − J) / 16` (RFC 3550 section 6.4.1 and
+/// appendix A.8).
 #[derive(Clone, Debug, Default)]
 pub struct Jitter {
     /// Arrival less send time of the last datagram, modulo 2^64.
@@ -24,7 +24,7 @@ impl Jitter {
         self.record_run(sent, arrived, 1);
     }
 
-    /// Takes `count` datagrams with the same two stamps, as those of a GSO buffer read at once: the same result as
+    /// Takes `count` datagrams with the same two timestamps, as those of a GSO buffer read at once: the result is the same as
     /// taking them one by one, where all `D` but the first are zero.
     pub fn record_run(&mut self, sent: MonoTime, arrived: MonoTime, count: u32) {
         if count == 0 {
@@ -61,7 +61,7 @@ impl Jitter {
 }
 
 const FRACTION: u32 = 16;
-/// 2^43 ns, 2.4 hours: a stamp that says more is wrong, and 16 times it still fits 64 bits.
+/// 2^43 ns, 2.4 hours: a larger difference is wrong, and 16 times this still fits 64 bits.
 const LARGEST: u64 = 1 << 43;
 const DECAY_FRACTION: u32 = 63;
 
@@ -89,14 +89,14 @@ mod tests {
 
     #[test]
     fn a_steady_flow_has_none_whatever_the_clocks() {
-        assert_eq!(after(&[(0, 900), (100, 1000), (200, 1100)]).estimate(), Nanos(0));
-        assert_eq!(after(&[(5000, 10), (5100, 110)]).estimate(), Nanos(0));
-        let one = after(&[(5, 9)]);
-        assert_eq!((one.estimate(), one.variation().count()), (Nanos(0), 0));
+        assert_eq!(after(&[(0, 900), (100, 1000), (200, 1100)]).estimate(), Nanos::ZERO);
+        assert_eq!(after(&[(5000, 10), (5100, 110)]).estimate(), Nanos::ZERO);
+        let single = after(&[(5, 9)]);
+        assert_eq!((single.estimate(), single.variation().count()), (Nanos::ZERO, 0));
     }
 
     #[test]
-    fn the_estimate_moves_a_sixteenth_of_the_way() {
+    fn the_estimate_moves_by_a_sixteenth_of_the_difference() {
         assert_eq!(after(&[(0, 0), (100, 1700)]).estimate(), Nanos(100));
         assert_eq!(after(&[(0, 0), (100, 1700), (200, 1800)]).estimate(), Nanos(94));
         assert_eq!(after(&[(0, 1600), (100, 100)]).estimate(), Nanos(100));

@@ -1,5 +1,5 @@
-//! Statistics of what was measured: sequence accounting, jitter, histograms, clocks, percentiles and
-//! means with their confidence, spread, the warm-up cut, responsiveness.
+//! Statistics of measurements: sequence accounting, jitter, histograms, clocks, percentiles and means with their confidence,
+//! spread, the warm-up cut, responsiveness.
 
 pub mod batch_means;
 pub mod bins;

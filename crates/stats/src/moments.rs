@@ -1,8 +1,8 @@
-//! Mean and standard deviation of values as they come.
+//! Mean and standard deviation of a stream of values.
 
 use serde::{Deserialize, Serialize};
 
-/// Mean and variance of values as they come, without storing them (Welford 1962; merging by Chan, Golub and LeVeque 1979).
+/// Running mean and variance, without storing the values (Welford 1962; merging by Chan, Golub and LeVeque 1979).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Moments {
@@ -13,7 +13,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Those of a list of values.
+    /// The moments of a list of values.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Moments {
         let mut moments = Moments::default();
@@ -44,19 +44,19 @@ impl Moments {
         self.count = total;
     }
 
-    /// The same with a mean that is known better.
+    /// The same with a more exact mean.
     #[must_use]
     pub fn with_mean(self, mean: f64) -> Moments {
         Moments { mean, ..self }
     }
 
-    /// How many values there were.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The arithmetic mean; `None` of no values.
+    /// The arithmetic mean; `None` without values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)

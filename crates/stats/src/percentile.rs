@@ -1,8 +1,8 @@
-//! Percentiles with bounds that hold whatever the distribution, and none that the samples cannot carry.
+//! Percentiles with bounds that hold for any distribution, and none that the samples are too few for.
 //!
 //! Of `n` independent values the number at or below the true quantile `q` is binomial, so the interval between the order
-//! statistics `l` and `u` holds the quantile with probability `P(l ≤ B(n, q) ≤ u − 1)` (David and Nagaraja, Order
-//! Statistics, 7.1; ISO 16269-6). Each end may miss with 2.5 %.
+//! statistics `l` and `u` holds the quantile with probability `P(l ≤ B(n, q) ≤ u − 1)` (David and Nagaraja, Order Statistics,
+//! 7.1; ISO 16269-6). Each end may miss with 2.5 %.
 
 use super::distribution::{Distribution, PERCENTS};
 use super::histogram::Histogram;
@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// A percentile of times, and between which times it truly lies with 95 % confidence.
+/// A percentile of times, and its bounds with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Percentile {
-    /// Which one: 99.9 is p99.9.
+    /// The percentage: 99.9 is p99.9.
     pub percent: f64,
     /// The percentile of the values measured, by nearest rank and to the histogram's precision, in nanoseconds.
     #[serde(rename = "value_ns")]
@@ -30,7 +30,7 @@ pub struct Percentile {
 }
 
 impl Distribution {
-    /// What is known of a percentile of these times.
+    /// The status of a percentile of these times.
     #[must_use]
     pub fn standing(&self, percent: f64) -> Standing {
         let place = PERCENTS.iter().position(|own| (own - percent).abs() < 1e-9);
@@ -50,39 +50,39 @@ impl Distribution {
         }
     }
 
-    /// A percentile that is known; `None` where so few times do not carry it, or missing ones reach it.
+    /// A known percentile; `None` where there are too few times for it, or missing ones reach it.
     #[must_use]
     pub fn known(&self, percent: f64, of: fn(&Distribution) -> Nanos) -> Option<Nanos> {
         (self.standing(percent) == Standing::Known).then(|| of(self))
     }
 }
 
-/// What is known of a percentile.
+/// The status of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It was measured.
+    /// The percentile was measured.
     Known,
-    /// Messages that never came back reach it: it is no less.
+    /// Messages without a reply reach it: the figure is a lower bound.
     AtLeast,
-    /// So few values do not carry it.
+    /// There are too few values for it.
     TooFew,
-    /// What measured it disturbed it.
+    /// The measuring host disturbed it.
     Spoiled,
     /// The source does not give it, as the summary of ping(8).
     NotGiven,
 }
 
-/// The percentiles of a histogram of nanoseconds, in the order asked for. One that the count cannot carry is left out:
-/// [`samples_needed`] says what it would take.
+/// The percentiles of a histogram of nanoseconds, in the requested order. One for which there are too few values is left out:
+/// [`samples_needed`] gives their number.
 ///
-/// The bounds assume that values do not depend on one another. Where they do, as round trips within one queue, the
-/// truth is less certain than they say.
+/// The bounds assume that values do not depend on one another. Where they do, as round trips within one queue, the truth is less
+/// certain than they indicate.
 #[must_use]
 pub fn percentiles(histogram: &Histogram, percents: &[f64]) -> Vec<Percentile> {
     percents.iter().filter_map(|&percent| percentile(histogram, percent)).collect()
 }
 
-/// One percentile; `None` when one of its bounds would lie outside of what was measured.
+/// One percentile; `None` when one of its bounds would lie outside of the measured values.
 #[must_use]
 pub fn percentile(histogram: &Histogram, percent: f64) -> Option<Percentile> {
     let ranks = bounds(percent, histogram.count())?;
@@ -94,8 +94,8 @@ pub fn percentile(histogram: &Histogram, percent: f64) -> Option<Percentile> {
     })
 }
 
-/// How many samples a percentile with both bounds takes: 6 for the median, 368 for p99, 36,887 for p99.99.
-/// `None` when no number is enough, as for 0 and 100.
+/// Number of samples for a percentile with both bounds: 6 for the median, 368 for p99, 36,887 for p99.99. `None` when no number
+/// is enough, as for 0 and 100.
 #[must_use]
 pub fn samples_needed(percent: f64) -> Option<u64> {
     let (share, _) = rarer_side(percent)?;
@@ -103,14 +103,14 @@ pub fn samples_needed(percent: f64) -> Option<u64> {
     Some((MISS.ln() / (-share).ln_1p()).ceil() as u64)
 }
 
-/// Whether so many samples carry a percentile: it has both bounds. One that they do not carry is shown nowhere.
+/// Are so many samples enough for both bounds of a percentile? Otherwise it is not shown.
 #[must_use]
 pub fn carries(count: u64, percent: f64) -> bool {
     samples_needed(percent).is_some_and(|needed| count >= needed)
 }
 
-/// The ranks of the order statistics, from 1, that hold a percentile of `count` values between them with 95 %.
-/// `None` when there are not enough.
+/// The ranks of the order statistics, from 1, that bound a percentile of `count` values with 95 %. `None` when there are not
+/// enough values.
 #[must_use]
 pub fn bounds(percent: f64, count: u64) -> Option<Ranks> {
     if count < samples_needed(percent)? {
@@ -143,7 +143,7 @@ fn rarer_side(percent: f64) -> Option<(f64, bool)> {
     (1e-9..=0.5).contains(&share).then_some((share, upper))
 }
 
-/// Of `C ~ B(count, share)`, the largest `few` with `P(C ≤ few) ≤ 2.5 %` and the least `many` with
+/// For `C ~ B(count, share)`, returns the largest `few` with `P(C ≤ few) ≤ 2.5 %` and the least `many` with
 /// `P(C ≤ many) ≥ 97.5 %`. `P(C = 0) ≤ 2.5 %` must hold.
 fn rare_counts(share: f64, count: u64) -> (u64, u64) {
     let mean = share * count as f64;
@@ -151,7 +151,7 @@ fn rare_counts(share: f64, count: u64) -> (u64, u64) {
         let spread = NORMAL_975 * (mean * (1.0 - share)).sqrt();
         return ((mean - spread - 0.5).floor() as u64, ((mean + spread - 0.5).ceil() as u64).min(count));
     }
-    // In logarithms, as the first terms are far below what a float can hold.
+    // In logarithms, as the first terms are far below the range of a float.
     let odds = (share / (1.0 - share)).ln();
     let mut term = count as f64 * (-share).ln_1p();
     let (mut sum, mut few) = (term.exp(), 0);
@@ -168,11 +168,11 @@ fn rare_counts(share: f64, count: u64) -> (u64, u64) {
     (few, count)
 }
 
-/// How often each end may miss.
+/// Probability that each end may miss.
 const MISS: f64 = 0.025;
 const NORMAL_975: f64 = 1.959_963_984_540_054;
-/// Expected values on the rarer side above which the normal distribution stands for the binomial: the ranks are then at
-/// most two off, of an interval over 120 wide.
+/// Expected values on the rarer side above which the normal distribution approximates the binomial: the ranks are then at most
+/// two off, of an interval over 120 wide.
 const EXACT_UP_TO: f64 = 1000.0;
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
         let mut histogram = Histogram::default();
         (1..=1000).for_each(|value| histogram.record(value));
         let given = percentiles(&histogram, &[50.0, 99.0, 99.9, 99.99]);
-        assert_eq!(given.iter().map(|one| one.percent).collect::<Vec<_>>(), [50.0, 99.0]);
+        assert_eq!(given.iter().map(|single| single.percent).collect::<Vec<_>>(), [50.0, 99.0]);
         assert_eq!(given[0].value, Nanos(500));
         // Exact binomial ranks: R, qbinom(c(.025, .975), 1000, p).
         assert_eq!((given[0].low, given[0].high), (Nanos(469), Nanos(532)));
@@ -267,8 +267,8 @@ mod tests {
 
     #[test]
     fn it_is_written_with_its_unit() {
-        let one = Percentile { percent: 99.9, value: Nanos(3), low: Nanos(2), high: Nanos(4) };
-        let text = serde_json::to_string(&one).unwrap();
+        let single = Percentile { percent: 99.9, value: Nanos(3), low: Nanos(2), high: Nanos(4) };
+        let text = serde_json::to_string(&single).unwrap();
         assert_eq!(text, r#"{"percent":99.9,"value_ns":3,"low_ns":2,"high_ns":4}"#);
     }
 
@@ -289,8 +289,8 @@ mod tests {
         fn bounds_hold_the_value(percent in 0.0..100.0, values in prop::collection::vec(any::<u64>(), 0..500)) {
             let mut histogram = Histogram::default();
             values.iter().for_each(|&value| histogram.record(value));
-            if let Some(one) = percentile(&histogram, percent) {
-                prop_assert!(one.low <= one.value && one.value <= one.high);
+            if let Some(single) = percentile(&histogram, percent) {
+                prop_assert!(single.low <= single.value && single.value <= single.high);
             }
         }
 

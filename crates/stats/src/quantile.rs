@@ -1,7 +1,7 @@
-//! Quantiles by nearest rank: always a value that was measured, the same definition as in the histogram.
+//! Quantiles by nearest rank: always a measured value, the same definition as in the histogram.
 
-/// The 1-based rank of quantile `q` among `count` sorted values: the smallest rank with at least `q × count` values at
-/// or below it. `None` of no values. `q` is taken to nine decimals and limited to 0…1, so that 0.999 of 1000 is 999.
+/// The 1-based rank of quantile `q` among `count` sorted values: the smallest rank with at least `q × count` values at or below
+/// it. `None` without values. `q` is taken to nine decimals and limited to 0…1, so that 0.999 of 1000 is 999.
 #[must_use]
 pub fn rank(q: f64, count: u64) -> Option<u64> {
     if count == 0 {
@@ -12,14 +12,14 @@ pub fn rank(q: f64, count: u64) -> Option<u64> {
     Some(u64::try_from(rank).unwrap_or(count).clamp(1, count))
 }
 
-/// The value at quantile `q` of values sorted upwards, by nearest rank; `None` of no values.
+/// The value at quantile `q` of ascending values, by nearest rank; `None` without values.
 #[must_use]
 pub fn nearest_rank<T: Copy>(sorted: &[T], q: f64) -> Option<T> {
     let rank = rank(q, sorted.len() as u64)?;
     sorted.get(rank as usize - 1).copied()
 }
 
-/// The middle value, or the mean of the two middle ones; `None` of no values.
+/// The middle value, or the mean of the two middle ones; `None` without values.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();

@@ -1,6 +1,6 @@
-//! Random numbers of a fixed sequence, for simulations that give the same on every host.
+//! Random numbers of a fixed sequence, for simulations with the same result on every host.
 
-/// SplitMix64, and normal numbers of it (Box and Muller).
+/// SplitMix64, and normal numbers derived from it (Box and Muller).
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -12,12 +12,12 @@ impl Random {
         (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// So many runs about a mean, their standard deviation as a share of it.
+    /// A number of runs about a mean, their standard deviation as a share of it.
     pub(super) fn runs(&mut self, count: usize, mean: f64, spread: f64) -> Vec<f64> {
-        let one = |_| {
+        let run = |_| {
             let radius = (-2.0 * self.uniform().ln()).sqrt();
             mean * (1.0 + spread * radius * (std::f64::consts::TAU * self.uniform()).cos())
         };
-        (0..count).map(one).collect()
+        (0..count).map(run).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Responsiveness under working conditions, in round trips per minute (draft-ietf-ippm-responsiveness-09).
 //!
-//! Load is added until goodput no longer grows, then probes are taken until their figure no longer changes. This file is
-//! the arithmetic of it and the two stages; connections, clocks and sockets are the engine's.
+//! Load is added until goodput no longer grows, then probes are sent until their figure no longer changes. This file holds the
+//! arithmetic and the two stages; connections, clocks and sockets are the engine's.
 
 mod meter;
 
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{BitRate, Nanos};
 
-/// A probe over a connection of its own, which tells what a new flow waits.
+/// A probe over a connection of its own, which measures the waiting time of a new flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForeignProbe {
     /// The TCP handshake: from SYN to SYN-ACK.
@@ -24,15 +24,15 @@ pub struct ForeignProbe {
     pub http: Nanos,
 }
 
-/// Responsiveness and what it is made of.
+/// Responsiveness and its components.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Responsiveness {
     /// Round trips per minute: the mean of `foreign` and `loaded`.
     pub rpm: f64,
-    /// What the figure means to a user.
+    /// The meaning of the figure for a user.
     pub band: Band,
-    /// How far it can be relied on.
+    /// The reliability of the figure.
     pub confidence: Confidence,
     /// Round trips per minute of probes over connections of their own.
     pub foreign: f64,
@@ -50,40 +50,40 @@ pub struct Responsiveness {
     /// Trimmed mean of the requests over the connections that carry the load, in nanoseconds.
     #[serde(rename = "loaded_ns")]
     pub loaded_http: Nanos,
-    /// Probes over connections of their own that the figure rests on.
+    /// Probes over connections of their own behind the figure.
     pub foreign_probes: u64,
-    /// Probes over the connections that carry the load that it rests on.
+    /// Probes over the connections that carry the load behind the figure.
     pub loaded_probes: u64,
     /// Goodput at which the path was saturated: the mean of the last intervals before probes counted.
     #[serde(rename = "goodput_bps")]
     pub goodput: BitRate,
-    /// Intervals that the path took to be saturated.
+    /// Number of intervals until the path was saturated.
     pub saturation_intervals: u32,
     /// Intervals of probes.
     pub stability_intervals: u32,
 }
 
-/// What a number of round trips per minute means to a user.
+/// The meaning of a number of round trips per minute for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Band {
     /// Below 300: calls and games break while something loads.
     Poor,
-    /// From 300: they suffer.
+    /// From 300: calls and games suffer.
     Fair,
-    /// From 1000: they hardly notice.
+    /// From 1000: calls and games are hardly affected.
     Good,
-    /// Above 6000: they do not notice.
+    /// Above 6000: calls and games are not affected.
     Excellent,
 }
 
-/// How far the figure can be relied on: that of the stage which went worse.
+/// The reliability of the figure: that of the worse stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// A stage had too few intervals to tell whether it was stable.
+    /// A stage had too few intervals to decide whether it was stable.
     Low,
     /// A stage had enough intervals and was not stable.
     Medium,
@@ -104,8 +104,8 @@ impl Band {
     }
 }
 
-/// The mean of the lowest 95 % of times, at least of one (TMP of the draft; by nearest rank, so nothing is cut of fewer
-/// than 20). `None` of no times.
+/// The mean of the lowest 95 % of times, at least of one (TMP of the draft; by nearest rank, so nothing is cut from fewer than
+/// 20). `None` without times.
 #[must_use]
 pub fn trimmed_mean(times: &[Nanos]) -> Option<f64> {
     let kept = rank(KEPT, times.len() as u64)? as usize;
@@ -115,9 +115,9 @@ pub fn trimmed_mean(times: &[Nanos]) -> Option<f64> {
     Some(sum as f64 / kept as f64)
 }
 
-/// The two sub-scores and their parts.
+/// The two partial figures and their components.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Scores {
+struct Components {
     rpm: f64,
     foreign: f64,
     loaded: f64,
@@ -127,9 +127,9 @@ struct Scores {
     loaded_http: f64,
 }
 
-impl Scores {
+impl Components {
     /// `None` when either kind of probe is missing. TLS counts when every probe has it.
-    fn from_probes(foreign: &[ForeignProbe], loaded: &[Nanos]) -> Option<Scores> {
+    fn from_probes(foreign: &[ForeignProbe], loaded: &[Nanos]) -> Option<Components> {
         let mean =
             |part: fn(&ForeignProbe) -> Nanos| trimmed_mean(&foreign.iter().map(part).collect::<Vec<_>>());
         let (tcp, http) = (mean(|probe| probe.tcp)?, mean(|probe| probe.http)?);
@@ -141,11 +141,11 @@ impl Scores {
         });
         let loaded_http = trimmed_mean(loaded)?;
         let loaded = per_minute(loaded_http);
-        Some(Scores { rpm: f64::midpoint(foreign, loaded), foreign, loaded, tcp, tls, http, loaded_http })
+        Some(Components { rpm: f64::midpoint(foreign, loaded), foreign, loaded, tcp, tls, http, loaded_http })
     }
 }
 
-/// How many times so many nanoseconds pass in a minute; less than one nanosecond is taken for one.
+/// Number of such durations in a minute; less than one nanosecond counts as one.
 fn per_minute(nanos: f64) -> f64 {
     60e9 / nanos.max(1.0)
 }

@@ -1,4 +1,4 @@
-//! The figures that RFC 8219 asks for: typical and worst-case latency, delay variation, and the summary over runs.
+//! The figures that RFC 8219 requires: typical and worst-case latency, delay variation, and the summary over runs.
 
 use super::quantile::{median, nearest_rank};
 #[cfg(feature = "schema")]
@@ -16,12 +16,12 @@ pub struct Latency {
     /// Worst-case latency: the 99.9th percentile, in nanoseconds.
     #[serde(rename = "worst_case_ns")]
     pub worst_case: Nanos,
-    /// How many frames; RFC 8219 asks for 500 or more.
+    /// Number of frames; RFC 8219 requires 500 or more.
     pub frames: u64,
 }
 
 impl Latency {
-    /// Of one-way delays in any order; `None` of none.
+    /// The latency from one-way delays in any order; `None` without delays.
     #[must_use]
     pub fn from_delays(delays: &[Nanos]) -> Option<Latency> {
         let sorted = sorted(delays);
@@ -33,8 +33,8 @@ impl Latency {
     }
 }
 
-/// Packet delay variation (RFC 8219 section 7.3.1, RFC 5481): the 99.9th percentile of the delays less the least. Of all
-/// frames of a run of 60 seconds or more; `None` of none.
+/// Packet delay variation (RFC 8219 section 7.3.1, RFC 5481): the 99.9th percentile of the delays less the least, over all frames
+/// of a run of 60 seconds or more; `None` without delays.
 #[must_use]
 pub fn packet_delay_variation(delays: &[Nanos]) -> Option<Nanos> {
     let sorted = sorted(delays);
@@ -47,14 +47,14 @@ pub fn packet_delay_variation(delays: &[Nanos]) -> Option<Nanos> {
 pub struct InterPacketVariation {
     /// The least.
     pub min_ns: i64,
-    /// The middle one, or of two the lower.
+    /// The middle one, or the lower of the two in the middle.
     pub median_ns: i64,
     /// The most.
     pub max_ns: i64,
 }
 
 impl InterPacketVariation {
-    /// Of delays in the order of sending; `None` of fewer than two.
+    /// The variation from delays in the order of sending; `None` with fewer than two.
     #[must_use]
     pub fn from_delays(delays: &[Nanos]) -> Option<InterPacketVariation> {
         let signed = |nanos: Nanos| i64::try_from(nanos.0).unwrap_or(i64::MAX);
@@ -72,20 +72,20 @@ impl InterPacketVariation {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OverRuns {
-    /// How many runs.
+    /// Number of runs.
     pub runs: u64,
     /// The middle run, or the mean of the two in the middle.
     pub median: f64,
-    /// The first percentile; of fewer than 101 runs the least.
+    /// The first percentile; with fewer than 101 runs the least.
     pub p1: f64,
-    /// The 99th percentile; of fewer than 100 runs the most.
+    /// The 99th percentile; with fewer than 100 runs the most.
     pub p99: f64,
-    /// There were fewer runs than the 20 that RFC 8219 asks for.
+    /// There were fewer runs than the 20 that RFC 8219 requires.
     pub too_few: bool,
 }
 
 impl OverRuns {
-    /// Of one figure of each run, in any unit; `None` of no runs.
+    /// The summary of one figure of each run, in any unit; `None` without runs.
     #[must_use]
     pub fn from_values(values: &[f64]) -> Option<OverRuns> {
         let mut sorted = values.to_vec();
@@ -100,7 +100,7 @@ impl OverRuns {
     }
 }
 
-/// Repetitions that RFC 8219 asks for.
+/// Repetitions that RFC 8219 requires.
 pub const RUNS_NEEDED: usize = 20;
 
 fn sorted(delays: &[Nanos]) -> Vec<Nanos> {
@@ -133,7 +133,7 @@ mod tests {
         let latency = |count| Latency::from_delays(&up_to(count)).unwrap();
         assert_eq!(latency(500).worst_case, Nanos(500));
         assert_eq!(latency(1000).worst_case, Nanos(999));
-        assert_eq!(latency(1001).worst_case, Nanos(1000));
+        assert_eq!(latency(1001).worst_case, Nanos::from_micros(1));
         assert_eq!(latency(20_000).worst_case, Nanos(19_980));
         assert_eq!((latency(501).typical, latency(500).typical), (Nanos(251), Nanos(250)));
         assert_eq!(Latency::from_delays(&[]), None);

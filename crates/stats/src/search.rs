@@ -1,8 +1,8 @@
-//! Searches for rates and bursts that a device under test forwards: which trial to run next, and what the results show.
+//! Searches for rates and bursts that a device under test forwards: the next trial to run, and the conclusions from the results.
 //!
-//! A search knows trials and nothing of how they are run: it asks for frames at a load for a duration and is told what
-//! was sent and what came back. It has no clock and no chance in it, so the same results give the same trials.
-//! Definitions and sources are in `docs/methods/rate-search.md`.
+//! A search knows nothing of how trials are run: it requests frames at a load for a duration and receives the counts of sent and
+//! received frames. It has no clock and no randomness, so the same results give the same trials. Definitions and sources are in
+//! `docs/methods/rate-search.md`.
 
 mod back_to_back;
 mod binary;
@@ -21,8 +21,8 @@ use std::fmt::{Display, Formatter};
 use thiserror::Error;
 use units::{Nanos, PacketRate};
 
-/// A rate offered to a device: frames per second, on each interface and in each direction. Not only whole numbers, since
-/// a search goes in steps of equal ratio.
+/// A rate offered to a device: frames per second, on each interface and in each direction. The number need not be whole, since a
+/// search goes in steps of equal ratio.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
@@ -60,17 +60,17 @@ impl Display for Load {
     }
 }
 
-/// Frames to offer: what one trial is.
+/// The frames to offer in one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Trial {
     /// The rate, in frames per second on each interface and direction.
     #[serde(rename = "load_pps")]
     pub load: Load,
-    /// For how long, in nanoseconds.
+    /// Its duration, in nanoseconds.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
-    /// The frames that are, on each interface and direction.
+    /// Number of frames, on each interface and direction.
     pub frames: u64,
 }
 
@@ -82,7 +82,7 @@ impl Trial {
     }
 }
 
-/// What came of a trial, summed over interfaces and directions.
+/// The outcome of a trial, summed over interfaces and directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TrialResult {
@@ -92,30 +92,32 @@ pub struct TrialResult {
     pub sent: u64,
     /// Frames that came back out of the device, duplicates included.
     pub received: u64,
-    /// Of these, frames that had come before; 0 where the counter cannot tell, and then more received than sent are such.
+    /// Those among them that had arrived before; 0 where the counter cannot detect them, and then the surplus of received over
+    /// sent frames counts as such.
     pub duplicates: u64,
-    /// How long the trial counts for, in nanoseconds: its duration, or with its overhead (RFC 9971's effective duration).
+    /// Duration that the trial counts for, in nanoseconds: its own, or with its overhead (RFC 9971's effective duration).
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
 }
 
 impl TrialResult {
-    /// The loss ratio by which a search judges, 0 to 1 and above: frames lost, doubled and never sent, of those intended or
-    /// sent, whichever are more. What a generator fails to send must not pass for forwarded. 1 of nothing at all.
+    /// The loss ratio by which a search judges, 0 to 1 and above: frames lost, duplicated and never sent, as a share of those
+    /// intended or sent, whichever are more. Frames that a generator fails to send must not pass for forwarded. 1 when no frame
+    /// was intended.
     #[must_use]
     pub fn loss_ratio(&self) -> f64 {
         let bad = self.bad().saturating_add(self.intended.abs_diff(self.sent));
         share(bad, self.sent.max(self.intended))
     }
 
-    /// The same of the frames that were sent: what the device did to them. 1 when none was.
+    /// The same for the frames that were sent: the device's share. 1 when none was.
     #[must_use]
     pub fn device_loss_ratio(&self) -> f64 {
         share(self.bad(), self.sent)
     }
 
-    /// RFC 2544's frame loss rate (section 26.3) as a share: `(sent - received) / sent`, duplicates not received; none below
-    /// zero, and 1 when nothing was sent.
+    /// RFC 2544's frame loss rate (section 26.3) as a share: `(sent - received) / sent`, without duplicates; never below zero,
+    /// and 1 when nothing was sent.
     #[must_use]
     pub fn frame_loss_rate(&self) -> f64 {
         share(self.sent.saturating_sub(self.distinct()), self.sent)
@@ -139,7 +141,7 @@ impl TrialResult {
         self.received.saturating_sub(self.duplicates)
     }
 
-    /// Frames that the device lost or doubled: the one must not make up for the other.
+    /// Frames that the device lost or duplicated: one must not compensate the other.
     fn bad(&self) -> u64 {
         self.sent.abs_diff(self.distinct()).saturating_add(self.duplicates)
     }
@@ -171,7 +173,7 @@ pub struct Limits {
     /// No trial offers less.
     #[serde(rename = "min_pps")]
     pub min: Load,
-    /// No trial offers more: the line rate, or what the generator was shown to reach.
+    /// No trial offers more: the line rate, or the rate that the generator reaches.
     #[serde(rename = "max_pps")]
     pub max: Load,
 }
@@ -187,7 +189,7 @@ impl Limits {
     }
 }
 
-/// What makes a result other than a plain pair of bounds (RFC 9971 section 4.6.2 and our own).
+/// Reasons why a result is not a plain pair of bounds (RFC 9971 section 4.6.2 and our own).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -198,19 +200,19 @@ pub enum Irregular {
     NoLowerBound,
     /// The time ran out before the bounds were close enough.
     Unfinished,
-    /// The upper bound is where the generator fell short, not where the device lost frames: the true figure is the lower
-    /// bound or more.
+    /// The upper bound is where the generator fell short, not where the device lost frames: the true figure is the lower bound or
+    /// more.
     GeneratorLimited,
     /// A load above the upper bound would pass: loss does not grow with load.
     LossInversion,
-    /// The device sent more frames than it got.
+    /// The device sent more frames than it received.
     Duplicates,
 }
 
 /// Why a search cannot begin.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SearchError {
-    /// The limits are no interval.
+    /// The limits are not an interval.
     #[error("search: the least load ({min} frames/s) must be above 0 and below the most ({max} frames/s)")]
     Limits {
         /// The least load.
@@ -218,20 +220,20 @@ pub enum SearchError {
         /// The most load.
         max: f64,
     },
-    /// A share or ratio that makes no sense.
+    /// A share or ratio that is out of range.
     #[error("search: {name} is {value}, it must be {accepted}")]
     Value {
-        /// Which one.
+        /// The name of the value.
         name: &'static str,
-        /// What was given.
+        /// The value.
         value: f64,
-        /// What is accepted.
+        /// The accepted values.
         accepted: &'static str,
     },
     /// Durations that contradict one another.
     #[error("search: {what}")]
     Durations {
-        /// What is wrong with them.
+        /// The contradiction.
         what: &'static str,
     },
     /// A search needs a goal.
@@ -249,7 +251,7 @@ pub enum SearchError {
     },
 }
 
-/// Checks that a value is as it must be; NaN never is.
+/// Checks that a value is valid; NaN never is.
 fn accept(ok: bool, name: &'static str, value: f64, accepted: &'static str) -> Result<(), SearchError> {
     if ok { Ok(()) } else { Err(SearchError::Value { name, value, accepted }) }
 }
@@ -297,7 +299,7 @@ mod tests {
     fn loads_and_frames() {
         let trial = Trial::new(Load(1_488_095.5), Nanos::from_secs(2));
         assert_eq!(trial.frames, 2_976_191);
-        assert_eq!(Load(1000.0).time_for(3), Nanos(3_000_000));
+        assert_eq!(Load(1000.0).time_for(3), Nanos::from_millis(3));
         assert_eq!(Load::from(PacketRate(1_940_000)).to_string(), "1.94 Mpps");
     }
 }

@@ -1,8 +1,8 @@
 //! Exact accounting of numbered datagrams: lost, late, duplicated, reordered, by a window of bits.
 //!
-//! Every number from the expected start on has one bit in a ring of the last `window` numbers below the highest seen.
-//! A number seen twice in the window is a duplicate, one below the highest seen for the first time is reordered
-//! (RFC 4737 section 3.3), one that has left the window can be either and is counted apart as late. Lost is what was
+//! Every number from the expected start on has one bit in a ring of the last `window` numbers below the highest received. A
+//! number received twice in the window is a duplicate, one that arrives first after a higher number is reordered (RFC 4737
+//! section 3.3), one that has left the window can be either and is counted separately as late. Lost are the numbers that were
 //! sent and never counted as received: never a guess from gaps, so duplicates cannot hide a loss.
 
 #[cfg(feature = "schema")]
@@ -15,22 +15,22 @@ pub struct SequenceTracker {
     /// The bit of number `n` is at `n % window`; it stands for the highest such number below `next`.
     words: Vec<u64>,
     start: u64,
-    /// One above the highest number seen.
+    /// One above the highest number received.
     next: u64,
     received: u64,
     duplicates: u64,
     reordered: u64,
     late: u64,
     reorder_distance: u64,
-    /// Of the numbers that have left the window.
+    /// Loss bursts among the numbers that have left the window.
     bursts: Bursts,
 }
 
-/// What is known while datagrams still arrive. All fields only grow, so two snapshots give an interval.
+/// The counts while datagrams still arrive. All fields only grow, so two snapshots give an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SequenceCounts {
-    /// How far the numbers have come: the highest seen less the start, plus one.
+    /// The range of numbers so far: the highest received less the start, plus one.
     pub expected: u64,
     /// Different numbers received.
     pub received: u64,
@@ -38,13 +38,13 @@ pub struct SequenceCounts {
     pub duplicates: u64,
     /// First arrivals after a higher number (RFC 4737).
     pub reordered: u64,
-    /// Arrivals from before the window or before the start: new or duplicate cannot be told.
+    /// Arrivals from before the window or before the start, which may be new or duplicate.
     pub late: u64,
-    /// The most by which a reordered number was behind the highest seen.
+    /// The most by which a reordered number was behind the highest received.
     pub reorder_distance: u64,
 }
 
-/// What is known once the sender has said how far it got.
+/// The counts once the sender has reported how far it got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SequenceTotals {
@@ -60,9 +60,9 @@ pub struct SequenceTotals {
     pub reordered: u64,
     /// Arrivals from before the window or before the start.
     pub late: u64,
-    /// Different numbers received above the last one the sender admits to: its count is wrong.
+    /// Different numbers received above the last one that the sender reports: its count is wrong.
     pub beyond: u64,
-    /// The most by which a reordered number was behind the highest seen.
+    /// The most by which a reordered number was behind the highest received.
     pub reorder_distance: u64,
     /// Unbroken series of lost numbers.
     pub loss_bursts: u64,
@@ -79,7 +79,7 @@ impl SequenceTracker {
     pub fn new(start: u64, window: u32) -> SequenceTracker {
         let bits = window.clamp(64, 1 << 31).next_power_of_two();
         SequenceTracker {
-            // Set bits stand for the numbers below the start: they are not missing.
+            // Set bits represent the numbers below the start: they are not missing.
             words: vec![u64::MAX; bits as usize / 64],
             start,
             next: start,
@@ -99,8 +99,8 @@ impl SequenceTracker {
 
     /// Counts `count` datagrams with the numbers from `first` on, as a GSO buffer carries them.
     ///
-    /// The work is that of the numbers that fit the window, however far `first` jumps. The number `u64::MAX`, and what
-    /// would follow it, counts as late.
+    /// The work is proportional to the numbers that fit the window, however far `first` jumps. The number `u64::MAX`, and any
+    /// that would follow it, counts as late.
     #[inline]
     pub fn record_run(&mut self, first: u64, count: u32) {
         let end = first.saturating_add(u64::from(count));
@@ -124,20 +124,20 @@ impl SequenceTracker {
         self.received
     }
 
-    /// The highest number seen; `None` before the first.
+    /// The highest number received; `None` before the first.
     #[must_use]
     pub fn highest(&self) -> Option<u64> {
         (self.next > self.start).then(|| self.next - 1)
     }
 
-    /// Numbers from the start to `last` that never came: [`SequenceTotals::lost`] alone, cheap enough for every interval.
+    /// Numbers from the start to `last` that never arrived: [`SequenceTotals::lost`] alone, cheap enough for every interval.
     #[must_use]
     pub fn lost(&self, last: Option<u64>) -> u64 {
         let (sent, received, _) = self.account(sent_end(self.start, last));
         sent - received
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn snapshot(&self) -> SequenceCounts {
         SequenceCounts {
@@ -152,7 +152,7 @@ impl SequenceTracker {
 
     /// The final account, when `last` is the last number sent; `None` when nothing was.
     ///
-    /// It is exact unless the sender admits to less than a window below the highest number received.
+    /// The account is exact unless the sender reports a number more than a window below the highest received.
     #[must_use]
     pub fn totals(&self, last: Option<u64>) -> SequenceTotals {
         let sent_end = sent_end(self.start, last);
@@ -179,7 +179,7 @@ impl SequenceTracker {
         (sent, (self.received - beyond).min(sent), beyond)
     }
 
-    /// Numbers below the highest seen.
+    /// Counts numbers below the highest received.
     fn record_old(&mut self, first: u64, end: u64) {
         let from = first.max(self.window_start());
         self.late += end.min(from) - first;
@@ -198,25 +198,25 @@ impl SequenceTracker {
         }
     }
 
-    /// Makes `number` the next one, with everything before it not seen so far.
+    /// Makes `number` the next one, with all numbers before it not received so far.
     fn skip_to(&mut self, number: u64) {
         if number - self.next <= self.window() {
             return self.advance::<false>(number);
         }
         let passed = number - self.next - self.window();
         self.advance::<false>(self.next + self.window());
-        // What is left of the window is missing throughout, as are the numbers jumped over.
+        // The remaining window is missing throughout, as are the numbers jumped over.
         self.bursts.missing(passed);
         self.next = number;
     }
 
-    /// Moves the upper edge to `end`, at most a window further, with the new numbers `SEEN` or not.
+    /// Moves the upper edge to `end`, at most a window further, with the new numbers `RECEIVED` or not.
     #[inline]
-    fn advance<const SEEN: bool>(&mut self, end: u64) {
+    fn advance<const RECEIVED: bool>(&mut self, end: u64) {
         for span in self.spans(self.next, end) {
             let word = &mut self.words[span.word];
             self.bursts.leave(!*word & span.mask, span.mask);
-            if SEEN {
+            if RECEIVED {
                 *word |= span.mask;
             } else {
                 *word &= !span.mask;
@@ -291,7 +291,7 @@ impl Iterator for Spans {
     }
 }
 
-/// Series of missing numbers, fed in order of the numbers.
+/// Series of missing numbers, passed in ascending order.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bursts {
     count: u64,
@@ -301,7 +301,7 @@ struct Bursts {
 }
 
 impl Bursts {
-    /// Takes the numbers of `mask`, of which those of `missing` never came.
+    /// Takes the numbers of `mask`, of which those of `missing` never arrived.
     #[inline]
     fn leave(&mut self, missing: u64, mask: u64) {
         if missing == 0 {

@@ -1,15 +1,15 @@
-//! Shifts of level in a series of times: from one level to another at a moment, as when a route fails over.
+//! Shifts of level in a series of times: from one level to another at one time, as when a route fails over.
 //!
-//! The series is kept as medians of short spans, which outliers do not move. A shift is a moment at which a tenth of the
-//! run before it and a tenth after it lie apart, by more than either varies, and at once: a slow drift is none, and
-//! neither is a pause that ends.
+//! The series is kept as medians of short spans, which outliers do not move. A shift is a time at which a tenth of the run before
+//! it and a tenth after it lie apart, by more than either varies, and at once: a slow drift is not a shift, and neither is a
+//! pause that ends.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Follows a series, in memory that is bounded.
+/// Detects shifts in a series, in bounded memory.
 #[derive(Clone, Debug)]
 pub struct ShiftMeter {
     spans: Vec<Span>,
@@ -30,7 +30,7 @@ struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LevelShift {
-    /// When, since the start of the run.
+    /// Its time, since the start of the run.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
     /// The median before it, back to the shift before.
@@ -48,7 +48,7 @@ impl Default for ShiftMeter {
 }
 
 impl ShiftMeter {
-    /// Takes one value of the moment `at`, since the start of the run.
+    /// Takes one value of the time `at`, since the start of the run.
     pub fn record(&mut self, at: Nanos, value: u64) {
         while at.0 / self.width >= MOST {
             self.widen();
@@ -101,7 +101,7 @@ impl ShiftMeter {
         for span in std::mem::take(&mut self.spans) {
             match wide.last_mut().filter(|last| last.place == span.place / 2) {
                 Some(last) => {
-                    // As many of either half.
+                    // Both halves keep the same number of values.
                     last.values.truncate(VALUES / 2);
                     last.values.extend(span.values.into_iter().take(VALUES / 2));
                 }
@@ -120,7 +120,7 @@ struct Edge {
     height: u64,
 }
 
-/// What lies before and after, as far as `reach`: is it two levels?
+/// Tests whether the parts before and after, as far as `reach`, are two levels.
 fn edge(series: &[(u64, u64)], at: usize, reach: u64) -> Option<Edge> {
     let now = series[at].0;
     let before = &series[series.partition_point(|one| one.0 + reach < now)..at];
@@ -178,7 +178,7 @@ fn median(mut values: Vec<u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
-/// The distance of the quartiles.
+/// The interquartile range.
 fn spread(mut values: Vec<u64>) -> u64 {
     values.sort_unstable();
     let at = |share: usize| values.get(values.len() * share / 4).copied().unwrap_or_default();
@@ -187,23 +187,23 @@ fn spread(mut values: Vec<u64>) -> u64 {
 
 /// Length of a span at first.
 const SHORTEST: u64 = 10_000_000;
-/// Spans at most.
+/// Most spans.
 const MOST: u64 = 512;
 /// Values of a span that are kept.
 const VALUES: usize = 16;
-/// A level lasts for such a part of the run at least.
+/// Smallest part of the run that a level lasts: one in this many.
 const PARTS: u64 = 10;
-/// Spans that make a level.
+/// Least number of spans in a level.
 const FEWEST: usize = 3;
-/// A level is higher by a quarter at least …
+/// A level is higher by at least one part in this many …
 const QUARTER: u64 = 4;
-/// … and by as much as a change of route makes, and a busy host does not.
-const NOTICEABLE: Nanos = Nanos(500_000);
-/// Distances of the quartiles by which levels lie apart.
+/// … and by an amount typical of a change of route, and not of a busy host.
+const NOTICEABLE: Nanos = Nanos::from_micros(500);
+/// Interquartile ranges by which levels lie apart.
 const NOISES: u64 = 3;
 /// Share of the values that are on their own side.
 const CLEAR: f64 = 0.85;
-/// Part of the height that is made at once.
+/// Part of the height that occurs at once.
 const AT_ONCE: f64 = 0.6;
 
 #[cfg(test)]
@@ -219,7 +219,7 @@ mod tests {
         meter.shifts().iter().map(|one| (one.at.0 / MS, one.from.0 / MS, one.to.0 / MS)).collect()
     }
 
-    /// Some spread that repeats.
+    /// Noise that repeats.
     fn noise(at: u64, most: u64) -> u64 {
         (at / 20 * 7919) % most
     }

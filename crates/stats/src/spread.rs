@@ -1,4 +1,4 @@
-//! How much values differ: running mean and standard deviation, median absolute deviation, fairness.
+//! Spread of values: running mean and standard deviation, median absolute deviation, fairness.
 
 use super::histogram::Histogram;
 use super::quantile::median;
@@ -7,7 +7,7 @@ use units::Nanos;
 
 pub use super::moments::Moments;
 
-/// The median of the distances from the median, not scaled: a spread that outliers do not move. `None` of no values.
+/// The median of the distances from the median, not scaled: a spread that outliers do not move. `None` without values.
 #[must_use]
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     let middle = median(values)?;
@@ -15,7 +15,7 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     median(&distances)
 }
 
-/// How far the middle of a distribution spreads, which outliers do not move.
+/// The spread of the middle of a distribution, which outliers do not move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dispersion {
@@ -23,19 +23,20 @@ pub struct Dispersion {
     /// distribution), in nanoseconds.
     #[serde(rename = "mad_ns")]
     pub mad: Nanos,
-    /// Distance of the quartiles (p75 less p25), in nanoseconds.
+    /// Interquartile range (p75 less p25), in nanoseconds.
     #[serde(rename = "iqr_ns")]
     pub iqr: Nanos,
-    /// Both are right to within this many nanoseconds: twice the width of the widest bucket concerned.
+    /// Precision of both in nanoseconds: twice the width of the widest bucket concerned.
     #[serde(rename = "precision_ns")]
     pub precision: Nanos,
 }
 
 impl Dispersion {
-    /// That of a histogram of nanoseconds; `None` of no values. In a time and memory of the histogram's buckets.
+    /// The dispersion of a histogram of nanoseconds; `None` without values. Time and memory are proportional to the histogram's
+    /// buckets.
     ///
-    /// A value is known to its bucket, a thousandth of it at three digits, so is a spread: one far below a thousandth of
-    /// the median is not resolved, and `precision` says so.
+    /// A value is known to its bucket, a thousandth of it at three digits, and so is a spread: one far below a thousandth of the
+    /// median is not resolved, which `precision` shows.
     #[must_use]
     pub fn from_histogram(histogram: &Histogram) -> Option<Dispersion> {
         let at = |q| histogram.value_at_quantile(q);
@@ -55,8 +56,8 @@ impl Dispersion {
     }
 }
 
-/// Jain's fairness index of rates: `(Σx)² / (n Σx²)`, 1 when all are equal and `1/n` when one has everything
-/// (Jain, Chiu and Hawe 1984; RFC 5166 section 2.3). `None` of no rates or when all are zero.
+/// Jain's fairness index of rates: `(Σx)² / (n Σx²)`, 1 when all are equal and `1/n` when one has everything (Jain, Chiu and Hawe
+/// 1984; RFC 5166 section 2.3). `None` without rates or when all are zero.
 #[must_use]
 pub fn jain_fairness(rates: &[f64]) -> Option<f64> {
     let sum: f64 = rates.iter().sum();
@@ -123,18 +124,18 @@ mod tests {
     fn the_dispersion_of_known_lists() {
         // R: mad(x, constant = 1) and quantile(x, type = 1).
         let small = Dispersion::from_histogram(&filled(&[1, 1, 2, 2, 4, 6, 9])).unwrap();
-        assert_eq!(small, Dispersion { mad: Nanos(1), iqr: Nanos(5), precision: Nanos(0) });
+        assert_eq!(small, Dispersion { mad: Nanos(1), iqr: Nanos(5), precision: Nanos::ZERO });
         let outlier = Dispersion::from_histogram(&filled(&[100, 101, 102, 103, 900_000_000])).unwrap();
         assert_eq!((outlier.mad, outlier.iqr), (Nanos(1), Nanos(2)));
-        let one = Dispersion::from_histogram(&filled(&[77])).unwrap();
-        assert_eq!((one.mad, one.iqr, one.precision), (Nanos(0), Nanos(0), Nanos(0)));
+        let single = Dispersion::from_histogram(&filled(&[77])).unwrap();
+        assert_eq!((single.mad, single.iqr, single.precision), (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO));
         assert_eq!(Dispersion::from_histogram(&Histogram::default()), None);
     }
 
     #[test]
-    fn a_spread_below_the_buckets_is_told_by_its_precision() {
+    fn a_spread_below_the_buckets_shows_in_its_precision() {
         let far = Dispersion::from_histogram(&filled(&[10_000_001, 10_000_050, 10_000_099])).unwrap();
-        assert!(far.mad <= far.precision && far.precision >= Nanos(10_000), "{far:?}");
+        assert!(far.mad <= far.precision && far.precision >= Nanos::from_micros(10), "{far:?}");
     }
 
     proptest! {

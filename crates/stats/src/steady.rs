@@ -1,9 +1,9 @@
-//! The warm-up of a test: from which sample on its level is steady, and the samples from there.
+//! The warm-up of a test: the sample from which on its level is steady, and the samples from there.
 //!
-//! The first samples of a test are slower (address resolution, cold caches, sleeping clocks) or faster (empty queues) than
-//! those after. As in MSER-5 (White, Cobb and Spratt 2000) the series is cut into blocks and the cut is made between
-//! them, but what a block is held against is the level of the part that is never cut, by ranks: outliers and skew, of
-//! which round trips are made, do not matter.
+//! The first samples of a test are slower (address resolution, cold caches, sleeping clocks) or faster (empty queues) than those
+//! after. As in MSER-5 (White, Cobb and Spratt 2000) the series is divided into blocks and the cut is made between them, but a
+//! block is compared with the level of the part that is never cut, by ranks: this is robust against the outliers and the skew of
+//! round trips.
 
 mod part;
 
@@ -15,13 +15,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// Takes the samples of a whole test, and cuts at its end. Memory is bounded: at most 64 histograms and what follows.
+/// Takes the samples of a whole test, and cuts at its end. Memory is bounded: at most 64 histograms and the rest.
 #[derive(Clone, Debug, Default)]
 pub struct WarmUp {
     blocks: Vec<Block>,
     /// The samples of the first block one by one.
     leading: Vec<(Nanos, u64)>,
-    /// Those after the last block that may be cut; absent while there are none.
+    /// Samples after the last block that may be cut; absent while there are none.
     rest: Option<Part>,
     count: u64,
     first: Nanos,
@@ -33,11 +33,11 @@ pub struct WarmUp {
 pub struct Settled {
     /// The samples behind the cut.
     pub kept: Histogram,
-    /// Their spread, resolved even where it is far below a thousandth of the values; `None` of no samples.
+    /// Their spread, resolved even where it is far below a thousandth of the values; `None` without samples.
     pub dispersion: Option<Dispersion>,
-    /// From the first sample to the first that is kept.
+    /// Time from the first sample to the first that is kept.
     pub cut: Nanos,
-    /// How many samples lie before the cut; they are the first ones.
+    /// Number of samples before the cut; they are the first ones.
     pub dropped: u64,
     /// Whether the cut could be found.
     pub level: Level,
@@ -48,9 +48,9 @@ pub struct Settled {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
-    /// What is kept is on one level.
+    /// The kept samples are on one level.
     Steady,
-    /// No block that may be cut away was the last unsteady one: as much as may be was cut, and the figures drift.
+    /// None of the blocks that may be cut was the last unsteady one: as much as possible was cut, and the figures drift.
     Unsteady,
     /// Fewer than 80 samples: nothing was cut.
     TooFew,
@@ -58,15 +58,15 @@ pub enum Level {
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// When its first sample was taken.
+    /// Time of its first sample.
     from: Nanos,
     part: Part,
-    /// How many samples it takes.
+    /// Number of samples it takes.
     size: u64,
 }
 
 impl WarmUp {
-    /// Takes one sample: when it was taken, by any clock that does not go back, and its value.
+    /// Takes one sample: its time, by any clock that does not go back, and its value.
     pub fn record(&mut self, at: Nanos, rtt: u64) {
         if self.count == 0 {
             self.first = at;
@@ -79,7 +79,7 @@ impl WarmUp {
         self.part(at).record(rtt);
     }
 
-    /// How many samples were taken.
+    /// Number of samples taken.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
@@ -95,14 +95,14 @@ impl WarmUp {
         let reference = self.samples_since(farthest.max(1), 0).histogram;
         match (0..=farthest).find(|&start| self.is_steady_from(start, &reference)) {
             Some(0) => self.cut_leading(&reference),
-            // The level was reached somewhere in the first steady block: its median does not tell where.
+            // The level was reached somewhere in the first steady block: its median does not show where.
             Some(start) => self.cut_at((start + 1).min(farthest), Level::Steady),
             None => self.cut_at(farthest, Level::Unsteady),
         }
     }
 
-    /// Where the next sample is counted: in a block while it may be cut. Each block is a quarter of what came before it: the
-    /// cut is as fine as the warm-up is short, and the table stays small.
+    /// The part in which the next sample is counted: a block while it may be cut. Each block is a quarter of the samples before
+    /// it: the cut is the finer the shorter the warm-up, and the table stays small.
     fn part(&mut self, at: Nanos) -> &mut Part {
         let full = self.blocks.last().is_none_or(|block| block.part.count() >= block.size);
         let beyond =
@@ -121,7 +121,7 @@ impl WarmUp {
         &mut self.blocks[last - 1].part
     }
 
-    /// The median of the first samples: in the midst of them all, unless they are a warm-up.
+    /// The median of the first samples: in the middle of them all, unless they are a warm-up.
     fn reference(&self) -> u64 {
         let mut leading: Vec<u64> = self.leading.iter().map(|sample| sample.1).collect();
         leading.sort_unstable();
@@ -146,8 +146,8 @@ impl WarmUp {
         farthest
     }
 
-    /// Three blocks in a row from here are on the level of the reference, or as many as there are; and so are the next
-    /// eight taken together, as small blocks see only large differences.
+    /// Three blocks in a row from here are on the level of the reference, or as many as there are; and so are the next eight
+    /// taken together, as small blocks show only large differences.
     fn is_steady_from(&self, start: usize, reference: &Histogram) -> bool {
         let mut next = self.blocks.iter().skip(start).take(RUN);
         let mut together = Histogram::default();
@@ -157,8 +157,8 @@ impl WarmUp {
         next.all(|block| is_on_level(&block.part.histogram, reference)) && is_on_level(&together, reference)
     }
 
-    /// The first few samples that are longer than all but a thousandth of the reference are no part of it, as the one
-    /// that waited for the address to be resolved.
+    /// Cuts the first few samples if they are longer than all but a thousandth of the reference, as one that waited for the
+    /// resolution of the address.
     fn cut_leading(&self, reference: &Histogram) -> Settled {
         let usual = reference.value_at_quantile(0.999).unwrap_or(u64::MAX);
         let dropped = self.leading.iter().take_while(|sample| sample.1 > usual).count();
@@ -177,8 +177,8 @@ impl WarmUp {
         Settled { dropped: self.count - kept.count(), kept: kept.histogram, dispersion, cut, level }
     }
 
-    /// All samples from a block on; of the first block, without its first few. That one was begun before the reference was
-    /// known, so it is counted anew.
+    /// All samples from a block on; of the first block, without its first few. That block was begun before the reference was
+    /// known, so it is counted again.
     fn samples_since(&self, start: usize, skip: usize) -> Part {
         let mut all = Part::around(self.reference());
         if start == 0 {
@@ -190,8 +190,8 @@ impl WarmUp {
     }
 }
 
-/// The median is as near the middle of the reference as chance lets the median of so many come (three standard errors),
-/// or between its quartiles, or within 2 % of its median.
+/// The median is as near the middle of the reference as the median of so many samples is by chance (three standard errors), or
+/// between its quartiles, or within 2 % of its median.
 fn is_on_level(block: &Histogram, reference: &Histogram) -> bool {
     let Some(median) = block.value_at_quantile(0.5) else { return true };
     let at = |q| reference.value_at_quantile(q).unwrap_or(median);
@@ -202,10 +202,10 @@ fn is_on_level(block: &Histogram, reference: &Histogram) -> bool {
 }
 
 const FIRST_BLOCK: usize = 16;
-/// Enough for five million samples to choose from.
+/// Enough for the cut among five million samples.
 const MOST_BLOCKS: usize = 64;
 const RUN: usize = 3;
-/// Blocks that together hold about five times what came before them.
+/// Blocks that together hold about five times the samples before them.
 const FAR: usize = 8;
 /// Five first blocks: a fifth of them is one.
 const FEWEST: u64 = 80;
@@ -275,15 +275,15 @@ mod tests {
     #[test]
     fn the_first_ping_that_resolved_an_address_goes_alone() {
         let settled = test_of(1_000, 4, |index, noise| if index < 2 { 900_000 } else { noise });
-        assert_eq!((settled.dropped, settled.cut), (2, Nanos(2_000_000)));
+        assert_eq!((settled.dropped, settled.cut), (2, Nanos::from_millis(2)));
         assert!(settled.kept.max() < Some(200_000));
-        // One in the middle is not the warm-up's.
+        // An outlier in the middle is not part of the warm-up.
         let settled = test_of(1_000, 4, |index, noise| if index == 90 { 900_000 } else { noise });
         assert_eq!((settled.dropped, settled.kept.max()), (0, Some(900_000)));
     }
 
     #[test]
-    fn what_never_settles_says_so_and_keeps_four_fifths() {
+    fn a_test_that_never_settles_is_marked_and_keeps_four_fifths() {
         let settled = test_of(10_000, 5, |index, noise| noise + index * 20);
         assert_eq!(settled.level, Level::Unsteady);
         assert!(settled.kept.count() >= 7_500, "{}", settled.dropped);
@@ -309,10 +309,10 @@ mod tests {
         let (dropped, dispersion) = (settled.dropped, settled.dispersion.unwrap());
         assert!((100..180).contains(&dropped), "{dropped}");
         // Nearly uniform over 200 µs, so a quarter and half of it; a bucket is 262 µs there. The reference is 116 ms off.
-        assert!(dispersion.precision <= Nanos(530_000), "{dispersion:?}");
+        assert!(dispersion.precision <= Nanos::from_micros(530), "{dispersion:?}");
         let settled = test_of(2_000, 8, |_, noise| 384_000_000 + noise % 2_000 * 100);
         let dispersion = settled.dispersion.unwrap();
-        assert!(dispersion.precision <= Nanos(3_000), "{dispersion:?}");
+        assert!(dispersion.precision <= Nanos::from_micros(3), "{dispersion:?}");
         assert!(dispersion.mad.0.abs_diff(50_000) < 4_000, "{dispersion:?}");
         assert!(dispersion.iqr.0.abs_diff(100_000) < 6_000, "{dispersion:?}");
     }
@@ -322,7 +322,7 @@ mod tests {
         let settled = test_of(79, 7, |index, noise| if index < 8 { noise * 9 } else { noise });
         assert_eq!((settled.kept.count(), settled.level), (79, Level::TooFew));
         let nothing = WarmUp::default().finish();
-        assert_eq!((nothing.kept.count(), nothing.cut, nothing.level), (0, Nanos(0), Level::TooFew));
+        assert_eq!((nothing.kept.count(), nothing.cut, nothing.level), (0, Nanos::ZERO, Level::TooFew));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Student's t distribution: how many standard errors hold a mean with a given confidence.
+//! Student's t distribution: the number of standard errors that contain a mean with a given confidence.
 
 use std::f64::consts::FRAC_2_PI;
 

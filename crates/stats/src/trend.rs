@@ -1,6 +1,6 @@
-//! Changes of level in a series of runs: found at the third run, told once, and told again when the level is back.
+//! Changes of level in a series of runs: found at the third run, reported once, and reported again when the level recovers.
 //!
-//! The method and what it was measured by are in `docs/methods/trend.md`.
+//! The method and its evaluation are in `docs/methods/trend.md`.
 
 use super::compare::Rules;
 use super::quantile::median;
@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Change {
-    /// The place of the first run on the new level, from 0.
+    /// Index of the first run on the new level, from 0.
     pub begin: usize,
-    /// The place of the run that confirmed it.
+    /// Index of the run that confirmed it.
     pub confirmed: usize,
     /// The median before.
     pub before: f64,
     /// The median of the runs on the new level that confirmed it.
     pub after: f64,
-    /// How far `after` lies from `before`, in percent of that; absent from a level of zero.
+    /// Distance of `after` from `before`, in percent of that; absent for a level of zero.
     pub percent: Option<f64>,
-    /// What it means.
+    /// Its direction.
     pub kind: ChangeKind,
 }
 
-/// What a change means.
+/// The direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -35,12 +35,12 @@ pub enum ChangeKind {
     Worse,
     /// Better than before.
     Better,
-    /// After it was worse it is as good as before that, or better.
+    /// After a worse level, as good as before that, or better.
     Recovered,
 }
 
 impl ChangeKind {
-    /// In a word.
+    /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -51,12 +51,12 @@ impl ChangeKind {
     }
 }
 
-/// What a series comes to.
+/// The changes of a series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trend {
     /// The changes, in order.
     pub changes: Vec<Change>,
-    /// The level that the last one is measured against: the one before everything got worse; absent while all is well.
+    /// The level that the last one is compared with: the one before everything got worse; absent while all is well.
     pub lost: Option<f64>,
     /// The newest run is so bad that two more like it would be a change.
     pub is_suspicious: bool,
@@ -79,13 +79,13 @@ impl Trend {
         trend
     }
 
-    /// The level is worse than it was, and not back.
+    /// The level is worse than it was, and has not recovered.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// Whether a step is a recovery is known by what was lost.
+    /// Decides by the lost level whether a step is a recovery.
     fn meaning(&mut self, mut change: Change, rules: &Rules) -> Change {
         if is_worse(change.before, change.after, rules) {
             self.lost.get_or_insert(change.before);
@@ -117,7 +117,7 @@ struct Level {
 }
 
 impl Level {
-    /// A run is off it when it lies further away than this.
+    /// A run is off its level when it lies further away than this.
     fn reach(&self, rules: &Rules) -> f64 {
         (OFF * self.spread).max(rules.threshold() / 100.0 * self.median)
     }
@@ -126,7 +126,7 @@ impl Level {
 /// A change that the last run of a part of the series confirms.
 fn step(values: &[f64], rules: &Rules) -> Option<Change> {
     let most = LONGEST.min(values.len().saturating_sub(BASE));
-    // Most runs are on either side of the oldest ones, and nothing more is to be found out of them.
+    // Most runs are on either side of the oldest ones, and the others cannot show a change.
     let oldest = median(&values[..values.len() - most])?;
     let last = &values[values.len() - most.min(CONFIRMING)..];
     if most < CONFIRMING
@@ -139,11 +139,11 @@ fn step(values: &[f64], rules: &Rules) -> Option<Change> {
         let (base, tail) = values.split_at(values.len() - tail);
         let level = Level { median: median(base)?, spread };
         let after = median(tail)?;
-        let score = Some(score(base, tail, level)).filter(|_| is_lasting(tail, level, rules))?;
+        let separation = Some(separation(base, tail, level)).filter(|_| is_lasting(tail, level, rules))?;
         let percent = (level.median > 0.0).then(|| (after / level.median - 1.0) * 100.0);
         let kind = ChangeKind::Better;
         let change = Change { begin: base.len(), confirmed: 0, before: level.median, after, percent, kind };
-        (score > SURE).then_some((score, change))
+        (separation > SURE).then_some((separation, change))
     });
     steps.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, change)| change)
 }
@@ -156,9 +156,9 @@ fn is_lasting(tail: &[f64], level: Level, rules: &Rules) -> bool {
         || last.iter().all(|value| *value < level.median - reach)
 }
 
-/// How many standard errors the means of two parts lie apart, with runs far off counted as less far: one that failed is not
-/// to weigh as much as many.
-fn score(base: &[f64], tail: &[f64], level: Level) -> f64 {
+/// Number of standard errors by which the means of two parts lie apart, with outliers limited: one failed run is not to weigh as
+/// much as many.
+fn separation(base: &[f64], tail: &[f64], level: Level) -> f64 {
     let (few, many) = (tail.len() as f64, base.len() as f64);
     let off = |value: &f64| match value - level.median {
         0.0 => 0.0,
@@ -170,7 +170,7 @@ fn score(base: &[f64], tail: &[f64], level: Level) -> f64 {
     (mean(tail, few) - mean(base, many)).abs() * (few * many / (few + many)).sqrt()
 }
 
-/// The standard deviation of runs about their level, of the median distance of neighbours, which a step does not change.
+/// The standard deviation of runs about their level, from the median distance of neighbours, which a step does not change.
 fn spread(values: &[f64]) -> Option<f64> {
     let distances: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     Some(median(&distances)? * OF_NORMAL / std::f64::consts::SQRT_2)
@@ -186,17 +186,17 @@ fn is_suspicious(values: &[f64], rules: &Rules) -> bool {
     })
 }
 
-/// So many runs in a row confirm a change.
+/// Number of runs in a row that confirm a change.
 const CONFIRMING: usize = 3;
-/// So many runs make a level.
+/// Number of runs that make a level.
 const BASE: usize = 8;
-/// A slow change is seen up to so many runs after it began.
+/// Largest number of runs after its beginning at which a slow change is found.
 const LONGEST: usize = 15;
-/// Runs that are looked back upon.
+/// Number of past runs considered.
 const REACH: usize = 75;
-/// A run is off its level beyond so many standard deviations.
+/// Standard deviations beyond which a run is off its level.
 const OFF: f64 = 1.5;
-/// Further off than so many counts no more.
+/// Limit of the distance of an outlier, in standard deviations.
 const FAR: f64 = 3.0;
 /// Standard errors between two levels.
 const SURE: f64 = 4.2;
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_confirmed_by_the_third_run_and_told_once() {
+    fn a_step_is_confirmed_by_the_third_run_and_reported_once() {
         let mut random = Random(1);
         let runs =
             [random.runs(30, 1e9, 0.02), random.runs(20, 0.8e9, 0.02), random.runs(20, 1e9, 0.02)].concat();
@@ -227,13 +227,13 @@ mod tests {
         assert!(!Trend::from_values(&runs, &rules()).is_worse());
         assert!(Trend::from_values(&runs[..31], &rules()).is_suspicious, "measure again at once");
         assert!(!Trend::from_values(&runs[..30], &rules()).is_suspicious);
-        // Of a delay it is the other way round.
+        // For a delay the directions are reversed.
         let delay = Trend::from_values(&runs, &Rules::new(false)).changes;
         assert_eq!([delay[0].kind, delay[1].kind], [ChangeKind::Better, ChangeKind::Worse]);
     }
 
     #[test]
-    fn worse_twice_is_told_twice_and_halfway_back_is_no_recovery() {
+    fn worse_twice_is_reported_twice_and_a_partial_recovery_is_none() {
         let levels: Vec<f64> =
             [100.0, 80.0, 60.0, 80.0, 100.0].iter().flat_map(|level| [*level; 12]).collect();
         let found: Vec<ChangeKind> = kinds(&levels).iter().map(|(.., kind)| *kind).collect();

@@ -1,7 +1,7 @@
 //! A store of a million runs: listed, filtered, and compared, 3,600 runs against 3,600.
 //!
-//! `cargo bench -p pathmeter-store --features postgres --bench million`; with `PATHMETER_BENCH_SERVER=postgres://…`, an empty
-//! database that it fills, the same on a server. `PATHMETER_BENCH_RUNS` makes it smaller. It prints the median of five.
+//! `cargo bench -p pathmeter-store --features postgres --bench million`; `PATHMETER_BENCH_SERVER=postgres://…` names an empty
+//! database on a server to fill instead. `PATHMETER_BENCH_RUNS` sets a smaller number. Printed is the median of five.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark fails by panicking, and prints")]
 
 use model::history::Sample;
@@ -26,10 +26,10 @@ fn main() {
     println!("{location}: {runs} runs in {:.1} s", begun.elapsed().as_secs_f64());
     let store = Store::open_to_read(&location).unwrap();
     let page = |filter: Filter| store.list(&Filter { limit: Some(51), ..filter }).unwrap().len();
-    let of = |target: &str| Filter { target: Some(target.into()), ..Filter::default() };
+    let runs_to = |target: &str| Filter { target: Some(target.into()), ..Filter::default() };
     print_duration("open", || Store::open_to_read(&location).map(drop).unwrap());
     print_duration("the latest 50", || assert_eq!(page(Filter::default()), 51));
-    print_duration("the latest 50 of a target", || assert_eq!(page(of("host-7.example")), 51));
+    print_duration("the latest 50 of a target", || assert_eq!(page(runs_to("host-7.example")), 51));
     print_duration("the latest 50 of a verdict in a week", || {
         let since = Some(WallTime(FIRST + (runs - 10_080) * MINUTE));
         assert_eq!(page(Filter { status: Some("problem".into()), since, ..Filter::default() }), 51);
@@ -45,12 +45,12 @@ fn main() {
         assert_eq!(Compared::of_samples(("a", &base), ("b", &other), Rules::new(true)).figures.len(), 3);
     });
     print_duration("the trend of a target's latest 2,000 runs", || {
-        let runs = store.series(&Filter { limit: Some(2_000), ..of("host-7.example") }).unwrap();
+        let runs = store.series(&Filter { limit: Some(2_000), ..runs_to("host-7.example") }).unwrap();
         assert_eq!(Trends::from_samples("host-7.example", &runs, &[], Rules::new(true)).series.len(), 3);
     });
 }
 
-/// Does it five times, and prints the middle one.
+/// Runs `work` five times and prints the median duration.
 fn print_duration(what: &str, work: impl Fn()) {
     let mut times: Vec<Duration> = (0..5)
         .map(|_| {
@@ -90,7 +90,7 @@ fn fill_server(_url: &str, _runs: u64) {
     panic!("build it with --features postgres");
 }
 
-/// Runs once a minute to a hundred targets, every eleventh a problem, three figures each.
+/// Runs once per minute to a hundred targets, every eleventh a problem, three figures each.
 fn statements(all: &str, many: &str, id: &str, document: &str) -> Vec<String> {
     let figure = |number: u8, name: &str, value: &str| {
         format!(
@@ -111,6 +111,6 @@ fn statements(all: &str, many: &str, id: &str, document: &str) -> Vec<String> {
     ]
 }
 
-/// When the first run began, in nanoseconds.
+/// Start of the first run, in nanoseconds since 1970.
 const FIRST: u64 = 1_700_000_000_000_000_000;
 const MINUTE: u64 = 60_000_000_000;

@@ -1,9 +1,9 @@
-//! Rows of a document as columns: `[{"a": 1}, {"a": 2}]` becomes `{"a": [1, 2]}`, counters become their steps, and what is the
-//! same in all rows stands once. Nothing is lost; what does not fit stays as it is.
+//! Rows of a document as columns: `[{"a": 1}, {"a": 2}]` becomes `{"a": [1, 2]}`, counters become differences, and a value common
+//! to all rows is stored once. The encoding is lossless; a list that does not fit is left unchanged.
 //!
-//! A list is written as itself, or as an object of `rows` and one of: `same` (the value of all), `steps` (whole numbers, each
-//! the distance from the one before), `columns` (of objects with the same keys in the same order), `lists` (the lengths of
-//! lists, and their values one after the other).
+//! A list is written as itself, or as an object of `rows` and one of: `same` (the value of all), `steps` (whole numbers, each the
+//! difference from the one before), `columns` (of objects with the same keys in the same order), `lists` (the lengths of lists,
+//! and their values concatenated).
 
 use serde_json::{Map, Value, json};
 
@@ -19,10 +19,10 @@ pub(crate) fn pack(document: &mut Value) {
     });
 }
 
-/// The opposite.
+/// The inverse of [`pack`].
 ///
 /// # Errors
-/// What is wrong with the columns.
+/// The fault in the columns.
 pub(crate) fn unpack(document: &mut Value) -> Result<(), String> {
     let mut wrong = None;
     visit_mut(document, &mut |value| {
@@ -71,7 +71,7 @@ fn packed(rows: &[Value]) -> Value {
     Value::Array(rows.into())
 }
 
-/// Whole numbers as distances.
+/// Whole numbers as differences.
 fn steps(rows: &[Value]) -> Option<Vec<i64>> {
     let mut before = 0_i64;
     let step = |row: &Value| {

@@ -18,16 +18,16 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-/// A row of an answer.
+/// A row of a result.
 #[derive(Debug)]
-pub(crate) struct Row(Vec<Value>);
+pub(crate) struct ResultRow(Vec<Value>);
 
 /// An open database.
 #[derive(Debug)]
 pub(crate) struct Database {
     location: Location,
     handle: Handle,
-    /// A transaction is open: what is to be done at once is a part of it.
+    /// A transaction is open: nested calls become part of it.
     in_transaction: Cell<bool>,
 }
 
@@ -38,10 +38,10 @@ enum Handle {
     Server(Box<server::Server>),
 }
 
-/// What is to be done with a database.
+/// Access to a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It is made where there is none.
+    /// The database is created where there is none.
     Write,
     /// Nothing is changed.
     Read,
@@ -80,7 +80,7 @@ impl Database {
         }
     }
 
-    /// Several statements without parameters, in SQLite's words.
+    /// Runs several statements without parameters, in SQLite's dialect.
     pub(crate) fn script(&self, sql: &str) -> Result<()> {
         match &self.handle {
             Handle::File(db) => db.execute_batch(sql).map_err(|error| self.of_file(&error)),
@@ -89,7 +89,7 @@ impl Database {
         }
     }
 
-    /// A statement without an answer: how many rows it changed.
+    /// Runs a statement without a result; returns the number of rows it changed.
     pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> Result<u64> {
         match &self.handle {
             Handle::File(db) => sqlite::execute(db, sql, values).map_err(|error| self.of_file(&error)),
@@ -98,7 +98,7 @@ impl Database {
         }
     }
 
-    /// The time now in nanoseconds since 1970, as an expression: by the clock that all programs on this store share.
+    /// The current time in nanoseconds since 1970, as an expression: by the clock that all programs on this store share.
     pub(crate) fn now(&self) -> &'static str {
         match &self.handle {
             Handle::File(_) => "CAST(strftime('%s', 'now') AS INTEGER) * 1000000000",
@@ -107,15 +107,15 @@ impl Database {
         }
     }
 
-    /// Every row of an answer.
-    pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<Row>> {
+    /// Every row of a result.
+    pub(crate) fn rows(&self, sql: &str, values: &[Value]) -> Result<Vec<ResultRow>> {
         let mut rows = Vec::new();
         self.each(sql, values, |row| rows.push(row))?;
         Ok(rows)
     }
 
-    /// Hands over every row of an answer, up to one that cannot be read.
-    pub(crate) fn each(&self, sql: &str, values: &[Value], take: impl FnMut(Row)) -> Result<()> {
+    /// Passes on every row of a result, up to one that cannot be read.
+    pub(crate) fn each(&self, sql: &str, values: &[Value], take: impl FnMut(ResultRow)) -> Result<()> {
         match &self.handle {
             Handle::File(db) => sqlite::each(db, sql, values, take).map_err(|error| self.of_file(&error)),
             #[cfg(feature = "postgres")]
@@ -123,7 +123,7 @@ impl Database {
         }
     }
 
-    /// Prepares a database whose version is known here for programs that read and write at once.
+    /// Prepares a database of a known version for programs that read and write at once.
     pub(crate) fn share(&self) -> Result<()> {
         match &self.handle {
             Handle::File(db) => sqlite::share(db).map_err(|error| self.of_file(&error)),
@@ -132,7 +132,7 @@ impl Database {
         }
     }
 
-    /// Within a transaction: nobody else changes the tables until it ends.
+    /// Within a transaction: no other program changes the tables until it ends.
     pub(crate) fn claim(&self) -> Result<()> {
         match &self.handle {
             Handle::File(_) => Ok(()),
@@ -141,13 +141,13 @@ impl Database {
         }
     }
 
-    /// All of it or nothing. Within another such call it is a part of that one.
+    /// Runs `act` as a transaction. Within another such call it is part of that one.
     pub(crate) fn at_once<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.in_transaction.get() {
             return act();
         }
         match &self.handle {
-            // Else two programs that read first and write then refuse each other.
+            // Otherwise two programs that read first and write then would refuse each other.
             Handle::File(_) => self.script("BEGIN IMMEDIATE")?,
             #[cfg(feature = "postgres")]
             Handle::Server(_) => self.script("BEGIN")?,
@@ -170,7 +170,7 @@ impl Database {
     }
 }
 
-impl Row {
+impl ResultRow {
     pub(crate) fn text(&mut self, column: usize) -> String {
         self.optional_text(column).unwrap_or_default()
     }
@@ -209,7 +209,7 @@ impl Row {
     }
 }
 
-/// PostgreSQL's text has no NUL, and both are to keep the same.
+/// PostgreSQL's text has no NUL, and both databases are to store the same.
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
         Value::Text(text.replace('\0', "\u{fffd}"))
@@ -234,5 +234,5 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// How long another program may hold the store, and a server may take to answer.
+/// Time for which another program may lock the store, and a server may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! Documents as they are kept, and what is taken out of them for comparisons.
+//! Documents as stored, and the parts extracted from them for comparisons.
 
 use crate::database::{Database, Value};
 use crate::{Result, StoreError, compact};
@@ -29,7 +29,7 @@ pub(crate) fn unpack(schema: &str, packed: &[u8]) -> std::result::Result<Kept, S
     Kept::read(schema, value).map_err(|why| why.to_string())
 }
 
-/// Writes what comparisons need of a run: its fingerprint and its histograms.
+/// Stores the parts of a run that comparisons need: its fingerprint and its histograms.
 pub(crate) fn describe(database: &Database, id: &str, measured: Measured<'_>) -> Result<()> {
     let facts = facts(measured);
     if !facts.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn describe(database: &Database, id: &str, measured: Measured<'_>) ->
         database.execute(update, &[(&name).into(), id.into()])?;
     }
     let Measured::Run(run) = measured else { return Ok(()) };
-    // As they stand in the document: HdrHistogram V2, compressed.
+    // The encoding of the document: HdrHistogram V2, compressed.
     let counts = |(label, text): (String, &str)| Some((label, STANDARD.decode(text).ok()?));
     for (label, counts) in histograms(run).into_iter().filter_map(counts) {
         let insert = "INSERT INTO histograms (run, name, counts) VALUES ($1, $2, $3) ON CONFLICT (run, name) DO NOTHING";
@@ -51,7 +51,8 @@ pub(crate) fn describe(database: &Database, id: &str, measured: Measured<'_>) ->
     Ok(())
 }
 
-/// The same for every run of a store of version 1, which had it in the documents alone. A damaged document has none.
+/// Does the same for every run of a store of version 1, which had these parts in the documents alone. A damaged document yields
+/// none.
 pub(crate) fn describe_all(database: &Database) -> Result<()> {
     let mut ids = Vec::new();
     database.each("SELECT run FROM documents", &[], |mut row| ids.push(row.text(0)))?;
@@ -65,7 +66,7 @@ pub(crate) fn describe_all(database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// What cannot be read of a run.
+/// The error for a part of a run that cannot be read.
 pub(crate) fn damaged(database: &Database, id: &str, why: impl ToString) -> StoreError {
     StoreError::Run { store: database.location().clone(), id: id.into(), why: why.to_string() }
 }

@@ -1,19 +1,19 @@
-//! Why a store cannot be used, naming it and the way out.
+//! Why a store cannot be used, with the store's name and the remedy.
 
 use crate::Location;
 use std::io;
 use std::path::PathBuf;
 
-/// What went wrong.
+/// Errors of a store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Its folder cannot be made.
+    /// Its folder cannot be created.
     #[error("make the folder {}: {source}", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// Another program writes and does not end.
@@ -22,24 +22,24 @@ pub enum StoreError {
         /// The store.
         store: Location,
     },
-    /// No room.
+    /// The disk is full.
     #[error("the store {store} cannot grow: the disk is full")]
     Full {
         /// The store.
         store: Location,
     },
-    /// It may not be written.
+    /// The store may not be written.
     #[error("the store {store} cannot be written")]
     ReadOnly {
         /// The store.
         store: Location,
     },
-    /// It cannot be opened.
+    /// The store cannot be opened.
     #[error("open the store {store}: {why}")]
     Unopened {
         /// The store.
         store: Location,
-        /// What the database reports.
+        /// The report of the database.
         why: String,
     },
     /// Its server does not answer, or the connection was lost.
@@ -47,15 +47,15 @@ pub enum StoreError {
     Unreachable {
         /// The store.
         store: Location,
-        /// What the network reports.
+        /// The report of the network.
         why: String,
     },
-    /// Its server does not let this user in.
+    /// Its server refuses this user.
     #[error("the store {store} refuses this user: {why}")]
     Refused {
         /// The store.
         store: Location,
-        /// What the server reports.
+        /// The report of the server.
         why: String,
     },
     /// Its server has no TLS, or a certificate that is not trusted.
@@ -63,10 +63,10 @@ pub enum StoreError {
     Untrusted {
         /// The store.
         store: Location,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// This program has no client for it.
+    /// This program is built without a client for it.
     #[error("the store {store} needs a pathmeter that was built with the feature `postgres`")]
     NotBuilt {
         /// The store.
@@ -77,33 +77,33 @@ pub enum StoreError {
     Damaged {
         /// The store.
         store: Location,
-        /// What the database reports.
+        /// The report of the database.
         why: String,
     },
-    /// A later program made it.
+    /// A later program created it.
     #[error("the store {store} has version {found}, and this program knows versions up to {known}")]
     Newer {
         /// The store.
         store: Location,
         /// Its version.
         found: i64,
-        /// The latest that is known here.
+        /// The latest version that this program knows.
         known: i64,
     },
-    /// What it holds of a run cannot be read.
+    /// The stored parts of a run cannot be read.
     #[error("the run {id} in {store} is damaged: {why}")]
     Run {
         /// The store.
         store: Location,
         /// The run.
         id: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
-    /// No list could show a run by this label.
+    /// A run with this label could not be listed.
     #[error("the label cannot be kept: {why}")]
     Label {
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// No run of this name.
@@ -117,27 +117,27 @@ pub enum StoreError {
     Ambiguous {
         /// The beginning.
         id: String,
-        /// How many.
+        /// Their number.
         count: usize,
     },
-    /// Anything else the database reports.
+    /// Any other error of the database.
     #[error("the store {store}: {why}")]
     Other {
         /// The store.
         store: Location,
-        /// What the database reports.
+        /// The report of the database.
         why: String,
     },
 }
 
 impl StoreError {
-    /// The connection to a server is lost, or was never made: what is to be kept can wait in a store of this host.
+    /// The connection to a server is lost, or was never made: runs can wait in a store of this host.
     #[must_use]
     pub fn is_unreachable(&self) -> bool {
         matches!(self, StoreError::Unreachable { .. })
     }
 
-    /// What to do about it.
+    /// The remedy.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {

@@ -3,7 +3,7 @@
 use crate::{Result, StoreError};
 use model::bidi::turns_direction;
 
-/// Refuses a label that no list could show.
+/// Refuses a label with which a run could not be listed.
 pub(crate) fn check(label: &str) -> Result<()> {
     let length = label.chars().count();
     if length > LONGEST {
@@ -22,7 +22,7 @@ pub(crate) fn check(label: &str) -> Result<()> {
     }
 }
 
-/// Characters of a label.
+/// Most characters of a label.
 const LONGEST: usize = 100;
 
 #[cfg(test)]

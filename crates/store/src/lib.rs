@@ -1,17 +1,17 @@
-//! Runs that stay: the only SQL of pathmeter.
+//! Stored runs: the only SQL of pathmeter.
 //!
-//! A store is one file (SQLite, in WAL mode, so that several programs may use it at once), or a database of a PostgreSQL
-//! server. A run is written as it happens: its events are appended, and what was measured before a crash is found again.
-//! When it ends, its document takes their place, in one transaction with its row.
+//! A store is one file (SQLite, in WAL mode, so that several programs may use it at once), or a database of a PostgreSQL server.
+//! A run is written while it is measured: its events are appended, so that a crash loses no more than the last second. When it
+//! ends, its document takes their place, in one transaction with its row.
 //!
 //! | wanted | call |
 //! |---|---|
 //! | a list with filters and figures, page by page | [`Store::list`], [`Store::count`] |
 //! | one run's document | [`Store::get`] |
 //! | figures, fingerprints and histograms of many runs | [`Store::samples`] |
-//! | a run that is measured now | [`Store::begin`], [`Recorder`] |
-//! | one that was measured elsewhere | [`Store::insert`] |
-//! | what can still be read of a damaged file | [`salvage`] |
+//! | a run that is being measured | [`Store::begin`], [`Recorder`] |
+//! | a run that was measured elsewhere | [`Store::insert`] |
+//! | the readable parts of a damaged file | [`salvage`] |
 //!
 //! A `Store` is a connection: it may be sent to another thread, and each thread opens its own.
 //!
@@ -55,7 +55,7 @@ use model::history::{Entry, Headline, Kept, Measured, Origin, Sample};
 use model::time::WallTime;
 use std::path::{Path, PathBuf};
 
-/// What the calls of this crate return.
+/// The result of the calls of this crate.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
 /// A store of runs.
@@ -64,7 +64,7 @@ pub struct Store {
     database: Database,
 }
 
-/// What a run is called when it begins.
+/// The identity of a run when it begins.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Begun {
     /// Its name, unique.
@@ -73,9 +73,9 @@ pub struct Begun {
     pub kind: String,
     /// The far end, as the user wrote it.
     pub target: String,
-    /// A word that holds runs together; empty: none.
+    /// A label that groups runs; empty: none.
     pub label: String,
-    /// Begin, wall clock of this host.
+    /// Start, wall clock of this host.
     pub started: WallTime,
 }
 
@@ -84,20 +84,20 @@ pub struct Begun {
 pub struct Stored {
     /// Its row.
     pub entry: Entry,
-    /// What was measured.
+    /// Its results.
     pub content: Content,
 }
 
-/// What was measured.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Its document.
     Kept(Kept),
-    /// It has not ended, or was cut off: what happened until then.
+    /// The run has not ended, or was cut off: its events so far.
     Events(Vec<Event>),
 }
 
-/// What becomes of a run of the same name that has ended.
+/// Treatment of an ended run of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     Stays,
@@ -123,10 +123,10 @@ impl Content {
 }
 
 impl Store {
-    /// Opens a store, and makes it where there is none. One of an older version is brought to this one.
+    /// Opens a store, and creates it where there is none. A store of an older version is migrated.
     ///
     /// # Errors
-    /// It cannot be written or reached, is not a store, is damaged, or has a later version; it is left as it is then.
+    /// The store cannot be written or reached, is not a store, is damaged, or has a later version; it is left unchanged then.
     pub fn open(location: impl Into<Location>) -> Result<Store> {
         let database = Database::open(location.into(), Access::Write)?;
         let found = schema::check(&database)?;
@@ -140,7 +140,7 @@ impl Store {
     /// Opens a store to read it, also one that this user may not write.
     ///
     /// # Errors
-    /// As [`Store::open`]; one of an older version must be written once, to be brought to this one.
+    /// The same as [`Store::open`]; a store of an older version must be opened for writing once, to be migrated.
     pub fn open_to_read(location: impl Into<Location>) -> Result<Store> {
         let location = location.into();
         match Store::open(&location) {
@@ -155,14 +155,14 @@ impl Store {
         }
     }
 
-    /// Where it is.
+    /// The store's location.
     #[must_use]
     pub fn location(&self) -> &Location {
         self.database.location()
     }
 
-    /// Begins a run. Its events are kept as they come, and its document when it ends. `waiting`: a file that takes the run
-    /// when this store is a server that is lost meanwhile.
+    /// Begins a run. Its events are stored as they arrive, and its document when it ends. `waiting`: a file that takes the run
+    /// when this store is a server that becomes unreachable.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -173,8 +173,8 @@ impl Store {
         Recorder::begin(self, begun, waiting)
     }
 
-    /// Puts a run that has ended into the store, its row and its document at once; one that is there already stays as it
-    /// is, unless it has not ended. True: it is new.
+    /// Puts a run that has ended into the store, its row and its document at once; an existing run of this name stays unchanged,
+    /// unless it has not ended. True: the run is new.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -189,8 +189,7 @@ impl Store {
         self.put(begun, origin, measured, figures, Ended::Stays)
     }
 
-    /// Notes a run that was to come and has no result: it stays without one until [`Store::insert`] brings it. True: it is
-    /// new.
+    /// Stores an expected run that has no result: it stays without one until [`Store::insert`] brings it. True: the run is new.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -222,10 +221,10 @@ impl Store {
         })
     }
 
-    /// Puts every run that has ended in a store of this host into this one, and takes it out there. The count of them.
+    /// Moves every run that has ended from a store of this host into this one. Returns their number.
     ///
     /// # Errors
-    /// Either store cannot be read or written. What was delivered until then is in this one.
+    /// Either store cannot be read or written. Runs moved until then are in this one.
     pub fn deliver(&self, waiting: &Path) -> Result<u64> {
         let other = Store::open(waiting)?;
         let mut delivered = 0;
@@ -247,7 +246,7 @@ impl Store {
         Ok(delivered)
     }
 
-    /// A row without a document, unless there is one of this name: how many are new.
+    /// Adds a row without a document, unless there is one of this name; returns how many are new.
     fn add(&self, begun: &Begun, origin: Origin) -> Result<u64> {
         let sql = "INSERT INTO runs (id, kind, target, label, origin, started) VALUES ($1, $2, $3, $4, $5, $6) \
                    ON CONFLICT (id) DO NOTHING";
@@ -258,21 +257,21 @@ impl Store {
         self.database.execute(sql, &values)
     }
 
-    /// Notes that a run is measured now.
+    /// Records that a run is being measured now.
     fn beat(&self, id: &str) -> Result<()> {
         let update = format!("UPDATE runs SET alive = {} WHERE id = $1", self.database.now());
         self.database.execute(&update, &[id.into()]).map(drop)
     }
 
-    /// All of what is done within, or nothing: many runs are put in at once.
+    /// Runs `act` as one transaction: many runs are inserted at once.
     ///
     /// # Errors
-    /// Those of what is done; or the store cannot be written.
+    /// Those of `act`; or the store cannot be written.
     pub fn at_once<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
         self.database.at_once(act)
     }
 
-    /// The runs that a filter lets through, the latest first, with their figures: two questions, however many they are.
+    /// The runs that a filter selects, the latest first, with their figures: two queries, however many they are.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -280,7 +279,7 @@ impl Store {
         query::list(&self.database, filter)
     }
 
-    /// How many runs a filter lets through, whatever its `skip` and `limit`.
+    /// Number of runs that a filter selects, whatever its `skip` and `limit`.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -288,7 +287,7 @@ impl Store {
         query::count(&self.database, filter)
     }
 
-    /// The names of the runs that a filter lets through, the latest first.
+    /// The names of the runs that a filter selects, the latest first.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -296,16 +295,16 @@ impl Store {
         query::ids(&self.database, filter)
     }
 
-    /// The words of a column, that of the latest run first.
+    /// The distinct values of a column, that of the latest run first.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn names(&self, of: Names, limit: u64) -> Result<Vec<String>> {
-        query::names(&self.database, of, limit)
+    pub fn names(&self, column: Names, limit: u64) -> Result<Vec<String>> {
+        query::names(&self.database, column, limit)
     }
 
-    /// What a comparison or a trend needs of the runs that a filter lets through, the latest first: without their
-    /// documents, in four questions, however many they are.
+    /// Data for a comparison or a trend of the runs that a filter selects, the latest first: without their documents, in four
+    /// queries, however many they are.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -315,7 +314,7 @@ impl Store {
         Ok(samples)
     }
 
-    /// The same without histograms, for what looks at figures alone.
+    /// The same without histograms, for figures alone.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -323,10 +322,10 @@ impl Store {
         query::series(&self.database, filter)
     }
 
-    /// A run, by its name or by the beginning of it.
+    /// A run, by its name or the beginning of its name.
     ///
     /// # Errors
-    /// There is none, or several; the store cannot be read, or what it holds of the run is damaged.
+    /// There is none, or several; the store cannot be read, or its data of the run is damaged.
     pub fn get(&self, id: &str) -> Result<Stored> {
         let id = self.full_id(id)?;
         let gone = || StoreError::NoRun { id: id.clone() };
@@ -345,23 +344,23 @@ impl Store {
     /// Gives a run another label; empty: none.
     ///
     /// # Errors
-    /// As [`Store::get`]; or the store cannot be written.
+    /// The same as [`Store::get`]; or the store cannot be written.
     pub fn label(&self, id: &str, label: &str) -> Result<()> {
         let id = self.full_id(id)?;
         self.label_all(&[id], label).map(drop)
     }
 
-    /// Gives runs another label, all or none; those whose names are not whole are left out. The count of them.
+    /// Gives runs another label, all or none; incomplete names are skipped. Returns the number of runs.
     ///
     /// # Errors
-    /// The label cannot be one; or the store cannot be written.
+    /// The label is not valid; or the store cannot be written.
     pub fn label_all(&self, ids: &[String], label: &str) -> Result<u64> {
         label::check(label)?;
         let update = "UPDATE runs SET label = $1 WHERE id = $2";
         self.each(ids, |id| self.database.execute(update, &[label.into(), id.into()]))
     }
 
-    /// Takes runs out of the store, all or none; those whose names are not whole are left out. The count of them.
+    /// Removes runs from the store, all or none; incomplete names are skipped. Returns the number of runs.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -369,21 +368,21 @@ impl Store {
         self.each(ids, |id| self.database.execute("DELETE FROM runs WHERE id = $1", &[id.into()]))
     }
 
-    /// Does the same with each run in one transaction, and counts them.
+    /// Calls `act` for each run in one transaction, and sums its results.
     fn each(&self, ids: &[String], act: impl Fn(&str) -> Result<u64>) -> Result<u64> {
         self.database.at_once(|| ids.iter().try_fold(0, |count, id| Ok(count + act(id)?)))
     }
 
-    /// Takes a run out of the store.
+    /// Removes a run from the store.
     ///
     /// # Errors
-    /// As [`Store::get`]; or the store cannot be written.
+    /// The same as [`Store::get`]; or the store cannot be written.
     pub fn forget(&self, id: &str) -> Result<()> {
         let id = self.full_id(id)?;
         self.forget_all(&[id]).map(drop)
     }
 
-    /// Takes every run out that began before this time. The count of them.
+    /// Removes every run that began before this time. Returns their number.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -391,7 +390,7 @@ impl Store {
         self.database.execute("DELETE FROM runs WHERE started < $1", &[query::to_sql(time).into()])
     }
 
-    /// The whole name of the one run whose name begins so.
+    /// The whole name of the one run whose name begins with `beginning`.
     ///
     /// # Errors
     /// There is none, or several; the store cannot be read.

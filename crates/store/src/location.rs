@@ -1,9 +1,9 @@
-//! Where a store is: a file of this host, or a database of a PostgreSQL server.
+//! The location of a store: a file of this host, or a database of a PostgreSQL server.
 
 use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 
-/// Where a store is. Text that begins with `postgres://` or `postgresql://` names a server's database, all other a file.
+/// The location of a store. Text that begins with `postgres://` or `postgresql://` names a server's database, any other a file.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Location {
     /// A file (SQLite).
@@ -22,7 +22,7 @@ impl Location {
         }
     }
 
-    /// There is a store, or there may be one: a server is asked later.
+    /// The store exists, or may exist: a server is queried later.
     #[must_use]
     pub fn may_exist(&self) -> bool {
         self.file().is_none_or(Path::exists)
@@ -66,7 +66,7 @@ impl From<&Location> for Location {
     }
 }
 
-/// Without the password, which nothing may print.
+/// Prints the location without the password, which must never be printed.
 impl Display for Location {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What is kept about trends: known changes, what was told, and what is still to be delivered.
+//! Stored facts about trends: known changes, reported changes, and alerts that are still to be delivered.
 
 use crate::database::Value;
 use crate::query::{from_sql, to_sql};
@@ -6,24 +6,24 @@ use crate::{Filter, Result, Store};
 use model::history::{Mark, Sample};
 use model::time::WallTime;
 
-/// When a path changed, and what.
+/// Time of a path's change, and its note.
 pub type KnownChange = (WallTime, String);
 
-/// A change that is told.
+/// A change that is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change<'a> {
     /// The run that confirmed it.
     pub run: &'a str,
     /// The figure; empty: the path itself.
     pub figure: &'a str,
-    /// What changed, in a word.
+    /// The change, in a word.
     pub change: &'a str,
 }
 
 /// An alert that was not delivered yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undelivered {
-    /// Since when.
+    /// Time of the report.
     pub since: WallTime,
     /// The alert, as it was given.
     pub alert: String,
@@ -40,11 +40,11 @@ pub struct Alerted {
     pub kind: String,
     /// The figure; empty: the path itself.
     pub figure: String,
-    /// What changed, in a word.
+    /// The change, in a word.
     pub change: String,
-    /// When the run began.
+    /// Start of the run.
     pub at: WallTime,
-    /// Receivers that did not get it yet.
+    /// Number of receivers that did not get it yet.
     pub waiting: u64,
 }
 
@@ -65,7 +65,7 @@ impl Store {
         let place = values.len();
         let sorting = "ORDER BY started DESC, alerts.run, alerts.figure, alerts.change";
         let sql = format!("{select}{condition} {sorting} LIMIT ${place}");
-        let alerted = |mut row: crate::database::Row| Alerted {
+        let alerted = |mut row: crate::database::ResultRow| Alerted {
             run: row.text(0),
             target: row.text(1),
             kind: row.text(2),
@@ -77,7 +77,7 @@ impl Store {
         Ok(self.database.rows(&sql, &values)?.into_iter().map(alerted).collect())
     }
 
-    /// Keeps a mark; one of the same target and time gets the new note.
+    /// Stores a mark; an existing mark of the same target and time gets the new note.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -88,7 +88,7 @@ impl Store {
         self.database.execute(insert, &values).map(drop)
     }
 
-    /// What the trends of a target are made of: its runs by this filter, and when what of it was known to change.
+    /// Data for the trends of a target: its runs by this filter, and the known times of change.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -122,7 +122,7 @@ impl Store {
         Ok(rows.into_iter().map(mark).filter(is_asked).collect())
     }
 
-    /// The last word that was told of a path itself, or of one of its figures.
+    /// The last reported change of a path itself, or of one of its figures.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -133,8 +133,8 @@ impl Store {
         Ok(self.database.rows(select, &values)?.pop().map(|mut row| row.text(0)))
     }
 
-    /// Notes that a change is told now, and keeps the alert for each of these receivers until [`Store::delivered`], both or
-    /// neither. False: it was told before.
+    /// Records that a change is reported now, and stores the alert for each of these receivers until [`Store::delivered`], both
+    /// or neither. False: the change was reported before.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -159,21 +159,21 @@ impl Store {
         })
     }
 
-    /// What a receiver did not get yet, the oldest first.
+    /// The alerts that a receiver did not get yet, the oldest first.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn undelivered(&self, receiver: &str) -> Result<Vec<Undelivered>> {
         let select = "SELECT since, alert FROM outbox WHERE receiver = $1 ORDER BY since, run, figure";
         let rows = self.database.rows(select, &[receiver.into()])?;
-        let undelivered = |mut row: crate::database::Row| Undelivered {
+        let undelivered = |mut row: crate::database::ResultRow| Undelivered {
             since: from_sql(row.int(0).unwrap_or_default()),
             alert: row.text(1),
         };
         Ok(rows.into_iter().map(undelivered).collect())
     }
 
-    /// A receiver has an alert, or never takes it: it is no longer kept.
+    /// Removes an alert that a receiver has got, or never accepts.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -184,7 +184,7 @@ impl Store {
     }
 }
 
-fn mark(mut row: crate::database::Row) -> Mark {
+fn mark(mut row: crate::database::ResultRow) -> Mark {
     Mark { target: row.text(0), at: from_sql(row.int(1).unwrap_or_default()), note: row.text(2) }
 }
 

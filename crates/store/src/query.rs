@@ -1,17 +1,17 @@
-//! What is asked of the tables.
+//! Queries of the tables.
 
 use crate::Result;
-use crate::database::{Database, Row, Value};
+use crate::database::{Database, ResultRow, Value};
 use model::history::{Entry, Fact, Headline, Origin, Sample};
 use model::stats::histogram::Histogram;
 use model::time::WallTime;
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Which runs are wanted; empty fields let every run through.
+/// Conditions on runs; empty fields select every run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// The whole name of the one that is wanted.
+    /// The whole name of the run.
     pub id: Option<String>,
     /// The command: `measure`.
     pub kind: Option<String>,
@@ -19,27 +19,27 @@ pub struct Filter {
     pub target: Option<String>,
     /// The label.
     pub label: Option<String>,
-    /// A part of the far end or of the label, in capital or small letters.
+    /// A part of the far end or of the label, in upper or lower case.
     pub find: Option<String>,
     /// The word of the verdict: `ok`, `problem`.
     pub status: Option<String>,
-    /// Those alone that have not ended, or were cut off.
+    /// Only runs that have not ended, or were cut off.
     pub unended: bool,
-    /// Began then or later.
+    /// Runs that began then or later.
     pub since: Option<WallTime>,
-    /// Began before.
+    /// Runs that began before.
     pub before: Option<WallTime>,
-    /// What comes first.
+    /// The order of the list.
     pub order: ListOrder,
-    /// Behind the run of this name in the order of the list: the next page. Runs may have begun at one time.
+    /// Runs behind the run of this name in the order of the list: the next page. Runs may have begun at the same time.
     pub after: Option<String>,
-    /// Without so many, the first of the order: the pages before this one.
+    /// Number of runs to skip, from the front of the order: the pages before this one.
     pub skip: u64,
-    /// At most so many, the first of the order.
+    /// Largest number of runs, from the front of the order.
     pub limit: Option<u64>,
 }
 
-/// The order of a list. Runs that are alike in it stand the latest first.
+/// The order of a list. Runs that are equal in it are listed latest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListOrder {
     /// The latest first.
@@ -51,12 +51,12 @@ pub enum ListOrder {
     Target,
     /// By label.
     Label,
-    /// The worst verdict first; runs that have not ended stand before good ones.
+    /// The worst verdict first; runs that have not ended precede good ones.
     Verdict,
 }
 
 impl ListOrder {
-    /// The expression by which it orders first, where there is one before the time.
+    /// The expression by which it orders, where there is one before the time.
     fn key(self) -> Option<&'static str> {
         match self {
             ListOrder::Latest | ListOrder::Earliest => None,
@@ -76,7 +76,7 @@ impl ListOrder {
         }
     }
 
-    /// Behind the run whose name is the value of this place.
+    /// The condition for runs behind the run whose name is the parameter of this place.
     fn behind(self, place: usize) -> String {
         let of_run = |what: &str| format!("(SELECT {what} FROM runs WHERE id = ${place})");
         let begin = of_run("started");
@@ -115,7 +115,7 @@ impl Filter {
             conditions.push(format!("{condition} ${}", values.len()));
         }
         if let Some(find) = &self.find {
-            // Databases know small letters of ASCII alone: other letters are found as they are written.
+            // Databases convert only ASCII letters to lower case: other letters match in their own case.
             values
                 .extend([find.to_lowercase(), find.clone()].map(|part| Value::from(pattern(&part).as_str())));
             let like = |place: usize| format!("LIKE ${place} ESCAPE '!'");
@@ -157,7 +157,7 @@ impl From<&Option<String>> for Value {
     }
 }
 
-/// Any text with this part: what a pattern would read otherwise stands for itself.
+/// A pattern for any text with this part, with special characters escaped.
 fn pattern(part: &str) -> String {
     let mut pattern = String::from("%");
     for letter in part.chars() {
@@ -170,7 +170,7 @@ fn pattern(part: &str) -> String {
     pattern
 }
 
-/// The columns of an entry. A run is measured now as long as its program updates `alive`.
+/// The columns of an entry. A run counts as being measured as long as its program updates `alive`.
 fn columns(database: &Database) -> String {
     let since = format!("{} - {}", database.now(), ALIVE.as_nanos());
     format!(
@@ -189,7 +189,7 @@ pub(crate) fn list(database: &Database, filter: &Filter) -> Result<Vec<Entry>> {
         chosen.conditions
     );
     database.each(&sql, &chosen.values, |mut row| {
-        // Another program may have put a run in between the two questions.
+        // Another program may have inserted a run between the two queries.
         if let Some(&place) = places.get(&row.text(0)) {
             entries[place].figures.push(headline(&mut row));
         }
@@ -217,7 +217,7 @@ pub(crate) fn entry(database: &Database, id: &str) -> Result<Option<Entry>> {
     Ok(Some(entry))
 }
 
-/// A column by whose words runs are found.
+/// A column by whose values runs are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// Far ends.
@@ -228,9 +228,9 @@ pub enum Names {
     Kinds,
 }
 
-/// Every word of a column but the empty one, that of the latest run first.
-pub(crate) fn names(database: &Database, of: Names, limit: u64) -> Result<Vec<String>> {
-    let column = match of {
+/// Every value of a column but the empty one, that of the latest run first.
+pub(crate) fn names(database: &Database, column: Names, limit: u64) -> Result<Vec<String>> {
+    let column = match column {
         Names::Targets => "target",
         Names::Labels => "label",
         Names::Kinds => "kind",
@@ -242,8 +242,8 @@ pub(crate) fn names(database: &Database, of: Names, limit: u64) -> Result<Vec<St
     Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
 }
 
-/// The names that begin so: two are enough to know that it is not one, and some more for the message. They stand together
-/// in the index, up to what begins with the last of all characters.
+/// The names that begin with this text: two are enough to know that it is ambiguous, and some more for the message. They are
+/// adjacent in the index, up to the text followed by the last of all characters.
 pub(crate) fn beginning(database: &Database, beginning: &str) -> Result<Vec<String>> {
     if beginning.is_empty() {
         return Ok(Vec::new());
@@ -252,7 +252,7 @@ pub(crate) fn beginning(database: &Database, beginning: &str) -> Result<Vec<Stri
     let last = format!("{beginning}{}", char::MAX);
     let rows = database.rows(sql, &[beginning.into(), (&last).into()])?;
     let found: Vec<String> = rows.into_iter().map(|mut row| row.text(0)).collect();
-    // A whole name is meant, even where others begin with it.
+    // A complete name is meant, even where others begin with it.
     Ok(if found.iter().any(|id| id == beginning) { vec![beginning.to_owned()] } else { found })
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn events(database: &Database, id: &str) -> Result<Vec<String>> {
     Ok(rows.into_iter().map(|mut row| row.text(0)).collect())
 }
 
-/// What a trend needs of every run of a filter, in three questions however many they are.
+/// Data for a trend of every run of a filter, in three queries however many they are.
 pub(crate) fn series(database: &Database, filter: &Filter) -> Result<Vec<Sample>> {
     let Chosen { conditions: sql, values } =
         filter.select("id, kind, target, label, started, status, fingerprint");
@@ -292,7 +292,7 @@ pub(crate) fn series(database: &Database, filter: &Filter) -> Result<Vec<Sample>
     Ok(samples)
 }
 
-/// What a comparison needs beside: the round trips of these samples of the filter.
+/// Further data for a comparison: the round trips of these samples of the filter.
 pub(crate) fn add_histograms(database: &Database, filter: &Filter, samples: &mut [Sample]) -> Result<()> {
     let places = places(samples.iter().map(|sample: &Sample| &sample.id));
     let Chosen { conditions: inner, values } = filter.select("id");
@@ -305,7 +305,7 @@ pub(crate) fn add_histograms(database: &Database, filter: &Filter, samples: &mut
     })
 }
 
-/// The facts of these fingerprints. What is damaged of them is left out.
+/// The facts of these fingerprints. Damaged ones are skipped.
 fn facts(database: &Database, chosen: &Chosen) -> Result<HashMap<String, Vec<Fact>>> {
     let sql = format!(
         "SELECT id, facts FROM fingerprints WHERE id IN (SELECT fingerprint FROM ({}) AS chosen)",
@@ -318,17 +318,17 @@ fn facts(database: &Database, chosen: &Chosen) -> Result<HashMap<String, Vec<Fac
     Ok(known)
 }
 
-/// Where each run stands in a list.
+/// The position of each run in a list.
 fn places<'a>(ids: impl Iterator<Item = &'a String>) -> HashMap<String, usize> {
     ids.cloned().zip(0..).collect()
 }
 
 /// The last three columns of run, name, value and text.
-fn headline(row: &mut Row) -> Headline {
+fn headline(row: &mut ResultRow) -> Headline {
     Headline { name: row.text(1), value: row.real(2).unwrap_or_default(), text: row.text(3) }
 }
 
-fn entry_of(mut row: Row) -> Entry {
+fn entry_of(mut row: ResultRow) -> Entry {
     Entry {
         id: row.text(0),
         kind: row.text(1),
@@ -344,7 +344,7 @@ fn entry_of(mut row: Row) -> Entry {
     }
 }
 
-/// Databases' integers have a sign: enough until the year 2262.
+/// Databases' integers are signed: enough until the year 2262.
 pub(crate) fn to_sql(time: WallTime) -> i64 {
     i64::try_from(time.0).unwrap_or(i64::MAX)
 }
@@ -353,5 +353,5 @@ pub(crate) fn from_sql(time: i64) -> WallTime {
     WallTime(u64::try_from(time).unwrap_or_default())
 }
 
-/// A program that has not updated `alive` for so long has ended.
+/// A program that has not updated `alive` for this long has ended.
 const ALIVE: Duration = Duration::from_secs(20);

@@ -1,4 +1,4 @@
-//! A run on its way into the store.
+//! Recording a run in the store while it is measured.
 
 use crate::database::{Database, Value};
 use crate::document::describe;
@@ -11,28 +11,28 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Keeps the events of a run until it ends. A thread of its own writes them about once a second, so that a database that
-/// is slow does not hold up what measures.
+/// Stores the events of a run until it ends. A thread of its own writes them about once a second, so that a slow database does
+/// not delay the measurement.
 #[derive(Debug)]
 pub struct Recorder {
     run: String,
     events: Sender<String>,
-    /// What went wrong in the thread.
+    /// Errors of the thread.
     wrong: Receiver<StoreError>,
     writer: JoinHandle<Writer>,
 }
 
-/// Where a run was put in the end.
+/// The store that a run ended up in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// Into its store.
+    /// The run's own store.
     Kept,
-    /// Into a store of this host, since the server could not be reached: [`Store::deliver`] brings it there.
+    /// A store of this host, since the server could not be reached: [`Store::deliver`] moves the run there.
     Waiting(PathBuf),
 }
 
 impl Recorder {
-    /// `waiting`: the store of this host that takes the run when the server is lost.
+    /// Begins a run. `waiting`: the store of this host that takes the run when the server is lost.
     pub(crate) fn begin(store: Store, begun: &Begun, waiting: Option<PathBuf>) -> Result<Recorder> {
         let location = store.location().clone();
         let (events, incoming) = channel();
@@ -59,17 +59,17 @@ impl Recorder {
         &self.run
     }
 
-    /// Keeps an event. It is on disk about a second later.
+    /// Stores an event. It is on disk about a second later.
     ///
     /// # Errors
-    /// Earlier events could not be written; each reason comes once. They are tried again.
+    /// Earlier events could not be written; each reason is returned once. The thread retries them.
     pub fn event(&self, event: &Event) -> Result<()> {
         // An event has string keys and plain values only, and the thread ends after this one.
         let _ = serde_json::to_string(event).map(|text| self.events.send(text));
         self.wrong.try_recv().map_or(Ok(()), Err)
     }
 
-    /// The run has ended: its document takes the place of its events, all at once.
+    /// Ends the run: its document takes the place of its events, all at once.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -91,7 +91,7 @@ struct Writer {
     /// The number of the next event.
     next: i64,
     unwritten: Vec<String>,
-    /// When the store was last given word that the run is measured.
+    /// Time of the last update of `alive`.
     beaten: Instant,
     report: Sender<StoreError>,
 }
@@ -107,7 +107,7 @@ impl Writer {
             };
             self.beat();
             if let Err(error) = self.flush() {
-                // Once each, however often it is tried.
+                // Each error once, however often the write is retried.
                 let text = error.to_string();
                 if text != reported {
                     let _ = self.report.send(error);
@@ -120,7 +120,7 @@ impl Writer {
         }
     }
 
-    /// Leaves word that the run is measured. Where it does not get through, lists take the run for one that was cut off.
+    /// Updates `alive`. Where that fails, lists show the run as cut off.
     fn beat(&mut self) {
         if self.beaten.elapsed() >= BEAT {
             self.beaten = Instant::now();
@@ -128,7 +128,7 @@ impl Writer {
         }
     }
 
-    /// Takes what comes within a second of the first event. True: nothing comes any more.
+    /// Takes the events that arrive within a second of the first. True: no more events arrive.
     fn gather(&mut self, first: String, events: &Receiver<String>) -> bool {
         self.unwritten.push(first);
         if self.next == 0 {
@@ -172,7 +172,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Goes on in the store of this host. What the server has of the run already stays there until it is delivered.
+    /// Continues in the store of this host. The part of the run on the server stays there until the run is delivered.
     fn move_to_file(&mut self) -> Result<()> {
         let Some(file) = self.waiting.take() else { return Ok(()) };
         let store = Store::open(&file)?;
@@ -184,7 +184,7 @@ impl Writer {
     }
 
     fn finish(mut self, measured: Measured<'_>, figures: &[Headline]) -> Result<Placed> {
-        // The row is there, unless somebody took it out meanwhile.
+        // The row exists, unless somebody removed it meanwhile.
         let put =
             |store: &Store| store.put(&self.begun, Origin::Measured, measured, figures, Ended::Replaced);
         match put(&self.store) {
@@ -198,7 +198,7 @@ impl Writer {
     }
 }
 
-/// Within a transaction: the row, its document, its figures and what comparisons need, in place of its events.
+/// Writes, within a transaction, the row, its document, its figures and the data for comparisons, in place of its events.
 pub(crate) fn finish(
     database: &Database,
     id: &str,
@@ -232,7 +232,7 @@ pub(crate) fn finish(
     describe(database, id, measured)
 }
 
-/// Time between two marks that a run is measured; `query.rs` waits for several of them.
+/// Time between two updates of `alive`; `query.rs` waits for several of them.
 const BEAT: Duration = Duration::from_secs(5);
-/// Events wait no longer than this for others to be written with.
+/// Longest time that an event waits to be written together with others.
 const AT_MOST: Duration = Duration::from_secs(1);

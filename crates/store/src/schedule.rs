@@ -1,12 +1,13 @@
-//! When a path is measured again: a `watch` keeps it here, so that a page can show when the next run is due, and that it is overdue.
+//! The time of a path's next measurement: a `watch` stores it here, so that a page can show when the next run is due, and whether
+//! it is overdue.
 
-use crate::database::{Row, Value};
+use crate::database::{ResultRow, Value};
 use crate::query::{from_sql, to_sql};
 use crate::{Result, Store};
 use model::time::WallTime;
 use model::units::Nanos;
 
-/// Which schedule it is: one host measures one path so.
+/// The key of a schedule: one host measures one path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleKey {
     /// The host that measures.
@@ -19,21 +20,21 @@ pub struct ScheduleKey {
     pub label: String,
 }
 
-/// A path that is measured again and again.
+/// A path that is measured repeatedly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Which one it is.
+    /// Its key.
     pub key: ScheduleKey,
-    /// From the begin of one round to that of the next.
+    /// Time from the start of one round to that of the next.
     pub every: Nanos,
-    /// When the latest round began, by the clock of its host.
+    /// Start of the latest round, by the clock of its host.
     pub latest: WallTime,
-    /// When the next one is to begin, likewise.
+    /// Planned start of the next one, likewise.
     pub due: WallTime,
 }
 
 impl Schedule {
-    /// The next round should have begun, and neither a short wait nor a busy host explains that it has not.
+    /// True: the next round should have begun, and neither a short wait nor a busy host explains the delay.
     #[must_use]
     pub fn is_overdue(&self, now: WallTime) -> bool {
         let late = now.0.saturating_sub(self.due.0);
@@ -42,7 +43,7 @@ impl Schedule {
 }
 
 impl Store {
-    /// Keeps when a path is measured next, in place of what was kept of the same.
+    /// Stores the time of a path's next measurement, in place of the previous one.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -57,7 +58,7 @@ impl Store {
         self.database.execute(insert, &values).map(drop)
     }
 
-    /// A path is no longer measured so. True: it was until now.
+    /// Removes the schedule of a path. True: there was one.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -66,7 +67,7 @@ impl Store {
         Ok(self.database.execute(delete, &key.values())? > 0)
     }
 
-    /// Every schedule, of one far end or of all, the one that is due first in front.
+    /// Every schedule, of one far end or of all, the one due first in front.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -87,14 +88,14 @@ impl ScheduleKey {
     }
 }
 
-fn schedule_of(mut row: Row) -> Schedule {
+fn schedule_of(mut row: ResultRow) -> Schedule {
     let key = ScheduleKey { host: row.text(0), target: row.text(1), kind: row.text(2), label: row.text(3) };
     let mut time = |column| from_sql(row.int(column).unwrap_or_default());
     let [every, latest, due] = [4, 5, 6].map(&mut time);
     Schedule { key, every: Nanos(every.0), latest, due }
 }
 
-/// A round that is late by less than this is none that is missed: the one before may last that long.
+/// Least delay of a round that counts as missed: the round before may take that long.
 const LEAST_LATE: Nanos = Nanos::from_secs(60);
 
 #[cfg(test)]

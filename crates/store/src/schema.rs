@@ -1,11 +1,11 @@
-//! The tables, and how a store of an older version becomes one of this.
+//! The tables, and the migration of a store of an older version.
 //!
-//! Written in SQLite's words; `database/server.rs` translates them for PostgreSQL.
+//! They are written in SQLite's dialect; `database/server.rs` translates them for PostgreSQL.
 
 use crate::database::Database;
 use crate::{Result, StoreError, document};
 
-/// Each step brings a store from the version of its place (0: empty) to the next. Only ever extended.
+/// Each step migrates a store from the version of its place (0: empty) to the next. Steps are only ever added.
 const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: &str = "CREATE TABLE runs (
@@ -38,7 +38,7 @@ const FIRST: &str = "CREATE TABLE runs (
          PRIMARY KEY (run, number)
      ) STRICT, WITHOUT ROWID;";
 
-/// Documents leave the rows, so that lists read little; what comparisons need of them gets tables of its own.
+/// Documents leave the rows, so that lists read little; data for comparisons gets tables of its own.
 const SECOND: &str = "CREATE TABLE documents (
          run TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
          document BLOB NOT NULL    -- JSON with intervals by columns, zlib
@@ -65,7 +65,7 @@ const SECOND: &str = "CREATE TABLE documents (
          note TEXT NOT NULL,
          PRIMARY KEY (target, at)
      ) STRICT, WITHOUT ROWID;
-     CREATE TABLE alerts (        -- what was told of a trend, so that it is reported once
+     CREATE TABLE alerts (        -- reported changes of trends, so that each is reported once
          run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
          figure TEXT NOT NULL,
          change TEXT NOT NULL,
@@ -83,7 +83,7 @@ const THIRD: &str = "CREATE TABLE outbox (
          PRIMARY KEY (run, figure, change, receiver)
      ) STRICT, WITHOUT ROWID;";
 
-/// A run that is measured differs from one that was cut off, and a `watch` leaves when it measures next.
+/// Distinguishes a run that is being measured from one that was cut off, and stores when a `watch` measures next.
 const FOURTH: &str =
     "ALTER TABLE runs ADD COLUMN alive INTEGER; -- by the clock of the store: its program was there then
      CREATE TABLE schedules (
@@ -109,7 +109,7 @@ pub(crate) fn check(database: &Database) -> Result<i64> {
     Ok(found)
 }
 
-/// Brings the store to this version, all at once: a program that is killed meanwhile leaves it as it was.
+/// Migrates the store to this version, all at once: a program that is killed meanwhile leaves it unchanged.
 pub(crate) fn migrate(database: &Database) -> Result<()> {
     database.at_once(|| {
         database.claim()?;

@@ -40,31 +40,31 @@ pub const FURTHER_SIZES: [Bytes; 7] =
 pub const RFC8219_FURTHER_SIZES: [Bytes; 6] =
     [Bytes(768), Bytes(1522), Bytes(2048), Bytes(4096), Bytes(8192), Bytes(9216)];
 
-/// The smallest Ethernet frame, FCS included; less is padded up to it (IEEE 802.3).
+/// The smallest Ethernet frame, FCS included; shorter ones are padded (IEEE 802.3).
 pub const MIN_FRAME: Bytes = Bytes(64);
 
-/// What the length field of IP can say: the whole packet of IPv4 (RFC 791), what follows the header of IPv6 (RFC 8200).
+/// The largest value of IP's length field: the whole packet of IPv4 (RFC 791), the payload of IPv6 (RFC 8200).
 pub const LARGEST_PACKET: u32 = u16::MAX as u32;
 
 /// The largest payload of a UDP datagram over IPv4: [`LARGEST_PACKET`] less the headers of IPv4 and UDP, 20 and 8 bytes.
 pub const LARGEST_UDP_PAYLOAD: u32 = LARGEST_PACKET - 20 - 8;
 
-/// What a frame costs on the wire beyond its own bytes: preamble, start delimiter and the least gap.
+/// Bytes of a frame on the wire beyond its own: preamble, start delimiter and the least gap.
 pub const WIRE_OVERHEAD: Bytes = Bytes(20);
 
-/// How packets are built and carried: the sender's headers and everything around them.
+/// The headers and the encapsulation of packets.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
     /// The inner IP header.
     pub network: Network,
-    /// What is on top of it.
+    /// The transport header.
     pub transport: Transport,
-    /// What carries the inner packet.
+    /// The encapsulation of the inner packet.
     #[serde(default)]
     pub encaps: Encaps,
-    /// The largest outer packet of the link; `None` for as large as needed. It limits WireGuard's padding.
+    /// The largest outer packet of the link; `None` for no limit. It limits WireGuard's padding.
     #[serde(default)]
     pub link_mtu: Option<Bytes>,
 }
@@ -106,23 +106,23 @@ impl Transport {
     }
 }
 
-/// The sizes of one packet on its way, all in bytes.
+/// The sizes of one packet in transit, all in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Layout {
-    /// What the application sends in it.
+    /// The application's data in it.
     pub payload: Bytes,
     /// From the inner IP header on.
     pub inner_packet: Bytes,
     /// The inner packet as a frame of plain Ethernet, FCS included, at least 64.
     pub inner_frame: Bytes,
-    /// What the link's Ethernet frame carries, tags not counted: to be compared with the link's MTU.
+    /// The payload of the link's Ethernet frame, tags not counted: to be compared with the link's MTU.
     pub outer_packet: Bytes,
     /// The frame on the link, FCS and tags included, at least 64.
     pub outer_frame: Bytes,
     /// The outer frame with preamble, start delimiter and gap.
     pub wire: Bytes,
-    /// By how much the outer packet exceeds the link's MTU: such packets are fragmented or dropped.
+    /// Excess of the outer packet over the link's MTU: such packets are fragmented or dropped.
     pub over_mtu: Bytes,
 }
 
@@ -147,10 +147,10 @@ impl Framing {
         Bytes(self.network.header()) + self.transport.header()
     }
 
-    /// The sizes of a packet with so much payload.
+    /// The sizes of a packet with this payload.
     ///
     /// # Errors
-    /// As [`Framing::check`], or when no IP packet is that large.
+    /// The same as [`Framing::check`], or when no IP packet is that large.
     pub fn of_payload(&self, payload: Bytes) -> Result<Layout, FramingError> {
         self.of_packet(payload + self.headers())
     }
@@ -191,10 +191,10 @@ impl Framing {
         self.of_packet(inner_frame.saturating_sub(Bytes(ETHERNET)))
     }
 
-    /// The sizes of the largest packet that crosses a link of this MTU in one piece.
+    /// The sizes of the largest packet that crosses a link of this MTU unfragmented.
     ///
     /// # Errors
-    /// As [`Framing::of_packet`], or when the encapsulation alone exceeds the MTU.
+    /// The same as [`Framing::of_packet`], or when the encapsulation alone exceeds the MTU.
     pub fn of_mtu(&self, link_mtu: Bytes) -> Result<Layout, FramingError> {
         let packet = self
             .encaps
@@ -205,10 +205,10 @@ impl Framing {
     }
 }
 
-/// Why there is no such frame.
+/// Why a frame is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FramingError {
-    /// No encapsulation of that name.
+    /// An unknown encapsulation.
     #[error(
         "read encapsulation `{text}`: unknown; there are vlan, qinq, pppoe, ipip, ipip6, sit, ip6ip6, gre, gretap, \
          vxlan, geneve, wireguard, esp-gcm, esp-cbc, mpls and srv6, with 6 for an outer IPv6 header as in vxlan6"
@@ -222,7 +222,7 @@ pub enum FramingError {
     Parameter {
         /// The encapsulation as it was given.
         encap: String,
-        /// What is accepted.
+        /// The accepted parameters.
         accepted: &'static str,
     },
     /// A layer that sits in Ethernet was put in a packet.
@@ -236,44 +236,44 @@ pub enum FramingError {
     /// A layer carries only the other IP version.
     #[error("stack encapsulations: the layer around {inside} carries {network} only")]
     Family {
-        /// What was to be carried.
+        /// The packet inside.
         inside: String,
-        /// What can be.
+        /// The version that is possible.
         network: Network,
     },
     /// More layers than any packet has.
     #[error("stack encapsulations: {layers} layers are too many, the most is 16")]
     TooManyLayers {
-        /// How many.
+        /// Number of layers.
         layers: usize,
     },
     /// TCP has room for 40 bytes of options.
     #[error("build TCP header: {bytes} bytes of options, the most is 40 (RFC 9293 section 3.1)")]
     TcpOptions {
-        /// With padding.
+        /// Bytes of options, with padding.
         bytes: u64,
     },
     /// Ethernet has no such frame.
     #[error("build frame of {} bytes: Ethernet's least is 64, FCS included", frame.0)]
     FrameTooSmall {
-        /// The frame asked for.
+        /// The requested frame.
         frame: Bytes,
     },
     /// IP has no such packet.
     #[error("build packet of {} bytes: IP's most is {}", packet.0, MAX_PACKET.0)]
     TooLarge {
-        /// The packet asked for.
+        /// The requested packet.
         packet: Bytes,
     },
     /// The headers alone are larger.
     #[error("build packet of {} bytes: its headers alone take {}", packet.0, needs.0)]
     NoRoom {
-        /// The packet asked for.
+        /// The requested packet.
         packet: Bytes,
         /// The inner headers.
         needs: Bytes,
     },
-    /// A rate of payload says nothing about packets that carry none.
+    /// A rate of payload is meaningless for packets without payload.
     #[error("derive packet rate from goodput: the packets carry no payload")]
     NoPayload,
     /// A link needs a speed.
@@ -281,7 +281,7 @@ pub enum FramingError {
     NoLink,
 }
 
-/// Addresses, type and FCS.
+/// Bytes of addresses, type and FCS.
 const ETHERNET: u64 = 14 + 4;
 /// IPv6 without jumbograms: header and 65,535 bytes (RFC 8200 section 3).
 const MAX_PACKET: Bytes = Bytes(40 + LARGEST_PACKET as u64);

@@ -4,7 +4,7 @@ use super::{BitRate, Bytes, Nanos, PacketRate};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// Why a text is not the number with a unit that was asked for.
+/// Why a text is not a number of the requested quantity.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnitError {
     /// The text is not a decimal number followed by a known unit.
@@ -12,7 +12,7 @@ pub enum UnitError {
     Malformed {
         /// The text as it was given.
         text: String,
-        /// The kind of quantity that was asked for.
+        /// The requested quantity.
         quantity: &'static str,
         /// Examples of what is accepted.
         accepted: &'static str,
@@ -22,7 +22,7 @@ pub enum UnitError {
     Negative {
         /// The text as it was given.
         text: String,
-        /// The kind of quantity that was asked for.
+        /// The requested quantity.
         quantity: &'static str,
         /// Examples of what is accepted.
         accepted: &'static str,
@@ -32,7 +32,7 @@ pub enum UnitError {
     TooLarge {
         /// The text as it was given.
         text: String,
-        /// The kind of quantity that was asked for.
+        /// The requested quantity.
         quantity: &'static str,
         /// The base unit.
         base: &'static str,
@@ -183,7 +183,7 @@ fn split_prefix(unit: &str, base: u128) -> Option<(u128, &str)> {
     })
 }
 
-/// Digits of a fraction that are read: every factor is under 2^44, so the rest is under a millionth of a unit.
+/// Digits of a fraction that are read: every factor is under 2^44, so the others amount to less than a millionth of a unit.
 const FRACTION_DIGITS: usize = 20;
 
 const RATE: Quantity = Quantity {

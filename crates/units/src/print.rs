@@ -50,7 +50,7 @@ fn scaled(value: u64, steps: &Steps, asked: Option<usize>) -> String {
     }
 }
 
-/// The decimals asked for, or those that make three significant digits; none in the base unit, which has no parts.
+/// The requested decimals, or those that make three significant digits; none in the base unit, which is not divided.
 fn decimals_for(value: u64, size: u64, asked: Option<usize>) -> usize {
     if size == 1 {
         return 0;
@@ -60,7 +60,7 @@ fn decimals_for(value: u64, size: u64, asked: Option<usize>) -> usize {
     asked.map_or_else(three_digits, |asked| asked.min(MAX_DECIMALS))
 }
 
-/// `value` in units of `size` at so many decimals, as an integer and what it is to be divided by.
+/// `value` in units of `size` with this many decimals, as an integer and its divisor.
 fn rounded(value: u64, size: u64, decimals: usize) -> (u128, u128) {
     let factor = (0..decimals).fold(1, |factor: u128, _| factor * 10);
     ((u128::from(value) * factor + u128::from(size) / 2) / u128::from(size), factor)
@@ -75,7 +75,7 @@ fn pad(f: &mut Formatter<'_>, text: &str) -> Result {
     }
 }
 
-/// More decimals than this say nothing about a 64-bit number, and would overflow.
+/// More decimals are meaningless for a 64-bit number, and would overflow.
 const MAX_DECIMALS: usize = 9;
 
 const DECIMAL: [(u64, &str); 5] =

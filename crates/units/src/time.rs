@@ -1,4 +1,4 @@
-//! The two clocks, which the compiler keeps apart: monotonic time for measuring, wall time for saying when.
+//! The two clocks, which the compiler keeps apart: monotonic time for intervals, wall time for dates.
 
 use crate::Nanos;
 #[cfg(feature = "schema")]
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// An instant of `CLOCK_MONOTONIC` of one host, in nanoseconds since that clock's start.
 ///
-/// It means nothing on another host and cannot be subtracted from wall time:
+/// On another host the value is meaningless, and it cannot be subtracted from wall time:
 ///
 /// ```compile_fail,E0277
 /// # use pathmeter_units::time::{MonoTime, WallTime};

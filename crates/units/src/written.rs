@@ -1,5 +1,5 @@
-//! Numbers as people read them: three significant digits, thousands set apart. Every sentence, table and chart writes its
-//! numbers by these functions or by the `Display` of a unit, which keeps the same digits.
+//! Numbers as people read them: three significant digits, thousands separated. Every sentence, table and chart writes its numbers
+//! with these functions or with the `Display` of a unit, which keeps the same digits.
 
 /// A measured number with three significant digits: `0.0351`, `46.5`, `465`, `12 300`.
 #[must_use]
@@ -32,7 +32,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A share that is known to no more than a percent, such as the use of a CPU: `98 %`.
+/// A share that is known to no more than a percent, such as CPU usage: `98 %`.
 #[must_use]
 pub fn whole_percent(share: f64) -> String {
     format!("{:.0} %", (share * 100.0).min(MOST_PERCENT))
@@ -68,7 +68,7 @@ fn signed(percent: f64) -> String {
     format!("{sign}{:.1}", percent.abs())
 }
 
-/// A count with its thousands set apart, by spaces that break no line: `374 973`.
+/// A count with its thousands separated, by spaces that do not break a line: `374 973`.
 #[must_use]
 pub fn grouped(count: impl Into<u64>) -> String {
     let digits = count.into().to_string();
@@ -110,13 +110,13 @@ fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// A peer may report anything; more than ten thousand CPUs is nothing to be printed to the last digit.
+/// A peer may report anything; more than ten thousand CPUs need no exact figure.
 const MOST_PERCENT: f64 = 1e6;
 /// One in a million: fewer are few, but not none.
 const LEAST_PERCENT: f64 = 0.000_1;
-/// A number that shows no three digits with these is as good as zero.
+/// A number without three digits at this many decimals is practically zero.
 const MOST_DECIMALS: usize = 9;
-/// Percent are set with no more; what lies behind comes from the binary fraction.
+/// Percentages that were set have no more decimals; further ones come from the binary fraction.
 const MOST_DECIMALS_SET: usize = 6;
 
 #[cfg(test)]

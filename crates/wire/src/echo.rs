@@ -1,7 +1,7 @@
-//! Round trips: how a request and its reply travel, for every protocol that has them.
+//! Round trips: requests and replies of every protocol that has them.
 //!
-//! The client's half of a protocol is an [`Exchange`], the server's half a [`Reflect`]. Both are codecs with a little
-//! memory: no socket, no clock. The engine keeps the times and finds each reply's request by its sequence number.
+//! The client's half of a protocol is an [`Exchange`], the server's half a [`Reflect`]. Both are codecs with little state: no
+//! socket, no clock. The engine keeps the times and finds each reply's request by its sequence number.
 
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -16,32 +16,32 @@ pub trait Exchange: Send {
     /// protocol's header stay as they are, unless the protocol signs or fixes them.
     fn request(&mut self, request: Request, message: &mut [u8]);
 
-    /// Leaves out the number of one request, as if it were lost on its way there: the number of the next reply shows whether
-    /// the far end counts. Nothing where a protocol's replies have no number.
+    /// Leaves out the number of one request, as if the request were lost before it arrived: the number of the next reply shows
+    /// whether the far end counts. Has no effect where a protocol's replies have no number.
     fn skip(&mut self) {}
 
-    /// Reads one whole message: a datagram, or what [`Exchange::frame`] cut from a stream.
+    /// Reads one whole message: a datagram, or a message that [`Exchange::frame`] cut from a stream.
     ///
     /// # Errors
-    /// Why the message is no reply: it is counted and changes nothing.
+    /// The message is not a reply: it is counted and changes nothing.
     fn reply(&mut self, message: &[u8]) -> Result<Reply, Stray>;
 
-    /// The whole length in bytes of the message that `head` begins, once it can be known. A protocol without
-    /// streams never knows it.
+    /// The whole length in bytes of the message that `head` begins, once it can be known. A protocol without streams never knows
+    /// it.
     ///
     /// # Errors
-    /// The stream makes no sense from here on.
+    /// The rest of the stream cannot be read.
     fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray>;
 }
 
 /// The server's half: turns requests into replies. One for each socket; it serves every client of a UDP socket.
 pub trait Reflect: Send {
-    /// Takes the message in the first `len` bytes of `buf` and leaves its reply there. `now` is the moment before
-    /// the reply goes out, on the clock of [`Arrival::received`]. Gives the reply's length; `None`: none is due.
+    /// Takes the message in the first `len` bytes of `buf` and leaves its reply there. `now` is the time just before the reply
+    /// goes out, on the clock of [`Arrival::received`]. Returns the reply's length; `None`: no reply is due.
     fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize>;
 
-    /// May the reply to a message of this many bytes carry a time? Otherwise [`Arrival::received`] and `now` are zero: a
-    /// clock that is not read delays nobody.
+    /// May the reply to a message of this many bytes carry a time? Otherwise [`Arrival::received`] and `now` are zero, so that no
+    /// reply waits for a clock to be read.
     fn returns_time(&self, _len: usize) -> bool {
         true
     }
@@ -61,14 +61,14 @@ pub trait Reflect: Send {
         0
     }
 
-    /// As [`Exchange::frame`].
+    /// The same as [`Exchange::frame`].
     ///
     /// # Errors
-    /// The stream makes no sense from here on: the connection is to be closed.
+    /// The rest of the stream cannot be read: the connection is to be closed.
     fn frame(&self, head: &[u8]) -> Result<Option<usize>, Stray>;
 }
 
-/// What a request says.
+/// The fields of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// From 1, one more for each request of a test.
@@ -79,15 +79,15 @@ pub struct Request {
     pub wants_reply: bool,
 }
 
-/// What a reply says.
+/// The fields of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Of the request.
+    /// Sequence number of the request.
     pub sequence: u64,
-    /// When the far end had it, where the protocol tells.
+    /// The far end's times of the request and the reply, where the protocol carries them.
     pub far: Option<FarTimes>,
-    /// How many requests the far end had answered before, where its replies have a number (STAMP, TWAMP): with it the loss
-    /// of each direction is known.
+    /// Number of requests that the far end had answered before, where its replies have a number (STAMP, TWAMP): it gives the loss
+    /// of each direction.
     pub far_sequence: Option<FarSequence>,
 }
 
@@ -96,7 +96,7 @@ pub struct Reply {
 pub struct FarSequence {
     /// Requests of this session that the far end had answered before.
     pub before: u64,
-    /// It counts; otherwise it may copy the number of the request, and the count says nothing.
+    /// True: the far end counts. Otherwise it may copy the number of the request, and the count has no meaning.
     pub proven: bool,
 }
 
@@ -114,18 +114,18 @@ pub struct FarTimes {
 pub struct Arrival {
     /// Its sender.
     pub from: SocketAddr,
-    /// The server's clock when it came.
+    /// The server's clock when the request arrived.
     pub received: MonoTime,
-    /// TTL or hop limit of its IP header, where the kernel told.
+    /// TTL or hop limit of its IP header, where the kernel reports it.
     pub ttl: Option<u8>,
     /// DSCP and ECN of its IP header, likewise.
     pub class: Option<u8>,
-    /// The server's address that it came to, likewise.
+    /// The server's address that the request was sent to, likewise.
     pub to: Option<SocketAddr>,
 }
 
 impl Arrival {
-    /// A message of which the kernel told nothing more.
+    /// A message of which the kernel reports nothing else.
     #[must_use]
     pub const fn new(from: SocketAddr, received: MonoTime) -> Arrival {
         Arrival { from, received, ttl: None, class: None, to: None }
@@ -138,12 +138,12 @@ pub enum Stray {
     /// Shorter than the protocol's header.
     #[error("a message of {0} bytes is shorter than the header")]
     Short(usize),
-    /// Its length field contradicts its size, or no such message can be.
-    #[error("a message that says it has {said} bytes, where {had} is right or the most")]
+    /// Its length field contradicts its size, or is out of range.
+    #[error("a message whose length field is {claimed} bytes, where {had} is its size or the limit")]
     Length {
-        /// What its header says.
-        said: u64,
-        /// Its true size, or the limit it breaks.
+        /// The length in its header.
+        claimed: u64,
+        /// Its true size, or the limit that it exceeds.
         had: usize,
     },
     /// Not a message of this protocol, or none for this role.

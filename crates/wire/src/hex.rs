@@ -1,4 +1,4 @@
-//! Fixed runs of bytes that name or prove something: hexadecimal in JSON, plain on the data flows.
+//! Identifiers, keys and MACs of fixed length: hexadecimal in JSON, raw bytes on the data flows.
 
 use aws_lc_rs::{constant_time, hmac};
 use serde::de::Error as _;
@@ -10,7 +10,7 @@ use std::fmt::{Debug, Display, Formatter};
 #[serde(transparent)]
 pub struct SessionId(Hex<16>);
 
-/// The secret of a session by which its data flows are known. Never printed.
+/// The secret of a session, by which its data flows are authenticated. Never printed.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FlowKey(Hex<32>);
@@ -20,7 +20,7 @@ pub struct FlowKey(Hex<32>);
 #[serde(transparent)]
 pub struct Nonce(Hex<32>);
 
-/// HMAC-SHA-256. To check one use `proves`, which takes constant time; `==` does not.
+/// HMAC-SHA-256. Compare with `proves`, which takes constant time; `==` does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Mac(Hex<32>);
@@ -40,7 +40,7 @@ impl SessionId {
         SessionId(Hex(bytes))
     }
 
-    /// The name as it stands in data flows.
+    /// The name as sent on data flows.
     pub const fn bytes(&self) -> &[u8; 16] {
         &self.0.0
     }
@@ -52,7 +52,7 @@ impl FlowKey {
         FlowKey(Hex(bytes))
     }
 
-    /// The first 16 bytes of HMAC-SHA-256 over the parts, one after the other.
+    /// The first 16 bytes of HMAC-SHA-256 over the concatenated parts.
     pub(crate) fn sign(&self, parts: &[&[u8]]) -> [u8; 16] {
         short(&hmac_sha256(&self.0.0, parts))
     }
@@ -93,7 +93,7 @@ impl EthernetAddress {
     }
 }
 
-/// HMAC-SHA-256 over the parts, one after the other (RFC 2104).
+/// HMAC-SHA-256 over the concatenated parts (RFC 2104).
 pub(crate) fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     let mut context = hmac::Context::with_key(&key);

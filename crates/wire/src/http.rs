@@ -1,17 +1,17 @@
-//! The head of an HTTP request: what is asked, and how its body is framed (RFC 9112).
+//! The head of an HTTP request: its method, its target, and how its body is framed (RFC 9112).
 
 use model::units::Bytes;
 
-/// What was asked.
+/// The head of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What is to be done.
+    /// The method.
     pub method: Method,
-    /// The path, without what follows a question mark.
+    /// The path, without the query.
     pub path: String,
     /// How long the body is.
     pub body: Framing,
-    /// The part asked for, if one is.
+    /// The requested part of the file, if any.
     pub range: Option<Range>,
     /// The client waits for `100 Continue` before it sends the body.
     pub expects: bool,
@@ -24,7 +24,7 @@ pub struct Request {
 pub enum Method {
     /// The file.
     Get,
-    /// What GET would answer, without the file.
+    /// The reply to GET without the file.
     Head,
     /// PUT and POST: the body is counted and thrown away.
     Upload,
@@ -35,7 +35,7 @@ pub enum Method {
 /// How long the body is (RFC 9112 section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// So many bytes.
+    /// A body of this many bytes.
     Length(u64),
     /// Chunks, until an empty one.
     Chunked,
@@ -50,19 +50,19 @@ pub enum Range {
     Last(u64),
 }
 
-/// Why a head is not taken: status and words.
+/// The reason why a head is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(
-    /// The status of the answer.
+    /// The status code of the response.
     pub u16,
-    /// Why, in words.
+    /// The reason phrase.
     pub &'static str,
 );
 
-/// Reads a head; `None` when it is not all there. Tells how many bytes it takes.
+/// Reads a head and returns the number of bytes it takes; `None` when the head is incomplete.
 ///
 /// # Errors
-/// The bytes are no request that is answered here.
+/// The bytes are not a request that this server answers.
 pub fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
@@ -83,7 +83,7 @@ pub fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refused> {
     let coding = value(head.headers, "transfer-encoding");
     let body = match (coding, content_length(head.headers)?) {
         (None, length) => Framing::Length(length.unwrap_or(0)),
-        // Two lengths are how requests are smuggled past a proxy (RFC 9112 section 6.1).
+        // Two lengths are a means of smuggling requests past a proxy (RFC 9112 section 6.1).
         (Some(_), Some(_)) => return Err(Refused(400, "the request has two lengths")),
         (Some(coding), None) if coding.eq_ignore_ascii_case("chunked") => Framing::Chunked,
         (Some(_), None) => return Err(Refused(501, "of transfer encodings, chunked is understood")),
@@ -117,7 +117,7 @@ fn value<'h>(headers: &[httparse::Header<'h>], name: &str) -> Option<&'h str> {
     std::str::from_utf8(header.value).ok().map(str::trim)
 }
 
-/// The one length given; several must agree.
+/// The one length given; repeated fields must agree.
 fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Refused> {
     let given = headers.iter().filter(|header| header.name.eq_ignore_ascii_case("content-length"));
     let mut length = None;
@@ -134,7 +134,7 @@ fn content_length(headers: &[httparse::Header<'_>]) -> Result<Option<u64>, Refus
     Ok(length)
 }
 
-/// A single range of bytes; what is not understood is not asked for (RFC 9110 section 14.2).
+/// A single range of bytes; a range that cannot be read is ignored (RFC 9110 section 14.2).
 fn range(text: &str) -> Option<Range> {
     let (from, to) = text.strip_prefix("bytes=")?.split_once('-')?;
     match (from.trim(), to.trim()) {
@@ -170,7 +170,7 @@ pub fn size_in(path: &str) -> Option<Result<Bytes, String>> {
     Some(text.parse::<Bytes>().map_err(|e| e.to_string()))
 }
 
-/// Bytes of a head, as far as it goes.
+/// Longest head, bytes.
 pub const MOST_HEAD: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
 

@@ -1,9 +1,9 @@
-//! The iPerf2 protocol, both roles: what `iperf` 2.0.5 to 2.2 speaks on its port.
+//! The iPerf2 protocol, both roles, as spoken by `iperf` 2.0.5 to 2.2 on its port.
 //!
-//! There is no control connection. Each TCP connection and each UDP flow is a test by itself, told apart and described
-//! by its first bytes; `-P` is many of them. Those of one client are one session without control bytes, [`Group`].
+//! There is no control connection. Each TCP connection and each UDP flow is a test by itself, identified and described by its
+//! first bytes; `-P` opens many of them. Those of one client are one session without control bytes, [`Group`].
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `request` | the test header, in TCP and in every datagram; `flags` its bits, `fields` its words |
 //! | `frames` | isochronous frames and bursts: settings and records |
@@ -11,8 +11,8 @@
 //! | `datagram` | number and time of a datagram, and its end |
 //! | `report` | a server's figures of a UDP flow |
 //! | `bounceback` | round trips over TCP |
-//! | `spec` | requests and reports in the words of `model` |
-//! | `flow` | what the machines of one flow share: what happens, what is to be done |
+//! | `spec` | requests and reports as types of `model` |
+//! | `flow` | inputs and outputs that the machines of one flow share |
 //! | `tcp_client`, `tcp_server`, `udp_client`, `udp_server` | the machines of a flow |
 //! | `group` | the session: the flows of one client |
 //!

@@ -1,19 +1,19 @@
-//! The iPerf3 protocol, both roles: what `iperf3` 3.1 to 3.21 speaks on its port.
+//! The iPerf3 protocol, both roles, as spoken by `iperf3` 3.1 to 3.21 on its port.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `cookie` | the name of a session, first bytes of every connection |
 //! | `state` | the one-byte states and the error codes a server reports |
-//! | `params` | the test a client asks for, as JSON |
-//! | `results` | what each end measured, as JSON |
+//! | `params` | the test a client requests, as JSON |
+//! | `results` | the results of each end, as JSON |
 //! | `number` | JSON numbers as iPerf3 means them |
 //! | `datagram` | the header of a UDP datagram |
-//! | `flow` | how data flows and strangers are told apart |
-//! | `dialogue` | what the two machines share: bytes in, things to do out, a deadline |
-//! | `client`, `server` | the two roles; `admit` is what a server accepts |
+//! | `flow` | classification of connections and datagrams by their first bytes |
+//! | `dialogue` | common parts of the two machines: bytes in, outputs, a deadline |
+//! | `client`, `server` | the two roles; `admit` holds the server's limits |
 //!
-//! The client owns the end of a test. It counts time, or what its senders sent, or what its receivers got.
-//! A server sends until it is told to stop, or until the bytes or blocks asked for are sent.
+//! The client decides when a test ends: by time, or by the data that its senders sent or its receivers received. A server
+//! sends until the client stops it, or until the requested bytes or blocks are sent.
 
 mod admit;
 mod client;

@@ -37,7 +37,7 @@ pub use work::{FlowHello, FlowPlan, FlowsRequest, WorkKind, WorkReply, WorkReque
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
 
-/// What a server allows a client to ask.
+/// Limits of a server for the requests of clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Longest test, omitted time included; absent: the protocol's own limit.
@@ -54,9 +54,9 @@ pub trait Datagram: Copy + Send + 'static {
     const MIN_LEN: usize;
     /// Writes the header. `buf` has at least `MIN_LEN` bytes.
     fn write(self, stamp: Stamp, buf: &mut [u8]);
-    /// Reads the header; `None`: not a datagram of ours.
+    /// Reads the header; `None`: the datagram is foreign.
     fn read(self, buf: &[u8]) -> Option<Stamp>;
-    /// Does it end its flow? Asked of datagrams that cannot be read.
+    /// Does it end its flow? Called for datagrams that cannot be read.
     fn ends(self, _buf: &[u8]) -> bool {
         false
     }

@@ -1,21 +1,21 @@
-//! pathmeter's own protocol, specified in `docs/protocol.md`: control over TCP or TLS, data over TCP and UDP, one
-//! port number, every connection opened by the client.
+//! pathmeter's own protocol, specified in `docs/protocol.md`: control over TCP or TLS, data over TCP and UDP, one port number,
+//! every connection opened by the client.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
 //! | `message` | the control messages |
-//! | `frame` | how they travel: greeting, lengths, limits |
+//! | `frame` | their encoding: greeting, lengths, limits |
 //! | `auth` | proof that both ends know the token |
-//! | `admit` | what a server accepts |
-//! | `entry` | the client's way in |
-//! | `caller` | what the clients of every kind of session share; `client` is that of a throughput test |
-//! | `server` | the other role, for every kind; `run` is what the two share from the start to the results of a throughput test |
+//! | `admit` | the limits of a server |
+//! | `entry` | the client's dialogue until the server accepts |
+//! | `caller` | common part of the clients of every kind of session; `client` is that of a throughput test |
+//! | `server` | the other role, for every kind; `run` both roles of a throughput test from the start to the results |
 //! | `ping` | the exchanges that relate the two clocks |
-//! | `flow` | how a TCP connection says what it is; `udp` the same for datagrams |
+//! | `flow` | classification of a TCP connection by its first bytes; `udp` the same for datagrams |
 //! | `datagram` | the header of a data datagram |
-//! | `load` | sessions of UDP load in steps, for what limits the path |
-//! | `probe` | other kinds of session: single datagrams of chosen sizes and echoes, and round trips |
-//! | `frames` | one more: frames out of an interface of the server, and counted on it |
+//! | `load` | sessions of UDP load in steps, to find what limits the path |
+//! | `probe` | sessions of single datagrams of chosen sizes and echoes, and of round trips |
+//! | `frames` | sessions of frames sent and counted on an interface of the server |
 
 mod admit;
 mod auth;

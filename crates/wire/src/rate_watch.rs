@@ -1,8 +1,8 @@
-//! Whether a peer sends faster than this end's policy allows.
+//! Detects a peer that sends faster than this end's policy allows.
 //!
-//! Two looks, each with a twentieth of grace: the average over five seconds, and a leaky bucket that overflows beyond one
-//! second's worth and what the sender's buffers may have gathered while the path stood still. The one sees who is a little
-//! too fast for long, the other who is much too fast for a moment.
+//! There are two checks, each with a twentieth of tolerance: the average over five seconds, and a leaky bucket that overflows
+//! beyond one second's worth and the data that the sender's buffers may have gathered while the path stalled. The average catches
+//! a peer that is a little too fast for long, the bucket one that is much too fast for a moment.
 
 use model::time::MonoTime;
 use model::units::{BitRate, Nanos};
@@ -11,14 +11,14 @@ use std::collections::VecDeque;
 /// Watches one direction of one test.
 #[derive(Debug, Default)]
 pub(crate) struct RateWatch {
-    /// Time and bytes of the looks within the window, the first before it.
+    /// Time and bytes of the checks within the window, and of the last one before it.
     looks: VecDeque<(MonoTime, u64)>,
     /// Bytes in the bucket.
     level: u64,
 }
 
 impl RateWatch {
-    /// Does `received`, the bytes counted so far, exceed what `max` allows? A count that begins anew is none.
+    /// Does `received`, the bytes counted so far, exceed what `max` allows? A count that starts again resets the watch.
     pub(crate) fn exceeds(&mut self, now: MonoTime, received: u64, max: Option<BitRate>) -> bool {
         let Some(max) = max else { return false };
         if self.looks.back().is_some_and(|(_, known)| *known > received) {
@@ -42,9 +42,9 @@ fn bytes_in(time: Nanos, per_second: u128) -> u64 {
     u64::try_from(per_second * u128::from(time.0) / 1_000_000_000).unwrap_or(u64::MAX)
 }
 
-/// Over this long the rate is averaged.
+/// Period of the average.
 const WINDOW: Nanos = Nanos::from_secs(5);
-/// Bytes that may lie in buffers on the way and come at once.
+/// Bytes that may lie in buffers along the path and arrive at once.
 const BUFFERS: u64 = 4 << 20;
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
 
     const MAX: BitRate = BitRate(100_000_000);
 
-    /// When a peer of this rate is caught, in steps of half a second.
+    /// Time at which a peer of this rate is caught, in steps of half a second.
     fn caught(rate: u64) -> Option<u64> {
         let mut watch = RateWatch::default();
         (0..200).find(|step| {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_allowed_is_never_too_high_and_much_more_is_seen_within_a_second() {
+    fn the_rate_allowed_is_never_too_high_and_much_more_is_caught_within_a_second() {
         assert_eq!(caught(100_000_000), None);
         assert_eq!(caught(104_000_000), None);
         assert_eq!(caught(107_000_000), Some(10), "the average over five seconds");

@@ -6,38 +6,38 @@ use model::time::MonoTime;
 
 /// The control dialogue: one role of one protocol.
 pub trait Session: Send {
-    /// Takes one thing that happened. After an error the session is over; the driver takes the remaining
-    /// outputs (a last message to the peer, perhaps) and closes.
+    /// Takes one event. After an error the session is over; the driver takes the remaining outputs (a last message to the peer,
+    /// perhaps) and closes.
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError>;
 
-    /// The next thing to do. `WaitUntil` ends the round.
+    /// The next output. `WaitUntil` ends the round.
     fn output(&mut self, now: MonoTime) -> Output;
 }
 
-/// What happens to a session.
+/// Events of a session.
 #[derive(Debug)]
 pub enum Input<'a> {
     /// Bytes of the control connection, in any portions.
     Received(&'a [u8]),
     /// The peer closed the control connection, or it broke.
     Closed,
-    /// The time of the last `WaitUntil` has come. May also be given early: then it must change nothing.
+    /// The time of the last `WaitUntil` has come. May also be given early: then it must have no effect.
     Timer,
     /// This end wants to stop: Ctrl-C, a server shutting down, a limit reached.
     Interrupt(&'a str),
-    /// Something came of the work that was asked for.
+    /// The reply to requested work.
     Work(WorkReply),
 }
 
-/// What a session wants done.
+/// Actions that a session requests of its driver.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "outputs are few, short-lived and never in arrays")]
 pub enum Output {
     /// Send these bytes on the control connection.
     Send(Vec<u8>),
-    /// Have this done by whoever does work of its kind.
+    /// Carry out this work.
     Work(WorkRequest),
-    /// Tell the world.
+    /// Report this event.
     Event(Event),
     /// Nothing more to do before this time, unless an input comes. `None`: wait for input alone.
     WaitUntil(Option<MonoTime>),
@@ -57,7 +57,7 @@ impl<T: Into<WorkRequest>> From<T> for Output {
     }
 }
 
-/// Why a dialogue failed, and who is at fault.
+/// Why a dialogue failed, and which end is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// The peer broke the protocol.
@@ -65,13 +65,13 @@ pub enum ProtocolError {
     Violation {
         /// Protocol name.
         protocol: &'static str,
-        /// What it did.
+        /// The violation.
         what: String,
     },
     /// The peer refused, with its reason and what to do about it.
     #[error("the peer refused: {0}")]
     Refused(String),
-    /// The two ends have no version of the protocol in common: names both and which to upgrade.
+    /// The two ends have no common version of the protocol: names both versions and which to upgrade.
     #[error("{0}")]
     Version(String),
     /// The peer is busy with another client.
@@ -86,7 +86,7 @@ pub enum ProtocolError {
     /// The peer did not answer.
     #[error("no answer from the peer {0}")]
     Timeout(String),
-    /// The connection opened, and nothing that this end sent on it was acknowledged, after so many retransmits.
+    /// The connection opened, but no data that this end sent on it was acknowledged, after so many retransmits.
     #[error(
         "the connection opened, and nothing that this host sent afterwards was acknowledged ({0} retransmits)"
     )]

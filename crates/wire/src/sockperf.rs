@@ -1,12 +1,12 @@
-//! SockPerf: numbered messages with a 14-byte header, over UDP and TCP, and their echoes. No handshake, no times.
+//! SockPerf: numbered messages with a 14-byte header, over UDP and TCP, and their echoes, without handshake or times.
 //!
 //! ```text
 //! 0          8       10       14
 //! | sequence | flags | length | payload |   all big-endian; length is that of the whole message
 //! ```
 //!
-//! Compatible with sockperf 3.7 and 3.10. A datagram is one message by itself: a stray one harms nobody, where
-//! sockperf's server takes all datagrams of a socket for one stream of bytes and can lose its place.
+//! Compatible with sockperf 3.7 and 3.10. A datagram is one message by itself, so a stray one has no effect; sockperf's own
+//! server takes all datagrams of a socket for one stream of bytes and can lose synchronisation.
 //!
 //! The native protocol uses the same messages with [`TIMES`]: the server's clock in the first 16 payload bytes.
 
@@ -31,12 +31,12 @@ pub const TIMES_LEN: usize = HEADER_LEN + 16;
 
 /// Set by the client, cleared in the reply.
 pub const CLIENT: u16 = 0x0001;
-/// A reply is wanted; stays set in it.
+/// A reply is wanted; the flag stays set in the reply.
 pub const PONG: u16 = 0x0002;
 /// Not counted, not answered; on multicast sockets only.
 pub const WARM_UP: u16 = 0x0004;
-/// Native: the reply is to carry the server's clock in bytes 14 to 30, in nanoseconds, big-endian: when the request
-/// had come, and when the reply went. To sockperf it is one of the flags that are echoed and mean nothing.
+/// Native: the reply is to carry the server's clock in bytes 14 to 30, in nanoseconds, big-endian: the time the request arrived,
+/// and the time the reply was sent. SockPerf echoes this flag and gives it no meaning.
 pub const TIMES: u16 = 0x0008;
 
 /// The first 14 bytes of a message.
@@ -46,22 +46,22 @@ pub struct Header {
     pub sequence: u64,
     /// [`CLIENT`], [`PONG`], [`WARM_UP`], [`TIMES`]; others have no meaning.
     pub flags: u16,
-    /// Of the whole message, bytes.
+    /// Length of the whole message, bytes.
     pub len: u32,
 }
 
 impl Header {
-    /// Writes it into the first [`HEADER_LEN`] bytes.
+    /// Writes the header into the first [`HEADER_LEN`] bytes.
     ///
     /// # Panics
-    /// When there are fewer.
+    /// When `message` is shorter.
     pub fn write(self, message: &mut [u8]) {
         message[..8].copy_from_slice(&self.sequence.to_be_bytes());
         message[8..10].copy_from_slice(&self.flags.to_be_bytes());
         message[10..HEADER_LEN].copy_from_slice(&self.len.to_be_bytes());
     }
 
-    /// Reads it; `None`: fewer bytes than a header has.
+    /// Reads the header; `None`: `message` is shorter than a header.
     #[must_use]
     pub fn read(message: &[u8]) -> Option<Header> {
         let (sequence, rest) = message.split_first_chunk::<8>()?;
@@ -80,16 +80,16 @@ impl Header {
         self.flags & flags == flags
     }
 
-    /// The length of the message, when there can be one of at most `max` bytes.
+    /// The length of the message, when it is valid and at most `max` bytes.
     fn bounded(self, max: usize) -> Result<usize, Stray> {
         match usize::try_from(self.len) {
             Ok(len) if (HEADER_LEN..=max).contains(&len) => Ok(len),
-            _ => Err(Stray::Length { said: self.len.into(), had: max }),
+            _ => Err(Stray::Length { claimed: self.len.into(), had: max }),
         }
     }
 }
 
-/// How long the message is that begins so, in a stream of messages of at most `max` bytes.
+/// Length of the message that `head` begins, in a stream of messages of at most `max` bytes.
 fn frame(head: &[u8], max: usize) -> Result<Option<usize>, Stray> {
     Header::read(head).map(|header| header.bounded(max)).transpose()
 }
@@ -116,8 +116,8 @@ mod tests {
         assert_eq!(frame(&head(14)[..13], 100), Ok(None));
         assert_eq!(frame(&head(14), 100), Ok(Some(14)));
         assert_eq!(frame(&head(100), 100), Ok(Some(100)));
-        for said in [0, 1, 13, 101, u32::MAX] {
-            assert_eq!(frame(&head(said), 100), Err(Stray::Length { said: said.into(), had: 100 }));
+        for claimed in [0, 1, 13, 101, u32::MAX] {
+            assert_eq!(frame(&head(claimed), 100), Err(Stray::Length { claimed: claimed.into(), had: 100 }));
         }
     }
 

@@ -1,7 +1,7 @@
-//! STAMP: round trips with both ends' times, by RFC 8762 and what is useful of RFC 8972; TWAMP-Light at the far end.
+//! STAMP: round trips with both ends' times, by RFC 8762 and the useful parts of RFC 8972; TWAMP-Light at the far end.
 //!
-//! The client's half is [`Sender`], the server's [`Reflector`]; `docs/stamp.md` says what is spoken and what is not.
-//! With a [`Key`] both speak the authenticated mode, without one the open mode.
+//! The client's half is [`Sender`], the server's [`Reflector`]; `docs/stamp.md` lists the supported features. With a [`Key`] both
+//! use the authenticated mode, without one the open mode.
 
 mod auth;
 mod clock;

@@ -1,6 +1,6 @@
-//! TWAMP: the control dialogue that agrees on round trips before they begin, by RFC 5357 section 3 over RFC 4656's.
+//! TWAMP: the control dialogue that sets up round trips, by RFC 5357 section 3 over RFC 4656.
 //!
-//! Spoken is the unauthenticated mode. The messages are [`Greeting`] to [`Stop`], the ends [`Client`] and [`Server`]. The
+//! Only the unauthenticated mode is supported. The messages are [`Greeting`] to [`Stop`], the ends [`Client`] and [`Server`]. The
 //! packets of a test are STAMP's without extensions: [`crate::stamp::Sender`] and [`crate::stamp::Reflector::twamp`].
 
 mod client;
@@ -11,7 +11,7 @@ mod tests;
 
 pub use client::Client;
 pub use message::{Accept, Accepted, Greeting, Request, SetUp, Start, StartAck, Stop};
-pub use server::{Asked, Server, TwampCommand};
+pub use server::{Server, TestRequest, TwampCommand};
 
 use crate::ProtocolError;
 

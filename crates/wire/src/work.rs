@@ -1,8 +1,8 @@
-//! What is done beside a dialogue: throughput, probes, round trips, frames, and flows that have no dialogue beside them. A
-//! session asks, and is told what came of it.
+//! Work beside a dialogue: throughput, probes, round trips, frames, and flows that have no dialogue beside them. A session
+//! requests work and receives replies.
 //!
-//! Throughput, probes and round trips go over data flows of their own, which the client opens and the server waits for:
-//! that part is the same for all three.
+//! Throughput, probes and round trips go over data flows of their own, which the client opens and the server waits for: that part
+//! is the same for all three.
 
 pub mod frames;
 pub mod in_band;
@@ -18,53 +18,53 @@ use model::sample::StreamInfo;
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What a session wants done.
+/// Work that a session requests.
 #[derive(Debug)]
 pub enum WorkRequest {
     /// A client connects these data flows now; a server begins to accept them. [`WorkReply::Open`] or
     /// [`WorkReply::Failed`] follows.
     Flows(Box<FlowsRequest>),
-    /// Data that moves.
+    /// Data transfer.
     Throughput(throughput::Request),
     /// Single datagrams.
     Probes(probes::Request),
     /// Messages that are answered.
     RoundTrips(round_trips::Request),
-    /// Frames of an interface.
+    /// Frames on an interface.
     Frames(frames::PortRequest),
     /// Steps of load.
     Load(load::Request),
-    /// Flows that speak for themselves.
+    /// Flows that carry their own description.
     InBand(in_band::Request),
 }
 
-/// What came of it.
+/// The reply to a request.
 #[derive(Debug)]
 pub enum WorkReply {
     /// All flows of the last [`WorkRequest::Flows`] are open, in order of their stream numbers.
     Open(Vec<StreamInfo>),
-    /// They could not all be opened, or not be used, and why.
+    /// The flows could not all be opened or used; the reason.
     Failed(String),
-    /// Of data that moves.
+    /// Reply about data transfer.
     Throughput(throughput::Reply),
-    /// Of single datagrams.
+    /// Reply about single datagrams.
     Probes(probes::Reply),
-    /// What has come of the messages so far: [`round_trips::Request::Count`].
+    /// Counts of the messages so far: [`round_trips::Request::Count`].
     RoundTrips(round_trips::LatencyObservation),
-    /// Of an interface.
+    /// Reply about an interface.
     Frames(frames::PortAnswer),
-    /// What is known of a step of load.
+    /// Figures of a step of load.
     Load(load::Reply),
-    /// Of flows that speak for themselves.
+    /// Reply about flows that carry their own description.
     InBand(in_band::Reply),
 }
 
-/// What flows are for.
+/// The use of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkKind {
-    /// Data that moves as the plan says.
+    /// Data transfer according to the plan.
     Throughput,
-    /// Every datagram on the one flow is for the session to read.
+    /// The session reads every datagram on the one flow.
     Probes,
     /// Messages on the one flow are answered.
     RoundTrips,
@@ -72,27 +72,27 @@ pub enum WorkKind {
     Load,
 }
 
-/// Flows that are to be opened, and what is known of the session by then.
+/// Flows that are to be opened, and the facts about the session known by then.
 #[derive(Clone, Debug)]
 pub struct FlowsRequest {
     /// The flows.
     pub plan: FlowPlan,
-    /// What they are for.
+    /// Their use.
     pub kind: WorkKind,
-    /// The other end, where it has told of itself.
+    /// The other end's host, where it is known.
     pub peer: Option<Host>,
-    /// Time between this end's reports that the peer asked for; absent: this end's own choice.
+    /// Time between this end's reports that the peer requested; absent: this end's own choice.
     pub interval: Option<Nanos>,
-    /// What an iPerf3 client asked for beside the test.
+    /// Options of an iPerf3 client outside of the test.
     pub extras: Option<throughput::Extras>,
 }
 
 /// The data flows of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
-    /// What the test is.
+    /// The test.
     pub test: TestSpec,
-    /// How a data flow says whose it is.
+    /// The presentation of a data flow.
     pub hello: FlowHello,
     /// True when senders of this end do not end by themselves on `End::Time` (iPerf3's server): they go on until
     /// `StopSenders`.
@@ -113,25 +113,25 @@ pub enum FlowHello {
     Native {
         /// The session.
         session: SessionId,
-        /// Its secret, by which its flows are known.
+        /// Its secret, which authenticates its flows.
         key: FlowKey,
     },
 }
 
-/// A refusal: for programs, for people, and the way out.
+/// A refusal: a code for programs, a reason for people, and advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// `busy`, `auth`, `version`, `invalid`, `limit`, `unsupported`, `flows` or `protocol`.
     pub code: String,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
-    /// What to do about it.
+    /// The advice.
     #[serde(default)]
     pub advice: String,
 }
 
 impl FlowsRequest {
-    /// Of which nothing more is known.
+    /// A request without further facts.
     pub fn new(plan: FlowPlan, kind: WorkKind) -> FlowsRequest {
         FlowsRequest { plan, kind, peer: None, interval: None, extras: None }
     }

@@ -1,6 +1,6 @@
 //! Recorded dialogues of real iPerf3 clients and servers: each of our machines takes the place of one end.
 //!
-//! A transcript holds what crossed the control connection, in hexadecimal, read by a proxy between the two.
+//! A transcript holds the bytes of the control connection, in hexadecimal, read by a proxy between the two.
 
 use model::event::Event;
 use model::plan::{Direction, End, TestSpec, Transport};
@@ -18,17 +18,17 @@ use pathmeter_wire::{
 use std::collections::VecDeque;
 use std::path::Path;
 
-/// One dialogue, cut into what each end said.
+/// One dialogue, divided into the messages of each end.
 struct Transcript {
     cookie: Cookie,
     params: Params,
-    client: Vec<Said>,
-    server: Vec<Said>,
+    client: Vec<Sent>,
+    server: Vec<Sent>,
 }
 
-/// One thing an end said.
+/// One message of an end.
 #[derive(Clone, Debug, PartialEq)]
-enum Said {
+enum Sent {
     State(u8),
     Error([u8; 8]),
     Message(Vec<u8>),
@@ -42,8 +42,9 @@ impl Transcript {
         let client = bytes_of(&text, "C ");
         let Classified::Cookie(cookie) = classify(&client) else { panic!("{name} begins with a cookie") };
         let client = cut(&client[COOKIE_LEN..], true);
-        let params =
-            client.iter().find_map(|said| if let Said::Message(json) = said { Some(json) } else { None });
+        let params = client
+            .iter()
+            .find_map(|message| if let Sent::Message(json) = message { Some(json) } else { None });
         let params = params.map(|json| Params::decode(json).expect("real parameters"));
         let params = params.unwrap_or_else(|| Params {
             test: TestSpec::new(Transport::Tcp),
@@ -56,11 +57,11 @@ impl Transcript {
         &self.params.test
     }
 
-    /// The results the real end sent that sends in this direction.
+    /// The results of the real end that sends in this direction.
     fn results(&self, sends: Direction) -> Option<Results> {
-        let (said, nth) = if sends == Direction::Up { (&self.client, 1) } else { (&self.server, 0) };
+        let (messages, nth) = if sends == Direction::Up { (&self.client, 1) } else { (&self.server, 0) };
         let mut messages =
-            said.iter().filter_map(|s| if let Said::Message(json) = s { Some(json) } else { None });
+            messages.iter().filter_map(|s| if let Sent::Message(json) = s { Some(json) } else { None });
         messages.nth(nth).map(|json| Results::decode(json).expect("real results"))
     }
 
@@ -79,41 +80,41 @@ fn hex_byte(pair: &[u8]) -> u8 {
     u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hexadecimal")
 }
 
-fn cut(mut bytes: &[u8], is_client: bool) -> Vec<Said> {
-    let mut said = Vec::new();
+fn cut(mut bytes: &[u8], is_client: bool) -> Vec<Sent> {
+    let mut messages = Vec::new();
     while let Some((first, rest)) = bytes.split_first() {
         // No message of a transcript is 16 MiB long: a length begins with 0.
-        (said, bytes) = match (first, is_client) {
+        (messages, bytes) = match (first, is_client) {
             (0, _) => {
                 let (length, body) = bytes.split_first_chunk().expect("a length");
                 let (body, rest) = body.split_at(u32::from_be_bytes(*length) as usize);
-                (push(said, Said::Message(body.to_vec())), rest)
+                (push(messages, Sent::Message(body.to_vec())), rest)
             }
             (0xfe, false) => {
                 let (words, rest) = rest.split_first_chunk().expect("two words");
-                (push(said, Said::Error(*words)), rest)
+                (push(messages, Sent::Error(*words)), rest)
             }
-            _ => (push(said, Said::State(*first)), rest),
+            _ => (push(messages, Sent::State(*first)), rest),
         };
     }
-    push(said, Said::Close)
+    push(messages, Sent::Close)
 }
 
-fn push(mut list: Vec<Said>, item: Said) -> Vec<Said> {
+fn push(mut list: Vec<Sent>, item: Sent) -> Vec<Sent> {
     list.push(item);
     list
 }
 
-fn wire_bytes(said: &Said) -> Vec<u8> {
-    match said {
-        Said::State(byte) => vec![*byte],
-        Said::Error(words) => [&[0xfe], &words[..]].concat(),
-        Said::Message(json) => [&(json.len() as u32).to_be_bytes(), &json[..]].concat(),
-        Said::Close => Vec::new(),
+fn wire_bytes(message: &Sent) -> Vec<u8> {
+    match message {
+        Sent::State(byte) => vec![*byte],
+        Sent::Error(words) => [&[0xfe], &words[..]].concat(),
+        Sent::Message(json) => [&(json.len() as u32).to_be_bytes(), &json[..]].concat(),
+        Sent::Close => Vec::new(),
     }
 }
 
-/// What one of our machines did in a recorded dialogue.
+/// The record of one of our machines in a recorded dialogue.
 #[derive(Default)]
 struct Played {
     sent: Vec<u8>,
@@ -124,11 +125,11 @@ struct Played {
     closed: bool,
 }
 
-/// Plays one end against what the other one said. Whatever the machine waits for comes at once.
-fn play(session: &mut dyn Session, other: &[Said], measured: Option<&SideResult>, portion: usize) -> Played {
+/// Plays one end against the messages of the other. Input that the machine waits for arrives at once.
+fn play(session: &mut dyn Session, other: &[Sent], measured: Option<&SideResult>, portion: usize) -> Played {
     let mut played = Played::default();
     let mut now = MonoTime(1_000_000_000);
-    let mut other: VecDeque<Said> = other.to_vec().into();
+    let mut other: VecDeque<Sent> = other.to_vec().into();
     let mut answers: VecDeque<Input<'_>> = VecDeque::new();
     let mut stopped = false;
     let mut pending: VecDeque<u8> = VecDeque::new();
@@ -160,12 +161,12 @@ fn play(session: &mut dyn Session, other: &[Said], measured: Option<&SideResult>
                 let portion: Vec<u8> = pending.drain(..portion.min(pending.len())).collect();
                 let input = match answers.pop_front() {
                     Some(answer) if portion.is_empty() => answer,
-                    // States that the peer sends only after it has heard of this end wait for it.
+                    // Messages that the peer sends only after a message of this end wait for it.
                     _ if !portion.is_empty() => Input::Received(&portion),
-                    _ => match next_said(&mut other, &played) {
-                        Some(Said::Close) => Input::Closed,
-                        Some(said) => {
-                            pending.extend(wire_bytes(&said));
+                    _ => match next_message(&mut other, &played) {
+                        Some(Sent::Close) => Input::Closed,
+                        Some(message) => {
+                            pending.extend(wire_bytes(&message));
                             continue;
                         }
                         None => {
@@ -182,10 +183,10 @@ fn play(session: &mut dyn Session, other: &[Said], measured: Option<&SideResult>
     panic!("the dialogue does not end");
 }
 
-/// What the other end says next; none where it waits for our machine to end the test.
-fn next_said(other: &mut VecDeque<Said>, played: &Played) -> Option<Said> {
+/// The next message of the other end; none where it waits for our machine to end the test.
+fn next_message(other: &mut VecDeque<Sent>, played: &Played) -> Option<Sent> {
     let waits_for_end =
-        other.front() == Some(&Said::State(EXCHANGE_RESULTS)) && played.sent.last() != Some(&TEST_END);
+        other.front() == Some(&Sent::State(EXCHANGE_RESULTS)) && played.sent.last() != Some(&TEST_END);
     if waits_for_end { None } else { other.pop_front() }
 }
 
@@ -208,14 +209,14 @@ fn play_server(transcript: &Transcript, config: ServerConfig, portion: usize) ->
     play(&mut server, &transcript.client, measured.as_ref(), portion)
 }
 
-fn states(said: &[Said]) -> Vec<String> {
-    let name = |said: &Said| match said {
-        Said::State(byte) => format!("state {byte}"),
-        Said::Error(words) => format!("error {:?}", words.first_chunk::<4>()),
-        Said::Message(_) => "message".to_owned(),
-        Said::Close => "close".to_owned(),
+fn states(messages: &[Sent]) -> Vec<String> {
+    let name = |message: &Sent| match message {
+        Sent::State(byte) => format!("state {byte}"),
+        Sent::Error(words) => format!("error {:?}", words.first_chunk::<4>()),
+        Sent::Message(_) => "message".to_owned(),
+        Sent::Close => "close".to_owned(),
     };
-    said.iter().map(name).collect()
+    messages.iter().map(name).collect()
 }
 
 fn peer_result(events: &[Event]) -> Option<&SideResult> {
@@ -262,13 +263,13 @@ fn our_parameters_say_what_the_real_ones_say() {
     for name in COMPLETE {
         let transcript = Transcript::read(name);
         let mut ours = Params::decode(&transcript.params.encode()).expect("our parameters");
-        // Ours tell of offload, for which whole buffers are sent; those of versions before 3.21 do not.
+        // Ours announce offload, for which whole buffers are sent; those of versions before 3.21 do not.
         ours.test.burst = transcript.params.test.burst;
         assert_eq!(ours, transcript.params, "{name}");
         let keys = |json: &[u8]| -> serde_json::Map<String, serde_json::Value> {
             serde_json::from_slice(json).expect("an object")
         };
-        let Some(Said::Message(real)) = transcript.client.first() else { panic!("{name} has parameters") };
+        let Some(Sent::Message(real)) = transcript.client.first() else { panic!("{name} has parameters") };
         let (ours, real) = (keys(&transcript.params.encode()), keys(real));
         for (key, value) in &real {
             assert_eq!(ours.get(key), Some(value), "{name}: `{key}`");
@@ -295,7 +296,7 @@ fn our_server_serves_real_clients() {
                 &transcript.side(Direction::Up),
             );
             let message =
-                sent.iter().find_map(|s| if let Said::Message(json) = s { Some(json) } else { None });
+                sent.iter().find_map(|s| if let Sent::Message(json) = s { Some(json) } else { None });
             let ours = Results::decode(message.expect("results")).expect("our results");
             let ours = ours.to_side(transcript.test(), Direction::Down).expect("our results");
             assert_same_figures(&ours, &transcript.side(Direction::Down));
@@ -304,7 +305,7 @@ fn our_server_serves_real_clients() {
     }
 }
 
-/// The server waits for what the client says it has sent.
+/// The server waits for the data that the client reports as sent.
 fn assert_expected(expect: &[Expect], transcript: &Transcript) {
     let test = transcript.test();
     let results = transcript.results(Direction::Up).expect("results");
@@ -314,7 +315,7 @@ fn assert_expected(expect: &[Expect], transcript: &Transcript) {
         match (test.transport, expect.until) {
             (Transport::Udp, Until::Sequence(last, _)) => assert_eq!(last as i64, row.packets),
             (Transport::Tcp, Until::Bytes(bytes, _)) => assert_eq!(bytes, row.bytes),
-            (Transport::Tcp, Until::Quiet(_)) => assert!(test.omit > Nanos(0)),
+            (Transport::Tcp, Until::Quiet(_)) => assert!(test.omit > Nanos::ZERO),
             other => panic!("{other:?}"),
         }
     }
@@ -402,7 +403,7 @@ const COMPLETE: [&str; 30] = [
     "3.20-udp-both-64bit",
 ];
 
-/// What versions before 3.21 do not send.
+/// Keys that versions before 3.21 do not send.
 const OFFLOAD: [&str; 5] = ["gso", "gso_dg_size", "gso_bf_size", "gro", "gro_bf_size"];
 
 const TEST_END: u8 = 4;

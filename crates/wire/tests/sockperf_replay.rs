@@ -7,7 +7,7 @@ use pathmeter_wire::echo::{Arrival, Exchange, Reflect, Request};
 use pathmeter_wire::sockperf::{CLIENT, Client, HEADER_LEN, Header, MAX_TCP_LEN, PONG, Responder};
 use std::path::{Path, PathBuf};
 
-/// What crossed between two ends.
+/// The messages between two ends.
 struct Recorded {
     name: String,
     client: Vec<Vec<u8>>,
@@ -67,10 +67,10 @@ fn our_client_asks_as_the_real_ones_and_takes_their_answers() {
             let Header { sequence, flags, .. } = header(message);
             assert_eq!(flags & !PONG, CLIENT, "{name}: no flags but those two");
             let request = Request { sequence, sent: MonoTime(1), wants_reply: flags & PONG > 0 };
-            let mut asked = message.clone();
-            asked[..HEADER_LEN].fill(0xee);
-            ours.request(request, &mut asked);
-            assert_eq!(asked, *message, "{name}");
+            let mut written = message.clone();
+            written[..HEADER_LEN].fill(0xee);
+            ours.request(request, &mut written);
+            assert_eq!(written, *message, "{name}");
         }
         for message in &server {
             assert_eq!(ours.frame(message), Ok(Some(message.len())), "{name}");
@@ -90,5 +90,5 @@ fn numbers_begin_with_one_and_follow_one_another() {
     }
 }
 
-/// Recordings that there are at least: the same modes of both versions, and of one against the other.
+/// Fewest recordings: the same modes of both versions, and of one against the other.
 const MODES: usize = 12;

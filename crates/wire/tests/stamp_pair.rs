@@ -9,7 +9,7 @@ use pathmeter_wire::stamp::{
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What the link does to one packet on one way.
+/// The delivery of one packet in one direction.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     delay: u64,
@@ -17,7 +17,7 @@ struct Delivery {
     doubled: bool,
 }
 
-/// What both ends are.
+/// The configuration of both ends.
 #[derive(Clone, Debug)]
 struct Ends {
     sender: Option<Key>,
@@ -27,20 +27,20 @@ struct Ends {
     length: usize,
 }
 
-/// A packet under way: where it goes, its bytes, and the true times of what happened before.
+/// A packet in flight: its direction, its bytes, and the true times of the events before.
 #[derive(Clone, Debug)]
 struct Packet {
     to_reflector: bool,
     bytes: Vec<u8>,
-    asked: u64,
+    sent_at: u64,
     reflected: u64,
 }
 
-/// A reply that came, and the truth about it, on a clock of which neither end knows.
+/// A reply that arrived, and the true times, on a clock that neither end knows.
 #[derive(Clone, Copy, Debug)]
 struct Came {
     reply: Result<Reply, Stray>,
-    asked: u64,
+    sent_at: u64,
     reflected: u64,
 }
 
@@ -84,30 +84,30 @@ fn pair(ends: &Ends) -> (Sender, Reflector) {
     (sender, reflector)
 }
 
-/// Runs one request for each fate of `there`; the replies meet the fates of `back`, by the number of the request.
+/// Runs one request for each delivery of `there`; the replies get the deliveries of `back`, by the number of the request.
 fn run(ends: &Ends, there: &[Delivery], back: &[Delivery]) -> Outcome {
     let (mut sender, mut reflector) = pair(ends);
     let mut link: BTreeMap<(u64, u64), Packet> = BTreeMap::new();
-    let mut order = 0;
+    let mut sequence = 0;
     let mut give = |link: &mut BTreeMap<_, _>, delivery: Delivery, at: u64, packet: Packet| {
         let copies = if delivery.lost { 0 } else { 1 + u64::from(delivery.doubled) };
         for copy in 0..copies {
-            order += 1;
-            link.insert((at + delivery.delay + copy * 70, order), packet.clone());
+            sequence += 1;
+            link.insert((at + delivery.delay + copy * 70, sequence), packet.clone());
         }
     };
     for (index, delivery) in there.iter().enumerate() {
-        let asked = index as u64 * INTERVAL;
+        let sent_at = index as u64 * INTERVAL;
         let mut bytes = vec![0xa5; ends.length];
-        let request = Request { sequence: index as u64 + 1, sent: MonoTime(asked), wants_reply: true };
+        let request = Request { sequence: index as u64 + 1, sent: MonoTime(sent_at), wants_reply: true };
         sender.request(request, &mut bytes);
-        give(&mut link, *delivery, asked, Packet { to_reflector: true, bytes, asked, reflected: 0 });
+        give(&mut link, *delivery, sent_at, Packet { to_reflector: true, bytes, sent_at, reflected: 0 });
     }
     let mut came = Vec::new();
     while let Some(((now, _), packet)) = link.pop_first() {
-        let Packet { to_reflector, bytes, asked, reflected } = packet;
+        let Packet { to_reflector, bytes, sent_at, reflected } = packet;
         if !to_reflector {
-            came.push(Came { reply: sender.reply(&bytes), asked, reflected });
+            came.push(Came { reply: sender.reply(&bytes), sent_at, reflected });
             continue;
         }
         let arrival = Arrival::new(([192, 0, 2, 1], 40_000).into(), MonoTime(REFLECTOR_MONO + now));
@@ -117,12 +117,12 @@ fn run(ends: &Ends, there: &[Delivery], back: &[Delivery]) -> Outcome {
         let leaves = MonoTime(REFLECTOR_MONO + now + HANDLING);
         if let Some(length) = reflector.reflect(arrival, leaves, &mut buf, length) {
             assert_eq!(length, ends.length, "a reply is as long as its request");
-            let delivery = back[(asked / INTERVAL) as usize];
+            let delivery = back[(sent_at / INTERVAL) as usize];
             give(
                 &mut link,
                 delivery,
                 now + HANDLING,
-                Packet { to_reflector: false, bytes: buf, asked, reflected: now },
+                Packet { to_reflector: false, bytes: buf, sent_at, reflected: now },
             );
         }
     }
@@ -133,11 +133,11 @@ fn key(byte: u8) -> Key {
     Key::new(&[byte; 20]).expect("20 bytes are enough")
 }
 
-/// The reply is of the right request and tells the times of the far wall clock to the nanosecond.
+/// The reply is of the right request and has the times of the far wall clock to the nanosecond.
 fn assert_true(came: Came) {
     let reply = came.reply.expect("a reply to our request");
-    assert_eq!(reply.sequence, came.asked / INTERVAL + 1);
-    let far = reply.far.expect("our reflector tells its times");
+    assert_eq!(reply.sequence, came.sent_at / INTERVAL + 1);
+    let far = reply.far.expect("our reflector reports its times");
     assert_eq!(far.received, Nanos(REFLECTOR_WALL + came.reflected));
     assert_eq!(far.sent, Nanos(REFLECTOR_WALL + came.reflected + HANDLING));
 }
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn a_reflector_that_counts_tells_where_packets_were_lost(
+    fn a_reflector_that_counts_reveals_where_packets_were_lost(
         lost in proptest::collection::vec((any::<bool>(), any::<bool>()), 1..60),
     ) {
         let direction = |lost| Delivery { delay: 100, lost, doubled: false };

@@ -1,6 +1,6 @@
-//! Our STAMP frames, read by somebody else: the TWAMP-Test dissector of tshark, which must be installed.
+//! Our STAMP frames, read by another implementation: the TWAMP-Test dissector of tshark, which must be installed.
 //!
-//! It knows the open packets alone; the HMAC of authenticated ones has its own tests.
+//! The dissector knows the open packets alone; the HMAC of authenticated ones has its own tests.
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
@@ -76,7 +76,7 @@ fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// What tshark reads in each frame of the fields of its TWAMP-Test dissector.
+/// The values that tshark reads for these fields of its TWAMP-Test dissector in each frame.
 fn dissect(frames: &[Vec<u8>], fields: &[&str]) -> Vec<Vec<String>> {
     let mut tshark = Command::new("tshark");
     tshark.args(["-n", "-r", "-", "-t", "u", "-d", "udp.port==862,twamp.test", "-T", "fields"]);
@@ -100,7 +100,7 @@ fn dissect(frames: &[Vec<u8>], fields: &[&str]) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split('|').map(str::to_owned).collect()).collect()
 }
 
-/// The value of a flag: newer versions write words.
+/// The value of a flag: newer versions of tshark print words.
 fn flag(text: &str) -> bool {
     let first = text.split(',').next().expect("split gives at least one");
     matches!(first, "1" | "True")
@@ -122,7 +122,7 @@ const FIELDS: [&str; 13] = [
     "error_estimate.z",
 ];
 
-/// What a frame must read as, in the order of [`FIELDS`]. Of times, the part that every version of tshark writes alike.
+/// The expected values of a frame, in the order of [`FIELDS`]. Of times, the part that every version of tshark prints alike.
 struct Expected {
     numbers: [(usize, u32); 7],
     times: [(usize, &'static str); 3],
@@ -181,7 +181,7 @@ fn extra_padding_follows_the_base_packet() {
 }
 
 #[test]
-fn the_z_flag_tells_ptp_timestamps() {
+fn the_z_flag_marks_ptp_timestamps() {
     if skip::lacks(&["tshark"]) {
         return;
     }

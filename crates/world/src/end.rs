@@ -1,4 +1,4 @@
-//! One end of a dialogue, and what became of it.
+//! One end of a dialogue, and its outcome.
 
 use model::event::{EndResult, Event, Probe, Warning};
 use model::sample::{Side, SideResult};
@@ -6,17 +6,17 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use wire::{Input, ProtocolError, Session};
 
-/// An end: its machine, and what it has said.
+/// An end: its machine, and the events it has emitted.
 pub struct End<S: ?Sized> {
-    /// What it told, in order.
+    /// The events it emitted, in sequence.
     pub events: Vec<Event>,
     /// The error of `input`, if there was one.
     pub error: Option<ProtocolError>,
-    /// When it closed.
+    /// The time at which it closed.
     pub closed: Option<MonoTime>,
     pub(crate) vanished: bool,
     pub(crate) wake: Option<MonoTime>,
-    /// Nothing sent to it earlier arrives later.
+    /// Bytes sent later arrive no earlier than this.
     pub(crate) last_arrival: MonoTime,
     /// The machine.
     pub session: S,
@@ -37,33 +37,33 @@ impl<S> End<S> {
 }
 
 impl<S: ?Sized> End<S> {
-    /// Neither closed nor vanished.
+    /// The end has neither closed nor vanished.
     #[must_use]
     pub fn is_there(&self) -> bool {
         !self.vanished && self.closed.is_none()
     }
 
-    /// Until when it waits.
+    /// The time until which it waits.
     pub(crate) fn waits(&self) -> Option<MonoTime> {
         self.wake.filter(|_| self.is_there())
     }
 
-    /// The result that the peer told of.
+    /// The result that the peer reported.
     #[must_use]
-    pub fn told_by_peer(&self) -> Option<&EndResult> {
+    pub fn results_of_peer(&self) -> Option<&EndResult> {
         self.events.iter().find_map(|event| match event {
             Event::Result(result) if result.side == Side::Peer => Some(result),
             _ => None,
         })
     }
 
-    /// What the peer measured, as it told.
+    /// The figures that the peer reported.
     #[must_use]
     pub fn result_of_peer(&self) -> Option<&SideResult> {
-        self.told_by_peer().map(|reported| &reported.result)
+        self.results_of_peer().map(|reported| &reported.result)
     }
 
-    /// How many intervals the peer told of.
+    /// The number of intervals that the peer reported.
     #[must_use]
     pub fn samples_of_peer(&self) -> usize {
         self.events.iter().filter(|e| matches!(e, Event::Sample(sample) if sample.side == Side::Peer)).count()
@@ -78,7 +78,7 @@ impl<S: ?Sized> End<S> {
         self.events.iter().filter_map(id).collect()
     }
 
-    /// Offset of the peer's clock and its error, nanoseconds, as told.
+    /// Reported offset of the peer's clock and its error, nanoseconds.
     #[must_use]
     pub fn clock_offset(&self) -> Option<(i64, Nanos)> {
         self.events.iter().find_map(|event| match event {

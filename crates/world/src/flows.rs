@@ -1,5 +1,5 @@
-//! The data flows of a throughput test: each stream sends at one rate, loses what it is told to, and arrives a delay later.
-//! Nothing moves; what has been sent and what has arrived follows from the time.
+//! The data flows of a throughput test: each stream sends at one rate, loses the configured share, and its data arrives after a
+//! delay. No bytes are moved; the amounts sent and received follow from the time.
 
 use crate::{BOTH, Nature, Who, Work};
 use model::plan::{Direction, End, TestSpec, Transport};
@@ -13,11 +13,11 @@ use wire::{Expect, FlowPlan, Sent, Until, WorkReply, WorkRequest};
 
 /// The flows of both ends.
 pub struct Flows {
-    /// What the client did.
+    /// The client's side.
     pub client: Moved,
-    /// What the server did.
+    /// The server's side.
     pub server: Moved,
-    /// Whose flows cannot be opened.
+    /// The end whose flows cannot be opened.
     pub fails: Option<Who>,
     /// Senders do not stop by themselves.
     pub senders_stuck: bool,
@@ -29,26 +29,26 @@ pub struct Flows {
     interval: Nanos,
 }
 
-/// What one end did with its flows.
+/// One end's side of its flows.
 #[derive(Default)]
 pub struct Moved {
-    /// What it was asked to open.
+    /// The plan that it was requested to open.
     pub plan: Option<FlowPlan>,
-    /// When its flows were started.
+    /// The time at which its flows were started.
     pub started: Option<MonoTime>,
-    /// What it measured.
+    /// Its results.
     pub measured: Option<SideResult>,
     opens: Option<MonoTime>,
-    told_to_stop: bool,
-    /// When its senders stopped.
+    must_stop: bool,
+    /// The time at which its senders stopped.
     stopped: Option<MonoTime>,
-    /// A sample and a progress in turn.
+    /// Number of reports: a sample and a progress alternate.
     reports: u64,
     drain: Option<(Vec<Expect>, MonoTime)>,
     gone: Option<MonoTime>,
 }
 
-/// What comes next at an end.
+/// The next event at an end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Open,
@@ -58,20 +58,20 @@ enum Next {
     Drained,
 }
 
-/// What has moved on a stream, by one end's count.
+/// Data of a stream, by one end's count.
 #[derive(Clone, Copy)]
 struct Count {
-    /// Since the omitted time, payload bytes.
+    /// Payload bytes since the omitted time.
     bytes: u64,
     total: u64,
-    /// Since the omitted time.
+    /// Datagrams lost since the omitted time.
     lost: u64,
     /// Number of the last datagram.
     last: u64,
 }
 
 impl Flows {
-    /// As the world's nature wants them.
+    /// Flows with the rate, loss and delay of `nature`.
     #[must_use]
     pub fn new(nature: &Nature<'_>) -> Flows {
         let &Nature { rate, lose_every, delay, interval, .. } = nature;
@@ -101,8 +101,8 @@ impl Flows {
         &self.server.plan.as_ref().expect("a test is agreed on before its flows are used").test
     }
 
-    /// The server accepts flows before the client opens them.
-    fn order(&mut self, now: MonoTime, who: Who, plan: FlowPlan) {
+    /// Opens flows: the server accepts them before the client opens them.
+    fn open(&mut self, now: MonoTime, who: Who, plan: FlowPlan) {
         assert!(self.end(who).plan.is_none(), "flows are opened once");
         if who == Who::Client {
             let agreed = self.server.plan.as_ref().expect("the server accepts before the client connects");
@@ -119,16 +119,16 @@ impl Flows {
         end.started = Some(now);
     }
 
-    /// Does this end send at all, and has not stopped yet?
+    /// Does this end send, and has it not stopped yet?
     fn is_sending(&self, who: Who) -> bool {
         let end = self.end(who);
         end.started.is_some() && end.stopped.is_none() && !self.test().stream_numbers(sends(who)).is_empty()
     }
 
-    /// When the senders of an end are done.
+    /// The time at which the senders of an end are done.
     fn senders_done(&self, who: Who) -> Option<MonoTime> {
         let end = self.end(who);
-        if end.told_to_stop && end.stopped.is_none() {
+        if end.must_stop && end.stopped.is_none() {
             return Some(MonoTime::ZERO);
         }
         let (started, plan) = (end.started?, end.plan.as_ref()?);
@@ -142,7 +142,7 @@ impl Flows {
         }
     }
 
-    /// Payload bytes that a stream sends at most.
+    /// Most payload bytes of a stream.
     fn most(&self) -> u64 {
         let test = self.test();
         let counted = match test.end {
@@ -158,7 +158,7 @@ impl Flows {
         Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Payload bytes that a stream sends in this time, whole datagrams of a UDP stream.
+    /// Payload bytes that a stream sends in this time, whole datagrams over UDP.
     fn bytes_in(&self, time: Nanos) -> u64 {
         let bytes = u128::from(self.rate) * u128::from(time.0) / 1_000_000_000;
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -173,7 +173,7 @@ impl Flows {
         self.bytes_in(until.saturating_since(started)).min(self.most())
     }
 
-    /// What has been sent on each stream, or has arrived of it.
+    /// Data that has been sent on each stream, or has arrived.
     fn count(&self, direction: Direction, role: Role, now: MonoTime) -> Count {
         let late = if role == Role::Receiver { self.delay } else { Nanos::ZERO };
         let at = MonoTime(now.0.saturating_sub(late.0));
@@ -192,7 +192,7 @@ impl Flows {
         }
     }
 
-    /// When a drain is over.
+    /// The time at which a drain is over.
     fn drained(&self, who: Who) -> Option<MonoTime> {
         let (expect, limit) = self.end(who).drain.as_ref()?;
         let ready = expect.iter().map(|expect| self.has_come(who, *expect)).max();
@@ -315,7 +315,7 @@ impl Flows {
                 stream,
                 direction,
                 role,
-                // A whole second, which every protocol can tell exactly.
+                // A whole second, which every protocol represents exactly.
                 elapsed: Nanos::from_secs(1),
                 bytes: Bytes(count.bytes),
                 total_bytes: Bytes(count.total),
@@ -331,9 +331,9 @@ impl Flows {
 impl Work for Flows {
     fn request(&mut self, now: MonoTime, who: Who, request: WorkRequest) -> Option<WorkReply> {
         match request {
-            WorkRequest::Flows(order) => self.order(now, who, order.plan),
+            WorkRequest::Flows(open) => self.open(now, who, open.plan),
             WorkRequest::Throughput(Request::Start) => self.start(now, who),
-            WorkRequest::Throughput(Request::StopSenders) => self.end_mut(who).told_to_stop = true,
+            WorkRequest::Throughput(Request::StopSenders) => self.end_mut(who).must_stop = true,
             WorkRequest::Throughput(Request::Drain { expect, limit }) => {
                 let end = self.end_mut(who);
                 assert!(end.drain.is_none() && end.measured.is_none(), "drained once");
@@ -359,7 +359,7 @@ impl Work for Flows {
     }
 }
 
-/// Payload of a datagram, and of what counts as a block.
+/// Payload of a datagram, or of a write that counts as a block.
 fn block(test: &TestSpec) -> u64 {
     u64::from(test.length.max(1000))
 }

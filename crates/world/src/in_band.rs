@@ -1,5 +1,5 @@
-//! Flows that speak for themselves: pipes between the two ends, on which words and data take the same way. Each sender
-//! writes once in a millisecond; TCP bytes arrive in any portions, datagrams may be lost.
+//! Flows that carry their own description: pipes between the two ends, with protocol bytes and data in one stream. Each sender
+//! writes once per millisecond; TCP bytes arrive in any portions, datagrams may be lost.
 
 use crate::{BOTH, Nature, Who, Work};
 use model::plan::Transport;
@@ -11,15 +11,15 @@ use wire::stamp::Clock;
 use wire::work::in_band::{Amount, FlowCommand, FlowUpdate, PeerFact, Reply, Request, Run, ServerReport};
 use wire::{Datagram, Policy, Sent, Stamp, WorkReply, WorkRequest};
 
-/// The flows of a session without control bytes, and what becomes of them.
+/// The flows of a session without control bytes, and their outcome.
 pub struct InBand<'a> {
-    /// What the client did.
-    pub client: Did,
-    /// What the server did.
-    pub server: Did,
-    /// Which datagrams are lost.
+    /// The client's activity.
+    pub client: Activity,
+    /// The server's activity.
+    pub server: Activity,
+    /// Decides which datagrams are lost.
     pub lose: Delivery<'a>,
-    /// May change the words of an end: what its session sends itself, and what its datagrams begin with.
+    /// May change the protocol bytes of an end: messages of its session, and the front of its datagrams.
     pub tamper: Option<crate::Tamper<'a>>,
     /// Flows that the other end opens and this one waits for.
     pub expects: Option<(Who, u32)>,
@@ -30,29 +30,29 @@ pub struct InBand<'a> {
     pipes: Vec<Pipe>,
     agenda: BTreeMap<Key, (usize, Who, Item)>,
     ticket: u64,
-    /// What ends are reported at once, and one after the other.
+    /// Replies to report, in sequence.
     due: VecDeque<(Who, Reply)>,
     next_progress: MonoTime,
     gone: [bool; 2],
-    /// No flow is let in any more.
+    /// No more flows are accepted.
     left: [bool; 2],
-    /// Until then the end that expects flows waits for them.
+    /// Time until which the end that expects flows waits for them.
     waits: Option<MonoTime>,
 }
 
-/// Is this datagram lost? Did who sends, which one of its end it is, from 1, and what it says.
+/// Is this datagram lost? The parameters are its sender, its number at that end, from 1, and its bytes.
 pub type Delivery<'a> = Box<dyn FnMut(Who, u64, &[u8]) -> bool + 'a>;
 
-/// What one end did, all its flows together.
+/// One end's activity, all its flows together.
 #[derive(Default)]
-pub struct Did {
-    /// What its session wanted to be told to the world.
+pub struct Activity {
+    /// Facts about the peer that its session reported.
     pub observed: Vec<PeerFact>,
-    /// What went out besides data.
-    pub said: Vec<Vec<u8>>,
+    /// Messages sent besides data.
+    pub messages: Vec<Vec<u8>>,
     /// Payload bytes sent and received.
     pub sent: u64,
-    /// Those received.
+    /// Payload bytes received.
     pub received: u64,
     /// Datagrams sent.
     pub datagrams: u64,
@@ -60,7 +60,7 @@ pub struct Did {
     pub arrived: u64,
     /// The highest number received.
     pub highest: u64,
-    /// How its flows were started.
+    /// The runs with which its flows were started.
     pub runs: Vec<Run>,
 }
 
@@ -73,7 +73,7 @@ struct Pipe {
 /// One end of a flow.
 #[derive(Default)]
 struct Side {
-    /// The number its session knows it by.
+    /// The flow's number in its session.
     flow: Option<u32>,
     run: Option<Run>,
     started: MonoTime,
@@ -93,12 +93,12 @@ struct Side {
 enum Item {
     Bytes(Vec<u8>),
     Datagram(Vec<u8>),
-    /// A datagram that the session has read; it is data, too, if that has made the data move.
+    /// A datagram that the session has read; it is data, too, if it started the transfer.
     Heard(Vec<u8>),
     End,
 }
 
-/// When something arrives, and behind what.
+/// Time and sequence number of an arrival.
 type Key = (MonoTime, u64);
 
 impl<'a> InBand<'a> {
@@ -106,8 +106,8 @@ impl<'a> InBand<'a> {
     #[must_use]
     pub fn new(nature: &Nature<'_>, transport: Transport, flows: u32, clock: Clock) -> InBand<'a> {
         InBand {
-            client: Did::default(),
-            server: Did::default(),
+            client: Activity::default(),
+            server: Activity::default(),
             lose: Box::new(|_, _, _| false),
             tamper: None,
             expects: None,
@@ -126,7 +126,7 @@ impl<'a> InBand<'a> {
         }
     }
 
-    fn did(&mut self, who: Who) -> &mut Did {
+    fn did(&mut self, who: Who) -> &mut Activity {
         if who == Who::Client { &mut self.client } else { &mut self.server }
     }
 
@@ -139,14 +139,14 @@ impl<'a> InBand<'a> {
         self.pipes.iter().filter(|pipe| pipe.ends[index(who)].flow.is_some()).count() as u32
     }
 
-    fn order(&mut self, now: MonoTime, who: Who, flow: u32, order: FlowCommand) {
+    fn command(&mut self, now: MonoTime, who: Who, flow: u32, command: FlowCommand) {
         let at = self.pipe_of(who, flow);
-        match order {
+        match command {
             FlowCommand::Send(mut bytes) => {
                 if let Some(tamper) = &mut self.tamper {
                     tamper(who, &mut bytes);
                 }
-                self.did(who).said.push(bytes.clone());
+                self.did(who).messages.push(bytes.clone());
                 self.put(now, at, who, bytes);
             }
             FlowCommand::Start(run) => self.start(now, at, who, run),
@@ -226,7 +226,7 @@ impl<'a> InBand<'a> {
         }
     }
 
-    /// One portion now, the others behind it: the session has its say in between.
+    /// Delivers one portion and queues the rest: the session may act in between.
     fn take_bytes(&mut self, key: Key, at: usize, to: Who, mut bytes: Vec<u8>) {
         let side = &mut self.pipes[at].ends[index(to)];
         if side.receiving {
@@ -241,7 +241,7 @@ impl<'a> InBand<'a> {
         self.hear(at, to, bytes);
     }
 
-    /// What a session reads itself; the first of a flow that it does not know makes it known.
+    /// Delivers bytes that a session reads itself; the first of an unknown flow announce it.
     fn hear(&mut self, at: usize, to: Who, bytes: Vec<u8>) {
         let (next, left) = (self.next_flow(to), self.left[index(to)]);
         let side = &mut self.pipes[at].ends[index(to)];
@@ -287,7 +287,7 @@ impl<'a> InBand<'a> {
         did.highest = did.highest.max(highest);
     }
 
-    /// One write or datagram.
+    /// Sends one write or datagram.
     fn write(&mut self, now: MonoTime, at: usize, who: Who) {
         let transport = self.transport;
         let side = &mut self.pipes[at].ends[index(who)];
@@ -352,7 +352,7 @@ impl<'a> InBand<'a> {
         }
     }
 
-    /// Who writes next, and when.
+    /// The next writer, and the time of its write.
     fn next_write(&self) -> Option<(MonoTime, usize, Who)> {
         let ends = self
             .pipes
@@ -391,7 +391,7 @@ impl Pipe {
 impl Work for InBand<'_> {
     fn request(&mut self, now: MonoTime, who: Who, request: WorkRequest) -> Option<WorkReply> {
         match request {
-            WorkRequest::InBand(Request::Flow(flow, order)) => self.order(now, who, flow, order),
+            WorkRequest::InBand(Request::Flow(flow, command)) => self.command(now, who, flow, command),
             WorkRequest::InBand(Request::Leave { hurry }) => self.leave(now, who, hurry),
             other => panic!("{other:?} of a session without control bytes"),
         }
@@ -437,5 +437,5 @@ fn index(who: Who) -> usize {
 
 const WRITE: Nanos = Nanos::from_millis(1);
 const PROGRESS: Nanos = Nanos::from_secs(1);
-/// How long an end waits for flows that the other one opens.
+/// Time for which an end waits for flows that the other one opens.
 const TIMEOUT: Nanos = Nanos::from_secs(5);

@@ -1,10 +1,10 @@
-//! One world for the tests of every dialogue and for the fuzz targets: two machines of [`wire::Session`] on a virtual link, which
-//! brings control bytes late and in any portions, by a virtual clock. Nothing in it waits; a minute of test takes a millisecond.
+//! A virtual world for the tests of every dialogue and for the fuzz targets: two machines of [`wire::Session`] on a virtual link,
+//! which delivers control bytes late and in any portions, by a virtual clock. Nothing in it waits; a minute of test takes a
+//! millisecond.
 //!
-//! What an end asks for beside the dialogue is played by a [`Work`]: [`Flows`] the data of a throughput test, [`InBand`] flows that
-//! speak for themselves. The world
-//! holds every session to the rules: outputs end in a wait, a timer that comes early changes nothing, nothing follows `Close`,
-//! and an error comes once.
+//! Work that an end requests beside the dialogue is played by a [`Work`]: [`Flows`] the data of a throughput test, [`InBand`]
+//! flows that carry their own description. The world checks every session against the rules: outputs end in a wait, a timer that
+//! fires early has no effect, nothing follows `Close`, and an error is returned once.
 
 mod end;
 mod flows;
@@ -12,7 +12,7 @@ mod in_band;
 
 pub use end::End;
 pub use flows::{Flows, Moved};
-pub use in_band::{Delivery, Did, InBand};
+pub use in_band::{Activity, Delivery, InBand};
 
 use model::time::MonoTime;
 use model::units::Nanos;
@@ -22,73 +22,73 @@ use wire::{Input, Output, ProtocolError, Session, WorkReply, WorkRequest};
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
-    /// The one that began.
+    /// The end that begins.
     Client,
-    /// The other.
+    /// The other end.
     Server,
 }
 
-/// Both, in the order in which they have their turns.
+/// Both ends, in the sequence of their turns.
 pub const BOTH: [Who; 2] = [Who::Client, Who::Server];
 
-/// What the world is like.
+/// Properties of the world.
 pub struct Nature<'a> {
-    /// One way, control and data.
+    /// One-way delay, control and data.
     pub delay: Nanos,
     /// Largest portion in which control bytes arrive.
     pub portion: usize,
-    /// Payload bytes a second on each stream of [`Flows`].
+    /// Payload bytes per second on each stream of [`Flows`].
     pub rate: u64,
-    /// Of so many datagrams one is lost; 0: none.
+    /// One datagram in this many is lost; 0: none.
     pub lose_every: u64,
     /// The server's clock less the client's, nanoseconds.
     pub clock_offset: i64,
     /// Time between an end's reports of its flows.
     pub interval: Nanos,
-    /// What portions and delays are drawn from; not 0.
+    /// Seed of portions and delays; not 0.
     pub seed: u64,
-    /// What happens from outside, in any order, by the time since the begin.
+    /// Disturbances, in any sequence, by the time since the beginning.
     pub troubles: Vec<(Nanos, Trouble)>,
-    /// May change what an end sends, one `Send` at a time.
+    /// May change the bytes that an end sends, one `Send` at a time.
     pub tamper: Option<Tamper<'a>>,
 }
 
 /// May change bytes that an end sends.
 pub type Tamper<'a> = Box<dyn FnMut(Who, &mut Vec<u8>) + 'a>;
 
-/// What happens from outside.
+/// A disturbance.
 #[derive(Clone, Debug)]
 pub enum Trouble {
     /// The user, or a signal, wants this end to stop.
     Interrupt(Who),
-    /// From now on this end does nothing, and nothing reaches it; nobody is told.
+    /// From now on this end does nothing, and nothing reaches it; the other end is not notified.
     Vanish(Who),
-    /// The control connection breaks; both ends see it.
+    /// The control connection breaks; both ends notice.
     Break,
     /// These bytes reach an end on its control connection as if the peer had sent them.
     Inject(Who, Vec<u8>),
 }
 
-/// Plays what the ends ask for beside their dialogue. Times are the world's.
+/// Plays the work that the ends request beside their dialogue. Times are the world's.
 pub trait Work {
-    /// An end asks for something: what comes of it at once. What comes later is kept until it is due.
+    /// Takes a request of an end and returns the immediate reply. Later replies are kept until they are due.
     fn request(&mut self, now: MonoTime, who: Who, request: WorkRequest) -> Option<WorkReply>;
 
-    /// When an end is told more.
+    /// The time of the next reply.
     fn due(&self) -> Option<MonoTime> {
         None
     }
 
-    /// Who is told what then; `None`: it has become needless.
+    /// The reply that is due, and its end; `None`: the reply is no longer needed.
     fn take(&mut self, _now: MonoTime) -> Option<(Who, WorkReply)> {
         None
     }
 
-    /// This end works no more: it has closed or vanished.
+    /// Stops the work of this end, which has closed or vanished.
     fn gone(&mut self, _now: MonoTime, _who: Who) {}
 }
 
-/// Two ends and what is between them.
+/// Two ends and the link between them.
 pub struct World<'a, C, S, W> {
     /// The client's clock.
     pub now: MonoTime,
@@ -96,7 +96,7 @@ pub struct World<'a, C, S, W> {
     pub client: End<C>,
     /// The other end.
     pub server: End<S>,
-    /// What the ends do beside the dialogue.
+    /// The work of the ends beside the dialogue.
     pub work: W,
     nature: Nature<'a>,
     agenda: BTreeMap<(MonoTime, u64), Happening>,
@@ -108,7 +108,7 @@ enum Happening {
     Bytes(Who, Vec<u8>),
     Closed(Who),
     Trouble(Trouble),
-    /// A moment that somebody waits for.
+    /// The end of a wait.
     Moment,
 }
 
@@ -140,7 +140,7 @@ impl Who {
 }
 
 impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
-    /// The ends are made at the world's first moment, each by its own clock.
+    /// Creates the ends at the world's first moment, each by its own clock.
     pub fn new(
         nature: Nature<'a>,
         client: impl FnOnce(MonoTime) -> C,
@@ -157,29 +157,29 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
         world
     }
 
-    /// Runs until both ends are closed or vanished and tells how long that took.
+    /// Runs until both ends are closed or vanished and returns how long that took.
     ///
     /// # Panics
-    /// When that never comes, or an end breaks a rule.
+    /// When that never happens, or an end breaks a rule.
     pub fn run(&mut self) -> Nanos {
         self.run_until(|world| !world.client.is_there() && !world.server.is_there());
         self.now.saturating_since(BEGIN)
     }
 
-    /// Runs for so long.
+    /// Runs for this time.
     ///
     /// # Panics
-    /// As [`World::run`].
+    /// The same as [`World::run`].
     pub fn run_for(&mut self, time: Nanos) {
         let until = self.now + time;
         self.plan(until, Happening::Moment);
         self.run_until(|world| world.now >= until);
     }
 
-    /// Runs until that holds.
+    /// Runs until the condition holds.
     ///
     /// # Panics
-    /// As [`World::run`].
+    /// The same as [`World::run`].
     pub fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
         BOTH.into_iter().for_each(|who| self.take_outputs(who));
         for _ in 0..MOST_STEPS {
@@ -202,24 +202,24 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
         self.take_outputs(who);
     }
 
-    /// A message of the native protocol that the other end would not send.
+    /// Delivers a message of the native protocol that the other end would not send.
     ///
     /// # Panics
-    /// As [`World::give`].
-    pub fn says(&mut self, to: Who, json: &str) {
+    /// The same as [`World::give`].
+    pub fn send_as_other(&mut self, to: Who, json: &str) {
         let length = u32::try_from(json.len()).expect("a message is short");
         self.give(to, Input::Received(&[length.to_be_bytes().as_slice(), json.as_bytes()].concat()));
     }
 
-    /// From now on this end does nothing, and nothing reaches it; nobody is told.
+    /// From now on this end does nothing, and nothing reaches it; the other end is not notified.
     pub fn vanish(&mut self, who: Who) {
         self.end(who).vanished = true;
         self.work.gone(self.now, who);
     }
 
-    /// Control bytes that have been sent to this end and have not arrived.
+    /// Control bytes in flight to this end.
     #[must_use]
-    pub fn on_its_way(&self, to: Who) -> Vec<u8> {
+    pub fn in_flight(&self, to: Who) -> Vec<u8> {
         let bytes = self.agenda.values().filter_map(|happening| match happening {
             Happening::Bytes(who, bytes) if *who == to => Some(bytes.as_slice()),
             _ => None,
@@ -237,12 +237,12 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
         [self.client.closed.is_some(), self.server.closed.is_some()]
     }
 
-    /// Carries out what an end wants, until it waits.
+    /// Carries out the outputs of an end, until it waits.
     ///
     /// # Panics
-    /// When it never waits, or says something after it has closed.
+    /// When it never waits, or has an output after it has closed.
     pub fn take_outputs(&mut self, who: Who) {
-        // What came of work at once is said when the end waits.
+        // Immediate replies are delivered once the end waits.
         let mut replies = Vec::new();
         for _ in 0..MOST_OUTPUTS {
             if !self.end(who).is_there() {
@@ -318,7 +318,7 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
         }
     }
 
-    /// A timer that rings early must change nothing.
+    /// A timer that fires early must have no effect.
     fn wake_early(&mut self, who: Who) {
         let (world, now) = (self.now, self.clock(who));
         let end = self.end(who);
@@ -342,7 +342,7 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
         MonoTime(time.0.wrapping_sub(offset.cast_unsigned()))
     }
 
-    /// In portions, none of which overtakes another.
+    /// Sends in portions, none of which overtakes another.
     fn send(&mut self, from: Who, mut bytes: Vec<u8>) {
         if let Some(tamper) = &mut self.nature.tamper {
             tamper(from, &mut bytes);
@@ -380,7 +380,7 @@ impl<'a, C: Session, S: Session, W: Work> World<'a, C, S, W> {
     }
 }
 
-/// An honest test of a minute with reports every second takes some hundreds.
+/// A valid test of a minute with reports every second takes a few hundred steps.
 const MOST_STEPS: u32 = 200_000;
 /// More outputs than this in a row is an endless loop.
 const MOST_OUTPUTS: u32 = 100_000;

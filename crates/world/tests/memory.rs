@@ -1,4 +1,4 @@
-//! A test of 128 streams that lasts for hours holds as much memory at its end as at its beginning, at both ends: nothing grows
+//! A test of 128 streams that lasts for hours uses as much memory at its end as at its beginning, at both ends: nothing grows
 //! with its intervals.
 
 use model::host::Host;
@@ -11,7 +11,7 @@ use world::{Flows, Nature, World};
 /// Resident memory of this process, KiB.
 fn resident() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("it is told");
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("the status has it");
     line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
@@ -46,7 +46,7 @@ fn hours_of_many_streams_are_flat() {
         world.run_for(Nanos::from_secs(900));
         reported += world.client.samples_of_peer() + world.server.samples_of_peer();
         assert_eq!(world.errors(), [None, None], "part {part}");
-        // What was told is whoever heard it's; what is left is what the machines hold.
+        // The events belong to the caller; the rest is held by the machines.
         world.client.events.clear();
         world.server.events.clear();
         if part == 3 {
@@ -54,9 +54,9 @@ fn hours_of_many_streams_are_flat() {
         }
     }
     let late = resident();
-    assert!(reported as u64 > HOURS * 50, "both ends told of their intervals: {reported}");
+    assert!(reported as u64 > HOURS * 50, "both ends reported their intervals: {reported}");
     assert!(late < early + 3072, "{early} KiB after an hour, {late} KiB after {HOURS} hours");
 }
 
-/// Of a day it would be the same, and take a minute.
+/// A whole day gives the same result, and takes a minute.
 const HOURS: u64 = 4;

@@ -73,7 +73,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
             torment(FramesClient::new(config, wish, now), rest, now, |_, _| (), |client, now| {
                 let _ = client.ask(now, FramesAsk::Counted {});
                 let _ = client.ask(now, FramesAsk::Sent {});
-                client.take_told();
+                client.take_reply();
             });
         }
         2 => {

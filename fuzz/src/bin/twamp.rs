@@ -29,8 +29,8 @@ fn serve(choice: u8, data: &[u8], portion: usize) {
         if server.input(NOW, Input::Received(part)).is_err() {
             return;
         }
-        while let Some(order) = server.take_order() {
-            match order {
+        while let Some(command) = server.take_command() {
+            match command {
                 TwampCommand::Open(asked) => {
                     assert!(!running && asked.dscp < 64);
                     opened += 1;

@@ -1,4 +1,4 @@
-//! Taking frames with `recvmmsg`, with what the kernel notes of each (`PACKET_AUXDATA`, `SO_TIMESTAMPNS`).
+//! Receiving frames with `recvmmsg`, with the kernel's notes on each (`PACKET_AUXDATA`, `SO_TIMESTAMPNS`).
 
 use super::super::reader::Receive;
 use super::super::tally::{Taken, Tally};
@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use units::Bytes;
 use units::time::WallTime;
 
-/// Room for the frames of a call.
+/// Buffers for the frames of a call.
 pub(super) struct Batches {
     socket: OwnedFd,
     statistics: Statistics,
@@ -25,7 +25,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// Begins to take.
+    /// Begins to receive.
     pub(super) fn open(socket: OwnedFd, snap: u32, interface: u32) -> Result<Batches> {
         set_int(&socket, AUXDATA, 1)?;
         set_receive_time(&socket, true)?;
@@ -37,7 +37,7 @@ impl Batches {
         Ok(Batches { socket, statistics: Statistics::default(), room, data, control })
     }
 
-    /// Takes up to a batch; returns how many, and of each the length of what is in the two buffers.
+    /// Receives up to a batch; returns its size, and for each frame the lengths in the two buffers.
     fn receive(&mut self) -> io::Result<(usize, [(usize, usize); BATCH])> {
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
         let mut headers = [libc::mmsghdr { msg_hdr: empty_header(), msg_len: 0 }; BATCH];
@@ -70,7 +70,7 @@ impl Receive for Batches {
 
     fn take(&mut self, tally: &mut Tally) -> io::Result<u64> {
         let mut taken = 0;
-        // Not without end, so that others may look at the count.
+        // The loop is bounded, so that others can read the count.
         for _ in 0..MOST_BATCHES {
             let (received, lengths) = self.receive()?;
             let clocks = Clocks::now();
@@ -103,16 +103,16 @@ impl Receive for Batches {
     }
 }
 
-/// Nothing is there, or the interface went down and may come up again.
+/// No frame is there, or the interface is down and may come up again.
 fn is_for_later(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENETDOWN))
 }
 
-/// What the kernel says of a frame.
+/// The kernel's notes on a frame.
 #[derive(Default)]
 struct Notes {
-    /// Of all of it.
+    /// Length of the whole frame.
     length: u32,
     tag: Option<u16>,
     time: Option<WallTime>,
@@ -121,7 +121,7 @@ struct Notes {
 impl Notes {
     fn take(&mut self, note: &ControlMessage<'_>) {
         if (note.level, note.kind) == (libc::SOL_PACKET, AUXDATA.1) {
-            // `struct tpacket_auxdata`: status, length, what was kept of it; MAC and network header, VLAN's tag.
+            // `struct tpacket_auxdata`: status, length, captured length; MAC and network header, VLAN tag.
             let word = |at| array(note.data, at).map_or(0, u32::from_ne_bytes);
             let protocol = array(note.data, 18).map_or(0, u16::from_ne_bytes);
             self.length = word(4);
@@ -142,7 +142,7 @@ const MOST_BATCHES: usize = 64;
 const CONTROL: usize = 128;
 /// `struct virtio_net_hdr`, which is before the frame.
 const VNET: usize = 10;
-/// Some tens of thousands of frames.
+/// Memory for some tens of thousands of frames.
 const MEMORY: Bytes = Bytes(64 << 20);
 const AUXDATA: Opt = Opt(libc::SOL_PACKET, 8, "PACKET_AUXDATA");
 /// `TP_STATUS_VLAN_VALID`.

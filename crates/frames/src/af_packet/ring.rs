@@ -1,4 +1,4 @@
-//! Taking frames out of a ring shared with the kernel (`TPACKET_V3`).
+//! Reading frames from a ring shared with the kernel (`TPACKET_V3`).
 
 use super::super::reader::Receive;
 use super::super::tally::{Taken, Tally};
@@ -15,7 +15,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Begins to take.
+    /// Begins to receive.
     pub(super) fn open(socket: OwnedFd, snap: u32, interface: u32) -> Result<Blocks> {
         let name = format!("interface {interface}");
         Ok(Blocks { captor: Captor::start(socket, (interface, &name), snap, MEMORY)? })
@@ -50,5 +50,5 @@ impl Receive for Blocks {
     }
 }
 
-/// Some hundred thousand frames.
+/// Memory for some hundred thousand frames.
 const MEMORY: Bytes = Bytes(32 << 20);

@@ -1,4 +1,4 @@
-//! Sending through a packet socket: what is due, many frames a call, past the interface's queueing discipline.
+//! Sending through a packet socket: the frames that are due, many per call, past the interface's queueing discipline.
 
 use super::super::{Burst, FrameSpec, Sent, Source, Stop, fit, pace};
 use linux::capture::bind_to;
@@ -44,7 +44,7 @@ impl PacketSource {
         Ok(PacketSource { socket, network, interface, writer, frames })
     }
 
-    /// Sends these frames; returns how many of them were taken.
+    /// Sends these frames; returns how many were accepted.
     fn send(&mut self, numbers: Range<u64>) -> Result<u64> {
         let mut parts = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
         let mut headers = [libc::mmsghdr { msg_hdr: empty_header(), msg_len: 0 }; BATCH];
@@ -67,8 +67,8 @@ impl PacketSource {
         }
     }
 
-    /// Room comes again. Where nobody listens at the other end the frame is lost, as those of other sources are, which
-    /// are not told.
+    /// Handles an error of sending. A full queue empties again. Where nothing listens at the other end, the frame is lost, as it
+    /// is with other sources, which get no error.
     fn refused(&mut self, error: io::Error) -> Result<u64> {
         let for_now = [libc::EAGAIN, libc::EINTR, libc::ENOMEM];
         match error.raw_os_error() {

@@ -4,7 +4,7 @@ use super::Map;
 use std::fmt::{Display, Formatter};
 use std::os::fd::AsRawFd;
 
-/// A register. `R1` to `R5` are arguments and lost in a call, `R0` is what it returns, `R10` is the frame pointer.
+/// A register. `R1` to `R5` are arguments and lost in a call, `R0` is the return value, `R10` is the frame pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[expect(missing_docs, reason = "they are numbered, and have no other names")]
@@ -22,7 +22,7 @@ pub enum Reg {
     R10,
 }
 
-/// What a load or store moves.
+/// The width of a load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Size {
@@ -78,8 +78,8 @@ pub enum Helper {
     Time = 5,
     /// `R1` index of an interface, `R2` flags: what an XDP program returns to send the frame there.
     Redirect = 23,
-    /// `R1` map of sockets, `R2` index, `R3` what is returned when there is no socket: what an XDP program returns to hand
-    /// the frame to the socket.
+    /// `R1` map of sockets, `R2` index, `R3` return value when there is no socket: what an XDP program returns to hand the frame
+    /// to the socket.
     RedirectMap = 51,
     /// `R1` context of an XDP program, `R2` bytes by which its frame grows, negative for shrinks; pointers into the frame
     /// are lost.
@@ -90,7 +90,7 @@ pub enum Helper {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// One instruction as the kernel reads it.
+/// One instruction in the kernel's encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Instruction {
@@ -100,7 +100,7 @@ pub struct Instruction {
     immediate: i32,
 }
 
-/// Why there is no program.
+/// Why a program cannot be assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AssembleError {
     /// A jump leads to a label that was never placed.
@@ -171,13 +171,13 @@ impl Assembler {
         self.push(ST | MEMORY | size as u8, base, Reg::R0, offset, value);
     }
 
-    /// Eight bytes at `base + offset` `|= bits`, at once for all CPUs; `bits` becomes what was there before.
+    /// Eight bytes at `base + offset` `|= bits`, atomically for all CPUs; `bits` becomes the previous value.
     pub fn fetch_or(&mut self, base: Reg, offset: i16, bits: Reg) {
         self.push(STX | ATOMIC | Size::Double as u8, base, bits, offset, Op::Or as i32 | FETCH);
     }
 
-    /// The lower bits of a register from the host's byte order to the network's, the others become zero. Of bytes nothing
-    /// is changed.
+    /// Converts the lower bits of a register from the host's byte order to the network's, and clears the others. A single byte
+    /// stays unchanged.
     pub fn to_network(&mut self, size: Size, register: Reg) {
         let bits = match size {
             Size::Byte => return,
@@ -193,14 +193,14 @@ impl Assembler {
         self.branch(JUMP, Reg::R0, Reg::R0, 0, to);
     }
 
-    /// Jumps when `one` compares so with `other`.
-    pub fn jump_if(&mut self, condition: If, one: Reg, other: Reg, to: Label) {
-        self.branch(JUMP | REGISTER | condition as u8, one, other, 0, to);
+    /// Jumps when the condition holds for `left` and `right`.
+    pub fn jump_if(&mut self, condition: If, left: Reg, right: Reg, to: Label) {
+        self.branch(JUMP | REGISTER | condition as u8, left, right, 0, to);
     }
 
-    /// Jumps when `one` compares so with `value`.
-    pub fn jump_if_value(&mut self, condition: If, one: Reg, value: i32, to: Label) {
-        self.branch(JUMP | condition as u8, one, Reg::R0, value, to);
+    /// Jumps when the condition holds for `left` and `value`.
+    pub fn jump_if_value(&mut self, condition: If, left: Reg, value: i32, to: Label) {
+        self.branch(JUMP | condition as u8, left, Reg::R0, value, to);
     }
 
     /// Calls a function of the kernel.
@@ -244,7 +244,7 @@ impl Assembler {
 }
 
 impl Display for Instruction {
-    /// As the verifier prints one it does not know: code, registers, offset, immediate.
+    /// Prints an instruction as the verifier prints an unknown one: code, registers, offset, immediate.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let Instruction { code, registers, offset, immediate } = self;
         write!(f, "({code:02x}) r{} r{} {offset:+} {immediate}", registers & 15, registers >> 4)

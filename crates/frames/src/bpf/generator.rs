@@ -1,8 +1,8 @@
 //! Frames made in the kernel: a program that writes each frame's headers, holds it back until it is due, and sends it.
 //!
-//! The kernel hands a program the same pages again, with what a router made of them the last time (its Ethernet addresses,
-//! a smaller hop limit), so every header is written for every frame. A call costs some 30 ms besides its frames, so the
-//! pace is kept inside the program, and one call is made for a whole trial.
+//! The kernel passes a program the same pages again, with the changes that a router made the last time (Ethernet addresses, a
+//! smaller hop limit), so every header is written for every frame. A call costs some 30 ms besides its frames, so the pace is
+//! kept inside the program, and one call is made for a whole trial.
 
 use super::assembler::{Assembler, Helper, If, Label, Op, Reg, Size};
 use super::{Map, Program};
@@ -24,7 +24,7 @@ use units::time::MonoTime;
 pub struct Generator {
     program: Program,
     state: Map,
-    /// Keeps the lengths of a mix, which the program reads.
+    /// Holds the lengths of a mix, which the program reads.
     _lengths: Option<Map>,
     frame: Vec<u8>,
 }
@@ -33,8 +33,7 @@ impl Generator {
     /// Frames out of the interface with this index, in the network namespace of the thread that will run it.
     ///
     /// # Errors
-    /// When a size or address is wrong, or the kernel refuses: `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and
-    /// `CAP_PERFMON`.
+    /// When a size or address is not valid, or the kernel refuses: `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`.
     pub fn new(spec: &FrameSpec, interface: u32) -> Result<Generator> {
         let template = fit::template(spec)?;
         if template.bytes.len() > MOST {
@@ -58,8 +57,8 @@ impl Generator {
         Ok(u32::try_from(left).unwrap_or(CALL_FRAMES))
     }
 
-    /// Runs the program until all is sent, so many runs are made or it is interrupted. The kernel goes on when there is
-    /// nothing left to send: from `due` on a second thread looks, and interrupts it.
+    /// Runs the program until all frames are sent, all runs are made or it is interrupted. The kernel goes on when nothing is
+    /// left to send: from `due` on a second thread checks, and interrupts it.
     fn call(&self, burst: &Burst, due: MonoTime, interrupts: &Interrupts<'_>) -> Result<()> {
         let (ended, frames) = (AtomicBool::new(false), burst.all_frames());
         let is_over = || ended.load(Ordering::Acquire);
@@ -68,7 +67,7 @@ impl Generator {
                 thread::park_timeout((due - mono_now()).to_duration());
             }
             while !is_over() {
-                // Who cannot look does not wait for what is still due.
+                // A thread that cannot read the state does not wait for the frames that are still due.
                 if self.state.read(0).map_or(true, |state| state[SENT] >= frames) {
                     interrupts.begin();
                     return;
@@ -94,15 +93,15 @@ impl Source for Generator {
         SourceKind::LiveFrames
     }
 
-    /// A driver without frames of its own on its other end loses them in silence: on a veth pair the peer must have an
-    /// XDP program in its driver, or GRO on. `EINVAL` before Linux 5.18.
+    /// A driver that has no XDP frames at its other end drops them without an error: on a veth pair the peer must have an XDP
+    /// program in its driver, or GRO on. `EINVAL` before Linux 5.18.
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {
         let frames = burst.all_frames();
         if frames == 0 {
             return Ok(Sent::default());
         }
         self.state.write(0, &state(burst))?;
-        // The first frame comes some milliseconds after the call.
+        // The first frame is sent some milliseconds after the call.
         let begin = mono_now() + START;
         let end = begin + burst.time;
         let due = begin + burst.needs().min(burst.time);
@@ -130,7 +129,7 @@ impl Source for Generator {
     }
 }
 
-/// Before the first frame.
+/// The state before the first frame.
 fn state(burst: &Burst) -> [u64; STATE_WORDS] {
     let mut state = [0; STATE_WORDS];
     state[INTERVAL] = burst.interval_ps;
@@ -197,7 +196,7 @@ fn program(
     code
 }
 
-/// The frame goes out: when is the next one due?
+/// Counts the frame that is sent, and computes when the next one is due.
 fn count(code: &mut Assembler) {
     let same = code.label();
     code.load(Size::Double, Reg::R1, Reg::R7, word(DUE));
@@ -213,7 +212,7 @@ fn count(code: &mut Assembler) {
     code.store(Size::Double, Reg::R7, word(LAST), Reg::R8);
 }
 
-/// Cuts the frame, which comes at the mix's full length, to the length whose turn it is.
+/// Shortens the frame, which arrives at the mix's full length, to its length in the sequence.
 fn cut(code: &mut Assembler, lengths: &Map, longest: usize, drop: Label) {
     code.op(Op::Mov, Reg::R1, Reg::R9);
     code.op_value(Op::Mod, Reg::R1, lengths.entries() as i32);
@@ -239,7 +238,7 @@ fn write_lengths(code: &mut Assembler, spec: &FrameSpec, template: &Template) {
         code.op(Op::Mov, Reg::R2, Reg::R4);
         code.op_value(Op::Sub, Reg::R2, start as i32);
     };
-    // Once in UDP's header, and once in the header that its checksum pretends.
+    // The length is once in UDP's header, and once in the pseudo-header of its checksum.
     length_from(code, udp);
     write_summed(code, Size::Half, udp + 4);
     code.op(Op::Add, Reg::R5, Reg::R2);
@@ -259,8 +258,8 @@ fn write_lengths(code: &mut Assembler, spec: &FrameSpec, template: &Template) {
     code.load(Size::Double, Reg::R5, Reg::R10, UDP_SUM);
 }
 
-/// Goes on only when the next frame is due and wanted. Where frames are far apart it looks at the clock several times in one
-/// run, as there are only so many runs in a call.
+/// Continues only when the next frame is due and wanted. Where frames are far apart it reads the clock several times in one run,
+/// as the runs of a call are limited.
 fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     let (started, due) = (code.label(), code.label());
     code.set_map_value(Reg::R7, state);
@@ -300,7 +299,7 @@ fn when_due(code: &mut Assembler, state: &Map, drop: Label) {
     code.jump_if(If::LessOrEqual, Reg::R3, Reg::R1, not_later);
     code.store(Size::Double, Reg::R7, word(LATE), Reg::R3);
     code.place(not_later);
-    // Held up for too long: it is due now, and those after it follow at their pace.
+    // The frame was delayed for too long: it is due now, and those after it follow at their pace.
     let kept = code.label();
     code.load(Size::Double, Reg::R1, Reg::R7, word(ALLOWANCE));
     code.jump_if(If::LessOrEqual, Reg::R3, Reg::R1, kept);
@@ -353,14 +352,14 @@ fn write_changing(code: &mut Assembler, spec: &FrameSpec) {
     }
     let done = code.label();
     fold(code);
-    // A checksum of zero would say that there is none.
+    // A checksum of zero would mean that there is none.
     code.jump_if_value(If::NotEqual, Reg::R5, 0, done);
     code.op_value(Op::Mov, Reg::R5, 0xffff);
     code.place(done);
     code.store(Size::Half, Reg::R6, (udp + 6) as i16, Reg::R5);
 }
 
-/// Makes the sum in R5 a checksum: folded to 16 bits and complemented. Changes R1.
+/// Turns the sum in R5 into a checksum: folded to 16 bits and complemented. Changes R1.
 fn fold(code: &mut Assembler) {
     for _ in 0..3 {
         code.op(Op::Mov, Reg::R1, Reg::R5);
@@ -397,16 +396,16 @@ const LAST: usize = 5;
 const LATE: usize = 6;
 /// When the next frame is due, in picoseconds after the first.
 const DUE: usize = 7;
-/// The first frame after which comes the second interval, and that.
+/// The number of the first frame after which the second interval applies, and that interval.
 const CHANGE: usize = 8;
 const THEN: usize = 9;
 /// Whether a run may wait.
 const WAITS: usize = 10;
-/// How late a frame may be without moving the schedule, and by how much it was moved, in picoseconds.
+/// The delay of a frame that does not move the schedule, and the total by which it was moved, in picoseconds.
 const ALLOWANCE: usize = 11;
 const HELD: usize = 12;
 const STATE_WORDS: usize = 13;
-/// Where things are on the stack.
+/// Offsets on the stack.
 const CONTEXT: i16 = -8;
 const LENGTH: i16 = -16;
 const UDP_SUM: i16 = -24;
@@ -414,16 +413,16 @@ const KEY: i16 = -32;
 const XDP_DROP: i32 = 1;
 /// Runs of the program in one call: some five minutes, and where runs wait twenty.
 const CALL_FRAMES: u32 = u32::MAX;
-/// How often a run that waits looks at the clock.
+/// Readings of the clock in a run that waits.
 const LOOKS: usize = 8;
-/// Picoseconds between frames from which on runs wait: two million frames a second.
+/// Picoseconds between frames from which on runs wait: two million frames per second.
 const FAR_APART: u64 = 500_000;
-/// Runs after which the kernel sends what they gave it: its default, and as many as take no longer when they wait.
+/// Runs after which the kernel sends their frames: its default, and a number that takes no longer when they wait.
 const BATCH: u32 = 64;
 const SMALL_BATCH: u32 = 8;
-/// From one look at what is sent to the next, once all should be.
-const LOOK: Nanos = Nanos(2_000_000);
-/// How late the first frame may be.
-const START: Nanos = Nanos(100_000_000);
-/// A page less headroom, the kernel's own notes and what a socket buffer keeps at its end.
+/// Time between two checks whether all frames are sent, once they should be.
+const LOOK: Nanos = Nanos::from_millis(2);
+/// Latest start of the first frame.
+const START: Nanos = Nanos::from_millis(100);
+/// A page less headroom, the kernel's own notes and the tail of a socket buffer.
 const MOST: usize = 3196;

@@ -4,19 +4,19 @@ use super::syscall::{Command, MapCreate, MapElement, bpf, bpf_fd};
 use linux::error::{Named, Result};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// An array of values of so many 64-bit words; with one set of values for each CPU, or one for all.
+/// An array of values of several 64-bit words; with one set of values for each CPU, or one for all.
 #[derive(Debug)]
 pub struct Map {
     fd: OwnedFd,
     name: &'static str,
     words: usize,
     entries: u32,
-    /// How many copies of each value there are.
+    /// Number of copies of each value.
     copies: usize,
 }
 
 impl Map {
-    /// An array whose values all CPUs share; zeroes at first.
+    /// An array whose values all CPUs share; zero at first.
     ///
     /// # Errors
     /// `EPERM` without `CAP_BPF`; `E2BIG` or `ENOMEM` when it is too large.
@@ -24,10 +24,10 @@ impl Map {
         Map::create(ARRAY, name, words, entries, 1)
     }
 
-    /// An array with values for each CPU; zeroes at first.
+    /// An array with values for each CPU; zero at first.
     ///
     /// # Errors
-    /// As [`Map::array`], and when the number of CPUs cannot be read.
+    /// The same as [`Map::array`], and when the number of CPUs cannot be read.
     pub fn per_cpu_array(name: &'static str, words: usize, entries: u32) -> Result<Map> {
         Map::create(PER_CPU_ARRAY, name, words, entries, possible_cpus()?)
     }
@@ -70,7 +70,7 @@ impl Map {
         done.map(drop).named("write BPF map", || self.name.into())
     }
 
-    /// How many values there are.
+    /// Number of values.
     #[must_use]
     pub fn entries(&self) -> u32 {
         self.entries
@@ -93,7 +93,7 @@ impl AsRawFd for Map {
     }
 }
 
-/// CPUs that there can ever be: the last number of a list like `0-3`.
+/// Number of possible CPUs: the last number of a list like `0-3`, plus one.
 fn possible_cpus() -> Result<usize> {
     let text = std::fs::read_to_string(POSSIBLE).named("read", || POSSIBLE.into())?;
     let last = text.trim().rsplit([',', '-']).next().and_then(|last| last.parse::<usize>().ok());

@@ -1,4 +1,4 @@
-//! Programs: loading, attaching to an interface, running with frames made up for them.
+//! Programs: loading, attaching to an interface, running with test frames.
 
 use super::assembler::{AssembleError, Assembler, Instruction};
 use super::syscall::{Command, LinkCreate, ProgramLoad, TestRun, bpf, bpf_fd};
@@ -13,13 +13,13 @@ pub struct Program {
     name: &'static str,
 }
 
-/// A program at work on an interface; dropping it takes the program off.
+/// A program attached to an interface; dropping it detaches the program.
 #[derive(Debug)]
 pub struct Attached {
     _link: OwnedFd,
 }
 
-/// Where a program sees frames.
+/// The place where a program receives frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// In the driver, before there is a socket buffer.
@@ -32,20 +32,20 @@ impl Program {
     /// Loads an XDP program.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN`; else what the kernel gives, with what its verifier says.
+    /// `EPERM` without `CAP_BPF` and `CAP_NET_ADMIN`; otherwise the kernel's error, with the message of its verifier.
     pub fn load_xdp(name: &'static str, code: Assembler) -> Result<Program> {
         let code = code.finish().map_err(|error| not_assembled(name, error))?;
         let silent = load(name, &code, None);
         let fd = match silent {
             Ok(fd) => fd,
-            // Again, as only a log tells what the verifier minds.
+            // The program is loaded again with a log, which has the verifier's reason.
             Err(refused) => {
                 let mut log = vec![0; LOG_SIZE];
-                let said = match load(name, &code, Some(&mut log)) {
+                let message = match load(name, &code, Some(&mut log)) {
                     Ok(_) => String::new(),
                     Err(_) => tail(&log),
                 };
-                return Err(OsError::new("load BPF program", format!("{name}{said}"), refused));
+                return Err(OsError::new("load BPF program", format!("{name}{message}"), refused));
             }
         };
         Ok(Program { fd, name })
@@ -68,9 +68,9 @@ impl Program {
         Ok(Attached { _link: link.named("attach", object)? })
     }
 
-    /// Runs with `repeat` frames that begin as `frame`, and does with each what the program says; returns when all are done or
-    /// a signal came, with whether one did. What is to be sent is sent after each `batch` of runs, of which there are at most
-    /// 256. A frame comes to the program as it was left by an earlier run: it is copied only into fresh memory.
+    /// Runs with `repeat` frames that begin as `frame`, and applies the program's verdict to each; returns when all are done or a
+    /// signal arrived, with whether one did. Frames are sent after each `batch` of runs, of which there are at most 256. A frame
+    /// reaches the program as an earlier run left it: it is copied only into fresh memory.
     ///
     /// # Errors
     /// `EINVAL` when the frame is too short or too long for a page, or the kernel older than 5.18.
@@ -84,7 +84,7 @@ impl Program {
             batch,
             ..TestRun::default()
         };
-        // SAFETY: the kernel reads `frame` as long as said, and writes to nothing but the argument.
+        // SAFETY: the kernel reads the stated length of `frame`, and writes to nothing but the argument.
         match unsafe { bpf(Command::ProgramTestRun, &mut argument) } {
             Ok(_) => Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
@@ -108,7 +108,7 @@ fn load(name: &str, code: &[Instruction], log: Option<&mut Vec<u8>>) -> io::Resu
         argument.log_size = log.len() as u32;
         argument.log = log.as_mut_ptr().expose_provenance() as u64;
     }
-    // SAFETY: instructions, licence and log live until the call returns and are as long as said; the licence ends in a zero.
+    // SAFETY: instructions, licence and log live until the call returns and have the stated lengths; the licence ends in a zero.
     unsafe { bpf_fd(Command::ProgramLoad, &mut argument) }
 }
 
@@ -116,7 +116,7 @@ fn not_assembled(name: &str, error: AssembleError) -> OsError {
     OsError::new("load BPF program", name, io::Error::new(io::ErrorKind::InvalidInput, error))
 }
 
-/// The last lines of what the verifier wrote, where it says what it minds.
+/// The last lines of the verifier's log, which hold its reason.
 fn tail(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
@@ -125,7 +125,7 @@ fn tail(log: &[u8]) -> String {
     if shown.is_empty() { shown } else { format!(" (verifier: {shown})") }
 }
 
-/// No helper called here asks for GPL.
+/// None of the helpers called here requires the GPL.
 const LICENCE: &[u8] = b"MIT\0";
 const XDP_PROGRAM: u32 = 6;
 const XDP_ATTACH: u32 = 37;

@@ -1,4 +1,4 @@
-//! Counting where frames arrive: a program in the driver that knows a trial's frames by their tag, counts them and drops
+//! Counting where frames arrive: a program in the driver that recognises a trial's frames by their tag, counts them and drops
 //! them. All other frames go on to the stack.
 
 mod program;
@@ -27,12 +27,12 @@ pub struct XdpSink {
 }
 
 impl XdpSink {
-    /// Begins to count the frames of `spec` on the interface with this index in the caller's network namespace; each number
-    /// below `frames` is known to have come or not.
+    /// Begins to count the frames of `spec` on the interface with this index in the caller's network namespace, with a record of
+    /// the arrival of each number below `frames`.
     ///
     /// # Errors
-    /// `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; `EBUSY` when the interface has an XDP program;
-    /// `EOPNOTSUPP` when its driver has no such mode.
+    /// `EPERM` without `CAP_BPF`, `CAP_NET_ADMIN` and `CAP_PERFMON`; `EBUSY` when the interface has an XDP program; `EOPNOTSUPP`
+    /// when its driver has no such mode.
     pub fn attach(
         spec: &FrameSpec,
         frames: u64,
@@ -44,7 +44,7 @@ impl XdpSink {
         let mut zero = [0; times::WORDS];
         times::zero(&mut zero);
         counters.write(0, &zero)?;
-        let observed = Map::array("seen", 1, words_for(frames) as u32)?;
+        let observed = Map::array("observed", 1, words_for(frames) as u32)?;
         let times = (watch == Watch::Times).then(times::Maps::new).transpose()?;
         let maps = Maps { counters, observed, times };
         let program = Program::load_xdp("pm_sink", program(spec, &maps))?;
@@ -52,7 +52,7 @@ impl XdpSink {
         Ok(XdpSink { maps, timed: spec.is_timed(), mode, _program: program, _attached: attached })
     }
 
-    /// How many words hold the numbers below `frames`.
+    /// Number of words for the numbers below `frames`.
     fn reach(&self, frames: u64) -> u32 {
         frames.div_ceil(64).min(self.maps.observed.entries().into()) as u32
     }
@@ -108,14 +108,14 @@ impl Sink for XdpSink {
     }
 }
 
-/// Goes on only with a frame of this trial, which is in R6 and ends at R8. Changes R1 and R2.
+/// Continues only with a frame of this trial, which is in R6 and ends at R8. Changes R1 and R2.
 pub(crate) fn recognise(code: &mut Assembler, spec: &FrameSpec, other: Label) {
     let Offsets { packet, ip, payload, .. } = spec.offsets();
     let needed = payload + if spec.is_timed() { TIMED } else { UNTIMED };
     code.op(Op::Mov, Reg::R1, Reg::R6);
     code.op_value(Op::Add, Reg::R1, needed as i32);
     code.jump_if(If::Greater, Reg::R1, Reg::R8, other);
-    // Protocol, header length and next header: without them the payload is elsewhere.
+    // Protocol, header length and next header: with other values the payload is elsewhere.
     let field = |from: usize| (ip + from) as i16;
     if spec.vlan.is_some() {
         code.load(Size::Half, Reg::R1, Reg::R6, 12);

@@ -11,7 +11,7 @@ pub(crate) struct SocketMap {
 }
 
 impl SocketMap {
-    /// A map with room for so many sockets, empty.
+    /// An empty map with room for this many sockets.
     pub(crate) fn new(entries: u32) -> Result<SocketMap> {
         let mut argument = MapCreate { kind: XSK_MAP, key_size: 4, value_size: 4, entries, flags: 0 };
         // SAFETY: the structure of BPF_MAP_CREATE, without addresses.
@@ -19,7 +19,7 @@ impl SocketMap {
         Ok(SocketMap { fd })
     }
 
-    /// Puts the socket that is bound to a queue where the program looks for it.
+    /// Stores the socket that is bound to a queue where the program finds it.
     pub(crate) fn put(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<()> {
         let socket = socket.as_raw_fd();
         let (key, value) = (&raw const queue, &raw const socket);

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// What the system call is to do.
+/// The commands of the system call.
 #[derive(Clone, Copy, Debug)]
 #[repr(i32)]
 pub(super) enum Command {
@@ -85,7 +85,7 @@ pub(super) struct LinkCreate {
 /// # Safety
 /// `argument` must be the structure of this command, and every address in it valid for what the command does with it.
 pub(super) unsafe fn bpf<T>(command: Command, argument: &mut T) -> io::Result<i32> {
-    // SAFETY: the caller vouches for the addresses inside; the structure itself is ours and as long as said.
+    // SAFETY: the caller vouches for the addresses inside; the structure itself is ours and of the stated length.
     let returned =
         unsafe { libc::syscall(libc::SYS_bpf, command as i32, &raw mut *argument, size_of::<T>()) };
     i32::try_from(returned).ok().filter(|returned| *returned >= 0).ok_or_else(io::Error::last_os_error)

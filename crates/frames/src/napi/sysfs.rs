@@ -1,7 +1,7 @@
 //! The settings of an interface in `/sys/class/net` of its network namespace.
 //!
-//! A sysfs shows the namespace of the thread that mounts it. Here it is mounted nowhere: a descriptor holds it, and nobody
-//! else sees it (`fsopen(2)`, Linux 5.2).
+//! A sysfs shows the namespace of the thread that mounts it. Here it is mounted on no path: a descriptor holds it, and no other
+//! process can reach it (`fsopen(2)`, Linux 5.2).
 
 use linux::error::{Named, OsError, Result, check};
 use linux::namespace::Namespace;
@@ -17,7 +17,7 @@ pub(super) struct Sysfs {
 }
 
 impl Sysfs {
-    /// Of an interface in a namespace.
+    /// The sysfs of an interface in a namespace.
     pub(super) fn of_interface(namespace: &Namespace, interface: &str) -> Result<Sysfs> {
         let object = || "/sys of a network namespace".into();
         let mount = namespace.run(mount)?.named("mount", object)?;
@@ -30,7 +30,7 @@ impl Sysfs {
         }
     }
 
-    /// What a file of the interface says.
+    /// Reads a file of the interface.
     pub(super) fn read(&self, file: &str) -> Result<String> {
         let text = fs::read_to_string(self.path(file));
         text.map(|text| text.trim().to_owned()).named("read", || self.name(file))
@@ -41,7 +41,7 @@ impl Sysfs {
         fs::write(self.path(file), value).named("write", || self.name(file))
     }
 
-    /// What is in a directory of the interface.
+    /// Lists a directory of the interface.
     pub(super) fn list(&self, directory: &str) -> Result<Vec<String>> {
         let entries = fs::read_dir(self.path(directory)).named("list", || self.name(directory))?;
         let mut names: Vec<String> =

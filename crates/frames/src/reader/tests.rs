@@ -1,4 +1,4 @@
-//! A sink whose thread does not run while frames arrive: it reports what it lost and gives no count.
+//! A sink whose thread does not run while frames arrive: it reports its losses and gives no count.
 
 use super::Reader;
 use crate::{Burst, FrameSpec, Ports, Sink, Stop, Watch, open_source};
@@ -60,7 +60,7 @@ impl Cable {
 }
 
 #[test]
-fn a_sink_that_cannot_keep_up_says_so() {
+fn a_sink_that_cannot_keep_up_reports_it() {
     let cable = match Cable::new() {
         Err(error) if error.errno() == Some(libc::EPERM) => {
             return skip::skip(format!("needs root: {error}"));
@@ -70,7 +70,7 @@ fn a_sink_that_cannot_keep_up_says_so() {
     for kind in [SinkKind::Xsk, SinkKind::PacketRing, SinkKind::Packet] {
         let sink = cable.sink(kind).unwrap();
         let burst = Burst { frames: FRAMES, interval_ps: 0, then: None, time: Nanos::from_secs(30) };
-        // Whoever holds the state keeps the thread from taking frames.
+        // The lock of the state keeps the thread from reading frames.
         let held = sink.shared.lock();
         let sent = cable.sender.run(|| {
             open_source(SourceKind::LiveFrames, &cable.spec(), cable.out.index)?.run(&burst, &Stop::default())
@@ -98,7 +98,7 @@ mod receiving {
     use std::net::UdpSocket;
     use units::time::MonoTime;
 
-    /// Gives what it was told to: first so many frames at once, and then statistics.
+    /// Returns configured values: first a number of frames at once, and then statistics.
     struct Fake {
         socket: UdpSocket,
         frames: u64,
@@ -149,7 +149,7 @@ mod receiving {
     }
 
     #[test]
-    fn what_came_is_told() {
+    fn arrivals_are_reported() {
         let reader = reader(3, Statistics { frames: 3, dropped: 0 }, |_| ());
         let arrived = reader.arrived().unwrap();
         assert_eq!((arrived.frames, arrived.duplicates), (3, 2));
@@ -159,17 +159,19 @@ mod receiving {
 
     #[test]
     fn what_the_sink_lost_itself_is_no_count() {
-        let said = |reader: &Reader| reader.arrived().unwrap_err().to_string();
+        let error_of = |reader: &Reader| reader.arrived().unwrap_err().to_string();
         let lossy = reader(3, Statistics { frames: 5, dropped: 2 }, |_| ());
         let why = "count frames on interface 7, AF_PACKET: it could not keep up and lost 2 of them itself: \
                    send fewer per second";
-        assert_eq!(said(&lossy), why);
+        assert_eq!(error_of(&lossy), why);
         assert!(lossy.missing(5, 1).is_err() && lossy.last_missing(5).is_err());
         let joined = reader(1, Statistics { frames: 1, dropped: 0 }, |fake| fake.is_joined = true);
-        assert!(said(&joined).ends_with("the interface joins frames: switch off its rx-udp-gro-forwarding"));
+        assert!(
+            error_of(&joined).ends_with("the interface joins frames: switch off its rx-udp-gro-forwarding")
+        );
         let withheld = reader(1, Statistics { frames: 2, dropped: 0 }, |_| ());
-        assert!(said(&withheld).ends_with("the kernel counted some that it never handed over"));
+        assert!(error_of(&withheld).ends_with("the kernel counted some that it never handed over"));
         let broken = reader(0, Statistics::default(), |fake| fake.error = Some(libc::EIO));
-        assert!(said(&broken).contains("Input/output error"));
+        assert!(error_of(&broken).contains("Input/output error"));
     }
 }

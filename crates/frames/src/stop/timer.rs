@@ -1,6 +1,6 @@
-//! A timer that interrupts system calls of the calling thread from some instant on, again and again until it is dropped.
+//! A timer that interrupts system calls of the calling thread from some time on, repeatedly until it is dropped.
 //!
-//! Once would not do: a signal that comes just before the call is spent, and the call would not end.
+//! A single signal is not enough: one that arrives just before the call is lost, and the call would not end.
 
 use super::Stop;
 use linux::clock::timespec;
@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use units::Nanos;
 use units::time::MonoTime;
 
-/// Interrupts system calls of the thread that made it, until it is dropped.
+/// Interrupts system calls of the thread that created it, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Interrupts<'a> {
     timer: Arc<Timer>,
@@ -19,11 +19,11 @@ pub(crate) struct Interrupts<'a> {
 }
 
 impl Interrupts<'_> {
-    /// Interrupts the calling thread at `due` and every 2 ms after it, and from the moment on in which `stop` is raised. It may
-    /// have been raised already: that is to be looked at after this.
+    /// Interrupts the calling thread at `due` and every 2 ms after it, and from the time at which `stop` is raised. The flag may
+    /// have been raised already: check it after this call.
     pub(crate) fn from(due: MonoTime, stop: &Stop) -> Result<Interrupts<'_>> {
         let timer = Arc::new(Timer::new()?);
-        // In this order: else the due time could take the place of the stop's.
+        // In this order: otherwise the due time could replace the stop's.
         check(timer.set(libc::TIMER_ABSTIME, Nanos(due.0.max(1)))).named("set", || "a timer".into())?;
         stop.interrupt(Arc::clone(&timer));
         Ok(Interrupts { timer, stop })
@@ -47,13 +47,13 @@ pub(crate) struct Timer {
     id: libc::timer_t,
 }
 
-// SAFETY: the kernel's name of a timer is valid in the whole process, and is no pointer into memory that is read here.
+// SAFETY: the kernel's name of a timer is valid in the whole process, and is not a pointer into memory that is read here.
 unsafe impl Send for Timer {}
 // SAFETY: as above; the kernel's calls on a timer may be made by several threads at once.
 unsafe impl Sync for Timer {}
 
 impl Timer {
-    /// Of the calling thread; not set yet.
+    /// A timer of the calling thread; not set yet.
     fn new() -> Result<Timer> {
         handler().named("handle", || "the signal of a timer".into())?;
         // SAFETY: all zeroes are a valid sigevent, and plain data.
@@ -89,7 +89,7 @@ impl Drop for Timer {
     }
 }
 
-/// Sees to it once for the process that the signal does nothing: without a handler it would end the process.
+/// Installs a signal handler that does nothing, once for the process: without it the signal would end the process.
 fn handler() -> io::Result<()> {
     static DONE: OnceLock<Option<i32>> = OnceLock::new();
     let refused = DONE.get_or_init(|| {
@@ -115,4 +115,4 @@ fn moment(span: Nanos) -> libc::timespec {
     libc::timespec { tv_sec: span.tv_sec, tv_nsec: span.tv_nsec }
 }
 
-const EVERY: Nanos = Nanos(2_000_000);
+const EVERY: Nanos = Nanos::from_millis(2);

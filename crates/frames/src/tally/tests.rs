@@ -6,7 +6,7 @@ fn spec(family: u8, vlan: Option<u16>, size: u64) -> FrameSpec {
     FrameSpec::example(family, vlan, &[size])
 }
 
-/// Frames of one trial on their way to a tally.
+/// Frames of one trial sent to a tally.
 struct Road {
     writer: Writer,
     tally: Tally,
@@ -23,7 +23,7 @@ impl Road {
         frame
     }
 
-    /// By this queue, sent and come at these times.
+    /// Sends a frame by this queue, with these times of sending and arrival.
     fn cross(&mut self, queue_tally: usize, number: u64, sent: u64, came: u64) {
         let bytes = self.frame(number, sent);
         self.come(&bytes, None, queue_tally, came);
@@ -36,7 +36,7 @@ impl Road {
 }
 
 #[test]
-fn duplicates_reordered_and_missing_frames_are_told() {
+fn duplicates_reordered_and_missing_frames_are_counted() {
     let mut road = Road::new(&spec(4, None, 128), 100, Watch::Counts);
     for number in [0, 1, 3, 2, 3, 6, 70, 5000] {
         road.cross(0, number, 0, 1);
@@ -55,7 +55,7 @@ fn duplicates_reordered_and_missing_frames_are_told() {
 #[test]
 fn delays_their_variation_and_the_longest_silence_are_measured() {
     let mut road = Road::new(&spec(6, None, 84), 100, Watch::Times);
-    // By one queue delays of 100, 150 and 120, by the other of 1000 and 1004, then nothing for long.
+    // On one queue delays of 100, 150 and 120, on the other of 1000 and 1004, then a long silence.
     let crossings =
         [(0, 0, 100), (0, 200, 350), (1, 100, 1100), (0, 1000, 1120), (1, 200, 1204), (0, 9000, 9110)];
     for (number, (queue_tally, sent, came)) in (0..).zip(crossings) {
@@ -99,7 +99,7 @@ fn a_tag_may_be_in_the_frame_or_taken_out_of_it() {
         let taken = [&whole[..12], &whole[16..]].concat();
         road.come(&taken, Some(TYPE_VLAN), 0, 20);
         assert_eq!((road.tally.arrived().frames, road.tally.arrived().bytes), (2, 2 * 124));
-        // One without a tag, one of another protocol, and one more tag than there should be.
+        // A frame without a tag, one of another protocol, and one with an extra tag.
         road.come(&taken, None, 0, 30);
         road.come(&taken, Some(0x88a8), 0, 30);
         road.come(&whole, Some(TYPE_VLAN), 0, 30);
@@ -112,9 +112,9 @@ fn a_tag_may_be_in_the_frame_or_taken_out_of_it() {
     }
 }
 
-/// Whatever comes, it is counted and nothing else happens.
+/// Any bytes are counted and have no other effect.
 #[test]
-fn strangers_frames_are_others() {
+fn foreign_frames_are_others() {
     for (family, vlan, is_wrapped) in [
         (4, None, false),
         (4, Some(7), false),
@@ -139,14 +139,14 @@ fn strangers_frames_are_others() {
             }
         }
         assert_eq!(road.tally.arrived().frames, 0);
-        // Each of these bytes must be what it is: types, version, protocol, the trial's tag.
+        // Each of these bytes must have its value: types, version, protocol, the trial's tag.
         let protocol = ip + if family == 4 { 9 } else { 6 };
-        let mut telling =
+        let mut checked =
             vec![packet - 2, packet - 1, protocol, payload, payload + 1, payload + 2, payload + 3];
-        telling.extend((family == 4).then_some(ip));
-        telling.extend(is_wrapped.then_some(packet + 6));
-        telling.extend(vlan.iter().flat_map(|_| [12, 13]));
-        for at in telling {
+        checked.extend((family == 4).then_some(ip));
+        checked.extend(is_wrapped.then_some(packet + 6));
+        checked.extend(vlan.iter().flat_map(|_| [12, 13]));
+        for at in checked {
             let mut other = frame.clone();
             other[at] ^= 1;
             road.come(&other, None, 0, 0);

@@ -1,4 +1,4 @@
-//! Memory that the kernel uses too: the pieces that frames are in, and the pages of a ring.
+//! Memory shared with the kernel: the chunks of frames, and the pages of a ring.
 
 use linux::error::{Named, Result};
 use std::io;
@@ -16,9 +16,9 @@ pub(super) struct Mapping {
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// Fresh pages, zeroes at first.
+    /// Fresh pages, zero at first.
     pub(super) fn anonymous(length: usize) -> Result<Mapping> {
-        // Miri knows no pages that could be there before they are used.
+        // Miri does not support populated pages.
         let populate = if cfg!(miri) { 0 } else { libc::MAP_POPULATE };
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | populate;
         Mapping::new(length, flags, -1, 0)
@@ -39,7 +39,7 @@ impl Mapping {
         Ok(Mapping { start, length })
     }
 
-    /// A place within.
+    /// A place within the mapping.
     ///
     /// # Panics
     /// When `length` bytes from there on are not all within.
@@ -69,12 +69,12 @@ impl Umem {
         Ok(Umem { mapping: Mapping::anonymous(chunks as usize * CHUNK)? })
     }
 
-    /// Where the chunks begin, counted from the first.
+    /// The offsets of the chunks.
     pub(super) fn chunks(&self) -> impl Iterator<Item = u64> + use<> {
         (0..self.mapping.length as u64).step_by(CHUNK)
     }
 
-    /// Address and length, as the kernel is told them.
+    /// Address and length, as passed to the kernel.
     pub(super) fn place(&self) -> (u64, u64) {
         (self.mapping.start.as_ptr().expose_provenance() as u64, self.mapping.length as u64)
     }

@@ -1,5 +1,5 @@
-//! Rings shared with the kernel: one side puts at the producer's index, the other takes at the consumer's. Each side owns
-//! its index and reads the other's.
+//! Rings shared with the kernel: one side writes at the producer's index, the other reads at the consumer's. Each side owns its
+//! index and reads the other's.
 
 use super::memory::Mapping;
 use linux::error::Result;
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Which ring of a socket: the option that makes it, where it is mapped from, and where its parts are said to be.
+/// A ring of a socket: the option that creates it, its offset for mmap, and the option for the offsets of its parts.
 #[derive(Clone, Copy)]
 pub(super) struct Kind {
     pub(super) option: Opt,
@@ -17,7 +17,7 @@ pub(super) struct Kind {
     pub(super) position: usize,
 }
 
-/// Where the parts of a ring are in its mapping (`struct xdp_ring_offset`).
+/// Offsets of the parts of a ring in its mapping (`struct xdp_ring_offset`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     pub(super) producer: usize,
@@ -26,11 +26,11 @@ pub(super) struct Parts {
     pub(super) flags: usize,
 }
 
-/// A ring into which this process puts.
+/// A ring into which this process writes.
 #[derive(Debug)]
 pub(super) struct Producer<T>(Queue<T>);
 
-/// A ring out of which this process takes.
+/// A ring from which this process reads.
 #[derive(Debug)]
 pub(super) struct Consumer<T>(Queue<T>);
 
@@ -64,7 +64,7 @@ impl<T: Copy> Queue<T> {
     }
 }
 
-/// Has a socket make a ring of so many entries, a power of two.
+/// Has a socket create a ring of this many entries, a power of two.
 ///
 /// # Errors
 /// `EINVAL` for another number, `ENOMEM`.
@@ -73,56 +73,56 @@ pub(super) fn make(socket: BorrowedFd<'_>, kind: Kind, size: u32) -> Result<()> 
 }
 
 impl<T: Copy> Producer<T> {
-    /// Maps a ring that was made with this size.
+    /// Maps a ring that was created with this size.
     pub(super) fn map(socket: BorrowedFd<'_>, kind: Kind, parts: Parts, size: u32) -> Result<Producer<T>> {
         Queue::map(socket, kind, parts, size).map(Producer)
     }
 
-    /// Puts an entry, which the other side sees after [`Producer::submit`]; whether there was room.
+    /// Writes an entry, which the other side receives after [`Producer::submit`]; returns whether there was room.
     pub(super) fn put(&mut self, entry: T) -> bool {
         if self.waiting() >= self.0.size {
             return false;
         }
-        // SAFETY: the entry is within the mapping and aligned, and the kernel has done with it, as its index says.
+        // SAFETY: the entry is within the mapping and aligned, and the kernel has released it, by its index.
         unsafe { self.0.entry().write(entry) };
         self.0.own = self.0.own.wrapping_add(1);
         true
     }
 
-    /// Shows the other side all that was put.
+    /// Passes all written entries to the other side.
     pub(super) fn submit(&mut self) {
         self.0.word(self.0.parts.producer).store(self.0.own, Ordering::Release);
     }
 
-    /// How many the other side has not taken yet.
+    /// Number of entries that the other side has not read yet.
     pub(super) fn waiting(&self) -> u32 {
-        // What was taken before is no longer read by the other side.
+        // Entries read before are no longer used by the other side.
         self.0.own.wrapping_sub(self.0.word(self.0.parts.consumer).load(Ordering::Acquire))
     }
 
-    /// Whether the kernel looks at the ring only when it is called.
+    /// Whether the kernel reads the ring only when it is called.
     pub(super) fn needs_wakeup(&self) -> bool {
         self.0.word(self.0.parts.flags).load(Ordering::Relaxed) & libc::XDP_RING_NEED_WAKEUP != 0
     }
 }
 
 impl<T: Copy> Consumer<T> {
-    /// Maps a ring that was made with this size.
+    /// Maps a ring that was created with this size.
     pub(super) fn map(socket: BorrowedFd<'_>, kind: Kind, parts: Parts, size: u32) -> Result<Consumer<T>> {
         Queue::map(socket, kind, parts, size).map(Consumer)
     }
 
-    /// How many the other side has put and this one has not taken, never more than there is room for.
+    /// Number of entries that the other side has written and this one has not read, never more than the size.
     pub(super) fn available(&self) -> u32 {
         let produced = self.0.word(self.0.parts.producer).load(Ordering::Acquire);
         produced.wrapping_sub(self.0.own).min(self.0.size)
     }
 
-    /// Takes what is there. The other side may put anew in these places when this returns.
+    /// Reads the entries. The other side may reuse their places when this returns.
     pub(super) fn take(&mut self, mut take: impl FnMut(T)) -> u32 {
         let available = self.available();
         for _ in 0..available {
-            // SAFETY: the entry is within the mapping and aligned, and the kernel has written it, as its index said.
+            // SAFETY: the entry is within the mapping and aligned, and the kernel has written it, by its index.
             take(unsafe { self.0.entry().read() });
             self.0.own = self.0.own.wrapping_add(1);
         }
@@ -135,7 +135,7 @@ impl<T: Copy> Consumer<T> {
 mod tests {
     use super::*;
 
-    /// As the kernel lays them out: its words apart, so that the two sides do not share cache lines.
+    /// The kernel's layout: its words lie apart, so that the two sides do not share cache lines.
     const PARTS: Parts = Parts { producer: 0, consumer: 64, entries: 192, flags: 128 };
 
     /// A ring of four without a socket, at this index of both sides.
@@ -152,7 +152,7 @@ mod tests {
     const STARTS: [u32; 3] = [0, 3, u32::MAX - 1];
 
     #[test]
-    fn what_is_put_is_seen_when_it_is_submitted_and_no_more_than_there_is_room_for() {
+    fn entries_are_passed_on_when_submitted_and_no_more_than_there_is_room_for() {
         for start in STARTS {
             let mut ring = Producer(queue(start));
             assert_eq!(
@@ -197,7 +197,7 @@ mod tests {
             assert_eq!(taken, [20, 21, 22]);
             assert_eq!(ring.0.word(PARTS.consumer).load(Ordering::Acquire), start.wrapping_add(3));
             assert_eq!(ring.available(), 0);
-            // An index that cannot be is read as a full ring.
+            // An index that is out of range is read as a full ring.
             ring.0.word(PARTS.producer).store(start.wrapping_sub(1), Ordering::Release);
             assert_eq!(ring.take(|_| ()), 4);
         }

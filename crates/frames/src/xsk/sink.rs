@@ -16,10 +16,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use units::time::MonoTime;
 
-/// A sink that shares memory with the kernel, or with the driver where that can.
+/// A sink that shares memory with the kernel, or with the driver where possible.
 ///
 /// # Errors
-/// As [`Socket::bind`]; `EBUSY` too when an XDP program is on the interface; when frames are longer than a chunk.
+/// The same as [`Socket::bind`]; also `EBUSY` when an XDP program is on the interface; when frames are longer than a chunk.
 pub(crate) fn sink(spec: &FrameSpec, frames: u64, watch: Watch, interface: u32) -> Result<Reader> {
     fit::fits_chunk(fit::template(spec)?.bytes.len(), CHUNK - HEADROOM)?;
     let queues = open_queues(interface)?;
@@ -59,7 +59,7 @@ fn open_queues(interface: u32) -> Result<Vec<Queue>> {
         let socket = Socket::open(chunks)?;
         let (rx, fill) = socket.receiving()?;
         match socket.bind(interface, number, 0) {
-            // There are fewer than there is room for.
+            // There are fewer queues than the loop tries.
             Err(none) if number > 0 && none.errno() == Some(libc::EINVAL) => break,
             bound => bound?,
         }
@@ -82,7 +82,7 @@ impl Receive for Queues {
                 let time = bytes.first_chunk().map_or(0, |time| u64::from_ne_bytes(*time));
                 let (length, time) = (descriptor.len.into(), MonoTime(time));
                 tally.count(&Taken { bytes, length, tag: None, is_joined: false, time, queue_tally });
-                // There is as much room on the ring as there are chunks.
+                // The ring has as much room as there are chunks.
                 fill.put(descriptor.addr - descriptor.addr % CHUNK as u64);
             });
             fill.submit();
@@ -102,8 +102,8 @@ impl Receive for Queues {
     }
 }
 
-/// Writes the time of its coming over the addresses of each frame of the trial, which nobody needs any more, and hands it to
-/// the socket at its queue. Registers: R6 the frame, R8 its end, R9 the context.
+/// Overwrites the addresses of each frame of the trial, which are no longer needed, with its time of arrival, and hands it to the
+/// socket at its queue. Registers: R6 the frame, R8 its end, R9 the context.
 fn program(spec: &FrameSpec, map: &SocketMap) -> Assembler {
     let mut code = Assembler::default();
     let other = code.label();
@@ -127,10 +127,10 @@ fn program(spec: &FrameSpec, map: &SocketMap) -> Assembler {
 /// The place of `rx_queue_index` in `struct xdp_md`.
 const RECEIVE_QUEUE: i16 = 16;
 const XDP_PASS: i32 = 2;
-/// What the kernel keeps before each frame in its chunk.
+/// Bytes that the kernel reserves before each frame in its chunk.
 const HEADROOM: usize = 256;
 const MOST_QUEUES: u32 = 256;
-/// Chunks of a queue; of all of them 64 MiB, if they are not too many.
+/// Most chunks of a queue; of all queues 64 MiB, unless there are too many.
 const MOST_CHUNKS: u32 = 8192;
 const LEAST_CHUNKS: u32 = 1024;
 const ALL_CHUNKS: u32 = 16_384;

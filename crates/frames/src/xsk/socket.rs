@@ -1,4 +1,4 @@
-//! One `AF_XDP` socket: its memory, its rings, its place at a queue of an interface.
+//! One `AF_XDP` socket: its memory, its rings, its binding to a queue of an interface.
 
 use super::memory::{CHUNK, Umem};
 use super::queue::{Consumer, Kind, Parts, Producer, make};
@@ -19,7 +19,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// A socket with memory for so many frames, a power of two; its rings have as many entries.
+    /// A socket with memory for this many frames, a power of two; its rings have as many entries.
     ///
     /// # Errors
     /// `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` where the kernel lacks `AF_XDP`, `ENOMEM`.
@@ -32,17 +32,17 @@ impl Socket {
         let umem = Umem::new(chunks)?;
         let (start, length) = umem.place();
         // `struct xdp_umem_reg`: memory, size of a chunk, headroom, flags, length of metadata.
-        let words = [CHUNK as u32, 0, 0, 0].map(u32::to_ne_bytes).concat();
-        let registration = [&start.to_ne_bytes()[..], &length.to_ne_bytes(), &words].concat();
-        // The kernel keeps the pages for as long as the socket needs them, even should they be unmapped before.
+        let registration_fields = [CHUNK as u32, 0, 0, 0].map(u32::to_ne_bytes).concat();
+        let registration = [&start.to_ne_bytes()[..], &length.to_ne_bytes(), &registration_fields].concat();
+        // The kernel keeps the pages for as long as the socket needs them, even when they are unmapped before.
         set_raw(&fd, Opt(libc::SOL_XDP, libc::XDP_UMEM_REG, "XDP_UMEM_REG"), &registration)?;
-        // No socket is bound without these two.
+        // A socket cannot be bound without these two.
         make(fd.as_fd(), FILL, chunks)?;
         make(fd.as_fd(), COMPLETION, chunks)?;
         Ok(Socket { fd, umem, chunks })
     }
 
-    /// The ring by which frames are sent, and that by which their chunks come back.
+    /// The ring for frames to send, and the ring by which their chunks return.
     pub(super) fn sending(&self) -> Result<(Producer<libc::xdp_desc>, Consumer<u64>)> {
         make(self.fd.as_fd(), TX, self.chunks)?;
         let (fd, size) = (self.fd.as_fd(), self.chunks);
@@ -50,7 +50,7 @@ impl Socket {
         Ok((tx, Consumer::map(fd, COMPLETION, self.parts(COMPLETION)?, size)?))
     }
 
-    /// The ring by which frames come, and that by which the kernel is given chunks for them: all of them at first.
+    /// The ring of received frames, and the ring that gives the kernel chunks for them: all of them at first.
     pub(super) fn receiving(&self) -> Result<(Consumer<libc::xdp_desc>, Producer<u64>)> {
         make(self.fd.as_fd(), RX, self.chunks)?;
         let (fd, size) = (self.fd.as_fd(), self.chunks);
@@ -63,11 +63,11 @@ impl Socket {
         Ok((rx, fill))
     }
 
-    /// Takes its place at a queue of an interface. One that was just left by another socket may not be free yet.
+    /// Binds to a queue of an interface. A queue that another socket has just left may not be free yet.
     ///
     /// # Errors
-    /// `EBUSY` when another socket is there for longer than a second; `EINVAL` when there is no such queue; `EOPNOTSUPP`
-    /// when the driver does not share memory in the way that `flags` ask for.
+    /// `EBUSY` when another socket is bound for longer than a second; `EINVAL` when there is no such queue; `EOPNOTSUPP` when the
+    /// driver does not share memory as `flags` require.
     pub(super) fn bind(&self, interface: u32, queue: u32, flags: u16) -> Result<()> {
         let address = libc::sockaddr_xdp {
             sxdp_family: libc::AF_XDP as u16,
@@ -100,7 +100,7 @@ impl Socket {
         Ok(options & libc::XDP_OPTIONS_ZEROCOPY != 0)
     }
 
-    /// Has the kernel look at the ring of frames to send. That it has no room for now is no error.
+    /// Has the kernel read the ring of frames to send. A lack of room is not an error.
     pub(super) fn wake_sending(&self) -> io::Result<()> {
         let (fd, flags, null) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT, std::ptr::null());
         // SAFETY: nothing is sent but what the rings hold, and no address is read.
@@ -108,7 +108,7 @@ impl Socket {
         allow_for_now(woken)
     }
 
-    /// Has the driver look at the ring of chunks to fill.
+    /// Has the driver read the ring of chunks to fill.
     pub(super) fn wake_receiving(&self) -> io::Result<()> {
         let (fd, flags, null) = (self.fd.as_raw_fd(), libc::MSG_DONTWAIT, std::ptr::null_mut());
         // SAFETY: nothing is received but by the rings, and no address is written.
@@ -116,12 +116,12 @@ impl Socket {
         allow_for_now(woken)
     }
 
-    /// The frames that were meant for this socket and lost, since it was made (`struct xdp_statistics`).
+    /// Frames for this socket that were lost since it was created (`struct xdp_statistics`).
     pub(super) fn lost(&self) -> Result<u64> {
         let mut raw = [0; 48];
         get_raw(&self.fd, Opt(libc::SOL_XDP, libc::XDP_STATISTICS, "XDP_STATISTICS"), &mut raw)?;
         let counter = |position: usize| array(&raw, position * 8).map_or(0, u64::from_ne_bytes);
-        // Dropped, no room in the ring, no chunk: the latter a driver with our memory counts instead of dropped frames.
+        // Dropped, no room in the ring, no chunk: a zero-copy driver counts the last instead of dropped frames.
         let starved = if self.is_zero_copy()? { counter(4) } else { 0 };
         Ok(counter(0) + counter(3) + starved)
     }
@@ -168,7 +168,7 @@ const COMPLETION: Kind = kind(
     libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
     3,
 );
-const TIMEOUT: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos::from_secs(1);
 
 const fn kind(option: libc::c_int, name: &'static str, page: libc::off_t, position: usize) -> Kind {
     Kind { option: Opt(libc::SOL_XDP, option, name), page, position }

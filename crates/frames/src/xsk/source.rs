@@ -21,17 +21,17 @@ pub(crate) struct XskSource {
     socket: Socket,
     tx: Producer<libc::xdp_desc>,
     completion: Consumer<u64>,
-    /// Chunks that the kernel does not have, each with the blank of a frame or one that was sent.
+    /// Chunks that the kernel does not have, each with a blank frame or one that was sent.
     free: Vec<u64>,
     writer: Writer,
     interface: u32,
 }
 
 impl XskSource {
-    /// Frames out of the interface with this index; `kind` says whether the driver is to use the memory itself.
+    /// Frames out of the interface with this index; `kind` decides whether the driver is to use the memory itself.
     ///
     /// # Errors
-    /// When a size or an address is wrong, or a frame longer than a page or than the interface carries; `EBUSY` when another
+    /// When a size or an address is not valid, or a frame longer than a page or than the interface carries; `EBUSY` when another
     /// socket has the queue; `EOPNOTSUPP` when the driver cannot do without a copy; `EPERM` without `CAP_NET_RAW`.
     pub(crate) fn open(kind: SourceKind, spec: &FrameSpec, interface: u32) -> Result<XskSource> {
         let writer = fit::writer(spec)?;
@@ -50,7 +50,7 @@ impl XskSource {
         Ok(XskSource { kind, socket, tx, completion, free, writer, interface })
     }
 
-    /// Puts these frames on the ring, as many as there are chunks; returns how many.
+    /// Puts these frames on the ring, as many as there are chunks; returns their number.
     fn send(&mut self, numbers: Range<u64>) -> Result<u64> {
         self.reclaim();
         let (mut count, room) = (0, self.writer.blank().len());
@@ -59,7 +59,7 @@ impl XskSource {
             // SAFETY: the kernel does not have a free chunk.
             let frame = unsafe { self.socket.umem.bytes(addr, room) };
             let len = self.writer.write(frame, number, mono_now()) as u32;
-            // There is as much room on the ring as there are chunks.
+            // The ring has as much room as there are chunks.
             self.tx.put(libc::xdp_desc { addr, len, options: 0 });
             count += 1;
         }
@@ -68,13 +68,13 @@ impl XskSource {
         Ok(count)
     }
 
-    /// Takes the chunks back whose frames are sent.
+    /// Takes back the chunks of frames that are sent.
     fn reclaim(&mut self) {
         let free = &mut self.free;
         self.completion.take(|chunk| free.push(chunk));
     }
 
-    /// Has the kernel take what is on the ring: where it copies, it does so within the call, some frames at a time.
+    /// Has the kernel read the ring: where it copies, it does so within the call, some frames at a time.
     fn wake(&self) -> Result<()> {
         let calls = if self.kind == SourceKind::XskCopy { MOST_CALLS } else { 1 };
         for _ in 0..calls {
@@ -86,7 +86,7 @@ impl XskSource {
         Ok(())
     }
 
-    /// Waits until the kernel has sent all and given every chunk back.
+    /// Waits until the kernel has sent all frames and returned every chunk.
     fn finish(&mut self) -> Result<()> {
         let deadline = mono_now() + TIMEOUT;
         loop {
@@ -116,7 +116,7 @@ impl Source for XskSource {
 
     fn run(&mut self, burst: &Burst, stop: &Stop) -> Result<Sent> {
         let sent = pace::send(burst, stop, BATCH, &mut |numbers| self.send(numbers));
-        // Also after an error: what is on the ring must not come in a later burst.
+        // Also after an error: frames on the ring must not be sent in a later burst.
         let finished = self.finish();
         let sent = sent?;
         finished.map(|()| sent)
@@ -124,8 +124,8 @@ impl Source for XskSource {
 }
 
 const CHUNKS: u32 = 2048;
-/// As many as the kernel copies in one call.
+/// Number of frames that the kernel copies in one call.
 const BATCH: u64 = 32;
-/// So often is the kernel asked when the device has no room; then the pace is looked after, and it is asked again.
+/// Most calls of the kernel while the device has no room; then the pace is updated, and the calls begin again.
 const MOST_CALLS: u32 = 1000;
-const TIMEOUT: Nanos = Nanos(1_000_000_000);
+const TIMEOUT: Nanos = Nanos::from_secs(1);

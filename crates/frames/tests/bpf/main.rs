@@ -1,7 +1,7 @@
 //! Frames made and counted in the kernel: over a cable, through a router and a bridge, in namespaces, with exact counts.
 //!
-//! Needs root (`CAP_BPF` in the first user namespace); without it each test here says on stderr that it is skipped, which
-//! in CI is a failure.
+//! Needs root (`CAP_BPF` in the first user namespace); without it each test here reports on stderr that it is skipped, which in
+//! CI is a failure.
 
 #[path = "../lab/mod.rs"]
 mod lab;
@@ -30,7 +30,7 @@ impl Lab {
 
     fn send(&self, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
         self.sender.run(|| {
-            // A veth receives where it is sent from: on one CPU the order is that of sending.
+            // A veth receives in the sender's context: on one CPU the order is that of sending.
             pin_current_thread(affinity()?[0])?;
             Generator::new(spec, self.out.index)?.run(burst, &Stop::default())
         })?
@@ -58,7 +58,7 @@ fn every_frame_over_a_cable_is_counted_once() {
     }
 }
 
-/// More than the interface queues: where the host takes the receiver's CPU away some are lost, and it is known which.
+/// More frames than the interface queues: where the host takes the receiver's CPU away some are lost, and the sink reports which.
 #[test]
 fn a_flood_is_counted_or_missing() {
     let Some(lab) = made(Lab::cable()) else { return };
@@ -69,7 +69,7 @@ fn a_flood_is_counted_or_missing() {
     let (arrived, missing) = loop {
         let arrived = sink.arrived().expect("the counters can be read");
         let missing = sink.missing(100_000, 100_000).expect("the bits can be read");
-        // Some may be under way.
+        // Some frames may be in flight.
         if arrived.frames + missing.len() as u64 == 100_000 || mono_now() >= deadline {
             break (arrived, missing);
         }
@@ -125,9 +125,9 @@ fn what_a_router_drops_is_known_to_the_frame() {
     assert_eq!(sink.missing(FEW, FEW as usize).expect("the bits can be read"), dropped);
 }
 
-/// Mirrors what comes in at one port of a bridge to the other, which the bridge does too.
+/// Mirrors frames received at one port of a bridge to the other, to which the bridge forwards them as well.
 #[test]
-fn what_a_bridge_doubles_is_told_from_the_rest() {
+fn frames_that_a_bridge_duplicates_are_counted_separately() {
     let Some(lab) = made(Lab::through(Middle::Bridge)) else { return };
     let middle = lab.middle.as_ref().expect("there is a bridge");
     for arguments in [
@@ -140,7 +140,7 @@ fn what_a_bridge_doubles_is_told_from_the_rest() {
     }
     let spec = lab.spec(4, 64);
     let Some(sink) = made(lab.sink(&spec, FEW)) else { return };
-    // Each of them comes twice.
+    // Each of them arrives twice.
     assert_eq!(lab.send(&spec, &paced(FEW / 2)).expect("it sends").frames, FEW / 2);
     let arrived = arrived(&sink, FEW);
     assert_eq!((arrived.frames, arrived.distinct(), arrived.duplicates), (FEW, FEW / 2, FEW / 2));
@@ -152,7 +152,7 @@ fn a_router_drops_what_has_no_hops_left() {
     let spec = FrameSpec { hop_limit: 1, ..lab.spec(4, 64) };
     let Some(sink) = made(lab.sink(&spec, FEW)) else { return };
     assert_eq!(lab.send(&spec, &paced(FEW)).expect("it sends").frames, FEW);
-    // This one comes after the others would have.
+    // This frame arrives after the others would have.
     let after = FrameSpec { hop_limit: 64, ..spec };
     assert_eq!(lab.send(&after, &all(1)).expect("it sends").frames, 1);
     let arrived = arrived(&sink, 1);
@@ -160,7 +160,7 @@ fn a_router_drops_what_has_no_hops_left() {
 }
 
 #[test]
-fn frames_of_another_trial_are_left_and_a_second_time_is_told() {
+fn frames_of_another_trial_are_left_and_repetitions_are_counted() {
     let Some(lab) = made(Lab::cable()) else { return };
     let spec = lab.spec(4, 64);
     let Some(sink) = made(lab.sink(&spec, 100)) else { return };
@@ -172,7 +172,7 @@ fn frames_of_another_trial_are_left_and_a_second_time_is_told() {
     let twice = arrived(&sink, 250);
     assert_eq!((twice.frames, twice.duplicates, twice.reordered), (250, 100, 100));
     assert!(twice.others >= 50, "{twice:?}");
-    // The sink was told of 100 numbers, and keeps them by sixty-four.
+    // The sink was opened for 100 numbers, and records them by sixty-four.
     assert_eq!((twice.distinct(), twice.unchecked), (150, 150 - 128));
     assert_eq!(sink.missing(128, 10).expect("the bits can be read"), Vec::<u64>::new());
 }

@@ -8,7 +8,7 @@ use pathmeter_frames::napi::{NapiThreads, Steering, is_threaded};
 use std::fs;
 use std::process::Command;
 
-/// A setting as a `/sys` of the namespace shows it to others.
+/// A setting in a `/sys` of the namespace, as other processes see it.
 fn sysfs(namespace: &Namespace, file: &str) -> String {
     let show = format!("mount -t sysfs none /sys && cat /sys/class/net/{file}");
     let mut command = Command::new("unshare");
@@ -22,7 +22,7 @@ fn sysfs(namespace: &Namespace, file: &str) -> String {
 fn a_router_receives_in_a_thread_on_its_own_cpu() {
     let Some(lab) = made(Lab::through(Middle::Router)) else { return };
     let middle = lab.middle.as_ref().expect("there is a router");
-    // What another one of the same name does is not touched.
+    // An interface of the same name in another namespace is not touched.
     let other = Lab::through(Middle::Router).expect("one could be made");
     let namesake = other.middle.as_ref().expect("there is a router");
     let cpu = *affinity().expect("it can be read").last().expect("there is one");
@@ -40,7 +40,7 @@ fn a_router_receives_in_a_thread_on_its_own_cpu() {
     let spec = lab.spec(4, 64);
     let sink = lab.sink(&spec, FEW).expect("it attaches");
     assert_eq!(lab.send(&spec, &paced(FEW)).expect("it sends").frames, FEW);
-    // The last ones may be under way in the thread.
+    // The last frames may be in flight in the thread.
     assert_eq!(arrived(&sink, FEW).distinct(), FEW);
     drop(threads);
     assert_eq!(sysfs(middle, "near/threaded"), "0");
@@ -48,13 +48,13 @@ fn a_router_receives_in_a_thread_on_its_own_cpu() {
 }
 
 #[test]
-fn what_cannot_receive_in_threads_is_said_and_left_as_it_was() {
+fn an_interface_without_threads_is_reported_and_left_unchanged() {
     let Some(lab) = made(Lab::cable()) else { return };
     let start = |interface, cpus: &[usize]| NapiThreads::start(&lab.receiver, interface, cpus);
     let none = start("eth0", &[0]).expect_err("neither GRO nor a program is there");
     assert!(none.is_unsupported(), "{none}");
-    let said = "write threaded of interface eth0: it has no NAPI instance now: turn GRO on or attach an XDP program first";
-    assert_eq!(none.to_string(), said);
+    let expected = "write threaded of interface eth0: it has no NAPI instance now: turn GRO on or attach an XDP program first";
+    assert_eq!(none.to_string(), expected);
     let missing = start("eth1", &[0]).expect_err("there is no such interface");
     assert_eq!(missing.errno(), Some(libc::ENODEV), "{missing}");
     lab.receiver.run(|| set_offload("eth0", Offload::Gro, true)).expect("it opens").expect("it is set");

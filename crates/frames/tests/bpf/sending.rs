@@ -16,8 +16,8 @@ fn a_trial_is_sent_at_its_load() {
     let burst = Burst::from_trial(&trial, Nanos::from_secs(30));
     let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
     assert_eq!((sent.frames, arrived.distinct()), (200, 200));
-    // The last one is due 199 intervals after the first, never earlier.
-    assert!(sent.time >= Nanos(99_500_000), "{sent:?}");
+    // The last frame is due 199 intervals after the first, never earlier.
+    assert!(sent.time >= Nanos::from_micros(99_500), "{sent:?}");
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_time_ends_a_burst() {
         Burst { frames: u64::MAX, interval_ps: 1_000_000_000, then: None, time: Nanos::from_millis(50) };
     let Some(sink) = made(lab.sink(&spec, 100)) else { return };
     let sent = lab.send(&spec, &burst).expect("it sends");
-    // One frame a millisecond, from the first on: never more, however late they are.
+    // One frame per millisecond, from the first on: never more, however late they are.
     assert!((1..=51).contains(&sent.frames), "{sent:?}");
     assert!(sent.time <= Nanos::from_millis(50), "{sent:?}");
     assert_eq!(arrived(&sink, sent.frames).frames, sent.frames);
@@ -43,18 +43,18 @@ fn a_second_pace_follows_the_first() {
     let burst = Burst { frames: 150, interval_ps: 20_000_000, then, time: Nanos::from_secs(30) };
     let Some((sent, arrived)) = made(lab.count(&lab.spec(4, 64), &burst)) else { return };
     assert_eq!((sent.frames, arrived.distinct(), arrived.reordered), (200, 200, 0));
-    // The last one is due 150 short intervals and 49 long ones after the first, and was sent then or so much later.
+    // The last frame is due 150 short intervals and 49 long ones after the first, and was sent then or later by the delay.
     let due = Nanos(burst.due_ps(199) / 1000) + sent.held;
     assert_eq!(due, Nanos::from_millis(3 + 49) + sent.held);
     assert!(sent.time >= due && sent.time <= due + sent.late + Nanos(1), "{sent:?}");
 }
 
 #[test]
-fn what_is_under_way_is_stopped() {
+fn a_running_burst_is_stopped() {
     let Some(lab) = made(Lab::cable()) else { return };
     let spec = lab.spec(4, 64);
     let Some(sink) = made(lab.sink(&spec, 1000)) else { return };
-    // Ten minutes, if nobody ended them.
+    // Ten minutes, unless stopped.
     let burst =
         Burst { frames: u64::MAX, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(600) };
     let stop = Stop::default();
@@ -71,7 +71,7 @@ fn what_is_under_way_is_stopped() {
     let sent = made(sent.and_then(|sent| sent)).expect("it was sending");
     assert!(stop.is_raised() && sent.frames >= 20 && sent.time < Nanos::from_secs(600), "{sent:?}");
     assert!(sink.arrived().expect("the counters can be read").frames <= sent.frames);
-    // What begins after it sends nothing.
+    // A burst that begins after the stop sends nothing.
     let after = lab.sender.run(|| Generator::new(&spec, lab.out.index)?.run(&burst, &stop));
     assert_eq!(after.expect("it opens").expect("it runs").frames, 0);
 }

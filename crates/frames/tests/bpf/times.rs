@@ -17,7 +17,7 @@ fn delays_of_all_frames_are_known_and_how_they_vary() {
     assert_eq!((sent.frames, arrived.frames, delays.count()), (FEW, FEW, FEW));
     assert!(min > 0 && min as f64 <= mean && mean <= max as f64, "{min} {mean} {max}");
     assert!(max < Nanos::from_secs(1).0, "{max}");
-    // The buckets say the same as the exact sum, to their width.
+    // The buckets agree with the exact sum, to their width.
     let middles: f64 =
         delays.buckets().map(|(v, n)| u64::midpoint(*v.start(), *v.end()) as f64 * n as f64).sum();
     assert!((middles / (mean * FEW as f64) - 1.0).abs() < 0.01, "{middles} {mean}");
@@ -61,7 +61,7 @@ fn a_pause_is_the_silence() {
     lab.send(&spec, &all(100)).expect("it sends");
     assert_eq!(arrived(&sink, 100).frames, 100);
     let end = mono_now();
-    // Longer than the first call may have paused.
+    // Longer than the pause that the first call may have had.
     sleep_until(end + (end - begin) + Nanos::from_millis(20));
     let again = mono_now();
     lab.send(&spec, &all(1)).expect("it sends");
@@ -71,7 +71,7 @@ fn a_pause_is_the_silence() {
     assert!(silence.time() >= Nanos::from_millis(20));
 }
 
-/// Frames that were written long ago, or are of a clock that is ahead.
+/// Frames that were written long ago, or by a clock that is ahead.
 #[test]
 fn every_delay_falls_into_its_bucket() {
     let Some(lab) = made(Lab::cable()) else { return };
@@ -100,7 +100,7 @@ fn every_delay_falls_into_its_bucket() {
     assert_eq!((delays.count(), delays.min(), delays.max()), (10, Some(0), Some(0)));
 }
 
-/// As much of a frame as the sink looks at, written at this time.
+/// The part of a frame that the sink reads, written at this time.
 fn frame(spec: &FrameSpec, time: u64) -> [u8; 60] {
     let mut frame = [0; 60];
     frame[..6].copy_from_slice(&spec.destination_mac);
@@ -111,7 +111,7 @@ fn frame(spec: &FrameSpec, time: u64) -> [u8; 60] {
     frame
 }
 
-/// Sends ten times the same.
+/// Sends the same frame ten times.
 fn send_again(lab: &Lab, frame: &[u8]) -> linux::Result<bool> {
     let mut code = Assembler::default();
     code.op_value(Op::Mov, Reg::R1, lab.out.index as i32);

@@ -1,4 +1,4 @@
-//! Devices between source and sink: those that pass all, and those that lose, double and reorder.
+//! Devices between source and sink: those that pass all frames, and those that lose, duplicate and reorder.
 
 use super::lab::{FEW, Lab, Middle, arrived, dropper, made, open, paced};
 use super::{SINKS, SOURCES, pairs};
@@ -51,7 +51,8 @@ fn what_a_device_drops_is_known_to_the_frame() {
     }
 }
 
-/// A device in user space: what comes in by the tap of one host goes out by that of another, when and as often as it likes.
+/// A device in user space: frames received by the tap of one host are sent by that of another, at any time and any number of
+/// times.
 struct Faulty {
     lab: Lab,
     near: File,
@@ -74,8 +75,8 @@ impl Faulty {
         Ok(Faulty { lab, near, far })
     }
 
-    /// Takes all frames of a burst, then gives them out in this order.
-    fn pass(&mut self, spec: &FrameSpec, frames: usize, order: &[u64]) {
+    /// Receives all frames of a burst, then sends them in this order.
+    fn pass(&mut self, spec: &FrameSpec, frames: usize, sequence: &[u64]) {
         let signature = if spec.is_ipv6() { 62 } else { 42 };
         let mut taken = BTreeMap::new();
         let deadline = mono_now() + Nanos::from_secs(10);
@@ -86,13 +87,13 @@ impl Faulty {
             let mut frame = vec![0; 2000];
             let length = self.near.read(&mut frame).expect("a tap can be read");
             frame.truncate(length);
-            // Others are the host's own, looking for neighbours.
+            // Other frames are the host's own neighbour discovery.
             if frame.get(signature..signature + 4) == Some(&spec.tag.to_be_bytes()) {
                 let number = frame[signature + 4..signature + 12].try_into().expect("eight bytes");
                 taken.insert(u64::from_be_bytes(number), frame);
             }
         }
-        for number in order {
+        for number in sequence {
             self.far.write_all(&taken[number]).expect("a tap can be written");
         }
     }
@@ -100,26 +101,26 @@ impl Faulty {
 
 /// Loses, doubles and exchanges some of so many frames.
 fn disorder(frames: u64) -> Vec<u64> {
-    let mut order: Vec<u64> = (0..frames).filter(|number| number % 13 != 12).collect();
-    for place in (0..order.len() - 1).step_by(7) {
-        order.swap(place, place + 1);
+    let mut sequence: Vec<u64> = (0..frames).filter(|number| number % 13 != 12).collect();
+    for place in (0..sequence.len() - 1).step_by(7) {
+        sequence.swap(place, place + 1);
     }
-    order.iter().flat_map(|number| vec![*number; if number % 10 == 9 { 2 } else { 1 }]).collect()
+    sequence.iter().flat_map(|number| vec![*number; if number % 10 == 9 { 2 } else { 1 }]).collect()
 }
 
 #[test]
-fn what_a_device_loses_doubles_and_reorders_is_told() {
+fn frames_that_a_device_loses_duplicates_and_reorders_are_counted() {
     let Some(mut device) = made(Faulty::new()) else { return };
     // Fewer than a tap holds, so that it loses none itself.
-    let order = disorder(450);
+    let sequence = disorder(450);
     let mut next = 0;
-    let reordered = order.iter().filter(|number| {
+    let reordered = sequence.iter().filter(|number| {
         let behind = **number < next;
         next = next.max(**number + 1);
         behind
     });
     let reordered = reordered.count() as u64;
-    // The order is one for each CPU.
+    // Frames are ordered on each CPU separately.
     let pinned = affinity().and_then(|cpus| pin_current_thread(cpus[0]));
     pinned.expect("a thread may stay on a CPU of its own");
     for (family, sink) in [4, 6].into_iter().flat_map(|family| SINKS.map(|sink| (family, sink))) {
@@ -128,13 +129,13 @@ fn what_a_device_loses_doubles_and_reorders_is_told() {
             let Some(counting) = made(device.lab.sink(sink, &spec, 450)) else { return };
             let burst = Burst { interval_ps: 10_000_000, ..paced(450) };
             assert_eq!(device.lab.send(source, &spec, &burst).expect("it sends").frames, 450);
-            device.pass(&spec, 450, &order);
-            let arrived = arrived(&*counting, order.len() as u64);
+            device.pass(&spec, 450, &sequence);
+            let arrived = arrived(&*counting, sequence.len() as u64);
             let what = format!("{source:?}, {sink:?}, IPv{family}: {arrived:?}");
             let missing: Vec<u64> = (0..450).filter(|number| number % 13 == 12).collect();
-            assert_eq!(arrived.frames, order.len() as u64, "{what}");
+            assert_eq!(arrived.frames, sequence.len() as u64, "{what}");
             assert_eq!(arrived.distinct(), 450 - missing.len() as u64, "{what}");
-            assert_eq!(arrived.bytes, order.len() as u64 * 196, "{what}");
+            assert_eq!(arrived.bytes, sequence.len() as u64 * 196, "{what}");
             assert_eq!(arrived.reordered, reordered, "{what}");
             assert_eq!(counting.missing(450, 450).expect("it was counted"), missing, "{what}");
         }

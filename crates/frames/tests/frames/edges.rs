@@ -1,4 +1,4 @@
-//! What sources and sinks refuse, where they end, and that they tell what they could not see.
+//! Errors and limits of sources and sinks, and their reports of frames that they could not count.
 
 use super::SINKS;
 use super::lab::{Lab, all, arrived, made, paced};
@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 use units::{Bytes, Nanos};
 
-/// Those that pass frames through this process.
+/// Sinks that pass frames through this process.
 const OUTSIDE: [SinkKind; 3] = [SinkKind::Xsk, SinkKind::PacketRing, SinkKind::Packet];
 
 #[test]
@@ -44,7 +44,7 @@ fn what_cannot_be_is_named() {
     }
 }
 
-/// The kernel tears a socket down after its end, and says meanwhile that its queue is taken.
+/// The kernel tears a socket down after its end, and reports meanwhile that its queue is taken.
 #[test]
 fn a_queue_that_was_just_left_is_taken_again() {
     let Some(lab) = made(Lab::cable()) else { return };
@@ -57,7 +57,7 @@ fn a_queue_that_was_just_left_is_taken_again() {
 }
 
 #[test]
-fn frames_of_another_trial_are_not_counted_and_a_second_time_is_told() {
+fn frames_of_another_trial_are_not_counted_and_repetitions_are() {
     let Some(lab) = made(Lab::cable()) else { return };
     let spec = lab.spec(6, 128);
     for kind in SINKS {
@@ -72,7 +72,7 @@ fn frames_of_another_trial_are_not_counted_and_a_second_time_is_told() {
         send(&spec, 150).expect("it sends");
         let twice = arrived(&*sink, 250);
         let counts = (twice.frames, twice.duplicates, twice.reordered, twice.unchecked);
-        // The sink was told of 100 numbers, and keeps them by sixty-four.
+        // The sink was opened for 100 numbers, and records them by sixty-four.
         assert_eq!(counts, (250, 100, 100, 150 - 128), "{kind:?}");
     }
 }
@@ -86,7 +86,7 @@ fn a_stop_and_the_time_end_every_source() {
     for source in [SourceKind::XskCopy, SourceKind::Packet] {
         let Some(sink) = made(lab.sink(SinkKind::Packet, &spec, 100)) else { return };
         let sent = lab.send(source, &spec, &slow).expect("it sends");
-        // One frame a millisecond, from the first on: never more, however late they are.
+        // One frame per millisecond, from the first on: never more, however late they are.
         assert!((1..=41).contains(&sent.frames) && sent.time <= slow.time, "{sent:?}");
         assert_eq!(arrived(&*sink, sent.frames).frames, sent.frames);
         let stop = Stop::default();
@@ -112,7 +112,7 @@ fn without_a_pace_all_frames_are_handed_over() {
         let sent = lab.send(source, &spec, &all(20_000)).expect("it sends");
         assert_eq!((sent.frames, sent.late, sent.gaps), (20_000, Nanos::ZERO, 0));
         let arrived = arrived(&*sink, 20_000);
-        // A busy host may lose some between the two, and then knows which.
+        // A busy host may lose some between the two, and the sink then reports which.
         let missing = sink.missing(20_000, 20_000).expect("the bits can be read").len() as u64;
         assert_eq!((arrived.frames, arrived.duplicates), (20_000 - missing, 0), "{source:?}");
         assert!(arrived.frames > 0);
@@ -146,9 +146,9 @@ fn frames_that_were_joined_are_no_count() {
         let Some(sink) = made(lab.sink(kind, &spec, 10_000)) else { return };
         let join = || set_offload("eth0", Offload::UdpGroForwarding, true);
         lab.receiver.run(join).and_then(|joined| joined).expect("a veth can join frames");
-        // Live frames come in batches.
+        // Live frames are merged in batches.
         lab.send(SourceKind::LiveFrames, &spec, &all(10_000)).expect("it sends");
-        let joined = sink.arrived().expect_err("nobody can tell how many came").to_string();
+        let joined = sink.arrived().expect_err("the number of arrivals is unknown").to_string();
         assert!(
             joined.ends_with("the interface joins frames: switch off its rx-udp-gro-forwarding"),
             "{joined}"

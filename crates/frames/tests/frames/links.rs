@@ -1,4 +1,4 @@
-//! What interfaces are like: large, without XDP, with several queues, down and up again.
+//! Kinds of interfaces: large, without XDP, with several queues, down and up again.
 
 use super::lab::{FEW, Lab, arrived, made, open, paced};
 use super::{SINKS, SOURCES};
@@ -35,7 +35,7 @@ fn jumbo_frames_go_through_packet_sockets() {
     assert!(refused.contains("there is room for 3844 bytes"), "{refused}");
 }
 
-/// A bridge has none of its own.
+/// A bridge has no XDP of its own.
 #[test]
 fn where_the_driver_has_no_xdp_the_stack_does_its_work() {
     let Some(lab) = made(Lab::cable()) else { return };
@@ -56,7 +56,7 @@ fn where_the_driver_has_no_xdp_the_stack_does_its_work() {
     }
 }
 
-/// As a device that restarts takes the link with it: what is sent meanwhile is lost, as with every other source.
+/// A device that restarts takes its link down: frames sent meanwhile are lost, as with every other source.
 #[test]
 fn frames_are_sent_on_into_a_dead_link() {
     let Some(lab) = made(Lab::cable()) else { return };
@@ -105,7 +105,7 @@ fn every_queue_has_its_socket() {
     lab.receiver.spawn_inside(ethtool.args(["-L", "eth0", "rx", "2"])).expect("the namespace opens");
     assert!(ethtool.status().expect("ethtool is installed").success());
     let Some(sink) = made(lab.sink(SinkKind::Xsk, &spec, FEW)) else { return };
-    // A veth receives live frames by the queue of the CPU that sends them.
+    // A veth receives live frames on the queue of the CPU that sends them.
     for cpu in &cpus[..2] {
         let send = || {
             pin_current_thread(*cpu)?;

@@ -1,7 +1,7 @@
-//! Every source of frames with every sink: over a cable, through devices and through one that does wrong, with exact counts.
+//! Every source of frames with every sink: over a cable, through devices and through a faulty one, with exact counts.
 //!
-//! Needs root (`CAP_BPF` in the first user namespace); without it each test here says on stderr that it is skipped, which
-//! in CI is a failure.
+//! Needs root (`CAP_BPF` in the first user namespace); without it each test here reports on stderr that it is skipped, which in
+//! CI is a failure.
 
 #[path = "../lab/mod.rs"]
 mod lab;
@@ -28,7 +28,7 @@ const SINKS: [SinkKind; 5] =
 impl Lab {
     fn sink(&self, kind: SinkKind, spec: &FrameSpec, frames: u64) -> linux::Result<Box<dyn Sink>> {
         self.receiver.run(|| {
-            // Else a veth has no place for live frames, but where a program is in its driver.
+            // Otherwise a veth accepts live frames only with a program in its driver.
             set_offload("eth0", Offload::Gro, true)?;
             open_sink(kind, spec, frames, Watch::Times, self.arrival.index)
         })?
@@ -36,7 +36,7 @@ impl Lab {
 
     fn send(&self, kind: SourceKind, spec: &FrameSpec, burst: &Burst) -> linux::Result<Sent> {
         self.sender.run(|| {
-            // A veth receives where it is sent from: on one CPU the order is that of sending.
+            // A veth receives in the sender's context: on one CPU the order is that of sending.
             pin_current_thread(affinity()?[0])?;
             open_source(kind, spec, self.out.index)?.run(burst, &Stop::default())
         })?
@@ -91,7 +91,7 @@ fn every_source_is_counted_by_every_sink() {
 
 /// Each host sends and counts at once, as in a test of both directions.
 #[test]
-fn both_ways_at_once() {
+fn both_directions_at_once() {
     let Some(lab) = made(Lab::cable()) else { return };
     let there = lab.spec(4, 128);
     let back = FrameSpec {

@@ -1,4 +1,4 @@
-//! What the host held up is not sent at once after it.
+//! Frames that the host delayed are not sent at once afterwards.
 
 use super::SOURCES;
 use super::lab::{Lab, decode, made};
@@ -13,7 +13,7 @@ use std::hint::spin_loop;
 use std::thread;
 use units::{Bytes, Nanos};
 
-/// 20,000 a second: a millisecond, which is made up for, is 20 frames.
+/// 20,000 frames per second: a millisecond, which is caught up, is 20 frames.
 const HALF_A_SECOND: Burst =
     Burst { frames: 10_000, interval_ps: 50_000_000, then: None, time: Nanos::from_secs(60) };
 
@@ -24,12 +24,12 @@ fn what_was_held_up_keeps_its_pace() {
         let Some((sent, times)) = made(held_up(&lab, source)) else { return };
         assert_eq!(sent.frames, 10_000, "{source:?}");
         assert!(sent.held >= Nanos::from_millis(40), "{source:?}: {sent:?}");
-        assert!(sent.time >= Nanos(499_950_000) + sent.held, "{source:?}: {sent:?}");
-        // Those of a millisecond, those that were late by as much, and those that came due while a call took as long.
+        assert!(sent.time >= Nanos::from_micros(499_950) + sent.held, "{source:?}: {sent:?}");
+        // Frames of a millisecond, those that were late by as much, and those that became due while a call took as long.
         let most = 3 * 20 + 1;
         let mut compared = 0;
         for (number, first) in &times {
-            // The capture of a busy host may lack frames; those it has carry when they were written.
+            // The capture of a busy host may lack frames; those captured carry their time of writing.
             let Some((_, last)) = times.range(number + most..).next() else { break };
             let time = last.saturating_sub(*first);
             assert!(time > 999_000, "{source:?}: {most} frames from {number} on in {time} ns, {sent:?}");
@@ -39,12 +39,12 @@ fn what_was_held_up_keeps_its_pace() {
     }
 }
 
-/// What was sent while a thread that goes before it had the CPU for a while, and when each frame was written, by number.
+/// The frames sent while a thread of higher priority had the CPU for a while, and the time of writing of each frame, by number.
 fn held_up(lab: &Lab, source: SourceKind) -> linux::Result<(Sent, BTreeMap<u64, u64>)> {
     let spec = lab.spec(4, 64);
     let cpu = affinity()?[0];
     let listen = || {
-        // Else a veth has no place for live frames.
+        // Otherwise a veth does not accept live frames.
         set_offload("eth0", Offload::Gro, true)?;
         Capture { interface: "eth0".into(), peer: spec.source, snap: 100, memory: Bytes(16 << 20) }.start()
     };
@@ -76,11 +76,11 @@ fn held_up(lab: &Lab, source: SourceKind) -> linux::Result<(Sent, BTreeMap<u64, 
     Ok((sent, times))
 }
 
-/// Keeps a CPU busy for 60 ms, ahead of ordinary threads.
+/// Keeps a CPU busy for 60 ms, with a higher priority than ordinary threads.
 fn hog(cpu: usize) -> linux::Result<()> {
     pin_current_thread(cpu)?;
     set_nice(-20)?;
-    sleep_until(mono_now() + Nanos(1_000_000));
+    sleep_until(mono_now() + Nanos::from_millis(1));
     let until = thread_cpu_time() + Nanos::from_millis(60);
     while thread_cpu_time() < until {
         spin_loop();

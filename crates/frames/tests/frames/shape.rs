@@ -1,4 +1,4 @@
-//! What the frames of every source look like on the cable, to us and to tshark.
+//! The form of the frames of every source on the cable, read by us and by tshark.
 
 use super::lab::{Lab, decode, made, paced};
 use super::{SOURCES, wrapped};
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::process::Command;
 use units::{Bytes, Nanos};
 
-/// The frames of a burst as they come, a tag put back where it was, by their numbers.
+/// The frames of a burst as received, with a removed tag restored, by their numbers.
 fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> linux::Result<Captured> {
     let family = if spec.is_ipv6() { 6 } else { 4 };
     let listen = || {
@@ -37,7 +37,7 @@ fn captured(lab: &Lab, source: SourceKind, spec: &FrameSpec, frames: u64) -> lin
     Ok(captured)
 }
 
-/// What the tunnel carries, as a frame of its own.
+/// The packet inside the tunnel, as a frame of its own.
 fn bare(frame: &[u8], spec: &FrameSpec) -> Vec<u8> {
     let Some(outer) = spec.outer else { return frame.to_vec() };
     let (header, packet) = frame[12..].split_at(2 + 40);
@@ -69,7 +69,7 @@ fn specs(lab: &Lab) -> Vec<FrameSpec> {
 fn every_source_sends_the_same_frames() {
     let Some(lab) = made(Lab::cable()) else { return };
     for spec in specs(&lab) {
-        // What depends on the time: it, and the checksum that covers it.
+        // The fields that depend on the time: the time, and the checksum that covers it.
         let outer = if spec.outer.is_some() { 40 } else { 0 };
         let udp = 14 + if spec.vlan.is_some() { 4 } else { 0 } + outer + if spec.is_ipv6() { 40 } else { 20 };
         let without_time = |(number, mut frame): (u64, Vec<u8>)| {
@@ -120,14 +120,14 @@ fn tshark_finds_every_frame_well_formed() {
 /// A file of frames (draft-ietf-opsawg-pcap): magic, version 2.4, snap length, Ethernet; before each frame its lengths.
 fn pcap(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
-    let mut words = |words: &[u32], frame: &[u8]| {
-        words.iter().for_each(|word| file.extend(word.to_ne_bytes()));
+    let mut put_words = |put_words: &[u32], frame: &[u8]| {
+        put_words.iter().for_each(|word| file.extend(word.to_ne_bytes()));
         file.write_all(frame).expect("memory takes all");
     };
-    words(&[0xa1b2_c3d4, 4 << 16 | 2, 0, 0, 65_535, 1], &[]);
+    put_words(&[0xa1b2_c3d4, 4 << 16 | 2, 0, 0, 65_535, 1], &[]);
     for frame in frames {
         let length = frame.len() as u32;
-        words(&[0, 0, length, length], frame);
+        put_words(&[0, 0, length, length], frame);
     }
     file
 }

@@ -1,4 +1,4 @@
-//! What the tests of frames share: hosts in namespaces with a cable or a device between them, and a look into the frames.
+//! Common parts of the tests of frames: hosts in namespaces with a cable or a device between them, and decoding of frames.
 
 use linux::clock::mono_now;
 use linux::namespace::Namespace;
@@ -19,11 +19,11 @@ pub(crate) struct Lab {
     pub(crate) middle: Option<Namespace>,
     pub(crate) out: Link,
     pub(crate) arrival: Link,
-    /// To whom frames are sent: the receiver, or the router's near side.
+    /// The Ethernet address that frames are sent to: the receiver's, or the router's near side.
     pub(crate) next_hop: [u8; 6],
 }
 
-/// What is between the two.
+/// The device between the two.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Middle {
     Router,
@@ -34,7 +34,7 @@ impl Lab {
     pub(crate) fn cable() -> linux::Result<Lab> {
         let (sender, receiver) = (Namespace::new()?, Namespace::new()?);
         for end in [&sender, &receiver] {
-            // Else the kernel's own multicasts pass on any CPU, and take frames of the test along to that one.
+            // Otherwise the kernel's own multicasts run on any CPU, and process frames of the test on that one.
             end.set_sysctl("net/ipv6/conf/default/disable_ipv6", "1")?;
         }
         let mut network = open(&sender)?;
@@ -58,7 +58,7 @@ impl Lab {
             network.set_up("eth0")?;
             ends.push(network.link("eth0")?);
         }
-        // Else its driver has no place for frames that are no socket buffers.
+        // Otherwise its driver does not accept frames without socket buffers.
         middle.run(|| set_offload("near", Offload::Gro, true))??;
         for port in ["near", "far"] {
             wait_until_up(&mut between, port)?;
@@ -102,7 +102,7 @@ impl Lab {
     }
 }
 
-/// The kernel finds out by and by that there is a carrier; a bridge forwards to no port before.
+/// The kernel detects a carrier only after a while; a bridge does not forward to a port before.
 fn wait_until_up(network: &mut Network, port: &str) -> linux::Result<()> {
     let deadline = mono_now() + Nanos::from_secs(10);
     while network.link(port)?.state != OperState::Up && mono_now() < deadline {
@@ -127,17 +127,17 @@ pub(crate) fn prefix(family: u8) -> u8 {
     if family == 4 { 24 } else { 64 }
 }
 
-/// It sends as fast as it can.
+/// A burst as fast as possible.
 pub(crate) fn all(frames: u64) -> Burst {
     Burst { frames, interval_ps: 0, then: None, time: Nanos::from_secs(30) }
 }
 
-/// Slow enough that what a router queues is forwarded in time.
+/// Slow enough that a router forwards its queue in time.
 pub(crate) fn paced(frames: u64) -> Burst {
     Burst { interval_ps: 50_000_000, ..all(frames) }
 }
 
-/// What has come, as soon as it is so many frames; after some seconds as it is.
+/// The arrivals, as soon as there are this many frames, or after some seconds.
 pub(crate) fn arrived(sink: &dyn Sink, frames: u64) -> Arrived {
     let deadline = mono_now() + Nanos::from_secs(5);
     loop {
@@ -149,10 +149,10 @@ pub(crate) fn arrived(sink: &dyn Sink, frames: u64) -> Arrived {
     }
 }
 
-/// No more than a virtual interface queues: when the host holds up the sender, what is late comes at once after it.
+/// No more than a virtual interface queues: when the host delays the sender, late frames follow at once.
 pub(crate) const FEW: u64 = 200;
 
-/// What was made, or `None` after saying why not: only for want of permission.
+/// The result, or `None` after printing the reason: only for lack of permission.
 #[track_caller]
 pub(crate) fn made<T>(result: linux::Result<T>) -> Option<T> {
     match result {
@@ -165,7 +165,7 @@ pub(crate) fn made<T>(result: linux::Result<T>) -> Option<T> {
     }
 }
 
-/// A program that drops one of so many UDP frames, always the last of them.
+/// A program that drops one of this many UDP frames, always the last of them.
 pub(crate) fn dropper(one_in: i32) -> linux::Result<Program> {
     let count = Map::array("turn", 1, 1)?;
     let mut code = Assembler::default();
@@ -190,7 +190,7 @@ pub(crate) fn dropper(one_in: i32) -> linux::Result<Program> {
     Program::load_xdp("dropper", code)
 }
 
-/// Checks a frame, and gives its number and its ports.
+/// Checks a frame, and returns its number and its ports.
 pub(crate) fn decode(frame: &[u8], family: u8) -> (u64, [u8; 4]) {
     let (udp, addresses) = if family == 4 { (34, 26..34) } else { (54, 22..54) };
     if family == 4 {
@@ -210,7 +210,7 @@ pub(crate) fn decode(frame: &[u8], family: u8) -> (u64, [u8; 4]) {
     (u64::from_be_bytes(number), frame[udp..udp + 4].try_into().expect("four bytes"))
 }
 
-/// RFC 1071's sum of parts that are each taken as even.
+/// RFC 1071's sum of parts that are each padded to even length.
 pub(crate) fn ones_sum(parts: &[&[u8]]) -> u64 {
     let word = |pair: &[u8]| u64::from(u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]));
     let mut sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(word).sum();

@@ -1,26 +1,26 @@
-//! What is the same in every frame of a trial.
+//! The constant part of every frame of a trial.
 
 use super::{FrameError, FrameSpec, Offsets, Outer, Ports};
 use crate::checksum::Sum;
 use crate::{Ip, header};
 use std::net::IpAddr;
 
-/// A frame, and the sums of what does not change from frame to frame, folded and in the host's byte order ([`Sum::folded`]).
+/// A frame, and the sums of its constant part, folded and in the host's byte order ([`Sum::folded`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// The longest frame, with number 0 and time 0.
     pub bytes: Vec<u8>,
-    /// Of the IPv4 header.
+    /// Sum of the IPv4 header.
     pub ip_sum: u16,
-    /// Of what UDP's checksum covers.
+    /// Sum of the bytes that UDP's checksum covers.
     pub udp_sum: u16,
 }
 
 impl FrameSpec {
-    /// What its frames have in common. Lengths that differ from frame to frame are left out, and so out of the sums.
+    /// The template of the frames. Lengths that differ from frame to frame are left out, and so out of the sums.
     ///
     /// # Errors
-    /// When sizes or addresses are wrong.
+    /// When sizes or addresses are not valid.
     pub fn template(&self) -> Result<Template, FrameError> {
         self.check()?;
         let Offsets { packet, ip, udp, payload } = self.offsets();
@@ -52,12 +52,12 @@ impl FrameSpec {
         Ok(Template { bytes: frame, ip_sum, udp_sum })
     }
 
-    /// Writes the header that UDP follows; the sum of IPv4's without its checksum.
+    /// Writes the IP header before UDP; returns the sum of IPv4's without its checksum.
     fn write_ip(&self, bytes: &mut [u8], length: u16, of_udp: u16) -> u16 {
         let (hops, protocol) = (self.hop_limit, Ip::UDP);
         match (self.source, self.destination) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                // Else a first fragment, which has the signature, would count as the frame.
+                // Otherwise a first fragment, which has the signature, would count as the frame.
                 let place = header::DONT_FRAGMENT;
                 let header = header::Ipv4 { length, id: 0, place, hops, protocol, source, destination };
                 bytes.copy_from_slice(&header.bytes());

@@ -1,4 +1,4 @@
-//! What is refused, and what a template holds.
+//! Sizes and addresses that are refused, and the contents of a template.
 
 use super::*;
 use crate::checksum::Sum;
@@ -44,7 +44,7 @@ fn a_tunnel_adds_a_header_of_ipv6() {
 fn the_ip_header_has_its_checksum() {
     let frame = spec(4, 64).template().unwrap().bytes;
     assert_eq!(Sum::over(&frame[14..34]).folded(), 0xffff);
-    // Whole, and no router may cut it.
+    // The datagram is whole, and no router may fragment it.
     assert_eq!(frame[16..22], [0, 46, 0, 0, 0x40, 0]);
     assert_eq!(frame[38..40], [0, 26]);
     assert_eq!(frame[42..46], [0x12, 0x34, 0x56, 0x78]);

@@ -1,4 +1,4 @@
-//! Frames written in user space: byte for byte those that the generator in the kernel makes, but for the time in them.
+//! Frames written in user space: byte for byte those that the generator in the kernel makes, except for the time in them.
 
 use super::{DESTINATION_PORTS, PortRange, SCATTER, SOURCE_PORTS};
 use super::{FrameError, FrameSpec, Offsets, Ports, Template};
@@ -10,7 +10,7 @@ use units::time::MonoTime;
 pub struct Writer {
     template: Template,
     offsets: Offsets,
-    /// Of the frames, in turn.
+    /// Lengths of the frames, in sequence.
     lengths: Vec<usize>,
     is_mixed: bool,
     is_ipv6: bool,
@@ -19,10 +19,10 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// For these frames.
+    /// A writer of these frames.
     ///
     /// # Errors
-    /// When a size or an address is wrong.
+    /// When a size or an address is not valid.
     pub fn new(spec: &FrameSpec) -> Result<Writer, FrameError> {
         Ok(Writer {
             template: spec.template()?,
@@ -35,13 +35,13 @@ impl Writer {
         })
     }
 
-    /// The longest frame, with all that is the same in every one.
+    /// The longest frame, with the constant part of every one.
     #[must_use]
     pub fn blank(&self) -> &[u8] {
         &self.template.bytes
     }
 
-    /// Makes a copy of [`Writer::blank`], or a frame written before, the frame with this number; returns its length.
+    /// Turns a copy of [`Writer::blank`], or a frame written before, into the frame with this number; returns its length.
     pub fn write(&self, frame: &mut [u8], number: u64, time: MonoTime) -> usize {
         let Offsets { udp, payload, .. } = self.offsets;
         let length = self.length(number);
@@ -61,17 +61,17 @@ impl Writer {
         length
     }
 
-    /// Of the frame with this number, bytes without FCS.
+    /// Length of the frame with this number, bytes without FCS.
     #[must_use]
     pub fn length(&self, number: u64) -> usize {
         self.lengths[(number % self.lengths.len() as u64) as usize]
     }
 
-    /// Writes the lengths in the headers of IP and UDP, and IPv4's checksum; returns what UDP's covers of it.
+    /// Writes the lengths in the headers of IP and UDP, and IPv4's checksum; returns the sum that UDP's checksum covers.
     fn write_lengths(&self, frame: &mut [u8], length: usize) -> Sum {
         let Offsets { packet, ip, udp, .. } = self.offsets;
         let of_udp = ((length - udp) as u16).to_be_bytes();
-        // Once in UDP's header, and once in the header that its checksum pretends.
+        // The length is once in UDP's header, and once in the pseudo-header of its checksum.
         let once = put(frame, udp + 4, &of_udp);
         if self.is_ipv6 {
             put(frame, ip + 4, &of_udp);
@@ -93,7 +93,7 @@ fn put(frame: &mut [u8], at: usize, bytes: &[u8]) -> Sum {
     Sum::over(bytes)
 }
 
-/// A port of the frame with this number, as it stands in the header.
+/// A port of the frame with this number, as in the header.
 fn port(PortRange { shift, first, count }: PortRange, number: u64) -> [u8; 2] {
     let bits = number.wrapping_mul(SCATTER) >> shift & 0xffff;
     (first + ((bits * u64::from(count)) >> 16) as u16).to_be_bytes()
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Every length and checksum of a frame, as its receiver works them out.
+    /// Checks every length and checksum of a frame, as its receiver computes them.
     fn check(frame: &[u8], family: u8, ip: usize) {
         let half = |at: usize| usize::from(u16::from_be_bytes([frame[at], frame[at + 1]]));
         let (udp, addresses) =

@@ -1,7 +1,7 @@
-//! Whether one of two clocks was set during a run.
+//! Detection of a clock that was set during a run.
 //!
-//! Every exchange bounds the offset, and so does the fit; when the two bounds of one moment do not meet, the clocks did not
-//! both run evenly, and nothing that rests on the fit can be trusted.
+//! Every exchange bounds the offset, and so does the fit; when the two bounds at one time do not overlap, the two clocks did not
+//! both run evenly, and no result of the fit can be trusted.
 
 use super::{ClockFit, ClockSync, Line, Sample, by_round_trip};
 #[cfg(feature = "schema")]
@@ -13,9 +13,9 @@ use units::time::MonoTime;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ClockStep {
-    /// When, by the local clock: to within a 32nd of the run.
+    /// Local time of the step, to within a 32nd of the run.
     pub at: MonoTime,
-    /// By how much the remote clock went forward against the local one, in nanoseconds, to within a round trip.
+    /// Step of the remote clock against the local one, in nanoseconds, to within a round trip.
     #[serde(rename = "by_ns")]
     pub by: i64,
 }
@@ -37,18 +37,18 @@ impl ClockSync {
     }
 }
 
-/// The offset that the exchange allows and the one that the fit allows at that time have nothing in common.
+/// The offset that the exchange allows and the one that the fit allows at that time do not overlap.
 fn contradicts(sample: &Sample, fit: &ClockFit) -> bool {
     let at = MonoTime(sample.middle);
     let apart = (sample.double_offset / 2 - i128::from(fit.offset_at(at))).unsigned_abs();
     apart > u128::from(sample.round_trip / 2) + u128::from(fit.error_at(at).0) + SLACK
 }
 
-/// The fits of what came before and after allow no common offset in between. A step too large for one line is seen so.
+/// The fits before and after allow no common offset in between. This detects a step too large for one line.
 fn sides_contradict(samples: &[Sample], at: MonoTime) -> bool {
     let chunk = samples.len().div_ceil(PARTS);
     let split = samples.partition_point(|sample| sample.middle < at.0);
-    // It happened between the best exchange of one part and that of the next: somewhere in these two.
+    // The step lies between the best exchange of one part and that of the next: somewhere in these two.
     let (before, after) = (split.saturating_sub(2 * chunk), (split + chunk).min(samples.len()));
     let early = ClockFit::through(&samples[..before]);
     let (Some(early), Some(late)) = (early, ClockFit::through(&samples[after..])) else { return false };
@@ -56,7 +56,7 @@ fn sides_contradict(samples: &[Sample], at: MonoTime) -> bool {
     apart > u128::from(early.error_at(at).0) + u128::from(late.error_at(at).0) + SLACK
 }
 
-/// Where two lines of one slope fit best instead of one.
+/// The time at which two lines of one slope fit better than one.
 fn located(samples: &[Sample]) -> ClockStep {
     let chunk = samples.len().div_ceil(PARTS);
     let best: Vec<&Sample> =
@@ -72,7 +72,7 @@ fn located(samples: &[Sample]) -> ClockStep {
 struct Split {
     /// The sum of squared distances.
     error: f64,
-    /// By how much the second is above the first.
+    /// Offset of the second line above the first.
     by: f64,
 }
 
@@ -80,7 +80,7 @@ impl Split {
     fn at(points: &[(f64, f64)], split: usize) -> Split {
         let (early, late) = points.split_at(split);
         let (first, second) = (Line::through(early), Line::through(late));
-        // The slope through the distances from either mean; `Line` forgets one that is too steep for a clock.
+        // The slope through the distances from either mean; `Line` ignores a slope that is too steep for a clock.
         let centered = |points: &[(f64, f64)], line: &Line| -> Vec<(f64, f64)> {
             points.iter().map(|point| (point.0 - line.x, point.1 - line.y)).collect()
         };
@@ -92,7 +92,7 @@ impl Split {
 }
 
 const PARTS: usize = 64;
-/// What stamps of a clock that counts microseconds may be off, in nanoseconds.
+/// Error of timestamps of a clock that counts microseconds, in nanoseconds.
 const SLACK: u128 = 1_000;
 
 #[cfg(test)]

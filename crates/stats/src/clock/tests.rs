@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// A remote clock that is `offset` ahead and gains `drift_ppm`, asked every 10 ms over paths of these delays.
+/// A remote clock that is `offset` ahead and gains `drift_ppm`, read every 10 ms over paths of these delays.
 fn synced(offset: u64, drift_ppm: u64, delays: impl Iterator<Item = (u64, u64)>) -> ClockSync {
     let mut sync = ClockSync::default();
     for (index, (out, back)) in delays.enumerate() {
@@ -27,8 +27,8 @@ fn a_symmetric_path_gives_offset_and_drift() {
     assert!((fit.drift - 30e-6).abs() < 1e-7, "{fit:?}");
     let start = MonoTime(1_000_000_000);
     assert!((fit.offset_at(start) - 5_000_000_000).abs() < 100, "{fit:?}");
-    assert_eq!((fit.used, fit.min_round_trip), (100, Nanos(200_000)));
-    assert!(fit.error >= Nanos(100_000) && fit.error < Nanos(100_100), "{fit:?}");
+    assert_eq!((fit.used, fit.min_round_trip), (100, Nanos::from_micros(200)));
+    assert!(fit.error >= Nanos::from_micros(100) && fit.error < Nanos(100_100), "{fit:?}");
 }
 
 #[test]
@@ -42,9 +42,9 @@ fn a_delay_is_given_with_its_error_or_not_at_all() {
     let fit = synced(7_000_000, 0, (0..30).map(|_| (100_000, 100_000))).fit().unwrap();
     let sent = MonoTime(1_100_000_000);
     let queued = fit.to_remote(sent, MonoTime(sent.0 + 7_000_000 + 500_000)).unwrap();
-    assert_eq!((queued.delay, queued.error), (Nanos(500_000), Nanos(100_000)));
+    assert_eq!((queued.delay, queued.error), (Nanos::from_micros(500), Nanos::from_micros(100)));
     let back = fit.from_remote(MonoTime(sent.0 + 7_000_000), MonoTime(sent.0 + 300_000)).unwrap();
-    assert_eq!(back.delay, Nanos(300_000));
+    assert_eq!(back.delay, Nanos::from_micros(300));
     assert_eq!(fit.to_remote(sent, MonoTime(sent.0 + 7_000_000 + 100_000)), None);
     assert_eq!(fit.to_remote(sent, MonoTime(sent.0)), None);
 }
@@ -69,7 +69,7 @@ fn contradicting_stamps_are_ignored() {
 fn memory_is_bounded_and_the_best_are_kept() {
     let sync = synced(0, 0, (0..20_000).map(|index| (if index == 11 { 1_000 } else { 9_000 }, 1_000)));
     assert!(sync.count() < MOST_SAMPLES);
-    assert_eq!(sync.min_round_trip(), Some(Nanos(2_000)));
+    assert_eq!(sync.min_round_trip(), Some(Nanos::from_micros(2)));
 }
 
 proptest! {

@@ -1,15 +1,15 @@
 //! Many comparisons at once: the false discovery rate.
 
-/// For each `p` the `q` of Benjamini and Hochberg (1995): calling every row with `q` up to a level different, at most that
+/// For each `p` the `q` of Benjamini and Hochberg (1995): when every row with `q` up to a level is called different, at most that
 /// share of the calls is false. Rows without a `p` do not count.
 pub(super) fn benjamini_hochberg(probabilities: &[Option<f64>]) -> Vec<Option<f64>> {
-    let mut order: Vec<(usize, f64)> =
+    let mut ranked: Vec<(usize, f64)> =
         probabilities.iter().enumerate().filter_map(|(row, p)| Some((row, (*p)?))).collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut corrected = vec![None; probabilities.len()];
     let mut least: f64 = 1.0;
-    for (index, &(row, p)) in order.iter().enumerate().rev() {
-        least = least.min(p * order.len() as f64 / (index + 1) as f64);
+    for (index, &(row, p)) in ranked.iter().enumerate().rev() {
+        least = least.min(p * ranked.len() as f64 / (index + 1) as f64);
         corrected[row] = Some(least);
     }
     corrected

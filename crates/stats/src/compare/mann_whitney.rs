@@ -3,9 +3,9 @@
 use super::Method;
 use super::normal::{Z_975, upper_tail};
 
-/// The probability, two-sided, of ranks that differ as much between groups that are the same. Values that are equal share
-/// their mean rank; the exact distribution is that of these very ranks (Hollander, Wolfe and Chicken, Nonparametric
-/// Statistical Methods, 4.1), so that ties need no approximation. Neither side may be empty.
+/// The two-sided probability of ranks that differ as much between groups that are the same. Equal values share their mean rank;
+/// the exact distribution is that of these very ranks (Hollander, Wolfe and Chicken, Nonparametric Statistical Methods, 4.1), so
+/// that ties need no approximation. Neither side may be empty.
 pub(super) fn test(base: &[f64], other: &[f64]) -> (Method, f64) {
     let (small, large) = if base.len() <= other.len() { (base, other) } else { (other, base) };
     let ranks = Ranks::between(small, large);
@@ -16,8 +16,8 @@ pub(super) fn test(base: &[f64], other: &[f64]) -> (Method, f64) {
     }
 }
 
-/// The rank, from 1, of the order statistics of all `n · m` ratios, from either end, that bound the Hodges–Lehmann shift
-/// with 95 % (Hollander, Wolfe and Chicken, 4.3). `None` when the runs are too few.
+/// The rank, from 1, of the order statistics of all `n · m` ratios, from either end, that bound the Hodges–Lehmann shift with 95
+/// % (Hollander, Wolfe and Chicken, 4.3). `None` when there are too few runs.
 pub(super) fn bounding_rank(n: usize, m: usize) -> Option<u64> {
     let rank = if n + m <= EXACT_UP_TO {
         let ranks: Vec<usize> = (1..=n + m).collect();
@@ -42,7 +42,7 @@ pub(super) fn bounding_rank(n: usize, m: usize) -> Option<u64> {
 /// The ranks of all values, doubled so that shared ones are whole.
 struct Ranks {
     doubled: Vec<usize>,
-    /// How many values of the first group there are, and their sum of doubled ranks.
+    /// The number of values of the first group, and their sum of doubled ranks.
     first: usize,
     sum: usize,
     /// Σ(t³ − t) over the groups of t equal values.
@@ -87,7 +87,7 @@ impl Ranks {
     }
 }
 
-/// In how many ways `size` of these numbers sum up to each index.
+/// Number of subsets of `size` of these numbers that sum up to each index.
 fn counts_by_sum(numbers: &[usize], size: usize) -> Vec<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable();
@@ -104,7 +104,7 @@ fn counts_by_sum(numbers: &[usize], size: usize) -> Vec<f64> {
     directions.swap_remove(size)
 }
 
-/// Runs of both groups together up to which the exact distribution is used: it takes some million steps then.
+/// Runs of both groups together up to which the exact distribution is used: at that size it takes some million steps.
 const EXACT_UP_TO: usize = 60;
 const MISS: f64 = 0.025;
 
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn ties_have_their_own_distribution() {
-        // All divisions of the values into two groups counted one by one (itertools.combinations).
+        // Every division of the values into two groups, enumerated (itertools.combinations).
         let (a, b) = ([1.0, 2.0, 2.0, 3.0, 4.0, 4.0], [2.0, 4.0, 5.0, 5.0, 6.0, 7.0, 7.0]);
         near(test(&a, &b).1, 0.020_979_020_979_020_98);
         let (a, b) = ([5.0, 5.0, 5.0, 6.0, 6.0, 7.0, 5.0], [6.0, 6.0, 7.0, 7.0, 7.0, 8.0]);
@@ -140,10 +140,10 @@ mod tests {
 
     /// 40 and 45 values with ties.
     pub(super) fn many() -> (Vec<f64>, Vec<f64>) {
-        let one = |base: u32, step: u32, modulus: u32| {
+        let value = |base: u32, step: u32, modulus: u32| {
             move |index: u32| f64::from(base * 10 + index * step % modulus) / 10.0
         };
-        ((0..40).map(one(100, 37, 41)).collect(), (0..45).map(one(101, 53, 43)).collect())
+        ((0..40).map(value(100, 37, 41)).collect(), (0..45).map(value(101, 53, 43)).collect())
     }
 
     #[test]

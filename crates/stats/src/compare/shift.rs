@@ -1,15 +1,15 @@
-//! How far one group of runs lies from another: the median of all ratios between their runs.
+//! The distance of one group of runs from another: the median of all ratios between their runs.
 
 use super::Shift;
 use super::mann_whitney::bounding_rank;
 
-/// The Hodges–Lehmann shift in percent: the median of all `n · m` ratios of a run of `other` to one of `base`, less one.
-/// On the logarithms of the values it is the estimate of Hodges and Lehmann (1963), and its interval holds those shifts
-/// that the rank-sum test would not reject. `None` when the median ratio is without limit, as of a base of zeros.
+/// The Hodges–Lehmann shift in percent: the median of all `n · m` ratios of a run of `other` to one of `base`, less one. On the
+/// logarithms of the values it is the estimate of Hodges and Lehmann (1963), and its interval holds those shifts that the
+/// rank-sum test would not reject. `None` when the median ratio is unbounded, as for a base of zeros.
 pub(super) fn hodges_lehmann(base: &[f64], other: &[f64]) -> Option<Shift> {
     let ratios = Ratios::between(base, other);
     let count = ratios.count();
-    // Of an even number the geometric middle, so that exchanging the groups inverts the ratio.
+    // With an even number the geometric mean of the middle two, so that exchanging the groups inverts the ratio.
     let middle = ratios.at(count.div_ceil(2)).sqrt() * ratios.at(count / 2 + 1).sqrt();
     if !middle.is_finite() {
         return None;
@@ -43,8 +43,8 @@ impl Ratios {
         self.base.len() as u64 * self.other.len() as u64
     }
 
-    /// The ratio of this rank, from 1: the least with so many at or below it. Of floats that are not negative, the order of
-    /// the bits is that of the values.
+    /// The ratio of this rank, from 1: the least with so many at or below it. For floats that are not negative, the order of the
+    /// bits is that of the values.
     fn at(&self, rank: u64) -> f64 {
         let (mut low, mut high) = (0, f64::INFINITY.to_bits());
         while low < high {
@@ -54,7 +54,7 @@ impl Ratios {
         f64::from_bits(low)
     }
 
-    /// How many ratios are at or below a limit: the larger the base, the more of the other group are.
+    /// Number of ratios at or below a limit: the larger the base, the more of the other group are.
     fn up_to(&self, limit: f64) -> u64 {
         let (mut reached, mut count) = (0, 0);
         for &base in &self.base {
@@ -67,7 +67,7 @@ impl Ratios {
     }
 }
 
-/// Nothing to nothing is no difference.
+/// The ratio of two zeros is 1.
 fn ratio(other: f64, base: f64) -> f64 {
     if base > 0.0 || other > 0.0 { other / base } else { 1.0 }
 }

@@ -1,4 +1,4 @@
-//! The comparison as a whole: words, fixtures, symmetry, false alarms and power.
+//! The comparison as a whole: judgements, fixtures, symmetry, false alarms and power.
 
 use super::super::random::Random;
 use super::*;
@@ -11,14 +11,14 @@ fn alone(base: &[f64], other: &[f64], rules: Rules) -> Comparison {
 const A: [f64; 8] = [9.41, 9.39, 9.36, 9.40, 9.37, 9.42, 9.38, 9.35];
 
 #[test]
-fn the_words() {
+fn the_judgements() {
     let scaled = |factor: f64| A.map(|value| value * factor);
     let word = |factor, higher| alone(&A, &scaled(factor), Rules::new(higher)).judgement;
     assert_eq!(word(0.9, true), Judgement::Worse);
     assert_eq!(word(0.9, false), Judgement::Better);
     assert_eq!(word(1.1, true), Judgement::Better);
     assert_eq!(word(1.1, false), Judgement::Worse);
-    // Surely 1 % less, which does not count.
+    // The groups surely differ by 1 %, which does not count.
     let little = alone(&A, &scaled(0.99), Rules::new(true));
     assert!(little.q.unwrap() < 0.05);
     assert_eq!(little.judgement, Judgement::Same);
@@ -131,13 +131,13 @@ fn nothing_changed_raises_no_alarm() {
         rules: Rules::new(true),
     };
     let rows = table(&pairs.leak().iter().map(case).collect::<Vec<_>>()).unwrap();
-    // Each alone: the exact test of 6 and 6 runs at 5 % alarms in 4.1 % of cases.
+    // Judged alone: the exact test of 6 and 6 runs at 5 % alarms in 4.1 % of cases.
     let alarms = rows.iter().filter(|row| row.p.unwrap() < 0.05).count();
     assert!((25..60).contains(&alarms), "{alarms} of 1000");
-    let words =
+    let judgements =
         rows.iter().filter(|row| matches!(row.judgement, Judgement::Better | Judgement::Worse)).count();
-    assert_eq!(words, 0);
-    // The interval holds the truth, which is no shift, in at least 95 %.
+    assert_eq!(judgements, 0);
+    // The interval contains the truth, which is no shift, in at least 95 % of cases.
     let holds = |row: &&Comparison| {
         let shift = row.shift.unwrap();
         shift.low.unwrap() <= 0.0 && shift.high.unwrap() >= 0.0
@@ -171,21 +171,21 @@ fn a_mesh_in_which_nothing_changed_raises_no_alarm() {
 
 /// How often 6 and 6, and 10 and 10 runs find a loss, at a spread of 2 %.
 #[test]
-fn a_loss_is_found_as_often_as_the_method_says() {
+fn a_loss_is_found_as_often_as_the_method_promises() {
     let mut random = Random(10);
     for (runs, loss, least, most) in
         [(6, 0.02, 20, 45), (6, 0.05, 90, 100), (6, 0.10, 100, 100), (10, 0.02, 38, 65), (10, 0.05, 98, 100)]
     {
-        let mut one = || {
+        let mut is_found = || {
             let (base, other) = (random.runs(runs, 1.0, 0.02), random.runs(runs, 1.0 - loss, 0.02));
             alone(&base, &other, Rules::new(true)).p.unwrap() < 0.05
         };
-        let found = (0..200).filter(|_| one()).count() / 2;
+        let found = (0..200).filter(|_| is_found()).count() / 2;
         assert!((least..=most).contains(&found), "{runs} runs, {loss}: {found} %");
     }
 }
 
-/// Runs in turn are not fooled by a drift of 0.3 % a run, and one set after the other is.
+/// Interleaved runs resist a drift of 0.3 % per run, and runs of one group after the other do not.
 #[test]
 fn interleaved_runs_stand_a_drift() {
     let mut random = Random(11);
@@ -213,8 +213,8 @@ fn interleaved_runs_stand_a_drift() {
 }
 
 #[test]
-fn so_many_more_runs_do_tell() {
-    // A loss of 5 % at a spread of 5 %: what is asked for after 6 runs finds it in most cases.
+fn the_number_of_more_runs_suffices() {
+    // A loss of 5 % at a spread of 5 %: the number of runs requested after 6 runs finds it in most cases.
     let mut random = Random(6);
     let (mut asked, mut found) = (0, 0);
     for _ in 0..200 {
@@ -251,7 +251,7 @@ fn runs() -> impl Strategy<Value = Vec<f64>> {
 }
 
 proptest! {
-    // Exact distributions take their time.
+    // Exact distributions are slow.
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]

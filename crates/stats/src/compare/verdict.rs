@@ -1,4 +1,4 @@
-//! The word for a comparison: better, worse, the same, or that it cannot be told and what it would take.
+//! The judgement of a comparison: better, worse, the same, or undecided, with the number of runs it would take.
 
 use super::{Comparison, NEEDED_RUNS, needed};
 #[cfg(feature = "schema")]
@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The word for a comparison.
+/// The judgement of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "word", rename_all = "snake_case")]
 pub enum Judgement {
-    /// Surely different, by more than counts, in the better direction.
+    /// Surely different, by more than the threshold, in the better direction.
     Better,
     /// The same in the worse direction.
     Worse,
@@ -19,19 +19,19 @@ pub enum Judgement {
     Same,
     /// Neither is sure.
     CannotTell {
-        /// About so many runs more on each side would tell, at most 1000.
+        /// About so many more runs on each side would decide, at most 1000.
         more_runs: u64,
     },
-    /// There are too few runs for any word.
+    /// There are too few runs for any judgement.
     TooFew {
-        /// So many runs at least are needed on each side.
+        /// Least number of runs on each side.
         needed: u64,
     },
-    /// There is no percentage, as of a base of zero: see the medians.
+    /// There is no percentage, as for a base of zero: see the medians.
     NoPercentage,
 }
 
-/// The word for a comparison whose `p` and `q` are known.
+/// The judgement of a comparison whose `p` and `q` are known.
 pub(super) fn judge(row: &Comparison) -> Judgement {
     let (Some(p), Some(q)) = (row.p, row.q) else {
         return Judgement::TooFew { needed: NEEDED_RUNS };
@@ -50,7 +50,7 @@ pub(super) fn judge(row: &Comparison) -> Judgement {
     if shift.low.is_some_and(|low| low > -margin) && shift.high.is_some_and(|high| high < margin) {
         return Judgement::Same;
     }
-    // In a table a row needs a smaller p for the same q: so much smaller as it is now.
+    // In a table a row needs a smaller p for the same q, by the present ratio of the two.
     let level = if q > 0.0 { SIGNIFICANT * (p / q).min(1.0) } else { SIGNIFICANT };
     Judgement::CannotTell { more_runs: needed::more_runs(row, shift.percent, level) }
 }

@@ -1,9 +1,9 @@
-//! Welch's t-test (1947), for runs too few to compare without an assumption: that they spread normally.
+//! Welch's t-test (1947), for runs too few to compare without an assumption: that they are normally distributed.
 
 use crate::spread::Moments;
 use std::f64::consts::FRAC_PI_2;
 
-/// The probability, two-sided, of means so far apart; `None` with less than two runs on a side.
+/// The two-sided probability of means so far apart; `None` with fewer than two runs on a side.
 pub(super) fn probability(base: &[f64], other: &[f64]) -> Option<f64> {
     let means = Means::between(base, other)?;
     if means.error > 0.0 {
@@ -12,8 +12,8 @@ pub(super) fn probability(base: &[f64], other: &[f64]) -> Option<f64> {
     Some(if means.distance == 0.0 { 1.0 } else { 0.0 })
 }
 
-/// The 95 % interval of the ratio of the two groups, in percent of the base: of their logarithms, so that it is never below
-/// −100 %. Absent with less than two runs on a side, or with one that is zero.
+/// The 95 % interval of the ratio of the two groups, in percent of the base: computed on their logarithms, so that it is never
+/// below −100 %. Absent with fewer than two runs on a side, or with a run that is zero.
 pub(super) fn bounds(base: &[f64], other: &[f64]) -> [Option<f64>; 2] {
     let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let (base, other) = (logs(base), logs(other));
@@ -38,7 +38,7 @@ impl Means {
         let (few, many) = (base.count() as f64, other.count() as f64);
         let (one, two) = (base.variance()? / few, other.variance()? / many);
         let degrees = (one + two).powi(2) / (one * one / (few - 1.0) + two * two / (many - 1.0));
-        // Of two groups without any spread the quotient is no number, and the error zero whatever the degrees.
+        // For two groups without any spread the quotient is not a number, and the error zero whatever the degrees.
         let degrees = if degrees.is_finite() { degrees.clamp(1.0, MOST_DEGREES) } else { 1.0 };
         Some(Means { distance: other.mean()? - base.mean()?, error: (one + two).sqrt(), degrees })
     }

@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// Counts by bucket, as a program that has no room for more keeps them, with what it knows of the values besides.
+/// Counts by bucket, as a program without memory for more keeps them, with its other facts about the values.
 #[test]
 fn counts_made_elsewhere_keep_what_is_known_exactly() {
     let values = [3, 300, 301, 5_000, 1_234_567];
@@ -144,7 +144,7 @@ proptest! {
         let histogram = filled(&values);
         let mut theirs = hdrhistogram::Histogram::<u64>::new_with_max(histogram.highest(), 3).unwrap();
         values.iter().for_each(|&value| theirs.record(value).unwrap());
-        // Theirs knows the least and the greatest value to the bucket only.
+        // Theirs has the least and the greatest value only to the precision of a bucket.
         let (least, most) = (histogram.min().unwrap(), histogram.max().unwrap());
         for q in q {
             let found = theirs.value_at_quantile(q).clamp(least, most);

@@ -29,10 +29,10 @@ use flate2::write::ZlibEncoder;
 use std::io::Write;
 use thiserror::Error;
 
-/// Why bytes or text are no histogram.
+/// Why bytes or text are not a histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum V2Error {
-    /// Text that is no base64 (RFC 4648 section 4, with padding).
+    /// Text that is not base64 (RFC 4648 section 4, with padding).
     #[error("read histogram: the text is not base64")]
     Base64,
     /// Neither the plain nor the compressed V2 form with counts of 64 bits.
@@ -44,23 +44,23 @@ pub enum V2Error {
     /// The bytes end before the histogram does, or their zlib stream is broken.
     #[error("read histogram: cut short or wrongly compressed")]
     Truncated,
-    /// A field of the header that this histogram cannot follow.
+    /// A field of the header that this histogram does not support.
     #[error("read histogram: {field} of {value} is not supported")]
     Header {
         /// Its name.
         field: &'static str,
-        /// What it says.
+        /// Its value.
         value: u64,
     },
     /// The digits are not 1 to 5.
     #[error("read histogram: {0}")]
     Digits(HistogramError),
-    /// More counts than the header's highest value has buckets, or than are kept here.
+    /// More counts than the header's highest value has buckets, or than this program keeps.
     #[error("read histogram: count at bucket {index}, of {most}")]
     Range {
         /// The bucket's index.
         index: u64,
-        /// How many buckets there can be.
+        /// Largest number of buckets.
         most: u64,
     },
     /// Counts that add up to more than 2^53.
@@ -96,10 +96,10 @@ impl Histogram {
         STANDARD.encode([&COMPRESSED.to_be_bytes(), &length, compressed.as_slice()].concat())
     }
 
-    /// Reads either V2 form; what follows its end is ignored.
+    /// Reads either V2 form; bytes behind its end are ignored.
     ///
-    /// Takes at most 64 MiB of memory, whatever the bytes say, and time in proportion to what they unpack to, which is
-    /// bounded by the number of buckets.
+    /// Takes at most 64 MiB of memory, whatever the bytes, and time in proportion to their unpacked size, which is bounded by the
+    /// number of buckets.
     ///
     /// # Errors
     /// [`V2Error`], when the bytes are not a histogram that this one can hold.
@@ -116,7 +116,7 @@ impl Histogram {
         Histogram::from_v2(&bytes)
     }
 
-    /// The counts up to the last that is not zero. Values from 2^63 on, which Java cannot say, go to the bucket below.
+    /// The counts up to the last that is not zero. Values from 2^63 on, which Java cannot represent, go to the bucket below.
     fn encoded_counts(&self) -> Vec<u8> {
         let last = self.index(i64::MAX as u64);
         let beyond: u64 = self.counts.iter().skip(last + 1).sum();
@@ -151,7 +151,7 @@ fn put_zigzag(bytes: &mut Vec<u8>, value: i64) {
     bytes.push(rest as u8);
 }
 
-/// V2, and a word size that says 64 bits.
+/// V2, with a word size of 64 bits.
 const PLAIN: u32 = 0x1c84_9303 | 0x10;
 const COMPRESSED: u32 = 0x1c84_9304 | 0x10;
 const HEADER: usize = 40;

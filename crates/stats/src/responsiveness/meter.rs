@@ -1,6 +1,6 @@
 //! The two stages of a responsiveness test: saturation by goodput, then stability of the figure.
 
-use super::{Band, Confidence, ForeignProbe, Responsiveness, Scores};
+use super::{Band, Components, Confidence, ForeignProbe, Responsiveness};
 use crate::spread::Moments;
 use std::collections::VecDeque;
 use units::{BitRate, Nanos};
@@ -8,9 +8,9 @@ use units::{BitRate, Nanos};
 /// The draft's parameters that are not the engine's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
-    /// MAD: intervals in a moving average, and averages whose spread is looked at.
+    /// MAD: intervals in a moving average, and averages whose spread is tested.
     pub distance: usize,
-    /// SDT: stable is a standard deviation below this share of the last value.
+    /// SDT: a stage is stable when the standard deviation is below this share of the last value.
     pub tolerance: f64,
     /// Intervals after which a stage ends without being stable.
     pub longest_stage: u32,
@@ -29,25 +29,25 @@ pub struct ResponsivenessMeter {
     stability: Steps,
 }
 
-/// What the test is doing.
+/// The phase of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Load is added until goodput stands; probes do not count.
+    /// Load is added until goodput is stable; probes do not count.
     Saturation,
-    /// Probes count until their figure stands.
+    /// Probes count until their figure is stable.
     Stability,
-    /// Nothing more is taken.
+    /// The test is over.
     Done,
 }
 
-/// What the engine does in the next interval.
+/// The engine's action in the next interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Add connections (INC of the draft, up to MNP) and go on.
     AddLoad,
     /// Keep the load and go on.
     Hold,
-    /// Stop: the result stands.
+    /// Stop: the result is final.
     Stop,
 }
 
@@ -65,7 +65,7 @@ impl Default for ResponsivenessMeter {
 }
 
 impl ResponsivenessMeter {
-    /// A meter at its start. A distance below two intervals is taken for two: one value has no spread.
+    /// A meter at its start. A distance below two intervals is raised to two: one value has no spread.
     #[must_use]
     pub fn new(parameters: Parameters) -> ResponsivenessMeter {
         ResponsivenessMeter {
@@ -78,14 +78,14 @@ impl ResponsivenessMeter {
         }
     }
 
-    /// What the test is doing.
+    /// The phase of the test.
     #[must_use]
     pub fn stage(&self) -> Phase {
         self.stage
     }
 
-    /// Takes an interval that is over (ID of the draft, 5 s): its goodput, all load connections together, and the probes
-    /// that ended in it.
+    /// Takes a finished interval (ID of the draft, 5 s): its goodput, all load connections together, and the probes that ended in
+    /// it.
     pub fn interval(&mut self, goodput: BitRate, foreign: &[ForeignProbe], loaded: &[Nanos]) -> Next {
         match self.stage {
             Phase::Saturation => self.saturate(goodput),
@@ -94,26 +94,26 @@ impl ResponsivenessMeter {
         }
     }
 
-    /// The figure from the probes of the last intervals; `None` before both kinds of probes came in a counted interval.
-    /// May be asked at any time: a test that was cut short has less confidence, not no result.
+    /// The figure from the probes of the last intervals; `None` before both kinds of probes arrived in a counted interval. May be
+    /// called at any time: a test that was cut short has a result of less confidence.
     #[must_use]
     pub fn result(&self) -> Option<Responsiveness> {
-        let scores = self.scores()?;
+        let components = self.components()?;
         let nanos = |time: f64| Nanos(time.round() as u64);
         let count =
             |length: fn(&(Vec<ForeignProbe>, Vec<Nanos>)) -> usize| self.probes.iter().map(length).sum();
         let (foreign_probes, loaded_probes): (usize, usize) = (count(|p| p.0.len()), count(|p| p.1.len()));
         let confidence = |steps: &Steps| steps.confidence(&self.parameters);
         Some(Responsiveness {
-            rpm: scores.rpm,
-            band: Band::for_rpm(scores.rpm),
+            rpm: components.rpm,
+            band: Band::for_rpm(components.rpm),
             confidence: confidence(&self.saturation).min(confidence(&self.stability)),
-            foreign: scores.foreign,
-            loaded: scores.loaded,
-            tcp: nanos(scores.tcp),
-            tls: scores.tls.map(nanos),
-            http: nanos(scores.http),
-            loaded_http: nanos(scores.loaded_http),
+            foreign: components.foreign,
+            loaded: components.loaded,
+            tcp: nanos(components.tcp),
+            tls: components.tls.map(nanos),
+            http: nanos(components.http),
+            loaded_http: nanos(components.loaded_http),
             foreign_probes: foreign_probes as u64,
             loaded_probes: loaded_probes as u64,
             goodput: BitRate(self.saturation.last().round() as u64),
@@ -135,7 +135,7 @@ impl ResponsivenessMeter {
 
     fn stabilise(&mut self, foreign: &[ForeignProbe], loaded: &[Nanos]) -> Next {
         push(&mut self.probes, (foreign.to_vec(), loaded.to_vec()), self.parameters.distance);
-        let rpm = self.scores().map(|scores| scores.rpm);
+        let rpm = self.components().map(|components| components.rpm);
         self.stability.take(rpm, &self.parameters);
         if !self.stability.is_over(&self.parameters) {
             return Next::Hold;
@@ -144,10 +144,10 @@ impl ResponsivenessMeter {
         Next::Stop
     }
 
-    fn scores(&self) -> Option<Scores> {
+    fn components(&self) -> Option<Components> {
         let foreign: Vec<ForeignProbe> = self.probes.iter().flat_map(|probes| &probes.0).copied().collect();
         let loaded: Vec<Nanos> = self.probes.iter().flat_map(|probes| &probes.1).copied().collect();
-        Scores::from_probes(&foreign, &loaded)
+        Components::from_probes(&foreign, &loaded)
     }
 }
 
@@ -160,7 +160,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Takes the value of an interval; one without a value counts and starts the values anew.
+    /// Takes the value of an interval; one without a value counts and resets the values.
     fn take(&mut self, value: Option<f64>, parameters: &Parameters) {
         self.count = self.count.saturating_add(1);
         match value {

@@ -1,4 +1,4 @@
-//! Responsiveness against figures worked out by hand, and its two stages step by step.
+//! Responsiveness against figures computed by hand, and its two stages step by step.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn millis(tcp: u64, tls: Option<u64>, http: u64) -> ForeignProbe {
 
 const FAST: BitRate = BitRate(100_000_000);
 
-/// Goodput that stands from the first interval, so that the path is saturated after four.
+/// Goodput that is stable from the first interval, so that the path is saturated after four.
 fn saturated() -> ResponsivenessMeter {
     let mut meter = ResponsivenessMeter::default();
     for _ in 0..3 {
@@ -27,16 +27,17 @@ fn saturated() -> ResponsivenessMeter {
 #[test]
 fn the_drafts_formula() {
     // 60000 / ((20 + 30 + 40) / 3) = 2000 and 60000 / 100 = 600.
-    let with_tls = Scores::from_probes(&[millis(20, Some(30), 40)], &[Nanos::from_millis(100)]).unwrap();
+    let with_tls = Components::from_probes(&[millis(20, Some(30), 40)], &[Nanos::from_millis(100)]).unwrap();
     assert_eq!((with_tls.foreign, with_tls.loaded, with_tls.rpm), (2000.0, 600.0, 1300.0));
     // 60000 / ((20 + 40) / 2) = 2000.
-    let plain = Scores::from_probes(&[millis(20, None, 40)], &[Nanos::from_millis(100)]).unwrap();
+    let plain = Components::from_probes(&[millis(20, None, 40)], &[Nanos::from_millis(100)]).unwrap();
     assert_eq!((plain.foreign, plain.rpm, plain.tls), (2000.0, 1300.0, None));
-    // One probe without TLS among others: none counts.
-    let mixed = Scores::from_probes(&[millis(20, Some(30), 40), millis(20, None, 40)], &[Nanos(1)]).unwrap();
+    // One probe without TLS among others: no TLS time counts.
+    let mixed =
+        Components::from_probes(&[millis(20, Some(30), 40), millis(20, None, 40)], &[Nanos(1)]).unwrap();
     assert_eq!(mixed.tls, None);
-    assert_eq!(Scores::from_probes(&[], &[Nanos(1)]), None);
-    assert_eq!(Scores::from_probes(&[millis(1, None, 1)], &[]), None);
+    assert_eq!(Components::from_probes(&[], &[Nanos(1)]), None);
+    assert_eq!(Components::from_probes(&[millis(1, None, 1)], &[]), None);
 }
 
 #[test]
@@ -44,7 +45,7 @@ fn the_slowest_twentieth_is_cut() {
     let times: Vec<Nanos> = (1..=100).map(Nanos).collect();
     assert_eq!(trimmed_mean(&times), Some(48.0));
     let mut few = vec![Nanos(10); 19];
-    few.push(Nanos(1_000_000));
+    few.push(Nanos::from_millis(1));
     assert_eq!(trimmed_mean(&few), Some(10.0));
     assert_eq!(trimmed_mean(&few[1..]), Some((18 * 10 + 1_000_000) as f64 / 19.0));
     assert_eq!(trimmed_mean(&[Nanos(7)]), Some(7.0));
@@ -93,7 +94,7 @@ fn growing_goodput_takes_load_until_it_stands() {
         steps += 1;
         goodput = if steps < 5 { goodput * 2 } else { goodput };
     }
-    // It stands from the sixth on; the averages of four stand within 5 % four later.
+    // Goodput is stable from the sixth on; the averages of four are within 5 % four later.
     assert_eq!((meter.stage(), steps), (Phase::Stability, 9));
     assert_eq!(meter.result(), None);
 }
@@ -129,7 +130,7 @@ fn silence_is_no_result() {
     let mut meter = saturated();
     let last = (0..10).map(|_| meter.interval(BitRate(0), &[], &[])).last();
     assert_eq!((last, meter.result()), (Some(Next::Stop), None));
-    // No goodput at all is not a stable one.
+    // Goodput of zero is not stable.
     let mut dead = ResponsivenessMeter::default();
     assert!((0..9).all(|_| dead.interval(BitRate(0), &[], &[]) == Next::AddLoad));
 }

@@ -1,5 +1,5 @@
-//! Back-to-back frames (RFC 2544 section 26.4 as updated by RFC 9004): the longest burst at the most rate that loses no
-//! frame, and the buffer that follows from it.
+//! Back-to-back frames (RFC 2544 section 26.4 as updated by RFC 9004): the longest burst at the maximum rate that loses no frame,
+//! and the buffer that follows from it.
 
 use super::{Irregular, Load, Search, SearchError, Trial, TrialResult, accept};
 use crate::spread::Moments;
@@ -8,25 +8,25 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// What the bursts are to be.
+/// The configuration of the bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BackToBackConfig {
-    /// The most frames per second that the link carries: the frames of a burst follow one another at once.
+    /// The most frames per second that the link carries: the frames of a burst follow one another without a gap.
     #[serde(rename = "rate_pps")]
     pub rate: Load,
     /// The longest burst, in frames; RFC 2544 begins with two seconds.
     pub longest: u64,
     /// The search ends when the bounds are this close, in frames.
     pub resolution: u64,
-    /// How often the search is repeated; RFC 2544 asks for 50 or more.
+    /// Number of searches; RFC 2544 requires 50 or more.
     pub repeats: u32,
     /// A burst fails when it lost frames this many times in a row: 2 is RFC 9004's loss verification, 1 is none.
     pub verify: u32,
 }
 
 impl BackToBackConfig {
-    /// As the standards say, of this rate: two seconds, single frames, 50 searches, loss verified once.
+    /// The configuration of the standards at this rate: two seconds, single frames, 50 searches, loss verified once.
     #[must_use]
     pub fn standard(rate: Load) -> BackToBackConfig {
         let longest = rate.frames_in(Nanos::from_secs(2));
@@ -41,7 +41,7 @@ impl BackToBackConfig {
     }
 }
 
-/// What the bursts have shown.
+/// The outcome of the bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BackToBackOutcome {
@@ -53,33 +53,33 @@ pub struct BackToBackOutcome {
     pub mean: Option<f64>,
     /// The longest of them.
     pub most: Option<u64>,
-    /// Their standard deviation; absent of one search.
+    /// Their standard deviation; absent for one search.
     pub stddev: Option<f64>,
     /// `no-upper-bound`: the longest burst passed; `no-lower-bound`: a single frame was lost.
     pub irregular: Vec<Irregular>,
 }
 
 impl BackToBackOutcome {
-    /// The buffer that holds the mean burst; absent without bursts, and where the device forwards the full rate, as then no
-    /// burst ever fills a buffer.
+    /// The buffer that holds the mean burst; absent without bursts, and where the device forwards the full rate, as no burst ever
+    /// fills a buffer then.
     #[must_use]
     pub fn buffer(&self, rate: Load, throughput: Load) -> Option<BufferTime> {
         self.mean.and_then(|frames| BufferTime::from_burst(frames, rate, throughput))
     }
 }
 
-/// How long a buffer holds frames at the most rate of the link (RFC 9004 section 6.4).
+/// Time for which a buffer holds frames at the maximum rate of the link (RFC 9004 section 6.4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BufferTime {
-    /// The whole burst's time, in seconds: as if nothing were forwarded meanwhile.
+    /// The whole burst's time, in seconds: without the frames forwarded meanwhile.
     pub implied: f64,
-    /// That of the frames which really waited, in seconds.
+    /// The time of the frames that really waited, in seconds.
     pub corrected: f64,
 }
 
 impl BufferTime {
-    /// Of a mean burst; `None` when the throughput is that of the link, or no number makes sense.
+    /// The buffer for a mean burst; `None` when the throughput is that of the link, or the result would not be valid.
     #[must_use]
     pub fn from_burst(mean_burst: f64, rate: Load, throughput: Load) -> Option<BufferTime> {
         let share = throughput.0 / rate.0;
@@ -99,7 +99,7 @@ pub struct BackToBack {
     lower: u64,
     /// The shortest that failed.
     upper: Option<u64>,
-    /// How often the present burst lost frames already.
+    /// Number of times that the present burst has lost frames.
     losses: u32,
 }
 
@@ -107,7 +107,7 @@ impl BackToBack {
     /// Searches of which none has begun.
     ///
     /// # Errors
-    /// When rate, burst, resolution or a count is zero, or a count is beyond reason.
+    /// When rate, burst, resolution or a count is zero, or a count is too large.
     pub fn new(config: BackToBackConfig) -> Result<BackToBack, SearchError> {
         accept(config.rate.0.is_finite() && config.rate.0 > 0.0, "rate", config.rate.0, "above 0 frames/s")?;
         accept(config.longest > 0, "longest burst", config.longest as f64, "1 frame or more")?;
@@ -118,7 +118,7 @@ impl BackToBack {
         Ok(BackToBack { config, bursts, irregular, lower: 0, upper: None, losses: 0 })
     }
 
-    /// What has been found; also while the searches run.
+    /// The outcome so far; also while the searches run.
     #[must_use]
     pub fn outcome(&self) -> BackToBackOutcome {
         let moments =
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_said() {
+    fn the_limits_are_marked() {
         let all = found(config(), |_| true);
         assert_eq!((all.least, all.irregular), (Some(2_000_000), vec![Irregular::NoUpperBound]));
         let none = found(config(), |_| false);

@@ -1,7 +1,7 @@
-//! RFC 2544's throughput (section 26.1) by halving: the highest load at which a full trial loses no frame.
+//! RFC 2544's throughput (section 26.1) by bisection: the highest load at which a full trial loses no frame.
 //!
-//! With a shorter trial for the search, only what is reported is measured for the full time: RFC 2544 section 24 asks
-//! for 60 seconds at the throughput itself.
+//! With a shorter trial for the search, only the reported load is measured for the full time: RFC 2544 section 24 requires 60
+//! seconds at the throughput itself.
 
 use super::{Irregular, Limits, Load, Search, SearchError, Trial, TrialResult, accept, not_empty};
 #[cfg(feature = "schema")]
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// What a search is told before it begins.
+/// The configuration of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BinaryConfig {
@@ -19,16 +19,16 @@ pub struct BinaryConfig {
     pub resolution: f64,
     /// The loss ratio that passes, 0 for RFC 2544.
     pub loss_ratio: f64,
-    /// A trial that decides, in nanoseconds.
+    /// Duration of a trial that decides, in nanoseconds.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
-    /// A shorter one for the search, in nanoseconds.
+    /// Duration of a shorter trial for the search, in nanoseconds.
     #[serde(rename = "short_duration_ns")]
     pub short: Option<Nanos>,
 }
 
 impl BinaryConfig {
-    /// As RFC 2544: trials of 60 seconds without loss, to 0.1 % of the most load.
+    /// The configuration of RFC 2544: trials of 60 seconds without loss, to 0.1 % of the maximum load.
     #[must_use]
     pub fn rfc2544(limits: Limits) -> BinaryConfig {
         BinaryConfig {
@@ -56,12 +56,13 @@ impl BinaryConfig {
     #[must_use]
     pub fn most_trials(&self) -> u32 {
         let halves = (1.0 / self.resolution).log2().ceil().max(0.0) as u32;
-        // Both ends, the halves; with short trials, each that passed once more, and the halves below the one that holds.
+        // Both ends, and the bisections; with short trials, each that passed once more, and the bisections below the one that
+        // holds.
         if self.short.is_some() { 3 * (halves + 3) } else { halves + 2 }
     }
 }
 
-/// What a binary search has found.
+/// The outcome of a binary search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BinaryOutcome {
@@ -71,9 +72,9 @@ pub struct BinaryOutcome {
     /// The lowest load that failed, in frames per second.
     #[serde(rename = "upper_pps")]
     pub upper: Option<Load>,
-    /// What is to be known about these; empty of a regular result.
+    /// Notes on these; empty for a regular result.
     pub irregular: Vec<Irregular>,
-    /// How many trials there were.
+    /// Number of trials.
     pub trials: u32,
 }
 
@@ -85,7 +86,7 @@ pub struct Binary {
     candidates: Vec<f64>,
     throughput: Option<f64>,
     upper: Option<f64>,
-    /// The device passes at the upper bound, and the generator does not.
+    /// The device passes at the upper bound, but the generator does not.
     generator_limited: bool,
     duplicates: bool,
     /// A short trial has been contradicted or confirmed: from now on every trial is a full one.
@@ -97,7 +98,7 @@ impl Binary {
     /// A search that has run no trial yet.
     ///
     /// # Errors
-    /// When the limits, shares or durations make no sense.
+    /// When the limits, shares or durations are not valid.
     pub fn new(config: BinaryConfig) -> Result<Binary, SearchError> {
         config.check()?;
         Ok(Binary {
@@ -112,7 +113,7 @@ impl Binary {
         })
     }
 
-    /// What has been found; also while the search runs.
+    /// The outcome so far; also while the search runs.
     #[must_use]
     pub fn outcome(&self) -> BinaryOutcome {
         let mut irregular = Vec::new();
@@ -147,7 +148,7 @@ impl Binary {
                 None => Some((max, self.full_only)),
             };
         };
-        // Once a full trial has contradicted a short one, what the others showed is doubtful too.
+        // Once a full trial has contradicted a short one, the results of the others are doubtful too.
         let doubtful = candidate.filter(|_| self.full_only);
         let lower = candidate.or(self.throughput).unwrap_or(min);
         if let Some(candidate) = doubtful {
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_said() {
+    fn the_limits_are_marked() {
         let all = found(config(None), 2e6, 2e6);
         assert_eq!(all.throughput, Some(Load(1e6)));
         assert_eq!((all.irregular, all.trials), (vec![Irregular::NoUpperBound], 1));

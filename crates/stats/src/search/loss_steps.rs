@@ -7,36 +7,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// What the steps are to be.
+/// The configuration of the steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStepsConfig {
     /// The most load, in frames per second: 100 %.
     #[serde(rename = "max_pps")]
     pub max: Load,
-    /// How many steps make 100 %; RFC 2544 asks for 10 or more.
+    /// Number of steps in 100 %; RFC 2544 requires 10 or more.
     pub steps: u32,
-    /// Of each trial, in nanoseconds.
+    /// Duration of each trial, in nanoseconds.
     #[serde(rename = "duration_ns")]
     pub duration: Nanos,
 }
 
-/// One row: what was offered, and what was lost.
+/// One row: the offered load, and the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStep {
     /// The load, in frames per second.
     #[serde(rename = "load_pps")]
     pub load: Load,
-    /// The same in percent of the most.
+    /// The same in percent of the maximum.
     pub offered_percent: f64,
     /// Frames lost of those sent, in percent.
     pub loss_percent: f64,
-    /// What came of the trial.
+    /// The outcome of the trial.
     pub result: TrialResult,
 }
 
-/// All rows, and what is to be known about them.
+/// All rows, and notes on them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LossStepsOutcome {
@@ -57,7 +57,7 @@ impl LossSteps {
     /// Steps of which none has been run yet.
     ///
     /// # Errors
-    /// When there are fewer than 10 steps or more than 1000, or the load or duration is none.
+    /// When there are fewer than 10 steps or more than 1000, or the load or duration is zero.
     pub fn new(config: LossStepsConfig) -> Result<LossSteps, SearchError> {
         let steps = (LEAST_STEPS..=MOST_STEPS).contains(&config.steps);
         accept(steps, "number of steps", config.steps.into(), "from 10 to 1000 (RFC 2544 section 26.3)")?;
@@ -68,7 +68,7 @@ impl LossSteps {
         Ok(search)
     }
 
-    /// What has been measured so far.
+    /// The outcome so far.
     #[must_use]
     pub fn outcome(&self) -> LossStepsOutcome {
         let mut irregular = Vec::new();

@@ -1,7 +1,7 @@
 //! Multiple loss ratio search (MLRsearch, RFC 9971): several goals at once, from short trials to long ones.
 //!
-//! The choice of loads follows the strategy of the package that the RFC's authors publish (PyPI `MLRsearch` 1.2.1), so that
-//! a device gives both the same trials; `tests/search/published.rs` holds it to that.
+//! The choice of loads follows the strategy of the package that the RFC's authors publish (PyPI `MLRsearch` 1.2.1), so that a
+//! device gets the same trials from both; `tests/search/published.rs` checks this.
 
 mod goal;
 mod outcome;
@@ -22,13 +22,13 @@ use selector::{Nomination, Selector};
 use serde::{Deserialize, Serialize};
 use units::Nanos;
 
-/// What a search is told before it begins.
+/// The configuration of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MlrConfig {
     /// The least and the most load.
     pub limits: Limits,
-    /// What is looked for; all at once.
+    /// The goals, searched for together.
     pub goals: Vec<Goal>,
     /// A first trial at the most load whose result does not count, in nanoseconds.
     #[serde(rename = "warm_up_ns")]
@@ -39,7 +39,7 @@ pub struct MlrConfig {
 }
 
 impl MlrConfig {
-    /// As CSIT searches: NDR and PDR, a warm-up of a second, at most twenty minutes.
+    /// The configuration of CSIT: NDR and PDR, a warm-up of a second, at most twenty minutes.
     #[must_use]
     pub fn ndr_pdr(limits: Limits) -> MlrConfig {
         MlrConfig {
@@ -75,7 +75,7 @@ pub struct Mlr {
     targets: Vec<Vec<Target>>,
     records: Records,
     selectors: Vec<Selector>,
-    /// The least step of an external search, the same for all goals, so that two do not go up in turns.
+    /// The least step of an external search, the same for all goals, so that two do not rise in turns.
     common_width: i64,
     phase: Phase,
     spent: Nanos,
@@ -83,7 +83,7 @@ pub struct Mlr {
     trials: u32,
 }
 
-/// What the trial that runs now is for.
+/// The purpose of the current trial.
 #[derive(Clone, Debug)]
 enum Phase {
     WarmUp(Nanos),
@@ -98,7 +98,7 @@ enum Phase {
     Over,
 }
 
-/// What the first trials are to be, with all goals in mind.
+/// The first trials, chosen for all goals together.
 struct Opening {
     loss_ratio: f64,
     duration: Nanos,
@@ -109,7 +109,7 @@ impl Mlr {
     /// A search that has run no trial yet.
     ///
     /// # Errors
-    /// When limits, goals or durations make no sense.
+    /// When limits, goals or durations are not valid.
     pub fn new(config: &MlrConfig) -> Result<Mlr, SearchError> {
         config.check()?;
         let widths: Vec<f64> = config.goals.iter().map(|goal| goal.width).collect();
@@ -129,7 +129,7 @@ impl Mlr {
         })
     }
 
-    /// What has been found, for each goal in turn; also while the search runs.
+    /// The outcome so far, for each goal in turn; also while the search runs.
     #[must_use]
     pub fn outcome(&self) -> Vec<GoalOutcome> {
         let goals = self.goals.iter().zip(&self.targets);
@@ -140,13 +140,13 @@ impl Mlr {
             .collect()
     }
 
-    /// How long the trials took together.
+    /// Total duration of the trials.
     #[must_use]
     pub fn spent(&self) -> Nanos {
         self.spent
     }
 
-    /// How many trials there were, the warm-up included.
+    /// Number of trials, the warm-up included.
     #[must_use]
     pub fn trials(&self) -> u32 {
         self.trials
@@ -161,7 +161,7 @@ impl Mlr {
         }
     }
 
-    /// The step whose load a device that forwarded so would forward whole, if all that is offered beyond it were lost.
+    /// The step whose load such a device would forward completely, if all load beyond it were lost.
     fn forwarded(&self, step: i64, loss_ratio: f64) -> i64 {
         let rate = self.scale.load(step) * (1.0 - loss_ratio);
         self.scale.step(rate * (1.0 / (1.0 - self.opening().loss_ratio)))
@@ -196,7 +196,8 @@ impl Mlr {
         self.choose()
     }
 
-    /// Of what the goals nominate: the lowest load, then the longest trial, then the larger width, then the earlier goal.
+    /// Chooses from the goals' nominations: the lowest load, then the longest trial, then the larger width, then the earlier
+    /// goal.
     fn choose(&mut self) -> Phase {
         let mut best: Option<(usize, Nomination)> = None;
         for (index, selector) in self.selectors.iter_mut().enumerate() {
@@ -207,7 +208,7 @@ impl Mlr {
                     }
                 }
                 Ok(None) => {}
-                // The least load is too much for this goal, which is to end the whole search.
+                // The least load fails this goal, which is to end the whole search.
                 Err(selector::LeastLoadFails) => return Phase::Over,
             }
         }
@@ -261,7 +262,7 @@ impl Search for Mlr {
     fn take(&mut self, result: &TrialResult) {
         let Some((step, duration)) = self.planned() else { return };
         self.trials += 1;
-        // A result that claims to have taken no time would make the search endless.
+        // A result with a duration of zero would make the search endless.
         self.spent += result.duration.max(duration);
         if !matches!(self.phase, Phase::WarmUp(_)) {
             self.records.add(step, duration, result);

@@ -1,4 +1,4 @@
-//! The tracker against plain examples and against a set of all numbers ever seen.
+//! The tracker against plain examples and against a set of all numbers received.
 
 use super::*;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn a_reordered_arrival_is_not_lost() {
 }
 
 #[test]
-fn what_the_sender_sent_and_nobody_saw_is_lost() {
+fn a_number_sent_and_not_received_is_lost() {
     assert_eq!(tracked(5, &[]).totals(Some(14)).lost, 10);
     assert_eq!(tracked(5, &[]).totals(None).sent, 0);
     assert_eq!(tracked(5, &[7]).totals(Some(9)).lost, 4);
@@ -91,7 +91,7 @@ fn a_run_longer_than_the_window_is_all_received() {
     assert_eq!((counts.received, counts.duplicates, counts.late), (1000 + 997, 64, 1003 - 64));
 }
 
-/// The definitions, spelled out one number at a time.
+/// The definitions, applied to one number at a time.
 #[derive(Default)]
 struct Naive {
     observed: HashSet<u64>,
@@ -128,7 +128,7 @@ impl Naive {
 
 proptest! {
     #[test]
-    fn agrees_with_a_set_of_everything_seen(
+    fn agrees_with_a_set_of_all_numbers_received(
         start in prop::sample::select(vec![0_u64, 1, 37, 1 << 40]),
         window in prop::sample::select(vec![64_u32, 128, 256]),
         steps in prop::collection::vec((-200_i64..300, 0_u32..90), 1..60),

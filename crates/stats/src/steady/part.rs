@@ -30,7 +30,7 @@ impl Part {
         self.centered.merge(&other.centered);
     }
 
-    /// The spread, from whichever of the two knows it better: the reference can have been far off.
+    /// The spread, from the more precise of the two: the reference can have been far off.
     pub(super) fn dispersion(&self) -> Option<Dispersion> {
         let found = [self.centered.dispersion(), Dispersion::from_histogram(&self.histogram)];
         found.into_iter().flatten().min_by_key(|dispersion| dispersion.precision)

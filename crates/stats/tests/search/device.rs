@@ -5,20 +5,20 @@ use proptest::prelude::*;
 use std::ops::Range;
 use units::Nanos;
 
-/// How a device behaves. Rates are frames per second.
+/// The behaviour of a device. Rates are frames per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Forwards so much and drops what is beyond.
+    /// Forwards up to its capacity and drops the rest.
     Sharp { capacity: f64 },
-    /// The same with a buffer that takes so many frames more in each trial, so that short trials flatter.
+    /// The same with a buffer that takes so many more frames in each trial, so that short trials give too high rates.
     Buffered { capacity: f64, buffer: u64 },
     /// The same, but loses a frame of `per` in some trials (one of `every`, by a fixed pseudo-random sequence).
     Noisy { capacity: f64, every: u64, per: u64 },
-    /// Beyond its capacity it forwards the less the more it is offered.
+    /// Beyond its capacity it forwards less the more is offered.
     Livelock { capacity: f64 },
     /// Loses one frame of a hundred from one load on, and none above another, up to its capacity.
     Inverted { from: f64, to: f64, capacity: f64 },
-    /// Forwards all, but the generator sends no more than so much.
+    /// Forwards all, but the generator is limited to this rate.
     SlowGenerator { most: f64 },
     /// Sends one frame of a hundred twice from a load on.
     Duplicating { from: f64 },
@@ -49,7 +49,7 @@ pub(crate) fn any_kind(rates: Range<f64>, buffer: u64) -> impl Strategy<Value = 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Device {
     pub(crate) kind: Kind,
-    /// What each trial takes beyond its duration.
+    /// Time that each trial takes beyond its duration.
     pub(crate) overhead: Nanos,
     trials: u64,
 }

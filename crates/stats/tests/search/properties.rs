@@ -1,4 +1,4 @@
-//! What must hold of every search, whatever the device does.
+//! Properties of every search, whatever the device does.
 
 use crate::device::{Device, Kind, any_kind};
 use pathmeter_stats::search::{
@@ -31,7 +31,7 @@ fn goals() -> impl Strategy<Value = Vec<Goal>> {
     prop::collection::vec(goal, 1..4)
 }
 
-/// Runs a search, whose trials must keep to its limits, and gives the number of trials.
+/// Runs a search, whose trials must keep to its limits, and returns the number of trials.
 fn run(search: &mut impl Search, device: &mut Device) -> u32 {
     let mut trials = 0;
     search.run(|trial| {
@@ -52,7 +52,7 @@ fn mlr(goals: Vec<Goal>, kind: Kind) -> Vec<GoalOutcome> {
     search.outcome()
 }
 
-fn one(goal: Goal, kind: Kind) -> GoalOutcome {
+fn outcome_of(goal: Goal, kind: Kind) -> GoalOutcome {
     mlr(vec![Goal { fail_fast: false, ..goal }], kind).remove(0)
 }
 
@@ -60,7 +60,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn bounds_are_as_close_as_asked_or_it_is_said(goals in goals(), kind in any_kind(500.0..2e7, 1_000_000)) {
+    fn bounds_are_as_close_as_requested_or_marked(goals in goals(), kind in any_kind(500.0..2e7, 1_000_000)) {
         for outcome in mlr(goals, kind) {
             let irregular = &outcome.irregular;
             prop_assert!(!irregular.contains(&Irregular::Unfinished), "{:?}", outcome);
@@ -88,9 +88,9 @@ proptest! {
     #[test]
     fn a_sharp_limit_is_between_the_bounds(capacity in 2.0 * MIN..MAX * 0.99) {
         for goal in [Goal::ndr(), Goal::rfc2544(), Goal::tst009()] {
-            let outcome = one(goal, Kind::Sharp { capacity });
+            let outcome = outcome_of(goal, Kind::Sharp { capacity });
             let (lower, upper) = (outcome.lower.unwrap(), outcome.upper.unwrap());
-            // A frame more or less in a trial is below what its count can tell.
+            // A frame more or less in a trial is below the resolution of its count.
             prop_assert!(lower.load.0 <= capacity + 1.0 && capacity <= upper.0 + 1.0);
             prop_assert_eq!(lower.conditional_throughput, lower.load);
             prop_assert_eq!(outcome.irregular, []);
@@ -131,21 +131,21 @@ fn partial_drop_rate_is_above_no_drop_rate() {
 }
 
 #[test]
-fn what_is_irregular_is_said() {
-    let slow = one(Goal::ndr(), Kind::SlowGenerator { most: 2_000_000.0 });
+fn irregular_results_are_marked() {
+    let slow = outcome_of(Goal::ndr(), Kind::SlowGenerator { most: 2_000_000.0 });
     assert_eq!(slow.irregular, [Irregular::GeneratorLimited]);
-    let doubled = one(Goal::ndr(), Kind::Duplicating { from: 3_000_000.0 });
+    let doubled = outcome_of(Goal::ndr(), Kind::Duplicating { from: 3_000_000.0 });
     assert_eq!(doubled.irregular, [Irregular::Duplicates]);
-    assert_eq!(one(Goal::ndr(), Kind::Dead).irregular, [Irregular::NoLowerBound]);
-    let fast = one(Goal::ndr(), Kind::Sharp { capacity: 1e9 });
+    assert_eq!(outcome_of(Goal::ndr(), Kind::Dead).irregular, [Irregular::NoLowerBound]);
+    let fast = outcome_of(Goal::ndr(), Kind::Sharp { capacity: 1e9 });
     assert_eq!((fast.irregular, fast.lower.unwrap().load), (vec![Irregular::NoUpperBound], Load(MAX)));
-    let livelock = one(Goal::ndr(), Kind::Livelock { capacity: 1_070_000.0 });
+    let livelock = outcome_of(Goal::ndr(), Kind::Livelock { capacity: 1_070_000.0 });
     assert_eq!(livelock.irregular, []);
 }
 
-/// Loses one of a hundred up to 7 Mpps and none from there to 9 Mpps: a goal that allows 2 % goes up and shows it.
+/// Loses one of a hundred up to 7 Mpps and none from there to 9 Mpps: a goal that allows 2 % goes up and detects it.
 #[test]
-fn loss_that_shrinks_with_load_is_said_and_the_lower_load_counts() {
+fn loss_that_shrinks_with_load_is_marked_and_the_lower_load_counts() {
     let goals = [Goal::ndr(), Goal { loss_ratio: 0.02, ..Goal::ndr() }];
     let mut search = Mlr::new(&MlrConfig { goals: goals.to_vec(), ..MlrConfig::ndr_pdr(limits()) }).unwrap();
     search.run(|trial| {
@@ -171,7 +171,7 @@ fn loss_that_shrinks_with_load_is_said_and_the_lower_load_counts() {
 #[test]
 fn noise_within_the_exceed_ratio_costs_no_throughput() {
     let noisy = Kind::Noisy { capacity: 1_000_000.0, every: 4, per: 1000 };
-    let robust = one(Goal::ndr(), noisy).lower.unwrap().load;
+    let robust = outcome_of(Goal::ndr(), noisy).lower.unwrap().load;
     assert!((robust.0 / 1_000_000.0 - 1.0).abs() < 0.01, "{robust}");
 }
 

@@ -2,7 +2,7 @@
 
 mod tls;
 
-use super::{Row, TIMEOUT, Value};
+use super::{ResultRow, TIMEOUT, Value};
 use crate::{Location, Result, StoreError};
 use postgres::error::SqlState;
 use postgres::types::private::BytesMut;
@@ -11,7 +11,7 @@ use postgres::{Client, Config};
 use std::cell::RefCell;
 use tls::Tls;
 
-/// A connection, made anew where it was lost.
+/// A connection, reopened after a loss.
 pub(super) struct Server {
     location: Location,
     config: Config,
@@ -67,7 +67,7 @@ impl Server {
         self.execute("INSERT INTO version (number) VALUES ($1)", &[version.into()]).map(drop)
     }
 
-    /// Makes the schema, where there is none, and keeps other programs from changing its tables until the transaction ends.
+    /// Creates the schema, where there is none, and keeps other programs from changing its tables until the transaction ends.
     pub(super) fn claim(&self) -> Result<()> {
         self.script(&format!("SELECT pg_advisory_xact_lock({MAKING}); CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     }
@@ -80,12 +80,12 @@ impl Server {
         self.with(|client| client.execute(sql, &parameters(values)))
     }
 
-    pub(super) fn each(&self, sql: &str, values: &[Value], mut take: impl FnMut(Row)) -> Result<()> {
+    pub(super) fn each(&self, sql: &str, values: &[Value], mut take: impl FnMut(ResultRow)) -> Result<()> {
         let rows = self.with(|client| client.query(sql, &parameters(values)))?;
         for row in rows {
             let columns = (0..row.len()).map(|column| row.try_get(column));
             let values = columns.collect::<std::result::Result<_, _>>();
-            take(Row(values.map_err(|error| store_error(&self.location, &error))?));
+            take(ResultRow(values.map_err(|error| store_error(&self.location, &error))?));
         }
         Ok(())
     }
@@ -103,9 +103,9 @@ fn connected(location: &Location, config: &Config, tls: &Tls) -> Result<Client> 
     config.connect(tls.connector(location)?).map_err(|error| store_error(location, &error))
 }
 
-/// SQLite's words for what PostgreSQL calls otherwise. Texts are ordered by their bytes, as in SQLite.
+/// Translates SQLite's dialect to PostgreSQL's. Texts are ordered by their bytes, as in SQLite.
 pub(super) fn translated(sql: &str) -> String {
-    let words = [
+    let replacements = [
         (" STRICT, WITHOUT ROWID", ""),
         (" INTEGER", " BIGINT"),
         (" REAL", " DOUBLE PRECISION"),
@@ -161,7 +161,7 @@ impl<'a> FromSql<'a> for Value {
 fn store_error(store: &Location, error: &postgres::Error) -> StoreError {
     let (store, why) = (store.clone(), cause(error));
     let Some(state) = error.code() else {
-        // The library has no other way to tell it apart.
+        // The library offers no other means to recognise it.
         if error.to_string().starts_with("error performing TLS handshake") {
             return StoreError::Untrusted { store, why };
         }
@@ -185,7 +185,7 @@ fn store_error(store: &Location, error: &postgres::Error) -> StoreError {
     }
 }
 
-/// What stands behind `db error` and `error connecting to server`.
+/// The cause behind `db error` and `error connecting to server`.
 fn cause(error: &postgres::Error) -> String {
     let mut text = error.to_string();
     let mut next = std::error::Error::source(error);
@@ -197,5 +197,5 @@ fn cause(error: &postgres::Error) -> String {
 }
 
 const SCHEMA: &str = "pathmeter";
-/// Names the lock of whoever makes the tables.
+/// Key of the lock that is held while tables are created.
 const MAKING: i64 = 0x7061_7468_6d65_7465;

@@ -1,6 +1,6 @@
 //! A store in a file.
 
-use super::{Access, Row, TIMEOUT, Value};
+use super::{Access, ResultRow, TIMEOUT, Value};
 use crate::{Location, Result, StoreError};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, params_from_iter};
@@ -23,21 +23,21 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection> {
     Ok(db)
 }
 
-/// Makes a file that is not there, for its owner alone: what is measured is nobody else's. Those that SQLite makes beside it have
-/// the same rights. Whether the file can be used SQLite says.
+/// Creates a missing file with access for its owner alone: the results are private. Files that SQLite creates beside it have the
+/// same rights. Whether the file can be used SQLite reports.
 fn private(file: &Path) {
     let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
 }
 
-/// Programs that read and one that writes do not wait for each other in WAL mode, in which a crash of the host may take the
-/// last runs with it, and never the file.
+/// Readers and one writer do not wait for each other in WAL mode; there a crash of the host may lose the last runs, and never the
+/// file.
 pub(super) fn share(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "foreign_keys", true)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "NORMAL")
 }
 
-/// Beside a program that writes, or, in a folder that cannot be written, as the file is.
+/// Opens beside a program that writes, or, in a folder that cannot be written, the file unchanged.
 fn read_only(file: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -49,7 +49,7 @@ fn read_only(file: &Path) -> rusqlite::Result<Connection> {
     opened("mode=ro").or_else(|error| opened("immutable=1").map_err(|_| error))
 }
 
-/// `file:` with what would end the path written as its code.
+/// A `file:` URI, with characters that would end the path escaped.
 fn uri(file: &Path, query: &str) -> String {
     let path = file.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     format!("file:{path}?{query}")
@@ -72,14 +72,14 @@ pub(super) fn each(
     db: &Connection,
     sql: &str,
     values: &[Value],
-    mut take: impl FnMut(Row),
+    mut take: impl FnMut(ResultRow),
 ) -> rusqlite::Result<()> {
     let mut statement = db.prepare_cached(sql)?;
     let columns = statement.column_count();
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
         let values = (0..columns).map(|column| row.get_ref(column).map(value));
-        take(Row(values.collect::<rusqlite::Result<_>>()?));
+        take(ResultRow(values.collect::<rusqlite::Result<_>>()?));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Stores that are locked, full, read-only, of a later version, damaged, or none.
+//! Stores that are locked, full, read-only, of a later version, damaged, or not stores at all.
 
 use crate::support::{begun, figures, ids, insert, place, run};
 use model::finding::Status;
@@ -70,7 +70,7 @@ fn of_a_damaged_file_what_can_be_read_is_read_and_nothing_is_written() {
     }
     drop(store);
     let mut bytes = std::fs::read(&place.file).unwrap();
-    // Some pages in the middle are gone.
+    // Destroys some pages in the middle.
     let middle = bytes.len() / 2 / 4096 * 4096;
     bytes[middle..middle + 5 * 4096].fill(0x5a);
     std::fs::write(&place.file, &bytes).unwrap();
@@ -81,7 +81,7 @@ fn of_a_damaged_file_what_can_be_read_is_read_and_nothing_is_written() {
             assert_eq!((found.id.as_str(), kind.is_empty() || kind == "throughput"), (id.as_str(), true));
         }
     }
-    // Reading and writing through it is refused where a damaged page is met, and named.
+    // Reading and writing through the store is refused where a damaged page is met, and the error names it.
     let all = Store::open(&place.file).and_then(|store| {
         store.list(&Filter::default())?;
         (0..300).try_for_each(|number| store.get(&format!("run-{number:03}")).map(drop))
@@ -90,13 +90,13 @@ fn of_a_damaged_file_what_can_be_read_is_read_and_nothing_is_written() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_told() {
+fn a_folder_that_cannot_be_created_is_reported() {
     let error = Store::open("/proc/no/such/runs.db").unwrap_err();
     assert!(matches!(error, StoreError::Folder { .. }), "{error:?}");
 }
 
 #[test]
-fn a_locked_store_is_told_and_what_waits_is_written_when_it_is_free() {
+fn a_locked_store_is_reported_and_waiting_runs_are_written_when_it_is_free() {
     let place = place();
     let store = Store::open(&place.file).unwrap();
     let recorder = Store::open(&place.file).unwrap().begin(&begun("r", 1), None).unwrap();
@@ -113,18 +113,18 @@ fn a_locked_store_is_told_and_what_waits_is_written_when_it_is_free() {
 }
 
 #[test]
-fn a_server_that_is_not_there_or_not_a_server_is_told() {
-    let error = Store::open("postgres://nobody@127.0.0.1:1/runs").unwrap_err();
+fn a_server_that_is_missing_or_not_a_server_is_reported() {
+    let error = Store::open("postgres://user@127.0.0.1:1/runs").unwrap_err();
     if cfg!(feature = "postgres") {
         assert!(matches!(error, StoreError::Unreachable { .. }), "{error:?}");
-        let error = Store::open("postgres://nobody@[::1/runs").unwrap_err();
+        let error = Store::open("postgres://user@[::1/runs").unwrap_err();
         assert!(matches!(error, StoreError::Unopened { .. }), "{error:?}");
     } else {
         assert!(matches!(error, StoreError::NotBuilt { .. }), "{error:?}");
     }
 }
 
-/// A file system of its own in a folder; none where this test may not make one.
+/// A file system of its own in a folder; `None` where this test may not create one.
 struct Mounted(PathBuf);
 
 impl Mounted {
@@ -150,7 +150,7 @@ impl Drop for Mounted {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_whole_runs() {
+fn a_full_disk_is_reported_and_leaves_whole_runs() {
     let place = place();
     let Some(disk) = Mounted::tmpfs(&place.folder.path().join("disk"), "size=400k") else { return };
     let file = disk.0.join("runs.db");

@@ -1,4 +1,4 @@
-//! What holds of a file and of a server alike.
+//! Tests that hold for a file and for a server alike.
 
 use crate::support::{begun, each, figures, ids, insert, run, warning};
 use model::dut::DutReport;
@@ -48,7 +48,7 @@ fn runs_are_found_the_latest_first_and_by_what_they_are() {
     });
 }
 
-/// The orders of lists, each paged through by the run that a page ends with, and what is found by a part of its names.
+/// The orders of lists, each paged through by the run that a page ends with, and searches by a part of names.
 #[test]
 fn lists_have_orders_and_are_searched_by_parts() {
     each(|location| {
@@ -117,7 +117,7 @@ fn names_labels_and_ends_of_runs() {
         for (id, started) in [("0a", 1), ("0b", 2), ("0", 3)] {
             insert(&store, &begun(id, started), Status::Ok);
         }
-        // A whole name is meant, though others begin with it.
+        // A complete name is meant, though others begin with it.
         assert_eq!(store.get("0").unwrap().entry.id, "0");
         store.forget("0").unwrap();
         assert!(matches!(store.get("0"), Err(StoreError::Ambiguous { count: 2, .. })));
@@ -144,7 +144,7 @@ fn what_happened_before_a_crash_is_there_and_the_end_takes_its_place() {
         let recorder = Store::open(location).unwrap().begin(&begun("a", 1), None).unwrap();
         recorder.event(&warning("one")).unwrap();
         recorder.event(&warning("two")).unwrap();
-        // Another process looks on.
+        // Another process reads meanwhile.
         let other = Store::open(location).unwrap();
         while other.get("a").unwrap().content != Content::Events(vec![warning("one"), warning("two")]) {
             std::thread::yield_now();
@@ -251,7 +251,7 @@ fn comparisons_need_no_documents() {
 }
 
 #[test]
-fn marks_are_kept_by_time_and_alerts_told_once() {
+fn marks_are_kept_by_time_and_alerts_reported_once() {
     each(|location| {
         let store = Store::open(location).unwrap();
         let mark = |at, note: &str| Mark { target: "far".into(), at: WallTime(at), note: note.into() };
@@ -267,9 +267,9 @@ fn marks_are_kept_by_time_and_alerts_told_once() {
             store.alert(change, &format!("{{\"{at}\":1}}"), WallTime(at), &receivers).unwrap()
         };
         assert!(reported("worse", 1, &["hook", "mail"]));
-        assert!(!reported("worse", 2, &["hook", "late"]), "it was told");
+        assert!(!reported("worse", 2, &["hook", "late"]), "it was reported");
         assert!(reported("recovered", 3, &["hook"]));
-        // Each receiver has its own, in order, until it has them; another program finds them.
+        // Each receiver has its own alerts, in order, until it has got them; another program finds them.
         let another = Store::open(location).unwrap();
         let left = |receiver: &str| -> Vec<u64> {
             another.undelivered(receiver).unwrap().into_iter().map(|one| one.since.0).collect()
@@ -294,7 +294,7 @@ fn several_programs_write_at_once() {
         std::thread::scope(|scope| {
             for writer in 0..4 {
                 scope.spawn(move || {
-                    // The tables are made by whoever comes first.
+                    // The first program that opens the store creates the tables.
                     let store = Store::open(location).unwrap();
                     for number in 0..25 {
                         insert(&store, &begun(&format!("{writer}-{number}"), number), Status::Ok);

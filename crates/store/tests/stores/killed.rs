@@ -1,6 +1,6 @@
 //! Programs that are killed in the middle.
 
-use crate::support::{Place, begun, figures, place, run, warning};
+use crate::support::{Fixture, begun, figures, place, run, warning};
 use model::finding::Status;
 use model::history::{Kept, Measured, Origin};
 use pathmeter_store::{Content, Filter, Store};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// This test's binary again, doing one thing with a store until it is killed.
-fn start(what: &str, place: &Place) -> Child {
+fn start(what: &str, place: &Fixture) -> Child {
     let this = std::env::current_exe().unwrap();
     let name = format!("killed::{what}");
     let mut command = Command::new(this);
@@ -55,7 +55,7 @@ fn records() {
     }
 }
 
-/// Kills programs that put in one run after another, each when there are some more.
+/// Kills programs that insert one run after another, each after some more runs.
 #[test]
 fn a_program_that_is_killed_while_runs_end_leaves_whole_ones() {
     let place = place();
@@ -93,7 +93,7 @@ fn a_program_that_is_killed_while_it_brings_a_store_to_this_version_leaves_the_o
     std::fs::create_dir_all(place.file.parent().unwrap()).unwrap();
     let db = rusqlite::Connection::open(&place.file).unwrap();
     db.execute_batch(include_str!("version-1.sql")).unwrap();
-    // So much that the pages changed do not fit into memory, and are written before the end.
+    // The changed pages do not fit into memory, and are written before the end.
     db.execute_batch(
         "WITH RECURSIVE many(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM many WHERE n < 3000)
          INSERT INTO runs SELECT 'copy-' || n, kind, target, label, origin, started, finished, status, verdict, document

@@ -1,4 +1,4 @@
-//! What a store keeps, and what it does when it cannot. What holds of a file holds of a server, too.
+//! The contents of a store, and its behaviour in case of errors. Tests of a file run against a server, too.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad;

@@ -1,4 +1,4 @@
-//! Ten thousand runs, as a page asks for them: searched, ordered, page by page, counted, labelled and forgotten at once.
+//! Ten thousand runs, queried as by a page: searched, ordered, page by page, counted, labelled and removed at once.
 
 use crate::support::{begun, each, insert, run, sql};
 use model::finding::Status;
@@ -38,7 +38,7 @@ fn fill(location: &Location) {
     sql(location, &statements.join(";\n"));
 }
 
-/// Every page of a list behind one another, five hundred runs each.
+/// Every page of a list, concatenated, five hundred runs each.
 fn paged(store: &Store, filter: &Filter) -> Vec<String> {
     let (mut all, mut after) = (Vec::new(), None);
     loop {

@@ -1,4 +1,4 @@
-//! Which runs are measured now, and when paths are measured next.
+//! Which runs are being measured, and when paths are measured next.
 
 use crate::support::{begun, each, figures, run, sql};
 use model::finding::Status;
@@ -7,7 +7,7 @@ use model::time::WallTime;
 use model::units::Nanos;
 use pathmeter_store::{Filter, Schedule, ScheduleKey, Store};
 
-/// Whether this run is measured now, as a list and a single row have it.
+/// Whether this run is being measured, by a list and by a single row.
 fn runs(store: &Store, id: &str) -> bool {
     let listed = store.list(&Filter { id: Some(id.into()), ..Filter::default() }).unwrap().remove(0);
     assert_eq!(store.get(id).unwrap().entry, listed);
@@ -15,7 +15,7 @@ fn runs(store: &Store, id: &str) -> bool {
 }
 
 #[test]
-fn a_run_that_another_program_measures_is_told_apart_from_one_that_was_cut_off() {
+fn a_run_that_another_program_measures_differs_from_one_that_was_cut_off() {
     each(|location| {
         let store = Store::open(location).unwrap();
         store.expect(&begun("b", 1)).unwrap();
@@ -27,8 +27,8 @@ fn a_run_that_another_program_measures_is_told_apart_from_one_that_was_cut_off()
             sql(location, &format!("UPDATE runs SET {ago} WHERE id = 'b'"));
         };
         last_word(8);
-        assert!(runs(&store, "b"), "a program that was held up");
-        // Its program was killed: no word of it comes any more.
+        assert!(runs(&store, "b"), "a program that was delayed");
+        // Its program was killed: it updates `alive` no more.
         last_word(60);
         assert!(!runs(&store, "b"));
         recorder.finish(Measured::Run(&run("a", Status::Ok)), &figures()).unwrap();
@@ -44,7 +44,7 @@ fn a_run_without_events_stays_one_that_is_measured() {
     let recorder = Store::open(&place.file).unwrap().begin(&begun("a", 2), None).unwrap();
     sql(&(&place.file).into(), "UPDATE runs SET alive = 0");
     assert!(!runs(&store, "a"));
-    // The next word is due within five seconds; a busy host may take far longer.
+    // The next update is due within five seconds; a busy host may take far longer.
     let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !runs(&store, "a") {
         assert!(std::time::Instant::now() < end, "no word came");
@@ -81,7 +81,7 @@ fn schedules_are_kept_replaced_and_dropped() {
             [other.clone(), first.clone(), elsewhere.clone()],
             "the first that is due"
         );
-        // The next round of it.
+        // Its next round.
         let next = Schedule { due: WallTime(4_000_000_000_000), ..first };
         store.schedule(&next).unwrap();
         assert_eq!(another.schedules(Some("far.example")).unwrap(), [other, elsewhere, next.clone()]);

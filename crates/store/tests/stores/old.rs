@@ -1,11 +1,11 @@
-//! A store of each earlier version is brought to this one with all that it has.
+//! A store of each earlier version is migrated to this one with all its contents.
 
 use crate::support::{figures, ids, insert, place};
 use model::finding::Status;
 use model::history::Kept;
 use pathmeter_store::{Content, Filter, Store};
 
-/// As the program of version 1 wrote it: one run that has ended, one that has not.
+/// Written by the program of version 1: one run that has ended, one that has not.
 const FIRST: &str = include_str!("version-1.sql");
 
 #[test]
@@ -22,7 +22,7 @@ fn a_store_of_version_1_keeps_its_runs() {
     assert!(!ended.entry.figures.is_empty());
     let cut = store.get("01a205c9").unwrap();
     assert!(matches!(&cut.content, Content::Events(events) if !events.is_empty()), "{cut:?}");
-    // What comparisons need was in the document alone.
+    // Data for comparisons was in the document alone.
     let labelled = Filter { label: Some("first".into()), ..Filter::default() };
     let sample = store.samples(&labelled).unwrap().remove(0);
     assert!(sample.facts.iter().any(|fact| fact.name == "kernel here"), "{sample:?}");

@@ -1,4 +1,4 @@
-//! A PostgreSQL server of a test's own, and what holds of servers alone.
+//! A PostgreSQL server started by a test, and the tests that hold for servers alone.
 
 use crate::support::{begun, figures, ids, place, run, warning};
 use model::finding::Status;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
-/// The server; it is stopped and its folder taken away when dropped.
+/// The server; dropping it stops the server and removes its folder.
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
@@ -21,7 +21,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Makes a database and serves it. `None`, and the test is counted as skipped, where this machine has no PostgreSQL.
+    /// Creates a database and serves it. `None`, and the test is counted as skipped, where this machine has no PostgreSQL.
     pub(crate) fn start() -> Option<Server> {
         let Some(programs) = programs() else {
             skip::skip("no PostgreSQL server is installed (Debian: postgresql)");
@@ -45,7 +45,7 @@ impl Server {
         Some(server)
     }
 
-    /// The same with a certificate of this authority for 127.0.0.1, and nobody let in without TLS.
+    /// The same with a certificate of this authority for 127.0.0.1, and no access without TLS.
     fn start_with_tls(authority: &Issuer<'_, KeyPair>) -> Option<Server> {
         let mut server = Server::start()?;
         server.kill();
@@ -69,7 +69,7 @@ impl Server {
         self.folder.path().join("data")
     }
 
-    /// Starts it, and waits until it answers.
+    /// Starts the server, and waits until it answers.
     pub(crate) fn serve(&mut self) {
         let programs = programs().unwrap();
         let mut serve = as_user(&programs.join("postgres"));
@@ -87,7 +87,7 @@ impl Server {
         }
     }
 
-    /// Kills it at once, as a power failure does.
+    /// Kills the server at once, as a power failure does.
     pub(crate) fn kill(&mut self) {
         let Some(mut process) = self.process.take() else { return };
         // Its children end when it is gone (immediate shutdown).
@@ -114,7 +114,7 @@ impl Drop for Server {
     }
 }
 
-/// Where the server's programs are: Debian puts them beside the path.
+/// The folder of the server's programs: Debian installs them outside of PATH.
 fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut folders: Vec<PathBuf> = versions.flatten().map(|version| version.path().join("bin")).collect();
@@ -142,7 +142,7 @@ fn a_run_whose_server_is_lost_is_kept_here_and_delivered_later() {
     }
     drop(there);
     server.kill();
-    // Until the thread that writes has noticed.
+    // Waits until the thread that writes has noticed.
     let lost = loop {
         if let Err(error) = recorder.event(&warning("more")) {
             break error;
@@ -176,7 +176,7 @@ fn a_connection_that_was_lost_is_made_again() {
 }
 
 #[test]
-fn a_wrong_password_is_told_and_not_printed() {
+fn a_wrong_password_is_reported_and_not_printed() {
     let Some(server) = Server::start() else { return };
     let url = format!("postgres://pathmeter:guessed-secret@127.0.0.1:{}/postgres", server.port);
     let error = Store::open(url.as_str()).unwrap_err();
@@ -217,7 +217,7 @@ fn a_connection_is_encrypted_and_the_server_is_who_it_should_be() {
     let full = |roots: &str| format!("sslmode=verify-full&sslrootcert={roots}");
     let store = open(local, &full(&trusted)).unwrap();
     crate::support::insert(&store, &begun("a", 1), Status::Ok);
-    // Another authority, also with `require`, and one of this system, which signed nothing of the kind.
+    // Another authority, also with `require`, and the system's, which signed no such certificate.
     for query in [full(&other), format!("sslmode=require&sslrootcert={other}"), "sslmode=verify-full".into()]
     {
         let error = open(local, &query).unwrap_err();
@@ -225,7 +225,7 @@ fn a_connection_is_encrypted_and_the_server_is_who_it_should_be() {
         assert!(error.advice().contains("sslrootcert=FILE"), "{}", error.advice());
         assert!(!error.is_unreachable() && !error.to_string().contains(PASSWORD), "{error}");
     }
-    // By another name it is another host, unless only the authority counts.
+    // Another name is another host, unless only the authority counts.
     let error = open("localhost", &full(&trusted)).unwrap_err();
     assert!(matches!(error, StoreError::Untrusted { .. }), "{error:?}");
     let gone = open(local, &full("/no/such.pem")).unwrap_err();
@@ -241,9 +241,9 @@ fn a_server_without_tls_is_refused_where_tls_is_required() {
     Store::open(format!("{url}?sslmode=prefer")).unwrap();
 }
 
-/// What holds of files in `bad.rs`, of a server.
+/// The tests of files in `bad.rs`, for a server.
 #[test]
-fn a_server_that_may_not_be_written_or_has_later_tables_is_told() {
+fn a_server_that_may_not_be_written_or_has_later_tables_is_reported() {
     let Some(server) = Server::start() else { return };
     let Location::Server(url) = server.location() else { panic!("it is a server") };
     crate::support::insert(&Store::open(server.location()).unwrap(), &begun("a", 1), Status::Ok);
@@ -259,5 +259,5 @@ fn a_server_that_may_not_be_written_or_has_later_tables_is_told() {
 }
 
 const PASSWORD: &str = "a-password";
-/// Debian's `nobody`.
+/// User id of Debian's unprivileged account.
 const USER: u32 = 65534;

@@ -1,4 +1,4 @@
-//! Runs to keep, and places to keep them.
+//! Runs to store, and stores for them.
 
 use model::event::{Event, Warning};
 use model::finding::{Status, Verdict};
@@ -9,19 +9,19 @@ use pathmeter_store::{Begun, Filter, Location, Store};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A folder of a test's own.
-pub(crate) struct Place {
+/// A folder for one test, and a store in it.
+pub(crate) struct Fixture {
     pub(crate) folder: TempDir,
     pub(crate) file: PathBuf,
 }
 
-pub(crate) fn place() -> Place {
+pub(crate) fn place() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deep/runs.db");
-    Place { folder, file }
+    Fixture { folder, file }
 }
 
-/// Does the same with a store in a file, and with one on a server where one can be started.
+/// Runs the test with a store in a file, and with one on a server where one can be started.
 pub(crate) fn each(test: impl Fn(&Location)) {
     let place = place();
     test(&Location::from(&place.file));

@@ -1,4 +1,4 @@
-//! What each encapsulation adds to a packet, how it pads, and what it can carry.
+//! The overhead of each encapsulation, its padding, and the packets it can carry.
 
 use super::FramingError;
 use serde::{Deserialize, Serialize};
@@ -57,17 +57,17 @@ pub enum Encap {
     Esp {
         /// The outer IP header.
         outer: Network,
-        /// What it is encrypted and signed with.
+        /// Its encryption and authentication.
         suite: EspSuite,
         /// In UDP, as behind a NAT: 8 bytes (RFC 3948).
         nat_traversal: bool,
     },
-    /// MPLS: 4 bytes a label (RFC 3032). `mpls`, `mpls:2`
+    /// MPLS: 4 bytes per label (RFC 3032). `mpls`, `mpls:2`
     Mpls {
         /// Labels, 1 to 16.
         labels: u8,
     },
-    /// SRv6: an IPv6 header of 40 bytes, a routing header of 8 and 16 a segment (RFC 8754). `srv6:2`
+    /// SRv6: an IPv6 header of 40 bytes, a routing header of 8 and 16 per segment (RFC 8754). `srv6:2`
     Srv6 {
         /// Segments, 1 to 127.
         segments: u8,
@@ -112,7 +112,7 @@ impl Network {
     }
 }
 
-/// A layer reduced to what the arithmetic needs.
+/// A layer reduced to the inputs of the arithmetic.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     /// Bytes beside the addresses of the Ethernet frame around it.
@@ -129,7 +129,7 @@ pub(super) struct Header {
     padding: Padding,
     /// The IP version of the header itself, when it begins with one.
     pub(super) outer: Option<Network>,
-    /// What may be inside.
+    /// The packets that may be inside.
     pub(super) carries: Carries,
 }
 
@@ -144,7 +144,7 @@ enum Padding {
     WireGuard,
 }
 
-/// What may be inside a layer.
+/// The packets that may be inside a layer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carries {
     Ethernet,
@@ -205,7 +205,7 @@ impl Encap {
         Shape::Around(Header { bytes, padding, outer, carries })
     }
 
-    /// Whether the layer sits in an Ethernet frame rather than in a packet.
+    /// Does the layer need an Ethernet frame rather than a packet around it?
     pub(super) fn needs_ethernet(self) -> bool {
         matches!(self, Encap::Vlan | Encap::Qinq | Encap::Pppoe)
     }
@@ -226,9 +226,9 @@ impl Encap {
 
 impl Gre {
     fn bytes(self) -> u64 {
-        let words = [self.key, self.checksum, self.sequence].into_iter().map(u64::from).sum::<u64>();
+        let optional = [self.key, self.checksum, self.sequence].into_iter().map(u64::from).sum::<u64>();
         let limit = limit(self.encap_limit && self.outer == Network::V6);
-        4 + 4 * words + limit
+        4 + 4 * optional + limit
     }
 }
 

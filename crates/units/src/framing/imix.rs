@@ -1,6 +1,6 @@
-//! Mixes of frame sizes (IMIX): a repeated sequence in a fixed order, its mean size and what a link carries of it.
+//! Mixes of frame sizes (IMIX): a repeated sequence in a fixed order, its mean size and its rate on a link.
 //!
-//! A mix is the sequence itself, as RFC 6985 asks: the same sizes in another order fill buffers otherwise.
+//! A mix is the sequence itself, as RFC 6985 requires: the same sizes in another order fill buffers differently.
 
 use super::{Framing, FramingError, Network, Ratio};
 use crate::{BitRate, Bytes};
@@ -74,7 +74,7 @@ impl Imix {
         Ratio::new(self.sequence.iter().copied().sum::<Bytes>().0.into(), self.sequence.len() as u128)
     }
 
-    /// The most frames per second on a link, each frame carried as `framing` says.
+    /// The most frames per second on a link, each frame carried with `framing`.
     ///
     /// # Errors
     /// When a frame of the mix cannot be carried so.
@@ -93,10 +93,10 @@ impl Display for Imix {
     }
 }
 
-/// Why a text is no mix.
+/// Why a text is not a mix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImixError {
-    /// It is not of letters and counts.
+    /// The text does not consist of letters and counts.
     #[error("read IMIX genome at `{at}`: expected letters, or a count and letters as in 7(a)4(d)g")]
     Form {
         /// The rest of the text.
@@ -121,12 +121,12 @@ pub enum ImixError {
         /// Its size.
         size: Bytes,
     },
-    /// Nobody has use for that many.
+    /// The mix exceeds the largest number of frames.
     #[error("read IMIX genome: more than 4096 frames")]
     TooLong,
 }
 
-/// `7(aab)` and what follows it.
+/// Splits `7(aab)` and the rest.
 fn counted(text: &str) -> Result<(usize, &str, &str), ImixError> {
     let form = || ImixError::Form { at: text.to_owned() };
     let (count, rest) = text.split_once('(').ok_or_else(form)?;

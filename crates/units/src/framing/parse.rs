@@ -17,9 +17,9 @@ impl FromStr for Encap {
 }
 
 pub(super) fn encap(text: &str) -> Result<Encap, FramingError> {
-    let mut words = text.split(':');
-    let name = words.next().unwrap_or("");
-    let mut parameters = Parameters { encap: text, words: words.collect() };
+    let mut parts = text.split(':');
+    let name = parts.next().unwrap_or("");
+    let mut parameters = Parameters { encap: text, parts: parts.collect() };
     let encap = named(name, &mut parameters)?;
     parameters.finish()?;
     encap.check()?;
@@ -105,24 +105,24 @@ fn esp(outer: Network, suite: EspSuite, parameters: &mut Parameters<'_>) -> Enca
 /// The words behind the name that nothing has asked for yet.
 struct Parameters<'a> {
     encap: &'a str,
-    words: Vec<&'a str>,
+    parts: Vec<&'a str>,
 }
 
 impl Parameters<'_> {
     fn flag(&mut self, name: &str) -> bool {
-        let found = self.words.iter().position(|word| *word == name);
-        found.map(|at| self.words.remove(at)).is_some()
+        let found = self.parts.iter().position(|word| *word == name);
+        found.map(|at| self.parts.remove(at)).is_some()
     }
 
     fn number(&mut self, default: u8) -> Result<u8, FramingError> {
-        match self.words.iter().position(|word| word.starts_with(|first: char| first.is_ascii_digit())) {
-            Some(at) => self.words.remove(at).parse().map_err(|_| self.error("a number up to 255")),
+        match self.parts.iter().position(|word| word.starts_with(|first: char| first.is_ascii_digit())) {
+            Some(at) => self.parts.remove(at).parse().map_err(|_| self.error("a number up to 255")),
             None => Ok(default),
         }
     }
 
     fn finish(&self) -> Result<(), FramingError> {
-        if self.words.is_empty() { Ok(()) } else { Err(self.error(PARAMETERS)) }
+        if self.parts.is_empty() { Ok(()) } else { Err(self.error(PARAMETERS)) }
     }
 
     fn error(&self, accepted: &'static str) -> FramingError {

@@ -1,4 +1,4 @@
-//! From sizes to rates: what a link carries at most, and what a measured goodput costs it.
+//! From sizes to rates: the most that a link carries, and the rate on the wire of a measured goodput.
 
 use super::{FramingError, Layout, Ratio, WIRE_OVERHEAD};
 use crate::BitRate;
@@ -27,7 +27,7 @@ pub struct Rates {
 }
 
 impl Layout {
-    /// The most a link of this rate carries: packets per second are `link / (8 × wire)`.
+    /// The most that a link of this rate carries: packets per second are `link / (8 × wire)`.
     #[must_use]
     pub fn at_line_rate(&self, link: BitRate) -> Rates {
         let per_wire = |bytes: u64| Ratio::new(u128::from(link.0) * u128::from(bytes), self.wire.0.into());
@@ -40,10 +40,10 @@ impl Layout {
         }
     }
 
-    /// What a measured goodput is on the wire, when it went in such packets, and its share of `link`.
+    /// The rates on the wire of a measured goodput in such packets, and their share of `link`.
     ///
     /// # Errors
-    /// When the packets carry no payload, or the link's rate is given as zero.
+    /// When the packets carry no payload, or the link's rate is zero.
     pub fn at_goodput(&self, goodput: BitRate, link: Option<BitRate>) -> Result<Rates, FramingError> {
         let payload = u128::from(self.payload.0);
         if payload == 0 {
@@ -64,7 +64,7 @@ impl Layout {
         })
     }
 
-    /// What packets per second of this kind are on the wire, and their share of `link` when its rate is known.
+    /// The rates on the wire of this many packets per second, and their share of `link` when its rate is known.
     #[must_use]
     pub fn at_packet_rate(&self, packets: u64, link: Option<BitRate>) -> Rates {
         let bits = |bytes: u64| u128::from(packets) * u128::from(bytes) * 8;
@@ -84,8 +84,7 @@ impl Layout {
         Ratio::new(self.payload.0.into(), self.wire.0.into())
     }
 
-    /// Packets per second at line rate as a share of what the inner frame alone would reach: the price of the
-    /// encapsulation.
+    /// Packets per second at line rate as a share of those with the inner frame alone: the cost of the encapsulation.
     #[must_use]
     pub fn share_of_inner_line_rate(&self) -> Ratio {
         Ratio::new(u128::from((self.inner_frame + WIRE_OVERHEAD).0), self.wire.0.into())

@@ -1,4 +1,4 @@
-//! An exact fraction: what a rate or a share is before it is rounded for print.
+//! An exact fraction: a rate or a share before it is rounded for print.
 
 #[cfg(feature = "schema")]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -30,7 +30,7 @@ impl Ratio {
         Ratio { numerator: numerator / common, denominator: denominator / common }
     }
 
-    /// The whole part: the most that can really be reached, when this is a rate of packets.
+    /// The whole part: the largest rate that can be reached, when this is a rate of packets.
     #[must_use]
     pub fn floor(self) -> u64 {
         clamp(self.numerator / self.denominator)
@@ -62,7 +62,7 @@ impl PartialOrd for Ratio {
 }
 
 impl Ord for Ratio {
-    /// Compares whole parts, then the reciprocals of what is left, as cross products could exceed 128 bits.
+    /// Compares whole parts, then the reciprocals of the remainders, as cross products could exceed 128 bits.
     fn cmp(&self, other: &Ratio) -> Ordering {
         let (mut a, mut b) = (*self, *other);
         let mut reversed = false;
@@ -161,8 +161,8 @@ mod tests {
     proptest! {
         #[test]
         fn order_is_that_of_cross_products(a: u32, b in 1_u32.., c: u32, d in 1_u32..) {
-            let order = (u64::from(a) * u64::from(d)).cmp(&(u64::from(c) * u64::from(b)));
-            prop_assert_eq!(ratio(a.into(), b.into()).cmp(&ratio(c.into(), d.into())), order);
+            let expected = (u64::from(a) * u64::from(d)).cmp(&(u64::from(c) * u64::from(b)));
+            prop_assert_eq!(ratio(a.into(), b.into()).cmp(&ratio(c.into(), d.into())), expected);
         }
 
         #[test]

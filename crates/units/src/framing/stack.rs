@@ -1,4 +1,4 @@
-//! An ordered stack of encapsulations: what can sit in what, and how long a packet becomes around it.
+//! An ordered stack of encapsulations: the layers that fit into each other, and the length of a packet with all of them.
 
 use super::encap::{Carries, Encap, Network, Shape};
 use super::{FramingError, parse};

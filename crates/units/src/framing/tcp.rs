@@ -1,4 +1,4 @@
-//! Which frames TCP can fill: the MSS of a frame, with and without timestamps, and where Linux refuses.
+//! Frames that TCP can fill: the MSS of a frame, with and without timestamps, and the limit of Linux.
 
 use super::{Encaps, Framing, FramingError, MIN_FRAME, Network, Transport};
 use crate::Bytes;
@@ -7,27 +7,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt::{Display, Formatter};
 
-/// The smallest MSS that Linux lets a socket ask for (`TCP_MIN_MSS` in `include/net/tcp.h`): `TCP_MAXSEG` with less
-/// fails with `EINVAL`.
+/// The smallest MSS that Linux lets a socket request (`TCP_MIN_MSS` in `include/net/tcp.h`): `TCP_MAXSEG` with less fails with
+/// `EINVAL`.
 pub const LINUX_MIN_MSS: Bytes = Bytes(88);
 
-/// What is left for payload, or how much is missing.
+/// The room left for payload, or the missing bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Room {
-    /// So many bytes are left.
+    /// This many bytes are left.
     Fits(Bytes),
-    /// The headers exceed the frame by so many bytes: there is no such segment.
+    /// The headers exceed the frame by this many bytes: there is no such segment.
     Missing(Bytes),
 }
 
-/// Whether TCP on Linux can make such frames.
+/// Can TCP on Linux send such frames?
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TcpReach {
-    /// `TCP_MAXSEG` or the MTU brings them about.
+    /// `TCP_MAXSEG` or the MTU makes Linux send them.
     Reachable,
     /// The MSS would be below [`LINUX_MIN_MSS`]; measure with UDP.
     BelowLinuxMinimum,
@@ -35,17 +35,17 @@ pub enum TcpReach {
     NoRoom,
 }
 
-/// What a TCP segment is in a frame of a certain size.
+/// A TCP segment in a frame of a certain size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TcpSegment {
-    /// The IP packet, which is the MTU that makes such frames.
+    /// The IP packet, which is the MTU that leads to such frames.
     pub mtu: Bytes,
-    /// Payload without options, which is what the MSS option announces (RFC 6691).
+    /// Payload without options, as announced by the MSS option (RFC 6691).
     pub mss: Room,
-    /// Payload with timestamps, 12 bytes less: what Linux puts in a segment by default.
+    /// Payload with timestamps, 12 bytes less: Linux's default.
     pub mss_timestamps: Room,
-    /// Whether Linux can send it.
+    /// Can Linux send it?
     pub reach: TcpReach,
 }
 
@@ -94,7 +94,7 @@ impl Room {
 }
 
 impl Display for Room {
-    /// A plain number, negative when bytes are missing.
+    /// Prints a plain number, negative when bytes are missing.
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         match self {
             Room::Fits(bytes) => bytes.0.fmt(f),

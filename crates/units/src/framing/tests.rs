@@ -1,4 +1,4 @@
-//! Every published figure that the arithmetic must give, and its properties.
+//! Published figures that the arithmetic must reproduce, and its properties.
 
 use super::*;
 use crate::BitRate;
@@ -435,10 +435,10 @@ proptest! {
         let link = BitRate(link);
         let forward = layout.at_line_rate(link);
         let backward = layout.at_goodput(BitRate(forward.goodput.floor()), Some(link)).unwrap();
-        let one = Ratio::reduced(1, 1).unwrap();
-        prop_assert!(backward.share.unwrap() <= one);
+        let whole = Ratio::reduced(1, 1).unwrap();
+        prop_assert!(backward.share.unwrap() <= whole);
         let above = layout.at_goodput(BitRate(forward.goodput.floor() + 1), Some(link)).unwrap();
-        prop_assert!(above.share.unwrap() > one);
+        prop_assert!(above.share.unwrap() > whole);
         prop_assert!(backward.packets_per_second <= forward.packets_per_second);
         prop_assert!(above.packets_per_second > forward.packets_per_second);
     }

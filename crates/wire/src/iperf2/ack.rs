@@ -1,21 +1,21 @@
-//! The server's acknowledgement of a test header over TCP: who it is, and when it had the header.
+//! The server's acknowledgement of a test header over TCP: the server's version, and when it received the header.
 
 use super::fields::{put, put_time, time, word};
 use super::{Ack, AckTimes, Version};
 
-/// What the first bytes of a server are.
+/// The first bytes of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckRead {
-    /// More are needed.
+    /// More bytes are needed.
     More,
-    /// An acknowledgement, and the bytes it takes.
+    /// An acknowledgement, and its length in bytes.
     Ack(Ack, usize),
-    /// Something else: an old server says nothing, one that sends data begins with it.
+    /// Other bytes: an old server sends no acknowledgement, and one that sends data begins with the data.
     None,
 }
 
 impl Ack {
-    /// Reads what stands at the front of the server's bytes.
+    /// Reads the front of the server's bytes.
     #[must_use]
     pub fn read(bytes: &[u8]) -> AckRead {
         if let Some(kind) = word(bytes, 0)
@@ -41,7 +41,7 @@ impl Ack {
         AckRead::Ack(Ack { version, times: times() }, length)
     }
 
-    /// The bytes of it.
+    /// The acknowledgement as sent.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         let length = if self.times.is_some() { TIMES_LEN } else { LEN };
@@ -62,7 +62,7 @@ impl Ack {
 const KIND: u32 = 2;
 const LEN: usize = 28;
 const TIMES_LEN: usize = 52;
-/// Later versions may tell more.
+/// Later versions may append fields.
 const MAX_LEN: usize = 256;
 
 #[cfg(test)]
@@ -71,9 +71,9 @@ mod tests {
     use model::time::WallTime;
     use proptest::prelude::*;
 
-    /// What `iperf -s` of 2.1.8 answered to a plain header.
+    /// The reply of `iperf -s` 2.1.8 to a plain header.
     const PLAIN: &[u8] = b"\0\0\0\x02\0\0\0\x1c\0\0\0\0\0\x02\0\x01\0\x08\0\x03\0\0\0\0\0\0\0\0";
-    /// The end of what it answered to one with trip times, sent at 0x6b014a94 s and 5 us.
+    /// The end of its reply to a header with trip times, sent at 0x6b014a94 s and 5 us.
     const TIMES: &[u8] =
         b"\x6b\x01\x4a\x94\0\0\0\x05\x6b\x01\x4a\x95\0\x04\x6c\xa0\x6b\x01\x4a\x95\0\x04\x6d\x22";
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_acknowledgement_is_told() {
+    fn other_bytes_are_not_an_acknowledgement() {
         for length in 0..28 {
             assert_eq!(Ack::read(&PLAIN[..length]), AckRead::More, "{length}");
         }

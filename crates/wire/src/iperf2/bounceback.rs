@@ -1,12 +1,12 @@
-//! Round trips over TCP (`--bounceback`): each record is written back, stamped on the way.
+//! Round trips over TCP (`--bounceback`): the server stamps each record and writes it back.
 //!
 //! ```text
 //! 0       4      8    12      14    16     20          28            36            44     48    52     60           64
 //! | flags | size | id | flags | tos | time | client sent | server had | server sent | hold | rtt | read | reply size |
 //! ```
 //!
-//! No header comes before the first record. The last field is there from 2.2 on, where a flag says so. The server of
-//! 2.1.8 takes requests from 64 bytes on, that of 2.2 from 68.
+//! No header precedes the first record. The last field exists from 2.2 on, where a flag announces it. The server of 2.1.8
+//! takes requests from 64 bytes on, that of 2.2 from 68.
 
 use super::fields::{half, put, put_half, put_time, time, word};
 use super::flags;
@@ -18,9 +18,9 @@ use model::units::Nanos;
 pub const MIN_BOUNCE: usize = 68;
 /// Longest request that is answered, bytes.
 pub const MAX_BOUNCE: usize = 1 << 20;
-/// Shortest reply that may be asked for, bytes.
+/// Shortest reply that may be requested, bytes.
 pub const MIN_REPLY: usize = RECORD;
-/// Length of a request where none is given, as iPerf2's.
+/// Default length of a request, as in iPerf2.
 pub const DEFAULT_BOUNCE: usize = 100;
 
 /// The client's half.
@@ -28,15 +28,15 @@ pub const DEFAULT_BOUNCE: usize = 100;
 pub struct Bouncer {
     /// This end's clocks.
     clock: Clock,
-    /// TOS byte the server is to reply with.
+    /// TOS byte of the server's replies.
     tos: u8,
-    /// Bytes of a reply, where they are not those of the request.
+    /// Bytes of a reply, where they differ from those of the request.
     reply: Option<u32>,
     /// The server is to acknowledge at once.
     quick_ack: bool,
-    /// Both clocks are taken to be set by one another.
+    /// Both clocks are taken to be synchronised.
     trip_times: bool,
-    /// Of the last request.
+    /// Sequence number of the last request.
     sequence: u64,
     length: usize,
 }
@@ -48,34 +48,34 @@ pub struct Bounce {
     clock: Clock,
 }
 
-/// Does a connection begin with a record? `None`: four bytes are needed to tell.
+/// Does a connection begin with a record? `None`: four bytes are needed to decide.
 #[must_use]
 pub fn is_bounceback(first: &[u8]) -> Option<bool> {
     Some(word(first, 0)? == flags::BOUNCEBACK)
 }
 
-/// What a first request tells of its client.
+/// The fields of a client's first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BounceRequest {
     /// Bytes of a request.
     pub size: u32,
-    /// Bytes of a reply, where they are not those of the request.
+    /// Bytes of a reply, where they differ from those of the request.
     pub reply: Option<u32>,
-    /// Microseconds that the server is asked to hold a request.
+    /// Microseconds for which the server is to hold a request.
     pub hold: u32,
     /// TOS byte of replies.
     pub tos: Option<u8>,
     /// The server is to acknowledge at once (TCP_QUICKACK).
     pub quick_ack: bool,
-    /// The client takes both clocks to be set by one another (`--trip-times`).
+    /// The client takes both clocks to be synchronised (`--trip-times`).
     pub trip_times: bool,
 }
 
-/// Bytes of a first request that say all of it.
+/// Bytes of a first request that contain all of its fields.
 pub const BOUNCE_HEAD: usize = RECORD;
 
 impl BounceRequest {
-    /// Reads it; `None`: it is longer than this.
+    /// Reads the first request; `None`: more bytes are needed.
     #[must_use]
     pub fn read(first: &[u8]) -> Option<BounceRequest> {
         let flags = half(first, 12)?;
@@ -98,19 +98,19 @@ impl Bouncer {
         Bouncer { clock, tos, reply: None, quick_ack: true, trip_times: false, sequence: 0, length: 0 }
     }
 
-    /// The same; the server's kernel acknowledges as it likes.
+    /// Without a request for immediate acknowledgements: the server's kernel acknowledges as it likes.
     #[must_use]
     pub fn without_quick_ack(self) -> Bouncer {
         Bouncer { quick_ack: false, ..self }
     }
 
-    /// The same; the server is told that both clocks are set by one another.
+    /// With the flag that both clocks are synchronised.
     #[must_use]
     pub fn with_trip_times(self) -> Bouncer {
         Bouncer { trip_times: true, ..self }
     }
 
-    /// The same, with replies of another length than the requests (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`] bytes.
+    /// With replies of another length than the requests (2.2 and newer): [`MIN_REPLY`] to [`MAX_BOUNCE`] bytes.
     #[must_use]
     pub fn with_reply(self, reply: u32) -> Bouncer {
         Bouncer { reply: Some(reply), ..self }
@@ -156,12 +156,12 @@ impl Exchange for Bouncer {
         if first != flags::BOUNCEBACK {
             return Err(Stray::Foreign);
         }
-        // The size is the request's, whatever the reply's.
+        // The size field is the request's, whatever the reply's.
         let wanted = self.reply.map_or(self.length, |reply| reply as usize);
         if size as usize != self.length || message.len() != wanted {
-            return Err(Stray::Length { said: size.into(), had: message.len() });
+            return Err(Stray::Length { claimed: size.into(), had: message.len() });
         }
-        // Ids have 32 bits: this one is of the last request or of one before.
+        // Ids have 32 bits: this one is that of the last request or of an earlier one.
         let back = (self.sequence as u32).wrapping_sub(id);
         let sequence = self.sequence.checked_sub(back.into()).filter(|sequence| *sequence > 0);
         let nanos = |at| time(message, at).map(|time| Nanos(time.0));
@@ -194,8 +194,8 @@ impl Reflect for Bounce {
     }
 
     fn reply_len(&self, message: &[u8]) -> usize {
-        let asked = half(message, 12).is_some_and(|flags| flags & HAS_REPLY_SIZE != 0);
-        let wanted = word(message, 60).filter(|_| asked).map(|wanted| wanted as usize);
+        let has_size = half(message, 12).is_some_and(|flags| flags & HAS_REPLY_SIZE != 0);
+        let wanted = word(message, 60).filter(|_| has_size).map(|wanted| wanted as usize);
         wanted.map_or(message.len(), |wanted| wanted.clamp(MIN_REPLY, MAX_BOUNCE))
     }
 
@@ -213,15 +213,15 @@ fn frame(head: &[u8], max: usize) -> Result<Option<usize>, Stray> {
     if first != flags::BOUNCEBACK {
         return Err(Stray::Foreign);
     }
-    let Some(said) = word(head, 4) else { return Ok(None) };
-    if !(SMALLEST..=max).contains(&(said as usize)) {
-        return Err(Stray::Length { said: said.into(), had: max });
+    let Some(claimed) = word(head, 4) else { return Ok(None) };
+    if !(SMALLEST..=max).contains(&(claimed as usize)) {
+        return Err(Stray::Length { claimed: claimed.into(), had: max });
     }
-    Ok(Some(said as usize))
+    Ok(Some(claimed as usize))
 }
 
 const RECORD: usize = 64;
-/// The shortest request a server takes: 2.1.8 reads its record and four bytes more.
+/// The shortest request a server takes: 2.1.8 reads its record and four more bytes.
 const SMALLEST: usize = 64;
 const WANTS_QUICK_ACK: u16 = 0x8000;
 const CLOCKS_AGREE: u16 = 0x4000;
@@ -247,7 +247,7 @@ mod tests {
         Arrival::new(([192, 0, 2, 1], 9).into(), MonoTime(received))
     }
 
-    fn asked(bouncer: &mut Bouncer, sequence: u64, len: usize) -> Vec<u8> {
+    fn request(bouncer: &mut Bouncer, sequence: u64, len: usize) -> Vec<u8> {
         let mut message = vec![0x30; len];
         let sent = MonoTime(1_000_000 + 0x9_cd2c * 1000);
         bouncer.request(Request { sequence, sent, wants_reply: true }, &mut message);
@@ -256,11 +256,11 @@ mod tests {
 
     #[test]
     fn requests_are_those_of_2_1_8() {
-        let mut message = asked(&mut Bouncer::new(clock(), 0x10), 1, 100);
+        let mut message = request(&mut Bouncer::new(clock(), 0x10), 1, 100);
         assert_eq!(message[..44], REQUEST[..44]);
         message[44..48].copy_from_slice(&REQUEST[44..]);
         let read = BounceRequest::read(&message);
-        let said = BounceRequest {
+        let expected = BounceRequest {
             size: 100,
             reply: None,
             hold: 5000,
@@ -268,7 +268,7 @@ mod tests {
             quick_ack: true,
             trip_times: false,
         };
-        assert_eq!(read, Some(said));
+        assert_eq!(read, Some(expected));
         let mut slow = Bouncer::new(clock(), 0).without_quick_ack().with_trip_times().with_reply(300);
         let other = BounceRequest {
             reply: Some(300),
@@ -276,9 +276,9 @@ mod tests {
             tos: None,
             quick_ack: false,
             trip_times: true,
-            ..said
+            ..expected
         };
-        assert_eq!(BounceRequest::read(&asked(&mut slow, 1, 100)), Some(other));
+        assert_eq!(BounceRequest::read(&request(&mut slow, 1, 100)), Some(other));
         assert_eq!(
             (is_bounceback(&message), is_bounceback(b"0123"), is_bounceback(b"\0")),
             (Some(true), Some(false), None)
@@ -286,10 +286,10 @@ mod tests {
     }
 
     #[test]
-    fn a_round_trip_tells_both_clocks() {
+    fn a_round_trip_has_the_times_of_both_clocks() {
         let (mut bouncer, mut bounce) = (Bouncer::new(clock(), 0), Bounce::new(clock()));
         for sequence in [1, 2, u64::from(u32::MAX), 1 << 32, (1 << 32) + 1] {
-            let mut message = asked(&mut bouncer, sequence, 100);
+            let mut message = request(&mut bouncer, sequence, 100);
             assert_eq!(bounce.frame(&message), Ok(Some(100)));
             assert_eq!(bounce.reflect(arrival(3_000_000), MonoTime(5_000_000), &mut message, 100), Some(100));
             assert_eq!(bouncer.frame(&message[..8]), Ok(Some(100)));
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_reply_may_have_a_size_of_its_own() {
-        let mut message = asked(&mut Bouncer::new(clock(), 0), 1, 100);
+        let mut message = request(&mut Bouncer::new(clock(), 0), 1, 100);
         put_half(&mut message, 12, HAS_REPLY_SIZE);
         put(&mut message, 60, 300);
         message.resize(1000, 0);
@@ -320,7 +320,7 @@ mod tests {
         for reply in [64, 500, 2000] {
             let (mut bouncer, mut bounce) =
                 (Bouncer::new(clock(), 0).with_reply(reply), Bounce::new(clock()));
-            let mut message = asked(&mut bouncer, 7, 100);
+            let mut message = request(&mut bouncer, 7, 100);
             assert_eq!(bounce.reply_len(&message), reply as usize);
             message.resize(2000, 0);
             assert_eq!(bounce.reflect(arrival(0), MonoTime(0), &mut message, 100), Some(reply as usize));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_says_why() {
+    fn every_malformed_record_has_its_error() {
         let bounce = Bounce::new(clock());
         assert_eq!(bounce.frame(b"GET "), Err(Stray::Foreign));
         assert_eq!(bounce.frame(b"\0\x80\0\0\0\0"), Ok(None));
@@ -343,7 +343,7 @@ mod tests {
             assert!(matches!(bounce.frame(&head), Err(Stray::Length { .. })), "{length}");
         }
         let mut bouncer = Bouncer::new(clock(), 0);
-        let message = asked(&mut bouncer, 7, 100);
+        let message = request(&mut bouncer, 7, 100);
         assert_eq!(bouncer.reply(&message[..59]), Err(Stray::Short(59)));
         let mut later = message.clone();
         put(&mut later, 8, 8);

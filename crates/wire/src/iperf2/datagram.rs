@@ -5,8 +5,8 @@
 //! | number, low | seconds | microseconds | number, high | header or digits ... |
 //! ```
 //!
-//! Numbers are signed and start at 1; the time is the sender's wall clock. A negative number ends the flow (FIN). The
-//! high half counts only where the header says so: older clients have 32 bits.
+//! Numbers are signed and start at 1; the time is the sender's wall clock. A negative number ends the flow (FIN). The high
+//! half is valid only where the header has its flag: older clients have 32 bits.
 
 use super::fields::{put, put_time, time, word};
 use super::flags;
@@ -19,9 +19,9 @@ pub const DATAGRAM_LEN: usize = 16;
 
 /// How a flow numbers its datagrams: [`Datagram`] for the data path.
 ///
-/// What is read is the sender's wall clock, in nanoseconds since 1970, put into a [`MonoTime`]: like any sender's
-/// clock it serves for differences. Where both wall clocks are right, the one-way delay is the wall time of arrival
-/// ([`Clock::at`]) minus it.
+/// The time read is the sender's wall clock, in nanoseconds since 1970, put into a [`MonoTime`]: like any sender's clock it
+/// serves for differences. Where both wall clocks are right, the one-way delay is the wall time of arrival ([`Clock::at`]) minus
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbered {
     /// This end's clocks.
@@ -35,7 +35,7 @@ pub struct Numbered {
 pub enum Number {
     /// Data.
     Data(u64),
-    /// The end, and the number it counts as: one more than the last, and one more again for each repetition.
+    /// The end, and the number it counts as: one more than the last, incremented by each repetition.
     Fin(u64),
 }
 
@@ -69,7 +69,7 @@ pub fn number(datagram: &[u8], wide: bool) -> Option<Number> {
     }
 }
 
-/// Are the numbers of the flow this datagram begins 64 bits wide? Its header says so.
+/// Are the numbers of the flow that this datagram begins 64 bits wide, by its header?
 #[must_use]
 pub fn is_wide(datagram: &[u8]) -> bool {
     let bits = flags::WIDE | flags::EXTEND;
@@ -99,7 +99,7 @@ mod tests {
         Numbered { clock: Clock { mono: MonoTime(0), wall: WallTime(0) }, wide }
     }
 
-    /// `iperf -u -c 127.0.0.1 -t 1` of 2.1.8, and the FIN of ten datagrams as its server took it.
+    /// A datagram of `iperf -u -c 127.0.0.1 -t 1` of 2.1.8, and the FIN of ten datagrams as its server received it.
     #[test]
     fn the_layout_is_that_of_iperf() {
         let sent = MonoTime(0x6b01_4a74 * 1_000_000_000 + 0x000d_4ea1 * 1000);

@@ -22,8 +22,8 @@ pub(super) fn put_half(bytes: &mut [u8], at: usize, half: u16) {
     bytes[at..at + 2].copy_from_slice(&half.to_be_bytes());
 }
 
-/// Seconds and microseconds since 1970; `None`: the bytes end before, or it is no time of day (zero, a million
-/// microseconds, the all-ones of a field nobody has filled).
+/// Seconds and microseconds since 1970; `None`: the bytes end before, or are not a time of day (zero, a million microseconds, or
+/// the all-ones of an empty field).
 pub(super) fn time(bytes: &[u8], at: usize) -> Option<WallTime> {
     let (seconds, micros) = (word(bytes, at)?, word(bytes, at + 4)?);
     let valid = seconds > 0 && micros < MICROS_PER_SECOND;

@@ -1,20 +1,20 @@
 //! The bits of a test header: the first word, and the two half words of its extension.
 
-/// The base header is there, and `-d` or `-r` is asked for.
+/// The base header is present, and `-d` or `-r` is requested.
 pub(super) const VERSION1: u32 = 0x8000_0000;
-/// The extension is there.
+/// The extension is present.
 pub(super) const EXTEND: u32 = 0x4000_0000;
-/// UDP: more than a plain test is asked for.
+/// UDP: more than a plain test is requested.
 pub(super) const UDP_TESTS: u32 = 0x2000_0000;
 /// TCP: a permit key follows the header.
 pub(super) const KEY: u32 = 0x1000_0000;
 /// UDP: sequence numbers have 64 bits.
 pub(super) const WIDE: u32 = 0x0800_0000;
-/// `--reverse` or `--full-duplex` is asked for.
+/// `--reverse` or `--full-duplex` is requested.
 pub(super) const VERSION2: u32 = 0x0400_0000;
 /// TCP: an acknowledgement is wanted (`-X`).
 pub(super) const PEER_DETECT: u32 = 0x0200_0000;
-/// This is a bounceback record and no test header.
+/// The header is a bounceback record, not a test header.
 pub(super) const BOUNCEBACK: u32 = 0x0080_0000;
 /// The header's length is in [`LENGTH_MASK`].
 pub(super) const LENGTH: u32 = 0x0001_0000;

@@ -1,6 +1,5 @@
-//! What the four machines share. A flow is one TCP connection, or one pair of UDP addresses, at one end: a test by
-//! itself. Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until
-//! [`FlowOutput::WaitUntil`].
+//! Common parts of the four machines. A flow is one TCP connection, or one pair of UDP addresses, at one end: a test by itself.
+//! Its driver keeps the socket, and the rule of [`crate::Session`]: one input, then outputs until [`FlowOutput::WaitUntil`].
 
 use super::{Ack, Amount, DATAGRAM_LEN, Fixed, Frames, Rate, Request, Run, Sending, ServerReport, Shape};
 use crate::{Policy, ProtocolError, Sent};
@@ -12,38 +11,38 @@ use std::collections::VecDeque;
 
 /// One end of one flow.
 pub trait Flow: Send {
-    /// Takes one thing that happened. After an error the flow is over.
+    /// Takes one event. After an error the flow is over.
     ///
     /// # Errors
-    /// Why the test of this flow has failed.
+    /// The reason why the test of this flow has failed.
     fn input(&mut self, now: MonoTime, input: FlowInput<'_>) -> Result<(), ProtocolError>;
 
     /// The next thing to do.
     fn output(&mut self, now: MonoTime) -> FlowOutput;
 }
 
-/// What happens to a flow.
+/// Events of a flow.
 #[derive(Clone, Copy, Debug)]
 pub enum FlowInput<'a> {
     /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a
     /// datagram that came before [`FlowOutput::Start`] or after [`FlowOutput::Measure`], and in between every one that
     /// is an [end](super::Number::Fin).
     Received(&'a [u8]),
-    /// TCP: the peer sends no more, or the connection broke. UDP: nobody is at the peer's port.
+    /// TCP: the peer sends no more, or the connection broke. UDP: the peer's port is unreachable.
     Ended,
-    /// The time of the last `WaitUntil` has come. May also be given early: then it changes nothing.
+    /// The time of the last `WaitUntil` has come. May also be given early: then it has no effect.
     Timer,
     /// Payload bytes received so far, about once a second.
     Progress(u64),
-    /// This end's sender has stopped, its amount used up or [`FlowOutput::StopSender`] said.
+    /// This end's sender has stopped, because its amount is used up or after [`FlowOutput::StopSender`].
     SenderDone(Sent),
-    /// What [`FlowOutput::Measure`] asked for: the data alone, without the end.
+    /// The figures that [`FlowOutput::Measure`] requested: the data alone, without the end.
     Measured(&'a ServerReport),
     /// This end wants to stop, and why.
     Interrupt(&'a str),
 }
 
-/// What a flow wants done.
+/// Actions that a flow requests of its driver.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowOutput {
     /// Send these bytes, or this datagram.
@@ -54,12 +53,12 @@ pub enum FlowOutput {
     Bounce(Vec<u8>),
     /// Stop sending; [`FlowInput::SenderDone`] follows.
     StopSender,
-    /// Stop receiving data, and say what came (UDP); [`FlowInput::Measured`] follows.
+    /// Stop receiving data and report the figures (UDP); [`FlowInput::Measured`] follows.
     Measure,
-    /// Open a flow to the peer's address and the port in this request, and send on it as it says
+    /// Open a flow to the peer's address and the port in this request, and send on it as the request describes
     /// ([`TcpClient::back`](super::TcpClient::back), [`UdpClient::back`](super::UdpClient::back)).
     ConnectBack(Box<Request>),
-    /// Tell the world.
+    /// Report a fact about the peer.
     FlowEvent(FlowEvent),
     /// End this end's direction of the connection (TCP).
     Shutdown,
@@ -69,18 +68,18 @@ pub enum FlowOutput {
     Close,
 }
 
-/// What a flow has learnt of its peer.
+/// Facts about the peer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowEvent {
-    /// A server's client asks for this.
+    /// The request of a server's client.
     Request(Box<Request>),
-    /// A server's client says nothing of itself: it is old, or `-C` was given.
+    /// A server's client sent no header: it is old, or `-C` was given.
     Plain,
-    /// A client's server is this.
+    /// The acknowledgement of a client's server.
     Ack(Ack),
-    /// A server's figures.
+    /// The figures of a client's server.
     Report(ServerReport),
-    /// The server's figures never came: it is gone, or the return path is blocked.
+    /// The server's figures never arrived: the server is gone, or the return path is blocked.
     NoReport,
 }
 
@@ -129,16 +128,16 @@ impl Steps {
     }
 }
 
-/// Tells a running flow from a dead one: by the time it may take, and by what comes.
+/// Detects a dead flow: by the time that it may take, and by the data that arrives.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
     observed: u64,
-    /// When something came last, as far as it was looked at.
+    /// When data last arrived, as far as it was checked.
     last: Option<MonoTime>,
 }
 
 impl Watch {
-    /// What has come in all; true: more than before.
+    /// Bytes received in all; true: more than before.
     pub(super) fn progress(&mut self, received: u64, now: MonoTime) -> bool {
         let is_more = std::mem::replace(&mut self.observed, received) != received;
         if is_more {
@@ -147,17 +146,17 @@ impl Watch {
         is_more
     }
 
-    /// Bytes that have come in all.
+    /// Bytes received in all.
     pub(super) fn observed(self) -> u64 {
         self.observed
     }
 
-    /// Time from then until something came last.
+    /// Time from `since` to the last data.
     pub(super) fn heard_for(self, since: MonoTime) -> Nanos {
         self.last.map_or(Nanos::ZERO, |last| last.saturating_since(since))
     }
 
-    pub(super) fn has_seen(self) -> bool {
+    pub(super) fn has_received(self) -> bool {
         self.observed > 0
     }
 }
@@ -179,16 +178,16 @@ impl Request {
         }
     }
 
-    /// Do the writes of whoever sends begin with records?
+    /// Do the writes of the sending end begin with records?
     pub(super) fn has_records(&self) -> bool {
         self.transport == Transport::Tcp && (self.trip_times || self.shape != Shape::Stream)
     }
 
-    /// Why what a server sent is not what it was asked for, where it is not: the far end is dead, and the figures end before the
-    /// test does. `heard`: time until its last data; `ended`: time until it closed the connection, where it did.
+    /// The reason why data of a server ended before the end of its request, where it did: the far end is dead, and the figures
+    /// end before the test does. `heard`: time until its last data; `ended`: time until it closed the connection, where it did.
     pub(super) fn cut_short(&self, heard: Nanos, ended: Option<Nanos>, received: u64) -> Option<String> {
         match self.amount {
-            // When a start at a time of day was is not known here.
+            // The time at which a scheduled test began is not known here.
             Amount::Time(_) if self.starts_then => None,
             Amount::Time(time) => {
                 let until = ended.unwrap_or_else(|| heard.saturating_add(self.longest_gap()));
@@ -200,14 +199,14 @@ impl Request {
         }
     }
 
-    /// The longest silence of a server that is well: between two pieces of what it was asked for.
+    /// The longest silence between two pieces of data that is normal for a server.
     fn longest_gap(&self) -> Nanos {
         let second = 1_000_000_000_u128;
         let length = u128::from(if self.length == 0 { MAX_BLOCK } else { self.length });
         let of_rate = match self.rate {
             Some(Rate::Bits(rate)) => length * 8 * second / u128::from(rate.0.max(1)),
             Some(Rate::Packets(packets)) => second / u128::from(packets.max(1)),
-            // A server without a rate sends a megabit a second over UDP.
+            // A server without a rate sends one megabit per second over UDP.
             None if self.transport == Transport::Udp => length * 8 * second / 1_048_576,
             None => 0,
         };
@@ -219,7 +218,7 @@ impl Request {
         gap.saturating_mul(3).max(LEAST_GAP)
     }
 
-    /// How long a client's flow may run before it must be dead; it is told that something comes until then.
+    /// Time after which a client's flow counts as dead: its own time with a margin, or a pause where its amount is in bytes.
     pub(super) fn timeout(&self) -> Nanos {
         match self.amount {
             Amount::Time(time) if self.starts_then => time.saturating_add(CLIENT_STARTS_LATEST),
@@ -244,39 +243,39 @@ impl Request {
         self.starts_then && self.start.is_some_and(|start| start.0 > latest)
     }
 
-    /// Is this flow over when its time is, rather than by what was sent?
+    /// Does this flow end with its time, rather than with the data sent?
     pub(super) fn is_timed(&self) -> bool {
         matches!(self.amount, Amount::Time(_))
     }
 
-    /// Cut to what a server's policy allows. The rate is that of a test: each of its streams has its share.
+    /// The request, reduced to what a server's policy allows. The rate is that of a test: each of its streams has its share.
     pub(super) fn within(mut self, policy: &Policy) -> Request {
         if let Amount::Time(time) = self.amount {
             self.amount = Amount::Time(time.min(policy.max_time.unwrap_or(A_DAY)));
         }
         if let Some(max) = self.share_of_rate(policy) {
-            let asked = match self.rate {
+            let total = match self.rate {
                 Some(Rate::Bits(rate)) => rate.min(max),
                 Some(Rate::Packets(_)) | None => max,
             };
-            self.rate = Some(Rate::Bits(asked));
+            self.rate = Some(Rate::Bits(total));
             self.shape = self.shape.within(max);
         }
         if self.transport == Transport::Tcp {
-            // Every stream has a buffer of its own, and longer writes gain nothing.
+            // Every stream has a buffer of its own, and longer writes bring nothing.
             self.length = self.length.min(MOST_ASKED);
         }
         self
     }
 
-    /// What one stream of this client may send, or be sent.
+    /// Rate that one stream of this client may send or receive.
     pub(super) fn share_of_rate(&self, policy: &Policy) -> Option<BitRate> {
         policy.max_rate.map(|max| BitRate((max.0 / u64::from(self.streams.max(1))).max(1)))
     }
 }
 
 impl Shape {
-    /// The same with no more data in a second than this rate.
+    /// The shape, with no more data per second than this rate.
     fn within(self, max: BitRate) -> Shape {
         let mean = |whole: u64| Fixed { whole: u32::try_from(whole).unwrap_or(u32::MAX), millionths: 0 };
         match self {
@@ -291,7 +290,7 @@ impl Shape {
                 let most = u64::try_from(most).unwrap_or(u64::MAX);
                 let fits = period == Nanos::ZERO || u64::from(frames.mean.whole) < most;
                 let mean = if fits { frames.mean } else { mean(most) };
-                // Too often for a burst of any size: without a period the rate alone counts.
+                // Bursts would be smaller than a record: without a period the rate alone counts.
                 let rate = if most < SMALLEST_BURST { Fixed::default() } else { frames.rate };
                 Shape::Bursts(Frames { rate, mean, variance: Fixed::default(), ..frames })
             }
@@ -300,7 +299,7 @@ impl Shape {
     }
 }
 
-/// What a datagram without a header begins with: where the header would be, the digits of those places.
+/// First bytes of a datagram without a header: the digits of its payload in the places of the header.
 pub(super) fn bare_head() -> Vec<u8> {
     let mut head = vec![0; DATAGRAM_LEN];
     head.extend_from_slice(b"6789");
@@ -311,29 +310,29 @@ pub(super) fn bare_head() -> Vec<u8> {
 const DEFAULT_DATAGRAM: u32 = 1470;
 /// Bytes of the longest write.
 const MAX_WRITE: u32 = 16 << 20;
-/// The same of a server, whose clients choose it.
+/// The same at a server, whose clients choose it.
 const MOST_ASKED: u32 = 1 << 20;
 /// Bytes of a burst that has room for its record.
 const SMALLEST_BURST: u64 = 128;
-/// A first message, or the peer's part of the end.
+/// Longest wait for a first message, or for the peer's part of the end.
 pub(super) const TIMEOUT: Nanos = Nanos::from_secs(10);
-/// The most by which a server's clock, and its begin, may be apart from this end's.
+/// The most by which a server's clock and start may differ from this end's.
 const EARLY: Nanos = Nanos::from_millis(500);
-/// Data that is on its way may come so late.
+/// Data in flight may arrive this late.
 const LEAST_GAP: Nanos = Nanos::from_secs(1);
-/// Bytes of a write where no number was asked for.
+/// Bytes of a write where the request has no length.
 const MAX_BLOCK: u32 = 128 << 10;
-/// The other end's clock and last bytes.
+/// Allowance for the other end's clock and last bytes.
 const SLOP: Nanos = Nanos::from_secs(10);
-/// What a test may last longer than a server's policy allows before the server ends it.
+/// Time by which a test may exceed a server's policy before the server ends it.
 const GRACE: Nanos = Nanos::from_secs(1);
-/// Longest test where the policy says nothing.
+/// Longest test where the policy has no limit.
 pub(super) const A_DAY: Nanos = Nanos::from_secs(86_400);
-/// Longest wait of a server for the time of day at which a test begins: what waits holds memory and a thread.
+/// Longest wait of a server for a scheduled start: a waiting flow holds memory and a thread.
 const STARTS_LATEST: Nanos = Nanos::from_secs(60);
-/// The same of a client.
+/// The same at a client.
 const CLIENT_STARTS_LATEST: Nanos = Nanos::from_secs(3600);
-/// Nothing comes for this long: the peer is gone.
+/// Silence after which the peer is gone.
 pub(super) const STALL: Nanos = Nanos::from_secs(60);
-/// The same where nothing proves that the peer is there: a UDP flow, and a connection that has sent a header alone.
+/// The same where nothing proves that the peer exists: a UDP flow, and a connection that has sent a header alone.
 pub(super) const SILENCE: Nanos = Nanos::from_secs(10);

@@ -7,9 +7,9 @@ use model::units::Nanos;
 /// How frames are sent: each number is a whole part and millionths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frames {
-    /// Frames or bursts a second.
+    /// Frames or bursts per second.
     pub rate: Fixed,
-    /// Mean size: bits a second for frames, bytes for bursts.
+    /// Mean size: bits per second for frames, bytes for bursts.
     pub mean: Fixed,
     /// Variance of the size.
     pub variance: Fixed,
@@ -26,16 +26,16 @@ pub struct Fixed {
     pub millionths: u32,
 }
 
-/// In front of each frame of an isochronous UDP flow.
+/// The record in front of each frame of an isochronous UDP flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRecord {
     /// Time between frames; travels in microseconds.
     pub period: Nanos,
     /// When the flow's first frame was due.
     pub start: Option<WallTime>,
-    /// The frame before.
+    /// Number of the frame before.
     pub previous: u32,
-    /// This frame, from 1.
+    /// Number of this frame, from 1.
     pub frame: u32,
     /// Bytes of this frame.
     pub size: u32,
@@ -43,7 +43,7 @@ pub struct FrameRecord {
     pub remaining: u32,
 }
 
-/// In front of each write of a TCP flow with trip times, frames or bursts.
+/// The record in front of each write of a TCP flow with trip times, frames or bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BurstRecord {
     /// When the flow began.
@@ -52,7 +52,7 @@ pub struct BurstRecord {
     pub written: Option<WallTime>,
     /// Time between bursts; travels in microseconds.
     pub period: Nanos,
-    /// From 1.
+    /// Number of this burst, from 1.
     pub burst: u32,
     /// Bytes of this burst, the record included.
     pub size: u32,
@@ -72,7 +72,7 @@ impl Frames {
         }
     }
 
-    /// Reads what is there; fields that have not come are zero (iPerf2 cuts them off without a start time).
+    /// Reads the settings; missing fields are zero (iPerf2 cuts them off without a start time).
     pub(super) fn read(bytes: &[u8]) -> Frames {
         let number = |at| Fixed {
             whole: word(bytes, at).unwrap_or(0),
@@ -91,8 +91,8 @@ impl Frames {
 }
 
 impl FrameRecord {
-    /// Where it is in a datagram: behind the header, whose extension grew in 2.2. `length`: the header's own word on
-    /// its length ([`Request::read`](super::Request::read) with trip times, frames or pacing: 108 or 112, settings not
+    /// Offset of the record in a datagram: behind the header, whose extension grew in 2.2. `length`: the length that the header
+    /// itself gives ([`Request::read`](super::Request::read) with trip times, frames or pacing: 108 or 112, settings not
     /// counted).
     #[must_use]
     pub fn place(version: Option<super::Version>) -> usize {
@@ -103,8 +103,8 @@ impl FrameRecord {
     pub fn write(self, bytes: &mut [u8]) {
         put(bytes, 0, (self.period.0 / 1000) as u32);
         put_time(bytes, 4, self.start.unwrap_or_default());
-        let words = [self.previous, self.frame, self.size, self.remaining, 0];
-        words.iter().enumerate().for_each(|(index, word)| put(bytes, 12 + 4 * index, *word));
+        let fields = [self.previous, self.frame, self.size, self.remaining, 0];
+        fields.iter().enumerate().for_each(|(index, word)| put(bytes, 12 + 4 * index, *word));
     }
 
     /// Reads the record at the front of `bytes`.
@@ -126,7 +126,7 @@ impl BurstRecord {
     /// Bytes of the record.
     pub const LEN: usize = 92;
 
-    /// Writes into the first [`BurstRecord::LEN`] bytes; the rest of its fields is for the receiver's use.
+    /// Writes into the first [`BurstRecord::LEN`] bytes; the other fields are for the receiver's use.
     pub fn write(self, bytes: &mut [u8]) {
         bytes[..BurstRecord::LEN].fill(0);
         put_time(bytes, 12, self.start.unwrap_or_default());
@@ -138,7 +138,7 @@ impl BurstRecord {
         put(bytes, 56, (self.sequence >> 32) as u32);
     }
 
-    /// Reads the record at the front of `bytes`; `None`: it is not whole, or says that the burst ends before it does.
+    /// Reads the record at the front of `bytes`; `None`: it is incomplete, or its burst would end before the record does.
     #[must_use]
     pub fn read(bytes: &[u8]) -> Option<BurstRecord> {
         word(bytes, BurstRecord::LEN - 4)?;

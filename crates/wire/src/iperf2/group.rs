@@ -1,5 +1,5 @@
-//! The flows of one client at one end: a session without control bytes. Each flow is a test by itself with a machine of its
-//! own ([`Flow`]); what they have in common is when it is over, and what of it has failed.
+//! The flows of one client at one end: a session without control bytes. Each flow is a test by itself with a machine of its own
+//! ([`Flow`]); the session decides when all are over, and which of them have failed.
 
 use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, TIMEOUT};
 use super::{Request, TcpClient, TcpServer, Traffic, UdpClient, UdpServer};
@@ -15,20 +15,20 @@ use std::collections::VecDeque;
 
 /// The flows of one client, at either end.
 pub struct Group {
-    /// What flows that come are served by.
+    /// Transport of the flows that arrive.
     transport: Transport,
     policy: Policy,
     key: Option<Vec<u8>>,
-    /// The request of a client: flows that come to it are to bring that.
+    /// The request of a client: arriving flows are to carry out that.
     awaited: Option<Request>,
     clock: Clock,
     flows: Vec<GroupFlow>,
     /// Flows back that are being opened.
     asked: VecDeque<Request>,
-    /// Those that are opened after this session (`-r`).
+    /// Flows that are opened after this session (`-r`).
     later: Vec<Request>,
     outputs: VecDeque<Output>,
-    /// The first flow must have come by then, or the last have been given up.
+    /// Deadline for the first flow to arrive, or for the last to be given up.
     timeout: Option<MonoTime>,
     leaving: bool,
     failure: Option<ProtocolError>,
@@ -39,13 +39,13 @@ pub struct Group {
 struct GroupFlow {
     machine: Box<dyn Flow>,
     deadline: Option<MonoTime>,
-    /// Of a server's flow back: it is stopped then, whatever it has still to send.
+    /// Time limit of a server's flow back: the flow is stopped then, whatever remains to be sent.
     limit: Option<MonoTime>,
     over: bool,
 }
 
 impl Group {
-    /// A client whose flows have just been opened, this many. `bare`: they begin with data, for servers that know no header.
+    /// A client that has just opened this many flows. `bare`: they begin with data, for servers without support for headers.
     #[must_use]
     pub fn client(request: &Request, flows: u32, bare: bool, clock: Clock, now: MonoTime) -> Group {
         let awaited = Some(request.clone());
@@ -61,7 +61,7 @@ impl Group {
         group
     }
 
-    /// A server's flows back to its client that have just been opened: those of [`Group::later`].
+    /// A server that has just opened its flows back to the client: those of [`Group::later`].
     #[must_use]
     pub fn back(requests: &[Request], policy: Policy, clock: Clock, now: MonoTime) -> Group {
         let transport = requests.first().map_or(Transport::Tcp, |request| request.transport);
@@ -70,7 +70,8 @@ impl Group {
         group
     }
 
-    /// A server whose client's first flow is about to be told ([`Reply::Came`]). `key`: only clients that know it are served.
+    /// A server whose client's first flow is about to be reported ([`Reply::Came`]). `key`: only clients with this key are
+    /// served.
     #[must_use]
     pub fn server(
         transport: Transport,
@@ -111,7 +112,7 @@ impl Group {
         }
     }
 
-    /// The flows that are to be opened to the client once this session is over (`-r`).
+    /// Flows to open to the client once this session is over (`-r`).
     #[must_use]
     pub fn later(&self) -> &[Request] {
         &self.later
@@ -128,12 +129,12 @@ impl Group {
         self.add(back(request, self.clock, now), Some(limit), now);
     }
 
-    /// A flow that begins like this.
+    /// Adds a flow that begins with these bytes.
     fn came(&mut self, first: &[u8], now: MonoTime) {
         if self.transport == Transport::Udp {
             match UdpServer::new(first, &self.policy, self.clock, now) {
                 Some(machine) => self.add(Box::new(machine), None, now),
-                // It keeps its number: whoever does the work counts it.
+                // A refused flow keeps its number, because the driver counts it.
                 None => self.add(Box::new(Refused(true)), None, now),
             }
             return;
@@ -162,19 +163,19 @@ impl Group {
         self.drain(index, now);
     }
 
-    /// Passes on what a flow wants, until it waits.
+    /// Passes on the outputs of a flow until it waits.
     fn drain(&mut self, index: usize, now: MonoTime) {
         loop {
             let flow = &mut self.flows[index];
             if flow.over {
                 return;
             }
-            let order = match flow.machine.output(now) {
+            let command = match flow.machine.output(now) {
                 FlowOutput::WaitUntil(until) => {
                     flow.deadline = until;
                     return;
                 }
-                // Round trips have a server of their own; a client that becomes one in the middle has lost its way.
+                // Round trips have a server of their own; a flow cannot change into one later.
                 FlowOutput::Close | FlowOutput::Bounce(_) => {
                     (flow.over, flow.deadline) = (true, None);
                     FlowCommand::Close
@@ -185,15 +186,15 @@ impl Group {
                 FlowOutput::Measure => FlowCommand::Measure,
                 FlowOutput::Shutdown => FlowCommand::Shutdown,
                 FlowOutput::ConnectBack(request) => match self.connect_back(*request) {
-                    Some(order) => order,
+                    Some(command) => command,
                     None => continue,
                 },
-                FlowOutput::FlowEvent(reported) => match self.order_after(reported) {
-                    Some(order) => order,
+                FlowOutput::FlowEvent(reported) => match self.command_after(reported) {
+                    Some(command) => command,
                     None => continue,
                 },
             };
-            self.outputs.push_back(Want::Flow(index as u32, order).into());
+            self.outputs.push_back(Want::Flow(index as u32, command).into());
         }
     }
 
@@ -202,14 +203,14 @@ impl Group {
             self.later.push(request);
             return None;
         }
-        let order = FlowCommand::Connect(Box::new(Back { port: request.port, test: request.test() }));
+        let command = FlowCommand::Connect(Box::new(Back { port: request.port, test: request.test() }));
         self.asked.push_back(request);
-        Some(order)
+        Some(command)
     }
 
-    fn order_after(&mut self, reported: FlowEvent) -> Option<FlowCommand> {
+    fn command_after(&mut self, reported: FlowEvent) -> Option<FlowCommand> {
         Some(match reported {
-            // Told by whoever found out what this flow is.
+            // The driver reports the kind of this flow.
             FlowEvent::Request(_) | FlowEvent::Plain => return None,
             FlowEvent::Ack(ack) => FlowCommand::Note(PeerFact::Ack(ack)),
             FlowEvent::Report(report) => FlowCommand::Note(PeerFact::Report(report)),
@@ -253,7 +254,7 @@ impl Group {
         }
     }
 
-    /// A flow that cannot go on is over; what it has moved stays.
+    /// Ends a flow that cannot go on; the data it has moved stays counted.
     fn lose(&mut self, index: usize, loss: &Loss) {
         let Some(flow) = self.flows.get_mut(index) else { return };
         flow.deadline = None;
@@ -274,7 +275,7 @@ impl Group {
     fn interrupt(&mut self, now: MonoTime, why: &str) {
         self.interrupted = true;
         (0..self.flows.len()).for_each(|index| self.give(index, now, FlowInput::Interrupt(why)));
-        // Nobody else is waited for.
+        // The session waits for no other flow.
         self.leaving = false;
     }
 
@@ -286,7 +287,7 @@ impl Group {
             }
             let flow = &mut self.flows[index];
             if !flow.over && is_due(flow.limit) {
-                // Asked once more, it does not wait for its sender.
+                // At the second request it does not wait for its sender.
                 flow.limit = Some(now + TIMEOUT);
                 self.failure.get_or_insert(ProtocolError::Stopped(TOO_LONG.into()));
                 self.give(index, now, FlowInput::Interrupt(TOO_LONG));
@@ -299,7 +300,7 @@ impl Group {
         Ok(())
     }
 
-    /// All flows are over: may more come?
+    /// All flows are over: may more arrive?
     fn look(&mut self, now: MonoTime) {
         let waits_for_first = self.flows.is_empty() && self.timeout.is_some() && !self.interrupted;
         if self.over || self.leaving || waits_for_first || self.flows.iter().any(|flow| !flow.over) {
@@ -341,7 +342,7 @@ impl Session for Group {
     }
 }
 
-/// A flow that begins none. It wants to be closed, once.
+/// A flow that does not begin a test. It requests to be closed, once.
 struct Refused(bool);
 
 impl Flow for Refused {
@@ -366,5 +367,5 @@ const UNANSWERED: &str = "to what this end has sent last: it, or the path to it,
 const LEFT_OPEN: &str = "to the end of the data: the server's host took all of it, and its program has not closed the connection: it hangs";
 /// Longest wait for the flow that a server's session was made for.
 const FIRST_FLOW: Nanos = Nanos::from_secs(10);
-/// Longest wait for whoever lets flows in to say that none comes any more.
+/// Longest wait for the driver to report that no more flows arrive.
 const LAST_FLOW: Nanos = Nanos::from_secs(30);

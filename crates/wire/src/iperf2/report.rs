@@ -17,8 +17,8 @@ impl ServerReport {
     /// Bytes of a report.
     pub const LEN: usize = 128;
 
-    /// Reads a report; `None`: the datagram is none. 2.1 and 2.2 send a report again only after the client's own
-    /// datagram has overwritten it: that one's header tells it, and it is not taken.
+    /// Reads a report; `None`: the datagram is not a report. 2.1 and 2.2 overwrite their report with the client's own datagram
+    /// before they repeat it: such a repetition is recognised by its header and refused.
     #[must_use]
     pub fn read(datagram: &[u8]) -> Option<ServerReport> {
         let is_report = |at| {
@@ -39,7 +39,7 @@ impl ServerReport {
         })
     }
 
-    /// The datagram that carries it.
+    /// The datagram of this report.
     #[must_use]
     pub fn bytes(&self) -> [u8; ServerReport::LEN] {
         let mut bytes = [0; ServerReport::LEN];
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What `iperf -s -u` of 2.1.8 reported of datagrams 1 to 10 without number 4 and FIN 11, each of 476 bytes.
+    /// The report of `iperf -s -u` 2.1.8 on datagrams 1 to 10 without number 4 and FIN 11, each of 476 bytes.
     const REPORT: [u32; 32] = [
         0,
         0,
@@ -151,11 +151,11 @@ mod tests {
         let transit = TransitReport { min_ns: 37_000, max_ns: 64_000, mean_ns: 49_000, count: 10 };
         ServerReport {
             bytes: 4760,
-            elapsed: Nanos(94_878_000),
+            elapsed: Nanos::from_micros(94_878),
             lost: 1,
             reordered: 0,
             datagrams: 11,
-            jitter: Nanos(5_000),
+            jitter: Nanos::from_micros(5),
             transit: Some(transit),
         }
     }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(ServerReport::read(&recorded()[..55]), None);
     }
 
-    /// The second report of 2.1.8: the client's FIN with its header, sent back.
+    /// The second report of 2.1.8: the client's FIN with its header, returned.
     #[test]
     fn transit_times_with_more_microseconds_than_a_second_has_are_left_out() {
         for micros in [1_000_000_u32, 0x8000_0000, (-1_000_000_i32) as u32] {

@@ -1,14 +1,14 @@
-//! What a client asks for: the test header, at the front of a TCP connection and in every UDP datagram.
+//! A client's request: the test header, at the front of a TCP connection and in every UDP datagram.
 //!
 //! ```text
 //! 0       4         8      12       16      20       24         32      34      36        44    46    48     56
 //! | flags | threads | port | length | window| amount | type,len | upper | lower | version | 0   | tos | rate | prefetch |
 //! ```
 //!
-//! That is the base (24 bytes, all there is of a client before 2.0.10, and only with `-d` or `-r`) and the extension:
-//! 36 bytes up to 2.1, 40 from 2.2 on. What may follow is at the same places in all versions: in TCP the start time
-//! at 64, the pacing rate at 72, the frames' settings at 80 and the congestion control at 112; in UDP, where the
-//! header is at 16 and a frame record follows it, at 112, 120 and 128.
+//! The first 24 bytes are the base (all that a client before 2.0.10 sends, and only with `-d` or `-r`), the others the
+//! extension: 36 bytes up to 2.1, 40 from 2.2 on. Later fields are at the same places in all versions: in TCP the start time at
+//! 64, the pacing rate at 72, the frames' settings at 80 and the congestion control at 112; in UDP, where the header is at 16 and
+//! a frame record follows it, at 112, 120 and 128.
 
 mod read;
 mod write;
@@ -19,24 +19,24 @@ use model::plan::Transport;
 use model::time::WallTime;
 use model::units::{BitRate, Nanos};
 
-/// A test as a client asks for it.
+/// A test as a client requests it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What carries it.
+    /// The transport.
     pub transport: Transport,
-    /// Who sends, and on which connection.
+    /// The senders, and the connections they use.
     pub traffic: Traffic,
     /// Connections of this client in one direction (`-P`).
     pub streams: u32,
     /// Number the client gives to the server's report (`--sync-transfer-id`), below 2048.
     pub transfer_id: Option<u16>,
-    /// Where the server connects back to ([`Traffic::Dual`], [`Traffic::Tradeoff`]).
+    /// Port of the client that the server connects back to ([`Traffic::Dual`], [`Traffic::Tradeoff`]).
     pub port: u16,
-    /// Bytes of one write or UDP payload, where the client was given one; 0: the default.
+    /// Bytes of one write or UDP payload, where the client set them; 0: the default.
     pub length: u32,
     /// When a sender stops.
     pub amount: Amount,
-    /// Absent: the base header alone, as clients before 2.0.10 send it with `-d` and `-r`; then nothing below is known.
+    /// Absent: the base header alone, as clients before 2.0.10 send it with `-d` and `-r`; then no field below is known.
     pub version: Option<Version>,
     /// UDP: sequence numbers have 64 bits.
     pub wide: bool,
@@ -44,7 +44,7 @@ pub struct Request {
     pub rate: Option<Rate>,
     /// TOS or traffic-class byte.
     pub tos: u8,
-    /// One-way delays are wanted: the client's clock is right (`--trip-times`).
+    /// The client requests one-way delays: its clock is right (`--trip-times`).
     pub trip_times: bool,
     /// When the client began, or with [`Request::starts_then`] will begin.
     pub start: Option<WallTime>,
@@ -52,11 +52,11 @@ pub struct Request {
     pub starts_then: bool,
     /// SO_MAX_PACING_RATE of the client.
     pub fq_rate: Option<BitRate>,
-    /// How the data is cut.
+    /// Shape of the data: a stream, frames or bursts.
     pub shape: Shape,
     /// UDP: there is no FIN and no report (`--no-udp-fin`).
     pub no_fin: bool,
-    /// TCP: an acknowledgement is wanted whatever the test (`-X`).
+    /// TCP: an acknowledgement is requested whatever the test (`-X`).
     pub peer_detect: bool,
     /// TCP: the server is to acknowledge at once.
     pub quick_ack: bool,
@@ -68,7 +68,7 @@ pub struct Request {
     pub key: Option<Vec<u8>>,
 }
 
-/// Who sends, and on which connection.
+/// The senders, and the connections they use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Traffic {
     /// The client.
@@ -83,10 +83,10 @@ pub enum Traffic {
     Tradeoff,
 }
 
-/// How the data is cut.
+/// Shape of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Not at all.
+    /// A plain stream.
     Stream,
     /// Frames at a constant rate; their settings, where the server sends them too.
     Isochronous(Option<Frames>),
@@ -94,7 +94,7 @@ pub enum Shape {
     Bursts(Frames),
 }
 
-/// What [`Request::read`] found.
+/// The outcome of [`Request::read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Header {
     /// More bytes are needed, this many in all.
@@ -103,11 +103,11 @@ pub enum Header {
     Request(Box<Request>, usize),
     /// No header: data of an old client, or of `-C`.
     Plain,
-    /// Bits of a header, and what cannot be one.
+    /// Bits of a header in a combination that is not valid.
     Foreign,
 }
 
-/// Where things are, by transport.
+/// Offsets of fields, by transport.
 struct Places {
     /// The base header.
     base: usize,
@@ -116,7 +116,7 @@ struct Places {
 }
 
 impl Request {
-    /// A ten-second test of one stream, as 2.1.8 asks for it.
+    /// A ten-second test of one stream, as 2.1.8 requests it.
     #[must_use]
     pub fn new(transport: Transport) -> Request {
         Request {
@@ -158,8 +158,8 @@ impl Request {
         matches!(self.traffic, Traffic::Reverse | Traffic::FullDuplex)
     }
 
-    /// Does the server send data to the address this came from, now or at the end, on whichever flow? Over UDP nothing
-    /// proves that whoever asks is there.
+    /// Does the server send data to the source address of this request, now or at the end, on any flow? Over UDP nothing proves
+    /// that the sender owns that address.
     #[must_use]
     pub fn sends_to_source(&self) -> bool {
         self.traffic != Traffic::Forward
@@ -182,7 +182,7 @@ impl Places {
 }
 
 impl Version {
-    /// What this end says it is: it writes and reads as that version.
+    /// The version of this end, in writing and in reading.
     pub const OURS: Version = Version { upper: 0x0002_0001, lower: 0x0008_0003 };
 }
 
@@ -197,7 +197,7 @@ const BASE_LEN: usize = 24;
 const EXTENSION_LEN: usize = 36;
 const TCP_LEN: usize = BASE_LEN + EXTENSION_LEN;
 const UDP_LEN: usize = super::DATAGRAM_LEN + TCP_LEN;
-/// Within the header, from its base.
+/// Offset within the header, from its base.
 const TYPE: usize = 24;
 const UPPER: usize = 32;
 const LOWER: usize = 34;
@@ -205,7 +205,7 @@ const VERSION: usize = 36;
 const TOS: usize = 46;
 const RATE: usize = 48;
 const PREFETCH: usize = 56;
-/// Start time, from the front.
+/// Offset of the start time, from the front.
 const TCP_TAIL: usize = 64;
 const UDP_TAIL: usize = 112;
 const HAS_TRANSFER_ID: u32 = 0x8000_0000;

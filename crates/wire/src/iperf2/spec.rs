@@ -1,5 +1,5 @@
-//! iPerf2's words and ours: a request from a test and a test from a request, a report from what this end measured and
-//! what a report says of a stream.
+//! Conversions between iPerf2's messages and `model`: a request from a test and a test from a request, a report from the figures
+//! of this end and a stream's figures from a report.
 
 use super::{Amount, Rate, Request, ServerReport, Traffic, TransitReport};
 use crate::Sent;
@@ -9,9 +9,8 @@ use model::sample::{Role, StreamResult, Transit, UdpCounters};
 use model::units::{BitRate, Bytes};
 
 impl Request {
-    /// What to ask for so that this test runs. iPerf2 counts bytes for each stream, and knows neither blocks nor
-    /// omitted time: [`TestSpec::omit`] has no effect. Without a rate UDP runs at iPerf2's default of 2^20 bits a
-    /// second, as `iperf -u` does.
+    /// The request for this test. iPerf2 counts bytes for each stream, and knows neither blocks nor omitted time:
+    /// [`TestSpec::omit`] has no effect. Without a rate UDP runs at iPerf2's default of 2^20 bit/s, as with `iperf -u`.
     #[must_use]
     pub fn of_test(test: &TestSpec) -> Request {
         let each = |all: u64| Amount::Bytes(Bytes(all.div_ceil(u64::from(test.streams.max(1)))));
@@ -42,7 +41,7 @@ impl Request {
         }
     }
 
-    /// The test of one flow that asks for this: one stream, since each flow is a test by itself, and two with
+    /// The test of one flow of this request: one stream, since each flow is a test by itself, and two with
     /// [`Traffic::FullDuplex`], on one socket. A flow back is a test of its own.
     #[must_use]
     pub fn test(&self) -> TestSpec {
@@ -72,9 +71,8 @@ impl Request {
 }
 
 impl ServerReport {
-    /// The figures of a stream that this end has received, for [`FlowInput::Measured`](super::FlowInput::Measured).
-    /// `clock`: this end's, by which the stream's transit times, taken on the monotonic clock, become those between two
-    /// wall clocks.
+    /// The figures of a stream that this end has received, for [`FlowInput::Measured`](super::FlowInput::Measured). `clock` is
+    /// this end's: it converts the stream's transit times, taken on the monotonic clock, into those between two wall clocks.
     #[must_use]
     pub fn of_stream(result: &StreamResult, clock: Clock) -> ServerReport {
         let udp = result.udp.clone().unwrap_or_default();
@@ -96,15 +94,14 @@ impl ServerReport {
         }
     }
 
-    /// What the server has seen of a stream of which this end knows what it sent, in datagrams of `length` bytes. The
-    /// server counts each end that was sent as a datagram: that it came as data, that it did not as loss. Here it is
-    /// neither.
+    /// The server's figures of a stream, from its report and from the data this end sent, in datagrams of `length` bytes. The
+    /// server counts each end that was sent as a datagram: received as data, lost as loss. Here it is neither.
     #[must_use]
     pub fn stream_result(&self, sent: Sent, length: u32) -> StreamResult {
         let ends = self.datagrams.saturating_sub(sent.datagrams);
         let lost = self.lost.saturating_sub(ends.saturating_sub(1));
         let arrived = self.datagrams.min(sent.datagrams).saturating_sub(lost);
-        // Not those it tells: of a datagram longer than its own -l it reads, and counts, a part.
+        // The reported bytes are not used: of a datagram longer than its own -l the server reads, and counts, a part.
         let bytes = Bytes(arrived.saturating_mul(length.into()));
         let transit = |transit: TransitReport| Transit {
             min_ns: transit.min_ns,
@@ -132,7 +129,7 @@ impl ServerReport {
     }
 }
 
-/// What `iperf -u` sends without `-b`.
+/// Rate of `iperf -u` without `-b`.
 const DEFAULT_UDP_RATE: BitRate = BitRate(1 << 20);
 /// iPerf2's default length of a TCP write.
 const TCP_WRITE: u32 = 128 << 10;
@@ -155,7 +152,7 @@ mod tests {
         (udp.datagrams, udp.lost, result.bytes.0)
     }
 
-    /// 851 datagrams and one end, as 2.1.8 reported them.
+    /// A report of 2.1.8 on 851 datagrams and one end.
     #[test]
     fn the_end_is_no_data() {
         assert_eq!(udp(report(0, 852), 851), (851, 0, 851 * 1470));

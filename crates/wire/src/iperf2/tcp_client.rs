@@ -1,5 +1,5 @@
-//! The client's end of a TCP flow: the header goes first, then data moves; a server's acknowledgement may lie in wait
-//! and is read, since closing with bytes unread would reset the connection.
+//! The client's end of a TCP flow: the header goes first, then data moves. A server's acknowledgement may be pending and is read,
+//! since closing with unread bytes would reset the connection.
 
 use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, Steps, TIMEOUT, Watch};
 use super::{Ack, AckRead, Request, Run};
@@ -12,7 +12,7 @@ pub struct TcpClient {
     request: Request,
     steps: Steps,
     watch: Watch,
-    /// First bytes of the server; absent: read, or not to be read here.
+    /// First bytes of the server; absent: they were read, or need not be read here.
     heard: Option<Vec<u8>>,
     sending: bool,
     receiving: bool,
@@ -28,7 +28,7 @@ impl TcpClient {
         TcpClient::begin(request, header, now)
     }
 
-    /// A server's connection back to its client, as [`FlowOutput::ConnectBack`] asks for: data from the first byte.
+    /// A server's connection back to its client, as [`FlowOutput::ConnectBack`] requests: data from the first byte.
     #[must_use]
     pub fn back(request: Request, now: MonoTime) -> TcpClient {
         let request = Request { traffic: super::Traffic::Forward, starts_then: false, ..request };
@@ -81,8 +81,8 @@ impl TcpClient {
         }
     }
 
-    /// Why the server is gone in the middle of what it was to send; `now`: it has closed the connection. One that has not closed it long
-    /// after its time has sent nothing since its last data.
+    /// The reason why the server is gone before the end of its data; `now`: it has closed the connection. A server that has not
+    /// closed it long after its time has sent nothing since its last data.
     fn cut_short(&self, now: Option<MonoTime>) -> Option<String> {
         if self.interrupted || !self.request.server_sends() {
             return None;
@@ -99,7 +99,7 @@ impl TcpClient {
             return Err(ProtocolError::Closed(cut));
         }
         if self.sending && !self.request.server_sends() {
-            // No server says that it ends a test: it is gone.
+            // A server does not announce the end of a test: it is gone.
             return Err(ProtocolError::Closed("while this end was sending".into()));
         }
         if !self.sending {
@@ -113,13 +113,13 @@ impl TcpClient {
             return Ok(());
         }
         if self.sending && !self.request.is_timed() {
-            // Its own sender knows when it is stuck.
+            // The sender itself detects that it is stuck.
             self.steps.wait(now, self.request.timeout());
             return Ok(());
         }
-        if !self.sending && (!self.request.server_sends() || self.watch.has_seen()) {
-            // Everything was sent; a server that does not close takes nothing away from that. One that was to send says by that
-            // alone that it has.
+        if !self.sending && (!self.request.server_sends() || self.watch.has_received()) {
+            // All data was sent; a server that leaves the connection open takes nothing away from that. The close of a server
+            // that sends shows by itself that it has sent everything.
             self.steps.close();
             return match self.cut_short(None).filter(|_| self.receiving) {
                 Some(cut) => Err(ProtocolError::Timeout(format!("{cut}: nothing more comes"))),
@@ -164,7 +164,7 @@ impl Flow for TcpClient {
             }
             FlowInput::SenderDone(_) => {
                 self.sender_done(now);
-                // A server that sent too has perhaps ended before.
+                // A server that also sends may have ended before.
                 if self.request.server_sends() && !self.receiving {
                     self.steps.close();
                 }
@@ -181,5 +181,5 @@ impl Flow for TcpClient {
     }
 }
 
-/// For the end after an interrupt.
+/// Longest wait at the end after an interrupt.
 const HURRY: Nanos = Nanos::from_secs(5);

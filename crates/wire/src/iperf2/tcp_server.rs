@@ -1,4 +1,4 @@
-//! The server's end of a TCP flow: the first bytes say what it is. Also the client's end of a connection back (`-d`,
+//! The server's end of a TCP flow, whose kind is given by its first bytes. Also the client's end of a connection back (`-d`,
 //! `-r`), which begins with data.
 
 use super::flow::{A_DAY, Flow, FlowEvent, FlowInput, FlowOutput, SILENCE, STALL, Steps, TIMEOUT, Watch};
@@ -13,25 +13,25 @@ pub struct TcpServer {
     policy: Policy,
     clock: Clock,
     key: Option<Vec<u8>>,
-    /// The request of this end, where it is the client's end of a connection back, and when that came.
+    /// The request of this end and the time it was made, where this is the client's end of a connection back.
     awaited: Option<(Request, MonoTime)>,
     steps: Steps,
     watch: Watch,
     phase: Phase,
-    /// Bytes of the portions that said what it is.
+    /// Bytes of the portions that hold the header.
     opening: u64,
-    /// The flow is over then, whatever comes.
+    /// Time at which the flow is over, whatever arrives.
     limit: MonoTime,
-    /// The sender was told to stop for good.
+    /// The sender was stopped for good.
     stopping: bool,
     sending: bool,
     receiving: bool,
 }
 
 enum Phase {
-    /// The first bytes come.
+    /// The first bytes arrive.
     Opening(Vec<u8>),
-    /// Data moves as was asked for; a plain client's amount is not known.
+    /// Data moves as requested; a plain client's amount is not known.
     Running(Option<Box<Request>>),
     /// The connection is another machine's.
     Bouncing,
@@ -59,13 +59,13 @@ impl TcpServer {
         }
     }
 
-    /// Serves only clients that know this key (`--permit-key`).
+    /// Serves only clients with this key (`--permit-key`).
     #[must_use]
     pub fn with_key(self, key: Vec<u8>) -> TcpServer {
         TcpServer { key: Some(key), ..self }
     }
 
-    /// A connection back, which came now: it is to bring what was asked for.
+    /// A connection back, which was accepted now: it is to carry the requested data.
     #[must_use]
     pub(super) fn awaited(self, asked: Request, now: MonoTime) -> TcpServer {
         TcpServer { awaited: Some((asked, now)), ..self }
@@ -149,11 +149,11 @@ impl TcpServer {
         self.wait(now);
     }
 
-    /// One who is to send is over when nothing comes any more, soon where nothing but a header has come; one who only
-    /// takes, when its time is.
+    /// A client that is to send is over when its data stops, soon where only a header has arrived; a client that only receives,
+    /// when its time is over.
     fn wait(&mut self, now: MonoTime) {
         let starts_later = matches!(&self.phase, Phase::Running(Some(request)) if request.starts_then);
-        let silence = if self.watch.has_seen() || starts_later { STALL + SILENCE } else { SILENCE };
+        let silence = if self.watch.has_received() || starts_later { STALL + SILENCE } else { SILENCE };
         let silent = if self.receiving { now + silence } else { self.limit };
         self.steps.wait_until(silent.min(self.limit));
     }
@@ -196,7 +196,7 @@ impl TcpServer {
         }
     }
 
-    /// Nothing is received any more.
+    /// Ends the reception of data.
     fn finish(&mut self, now: MonoTime) {
         if self.sending {
             self.steps.push(FlowOutput::StopSender);
@@ -216,13 +216,13 @@ impl TcpServer {
             return Ok(());
         }
         match &self.phase {
-            // Its own loop knows when the client is gone.
+            // Its own loop detects that the client is gone.
             Phase::Bouncing => {
                 self.steps.wait(now, STALL);
                 Ok(())
             }
             Phase::Opening(_) => Err(ProtocolError::Timeout("with a test header".into())),
-            // All was sent; whether the client closes does not matter.
+            // All data was sent; whether the client closes is irrelevant.
             Phase::Running(Some(request)) if !self.sending && request.server_sends() => {
                 self.steps.close();
                 Ok(())
@@ -301,7 +301,7 @@ impl Flow for TcpServer {
     }
 }
 
-/// Records are told by the header before them, also where the server sends.
+/// Records are announced by the header before them, also where the server sends.
 fn own_header(request: &Request) -> Vec<u8> {
     let forward = Request { traffic: Traffic::Forward, peer_detect: false, key: None, ..request.clone() };
     Request { version: Some(Version::OURS), starts_then: false, ..forward }.bytes()

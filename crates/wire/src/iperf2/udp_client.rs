@@ -1,5 +1,5 @@
-//! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's
-//! report comes; where the server sends, the first datagram is repeated until data come.
+//! The client's end of a UDP flow: every datagram carries the test header. Its end is repeated until the server's report arrives;
+//! where the server sends, the first datagram is repeated until data arrives.
 
 use super::flow::{Flow, FlowEvent, FlowInput, FlowOutput, Steps, Watch, bare_head};
 use super::{Number, Request, Run, Sending, ServerReport, Traffic, number, put_fin};
@@ -23,11 +23,11 @@ pub struct UdpClient {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Asking for data until the deadline.
+    /// Requests data until the deadline.
     Asking { until: MonoTime, pause: Nanos },
     /// Data moves.
     Running { sends: bool, receives: bool },
-    /// The end was sent so many times, last as this number; the report is due.
+    /// The end was sent so many times, the last with this number; the report is due.
     Ending { tries: u32, number: u64 },
 }
 
@@ -35,14 +35,14 @@ impl UdpClient {
     /// A flow whose socket has just been connected.
     #[must_use]
     pub fn new(request: Request, clock: Clock, now: MonoTime) -> UdpClient {
-        // As iPerf2: with both directions on one socket a report would be taken for data.
+        // With both directions on one socket a report would be taken for data (iPerf2 does the same).
         let no_fin = request.no_fin || request.traffic == Traffic::FullDuplex;
         let request = Request { no_fin, ..request };
         let head = request.bytes();
         UdpClient::begin(request, head, clock, now)
     }
 
-    /// A server's flow back to its client, as [`FlowOutput::ConnectBack`] asks for: its datagrams have no header.
+    /// A server's flow back to its client, as [`FlowOutput::ConnectBack`] requests: its datagrams have no header.
     #[must_use]
     pub fn back(request: Request, clock: Clock, now: MonoTime) -> UdpClient {
         let request = Request { traffic: Traffic::Forward, starts_then: false, ..request };
@@ -76,7 +76,7 @@ impl UdpClient {
         flow
     }
 
-    /// The first datagram, once more. A server that has it already leaves the repetition unread.
+    /// Repeats the first datagram. A server that has it already leaves the repetition unread.
     fn ask(&mut self, now: MonoTime) {
         let Phase::Asking { pause, .. } = &mut self.phase else { return };
         let this = *pause;
@@ -98,7 +98,7 @@ impl UdpClient {
         self.steps.wait(now, self.request.timeout());
     }
 
-    /// A datagram of the test's size, header and all.
+    /// A datagram of the test's size, with header.
     fn datagram(&self) -> Vec<u8> {
         let mut datagram = self.sending.head.clone();
         let digits = (0..self.sending.length as usize).map(|index| b'0' + (index % 10) as u8);
@@ -172,10 +172,10 @@ impl UdpClient {
             }
             Phase::Asking { .. } => self.ask(now),
             Phase::Ending { .. } => self.try_fin(now),
-            // The sender knows when it is done.
+            // The sender itself detects its end.
             Phase::Running { sends: true, .. } => self.steps.wait(now, self.request.timeout()),
-            // The one end that a server sends may be lost.
-            Phase::Running { .. } if self.watch.has_seen() => {
+            // The single end that a server sends may be lost.
+            Phase::Running { .. } if self.watch.has_received() => {
                 self.steps.close();
                 if let Some(cut) = self.cut_short() {
                     return Err(ProtocolError::Timeout(format!("{cut}: no datagram came any more")));
@@ -188,7 +188,7 @@ impl UdpClient {
         Ok(())
     }
 
-    /// Why the server is gone in the middle of what it was to send.
+    /// The reason why the server is gone before the end of its data.
     fn cut_short(&self) -> Option<String> {
         let is_awaited = matches!(self.phase, Phase::Running { receives: true, .. }) && !self.interrupted;
         let heard = self.watch.heard_for(self.began);
@@ -207,7 +207,7 @@ impl UdpClient {
         Ok(())
     }
 
-    /// The server's host says that nobody is at its port.
+    /// The server's host reports that the port is unreachable.
     fn refused(&mut self) -> Result<(), ProtocolError> {
         match self.phase {
             Phase::Ending { .. } => {
@@ -215,7 +215,7 @@ impl UdpClient {
                 self.steps.close();
                 Ok(())
             }
-            Phase::Running { .. } if self.watch.has_seen() => Ok(()),
+            Phase::Running { .. } if self.watch.has_received() => Ok(()),
             _ => Err(ProtocolError::Closed("(no UDP server is at its port)".into())),
         }
     }
@@ -255,12 +255,12 @@ impl Flow for UdpClient {
     }
 }
 
-/// How long a client asks for data.
+/// Time for which a client requests data.
 const ASKING: Nanos = Nanos::from_secs(10);
 const FIRST_PAUSE: Nanos = Nanos::from_millis(50);
 const LONGEST_PAUSE: Nanos = Nanos::from_millis(500);
-/// As iPerf2: two seconds.
+/// Repetitions of the end, two seconds of them like iPerf2's.
 const FIN_TRIES: u32 = 200;
 const FIN_PAUSE: Nanos = Nanos::from_millis(10);
-/// What the other direction may take longer.
+/// Time by which the other direction may exceed the test.
 const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);

@@ -16,24 +16,24 @@ use model::units::{BitRate, Nanos};
 
 /// One flow that a server has taken up.
 pub struct UdpServer {
-    /// Absent: the client says nothing of itself.
+    /// Absent: the client sent no header.
     request: Option<Request>,
     wide: bool,
     clock: Clock,
     steps: Steps,
     watch: Watch,
     rate: RateWatch,
-    /// What the client may send in a second.
+    /// The most that the client may send in a second.
     max_rate: Option<BitRate>,
     phase: Phase,
-    /// The flow is over then, whatever comes.
+    /// Time at which the flow is over, whatever arrives.
     limit: MonoTime,
     /// Payload of the first end, and its number.
     end: (u64, u64),
-    /// Payload bytes that came, as far as they are known here, and that were sent in reports.
+    /// Payload bytes received, as far as they are known here, and bytes sent in reports.
     heard: u64,
     answered: u64,
-    /// The sender was told to stop for good.
+    /// The sender was stopped for good.
     stopping: bool,
 }
 
@@ -41,15 +41,15 @@ pub struct UdpServer {
 enum Phase {
     /// Data moves.
     Running { sends: bool, receives: bool },
-    /// The figures are made.
+    /// The figures are being made.
     Measuring,
     /// The report was sent so many times.
     Reported(ServerReport, u32),
 }
 
 impl UdpServer {
-    /// Takes up a flow that begins with this datagram; `None`: it begins none. What is left of a flow that is over
-    /// has negative numbers, and what is no iPerf2 has no number, or no time of day.
+    /// Accepts a flow that begins with this datagram; `None`: it does not begin one. Late datagrams of a finished flow have
+    /// negative numbers, and foreign datagrams have no number or no time of day.
     #[must_use]
     pub fn new(first: &[u8], policy: &Policy, clock: Clock, now: MonoTime) -> Option<UdpServer> {
         let wide = is_wide(first);
@@ -108,7 +108,7 @@ impl UdpServer {
         self.wait(now);
     }
 
-    /// One who is to send is over when nothing comes any more; one who only takes, when its time is.
+    /// A client that is to send is over when its data stops; a client that only receives, when its time is over.
     fn wait(&mut self, now: MonoTime) {
         let silent = match self.phase {
             Phase::Running { receives: true, .. } => now + SILENCE,
@@ -145,8 +145,8 @@ impl UdpServer {
         }
     }
 
-    /// The report counts the end as a datagram, as iPerf2's do: its number is the total. What is missing behind the
-    /// last datagram that came is lost.
+    /// The report counts the end as a datagram, as iPerf2's do: its number is the total. Numbers missing behind the last datagram
+    /// that arrived are lost.
     fn measured(&mut self, now: MonoTime, figures: &ServerReport) {
         if self.phase != Phase::Measuring {
             return;
@@ -166,7 +166,7 @@ impl UdpServer {
     fn report(&mut self, now: MonoTime, report: ServerReport, times: u32) {
         let bytes = report.bytes().to_vec();
         let answered = self.answered.saturating_add(bytes.len() as u64);
-        // The address may be another's than the sender's.
+        // The source address may be forged.
         if answered <= self.heard.saturating_mul(MOST_FOR_EACH) {
             self.answered = answered;
             self.steps.push(FlowOutput::Send(bytes));
@@ -200,7 +200,7 @@ impl UdpServer {
         }
         let duplex = self.request.as_ref().is_some_and(|request| request.server_sends());
         match self.phase {
-            // The client has its report.
+            // The client has received its report.
             Phase::Reported(..) => self.finish(),
             // The client is gone, or the time is over.
             Phase::Running { sends: true, .. } if !self.stopping => {
@@ -211,7 +211,7 @@ impl UdpServer {
             Phase::Running { sends: true, .. } => {
                 return Err(ProtocolError::Flows("this end does not stop sending".into()));
             }
-            // No end was promised, or the one of a full-duplex client is lost.
+            // No end was promised, or that of a full-duplex client is lost.
             Phase::Running { .. }
                 if duplex || self.request.as_ref().is_some_and(|request| request.no_fin) =>
             {
@@ -286,10 +286,10 @@ impl Flow for UdpServer {
     }
 }
 
-/// As iPerf2: a report is sent at most so often, and this silence is the client's thanks.
+/// Most repetitions of a report, and the silence by which the client confirms it, both like iPerf2's.
 const MOST_REPORTS: u32 = 9;
 const QUIET: Nanos = Nanos::from_millis(250);
 /// Bytes of reports for each byte that came, at most (RFC 9000 section 8.1).
 const MOST_FOR_EACH: u64 = 3;
-/// What the other direction may take longer.
+/// Time by which the other direction may exceed the test.
 const DUPLEX_SLOP: Nanos = Nanos::from_secs(2);

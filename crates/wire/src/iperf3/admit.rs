@@ -1,4 +1,4 @@
-//! What a server accepts: its policy against what the client asks for.
+//! Admission: the server's policy applied to the client's request.
 
 use crate::Policy;
 use crate::iperf3::params::{MAX_STREAMS, Params, Refusal};
@@ -6,8 +6,8 @@ use crate::iperf3::state::ErrorCode;
 use model::plan::{End, TestSpec};
 use model::units::{BitRate, Nanos};
 
-/// Checks the parameters, and lowers the rate of this end's senders to what the policy allows where the client set
-/// none. Tests ended by bytes or blocks are let in: [`time_limit`] ends them.
+/// Checks the parameters, and lowers the rate of this end's senders to the limit of the policy where the client set none. Tests
+/// ended by bytes or blocks are admitted: [`time_limit`] ends them.
 pub(super) fn admit(policy: &Policy, params: &mut Params) -> Result<(), Refusal> {
     let test = &mut params.test;
     let streams = policy.max_streams.unwrap_or(MAX_STREAMS);
@@ -30,11 +30,11 @@ pub(super) fn admit(policy: &Policy, params: &mut Params) -> Result<(), Refusal>
 
 fn admit_rate(max: BitRate, test: &mut TestSpec) -> Result<(), Refusal> {
     let total = |rate: BitRate| BitRate(rate.0.saturating_mul(u64::from(test.streams)));
-    let asked = [test.bitrate, test.fq_rate].into_iter().flatten().map(total).max();
-    if asked.is_some_and(|asked| asked > max) {
+    let requested = [test.bitrate, test.fq_rate].into_iter().flatten().map(total).max();
+    if requested.is_some_and(|rate| rate > max) {
         return Err(Refusal::with_code(ErrorCode::TOTAL_RATE, format!("a higher rate than {max}")));
     }
-    // What goes out back to back is little beside what goes out in a second.
+    // Data sent back to back is little beside the data of a second.
     let most = (max.0 / 8 / 100).max(SMALLEST_BURST) / u64::from(test.length.max(1));
     test.burst = test.burst.min(u32::try_from(most).unwrap_or(u32::MAX));
     if test.bitrate.is_none() && test.directions.down() {
@@ -43,8 +43,8 @@ fn admit_rate(max: BitRate, test: &mut TestSpec) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The longest a test may run before the server ends it: iPerf3's 40 s after the time agreed on, and for tests
-/// without a time what the policy allows, or a day.
+/// The longest a test may run before the server ends it: iPerf3's 40 s after the agreed time, and for tests without a time the
+/// limit of the policy, or a day.
 pub(super) fn time_limit(policy: &Policy, test: &TestSpec) -> Nanos {
     match test.end {
         End::Time(Nanos::MAX) | End::Bytes(_) | End::Blocks(_) => policy.max_time.unwrap_or(A_DAY),
@@ -52,7 +52,7 @@ pub(super) fn time_limit(policy: &Policy, test: &TestSpec) -> Nanos {
     }
 }
 
-/// Bytes.
+/// In bytes.
 const SMALLEST_BURST: u64 = 64 << 10;
 const GRACE: Nanos = Nanos::from_secs(40);
 const A_DAY: Nanos = Nanos::from_secs(86_400);
@@ -64,14 +64,14 @@ mod tests {
     use model::plan::{Directions, Transport};
     use model::units::Bytes;
 
-    fn asked(change: impl FnOnce(&mut TestSpec)) -> Params {
+    fn params_with(change: impl FnOnce(&mut TestSpec)) -> Params {
         let mut test = TestSpec::new(Transport::Tcp);
         change(&mut test);
         Params { test, extras: Extras::default() }
     }
 
     fn answer(policy: &Policy, change: impl FnOnce(&mut TestSpec)) -> Result<TestSpec, ErrorCode> {
-        let mut params = asked(change);
+        let mut params = params_with(change);
         admit(policy, &mut params).map_err(|refusal| refusal.code)?;
         Ok(params.test)
     }

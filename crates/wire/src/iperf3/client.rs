@@ -1,4 +1,4 @@
-//! The client: it asks for the test, says when it is over, and has the last word.
+//! The client: it requests the test, decides when it is over, and closes the dialogue.
 
 use crate::iperf3::cookie::Cookie;
 use crate::iperf3::dialogue::{DRAIN_LIMIT, DRAIN_QUIET, Dialogue, LOCAL_WORK, STALL, TIMEOUT, unexpected};
@@ -13,7 +13,7 @@ use model::sample::{Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// What a client is started with.
+/// Configuration of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientConfig {
     /// The session's name, made from fresh random bytes.
@@ -32,26 +32,26 @@ pub struct Client {
     config: ClientConfig,
     talk: Dialogue,
     phase: Phase,
-    /// The server said `SERVER_ERROR`; its code follows.
+    /// The server sent `SERVER_ERROR`; its code follows.
     erring: bool,
     flows_open: bool,
     senders_done: bool,
     interrupted: bool,
-    /// When the test is over, whatever the data flows do.
+    /// Time at which the test is over, whatever the data flows do.
     ends: Option<MonoTime>,
-    /// What this end has received when that last changed, and when.
+    /// Bytes received by this end when they last changed, and the time of that change.
     progress: Option<(u64, MonoTime)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The server says `PARAM_EXCHANGE`.
+    /// Waits for `PARAM_EXCHANGE` of the server.
     Greeting,
-    /// The server says `CREATE_STREAMS`.
+    /// Waits for `CREATE_STREAMS` of the server.
     Agreeing,
-    /// The server says `TEST_START`, and the flows open, in any order.
+    /// Waits for `TEST_START` of the server while the flows open, in any order.
     Opening,
-    /// The server says `TEST_RUNNING`; as before.
+    /// Waits for `TEST_RUNNING` of the server while the flows open.
     Starting,
     /// The flows open; the server is ready.
     Ready,
@@ -59,13 +59,13 @@ enum Phase {
     Running,
     /// This end's senders stop.
     Stopping,
-    /// The server says `EXCHANGE_RESULTS`.
+    /// Waits for `EXCHANGE_RESULTS` of the server.
     Ending,
     /// This end drains and measures.
     Draining,
     /// The server sends its results.
     Exchanging,
-    /// The server says `DISPLAY_RESULTS`.
+    /// Waits for `DISPLAY_RESULTS` of the server.
     Displaying,
     Over,
 }
@@ -224,14 +224,14 @@ impl Client {
         }
     }
 
-    /// Until the end of the test, or until nothing has come for too long where only this end receives.
+    /// Waits until the end of the test, or until the longest permitted silence where only this end receives.
     fn wait_while_running(&mut self) {
         let stalled =
             self.progress.filter(|_| !self.sends()).map(|(got, last)| last + self.longest_silence(got));
         self.talk.wait_until(self.ends.into_iter().chain(stalled).min());
     }
 
-    /// A server that has sent all the datagrams it was asked for falls silent; those that were lost never come.
+    /// A server that has sent all requested datagrams falls silent; lost datagrams never arrive.
     fn longest_silence(&self, received: u64) -> Nanos {
         let test = &self.config.test;
         let by_count = !matches!(test.end, End::Time(_));
@@ -277,7 +277,7 @@ impl Client {
     fn take_results(&mut self, now: MonoTime, message: &[u8]) -> Result<(), ProtocolError> {
         let results = Results::decode(message)?;
         let result = results.to_side(&self.config.test, Direction::Down)?;
-        // A server that one client has asked sends its report to those after it, too (iPerf3 3.21).
+        // A server that has received this request from one client sends its report to later ones, too (iPerf3 3.21).
         let report = results.report.filter(|_| self.config.extras.get_server_output);
         let (output_text, output_json) = match report {
             Some(Report::Text(text)) => (Some(text), None),
@@ -297,7 +297,7 @@ impl Client {
         let ended = self.ends.is_some_and(|ends| ends <= now);
         match self.phase {
             Phase::Over => Ok(()),
-            // All results are here; only the server's good bye is missing.
+            // All results are here; only the server's goodbye is missing.
             Phase::Displaying => {
                 self.finish();
                 Ok(())
@@ -341,7 +341,7 @@ impl Client {
         Err(ProtocolError::Stopped(why.into()))
     }
 
-    /// Some errors come without the second word: 3.12 closes behind the code where it refuses a user.
+    /// Some errors lack the second word: 3.12 closes behind the code when it refuses a user.
     fn refused_in_short(&mut self) -> ProtocolError {
         match self.talk.error_code() {
             Some(code) => self.refused(code, 0),
@@ -359,7 +359,7 @@ impl Client {
         }
     }
 
-    /// Servers up to 3.21 do not say that they refuse a user: they close, or report some other error.
+    /// Servers up to 3.21 do not report that they refuse a user: they close, or report some other error.
     fn auth_hint(&self) -> &'static str {
         let tried = self.config.extras.auth_token.is_some();
         if tried && self.phase == Phase::Agreeing {
@@ -369,7 +369,7 @@ impl Client {
         }
     }
 
-    /// The last word to the server, where it is still there and does not know.
+    /// Sends the reason of the end to a server that is still there and does not know it.
     fn say_why(&mut self, error: &ProtocolError) {
         let reported =
             matches!(error, ProtocolError::Closed(_) | ProtocolError::Refused(_) | ProtocolError::Busy);
@@ -388,7 +388,7 @@ impl Client {
         self.talk.wait(now, span);
     }
 
-    /// A user who interrupts waits for little.
+    /// After an interrupt this end waits only briefly.
     fn timeout(&self) -> Nanos {
         if self.interrupted { HURRY } else { TIMEOUT }
     }
@@ -449,11 +449,11 @@ impl Session for Client {
 
 /// How much later than due this end's senders may stop by themselves.
 const SENDERS_MARGIN: Nanos = Nanos::from_millis(500);
-/// After an interrupt.
+/// Timeout after an interrupt.
 const HURRY: Nanos = Nanos::from_secs(5);
 /// Datagrams that are still missing after this long are lost.
 const LOST_TAIL: Nanos = Nanos::from_secs(3);
 /// Bytes of JSON: 256 streams take 64 KiB.
 const MAX_RESULTS: usize = 1 << 20;
-/// Bytes of JSON with the server's own report: a day of intervals of some streams.
+/// Bytes of JSON with the server's own report: a day of intervals of a few streams.
 const MAX_REPORT: usize = 64 << 20;

@@ -7,8 +7,8 @@ pub const COOKIE_LEN: usize = TEXT_LEN + 1;
 
 /// A session's name.
 ///
-/// iPerf3's own cookies are of the letters a to z and the digits 2 to 7; those of other makers may hold any
-/// printable ASCII character but the space.
+/// iPerf3's own cookies consist of the letters a to z and the digits 2 to 7; those of other implementations may hold any
+/// printable ASCII character except the space.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cookie(String);
 

@@ -3,7 +3,7 @@
 use crate::{Datagram, Stamp};
 use model::time::MonoTime;
 
-/// 12 bytes, 32-bit numbers: iPerf3's default. Numbers start again at 0 after 2^32 - 1.
+/// 12 bytes, 32-bit numbers: iPerf3's default. Numbers wrap to 0 after 2^32 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Narrow;
 
@@ -47,7 +47,7 @@ fn time_bytes(time: MonoTime) -> [u8; 8] {
     (u64::from(seconds) << 32 | u64::from(micros)).to_be_bytes()
 }
 
-/// Numbers start at 1, and a second has fewer than 10^6 microseconds: anything else is no datagram of ours.
+/// Numbers start at 1, and a second has fewer than 10^6 microseconds: any other header is not iPerf3's.
 fn stamp(sequence: u64, time: [u8; 8]) -> Option<Stamp> {
     let time = u64::from_be_bytes(time);
     let (seconds, micros) = (time >> 32, time & 0xffff_ffff);

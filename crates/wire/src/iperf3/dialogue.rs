@@ -1,4 +1,4 @@
-//! What both roles share: bytes of the control connection in, things to do out, and one deadline.
+//! Common parts of both roles: bytes of the control connection in, outputs, and one deadline.
 
 use crate::iperf3::PROTOCOL;
 use crate::iperf3::state::{ErrorCode, State, error_message};
@@ -16,19 +16,19 @@ pub(super) struct Dialogue {
 }
 
 impl Dialogue {
-    /// More bytes of the peer.
+    /// Appends bytes of the peer.
     pub(super) fn push_received(&mut self, bytes: &[u8]) {
         self.received.extend_from_slice(bytes);
     }
 
-    /// The next byte, if it has come.
+    /// The next byte, if it has arrived.
     pub(super) fn byte(&mut self) -> Option<u8> {
         let byte = *self.received.first()?;
         self.received.remove(0);
         Some(byte)
     }
 
-    /// Does the peer say it stops, where a message is due? No length within our limits begins with such a byte.
+    /// Does the peer announce that it stops, where a message is due? No length within our limits begins with such a byte.
     pub(super) fn is_stop_next(&self) -> bool {
         let state = self.received.first().and_then(|byte| State::from_byte(*byte));
         matches!(
@@ -37,7 +37,7 @@ impl Dialogue {
         )
     }
 
-    /// The first word of an error whose second one did not come.
+    /// The first word of an error whose second word did not arrive.
     pub(super) fn error_code(&mut self) -> Option<i32> {
         let (code, _) = self.received.split_first_chunk()?;
         let code = i32::from_be_bytes(*code);
@@ -45,16 +45,16 @@ impl Dialogue {
         Some(code)
     }
 
-    /// The two words of an error, if they have come.
+    /// The two words of an error, if they have arrived.
     pub(super) fn error_words(&mut self) -> Option<[i32; 2]> {
         let (code, rest) = self.received.split_first_chunk()?;
-        let words = [i32::from_be_bytes(*code), i32::from_be_bytes(*rest.first_chunk()?)];
+        let codes = [i32::from_be_bytes(*code), i32::from_be_bytes(*rest.first_chunk()?)];
         self.received.drain(..8);
-        Some(words)
+        Some(codes)
     }
 
-    /// The body of a message (length, then JSON), if all of it has come. A length that is zero, negative or above
-    /// `limit` is refused before the body comes.
+    /// The body of a message (length, then JSON), if all of it has arrived. A length that is zero, negative or above `limit` is
+    /// refused before the body arrives.
     pub(super) fn message(&mut self, limit: usize) -> Result<Option<Vec<u8>>, ProtocolError> {
         let Some((length, rest)) = self.received.split_first_chunk() else { return Ok(None) };
         let length = i32::from_be_bytes(*length);
@@ -72,12 +72,12 @@ impl Dialogue {
         Ok(Some(body))
     }
 
-    /// Queues something to do.
+    /// Queues an output.
     pub(super) fn push(&mut self, output: Output) {
         self.outputs.push_back(output);
     }
 
-    /// Asks for work.
+    /// Requests work.
     pub(super) fn work(&mut self, request: impl Into<WorkRequest>) {
         self.push(Output::Work(request.into()));
     }
@@ -113,7 +113,7 @@ impl Dialogue {
         self.deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Ends it: nothing is waited for any more.
+    /// Ends the dialogue: it waits for nothing any more.
     pub(super) fn close(&mut self) {
         self.deadline = None;
         self.received = Vec::new();
@@ -126,26 +126,26 @@ impl Dialogue {
     }
 }
 
-/// The peer broke the protocol in this way.
+/// The error for a violation of the protocol.
 pub(super) fn violation(what: impl Into<String>) -> ProtocolError {
     ProtocolError::Violation { protocol: PROTOCOL, what: what.into() }
 }
 
-/// The peer said this where something else was due.
+/// The error for a state that arrived where another message was due.
 pub(super) fn unexpected(byte: u8, awaited: &str) -> ProtocolError {
     match State::from_byte(byte) {
-        Some(state) => violation(format!("it said {state:?} where {awaited} was due")),
+        Some(state) => violation(format!("it sent {state:?} where {awaited} was due")),
         None => violation(format!("it sent the byte {byte:#04x} where {awaited} was due")),
     }
 }
 
-/// How long the end of a test may take to drain. iPerf3's ends wait 10 s for one another's results.
+/// Longest drain at the end of a test. iPerf3's ends wait 10 s for each other's results.
 pub(super) const DRAIN_LIMIT: Nanos = Nanos::from_secs(8);
 /// A stream on which nothing comes for this long has ended.
 pub(super) const DRAIN_QUIET: Nanos = Nanos::from_millis(500);
-/// The driver's own work: stopping senders, measuring.
+/// Longest wait for the driver's own work: stopping senders, measuring.
 pub(super) const LOCAL_WORK: Nanos = Nanos::from_secs(10);
-/// A message or a state of the peer that is due.
+/// Longest wait for a message or a state of the peer that is due.
 pub(super) const TIMEOUT: Nanos = Nanos::from_secs(30);
 /// A receiver that gets nothing for this long gives up.
 pub(super) const STALL: Nanos = Nanos::from_secs(120);

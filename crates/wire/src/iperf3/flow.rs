@@ -1,21 +1,21 @@
-//! How connections and datagrams on the server's port say what they are.
+//! How connections and datagrams on the server's port identify themselves.
 //!
-//! Every TCP connection, control or data, begins with the cookie and nothing answers a data connection. A UDP
-//! stream begins with four bytes from the client, which the server answers with four bytes. Old versions
-//! and hosts of the other byte order use other bytes; all are known here.
+//! Every TCP connection, control or data, begins with the cookie, and a data connection is not answered. A UDP stream begins
+//! with four bytes from the client, which the server answers with four bytes. Old versions and hosts of the other byte order use
+//! other bytes; all of them are recognised here.
 
 use crate::iperf3::cookie::{COOKIE_LEN, Cookie};
 
-/// What a client sends to open a UDP stream: "9876".
+/// Datagram with which a client opens a UDP stream: "9876".
 pub const UDP_HELLO: [u8; 4] = *b"9876";
 
-/// What a server answers: "6789".
+/// The server's answer to it: "6789".
 pub const UDP_REPLY: [u8; 4] = *b"6789";
 
-/// What the first bytes of a TCP connection are.
+/// The first bytes of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classified {
-    /// Not enough yet.
+    /// More bytes are needed.
     More,
     /// A cookie, and what follows it begins at byte [`COOKIE_LEN`]. A cookie of a session that waits for its
     /// streams makes this a data connection, any other a control connection.
@@ -24,7 +24,7 @@ pub enum Classified {
     Foreign,
 }
 
-/// Tells what begins here. A stranger is told from its first bytes on, before 37 of them have come.
+/// Classifies a connection by its first bytes. Foreign bytes are recognised at once, before 37 of them have arrived.
 #[must_use]
 pub fn classify(first: &[u8]) -> Classified {
     if let Some(cookie) = first.first_chunk::<COOKIE_LEN>() {
@@ -34,24 +34,24 @@ pub fn classify(first: &[u8]) -> Classified {
     if plausible { Classified::More } else { Classified::Foreign }
 }
 
-/// Does this datagram open a stream? Any of the known four bytes.
+/// Does this datagram open a stream, by any of the known four bytes?
 #[must_use]
 pub fn is_udp_hello(payload: &[u8]) -> bool {
     HELLOS.iter().any(|hello| payload == hello)
 }
 
-/// Does this datagram answer [`UDP_HELLO`]? While a server sends (`--reverse`, `--bidir`), its first data
-/// datagrams may come before the answer: they say as much.
+/// Does this datagram answer [`UDP_HELLO`]? While a server sends (`--reverse`, `--bidir`), its first data datagrams may arrive
+/// before the answer and count as one.
 #[must_use]
 pub fn is_udp_reply(payload: &[u8]) -> bool {
     REPLIES.iter().any(|reply| payload == reply)
 }
 
-/// Today's, the same from a big-endian host, and 123456789 of old versions in both byte orders.
+/// The current bytes, the same from a big-endian host, and 123456789 of old versions in both byte orders.
 const HELLOS: [[u8; 4]; 4] =
     [UDP_HELLO, UDP_REPLY, 123_456_789_u32.to_le_bytes(), 123_456_789_u32.to_be_bytes()];
 
-/// Today's, and 987654321 in both byte orders. A big-endian host's is our hello: that would be an echo.
+/// The current bytes, and 987654321 in both byte orders. Those of a big-endian host equal our hello, so they could be an echo.
 const REPLIES: [[u8; 4]; 3] = [UDP_REPLY, 987_654_321_u32.to_be_bytes(), 987_654_321_u32.to_le_bytes()];
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_told_early() {
+    fn foreign_bytes_are_recognised_early() {
         for first in [&b"GET / HTTP/1.1\r\n"[..], b"\x16\x03\x01", b"SSH-2.0-x\r\n", b"\0"] {
             assert_eq!(classify(first), Classified::Foreign);
         }

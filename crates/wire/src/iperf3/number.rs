@@ -1,11 +1,11 @@
-//! JSON numbers as iPerf3 means them: integers may come as floats, negative ones as huge positive ones.
+//! JSON numbers as iPerf3 means them: integers may be written as floats, negative ones as huge positive ones.
 
 use serde_json::Value;
 
-/// A whole number; `None` when the value is no number.
+/// A whole number; `None` when the value is not a number.
 ///
-/// A fraction is cut off. What is 2^63 or more is a negative number in the two's complement: iPerf3 3.12 writes
-/// -1 as 18446744073709551615.
+/// A fraction is cut off. A value of 2^63 or more is a negative number in two's complement: iPerf3 3.12 writes -1 as
+/// 18446744073709551615.
 pub(super) fn whole(value: &Value) -> Option<i64> {
     let Value::Number(number) = value else { return None };
     number.as_i64().or_else(|| number.as_u64().map(u64::cast_signed)).or_else(|| {
@@ -14,7 +14,7 @@ pub(super) fn whole(value: &Value) -> Option<i64> {
     })
 }
 
-/// A number with a fraction; `None` when the value is no number.
+/// A number with a fraction; `None` when the value is not a number.
 pub(super) fn real(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }

@@ -1,7 +1,7 @@
-//! The parameters: the test a client asks for, as the JSON it sends after the server's `PARAM_EXCHANGE`.
+//! The parameters: the test a client requests, as the JSON it sends after the server's `PARAM_EXCHANGE`.
 //!
-//! Reading is tolerant: keys that are not known are passed over, absent ones have their defaults, numbers may be of
-//! any JSON form, flags may be `true` or a number. What is out of range is refused with iPerf3's own code.
+//! Reading is tolerant: unknown keys are ignored, absent ones have their defaults, numbers may be of any JSON form, flags may
+//! be `true` or a number. Values out of range are refused with iPerf3's own code.
 
 use crate::iperf3::number;
 use crate::iperf3::state::ErrorCode;
@@ -22,24 +22,24 @@ pub const MAX_STREAMS: u32 = 128;
 /// Bytes of one TCP write when the plan leaves it open.
 pub const DEFAULT_TCP_LENGTH: u32 = 128 * 1024;
 
-/// UDP payload when neither end says any, bytes.
+/// UDP payload when neither end sets it, bytes.
 pub const DEFAULT_UDP_LENGTH: u32 = 1460;
 
-/// What a client asks for: the test, and what is not part of it.
+/// A client's request: the test, and options outside of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
     /// The test. A time of [`Nanos::MAX`] is a test without end, until the client stops it.
     pub test: TestSpec,
-    /// The rest.
+    /// The options outside of the test.
     pub extras: Extras,
 }
 
-/// Why parameters are refused.
+/// The refusal of parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the client is told.
+    /// The code sent to the client.
     pub code: ErrorCode,
-    /// What was wrong, for this end's log.
+    /// The reason, for this end's log.
     pub what: String,
 }
 
@@ -53,8 +53,8 @@ pub fn block_length(test: &TestSpec) -> u32 {
     }
 }
 
-/// The same as an end of iPerf3 sends it: with GSO and a rate it fills a buffer of 64 KiB, sends that at once, and waits
-/// for as long as the rate wants. Its receivers are made for that: they read a buffer at a time.
+/// The test with iPerf3's bursts: with GSO and a rate an end of iPerf3 fills a buffer of 64 KiB, sends it at once, and waits for
+/// as long as the rate requires. Its receivers rely on that: they read a buffer at a time.
 pub(super) fn in_whole_buffers(test: TestSpec) -> TestSpec {
     let paced = test.transport == Transport::Udp && test.offload && test.bitrate.is_some();
     if !paced || test.burst > 0 {
@@ -74,7 +74,7 @@ impl Params {
         Value::Object(json).to_string().into_bytes()
     }
 
-    /// Reads what a client sent.
+    /// Reads the parameters that a client sent.
     pub fn decode(bytes: &[u8]) -> Result<Params, Refusal> {
         let fields = match serde_json::from_slice(bytes) {
             Ok(Value::Object(map)) => Fields(map),
@@ -86,7 +86,7 @@ impl Params {
         read_pace(&fields, &mut test)?;
         read_options(&fields, &mut test)?;
         check_length(&test)?;
-        // A client that does not know of GSO is not sent bursts.
+        // A client without support for GSO receives no bursts.
         let test = if fields.flag("gso")? { in_whole_buffers(test) } else { test };
         Ok(Params { test, extras: read_extras(&fields)? })
     }
@@ -118,7 +118,7 @@ fn write_pace(test: &TestSpec, json: &mut Map<String, Value>) {
     optional(json, "bandwidth", test.bitrate.map(|rate| rate.0).filter(|rate| *rate > 0));
     optional(json, "fqrate", test.fq_rate.map(|rate| rate.0).filter(|rate| *rate > 0));
     json.insert("pacing_timer".into(), json!(PACING_TIMER));
-    // A buffer at a time is what an end does by itself.
+    // An end sends a buffer at a time by itself.
     let by_itself = in_whole_buffers(TestSpec { burst: 0, ..test.clone() }).burst;
     optional(json, "burst", Some(test.burst).filter(|burst| *burst > 0 && *burst != by_itself));
     if test.transport == Transport::Udp {
@@ -238,7 +238,7 @@ fn read_extras(fields: &Fields) -> Result<Extras, Refusal> {
     })
 }
 
-/// A TCP client must say its block size; for UDP it may be left away.
+/// A TCP client must send its block size; over UDP it may be absent.
 fn check_length(test: &TestSpec) -> Result<(), Refusal> {
     let (range, code) = match test.transport {
         Transport::Tcp => (1..=MAX_TCP_LENGTH, ErrorCode::BLOCK_SIZE),
@@ -248,7 +248,7 @@ fn check_length(test: &TestSpec) -> Result<(), Refusal> {
     if fits { Ok(()) } else { Err(Refusal::with_code(code, format!("blocks of {} bytes", test.length))) }
 }
 
-/// The members of the JSON object, by kind.
+/// The members of the JSON object, with typed access.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -271,7 +271,7 @@ impl Fields {
         if fits { Ok(Some(value)) } else { Err(Refusal::with_code(code, format!("`{key}` is {value}"))) }
     }
 
-    /// A number of things; none when absent.
+    /// A count; zero when absent.
     fn count(&self, key: &str) -> Result<u64, Refusal> {
         Ok(self.whole(key, 0..=i64::MAX, ErrorCode::PARAMS)?.unwrap_or(0).cast_unsigned())
     }
@@ -299,16 +299,16 @@ impl Display for Refusal {
     }
 }
 
-/// Seconds.
+/// In seconds.
 const MAX_TIME: i64 = 86_400;
-/// Seconds.
+/// In seconds.
 const MAX_OMIT: i64 = 600;
 const MAX_BURST: i64 = 1000;
 const MAX_MSS: i64 = 32_767;
 const MAX_WINDOW: i64 = 512 << 20;
 const MAX_TCP_LENGTH: u32 = 1 << 20;
 const MIN_UDP_LENGTH: u32 = 16;
-/// Microseconds; nobody paces by it any more, but clients send it.
+/// Microseconds; obsolete as a pacing interval, but clients send it.
 const PACING_TIMER: u32 = 1000;
 
 #[cfg(test)]

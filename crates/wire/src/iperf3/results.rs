@@ -1,4 +1,4 @@
-//! The results: what one end measured, as the JSON both ends send after the test.
+//! The results: the figures of one end, as the JSON both ends send after the test.
 
 use crate::iperf3::PROTOCOL;
 use crate::iperf3::number;
@@ -9,7 +9,7 @@ use model::sample::{CpuUse, DataPath, Role, SideResult, StreamResult, TcpCounter
 use model::units::{Bytes, Nanos};
 use serde_json::{Map, Value, json};
 
-/// What one end says it measured, in the terms of the wire.
+/// The results of one end, as sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// CPU of the process: total, user, system, in percent of one CPU.
@@ -24,14 +24,14 @@ pub struct Results {
     pub streams: Vec<StreamRow>,
 }
 
-/// One stream, in the terms of the wire.
+/// The figures of one stream, as sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StreamRow {
     /// See [`stream_id`].
     pub id: i64,
     /// Payload bytes sent or received in the counted time.
     pub bytes: u64,
-    /// TCP segments sent again; -1: unknown.
+    /// Retransmitted TCP segments; -1: unknown.
     pub retransmits: i64,
     /// Jitter, seconds.
     pub jitter: f64,
@@ -54,7 +54,7 @@ pub fn stream_id(stream: u32) -> i64 {
 }
 
 impl Results {
-    /// What this end measured, for the wire.
+    /// The results of this end, as sent.
     #[must_use]
     pub fn of_side(side: &SideResult, report: Option<Report>) -> Results {
         let tcp_sender = side.streams.iter().any(|s| s.role == Role::Sender && s.tcp.is_some());
@@ -68,10 +68,10 @@ impl Results {
         }
     }
 
-    /// What the peer measured. It sends the streams of direction `sends`.
+    /// The peer's results. The peer sends the streams of direction `sends`.
     ///
-    /// The wire tells less than [`SideResult`] holds: of TCP the retransmissions of a sender; of UDP neither
-    /// reordering nor duplicates; of all bytes those of the counted time. The rest is zero or absent.
+    /// The message carries less than [`SideResult`] holds: of TCP the retransmissions of a sender; of UDP neither reordering
+    /// nor duplicates; of all bytes those of the counted time. The other fields are zero or absent.
     pub fn to_side(&self, test: &TestSpec, sends: Direction) -> Result<SideResult, ProtocolError> {
         let mut streams: Vec<StreamResult> = Vec::new();
         for row in &self.streams {
@@ -91,7 +91,7 @@ impl Results {
         })
     }
 
-    /// The JSON.
+    /// Encodes the results as JSON.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut json = Map::new();
@@ -111,7 +111,7 @@ impl Results {
         Value::Object(json).to_string().into_bytes()
     }
 
-    /// Reads a peer's JSON.
+    /// Reads the JSON of a peer.
     pub fn decode(bytes: &[u8]) -> Result<Results, ProtocolError> {
         let mut json = match serde_json::from_slice(bytes) {
             Ok(Value::Object(json)) => json,
@@ -137,8 +137,8 @@ impl Results {
 }
 
 impl StreamRow {
-    /// The datagrams of a receiver before the counted time are those of its highest number that it neither got nor
-    /// missed since. Its losses are of the counted time, so none is omitted.
+    /// A receiver's datagrams before the counted time are its highest number less those that it has received or missed since. Its
+    /// losses are of the counted time, so none is omitted.
     fn of_stream(stream: &StreamResult) -> StreamRow {
         let udp = stream.udp.clone().unwrap_or_default();
         let lost = if stream.role == Role::Receiver { udp.lost } else { 0 };
@@ -174,8 +174,8 @@ impl StreamRow {
         }
     }
 
-    /// Versions before 3.14 do not say how many datagrams were omitted: there the bytes, which are of the counted
-    /// time, say how many were counted. How many of the lost ones were omitted nobody can say; none is taken off.
+    /// Versions before 3.14 do not report how many datagrams were omitted: there the number of counted ones follows from the
+    /// bytes, which are of the counted time. The number of omitted losses is unknown; none is subtracted.
     fn to_udp(self, test: &TestSpec, role: Role) -> UdpCounters {
         let positive = |value: i64| u64::try_from(value).unwrap_or(0);
         let packets = positive(self.packets);
@@ -200,7 +200,7 @@ impl StreamRow {
         }
     }
 
-    /// Which stream of the test this is.
+    /// The stream of the test that this row describes.
     fn stream(&self, test: &TestSpec) -> Result<u32, ProtocolError> {
         let both = if test.directions.up() && test.directions.down() { 2 } else { 1 };
         let stream = (0..test.streams.saturating_mul(both)).find(|stream| stream_id(*stream) == self.id);
@@ -266,7 +266,7 @@ fn bad(what: String) -> ProtocolError {
     ProtocolError::Violation { protocol: PROTOCOL, what: format!("its results cannot be used: {what}") }
 }
 
-/// Seconds as a span; none when negative, the longest when too large.
+/// Seconds as a span; zero when negative, the longest when too large.
 fn span(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9).round() as u64)
 }
@@ -275,7 +275,7 @@ fn clamp(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// JSON has no other numbers.
+/// A finite JSON number; null for others, which JSON lacks.
 fn finite(value: f64) -> Value {
     json!(if value.is_finite() { value } else { 0.0 })
 }

@@ -1,4 +1,4 @@
-//! The server: it checks what is asked for, sends until it is told to stop, and gives its results last.
+//! The server: it checks the request, sends until the client stops it, and reports its results last.
 
 use crate::iperf3::admit::{admit, time_limit};
 use crate::iperf3::cookie::Cookie;
@@ -18,21 +18,21 @@ use model::sample::{Side, SideResult};
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// Tells whether an authentication token (base64) is good.
+/// Decides whether an authentication token (base64) is valid.
 pub type Verifier = Box<dyn Fn(&str) -> bool + Send>;
 
-/// What a server is started with.
+/// Configuration of a server.
 #[derive(Default)]
 pub struct ServerConfig {
-    /// What clients may ask for.
+    /// Limits for the requests of clients.
     pub policy: Policy,
     /// Present: every client must authenticate.
     pub verifier: Option<Verifier>,
 }
 
-/// A server's dialogue with one client, from the moment its cookie has come.
+/// A server's dialogue with one client, from the moment its cookie has arrived.
 ///
-/// It emits the client's results as [`Event::Result`]. What was agreed on is in [`Server::params`] from
+/// It emits the client's results as [`Event::Result`]. The agreed parameters are in [`Server::params`] from
 /// [`WorkRequest::Flows`](crate::WorkRequest::Flows) on.
 pub struct Server {
     config: ServerConfig,
@@ -44,11 +44,11 @@ pub struct Server {
     draining: bool,
     client_results: Option<Results>,
     measured: Option<(SideResult, Option<Report>)>,
-    /// When the parameters must be complete, or the test over.
+    /// Deadline for the parameters, then for the test.
     limit: MonoTime,
-    /// Payload bytes moved in all when that last changed, and when.
+    /// Payload bytes moved in all when they last changed, and the time of that change.
     progress: Option<(u64, MonoTime)>,
-    /// Watches what the client sends.
+    /// Watches the rate of the client.
     rate: RateWatch,
 }
 
@@ -58,11 +58,11 @@ enum Phase {
     Agreeing,
     /// The flows open.
     Opening,
-    /// Data moves until the client says `TEST_END`.
+    /// Data moves until the client sends `TEST_END`.
     Running,
     /// The client sends its results; this end stops, drains, measures.
     Ending,
-    /// The client says `IPERF_DONE`.
+    /// Waits for `IPERF_DONE` of the client.
     Displaying,
     Over,
 }
@@ -90,7 +90,7 @@ impl Server {
         }
     }
 
-    /// The test and the extras the client asked for, as far as they were accepted; absent before.
+    /// The test and the extras the client requested, as far as they were accepted; absent before.
     #[must_use]
     pub fn params(&self) -> Option<&Params> {
         self.params.as_ref()
@@ -211,7 +211,7 @@ impl Server {
         {
             return Err(Refusal::with_code(ErrorCode::AUTHORIZATION, "no valid user and password"));
         }
-        // All an iPerf3 client tells of itself is its version.
+        // The version is all that an iPerf3 client reports of itself.
         let version = params.extras.client_version.as_ref();
         let peer = version.map(|version| Host { version: format!("iPerf3 {version}"), ..Host::default() });
         let plan = FlowPlan {
@@ -290,8 +290,8 @@ impl Server {
         Ok(())
     }
 
-    /// Where this end only sends, its flows close as soon as it has stopped, for that is what the client waits for.
-    /// Where it receives, the client's results say how much is still to come.
+    /// Where this end only sends, its flows close as soon as it has stopped, because the client waits for that. Where it
+    /// receives, the client's results contain how much is still to arrive.
     fn drain_when_ready(&mut self, now: MonoTime) {
         let stopped = self.senders_done || !self.sends();
         let reported = self.client_results.is_some() || !self.receives();
@@ -327,7 +327,7 @@ impl Server {
         }
         match self.phase {
             Phase::Over => Ok(()),
-            // The client has everything; only its good bye is missing.
+            // The client has everything; only its goodbye is missing.
             Phase::Displaying => {
                 self.finish();
                 Ok(())
@@ -394,8 +394,8 @@ impl Server {
     }
 }
 
-/// What is still to come on a stream of which the client says it sent this much. Its bytes are those of the counted
-/// time, so with omitted time their sum is not known.
+/// Outstanding data of a stream, given the amount that the client reports as sent. Its bytes are those of the counted time, so
+/// with omitted time their sum is not known.
 fn until(test: &TestSpec, row: &StreamRow) -> Until {
     match test.transport {
         Transport::Udp => Until::Sequence(u64::try_from(row.packets).unwrap_or(0), DRAIN_QUIET),
@@ -417,7 +417,7 @@ impl Session for Server {
     }
 }
 
-/// Between two portions of the parameters.
+/// Longest pause between two portions of the parameters.
 const IDLE: Nanos = Nanos::from_secs(10);
 /// Bytes of JSON: 256 streams take 64 KiB.
 const MAX_RESULTS: usize = 1 << 20;

@@ -2,10 +2,10 @@
 
 use std::fmt::{Display, Formatter};
 
-/// A state as it travels.
+/// A state as sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Server: the streams are there, start the clock.
+    /// Server: the streams are open, start the clock.
     TestStart,
     /// Server: send.
     TestRunning,
@@ -23,11 +23,11 @@ pub enum State {
     ExchangeResults,
     /// Server: the results are complete.
     DisplayResults,
-    /// Client: good bye.
+    /// Client: goodbye.
     IperfDone,
     /// Server: it is busy.
     AccessDenied,
-    /// Server: an error, told by two 32-bit words that follow.
+    /// Server: an error; two 32-bit words with its code follow.
     ServerError,
 }
 
@@ -42,20 +42,20 @@ impl State {
         STATES.iter().find(|row| row.1 == self).map_or(0, |row| row.0)
     }
 
-    /// The state of a byte; `None` for one that no version sends.
+    /// The state of a byte; `None` for a byte that no version sends.
     #[must_use]
     pub fn from_byte(byte: u8) -> Option<State> {
         STATES.iter().find(|row| row.0 == byte).map(|row| row.1)
     }
 }
 
-/// What a server answers to a connection it cannot take, before it closes it.
+/// Reply of a server to a connection it cannot accept, before it closes it.
 #[must_use]
 pub fn access_denied() -> [u8; 1] {
     [State::AccessDenied.byte()]
 }
 
-/// What a server says before it closes a session on an error. The second word, the system's errno, is 0.
+/// Message of a server before it closes a session on an error. The second word, the system's errno, is 0.
 #[must_use]
 pub fn error_message(code: ErrorCode) -> [u8; 9] {
     let mut bytes = [0; 9];
@@ -103,7 +103,7 @@ impl ErrorCode {
     pub const AFFINITY: ErrorCode = ErrorCode(132);
     /// Authorization.
     pub const AUTHORIZATION: ErrorCode = ErrorCode(142);
-    /// No data came.
+    /// No data arrived.
     pub const NO_DATA: ErrorCode = ErrorCode(144);
     /// The test ran too long.
     pub const EXPIRED: ErrorCode = ErrorCode(160);
@@ -112,7 +112,7 @@ impl ErrorCode {
     /// A stream number of the results.
     pub const STREAM_ID: ErrorCode = ErrorCode(208);
 
-    /// What the code means, and what to do about it where something can be done.
+    /// The meaning of the code, and the advice where there is one.
     #[must_use]
     pub fn meaning(self) -> (&'static str, &'static str) {
         MEANINGS

@@ -1,4 +1,4 @@
-//! What a server accepts: every field of a client's plan is in range and within the server's own limits.
+//! Admission: every field of a client's plan is in range and within the server's own limits.
 
 use super::datagram::HEADER_LEN;
 use super::message::Limits;
@@ -11,10 +11,10 @@ use model::units::{BitRate, Nanos, PacketRate};
 
 /// Longest test, omitted time included.
 pub const MAX_TIME: Nanos = Nanos::from_secs(86_400);
-/// Most streams in each direction, unless the server says fewer.
+/// Most streams in each direction, unless the server allows fewer.
 pub const MAX_STREAMS: u32 = 128;
 
-/// Checks a plan as the server would see it; `Err` says which field and what to do.
+/// Checks a plan from the server's point of view; `Err` names the field and the remedy.
 pub(super) fn check(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     check_ranges(spec)?;
     check_streams(spec, policy)?;
@@ -48,7 +48,7 @@ pub(super) fn check_latency(spec: &LatencySpec, policy: &Policy) -> Result<(), R
     }
 }
 
-/// How long the messages of a latency session are answered; its client need not know.
+/// Time for which the messages of a latency session are answered; its client need not know it.
 pub(super) fn latency_time(spec: &LatencySpec, policy: &Policy) -> Nanos {
     if spec.time == Nanos::ZERO { longest(policy) } else { spec.time }
 }
@@ -61,7 +61,7 @@ pub(super) fn longest_message(transport: Transport) -> usize {
     }
 }
 
-/// What a policy says to a client.
+/// The limits of a policy, as sent to a client.
 pub(super) fn limits(policy: &Policy) -> Limits {
     Limits {
         max_time: policy.max_time,
@@ -95,7 +95,7 @@ fn check_ranges(spec: &TestSpec) -> Result<(), Refusal> {
     }
 }
 
-/// As the kernel's names are: TCP_CA_NAME_MAX is 16 with its NUL.
+/// Names like the kernel's: TCP_CA_NAME_MAX is 16 with its NUL.
 fn is_algorithm(name: &str) -> bool {
     let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     (1..16).contains(&name.len()) && name.bytes().all(letter)
@@ -147,7 +147,7 @@ fn check_rate(spec: &TestSpec, policy: &Policy) -> Result<(), Refusal> {
     }
 }
 
-/// What goes out back to back is little beside what goes out in a second.
+/// Data sent back to back is little beside the data of a second.
 fn check_burst(spec: &TestSpec, allowed: BitRate) -> Result<(), Refusal> {
     let burst = u64::from(spec.burst.max(1)).saturating_mul(spec.length.into());
     let most = (allowed.0 / 8 / 100).max(SMALLEST_BURST);
@@ -176,7 +176,7 @@ pub(super) fn limit(reason: String, advice: impl Into<String>) -> Refusal {
 }
 
 const MAX_BLOCK: u32 = 16 << 20;
-/// Bytes: a datagram of any length is one.
+/// In bytes: a single datagram of any length fits.
 const SMALLEST_BURST: u64 = 64 << 10;
 const MAX_OMIT: Nanos = Nanos::from_secs(600);
 

@@ -1,7 +1,7 @@
-//! Proof that both ends know the same token, which itself never travels.
+//! Proof that both ends know the same token, which itself is never sent.
 //!
-//! Each end proves by HMAC-SHA-256 over both nonces and the binding of the channel: with TLS, bytes that only the two
-//! ends of this very TLS connection know (an exporter, RFC 8446 section 7.5), so nobody in the middle can pass a proof on.
+//! Each end proves by HMAC-SHA-256 over both nonces and the channel binding: with TLS, bytes that only the two ends of this
+//! very TLS connection know (an exporter, RFC 8446 section 7.5), so that a man in the middle cannot relay a proof.
 
 use crate::hex::{Mac, Nonce, hmac_sha256};
 use std::fmt::{Debug, Formatter};
@@ -11,7 +11,7 @@ use std::fmt::{Debug, Formatter};
 pub struct Token(Vec<u8>);
 
 impl Token {
-    /// Fewest bytes of a token: whoever hears a proof could try all shorter ones.
+    /// Fewest bytes of a token: an observer of a proof could try all shorter ones.
     pub const SHORTEST: usize = 16;
 
     /// A token; `None` when it is shorter than [`Token::SHORTEST`]. White space at both ends is not part of it, so a token
@@ -28,7 +28,7 @@ impl Debug for Token {
     }
 }
 
-/// What is proved, apart from who proves it.
+/// The inputs of a proof, apart from the role of the end.
 #[derive(Clone, Debug)]
 pub(super) struct Proof<'a> {
     pub(super) token: &'a Token,
@@ -38,12 +38,12 @@ pub(super) struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// What the client sends.
+    /// The client's proof.
     pub(super) fn of_client(&self) -> Mac {
         self.mac(b"pathmeter native 1 client")
     }
 
-    /// What the server sends once the client's proof holds.
+    /// The server's proof, sent once the client's proof is valid.
     pub(super) fn of_server(&self) -> Mac {
         self.mac(b"pathmeter native 1 server")
     }
@@ -55,7 +55,7 @@ impl Proof<'_> {
     }
 }
 
-/// Bytes for one purpose out of a session's entropy.
+/// Derives bytes for one purpose from a session's entropy.
 pub(super) fn derive(entropy: &[u8; 32], purpose: &str) -> [u8; 32] {
     hmac_sha256(entropy, &[b"pathmeter native derive ", purpose.as_bytes()])
 }

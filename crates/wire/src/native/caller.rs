@@ -1,4 +1,4 @@
-//! What the clients of every kind of session share: the way in, the pings, and the way out.
+//! Common part of the clients of every kind of session: entry, pings and goodbye.
 
 use super::entry::{ClientConfig, Entry, Granted};
 use super::link::{LEAVING, Link};
@@ -36,11 +36,11 @@ pub struct Talk {
 
 #[derive(Debug)]
 enum Phase {
-    /// Until the server has accepted.
+    /// Waits until the server has accepted.
     Entering,
-    /// What comes now is of the kind.
+    /// The kind of session handles the messages.
     Granted,
-    /// `bye` is said.
+    /// `bye` has been sent.
     Leaving {
         deadline: MonoTime,
         verdict: Result<(), ProtocolError>,
@@ -48,58 +48,58 @@ enum Phase {
     Over,
 }
 
-/// What makes one kind of session of a client.
+/// The behaviour of a client that depends on the kind of session.
 pub trait Kind: Send {
-    /// The server has accepted. `test`: the throughput test as it was asked for in the end.
+    /// The server has accepted. `test`: the throughput test as finally requested.
     fn granted(&mut self, talk: &mut Talk, now: MonoTime, test: Option<&TestSpec>);
 
-    /// A message of the server.
+    /// Takes a message of the server.
     ///
     /// # Errors
-    /// It is not due.
+    /// The message is not due.
     fn message(&mut self, talk: &mut Talk, now: MonoTime, message: Message) -> Result<(), ProtocolError>;
 
-    /// Something came of the work that was asked for.
+    /// Takes the reply to requested work.
     ///
     /// # Errors
     /// The session cannot go on.
     fn reply(&mut self, talk: &mut Talk, now: MonoTime, reply: WorkReply) -> Result<(), ProtocolError>;
 
-    /// Then the server is late.
+    /// Time at which the server is late.
     fn deadline(&self, link: &Link) -> Option<MonoTime>;
 
-    /// With what it is late.
+    /// The error of a late server.
     fn timeout(&self, link: &Link, now: MonoTime) -> ProtocolError;
 
-    /// When it closed, should it close now.
+    /// Phase of the session, for the error when the server closes.
     fn moment(&self) -> &'static str;
 
-    /// The two clocks have been compared once more.
+    /// Called after each comparison of the two clocks.
     fn pinged(&mut self, _talk: &mut Talk, _now: MonoTime) {}
 
-    /// This end wants to stop.
+    /// Handles the request of this end to stop.
     ///
     /// # Errors
-    /// It stops at once.
+    /// The session stops at once.
     fn interrupt(&mut self, talk: &mut Talk, _now: MonoTime, reason: &str) -> Result<(), ProtocolError> {
         talk.link.send(&Message::Stop { reason: reason.into() });
         Err(ProtocolError::Stopped(reason.into()))
     }
 
-    /// The server cannot be spoken to any more.
+    /// Handles the loss of the server's control connection.
     ///
     /// # Errors
-    /// That was all; otherwise this end's own results are still to be told.
+    /// The session is over; otherwise this end's own results are still to be reported.
     fn lose(&mut self, _talk: &mut Talk, error: ProtocolError) -> Result<(), ProtocolError> {
         Err(error)
     }
 
-    /// The server is lost, and only this end's own results are waited for.
+    /// True: the server is lost, and only this end's own results are waited for.
     fn is_alone(&self) -> bool {
         false
     }
 
-    /// How the session has ended, once it has.
+    /// The outcome of the session, once it has ended.
     fn verdict(&mut self) -> Option<Result<(), ProtocolError>> {
         None
     }
@@ -115,7 +115,7 @@ impl Talk {
         self.link.work(request);
     }
 
-    /// The flows could not be opened: the server is told, and it is the end.
+    /// Ends the session, whose flows could not be opened, and reports the reason to the server.
     pub(super) fn failed(&mut self, reason: String) -> ProtocolError {
         self.link.refuse(Refusal::new("flows", &reason, ""));
         ProtocolError::Flows(reason)
@@ -141,12 +141,12 @@ impl<K: Kind> Caller<K> {
         self.talk.granted.as_ref().map(|granted| &granted.host)
     }
 
-    /// The server's software; empty before it has said hello.
+    /// The server's software; empty before its hello.
     pub fn peer_software(&self) -> &str {
         self.entry.software()
     }
 
-    /// What the server allows, once it has said hello.
+    /// The server's limits, once its hello has arrived.
     pub fn limits(&self) -> &Limits {
         self.entry.limits()
     }
@@ -156,17 +156,17 @@ impl<K: Kind> Caller<K> {
         self.talk.pinger.rtt()
     }
 
-    /// The server's clock as seen from here, once there are exchanges enough.
+    /// The server's clock relative to this one, once there are enough exchanges.
     pub fn clock(&self) -> Option<ClockFit> {
         self.talk.pinger.fit()
     }
 
-    /// What comes is of the kind.
+    /// True: the kind of session handles the messages.
     pub(super) fn is_granted(&self) -> bool {
         matches!(self.phase, Phase::Granted)
     }
 
-    /// Says `bye`.
+    /// Sends `bye`.
     pub(super) fn say_bye(&mut self, now: MonoTime, verdict: Result<(), ProtocolError>) {
         self.talk.link.send(&Message::Bye {});
         self.phase = Phase::Leaving { deadline: now + LEAVING, verdict };
@@ -186,7 +186,7 @@ impl<K: Kind> Caller<K> {
         Ok(())
     }
 
-    /// Nothing the peer says matters any more.
+    /// True: messages of the peer are ignored.
     fn is_deaf(&self) -> bool {
         match self.phase {
             Phase::Granted => self.kind.is_alone(),
@@ -217,7 +217,7 @@ impl<K: Kind> Caller<K> {
         }
     }
 
-    /// Says `bye` when the session is over.
+    /// Sends `bye` when the session is over.
     fn settle(&mut self, now: MonoTime) {
         if self.is_granted()
             && let Some(verdict) = self.kind.verdict()
@@ -226,7 +226,7 @@ impl<K: Kind> Caller<K> {
         }
     }
 
-    /// Closes, with the verdict on the session.
+    /// Closes with the outcome of the session.
     fn leave(&mut self) -> Result<(), ProtocolError> {
         match self.close() {
             Phase::Leaving { verdict, .. } => verdict,
@@ -241,7 +241,7 @@ impl<K: Kind> Caller<K> {
         std::mem::replace(&mut self.phase, Phase::Over)
     }
 
-    /// The peer cannot be spoken to any more: an error at once, or after this end's own result has been told.
+    /// Handles the loss of the peer: an error at once, or after this end's own result has been reported.
     fn fail(&mut self, error: ProtocolError) -> Result<(), ProtocolError> {
         if matches!(error, ProtocolError::Violation { .. }) {
             self.talk.link.refuse(Refusal::new("protocol", error.to_string(), ""));

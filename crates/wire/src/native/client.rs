@@ -16,7 +16,7 @@ use model::units::Nanos;
 
 pub use super::entry::ClientConfig;
 
-/// The dialogue of a throughput test, client role. When either end stops it, that is told after the results of both.
+/// The dialogue of a throughput test, client role. When either end stops it, the results of both are reported first.
 pub type Client = Caller<Test>;
 
 /// A throughput test.
@@ -29,13 +29,13 @@ pub struct Test {
 
 #[derive(Debug)]
 enum State {
-    /// Until the flows are open at both ends and the burst of pings is answered.
+    /// Waits until the flows are open at both ends and the burst of pings is answered.
     Opening {
         open: bool,
         ready: bool,
         deadline: MonoTime,
     },
-    /// `start` is said.
+    /// `start` has been sent.
     Starting {
         deadline: MonoTime,
     },
@@ -52,7 +52,7 @@ impl Client {
 }
 
 impl Test {
-    /// Says `start` when everything is there.
+    /// Sends `start` once flows and pings are ready.
     fn start(&mut self, talk: &mut Talk, now: MonoTime) {
         if let State::Opening { open: true, ready: true, .. } = self.state
             && talk.pinger.burst_is_over()

@@ -14,7 +14,7 @@ use model::time::MonoTime;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 16;
 
-/// Writes and reads the headers of one stream; what another stream wrote is not ours.
+/// Writes and reads the headers of one stream; headers of other streams are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataHeader {
     /// The stream, below 256.
@@ -65,7 +65,7 @@ mod tests {
         }
 
         #[test]
-        fn a_strangers_datagram_is_rarely_ours_and_never_a_panic(stream: u8, bytes: Vec<u8>) {
+        fn a_foreign_datagram_is_rarely_accepted_and_never_a_panic(stream: u8, bytes: Vec<u8>) {
             let read = DataHeader { stream }.read(&bytes);
             let ours = bytes.len() >= 16 && bytes[..2] == [0, stream] && bytes[2..8] != [0; 6];
             prop_assert_eq!(read.is_some(), ours);

@@ -1,4 +1,4 @@
-//! The client's way in: hello, proof of the token, what it wants, and the server's word.
+//! The start of a client's dialogue: hello, proof of the token, the request, and the server's decision.
 
 use super::auth::{Proof, Token, derive};
 use super::frame::{MAX_FRAME, violation};
@@ -13,12 +13,13 @@ use model::plan::TestSpec;
 use model::time::MonoTime;
 use model::units::BitRate;
 
-/// What a client is and knows, apart from what it wants.
+/// The configuration of a client, apart from its request.
 #[derive(Clone, Debug)]
 pub struct ClientConfig {
     /// The token, where the user gave one.
     pub token: Option<Token>,
-    /// Bytes that only the two ends of this TLS connection know (exported under a label of ours, RFC 8446 section 7.5); empty without TLS.
+    /// Bytes that only the two ends of this TLS connection know (exported under our own label, RFC 8446 section 7.5); empty
+    /// without TLS.
     pub binding: Vec<u8>,
     /// Random bytes, new for each session.
     pub entropy: [u8; 32],
@@ -28,7 +29,7 @@ pub struct ClientConfig {
     pub host: Host,
 }
 
-/// What the server has said of itself and granted.
+/// The server's hello and the session it granted.
 #[derive(Clone, Debug)]
 pub(super) struct Granted {
     pub(super) session: SessionId,
@@ -54,7 +55,7 @@ enum Phase {
 }
 
 impl Entry {
-    /// Greets, and says hello.
+    /// Sends the greeting and the hello.
     pub(super) fn new(config: ClientConfig, ask: Ask, link: &mut Link, now: MonoTime) -> Entry {
         link.greet();
         let features = vec![frames::FEATURE.into(), load::FEATURE.into()];
@@ -68,17 +69,17 @@ impl Entry {
         self.deadline
     }
 
-    /// What the server allows, once it has said hello.
+    /// The server's limits, once its hello has arrived.
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The server's software, once it has said hello.
+    /// The server's software, once its hello has arrived.
     pub(super) fn software(&self) -> &str {
         &self.software
     }
 
-    /// What a wait that is over was for.
+    /// The error for the message that did not arrive in time.
     pub(super) fn timeout(&self) -> ProtocolError {
         let what = match self.phase {
             Phase::Hello => "to the greeting",
@@ -149,7 +150,7 @@ impl Entry {
         Ok(())
     }
 
-    /// The test as it was asked for: a rate that the server allows takes the place of none.
+    /// The test as finally requested: where the client set no rate, the server's limit is the rate.
     pub(super) fn test(&self) -> Option<&TestSpec> {
         match &self.ask {
             Ask::Throughput { spec, .. } => Some(spec),
@@ -164,7 +165,7 @@ impl Entry {
                 spec.bitrate = Some(BitRate((most.0 / u64::from(spec.streams.max(1))).max(1)));
                 link.event(Limits::warning(most));
             }
-            // The driver keeps to it, and says so: it sends the messages.
+            // The driver, which sends the messages, keeps to this rate and reports it.
             Ask::Latency { spec } if spec.rate.is_none() => spec.rate = Some(spec.rate_within(most)),
             _ => {}
         }

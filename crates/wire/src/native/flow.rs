@@ -1,4 +1,4 @@
-//! What a TCP connection to the port is, told from its first bytes; and how a data flow presents itself.
+//! Classification of TCP connections to the port by their first bytes, and the presentation of a data flow.
 //!
 //! ```text
 //! 0          8         9          10       14           30              46
@@ -10,29 +10,29 @@ use super::VERSIONS;
 use crate::hex::{FlowKey, SessionId, same};
 use model::plan::Transport;
 
-/// How the control dialogue begins.
+/// First bytes of a control dialogue.
 pub const CONTROL_MAGIC: [u8; 8] = *b"PMTRCTRL";
-/// How a data flow begins.
+/// First bytes of a data flow.
 pub const FLOW_MAGIC: [u8; 8] = *b"PMTRFLOW";
 /// Bytes of a data flow's presentation.
 pub const FLOW_HELLO_LEN: usize = 46;
 
-/// What a new connection is.
+/// The kind of a new connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// Not known before this many bytes in all have come.
+    /// Not known before this many bytes in all have arrived.
     NeedMore(usize),
-    /// A TLS handshake record; inside it there will be a control dialogue.
+    /// A TLS handshake record, with a control dialogue inside.
     Tls,
     /// A control dialogue: the bytes belong to [`super::Server`].
     Control,
-    /// A data flow; whatever follows its [`FLOW_HELLO_LEN`] bytes is data.
+    /// A data flow; bytes behind its [`FLOW_HELLO_LEN`] bytes are data.
     Flow(FlowHello),
-    /// Nothing of ours.
+    /// Foreign bytes.
     Garbage,
 }
 
-/// A data flow says whose it is.
+/// The presentation of a data flow: its session and stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHello {
     /// The session, known to both ends by `accept`.
@@ -48,16 +48,15 @@ pub struct FlowHello {
 pub enum FlowAnswer {
     /// The flow is part of the session.
     Welcome,
-    /// No such session (any more).
+    /// The session does not exist (any more).
     UnknownSession,
     /// The MAC is wrong.
     NotProved,
-    /// The session has no such stream, or has it already.
+    /// The session has no such stream, or the stream is already open.
     NoSuchStream,
 }
 
-/// Tells what a connection is from its first bytes. Reading `NeedMore` bytes at a time never reads beyond the
-/// presentation.
+/// Classifies a connection by its first bytes. Reading `NeedMore` bytes at a time never reads beyond the presentation.
 pub fn classify(first: &[u8]) -> Opening {
     match first {
         [] => Opening::NeedMore(1),
@@ -83,7 +82,7 @@ impl FlowHello {
         FlowHello { session, stream, transport, mac }
     }
 
-    /// True when who sent it has the session's key, for this transport and stream.
+    /// True when the sender has the session's key, for this transport and stream.
     pub fn proves(&self, transport: Transport, key: &FlowKey) -> bool {
         let expected = mac(&self.session, code(transport), self.stream, key);
         self.transport == code(transport) && same(&self.mac, &expected)
@@ -125,7 +124,7 @@ impl FlowHello {
     }
 }
 
-/// Bytes of what a TCP and a UDP presentation have in common.
+/// Bytes common to a TCP and a UDP presentation.
 pub(super) const BODY_LEN: usize = 37;
 
 fn mac(session: &SessionId, transport: u8, stream: u32, key: &FlowKey) -> [u8; 16] {
@@ -150,7 +149,7 @@ impl FlowAnswer {
         }
     }
 
-    /// The answer of a byte; `None`: not one of ours.
+    /// The answer of a byte; `None`: the byte is unknown.
     pub fn read(byte: u8) -> Option<FlowAnswer> {
         use FlowAnswer::*;
         [Welcome, UnknownSession, NotProved, NoSuchStream].into_iter().find(|answer| answer.byte() == byte)
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn openings_are_told_apart_from_their_first_bytes() {
+    fn openings_are_classified_by_their_first_bytes() {
         assert_eq!(classify(b""), Opening::NeedMore(1));
         assert_eq!(classify(&[0x16, 3, 1]), Opening::Tls);
         assert_eq!(classify(b"PMTR"), Opening::NeedMore(8));

@@ -1,4 +1,4 @@
-//! How control messages travel: a greeting once in each direction, then frames of a length and a JSON object.
+//! The encoding of control messages: a greeting once in each direction, then frames of a length and a JSON object.
 //!
 //! ```text
 //! | PMTRCTRL | lowest version | highest version |      greeting, 10 bytes
@@ -15,12 +15,12 @@ use serde_json::Value;
 
 /// Longest JSON of a frame, bytes.
 pub const MAX_FRAME: usize = 1 << 20;
-/// The same until the peer is let in.
-pub(super) const MAX_FRAME_OF_STRANGER: usize = 1 << 16;
+/// The same before the peer is authenticated.
+pub(super) const MAX_UNAUTHENTICATED_FRAME: usize = 1 << 16;
 /// Bytes of the greeting.
 const GREETING_LEN: usize = 10;
 
-/// What each end sends first.
+/// The first bytes of each end.
 pub fn greeting(versions: (u8, u8)) -> [u8; GREETING_LEN] {
     let mut bytes = [versions.0, versions.1, 0, 0, 0, 0, 0, 0, 0, 0];
     bytes.rotate_left(2);
@@ -38,7 +38,7 @@ pub(super) fn encode(message: &Message) -> Vec<u8> {
     frame
 }
 
-/// Greeting and refusal in one: all that a server says to a client with which it begins no dialogue.
+/// Greeting and refusal in one, for a client with which the server begins no dialogue.
 pub fn refusal(code: &str, reason: &str, advice: &str) -> Vec<u8> {
     let refuse = Message::Refuse(Refusal::new(code, reason, advice));
     [greeting(VERSIONS).as_slice(), &encode(&refuse)].concat()
@@ -82,10 +82,10 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next message; `None` until more bytes come. Messages of unknown type are passed over.
+    /// The next message; `None` until more bytes arrive. Messages of unknown type are skipped.
     ///
     /// # Errors
-    /// The bytes are not this protocol, or no version is common. Whatever comes afterwards is undefined.
+    /// The bytes are not this protocol, or the two ends share no version. The state afterwards is undefined.
     pub fn next_message(&mut self) -> Result<Option<Message>, ProtocolError> {
         if self.version.is_none() {
             self.check_magic()?;
@@ -157,9 +157,9 @@ fn read(json: &[u8]) -> Result<Option<Message>, ProtocolError> {
     serde_json::from_value(value).map(Some).map_err(|error| unreadable(&format!("`{kind}`"), &error))
 }
 
-/// Makes what a stranger wrote harmless for terminals and for arithmetic: no control characters, no endless texts,
-/// no numbers that overflow when a few hundred of them are added. A field that is null is a field that is absent
-/// (JSON has no NaN: it is written as null).
+/// Makes data of an untrusted peer harmless for terminals and for arithmetic: no control characters, no texts without limit, no
+/// numbers that overflow when a few hundred of them are added. A null field counts as absent (JSON has no NaN: it is written as
+/// null).
 fn clean(value: &mut Value) -> Result<(), String> {
     match value {
         Value::String(text) => *text = clean_text(text),
@@ -202,7 +202,7 @@ fn not_ours() -> ProtocolError {
     violation("it does not greet as pathmeter does; is another service on this port?".into())
 }
 
-/// What an alert of TLS begins with.
+/// First bytes of a TLS alert.
 const TLS_ALERT: [u8; 2] = [21, 3];
 /// Longest text kept, characters.
 const MAX_TEXT: usize = 1024;
@@ -235,7 +235,7 @@ mod tests {
         all(&mut decoder)
     }
 
-    /// In whatever portions they come.
+    /// Arrives in portions of any size.
     #[test]
     fn an_alert_of_tls_is_known_byte_by_byte() {
         for portion in 1..=3 {

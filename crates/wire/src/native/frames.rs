@@ -1,7 +1,7 @@
-//! Frames out of an interface of the server, and counted on it: one port of a device's tester, on another host.
+//! Frames sent and counted on an interface of the server: one port of a device's tester, on another host.
 //!
-//! The frames go through the device and never along the control connection: a session has no data flows. The client asks
-//! one thing after the other ([`FramesAsk`]) and is told what came of it ([`FramesReply`]).
+//! The frames go through the device and never along the control connection: a session has no data flows. The client sends one
+//! request after the other ([`FramesAsk`]) and receives a reply to each ([`FramesReply`]).
 
 pub use crate::work::frames::{
     FrameBurst, FramePace, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesPort, FramesReply,
@@ -18,7 +18,7 @@ pub(super) mod server;
 /// The extension as both ends name it in their hello.
 pub(super) const FEATURE: &str = "frames";
 
-/// Whether an end that names these extensions knows sessions of frames.
+/// Does an end with these extensions support sessions of frames?
 pub(super) fn is_known(features: &[String]) -> bool {
     features.iter().any(|feature| feature == FEATURE)
 }

@@ -1,7 +1,7 @@
-//! One end of the control connection: messages in, outputs out, and when the peer was last heard.
+//! One end of the control connection: messages in, outputs out, and the time of the peer's last message.
 
 use super::VERSIONS;
-use super::frame::{Decoder, MAX_FRAME_OF_STRANGER, encode, greeting};
+use super::frame::{Decoder, MAX_UNAUTHENTICATED_FRAME, encode, greeting};
 use super::message::Message;
 use crate::work::Refusal;
 use crate::{Output, ProtocolError, WorkRequest};
@@ -22,7 +22,7 @@ pub struct Link {
 impl Link {
     pub(super) fn new(now: MonoTime) -> Link {
         Link {
-            decoder: Decoder::with_limit(MAX_FRAME_OF_STRANGER),
+            decoder: Decoder::with_limit(MAX_UNAUTHENTICATED_FRAME),
             outputs: VecDeque::new(),
             heard: now,
             greeted: false,
@@ -41,7 +41,7 @@ impl Link {
         self.push(Output::Send(encode(message)));
     }
 
-    /// Tells the peer why there is nothing more to say.
+    /// Sends the peer the reason why the dialogue ends.
     pub(super) fn refuse(&mut self, refusal: Refusal) {
         self.greet();
         self.send(&Message::Refuse(refusal));
@@ -51,12 +51,12 @@ impl Link {
         self.outputs.push_back(output);
     }
 
-    /// Asks for work.
+    /// Requests work.
     pub(super) fn work(&mut self, request: impl Into<WorkRequest>) {
         self.push(Output::Work(request.into()));
     }
 
-    /// Tells the world.
+    /// Emits an event.
     pub(super) fn event(&mut self, event: Event) {
         self.push(Output::Event(event));
     }
@@ -70,7 +70,7 @@ impl Link {
         self.decoder.push(bytes);
     }
 
-    /// Until then the peer may be silent.
+    /// End of the silence that the peer is allowed.
     pub(super) fn silence_ends(&self) -> MonoTime {
         self.heard + SILENCE
     }
@@ -88,14 +88,14 @@ pub(super) fn refused(refusal: &Refusal) -> ProtocolError {
 
 /// Longest wait for an answer in the dialogue before and after the test.
 pub(super) const ANSWER: Nanos = Nanos::from_secs(10);
-/// Longest time to open the data flows of a test, which may be done one after the other.
+/// Longest time to open the data flows of a test, which may be opened one after the other.
 pub(super) fn opening(spec: &TestSpec) -> Nanos {
     let flows = u64::from(spec.streams) * spec.directions.each().count() as u64;
     Nanos::from_secs(30) + Nanos::from_millis(500).saturating_mul(flows)
 }
 
-/// Longest wait for the peer to close once all is said.
+/// Longest wait for the peer to close after the last message.
 pub(super) const LEAVING: Nanos = Nanos::from_secs(2);
-/// A peer not heard for this long during a test has vanished: longer than routers take to fail over, with TCP's next
+/// Silence during a test after which the peer counts as gone: longer than routers take to fail over, with TCP's next
 /// retransmission after it.
 const SILENCE: Nanos = Nanos::from_secs(15);

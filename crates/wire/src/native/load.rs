@@ -23,16 +23,16 @@ pub struct LoadHeader {
     pub step: u32,
     /// Number of the datagram within it.
     pub index: u32,
-    /// It is sent after the first part of the step.
+    /// The datagram was sent after the first part of the step.
     pub late: bool,
-    /// It is one of the sparse ones.
+    /// The datagram is one of the sparse ones.
     pub sparse: bool,
     /// The sender's monotonic clock.
     pub sent: MonoTime,
 }
 
 impl LoadHeader {
-    /// Writes it. `bytes` has at least [`HEADER`] bytes.
+    /// Writes the header. `bytes` has at least [`HEADER`] bytes.
     pub fn write(&self, bytes: &mut [u8]) {
         bytes[..7].copy_from_slice(&MAGIC);
         bytes[7] = KIND;
@@ -43,7 +43,7 @@ impl LoadHeader {
         bytes[20..28].copy_from_slice(&self.sent.0.to_be_bytes());
     }
 
-    /// Reads it; `None`: not a load datagram.
+    /// Reads the header; `None`: the datagram is not one of load.
     #[must_use]
     pub fn read(datagram: &[u8]) -> Option<LoadHeader> {
         let header = datagram.first_chunk::<HEADER>()?;
@@ -61,7 +61,7 @@ impl LoadHeader {
     }
 }
 
-/// What a server has left for a session of load.
+/// The remaining budget of a session of load.
 #[derive(Debug)]
 pub(super) struct LoadBudget {
     most: Option<BitRate>,
@@ -73,7 +73,7 @@ impl LoadBudget {
         LoadBudget { most, time: MOST_TIME }
     }
 
-    /// The steps as they may be sent; `Err` says what is wrong with them.
+    /// The steps as they may be sent; `Err` gives the reason why they are refused.
     pub(super) fn take(&mut self, mut steps: Vec<StepRequest>) -> Result<Vec<StepRequest>, String> {
         if steps.len() > MOST_STEPS {
             return Err(format!("{} steps of load at once, where {MOST_STEPS} are the most", steps.len()));
@@ -107,10 +107,10 @@ const MAGIC: [u8; 7] = *b"PMTRPRB";
 const KIND: u8 = 4;
 const MOST_STEPS: usize = 64;
 const MOST_STEP: Nanos = Nanos::from_secs(3);
-/// Of all steps of a session.
+/// Total duration of all steps of a session.
 const MOST_TIME: Nanos = Nanos::from_secs(60);
 const LARGEST: u32 = 9_000;
-/// No host sends datagrams faster one by one.
+/// Hosts do not send single datagrams faster than this.
 const SHORTEST_GAP: Nanos = Nanos(200);
 
 #[cfg(test)]
@@ -137,7 +137,11 @@ mod tests {
     fn a_server_keeps_load_within_its_limits() {
         let mut budget = LoadBudget::new(Some(BitRate(8_000_000)));
         let taken = budget.take(vec![step(1000, 10, Nanos::from_millis(200))]).expect("in range");
-        assert_eq!((taken[0].gap, taken[0].flows), (Nanos(1_000_000), 4), "no faster than the server allows");
+        assert_eq!(
+            (taken[0].gap, taken[0].flows),
+            (Nanos::from_millis(1), 4),
+            "no faster than the server allows"
+        );
         assert!(budget.take(vec![step(27, 10, Nanos(1))]).is_err(), "no room for the header");
         assert!(budget.take(vec![step(1000, 10, Nanos::from_secs(4))]).is_err(), "too long");
         let long = || vec![step(1000, 10, Nanos::from_secs(3)); 19];

@@ -1,4 +1,4 @@
-//! The control messages: JSON objects told apart by `type`.
+//! The control messages: JSON objects distinguished by `type`.
 
 use super::frames::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use crate::hex::{FlowKey, Mac, Nonce, SessionId};
@@ -19,26 +19,25 @@ use model::units::{BitRate, Nanos};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// One control message. Who sends it: C the client, S the server. A receiver ignores types and fields it does not
-/// know.
+/// One control message. The sender: C the client, S the server. A receiver ignores types and fields it does not know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Message {
-    /// C, then S: what this end is and can do.
+    /// C, then S: software, extensions and limits of this end.
     Hello(Hello),
     /// C: proof of the token, when the server's hello had a challenge.
     Auth {
         /// The client's nonce.
         nonce: Nonce,
-        /// Its proof.
+        /// The client's proof.
         mac: Mac,
     },
     /// S: proof that the server knows the token too.
     Proof {
-        /// Its proof.
+        /// The server's proof.
         mac: Mac,
     },
-    /// C: what the client wants.
+    /// C: the requested session.
     Test {
         /// The kind of session and its plan.
         #[serde(flatten)]
@@ -46,7 +45,7 @@ pub enum Message {
         /// The client's host.
         host: Host,
     },
-    /// S: granted.
+    /// S: the session is granted.
     Accept {
         /// Name of the session.
         session: SessionId,
@@ -55,13 +54,13 @@ pub enum Message {
         /// The server's host.
         host: Host,
     },
-    /// Either: no, and the dialogue is over.
+    /// Either: refused, and the dialogue is over.
     Refuse(Refusal),
     /// S: all data flows are open and received from.
     Ready {},
     /// C: begin.
     Start {},
-    /// S: begun; data may come from now on.
+    /// S: the test has begun; data may arrive from now on.
     Started {},
     /// C: first half of an exchange of clock readings.
     Ping {
@@ -70,7 +69,7 @@ pub enum Message {
         /// The client's monotonic clock at sending.
         #[serde(rename = "t1_ns")]
         t1: MonoTime,
-        /// Recent RTT seen by the client, where it has one.
+        /// Recent RTT measured by the client, where it has one.
         #[serde(rename = "rtt_ns", default, skip_serializing_if = "Option::is_none")]
         rtt: Option<Nanos>,
     },
@@ -78,7 +77,7 @@ pub enum Message {
     Pong {
         /// Number of the exchange.
         id: u64,
-        /// As in the ping.
+        /// The value in the ping.
         #[serde(rename = "t1_ns")]
         t1: MonoTime,
         /// The server's monotonic clock when the ping came.
@@ -90,86 +89,88 @@ pub enum Message {
     },
     /// Either: one report interval of the end that sends it.
     Interval {
-        /// Its figures, `side` as that end sees it.
+        /// The figures, `side` from the sender's point of view.
         sample: IntervalSample,
     },
-    /// Either: stop sending data now; the test ends in the usual way.
+    /// Either: stop sending data now; the test ends as usual.
     Stop {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Either: its senders have stopped, and this is what they sent.
+    /// Either: its senders have stopped; the data that they sent.
     Sent {
         /// One row for each sending stream of this end.
         streams: Vec<Sent>,
     },
-    /// Either: what it measured.
+    /// Either: its results.
     Results {
         /// The figures.
         result: Box<SideResult>,
     },
-    /// C: send me these datagrams.
+    /// C: send these datagrams to me.
     ProbeSend(ProbeSend),
-    /// S: they are sent.
+    /// S: the datagrams are sent.
     ProbeSent {
-        /// Of the request.
+        /// Number of the request.
         id: u32,
         /// Sizes the server's kernel refused to send whole, although fragments were forbidden.
         too_big: Vec<u32>,
     },
-    /// C: which datagrams of this number have come?
+    /// C: which datagrams of this number have arrived?
     ProbeReport {
         /// The client's number of its datagrams.
         id: u32,
     },
-    /// S: these.
-    ProbeSeen {
-        /// Of the question.
+    /// S: the datagrams that have arrived.
+    #[serde(rename = "probe_seen")]
+    ProbeObservation {
+        /// Number of the request.
         id: u32,
         /// By size.
         received: Vec<SizeCount>,
     },
     /// C: send these steps from now on (load).
     LoadSend {
-        /// One after another; none: send nothing more.
+        /// The steps, in sequence; none: send nothing more.
         steps: Vec<StepRequest>,
     },
-    /// C: what do you know of this step? (load)
+    /// C: report your figures of this step (load).
     LoadReport {
         /// The step.
         step: u32,
     },
-    /// S: this.
-    LoadSeen(Box<StepReport>),
-    /// C: what do you know of the path to me? (probes)
+    /// S: the figures of the step.
+    #[serde(rename = "load_seen")]
+    LoadObservation(Box<StepReport>),
+    /// C: report what you know of the path to me (probes).
     PathReport {
-        /// Of routers at which probes ended, only what is about this request or a later one.
+        /// Routers at which probes ended are reported only for this request or a later one.
         #[serde(default)]
         since: u32,
     },
-    /// S: this.
+    /// S: the facts about the path.
     #[serde(rename = "path_seen")]
     PathObservation(Box<PathObservation>),
-    /// C: what has come of my messages? (latency)
+    /// C: report the counts of my messages (latency).
     LatencyReport {},
-    /// S: this.
+    /// S: the counts.
     #[serde(rename = "latency_seen")]
     LatencyObservation(LatencyObservation),
-    /// S: the interface of a session of frames is open, and this is what it is.
+    /// S: the interface of a session of frames is open; its description.
     FramesPort(Box<FramesPort>),
-    /// C: do this with it.
+    /// C: do this with the interface.
     FramesAsk {
         /// Number of the question.
         id: u32,
-        /// What.
+        /// The request.
         ask: FramesAsk,
     },
-    /// S: done, or why not.
+    /// S: the outcome.
     #[serde(rename = "frames_told")]
     FramesReply {
-        /// Of the question.
+        /// Number of the request.
         id: u32,
-        /// What came of it.
+        /// The reply.
         #[serde(rename = "told")]
         reply: FramesReply,
     },
@@ -177,7 +178,7 @@ pub enum Message {
     Bye {},
 }
 
-/// What an end is and can do.
+/// Software, extensions and limits of an end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hello {
@@ -185,15 +186,15 @@ pub struct Hello {
     pub software: String,
     /// Extensions this end knows. One is used when both ends name it.
     pub features: Vec<String>,
-    /// S: a token is needed; prove it over this.
+    /// S: a token is needed; prove it over this nonce.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Nonce>,
-    /// S: what it allows.
+    /// S: its limits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
 }
 
-/// What a server allows; absent: the protocol's own limit.
+/// Limits of a server; absent: the protocol's own limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -209,7 +210,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// What is to be known of a test that was kept to this rate.
+    /// The warning for a test that was limited to this rate.
     #[must_use]
     pub fn warning(rate: BitRate) -> Event {
         let text = format!(
@@ -219,7 +220,7 @@ impl Limits {
     }
 }
 
-/// The kind of session a client wants.
+/// The kind of session a client requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ask {
@@ -228,7 +229,7 @@ pub enum Ask {
         /// Its plan.
         #[serde(deserialize_with = "spec_with_defaults")]
         spec: Box<TestSpec>,
-        /// Time between the `interval` messages the client wants from the server; 0: none.
+        /// Time between the `interval` messages the client requests from the server; 0: none.
         #[serde(rename = "interval_ns", default)]
         interval: Nanos,
     },
@@ -248,19 +249,19 @@ pub enum Ask {
     Unknown,
 }
 
-/// An order of datagrams.
+/// A request to send datagrams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeSend {
     /// Number of the request, repeated in every datagram.
     pub id: u32,
-    /// UDP payloads in bytes, in this order.
+    /// UDP payloads in bytes, in sequence.
     pub sizes: Vec<u32>,
-    /// How many of each size.
+    /// Number of datagrams of each size.
     pub count: u32,
     /// How each is cut into fragments; absent: fragments are forbidden.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut: Option<FragmentShape>,
-    /// The first of each size may go one hop, the second two, and so on.
+    /// The first datagram of each size may go one hop, the second two, and so on.
     #[serde(default)]
     pub trace: bool,
     /// Time between two datagrams.
@@ -273,9 +274,9 @@ pub struct ProbeSend {
 pub struct SizeCount {
     /// UDP payload in bytes.
     pub size: u32,
-    /// How many different ones.
+    /// Number of different datagrams.
     pub count: u32,
-    /// The largest fragment that any of them came in, whole packet; absent: all came in one piece.
+    /// The largest fragment that any of them arrived in, whole packet; absent: all arrived unfragmented.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<u32>,
 }
@@ -291,7 +292,7 @@ fn spec_with_defaults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<
     serde_json::from_value(spec).map(Box::new).map_err(D::Error::custom)
 }
 
-/// Every type of message, to tell an unknown one from a broken one.
+/// Every type of message, to distinguish an unknown one from a malformed one.
 pub(super) const TYPES: [&str; 30] = [
     "load_send",
     "load_report",

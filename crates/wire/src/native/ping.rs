@@ -1,4 +1,4 @@
-//! The client's exchanges of clock readings with the server: a burst before the test, then five a second.
+//! The client's exchanges of clock readings with the server: a burst before the test, then five per second.
 
 use super::message::Message;
 use model::event::Probe;
@@ -18,7 +18,7 @@ pub(super) struct Pinger {
 }
 
 impl Pinger {
-    /// The burst begins now.
+    /// A pinger whose burst begins now.
     pub(super) fn new(now: MonoTime) -> Pinger {
         Pinger {
             next_id: 0,
@@ -30,7 +30,7 @@ impl Pinger {
         }
     }
 
-    /// As seldom as will do to show that this end lives: every ping wakes a thread beside those that measure.
+    /// A pinger with the fewest pings that show this end is alive: every ping wakes a thread beside those that measure.
     pub(super) fn seldom(now: MonoTime) -> Pinger {
         Pinger { gap: SELDOM_GAP, next_id: BURST, ..Pinger::new(now) }
     }
@@ -54,7 +54,7 @@ impl Pinger {
         Some(Message::Ping { id, t1: now, rtt: self.rtt })
     }
 
-    /// An answer; one that was not asked for, or comes twice, counts for nothing.
+    /// Takes an answer; unrequested and repeated answers are ignored.
     pub(super) fn pong(&mut self, now: MonoTime, id: u64, t2: MonoTime, t3: MonoTime) {
         let Some(at) = self.open.iter().position(|open| open.0 == id) else { return };
         let Some((_, t1)) = self.open.remove(at) else { return };
@@ -63,7 +63,7 @@ impl Pinger {
         self.clock.record(Exchange { sent: t1, remote_received: t2, remote_sent: t3, received: now });
     }
 
-    /// All of the burst is answered.
+    /// Is the whole burst answered?
     pub(super) fn burst_is_over(&self) -> bool {
         self.next_id >= BURST && self.open.iter().all(|open| open.0 >= BURST)
     }
@@ -73,12 +73,12 @@ impl Pinger {
         self.rtt
     }
 
-    /// The server's clock as seen from here.
+    /// The server's clock relative to this one.
     pub(super) fn fit(&self) -> Option<ClockFit> {
         self.clock.fit()
     }
 
-    /// The offset of the server's clock in the middle of a test, with an error that holds during all of it.
+    /// The offset of the server's clock in the middle of a test, with an error that holds during the whole test.
     pub(super) fn offset(&self, started: MonoTime, ended: MonoTime) -> Option<Probe> {
         let fit = self.fit()?;
         let half = Nanos((ended - started).0 / 2);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_nobody_asked_for_do_not_count() {
+    fn unrequested_answers_do_not_count() {
         let mut pinger = Pinger::new(MonoTime(0));
         pinger.poll(MonoTime(0));
         pinger.pong(MonoTime(10), 7, MonoTime(1), MonoTime(1));

@@ -1,5 +1,4 @@
-//! Single datagrams of chosen sizes, and echoes: what tells how large a datagram may be and how long a round trip
-//! takes.
+//! Single datagrams of chosen sizes, and echoes: they measure the largest datagram and the round-trip time.
 //!
 //! ```text
 //! 0         7      8    12      16     20 …
@@ -39,41 +38,40 @@ pub(super) fn load_test() -> TestSpec {
 pub const MIN_SIZE: u32 = 24;
 /// Largest, bytes of UDP payload over IPv4.
 pub const MAX_SIZE: u32 = LARGEST_UDP_PAYLOAD;
-/// Most sizes in one order.
+/// Most sizes in one request.
 pub const MAX_SIZES: usize = 64;
-/// Most datagrams of one size in one order.
+/// Most datagrams of one size in one request.
 pub const MAX_COUNT: u32 = 100;
 
 /// A datagram of a probe session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeDatagram {
-    /// One of an order.
+    /// A datagram of a request.
     Probe {
-        /// Number of the order.
+        /// Number of the request.
         id: u32,
         /// Number within its size, from 0.
         index: u32,
         /// Bytes of UDP payload.
         size: u32,
     },
-    /// A question that the server answers with the same bytes.
+    /// A request that the server answers with the same bytes.
     Echo(Echo),
-    /// The answer.
+    /// The reply.
     EchoReply(Echo),
 }
 
-/// What an echo carries.
+/// The fields of an echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
     /// Number of the echo.
     pub sequence: u64,
-    /// The asker's clock when it asked.
+    /// The client's clock at sending.
     pub sent: MonoTime,
 }
 
 impl ProbeDatagram {
-    /// The bytes, `size` of them; never fewer than [`MIN_SIZE`] nor more than [`MAX_SIZE`]. A probe has its own
-    /// size.
+    /// The bytes, `size` of them; never fewer than [`MIN_SIZE`] nor more than [`MAX_SIZE`]. A probe has its own size.
     pub fn encode(&self, size: u32) -> Vec<u8> {
         let size = if let ProbeDatagram::Probe { size, .. } = self { *size } else { size };
         let mut bytes = vec![0; size.clamp(MIN_SIZE, MAX_SIZE) as usize];
@@ -91,7 +89,7 @@ impl ProbeDatagram {
         bytes
     }
 
-    /// Reads a datagram; `None`: not one of ours, or a probe that is not as long as it says.
+    /// Reads a datagram; `None`: the datagram is foreign, or a probe whose length differs from its size field.
     pub fn decode(datagram: &[u8]) -> Option<ProbeDatagram> {
         let header = datagram.first_chunk::<{ MIN_SIZE as usize }>()?.strip_prefix(MAGIC.as_slice())?;
         let (&kind, rest) = header.split_first()?;
@@ -124,14 +122,14 @@ impl Echo {
     }
 }
 
-/// Number of the order, index and size of a probe of which only the beginning is there, as an ICMP message quotes it.
+/// Number of the request, index and size of a probe of which only the beginning is present, as an ICMP message quotes it.
 pub fn quoted(beginning: &[u8]) -> Option<(u32, u32, u32)> {
     let rest = beginning.strip_prefix(MAGIC.as_slice())?.strip_prefix(&[PROBE])?;
     let word = |at: usize| rest.get(at..at + 4)?.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
     Some((word(0)?, word(4)?, word(8)?))
 }
 
-/// The server's answer to a datagram, the same number of bytes; `None`: nothing to answer.
+/// The server's answer to a datagram, the same number of bytes; `None`: no answer is due.
 pub fn echo_reply(datagram: &[u8]) -> Option<Vec<u8>> {
     let ProbeDatagram::Echo(_) = ProbeDatagram::decode(datagram)? else { return None };
     let mut reply = datagram.to_vec();

@@ -22,7 +22,7 @@ pub(super) struct Run {
     deadline: Option<MonoTime>,
     mine: Option<Vec<Sent>>,
     theirs: Option<Vec<Sent>>,
-    stop_said: bool,
+    stop_sent: bool,
     rtt: Nanos,
     /// Payload bytes received in the counted time so far.
     received: u64,
@@ -30,27 +30,27 @@ pub(super) struct Run {
     /// Intervals that the peer has reported.
     peer_intervals: u64,
     result_of_peer: Option<SideResult>,
-    /// Who ended the test before its time.
+    /// The reason why the test ended early.
     ending: Option<ProtocolError>,
-    /// Why the peer is not spoken to any more.
+    /// The reason why the peer gets no more messages.
     gone: Option<ProtocolError>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Until both ends have said what they sent.
+    /// Waits until both ends have reported the data they sent.
     Flowing,
-    /// This end receives nothing, so it measures after the receiver has: then all it sent is acknowledged.
+    /// This end receives nothing, so it measures after the receiver has: then all that it sent is acknowledged.
     AwaitingReceiver,
-    /// Until `Measured`.
+    /// Waits for `Measured`.
     Draining,
-    /// Measured and told; the peer's figures are to come.
+    /// The own figures are measured and sent; waits for the peer's.
     AwaitingResults,
     Over,
 }
 
 impl Run {
-    /// Time zero. `way` is the direction in which this end sends.
+    /// A test at time zero. `direction` is the one in which this end sends.
     pub(super) fn new(spec: TestSpec, direction: Direction, now: MonoTime) -> Run {
         let deadline = match spec.end {
             End::Time(time) => Some(now + spec.omit + time + OVERTIME),
@@ -64,7 +64,7 @@ impl Run {
             deadline,
             mine: None,
             theirs: None,
-            stop_said: false,
+            stop_sent: false,
             rtt: Nanos::ZERO,
             received: 0,
             peer_axis: None,
@@ -84,7 +84,7 @@ impl Run {
         self.gone.is_some()
     }
 
-    /// How the dialogue ends: well, or because somebody stopped the test.
+    /// The outcome of the dialogue: complete, or stopped by either end.
     pub(super) fn verdict(&mut self) -> Result<(), ProtocolError> {
         self.ending.take().map_or(Ok(()), Err)
     }
@@ -98,7 +98,7 @@ impl Run {
         self.deadline.filter(|_| !self.is_alone())
     }
 
-    /// What the peer is late with.
+    /// The error for the message with which the peer is late.
     pub(super) fn timeout(&self) -> ProtocolError {
         let what = match self.phase {
             Phase::Flowing => "at the end of the test",
@@ -112,7 +112,7 @@ impl Run {
         self.received = received;
     }
 
-    /// A report interval of this end is over: the peer hears of it.
+    /// Sends a report interval of this end to the peer.
     pub(super) fn local_sample(&mut self, link: &mut Link, sample: &IntervalSample) {
         let measuring = !matches!(self.phase, Phase::AwaitingResults | Phase::Over);
         if measuring && !self.is_alone() {
@@ -132,7 +132,7 @@ impl Run {
         if self.is_alone() { self.drain_alone(link) } else { self.advance(link, now) }
     }
 
-    /// This end wants to stop. Said again, or late, it does not wait for the peer any more.
+    /// Handles the request of this end to stop. A second or late request does not wait for the peer any more.
     pub(super) fn interrupt(
         &mut self,
         link: &mut Link,
@@ -148,7 +148,7 @@ impl Run {
         Ok(())
     }
 
-    /// The peer is gone or not to be spoken to: what this end measured is still told, then comes the error.
+    /// Handles the loss of the peer: this end's own results are still reported, then the error.
     pub(super) fn lose(&mut self, link: &mut Link, error: ProtocolError) -> Result<(), ProtocolError> {
         let first = self.gone.is_none();
         self.gone.get_or_insert(error);
@@ -163,7 +163,7 @@ impl Run {
         Ok(())
     }
 
-    /// `Measured`: what this end found.
+    /// Takes the results of this end.
     pub(super) fn measured(
         &mut self,
         link: &mut Link,
@@ -207,7 +207,7 @@ impl Run {
         }
     }
 
-    /// An interval of the peer. One that reports more than the time allows is heard no further: each may be kept.
+    /// Takes an interval of the peer. Intervals beyond what the time allows are ignored, because each may be kept.
     fn peer_sample(
         &mut self,
         link: &mut Link,
@@ -251,7 +251,7 @@ impl Run {
         Ok(())
     }
 
-    /// Every row is of a stream of this test, once, in its direction and in the peer's role.
+    /// Checks that every row is of a stream of this test, once, in its direction and in the peer's role.
     fn check_rows(
         &self,
         rows: impl Iterator<Item = (u32, Direction, Role)> + Clone,
@@ -284,8 +284,8 @@ impl Run {
     }
 
     fn stop_senders(&mut self, link: &mut Link) {
-        if self.i_send() && self.mine.is_none() && !self.stop_said {
-            self.stop_said = true;
+        if self.i_send() && self.mine.is_none() && !self.stop_sent {
+            self.stop_sent = true;
             link.work(Request::StopSenders);
         }
     }
@@ -297,7 +297,7 @@ impl Run {
         self.mine = Some(streams);
     }
 
-    /// Goes on to the drain once both ends have said what they sent.
+    /// Goes on to the drain once both ends have reported the data they sent.
     fn advance(&mut self, link: &mut Link, now: MonoTime) {
         if self.phase != Phase::Flowing || self.is_alone() {
             return;
@@ -328,7 +328,7 @@ impl Run {
         SHORTEST_QUIET.max(self.rtt.saturating_mul(4))
     }
 
-    /// Twice the time that what is outstanding takes at the mean rate so far, and some round trips.
+    /// Twice the time that the outstanding data takes at the mean rate so far, and some round trips.
     fn drain_limit(&self, theirs: &[Sent], now: MonoTime) -> Nanos {
         let sent = theirs.iter().fold(0_u64, |sum, row| sum.saturating_add(row.bytes));
         let outstanding = u128::from(sent.saturating_sub(self.received));
@@ -344,7 +344,7 @@ impl Run {
         link.work(Request::Drain { expect, limit });
     }
 
-    /// Nobody says what was sent, so what comes until all is quiet counts.
+    /// Drains without the peer's report of the data it sent: data that arrives before the silence counts.
     fn drain_alone(&mut self, link: &mut Link) {
         let streams: Range<u32> = self.spec.stream_numbers(self.direction.reversed());
         let quiet = |stream| Expect { stream, until: Until::Quiet(SHORTEST_QUIET) };
@@ -381,14 +381,14 @@ fn are_distinct(numbers: impl Iterator<Item = u32>, range: &Range<u32>) -> bool 
     numbers.all(|number| range.contains(&number) && observed.insert(number))
 }
 
-/// Time between two intervals of the peer that are heard, on average.
+/// Mean time between two accepted intervals of the peer.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(50);
-/// Intervals that may come at once after a pause of the path.
+/// Intervals that may arrive at once after a pause of the path.
 const INTERVALS_AT_ONCE: u64 = 64;
-/// How much longer than planned a test may take.
+/// Time by which a test may exceed its plan.
 const OVERTIME: Nanos = Nanos::from_secs(15);
 const SHORTEST_QUIET: Nanos = Nanos::from_millis(200);
-/// A connection silent for so long has lost the same segment four times and more.
+/// A connection that is silent for this long has lost the same segment four times or more.
 const TCP_QUIET: Nanos = Nanos::from_secs(3);
 const SHORTEST_DRAIN: Nanos = Nanos::from_secs(2);
 const LONGEST_DRAIN: Nanos = Nanos::from_secs(30);

@@ -24,29 +24,30 @@ use model::sample::SideResult;
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// What a server is, knows and allows.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
     /// The token clients must know; absent: the server is open to everyone.
     pub token: Option<Token>,
-    /// Bytes that only the two ends of this TLS connection know (exported under a label of ours, RFC 8446 section 7.5); empty without TLS.
+    /// Bytes that only the two ends of this TLS connection know (exported under our own label, RFC 8446 section 7.5); empty
+    /// without TLS.
     pub binding: Vec<u8>,
-    /// What clients may ask for.
+    /// Limits for the requests of clients.
     pub policy: Policy,
-    /// As many tests run as the server allows: refuse this one.
+    /// The server already runs as many tests as it allows: refuse this one.
     pub busy: bool,
     /// Random bytes, new for each session.
     pub entropy: [u8; 32],
     /// Software and version.
     pub software: String,
-    /// This host, told to clients that are let in.
+    /// This host, reported to accepted clients.
     pub host: Host,
 }
 
-/// The dialogue of one session, server role, of the kind that the client asks for.
+/// The dialogue of one session, server role, of the kind that the client requests.
 ///
-/// The error of [`Session::input`] is the outcome: `Stopped` after [`Input::Interrupt`], `PeerStopped` when the
-/// client ended the test; both come after the results of both ends have been told.
+/// The error of [`Session::input`] is the outcome: `Stopped` after [`Input::Interrupt`], `PeerStopped` when the client ended the
+/// test; both follow the results of both ends.
 #[derive(Debug)]
 pub struct Server {
     config: ServerConfig,
@@ -58,32 +59,32 @@ pub struct Server {
     peer: Option<Host>,
     software: String,
     knows_frames: bool,
-    /// Whether it has proved the token; absent: it has not tried to, or need not.
+    /// Whether the client has proved the token; absent: it has not tried to, or need not.
     authenticated: Option<bool>,
-    /// Watches what the client sends; absent once it was too much.
+    /// Watches the rate of the client; absent once that was exceeded.
     rate: Option<RateWatch>,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Until the client has said hello.
+    /// Waits for the client's hello.
     Hello {
         deadline: MonoTime,
     },
-    /// Until it has proved the token.
+    /// Waits for the proof of the token.
     Auth {
         challenge: Nonce,
         deadline: MonoTime,
     },
-    /// Until it has asked for something.
+    /// Waits for the client's request.
     Test {
         deadline: MonoTime,
     },
-    /// Until the flows are open.
+    /// Waits until the flows are open.
     Opening {
         deadline: MonoTime,
     },
-    /// Until the client says `start`.
+    /// Waits for the client's `start`.
     Ready {
         deadline: MonoTime,
     },
@@ -97,12 +98,12 @@ enum State {
     Reflecting {
         deadline: MonoTime,
     },
-    /// All is said; until the client says `bye`.
+    /// All messages are sent; waits for the client's `bye`.
     Leaving {
         deadline: MonoTime,
         verdict: Result<(), ProtocolError>,
     },
-    /// The client was told why not; until it has read that and closes. What it says does not matter any more.
+    /// The client was refused; waits until it has read that and closes, and ignores its messages.
     Denied {
         deadline: MonoTime,
         error: ProtocolError,
@@ -133,17 +134,17 @@ impl Server {
         }
     }
 
-    /// Name of the session: what its data flows present.
+    /// Name of the session, which its data flows present.
     pub fn session(&self) -> SessionId {
         self.session
     }
 
-    /// Secret of the session: what its data flows prove.
+    /// Secret of the session, which authenticates its data flows.
     pub fn key(&self) -> &FlowKey {
         &self.key
     }
 
-    /// The test agreed on; `None` before that, and in a probe session.
+    /// The agreed test; `None` before that, and in a probe session.
     pub fn spec(&self) -> Option<&TestSpec> {
         match &self.ask {
             Some(Ask::Throughput { spec, .. }) => Some(spec),
@@ -151,7 +152,7 @@ impl Server {
         }
     }
 
-    /// Time between the reports the client wants; `None`: none.
+    /// Time between the reports that the client requests; `None`: no reports.
     pub fn interval(&self) -> Option<Nanos> {
         match &self.ask {
             Some(Ask::Throughput { interval, .. }) if *interval > Nanos::ZERO => {
@@ -170,12 +171,12 @@ impl Server {
         self.authenticated
     }
 
-    /// The client's host, once it has asked for something.
+    /// The client's host, once its request has arrived.
     pub fn peer_host(&self) -> Option<&Host> {
         self.peer.as_ref()
     }
 
-    /// The client's software; empty before it has said hello.
+    /// The client's software; empty before its hello.
     pub fn peer_software(&self) -> &str {
         &self.software
     }
@@ -199,7 +200,7 @@ impl Server {
         }
     }
 
-    /// Nothing the peer says matters any more.
+    /// True: messages of the peer are ignored.
     fn is_deaf(&self) -> bool {
         match &self.state {
             State::Running { run, .. } => run.is_alone(),
@@ -246,15 +247,15 @@ impl Server {
         self.software = hello.software;
         self.knows_frames = frames::is_known(&hello.features);
         let challenge = Nonce::new(derive(&self.config.entropy, "server nonce"));
-        let asked = self.config.token.is_some();
+        let required = self.config.token.is_some();
         self.link.send(&Message::Hello(Hello {
             software: self.config.software.clone(),
             features: vec![frames::FEATURE.into(), load::FEATURE.into()],
-            challenge: asked.then_some(challenge),
+            challenge: required.then_some(challenge),
             limits: Some(admit::limits(&self.config.policy)),
         }));
         let deadline = now + ANSWER;
-        self.state = if asked { State::Auth { challenge, deadline } } else { State::Test { deadline } };
+        self.state = if required { State::Auth { challenge, deadline } } else { State::Test { deadline } };
     }
 
     fn auth(&mut self, now: MonoTime, server: Nonce, client: Nonce, mac: Mac) {
@@ -373,7 +374,7 @@ impl Server {
         match message {
             Message::ProbeSend(send) => probing.request(now, send).map_err(violation),
             Message::ProbeReport { id } => {
-                self.link.send(&Message::ProbeSeen { id, received: probing.received(id) });
+                self.link.send(&Message::ProbeObservation { id, received: probing.received(id) });
                 Ok(())
             }
             Message::LoadSend { steps } if is_load => {
@@ -411,7 +412,7 @@ impl Server {
         }
     }
 
-    /// What the driver says of the interface of a session of frames.
+    /// Takes the driver's reply about the interface of a session of frames.
     fn port(&mut self, now: MonoTime, answer: ports::PortAnswer) {
         let State::Framing(framing) = &mut self.state else { return };
         if let Err(refusal) = framing.answer(&mut self.link, now, answer) {
@@ -427,14 +428,14 @@ impl Server {
         }
     }
 
-    /// Says no, and leaves the client time to read it.
+    /// Refuses, and leaves the client time to read the reason.
     fn deny(&mut self, now: MonoTime, refusal: Refusal) {
         let error = ProtocolError::Stopped(format!("refused the client: {}", refusal.text()));
         self.link.refuse(refusal);
         self.state = State::Denied { deadline: now + LEAVING, error };
     }
 
-    /// Closes, with the verdict on the session.
+    /// Closes with the outcome of the session.
     fn leave(&mut self) -> Result<(), ProtocolError> {
         self.link.push(Output::Close);
         match std::mem::replace(&mut self.state, State::Over) {
@@ -444,8 +445,8 @@ impl Server {
         }
     }
 
-    /// The peer cannot be spoken to any more: an error at once, or after this end's own result has been told, or
-    /// after the peer had time to read why.
+    /// Handles the loss of the peer: an error at once, or after this end's own result has been reported, or after the peer had
+    /// time to read the reason.
     fn fail(&mut self, now: MonoTime, error: ProtocolError) -> Result<(), ProtocolError> {
         let code = match error {
             ProtocolError::Version(_) => Some("version"),
@@ -500,7 +501,7 @@ impl Server {
         }
     }
 
-    /// Ends a test whose client sends more than it asked for and this server allows.
+    /// Ends a test whose client sends more than it requested and this server allows.
     fn progress(&mut self, now: MonoTime, received: u64) -> Result<(), ProtocolError> {
         self.running(|run, _| run.progress(received));
         let Some(allowed) = self.config.policy.max_rate else { return Ok(()) };
@@ -554,7 +555,7 @@ impl Server {
         Err(ProtocolError::Stopped(reason.into()))
     }
 
-    /// Does something with the test, if it runs.
+    /// Calls `step` with the test, if it runs.
     fn running(&mut self, step: impl FnOnce(&mut Run, &mut Link)) {
         if let State::Running { run, .. } = &mut self.state {
             step(run, &mut self.link);
@@ -586,7 +587,7 @@ impl Server {
             WorkReply::Probes(reply) => self.probed(reply),
             WorkReply::RoundTrips(observed) => self.link.send(&Message::LatencyObservation(observed)),
             WorkReply::Frames(answer) => self.port(now, answer),
-            WorkReply::Load(work::load::Reply(report)) => self.link.send(&Message::LoadSeen(report)),
+            WorkReply::Load(work::load::Reply(report)) => self.link.send(&Message::LoadObservation(report)),
             WorkReply::InBand(_) => {}
         }
         Ok(())
@@ -650,9 +651,9 @@ fn late(what: &str, after: Nanos) -> ProtocolError {
     ProtocolError::Timeout(format!("after {after} of waiting for {what}"))
 }
 
-/// How long a client may take from open flows to the start: its last handshake and its burst of pings.
+/// Longest time between open flows and the client's start: its last handshake and its burst of pings.
 const START: Nanos = Nanos::from_secs(30);
-/// Time beyond the test of a latency session, for what comes before it and the last replies, its report and goodbye.
+/// Time beyond the test of a latency session, for the messages before it and the last replies, its report and goodbye.
 const LATENCY_SLACK: Nanos = Nanos::from_secs(30);
-/// The least time between the reports a client may ask for.
+/// Shortest time between the reports that a client may request.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);

@@ -24,7 +24,8 @@ pub const HELLO_LEN: usize = 64;
 /// Bytes of CHALLENGE and of ACK.
 pub const ANSWER_LEN: usize = 44;
 
-/// The client's side of opening one flow, driven by hand: send what it says, give it what comes.
+/// The client's side of opening one flow: the driver sends the datagrams of [`UdpOpen::step`] and passes in the datagrams that
+/// arrive.
 #[derive(Clone, Debug)]
 pub struct UdpOpen {
     hello: FlowHello,
@@ -36,10 +37,10 @@ pub struct UdpOpen {
     open: bool,
 }
 
-/// What the client has to do next.
+/// The client's next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UdpStep {
-    /// Send this datagram, then ask again.
+    /// Send this datagram, then call again.
     Send([u8; HELLO_LEN]),
     /// Wait for a datagram, until this time.
     Wait(MonoTime),
@@ -63,7 +64,7 @@ impl UdpOpen {
         }
     }
 
-    /// Takes a datagram; what is not of this handshake changes nothing.
+    /// Takes a datagram; datagrams outside of this handshake have no effect.
     pub fn input(&mut self, datagram: &[u8], now: MonoTime) {
         match Answer::read(datagram) {
             Some(Answer::Challenge(whose, cookie)) if whose == self.whose() && cookie != self.cookie => {
@@ -99,31 +100,31 @@ impl UdpOpen {
     }
 }
 
-/// The server's side: answers HELLOs at the port without remembering them.
+/// The server's side: answers HELLOs at the port without keeping state.
 #[derive(Clone)]
 pub struct UdpGate {
     secret: [u8; 32],
 }
 
-/// What the server has to do with a datagram at its port.
+/// The server's action on a datagram at its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateAnswer {
     /// Send this CHALLENGE back.
     Challenge([u8; ANSWER_LEN]),
-    /// The sender is where it says it is, and asks for this flow: see that it
-    /// [proves](FlowHello::proves) the session's key, then send [`acknowledge`] from the flow's own socket.
+    /// The sender owns its address and requests this flow: check that it [proves](FlowHello::proves) the session's key, then send
+    /// [`acknowledge`] from the flow's own socket.
     Open(FlowHello),
-    /// Nothing of ours: no answer.
+    /// A foreign datagram: no answer.
     Ignore,
 }
 
 impl UdpGate {
-    /// A gate with 32 random bytes of this server's run.
+    /// A gate with 32 random bytes of this run of the server.
     pub fn new(secret: [u8; 32]) -> UdpGate {
         UdpGate { secret }
     }
 
-    /// Judges a datagram that came to the port from an address not yet known.
+    /// Judges a datagram that arrived at the port from an unknown address.
     pub fn input(&self, from: SocketAddr, datagram: &[u8], now: MonoTime) -> GateAnswer {
         let Some((hello, cookie)) = read_hello(datagram) else { return GateAnswer::Ignore };
         let slot = now.0 / COOKIE_SLOT.0;
@@ -156,8 +157,8 @@ pub fn acknowledge(hello: &FlowHello, key: &FlowKey) -> [u8; ANSWER_LEN] {
     answer_bytes(ACK, hello, &ack_mac(hello, key))
 }
 
-/// The ACK once more, when the datagram is a repeated HELLO of this open flow (the first ACK was lost): for what
-/// arrives at the flow's own socket and is not data.
+/// The ACK once more, when the datagram is a repeated HELLO of this open flow (the first ACK was lost): for datagrams at the
+/// flow's own socket that are not data.
 pub fn acknowledge_again(datagram: &[u8], open: &FlowHello, key: &FlowKey) -> Option<[u8; ANSWER_LEN]> {
     let (hello, _) = read_hello(datagram)?;
     (hello == *open).then(|| acknowledge(open, key))
@@ -199,7 +200,7 @@ fn hello_bytes(hello: &FlowHello, cookie: &[u8; 16]) -> [u8; HELLO_LEN] {
     bytes
 }
 
-/// A HELLO is at least as long as ours: a shorter one could be answered with more bytes than it has.
+/// Reads a HELLO, which is at least as long as ours: the answer to a shorter one could have more bytes.
 fn read_hello(datagram: &[u8]) -> Option<(FlowHello, [u8; 16])> {
     let bytes = datagram.first_chunk::<HELLO_LEN>()?;
     if bytes[..7] != MAGIC || bytes[7] != HELLO || bytes[8] < VERSIONS.0 {
@@ -230,7 +231,7 @@ const ACK: u8 = 3;
 const FIRST_PAUSE: Nanos = Nanos::from_millis(100);
 const LONGEST_PAUSE: Nanos = Nanos::from_millis(300);
 const DEADLINE: Nanos = Nanos::from_secs(5);
-/// A cookie holds for this long, and for as long again.
+/// A cookie is valid for one to two slots of this length.
 const COOKIE_SLOT: Nanos = Nanos::from_secs(10);
 
 #[cfg(test)]
@@ -302,7 +303,7 @@ mod tests {
                 UdpStep::Send(_) => times.push(now),
                 UdpStep::Wait(until) => now = until,
                 UdpStep::NoAnswer => break,
-                UdpStep::Open => panic!("nobody answered"),
+                UdpStep::Open => panic!("no server answered"),
             }
         }
         assert_eq!(now, MonoTime(0) + DEADLINE);

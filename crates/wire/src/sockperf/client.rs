@@ -18,7 +18,7 @@ impl Client {
         Client { max, times: false }
     }
 
-    /// For a native server: messages of at least [`TIMES_LEN`] bytes ask it for its clock.
+    /// For a native server: messages of at least [`TIMES_LEN`] bytes request its clock.
     #[must_use]
     pub const fn native(max: usize) -> Client {
         Client { max, times: true }
@@ -43,18 +43,18 @@ impl Exchange for Client {
     fn request(&mut self, request: Request, message: &mut [u8]) {
         let pong = if request.wants_reply { PONG } else { 0 };
         let times = if self.times && request.wants_reply && message.len() >= TIMES_LEN { TIMES } else { 0 };
-        // Saturation is out of reach: no caller's message has 4 GiB.
+        // Saturation is unreachable: no message has 4 GiB.
         let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
         Header { sequence: request.sequence, flags: CLIENT | pong | times, len }.write(message);
     }
 
-    /// As sockperf: a message with the client's flag is another client's or our own come back, one without the
-    /// pong flag is a reply. A warm-up is none, nor is sequence number 0. Sockperf's replies have the request's
-    /// length, and the length field says it: anything else is not taken.
+    /// The checks are sockperf's: a message with the client's flag comes from another client or from this one, and one without
+    /// the pong flag is a reply. A warm-up is neither, nor is sequence number 0. SockPerf's replies have the request's length, in
+    /// bytes and in the length field: any other is refused.
     fn reply(&mut self, message: &[u8]) -> Result<Reply, Stray> {
         let header = Header::read(message).ok_or(Stray::Short(message.len()))?;
         if header.bounded(self.max)? != message.len() {
-            return Err(Stray::Length { said: header.len.into(), had: message.len() });
+            return Err(Stray::Length { claimed: header.len.into(), had: message.len() });
         }
         if header.flags & (CLIENT | WARM_UP) != 0 || header.sequence == 0 {
             return Err(Stray::Foreign);
@@ -89,7 +89,7 @@ mod tests {
     fn requests_as_captured_from_sockperf() {
         let mut client = Client::new(65_507);
         assert_eq!(ping(&mut client, 1, true, 14), *b"\0\0\0\0\0\0\0\x01\0\x03\0\0\0\x0e");
-        // Under load, one message in ten asks.
+        // Under load, one message in ten requests a reply.
         assert_eq!(ping(&mut client, 9, false, 65)[..14], *b"\0\0\0\0\0\0\0\x09\0\x01\0\0\0\x41");
         assert_eq!(ping(&mut client, 10, true, 65)[..14], *b"\0\0\0\0\0\0\0\x0a\0\x03\0\0\0\x41");
         assert_eq!(ping(&mut client, 10, true, 65)[14..], [0xab; 51]);
@@ -129,17 +129,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reply_says_why() {
+    fn every_malformed_reply_has_its_error() {
         let mut client = Client::new(100);
         assert_eq!(client.reply(&[0; 13]), Err(Stray::Short(13)));
         assert_eq!(client.reply(&message(3, CLIENT | PONG, 14, 14)), Err(Stray::Foreign));
         assert_eq!(client.reply(&message(0, PONG, 14, 14)), Err(Stray::Foreign));
-        for (said, size) in [(15, 14), (14, 15), (13, 14), (0, 14)] {
-            let stray = client.reply(&message(3, PONG, said, size));
-            assert!(matches!(stray, Err(Stray::Length { .. })), "{said} of {size}: {stray:?}");
+        for (claimed, size) in [(15, 14), (14, 15), (13, 14), (0, 14)] {
+            let stray = client.reply(&message(3, PONG, claimed, size));
+            assert!(matches!(stray, Err(Stray::Length { .. })), "{claimed} of {size}: {stray:?}");
         }
         let large = client.reply(&message(3, PONG, 101, 101));
-        assert_eq!(large, Err(Stray::Length { said: 101, had: 100 }));
+        assert_eq!(large, Err(Stray::Length { claimed: 101, had: 100 }));
     }
 
     proptest! {

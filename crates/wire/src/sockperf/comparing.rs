@@ -3,7 +3,7 @@
 use super::{CLIENT, Client, HEADER_LEN, Header};
 use crate::echo::{Exchange, Reply, Request, Stray};
 
-/// A [`Client`] with one message on its way at a time. The reply to it has to be the same bytes.
+/// A [`Client`] with one message in flight at a time, whose reply has to be the same bytes.
 #[derive(Clone, Debug)]
 pub struct Comparing {
     client: Client,
@@ -17,7 +17,7 @@ impl Comparing {
         Comparing { client: Client::new(max), last: Vec::with_capacity(max) }
     }
 
-    /// As sockperf: the client's flag, which the server takes away, is put back; then all bytes have to be equal.
+    /// The client's flag, which the server clears, is set again, like sockperf does; then all bytes have to be equal.
     fn is_last(&self, header: Header, message: &[u8]) -> bool {
         let mut head = [0; HEADER_LEN];
         Header { flags: header.flags | CLIENT, ..header }.write(&mut head);
@@ -36,8 +36,8 @@ impl Exchange for Comparing {
         self.last.extend_from_slice(message);
     }
 
-    /// As that of [`Client`], and [`Stray::Altered`] for what has the number of the last request and is not its echo.
-    /// Late replies to earlier ones are not compared.
+    /// The same as [`Client`], and [`Stray::Altered`] for a message with the number of the last request that is not its echo.
+    /// Late replies to earlier requests are not compared.
     fn reply(&mut self, message: &[u8]) -> Result<Reply, Stray> {
         let (last, header) = (Header::read(&self.last), Header::read(message));
         if let (Some(last), Some(header)) = (last, header)
@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_changed_byte_behind_the_number_is_seen(len in 14_usize..90, at in 8_usize..90, bit in 0_u32..8) {
+        fn one_changed_byte_behind_the_number_is_detected(len in 14_usize..90, at in 8_usize..90, bit in 0_u32..8) {
             let mut client = Comparing::new(100);
             let mut reply = pong(ping(&mut client, 1, len));
             let at = at.min(len - 1);
@@ -102,7 +102,7 @@ mod tests {
         }
 
         #[test]
-        fn a_reply_cut_short_or_grown_is_seen(len in 14_usize..90, other in 14_usize..90) {
+        fn a_reply_cut_short_or_grown_is_detected(len in 14_usize..90, other in 14_usize..90) {
             prop_assume!(len != other);
             let mut client = Comparing::new(100);
             let mut reply = pong(ping(&mut client, 1, len));

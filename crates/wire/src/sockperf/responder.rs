@@ -6,10 +6,10 @@ use model::time::MonoTime;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Turns pings into pongs: clears the client's flag and leaves all else as it is.
+/// Turns pings into pongs: clears the client's flag and leaves all else unchanged.
 ///
-/// A datagram is a message by itself. Shorter than the header, than its own length field, or longer than allowed: no
-/// answer. A reply is never longer than what came, so nobody can be flooded through it.
+/// A datagram is one message. A message shorter than the header or than its own length field, or longer than allowed, gets no
+/// answer. A reply is never longer than its request, so the server cannot amplify a flood.
 #[derive(Clone)]
 pub struct Responder {
     max: usize,
@@ -18,7 +18,7 @@ pub struct Responder {
     watch: Option<Watch>,
 }
 
-/// Is told of each message of a client, also of those that want no reply, after its reply is ready.
+/// Called for each message of a client, also for those without a reply, after the reply is ready.
 pub type Watch = Arc<dyn Fn(Observation) + Send + Sync>;
 
 /// A message of a client.
@@ -26,22 +26,22 @@ pub type Watch = Arc<dyn Fn(Observation) + Send + Sync>;
 pub struct Observation {
     /// The client.
     pub from: SocketAddr,
-    /// When it came, on the server's clock.
+    /// Its time of arrival, on the server's clock.
     pub received: MonoTime,
     /// Its number.
     pub sequence: u64,
-    /// A warm-up: no message of the test, and has no reply.
+    /// The message is a warm-up: it is not part of the test and has no reply.
     pub warm_up: bool,
 }
 
 impl Responder {
-    /// As sockperf's server: takes messages of up to `max` bytes.
+    /// The same as sockperf's server: takes messages of up to `max` bytes.
     #[must_use]
     pub const fn new(max: usize) -> Responder {
         Responder { max, replies: true, times: false, watch: None }
     }
 
-    /// As [`Responder::new`], and tells its clock where [`TIMES`] asks for it.
+    /// The same as [`Responder::new`], and returns its clock where [`TIMES`] requests it.
     #[must_use]
     pub fn native(max: usize) -> Responder {
         Responder { times: true, ..Responder::new(max) }
@@ -53,7 +53,7 @@ impl Responder {
         Responder { replies: false, ..self }
     }
 
-    /// Tells `watch` of each message.
+    /// Calls `watch` for each message.
     #[must_use]
     pub fn watched(self, watch: Watch) -> Responder {
         Responder { watch: Some(watch), ..self }
@@ -76,8 +76,8 @@ impl Reflect for Responder {
     fn reflect(&mut self, arrival: Arrival, now: MonoTime, buf: &mut [u8], len: usize) -> Option<usize> {
         let datagram = buf.get_mut(..len)?;
         let header = Header::read(datagram)?;
-        let said = header.bounded(self.max).ok()?;
-        let message = datagram.get_mut(..said)?;
+        let length = header.bounded(self.max).ok()?;
+        let message = datagram.get_mut(..length)?;
         if !header.has(CLIENT) {
             return None;
         }
@@ -129,7 +129,7 @@ mod tests {
     fn a_ping_comes_back_without_the_clients_flag() {
         let mut server = Responder::new(100);
         assert_eq!(reply(&mut server, message(CLIENT | PONG, 64, 64)), Some(message(PONG, 64, 64)));
-        // Captured: unknown flags are echoed, the native one among them.
+        // Captured from sockperf: unknown flags are echoed, the native one among them.
         assert_eq!(reply(&mut server, message(0xff03, 14, 14)), Some(message(0xff02, 14, 14)));
         let times = message(CLIENT | PONG | TIMES, 40, 40);
         assert_eq!(reply(&mut server, times), Some(message(PONG | TIMES, 40, 40)));
@@ -145,11 +145,11 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_lie_harm_nobody() {
+    fn false_lengths_get_no_reply() {
         let mut server = Responder::new(100);
         let ping = |len, size| message(CLIENT | PONG, len, size);
-        for (said, size) in [(0, 14), (13, 14), (15, 14), (101, 101), (101, 120), (u32::MAX, 20)] {
-            assert_eq!(reply(&mut server, ping(said, size)), None, "{said} of {size}");
+        for (claimed, size) in [(0, 14), (13, 14), (15, 14), (101, 101), (101, 120), (u32::MAX, 20)] {
+            assert_eq!(reply(&mut server, ping(claimed, size)), None, "{claimed} of {size}");
         }
         for size in 0..HEADER_LEN {
             assert_eq!(reply(&mut server, ping(14, 14)[..size].to_vec()), None, "{size}");
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn the_native_server_tells_its_clock() {
+    fn the_native_server_returns_its_clock() {
         let mut client = Client::native(100);
         let mut ping = vec![0xab; 32];
         client.request(Request { sequence: 8, sent: MonoTime(1), wants_reply: true }, &mut ping);
         let pong = reply(&mut Responder::native(100), ping).unwrap();
-        let far = Some(FarTimes { received: Nanos(1000), sent: Nanos(1300) });
+        let far = Some(FarTimes { received: Nanos::from_micros(1), sent: Nanos(1300) });
         assert_eq!(client.reply(&pong), Ok(Reply { sequence: 8, far, far_sequence: None }));
         assert_eq!(pong[30..], [0xab; 2]);
         let plain = message(CLIENT | PONG, 64, 64);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn every_message_of_a_client_is_seen() {
+    fn every_message_of_a_client_is_watched() {
         let observed = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&observed);
         let watch = Arc::new(move |message: Observation| {
@@ -198,7 +198,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobody_gets_more_than_they_sent(bytes: Vec<u8>, len in 0_usize..200, max in 0_usize..200, native: bool) {
+        fn a_reply_is_never_longer_than_its_request(bytes: Vec<u8>, len in 0_usize..200, max in 0_usize..200, native: bool) {
             let mut server = if native { Responder::native(max) } else { Responder::new(max) };
             let mut buf = bytes.clone();
             if let Some(reply) = server.reflect(arrival(), MonoTime(7), &mut buf, len) {

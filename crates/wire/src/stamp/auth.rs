@@ -6,7 +6,7 @@ use std::fmt::{Debug, Formatter};
 /// Bytes of an HMAC in a packet or a TLV.
 pub(super) const MAC_LEN: usize = 16;
 
-/// Where the HMAC of an authenticated packet is: behind what it covers.
+/// Offset of the HMAC in an authenticated packet, behind the bytes it covers.
 pub(super) const MAC_AT: usize = 96;
 
 /// A secret shared by sender and reflector. Never printed, never sent.
@@ -19,13 +19,13 @@ pub struct Key(hmac::Key);
 pub struct KeyError(pub usize);
 
 impl Key {
-    /// The shortest secret that is taken, bytes: as long as the HMAC that it makes.
+    /// Length of the shortest accepted secret, bytes: the length of its HMAC.
     pub const MIN_LEN: usize = 16;
 
-    /// A key of these bytes, all of them: white space counts.
+    /// A key of these bytes, including white space.
     ///
     /// # Errors
-    /// It is shorter than [`Key::MIN_LEN`].
+    /// The key is shorter than [`Key::MIN_LEN`].
     pub fn new(secret: &[u8]) -> Result<Key, KeyError> {
         if secret.len() < Key::MIN_LEN {
             return Err(KeyError(secret.len()));
@@ -33,19 +33,19 @@ impl Key {
         Ok(Key(hmac::Key::new(hmac::HMAC_SHA256, secret)))
     }
 
-    /// Writes the HMAC of an authenticated base packet, which `packet` begins with.
+    /// Writes the HMAC of an authenticated base packet, with which `packet` begins.
     pub fn sign(&self, packet: &mut [u8]) {
         let mac = self.mac(&[&packet[..MAC_AT]]);
         packet[MAC_AT..MAC_AT + MAC_LEN].copy_from_slice(&mac);
     }
 
-    /// Is it a whole authenticated packet, signed with this key? Takes constant time.
+    /// Is `packet` a whole authenticated packet, signed with this key? Takes constant time.
     pub fn has_signed(&self, packet: &[u8]) -> bool {
         let mac = packet.get(MAC_AT..MAC_AT + MAC_LEN);
         mac.is_some_and(|mac| self.proves(mac, &[&packet[..MAC_AT]]))
     }
 
-    /// The HMAC of the parts, one after the other.
+    /// The HMAC of the concatenated parts.
     pub(super) fn mac(&self, parts: &[&[u8]]) -> [u8; MAC_LEN] {
         let mut context = hmac::Context::with_key(&self.0);
         for part in parts {

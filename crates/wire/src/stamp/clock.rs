@@ -1,10 +1,10 @@
-//! Time on the wire: NTP and PTPv2 timestamps, and how wrong their clock may be.
+//! Time on the wire: NTP and PTPv2 timestamps, and the error of their clock.
 
 use model::time::{MonoTime, WallTime};
 use model::units::Nanos;
 
-/// One moment on both clocks. From it wall time runs with the monotonic clock, so a step of the wall clock in the
-/// middle of a test does not touch the times of the test.
+/// One moment on both clocks. From there wall time advances with the monotonic clock, so a step of the wall clock during a test
+/// does not change the times of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// The monotonic clock then.
@@ -13,23 +13,22 @@ pub struct Clock {
     pub wall: WallTime,
 }
 
-/// How a timestamp is written (RFC 8762 section 4.2.1): the Z bit of the Error Estimate beside it.
+/// The format of timestamps (RFC 8762 section 4.2.1): the Z bit of the Error Estimate beside them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Z = 0: seconds since 1900 and a binary fraction (RFC 5905 section 6). What every STAMP and TWAMP end reads.
+    /// Z = 0: seconds since 1900 and a binary fraction (RFC 5905 section 6). Every STAMP and TWAMP end reads it.
     #[default]
     Ntp,
-    /// Z = 1: seconds since 1970 and nanoseconds (IEEE 1588v2, truncated; RFC 8186). The standard counts TAI; here
-    /// as in other software it is UTC.
+    /// Z = 1: seconds since 1970 and nanoseconds (IEEE 1588v2, truncated; RFC 8186). The standard counts TAI; here, as in other
+    /// software, the time is UTC.
     Ptp,
 }
 
-/// A timestamp as it travels.
+/// A timestamp as sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamp(pub u64);
 
-/// An Error Estimate as it travels (RFC 4656 section 4.1.2, RFC 8186 section 2.3): S, Z, Scale (6 bits),
-/// Multiplier (8 bits).
+/// An Error Estimate as sent (RFC 4656 section 4.1.2, RFC 8186 section 2.3): S, Z, Scale (6 bits), Multiplier (8 bits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ErrorEstimate(pub u16);
 
@@ -54,8 +53,8 @@ impl Timestamp {
         Timestamp(seconds << 32 | rest)
     }
 
-    /// The time since 1970, to the nearest nanosecond; `None` where the field is empty or cannot be. NTP seconds are
-    /// read as of the years 1970 to 2106.
+    /// The time since 1970, to the nearest nanosecond; `None` where the field is empty or out of range. NTP seconds are read as
+    /// of the years 1970 to 2106.
     pub fn since_1970(self, format: Format) -> Option<Nanos> {
         let (seconds, rest) = (self.0 >> 32, self.0 & u64::from(u32::MAX));
         let (seconds, nanos) = match format {
@@ -72,8 +71,8 @@ impl Timestamp {
 }
 
 impl ErrorEstimate {
-    /// The estimate of a clock that is wrong by at most `error`, which is rounded up to what can be said; `synced`:
-    /// it follows an external source of UTC. Multiplier is never 0, as the RFC demands.
+    /// The estimate of a clock that is wrong by at most `error`, which is rounded up to the next value of the format; `synced`:
+    /// the clock follows an external source of UTC. Multiplier is never 0, as the RFC demands.
     pub fn new(format: Format, synced: bool, error: Nanos) -> ErrorEstimate {
         let units = (u128::from(error.0) << 32).div_ceil(u128::from(SECOND)).max(1);
         let scale = (u128::BITS - units.leading_zeros()).saturating_sub(8);
@@ -94,7 +93,7 @@ impl ErrorEstimate {
         self.0 & SYNCED != 0
     }
 
-    /// The largest error of the clock; `None` when the Multiplier is 0, which the RFC forbids: it says nothing.
+    /// The largest error of the clock; `None` when the Multiplier is 0, which the RFC forbids.
     pub fn error(self) -> Option<Nanos> {
         let (scale, multiplier) = (self.0 >> 8 & 0x3f, u128::from(self.0 & 0xff));
         let nanos = ((multiplier << scale) * u128::from(SECOND)).div_ceil(1 << 32);

@@ -1,15 +1,15 @@
-//! What a reflector has seen of a packet, written into the extensions by which its sender asks for it (RFC 8972).
+//! A reflector's observations of a packet, written into the extensions by which its sender requests them (RFC 8972).
 
 use super::tlv::{Tlv, Tlvs};
 use crate::echo::Arrival;
 use std::net::IpAddr;
 
-/// What is known of a packet and of its session.
+/// The facts about a packet and its session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observation {
-    /// How the packet came.
+    /// How the packet arrived.
     pub(super) arrival: Arrival,
-    /// Packets of its session that have come, where they are counted: as many replies, with the one to come.
+    /// Packets of its session that have arrived, where they are counted: as many as replies, with the next reply.
     pub(super) count: Option<u32>,
 }
 
@@ -24,7 +24,7 @@ impl Observation {
         }
     }
 
-    /// Answers an extension in place. `false`: it is not understood, or what it asks for is not known.
+    /// Answers an extension in place. `false`: the extension is not understood, or the requested fact is not known.
     pub(super) fn answer(&self, kind: u8, value: &mut [u8]) -> bool {
         match kind {
             Tlv::LOCATION => self.location(value),
@@ -34,15 +34,14 @@ impl Observation {
         }
     }
 
-    /// DSCP and ECN of the reply: the class that the sender asks for, or else that of its packet without the mark of
-    /// congestion.
+    /// DSCP and ECN of the reply: the class that the sender requests, or else that of its packet without the congestion mark.
     pub(super) fn reply_class(&self, tlvs: &[u8]) -> u8 {
         let own = self.arrival.class.unwrap_or(0) & DSCP;
-        let asked = Tlvs::new(tlvs).find(|tlv| tlv.kind == Tlv::CLASS_OF_SERVICE && !tlv.is_malformed());
-        asked.and_then(|tlv| tlv.value.first()).map_or(own, |first| first & DSCP)
+        let class = Tlvs::new(tlvs).find(|tlv| tlv.kind == Tlv::CLASS_OF_SERVICE && !tlv.is_malformed());
+        class.and_then(|tlv| tlv.value.first()).map_or(own, |first| first & DSCP)
     }
 
-    /// Section 4.4: `DSCP1 (6 bits, asked for) | DSCP2 (6, seen) | ECN (2, seen) | RP (2) | 0 (16)`. RP 0: DSCP1 is used.
+    /// Section 4.4: `DSCP1 (6 bits, requested) | DSCP2 (6, received) | ECN (2, received) | RP (2) | 0 (16)`. RP 0: DSCP1 is used.
     fn class(&self, value: &mut [u8]) -> bool {
         let Some(class) = self.arrival.class else { return false };
         value[0] = value[0] & DSCP | class >> 6;
@@ -51,8 +50,7 @@ impl Observation {
         true
     }
 
-    /// Section 4.5: `sent by the sender (32 bits) | received here (32) | sent here (32)`. Counted are the packets of the
-    /// session.
+    /// Section 4.5: `sent by the sender (32 bits) | received here (32) | sent here (32)`. The packets of the session are counted.
     fn counts(&self, value: &mut [u8]) -> bool {
         let Some(count) = self.count else { return false };
         value[4..8].copy_from_slice(&count.to_be_bytes());
@@ -60,8 +58,8 @@ impl Observation {
         true
     }
 
-    /// Section 4.2: `destination port (16 bits) | source port (16)`, and then extensions of its own, by which addresses are
-    /// asked for. What they ask for is answered by the type that says which family it is.
+    /// Section 4.2: `destination port (16 bits) | source port (16)`, and then extensions of its own that request addresses. Each
+    /// is answered with the type of the address family.
     fn location(&self, value: &mut [u8]) -> bool {
         let Some(to) = self.arrival.to else { return false };
         let (ports, mut parts) = value.split_at_mut(PORTS_LEN);
@@ -92,7 +90,7 @@ impl Observation {
     }
 }
 
-/// Fills a value of 16 bytes; how far the type of this family is from the type that asks.
+/// Fills a value of 16 bytes; returns the distance from the requesting type to the type of this family.
 fn write_address(address: IpAddr, value: &mut [u8]) -> u8 {
     value.fill(0);
     match address {
@@ -113,7 +111,7 @@ const DSCP: u8 = 0xfc;
 const PORTS_LEN: usize = 4;
 /// The value of a part of a location that is an address, of either family.
 const ADDRESS_LEN: usize = 16;
-/// Parts of a location (section 5.4) that ask for an address: the type of IPv4 is the next, that of IPv6 the one after it.
+/// Parts of a location (section 5.4) that request an address: the type of IPv4 is the next, that of IPv6 the one after it.
 const DESTINATION: u8 = 4;
 const SOURCE: u8 = 7;
 
@@ -129,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn a_class_says_what_came_and_is_used() {
+    fn a_class_returns_the_received_one_and_is_used() {
         let observed = observed(Some(0b1011_1001), "192.0.2.1:9", None);
-        // DSCP1 is 46; the rest is to be filled in.
+        // DSCP1 is 46; the other fields are to be filled in.
         let mut value = [0b1011_1011, 0xff, 0xff, 0xff];
         assert!(observed.answer(Tlv::CLASS_OF_SERVICE, &mut value));
         assert_eq!(value, [0b1011_1010, 0b1110_0100, 0, 0]);

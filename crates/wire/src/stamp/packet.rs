@@ -24,7 +24,7 @@ use super::auth::{Key, MAC_AT, MAC_LEN};
 use super::clock::{ErrorEstimate, Timestamp};
 use crate::fixed::{get, put};
 
-/// Which of the two forms of packets.
+/// The two forms of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Without HMAC.
@@ -33,31 +33,31 @@ pub enum Mode {
     Authenticated,
 }
 
-/// What a sender says.
+/// The fields of a sender's packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderPacket {
-    /// From 0, one more for each packet of a session.
+    /// Sequence number, from 0, one more for each packet of a session.
     pub sequence: u32,
     /// The sender's clock at sending.
     pub timestamp: Timestamp,
-    /// Of the sender's clock.
+    /// Error Estimate of the sender's clock.
     pub error: ErrorEstimate,
     /// The session's name, 0 for none.
     pub ssid: u16,
 }
 
-/// What a reflector says.
+/// The fields of a reflector's packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReflectorPacket {
     /// The sender's number again, or the reflector's own count.
     pub sequence: u32,
     /// The reflector's clock at sending.
     pub timestamp: Timestamp,
-    /// Of the reflector's clock.
+    /// Error Estimate of the reflector's clock.
     pub error: ErrorEstimate,
     /// The session's name; 0 from a reflector that does not know RFC 8972.
     pub ssid: u16,
-    /// The reflector's clock when the sender's packet came.
+    /// The reflector's clock when the sender's packet arrived.
     pub received: Timestamp,
     /// The number of the sender's packet.
     pub sender_sequence: u32,
@@ -65,7 +65,7 @@ pub struct ReflectorPacket {
     pub sender_timestamp: Timestamp,
     /// The Error Estimate of the sender's packet.
     pub sender_error: ErrorEstimate,
-    /// TTL or hop limit with which the sender's packet came.
+    /// TTL or hop limit with which the sender's packet arrived.
     pub sender_ttl: u8,
 }
 
@@ -115,7 +115,7 @@ impl SenderPacket {
 }
 
 impl ReflectorPacket {
-    /// As [`SenderPacket::write`].
+    /// The same as [`SenderPacket::write`].
     pub fn write(self, mode: Mode, packet: &mut [u8]) {
         let at = mode.layout();
         let ReflectorPacket { sequence, timestamp, error, ssid, .. } = self;
@@ -145,11 +145,11 @@ impl ReflectorPacket {
     }
 }
 
-/// Is it a reflector's packet, and so nothing to reflect? Two reflectors, brought together by one packet with a false
-/// sender's address, would else answer each other for ever.
+/// Is the packet a reflector's, which must not be reflected? Two reflectors, connected by one packet with a forged source
+/// address, would otherwise answer each other for ever.
 ///
-/// RFC 8762 has no type field, and zero bytes are to be ignored. Known is a reflector's packet by both its other
-/// timestamps and by the zeros after the TTL; of random TWAMP padding, one in 16 million looks so.
+/// RFC 8762 has no type field, and zero bytes are to be ignored. A reflector's packet is recognised by its two other timestamps
+/// and by the zeros after the TTL; of random TWAMP padding, one in 16 million has these.
 pub(super) fn is_reflected(mode: Mode, packet: &[u8]) -> bool {
     let (at, read) = (mode.layout(), ReflectorPacket::read(mode, packet));
     let zeros = match mode {
@@ -160,7 +160,7 @@ pub(super) fn is_reflected(mode: Mode, packet: &[u8]) -> bool {
     zero && read.received != Timestamp(0) && read.sender_timestamp != Timestamp(0)
 }
 
-/// Where the fields are, bytes.
+/// Offsets of the fields, bytes.
 #[derive(Clone, Copy)]
 struct Layout {
     timestamp: usize,
@@ -220,7 +220,7 @@ mod tests {
         sender_ttl: 0x81,
     };
 
-    /// By hand from the figures of RFC 8762: `..` stands for a zero byte.
+    /// Bytes written by hand from the figures of RFC 8762: `..` stands for a zero byte.
     fn frame(text: &str) -> Vec<u8> {
         let byte = |byte: &str| if byte == ".." { 0 } else { u8::from_str_radix(byte, 16).unwrap() };
         text.split_whitespace().map(byte).collect()

@@ -10,31 +10,31 @@ use crate::echo::{Arrival, Reflect, Stray};
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// What a reflector is to be.
+/// Options of a reflector.
 #[derive(Clone, Debug)]
 pub struct ReflectorOptions {
     /// This end's clock.
     pub clock: Clock,
-    /// How timestamps are written. A TWAMP-Light sender reads NTP alone (RFC 8762 section 4.6).
+    /// The format of timestamps. A TWAMP-Light sender reads NTP alone (RFC 8762 section 4.6).
     pub format: Format,
     /// Does this end's clock follow an external source?
     pub synced: bool,
-    /// How wrong this end's clock may be.
+    /// Largest error of this end's clock.
     pub error: Nanos,
-    /// Count the replies of each session, so that a sender knows in which direction packets were lost. Otherwise the
-    /// sender's number is copied.
+    /// Count the replies of each session, so that a sender knows in which direction packets were lost. Otherwise the sender's
+    /// number is copied.
     pub stateful: bool,
-    /// Answer only what is authenticated with this key.
+    /// Answer only packets authenticated with this key.
     pub key: Option<Key>,
 }
 
-/// Answers each request with one reply of its length; a request shorter than a base packet, as TWAMP-Light's may be,
-/// with a base packet, as RFC 8762 section 4.6 demands (44 bytes for at least 14: the only reply that is longer).
+/// Answers each request with one reply of its length. A request shorter than a base packet, as TWAMP-Light's may be, gets a base
+/// packet, as RFC 8762 section 4.6 demands (44 bytes for at least 14: the only reply that is longer).
 #[derive(Debug)]
 pub struct Reflector {
     options: ReflectorOptions,
     mode: Mode,
-    /// Of TWAMP: no extensions, and this DSCP and ECN in every reply.
+    /// TWAMP alone: no extensions, and this DSCP and ECN in every reply.
     twamp: Option<u8>,
     error: ErrorEstimate,
     sessions: Sessions,
@@ -43,10 +43,10 @@ pub struct Reflector {
     class: u8,
 }
 
-/// What has come to a reflector.
+/// Counters of a reflector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReflectorCounts {
-    /// Answered.
+    /// Requests answered.
     pub answered: u64,
     /// Dropped: too short to be a request.
     pub short: u64,
@@ -70,21 +70,20 @@ impl Reflector {
         }
     }
 
-    /// The reflector of one test that TWAMP's control connection agreed on (RFC 5357 section 4.2): it counts, what is behind
-    /// the fields is padding, and replies have this DSCP.
+    /// The reflector of one test that TWAMP's control connection agreed on (RFC 5357 section 4.2): it counts, bytes behind the
+    /// fields are padding, and replies have this DSCP.
     pub fn twamp(clock: Clock, error: Nanos, dscp: u8) -> Reflector {
         let (format, synced) = (Format::Ntp, false);
         let options = ReflectorOptions { clock, format, synced, error, stateful: true, key: None };
         Reflector { twamp: Some(dscp << 2), ..Reflector::new(options) }
     }
 
-    /// What has come so far.
+    /// The counters so far.
     pub fn counts(&self) -> ReflectorCounts {
         self.counts
     }
 
-    /// Sets the clock anew, as when the host's was set after the server began. A test that runs meanwhile sees the
-    /// step.
+    /// Sets the clock again, for when the host's clock was set after the server began. A running test measures the step.
     pub fn set_clock(&mut self, clock: Clock) {
         self.options.clock = clock;
     }
@@ -106,20 +105,20 @@ impl Reflector {
         Timestamp::new(self.options.format, self.options.clock.at(at))
     }
 
-    fn answer(&mut self, asked: SenderPacket, arrival: Arrival, now: MonoTime) -> ReflectorPacket {
+    fn answer(&mut self, request: SenderPacket, arrival: Arrival, now: MonoTime) -> ReflectorPacket {
         let sequence = match self.options.stateful {
-            true => self.sessions.count((arrival.from, asked.ssid), asked.sequence, arrival.received),
-            false => asked.sequence,
+            true => self.sessions.count((arrival.from, request.ssid), request.sequence, arrival.received),
+            false => request.sequence,
         };
         ReflectorPacket {
             sequence,
             timestamp: self.timestamp(now),
             error: self.error,
-            ssid: asked.ssid,
+            ssid: request.ssid,
             received: self.timestamp(arrival.received),
-            sender_sequence: asked.sequence,
-            sender_timestamp: asked.timestamp,
-            sender_error: asked.error,
+            sender_sequence: request.sequence,
+            sender_timestamp: request.timestamp,
+            sender_error: request.error,
             sender_ttl: arrival.ttl.unwrap_or(UNKNOWN_TTL),
         }
     }
@@ -133,12 +132,12 @@ impl Reflect for Reflector {
         if length > buf.len() || !self.is_request(message) {
             return None;
         }
-        let mut asked = SenderPacket::read(self.mode, message);
+        let mut request = SenderPacket::read(self.mode, message);
         if self.twamp.is_some() {
-            // Padding, and no name.
-            asked.ssid = 0;
+            // The bytes are padding, not a name.
+            request.ssid = 0;
         }
-        let answer = self.answer(asked, arrival, now);
+        let answer = self.answer(request, arrival, now);
         self.counts.answered += 1;
         if let Some(class) = self.twamp {
             let mut packet = [0; Mode::Open.base_len()];
@@ -152,7 +151,7 @@ impl Reflect for Reflector {
         let key = self.options.key.as_ref();
         let count = self.options.stateful.then(|| answer.sequence.wrapping_add(1));
         let observation = Observation { arrival, count };
-        self.class = tlv::reflect(tlvs, asked.sequence, answer.sequence, key, &observation);
+        self.class = tlv::reflect(tlvs, request.sequence, answer.sequence, key, &observation);
         if let Some(key) = key {
             key.sign(packet);
         }
@@ -181,7 +180,7 @@ const TWAMP_SENDER_LEN: usize = 14;
 /// A TWAMP reflector's open packet without padding (RFC 5357 section 4.2.1).
 const TWAMP_REFLECTOR_LEN: usize = 41;
 
-/// What a reflector says that cannot see the TTL (RFC 5357 section 4.2.1; RFC 8762 has no value for it).
+/// TTL field of a reflector that cannot read the TTL (RFC 5357 section 4.2.1; RFC 8762 has no value for it).
 const UNKNOWN_TTL: u8 = 255;
 
 #[cfg(test)]
@@ -226,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_reply_is_these_bytes() {
-        let asked = [request(Mode::Open, 7, 0x3132), vec![0x80, 1, 0, 2, 0xab, 0xcd]].concat();
+        let request_bytes = [request(Mode::Open, 7, 0x3132), vec![0x80, 1, 0, 2, 0xab, 0xcd]].concat();
         let expected = [
             [0, 0, 0, 7].as_slice(),
             &[0x83, 0xaa, 0x7e, 0x82, 0, 0, 0, 0],
@@ -237,20 +236,20 @@ mod tests {
             &[0x21, 0x22, 0, 0, 61, 0, 0, 0],
             &[0, 1, 0, 2, 0xab, 0xcd],
         ];
-        assert_eq!(answer(&mut Reflector::new(options()), &asked), Some(expected.concat()));
+        assert_eq!(answer(&mut Reflector::new(options()), &request_bytes), Some(expected.concat()));
     }
 
     #[test]
     fn a_twamp_light_request_gets_the_base_packet() {
         let mut reflector = Reflector::new(options());
-        let asked = request(Mode::Open, 7, 0);
+        let request_bytes = request(Mode::Open, 7, 0);
         for (length, replied) in [(14, 44), (41, 44), (44, 44)] {
-            assert_eq!(answer(&mut reflector, &asked[..length]).unwrap().len(), replied);
+            assert_eq!(answer(&mut reflector, &request_bytes[..length]).unwrap().len(), replied);
         }
-        let padded = [&asked[..14], &[0xaa; 100]].concat();
+        let padded = [&request_bytes[..14], &[0xaa; 100]].concat();
         let reply = answer(&mut reflector, &padded).unwrap();
         assert_eq!((reply.len(), reply[44..48].to_vec()), (114, vec![0xc0, 0xaa, 0xaa, 0xaa]));
-        assert_eq!(answer(&mut reflector, &asked[..13]), None);
+        assert_eq!(answer(&mut reflector, &request_bytes[..13]), None);
         let counts = reflector.counts();
         assert_eq!((counts.answered, counts.short), (4, 1));
     }
@@ -258,19 +257,19 @@ mod tests {
     #[test]
     fn a_twamp_test_knows_no_extensions() {
         let mut reflector = Reflector::twamp(options().clock, Nanos(1), 46);
-        // To STAMP's eyes a Class of Service extension and one that is longer than the packet.
+        // Read as STAMP, the padding is a Class of Service extension and one that is longer than the packet.
         let padding = [0x80, 4, 0, 4, 0xff, 0xff, 0, 0, 0x80, 9, 0xff, 0xff];
-        let asked = [request(Mode::Open, 7, 0x3132), padding.to_vec()].concat();
-        let reply = answer(&mut reflector, &asked).unwrap();
+        let request_bytes = [request(Mode::Open, 7, 0x3132), padding.to_vec()].concat();
+        let reply = answer(&mut reflector, &request_bytes).unwrap();
         assert_eq!((&reply[44..], reflector.class()), (&padding[..], 46 << 2));
         let reported = ReflectorPacket::read(Mode::Open, &reply);
         assert_eq!((reported.sequence, reported.sender_sequence, reported.ssid), (0, 7, 0));
         for (length, replied) in [(14, 41), (41, 41), (43, 43)] {
-            assert_eq!(answer(&mut reflector, &asked[..length]).unwrap().len(), replied);
+            assert_eq!(answer(&mut reflector, &request_bytes[..length]).unwrap().len(), replied);
         }
         let other = answer(&mut reflector, &request(Mode::Open, 8, 0x9999)).unwrap();
         assert_eq!(ReflectorPacket::read(Mode::Open, &other).sequence, 4, "what would be a name is padding");
-        assert_eq!(answer(&mut reflector, &asked[..13]), None);
+        assert_eq!(answer(&mut reflector, &request_bytes[..13]), None);
         assert_eq!((reflector.counts().answered, reflector.counts().short), (5, 1));
     }
 
@@ -287,13 +286,13 @@ mod tests {
     fn with_a_key_only_its_owner_is_answered() {
         let (options, key) = keyed();
         let mut reflector = Reflector::new(options);
-        let mut asked = request(Mode::Authenticated, 7, 0);
-        assert_eq!(answer(&mut reflector, &asked), None);
-        assert_eq!(answer(&mut reflector, &asked[..44]), None);
-        Key::new(&[1; 16]).unwrap().sign(&mut asked);
-        assert_eq!(answer(&mut reflector, &asked), None);
-        key.sign(&mut asked);
-        let reply = answer(&mut reflector, &asked).unwrap();
+        let mut request_bytes = request(Mode::Authenticated, 7, 0);
+        assert_eq!(answer(&mut reflector, &request_bytes), None);
+        assert_eq!(answer(&mut reflector, &request_bytes[..44]), None);
+        Key::new(&[1; 16]).unwrap().sign(&mut request_bytes);
+        assert_eq!(answer(&mut reflector, &request_bytes), None);
+        key.sign(&mut request_bytes);
+        let reply = answer(&mut reflector, &request_bytes).unwrap();
         assert!(key.has_signed(&reply));
         assert_eq!(reply[80], 61);
         assert_eq!(reflector.counts(), ReflectorCounts { answered: 1, key: 3, ..ReflectorCounts::default() });
@@ -326,9 +325,9 @@ mod tests {
         assert_eq!(answer(&mut reflector, &reply), None);
         let (options, key) = keyed();
         let mut reflector = Reflector::new(options);
-        let mut asked = request(Mode::Authenticated, 7, 0);
-        key.sign(&mut asked);
-        let reply = answer(&mut reflector, &asked).unwrap();
+        let mut request_bytes = request(Mode::Authenticated, 7, 0);
+        key.sign(&mut request_bytes);
+        let reply = answer(&mut reflector, &request_bytes).unwrap();
         assert_eq!(answer(&mut reflector, &reply), None);
         assert_eq!(reflector.counts().reflected, 1);
     }

@@ -1,4 +1,4 @@
-//! The client: numbers and stamps requests, knows its own in the replies of STAMP and TWAMP-Light reflectors.
+//! The client: numbers and stamps requests, and recognises them in the replies of STAMP and TWAMP-Light reflectors.
 
 use super::auth::Key;
 use super::clock::{Clock, ErrorEstimate, Format, Timestamp};
@@ -8,38 +8,38 @@ use crate::echo::{Exchange, FarSequence, FarTimes, Reply, Request, Stray};
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// What a sender is to be.
+/// Options of a sender.
 #[derive(Clone, Debug)]
 pub struct SenderOptions {
     /// This end's clock.
     pub clock: Clock,
-    /// How timestamps are written; NTP is what every reflector reads.
+    /// The format of timestamps; every reflector reads NTP.
     pub format: Format,
     /// Does this end's clock follow an external source?
     pub synced: bool,
-    /// How wrong this end's clock may be.
+    /// Largest error of this end's clock.
     pub error: Nanos,
     /// Name of the session (RFC 8972 section 3), one for each socket; 0 for none.
     pub ssid: u16,
     /// The authenticated mode, with this key.
     pub key: Option<Key>,
-    /// The reflector is known to count its replies. Unknown, it is found out by the first number that differs: until
-    /// a request is lost, a reflector that counts looks like one that copies.
+    /// The reflector is known to count its replies. Otherwise this is detected by the first number that differs: until a request
+    /// is lost, a reflector that counts looks like one that copies.
     pub far_counts: bool,
 }
 
-/// One session's sender. Every request gets a reply: STAMP has none that asks for none.
+/// One session's sender. Every request gets a reply: STAMP has no requests without reply.
 #[derive(Debug)]
 pub struct Sender {
     options: SenderOptions,
     mode: Mode,
     error: ErrorEstimate,
-    /// The last requests, oldest first, and the number on the wire of the oldest. RFC 8762 section 4.2.1: numbers
-    /// begin at 0 and have no gaps.
+    /// The last requests, oldest first, and the number on the wire of the oldest. RFC 8762 section 4.2.1: numbers begin at 0 and
+    /// have no gaps.
     sent: VecDeque<Sent>,
     oldest: u64,
-    /// Does the reflector count, its last count, and what it had counted before the first request: it may know this
-    /// address from an earlier session.
+    /// Whether the reflector counts, its last count, and its count before the first request: it may know this address from an
+    /// earlier session.
     far_counts: bool,
     far_sequence: u64,
     far_before: Option<u64>,
@@ -64,7 +64,7 @@ struct Sent {
 impl Sender {
     /// A sender that has sent nothing.
     pub fn new(options: SenderOptions) -> Sender {
-        // Its memory is written once here, so that no request waits for a page or a larger table.
+        // The memory is written once here, so that no request waits for a page or a larger table.
         let mut sent = VecDeque::from(vec![Sent { sequence: 0, timestamp: Timestamp(1) }; REMEMBERED]);
         sent.clear();
         Sender {
@@ -80,24 +80,24 @@ impl Sender {
         }
     }
 
-    /// Can a message of `size` bytes be made? The base packet can, and what has room for the header of Extra Padding
-    /// behind it. ([`Exchange::request`] fills the sizes between with zeros.)
+    /// Can a message of `size` bytes be made? Valid sizes are that of the base packet, and those with room for the header of
+    /// Extra Padding behind it. ([`Exchange::request`] fills the sizes between with zeros.)
     ///
     /// # Errors
-    /// It cannot: says which sizes can.
+    /// The size is not valid: the error names those that are.
     pub fn check_size(mode: Mode, size: usize) -> Result<(), SizeError> {
         let base = mode.base_len();
         let least = base + Tlv::HEADER_LEN;
         if size == base || size >= least { Ok(()) } else { Err(SizeError { size, base, least }) }
     }
 
-    /// How wrong the reflector says its clock may be, and whether it is synchronised: of the last reply.
+    /// The reflector's Error Estimate, and whether its clock is synchronised, by its last reply.
     pub fn far_error(&self) -> Option<ErrorEstimate> {
         self.far_error
     }
 
-    /// Remembers a request and gives its number on the wire. One that is written again (the socket had no room) keeps
-    /// its number.
+    /// Remembers a request and returns its number on the wire. A request that is written again (the socket had no room) keeps its
+    /// number.
     fn number(&mut self, sent: Sent) -> u64 {
         match self.sent.back_mut() {
             Some(last) if last.sequence == sent.sequence => *last = sent,
@@ -118,8 +118,8 @@ impl Sender {
         self.sent.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// How many requests of this session the reflector had answered before, if it counts them. At the first reply
-    /// a count that is ahead of ours began with an earlier session.
+    /// Number of requests of this session that the reflector had answered before, if it counts them. A count that is ahead of
+    /// ours at the first reply began with an earlier session.
     fn count(&mut self, packet: &ReflectorPacket) -> FarSequence {
         self.far_counts |= packet.sequence != packet.sender_sequence;
         // The number nearest to the last one that ends in these 32 bits.
@@ -181,7 +181,7 @@ impl Exchange for Sender {
     }
 
     fn skip(&mut self) {
-        // No request has this time, so that no reply can be one to it.
+        // No request has this time, so no reply can match it.
         self.number(Sent { sequence: 0, timestamp: Timestamp(0) });
     }
 
@@ -190,11 +190,11 @@ impl Exchange for Sender {
     }
 }
 
-/// How many requests are remembered: a reply that comes later is foreign. 2 MiB; 13 s at 10,000 a second.
+/// Number of requests remembered: the reply to an older one counts as foreign. 2 MiB; 13 s at 10,000 packets/s.
 const REMEMBERED: usize = 1 << 17;
 
-/// A TWAMP-Light reflector's open packet, to the Sender Error Estimate. With the Sender TTL it has 41 bytes (RFC 5357
-/// section 4.2.1), which some leave out.
+/// Length of a TWAMP-Light reflector's open packet, up to the Sender Error Estimate. With the Sender TTL, which some leave out,
+/// it has 41 bytes (RFC 5357 section 4.2.1).
 const TWAMP_REFLECTOR_LEN: usize = 38;
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
         message
     }
 
-    /// What a reflector says to the request.
+    /// The reflector's packet for the request.
     fn answer(request: &[u8], sequence: u32) -> ReflectorPacket {
         let sent = SenderPacket::read(Mode::Open, request);
         ReflectorPacket {
@@ -280,24 +280,24 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_tells_the_far_times_in_the_far_format() {
+    fn a_reply_has_the_far_times_in_the_far_format() {
         let mut sender = Sender::new(options());
-        let asked = ask(&mut sender, 1, 44);
-        let far = Some(FarTimes { received: Nanos(8_000), sent: Nanos(9_000) });
-        let reply = read(&mut sender, answer(&asked, 0)).unwrap();
+        let request_bytes = ask(&mut sender, 1, 44);
+        let far = Some(FarTimes { received: Nanos::from_micros(8), sent: Nanos::from_micros(9) });
+        let reply = read(&mut sender, answer(&request_bytes, 0)).unwrap();
         assert_eq!(reply, Reply { sequence: 1, far, far_sequence: number(0, false) });
         assert_eq!(sender.far_error(), Some(ErrorEstimate::new(Format::Ptp, true, Nanos(1))));
-        // No receive time, no far times.
-        let silent = ReflectorPacket { received: Timestamp(0), ..answer(&asked, 0) };
+        // Without a receive time there are no far times.
+        let silent = ReflectorPacket { received: Timestamp(0), ..answer(&request_bytes, 0) };
         assert_eq!(read(&mut sender, silent).unwrap().far, None);
     }
 
     #[test]
     fn a_twamp_light_reply_may_end_before_the_ttl() {
         let mut sender = Sender::new(options());
-        let asked = ask(&mut sender, 1, 44);
+        let request_bytes = ask(&mut sender, 1, 44);
         let mut message = [0; 44];
-        ReflectorPacket { ssid: 0, ..answer(&asked, 0) }.write(Mode::Open, &mut message);
+        ReflectorPacket { ssid: 0, ..answer(&request_bytes, 0) }.write(Mode::Open, &mut message);
         for length in [38, 41] {
             assert_eq!(sender.reply(&message[..length]).map(|reply| reply.sequence), Ok(1));
         }
@@ -307,8 +307,8 @@ mod tests {
     #[test]
     fn what_is_not_ours_is_foreign() {
         let mut sender = Sender::new(options());
-        let asked = ask(&mut sender, 1, 44);
-        let right = answer(&asked, 0);
+        let request_bytes = ask(&mut sender, 1, 44);
+        let right = answer(&request_bytes, 0);
         for wrong in [
             ReflectorPacket { sender_sequence: 1, ..right },
             ReflectorPacket { sender_sequence: u32::MAX, ..right },
@@ -319,7 +319,7 @@ mod tests {
         }
         assert!(read(&mut sender, right).is_ok());
         assert!(read(&mut sender, ReflectorPacket { ssid: 0, ..right }).is_ok());
-        // Without a name of ours, a name says nothing.
+        // A sender without a name ignores the name in replies.
         let mut nameless = Sender::new(SenderOptions { ssid: 0, ..options() });
         ask(&mut nameless, 1, 44);
         assert!(read(&mut nameless, right).is_ok());
@@ -328,16 +328,16 @@ mod tests {
     #[test]
     fn a_reflector_that_counts_is_found_out() {
         let mut sender = Sender::new(options());
-        let asked: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
+        let request_bytes: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
         let mut count =
-            |at: usize, counted| read(&mut sender, answer(&asked[at], counted)).unwrap().far_sequence;
+            |at: usize, counted| read(&mut sender, answer(&request_bytes[at], counted)).unwrap().far_sequence;
         assert_eq!(count(0, 0), number(0, false));
-        // Request 2 was lost on its way there.
+        // Request 2 was lost before it arrived.
         assert_eq!(count(2, 1), number(1, true));
         assert_eq!(count(3, 2), number(2, true));
         let mut knowing = Sender::new(SenderOptions { far_counts: true, ..options() });
-        let asked = ask(&mut knowing, 1, 44);
-        assert_eq!(read(&mut knowing, answer(&asked, 0)).unwrap().far_sequence, number(0, true));
+        let request_bytes = ask(&mut knowing, 1, 44);
+        assert_eq!(read(&mut knowing, answer(&request_bytes, 0)).unwrap().far_sequence, number(0, true));
     }
 
     #[test]
@@ -361,9 +361,9 @@ mod tests {
     #[test]
     fn what_was_counted_before_this_session_is_left_out() {
         let mut sender = Sender::new(options());
-        let asked: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
+        let request_bytes: Vec<_> = (1..=4).map(|sequence| ask(&mut sender, sequence, 44)).collect();
         let mut count =
-            |at: usize, counted| read(&mut sender, answer(&asked[at], counted)).unwrap().far_sequence;
+            |at: usize, counted| read(&mut sender, answer(&request_bytes[at], counted)).unwrap().far_sequence;
         assert_eq!(count(1, 1001), number(1, true));
         assert_eq!(count(3, 1002), number(2, true));
         assert_eq!(count(0, 999), number(0, true));
@@ -374,11 +374,11 @@ mod tests {
         let mut sender = Sender::new(options());
         sender.oldest = (1 << 32) - 1;
         sender.far_sequence = (1 << 32) - 2;
-        let asked: Vec<_> = (1..=2).map(|sequence| ask(&mut sender, sequence, 44)).collect();
-        assert_eq!(SenderPacket::read(Mode::Open, &asked[1]).sequence, 0);
-        let reply = read(&mut sender, answer(&asked[1], u32::MAX)).unwrap();
+        let request_bytes: Vec<_> = (1..=2).map(|sequence| ask(&mut sender, sequence, 44)).collect();
+        assert_eq!(SenderPacket::read(Mode::Open, &request_bytes[1]).sequence, 0);
+        let reply = read(&mut sender, answer(&request_bytes[1], u32::MAX)).unwrap();
         assert_eq!((reply.sequence, reply.far_sequence), (2, number((1 << 32) - 1, true)));
-        let reply = read(&mut sender, answer(&asked[0], 0)).unwrap();
+        let reply = read(&mut sender, answer(&request_bytes[0], 0)).unwrap();
         assert_eq!((reply.sequence, reply.far_sequence), (1, number(1 << 32, true)));
     }
 

@@ -1,16 +1,16 @@
-//! How many replies each session has had: what makes a reflector stateful (RFC 8762 section 4).
+//! The number of replies of each session: the state of a stateful reflector (RFC 8762 section 4).
 
 use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// A session as a reflector on one port knows it: its sender and its SSID.
+/// A session as a reflector on one port identifies it: its sender and its SSID.
 pub(super) type Session = (SocketAddr, u16);
 
-/// Counts for a bounded number of sessions. A session that is silent for [`EXPIRY`] is forgotten, and the longest
-/// silent ones when there are too many; one that is forgotten begins at 0 again, as does one whose sender begins anew:
-/// routers send every session from the same port.
+/// Counts for a bounded number of sessions. A session that is silent for [`EXPIRY`] is forgotten, and the longest silent ones
+/// when there are too many. The count of a forgotten session begins at 0 again, as does that of a sender that restarts: routers
+/// send every session from the same port.
 #[derive(Debug)]
 pub(super) struct Sessions {
     counts: HashMap<Session, Count>,
@@ -27,15 +27,15 @@ struct Count {
 }
 
 impl Count {
-    fn new(asked: u32, now: MonoTime) -> Count {
-        Count { next: 0, begun: now, last: now, highest: asked }
+    fn new(number: u32, now: MonoTime) -> Count {
+        Count { next: 0, begun: now, last: now, highest: number }
     }
 
-    /// Is this number of a session that begins anew? One that goes back further than packets overtake each other is, and
-    /// a first one (RFC 8762 section 4.2.1: numbers begin at 0) that is no late copy of this session's own.
-    fn is_over(&self, asked: u32, now: MonoTime) -> bool {
-        let back = self.highest.wrapping_sub(asked).cast_signed();
-        let again = asked == 0 && back >= 0 && now - self.begun > LATEST_COPY;
+    /// Does this number belong to a session that restarts? Evidence is a number further back than packets overtake each other, or
+    /// a first number (RFC 8762 section 4.2.1: numbers begin at 0) that is not a late copy of this session's own.
+    fn is_over(&self, number: u32, now: MonoTime) -> bool {
+        let back = self.highest.wrapping_sub(number).cast_signed();
+        let again = number == 0 && back >= 0 && now - self.begun > LATEST_COPY;
         back > MOST_OVERTAKEN || again || now - self.last > EXPIRY
     }
 }
@@ -46,26 +46,26 @@ impl Sessions {
         Sessions { counts: HashMap::new(), most: most.max(1) }
     }
 
-    /// How many replies the session has had when the sender's packet of the number `asked` comes; counts one more.
-    pub(super) fn count(&mut self, session: Session, asked: u32, now: MonoTime) -> u32 {
+    /// Number of replies the session has had when the sender's packet with this `number` arrives; counts one more.
+    pub(super) fn count(&mut self, session: Session, number: u32, now: MonoTime) -> u32 {
         if !self.counts.contains_key(&session) && self.counts.len() >= self.most {
             self.make_room(now);
         }
-        let count = self.counts.entry(session).or_insert(Count::new(asked, now));
-        if count.is_over(asked, now) {
-            *count = Count::new(asked, now);
+        let count = self.counts.entry(session).or_insert(Count::new(number, now));
+        if count.is_over(number, now) {
+            *count = Count::new(number, now);
         }
         count.last = now;
-        if asked.wrapping_sub(count.highest).cast_signed() > 0 {
-            count.highest = asked;
+        if number.wrapping_sub(count.highest).cast_signed() > 0 {
+            count.highest = number;
         }
         let this = count.next;
         count.next = this.wrapping_add(1);
         this
     }
 
-    /// Forgets the expired sessions, or else the longest silent eighth: many at a time, so that a flood of new senders
-    /// costs each packet little.
+    /// Forgets the expired sessions, or else the longest silent eighth: many at a time, so that each packet of a flood of new
+    /// senders costs little.
     fn make_room(&mut self, now: MonoTime) {
         let mut times: Vec<MonoTime> = self.counts.values().map(|count| count.last).collect();
         let eighth = times.len() / 8;
@@ -75,11 +75,11 @@ impl Sessions {
     }
 }
 
-/// As long as TWAMP waits before it ends a silent session (REFWAIT, RFC 5357 section 4.2).
+/// The time that TWAMP waits before it ends a silent session (REFWAIT, RFC 5357 section 4.2).
 const EXPIRY: Nanos = Nanos::from_secs(900);
-/// A copy of a session's first packet comes no later than this.
+/// Latest arrival of a copy of a session's first packet.
 const LATEST_COPY: Nanos = Nanos::from_secs(1);
-/// A packet is overtaken by no more than this many.
+/// Most packets by which a packet is overtaken.
 const MOST_OVERTAKEN: i32 = 1024;
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
     fn each_session_counts_for_itself() {
         let mut sessions = Sessions::new(10);
         let at = MonoTime(5);
-        assert_eq!([0, 1, 2].map(|asked| sessions.count(session(1), asked, at)), [0, 1, 2]);
+        assert_eq!([0, 1, 2].map(|number| sessions.count(session(1), number, at)), [0, 1, 2]);
         assert_eq!(sessions.count(session(2), 0, at), 0);
         assert_eq!(sessions.count((session(1).0, 9), 0, at), 0);
         assert_eq!(sessions.count(session(1), 3, at), 3);
@@ -108,11 +108,11 @@ mod tests {
         assert_eq!(sessions.count(session(1), 2, MonoTime(0) + EXPIRY + EXPIRY + Nanos(1)), 0);
     }
 
-    /// What the packets of one address and port, at these milliseconds, are counted as.
+    /// The counts of packets of one address and port, at these milliseconds.
     fn counted(packets: &[(u64, u32)]) -> Vec<u32> {
         let mut sessions = Sessions::new(10);
         let at = |ms: u64| MonoTime(0) + Nanos::from_millis(ms);
-        packets.iter().map(|(ms, asked)| sessions.count(session(1), *asked, at(*ms))).collect()
+        packets.iter().map(|(ms, number)| sessions.count(session(1), *number, at(*ms))).collect()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Extensions behind a base packet, and how a reflector returns them (RFC 8972 section 4).
 //!
-//! Each is `flags (1 byte) | type (1) | length of the value (2) | value`. Understood are Extra Padding, HMAC and what
-//! [`Observation`] answers; every other one is returned with the flag U.
+//! Each is `flags (1 byte) | type (1) | length of the value (2) | value`. The reflector understands Extra Padding, HMAC and the
+//! types that [`Observation`] answers; it returns every other one with the flag U.
 
 use super::auth::{Key, MAC_LEN};
 use super::observed::Observation;
@@ -9,21 +9,20 @@ use super::observed::Observation;
 /// One extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tlv<'a> {
-    /// Where it begins behind the base packet, bytes.
+    /// Offset behind the base packet, bytes.
     pub at: usize,
     /// [`Tlv::UNRECOGNIZED`], [`Tlv::MALFORMED`], [`Tlv::INTEGRITY`].
     pub flags: u8,
     /// [`Tlv::EXTRA_PADDING`], [`Tlv::HMAC`] or another of the registry.
     pub kind: u8,
-    /// What it says; what there is of it when it is [cut](Tlv::is_malformed).
+    /// The value; its present part when it is [cut](Tlv::is_malformed).
     pub value: &'a [u8],
     cut: bool,
 }
 
-/// The extensions of a packet, one after the other. A malformed one is the last.
+/// The extensions of a packet, in sequence. A malformed one is the last.
 ///
-/// What begins with type 0 (reserved) and without the flag U, which every sender sets, is no extension: TWAMP pads
-/// with zeros.
+/// Bytes of type 0 (reserved) without the flag U, which every sender sets, are not an extension: TWAMP pads with zeros.
 #[derive(Clone, Debug)]
 pub struct Tlvs<'a> {
     bytes: &'a [u8],
@@ -33,24 +32,24 @@ pub struct Tlvs<'a> {
 impl Tlv<'_> {
     /// Flag U: not understood. Set by a sender, cleared by a reflector that understands the type.
     pub const UNRECOGNIZED: u8 = 0x80;
-    /// Flag M: its length cannot be.
+    /// Flag M: its length is not valid.
     pub const MALFORMED: u8 = 0x40;
     /// Flag I: the HMAC over the extensions is wrong.
     pub const INTEGRITY: u8 = 0x20;
     /// Type of the padding to a size (RFC 8972 section 4.1).
     pub const EXTRA_PADDING: u8 = 1;
-    /// Type of what the reflector knows of addresses and ports (RFC 8972 section 4.2).
+    /// Type of the extension for addresses and ports (RFC 8972 section 4.2).
     pub const LOCATION: u8 = 2;
-    /// Type of the traffic class (RFC 8972 section 4.4).
+    /// Type of the extension for the traffic class (RFC 8972 section 4.4).
     pub const CLASS_OF_SERVICE: u8 = 4;
-    /// Type of counts at both ends (RFC 8972 section 4.5).
+    /// Type of the extension for counts at both ends (RFC 8972 section 4.5).
     pub const DIRECT_MEASUREMENT: u8 = 5;
     /// Type of the HMAC over the extensions (RFC 8972 section 4.8).
     pub const HMAC: u8 = 8;
     /// Bytes before the value.
     pub const HEADER_LEN: usize = 4;
 
-    /// Is its length one that cannot be: larger than the packet, or wrong for its type?
+    /// Is its length invalid: beyond the packet, or wrong for its type?
     pub fn is_malformed(&self) -> bool {
         let length = self.value.len();
         self.cut || (self.kind == Tlv::HMAC && length != MAC_LEN) || !Observation::fits(self.kind, length)
@@ -81,14 +80,14 @@ impl<'a> Iterator for Tlvs<'a> {
     }
 }
 
-/// Makes all of `bytes`, at least [`Tlv::HEADER_LEN`] of them, one Extra Padding, whose content stays as it is.
+/// Turns all of `bytes`, at least [`Tlv::HEADER_LEN`] of them, into one Extra Padding, whose content stays unchanged.
 pub(super) fn write_padding(bytes: &mut [u8]) {
     let length = u16::try_from(bytes.len() - Tlv::HEADER_LEN).unwrap_or(u16::MAX);
     bytes[..2].copy_from_slice(&[Tlv::UNRECOGNIZED, Tlv::EXTRA_PADDING]);
     bytes[2..4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Turns the extensions of a sender into those of the reply, in place and of the same size; DSCP and ECN of the reply.
+/// Turns the extensions of a sender into those of the reply, in place and of the same size; returns DSCP and ECN of the reply.
 /// `asked` and `answered` are the Sequence Numbers of the two base packets, which an HMAC covers too.
 pub(super) fn reflect(
     tlvs: &mut [u8],
@@ -107,14 +106,14 @@ pub(super) fn reflect(
         let malformed = if tlv.is_malformed() { Tlv::MALFORMED } else { 0 };
         let next = at + Tlv::HEADER_LEN + length;
         let value = &mut tlvs[at + Tlv::HEADER_LEN..next];
-        // What somebody on the path may have put there is not answered.
+        // Extensions that somebody on the path may have inserted are not answered.
         let understood = match kind {
             Tlv::EXTRA_PADDING | Tlv::HMAC => true,
             _ => malformed == 0 && !broken && observation.answer(kind, value),
         };
         let unrecognized = if understood { 0 } else { Tlv::UNRECOGNIZED };
         tlvs[at] = unrecognized | malformed | integrity;
-        // The rest behind a malformed one is returned as it came.
+        // Bytes behind a malformed extension are returned unchanged.
         at = if malformed == 0 { next } else { tlvs.len() };
     }
     if let Trust::Proved { key, at } = trust {
@@ -124,13 +123,13 @@ pub(super) fn reflect(
     class
 }
 
-/// What the HMAC over the extensions tells.
+/// The state of the HMAC over the extensions.
 enum Trust<'a> {
-    /// There is none, and none is needed.
+    /// The HMAC is absent and not needed.
     Unneeded,
-    /// It is right, and there.
+    /// The HMAC is present and right.
     Proved { key: &'a Key, at: usize },
-    /// It is wrong, misplaced or missing, or there is no key to check it with.
+    /// The HMAC is wrong, misplaced or missing, or there is no key to check it with.
     Broken,
 }
 
@@ -148,7 +147,7 @@ fn check<'a>(tlvs: &[u8], asked: u32, key: Option<&'a Key>) -> Trust<'a> {
     }
     match (hmac, key) {
         (None, None) => Trust::Unneeded,
-        // An authenticated packet must protect its extensions, except when there is nothing but padding.
+        // An authenticated packet must protect its extensions, except when they are only padding.
         (None, Some(_)) if Tlvs::new(tlvs).all(|tlv| is_padding(&tlv)) => Trust::Unneeded,
         (Some(tlv), Some(key)) if key.proves(tlv.value, &[&asked.to_be_bytes(), &tlvs[..tlv.at]]) => {
             Trust::Proved { key, at: tlv.at }
@@ -191,9 +190,9 @@ mod tests {
 
     #[test]
     fn what_is_understood_loses_u_and_what_is_not_gets_it() {
-        let asked = [tlv(0x80, 1, b"abc"), tlv(0x9f, 4, &[0; 4]), tlv(0, 200, b"")].concat();
+        let sent = [tlv(0x80, 1, b"abc"), tlv(0x9f, 4, &[0; 4]), tlv(0, 200, b"")].concat();
         let answered = [tlv(0, 1, b"abc"), tlv(0x80, 4, &[0; 4]), tlv(0x80, 200, b"")].concat();
-        assert_eq!(reflected(asked, None), answered);
+        assert_eq!(reflected(sent, None), answered);
     }
 
     #[test]
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_right_hmac_every_extension_says_so() {
+    fn without_a_right_hmac_every_extension_is_flagged() {
         let (key, padding, unknown) = (key(), tlv(0x80, 1, b"ab"), tlv(0x80, 3, b"cd"));
         let hmac = |before: &[u8]| tlv(0x80, 8, &key.mac(&[&1_u32.to_be_bytes(), before]));
         let all_broken = |tlvs: &[&[u8]], key: Option<&Key>| {
@@ -245,7 +244,7 @@ mod tests {
         all_broken(&[&hmac(b""), &unknown], Some(&key));
         all_broken(&[&hmac(b""), &hmac(&hmac(b""))], Some(&key));
         all_broken(&[&unknown, &padding], Some(&key));
-        // Nothing but padding needs no HMAC.
+        // Padding alone needs no HMAC.
         assert_eq!(reflected(padding, Some(&key)), tlv(0, 1, b"ab"));
     }
 

@@ -1,4 +1,4 @@
-//! The client: asks a server for one test, starts it, and stops it.
+//! The client: requests one test of a server, starts it, and stops it.
 
 use super::message::{Accept, Accepted, Greeting, Request, START_SESSIONS, SetUp, Start, StartAck, Stop};
 use super::violation;
@@ -6,7 +6,7 @@ use crate::{Input, Output, ProtocolError, Session};
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// The dialogue of one test. It begins with the server's greeting; [`Client::port`] tells when and where packets may go.
+/// The dialogue of one test. It begins with the server's greeting; [`Client::port`] is set once packets may be sent.
 #[derive(Debug)]
 pub struct Client {
     request: Request,
@@ -14,24 +14,24 @@ pub struct Client {
     heard: Vec<u8>,
     out: Option<Vec<u8>>,
     deadline: Option<MonoTime>,
-    /// Where the server answers packets.
+    /// Port on which the server answers packets.
     port: u16,
     closed: bool,
 }
 
-/// What is waited for.
+/// The message that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Greeting,
     Start,
-    /// `again`: the port that the server named instead has been asked for.
+    /// `again`: the port that the server offered instead has been requested.
     Accept {
         again: bool,
     },
     Ack,
-    /// Nothing: packets go.
+    /// None: packets are sent.
     Running,
-    /// Nothing: the test is over.
+    /// None: the test is over.
     Over,
 }
 
@@ -49,7 +49,7 @@ impl Client {
         }
     }
 
-    /// Where packets are answered from now on; `None`: the test has not begun.
+    /// Port that answers packets from now on; `None`: the test has not begun.
     pub fn port(&self) -> Option<u16> {
         (self.state == State::Running).then_some(self.port)
     }
@@ -80,7 +80,7 @@ impl Client {
             let message: Vec<u8> = self.heard.drain(..length).collect();
             self.take(now, &message)?;
         }
-        // A server says nothing that it was not asked, so the memory has an end, too.
+        // The server sends no unrequested messages; refusing them bounds the memory.
         if self.due().is_none() && !self.heard.is_empty() {
             return Err(violation(format!(
                 "{} bytes came while the test ran, when none are due",
@@ -114,7 +114,7 @@ impl Client {
     fn accepted(&mut self, answer: Accepted, again: bool) -> Result<(), ProtocolError> {
         let other = answer.port != 0 && answer.port != self.request.receiver_port;
         if answer.accept != Accept::OK && other && !again {
-            // RFC 5357 section 3.5: the port is taken, this one is not.
+            // RFC 5357 section 3.5: the port is taken, the offered one is not.
             self.request.receiver_port = answer.port;
             self.say(State::Accept { again: true }, self.request.write());
             return Ok(());
@@ -141,8 +141,7 @@ impl Session for Client {
             Input::Received(bytes) => self.received(now, bytes),
             Input::Closed => Err(ProtocolError::Closed(self.doing().into())),
             Input::Timer if self.deadline.is_some_and(|deadline| now >= deadline) => {
-                let partly =
-                    if self.heard.is_empty() { "" } else { ": what it said is shorter than TWAMP's" };
+                let partly = if self.heard.is_empty() { "" } else { ": its message is shorter than TWAMP's" };
                 Err(ProtocolError::Timeout(format!("{}{partly}", self.doing())))
             }
             Input::Timer | Input::Work(_) => Ok(()),
@@ -164,7 +163,7 @@ impl Session for Client {
 }
 
 impl Client {
-    /// What the server is silent on, or what it closed.
+    /// The message that the server did not send, or did not accept.
     const fn doing(&self) -> &'static str {
         match self.state {
             State::Greeting => "before its TWAMP greeting",
@@ -176,7 +175,7 @@ impl Client {
     }
 }
 
-/// Can we speak with a server of these modes?
+/// Checks that a server of these modes supports ours.
 fn choose(modes: u32) -> Result<(), ProtocolError> {
     if modes & UNAUTHENTICATED != 0 {
         return Ok(());

@@ -6,56 +6,56 @@ use crate::stamp::Timestamp;
 use model::units::Nanos;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The server's first word (RFC 4656 section 3.1).
+/// The server's first message (RFC 4656 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// What it speaks, one bit for each mode; 0: it wants no connection.
+    /// Supported modes, one bit each; 0: the server refuses the connection.
     pub modes: u32,
 }
 
-/// The client's choice.
+/// The client's choice of a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetUp {
-    /// One of the modes; 0: none of them will do.
+    /// One of the modes; 0: none of them is acceptable.
     pub mode: u32,
 }
 
-/// The server's answer to it.
+/// The server's answer to the choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// Whether the connection goes on.
     pub accept: Accept,
-    /// When the server began to run.
+    /// When the server started.
     pub begun: Timestamp,
 }
 
 /// A test that the client wants (Request-TW-Session, RFC 5357 section 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Where packets will come from; absent: from the control connection's address.
+    /// Source address of the packets; absent: the control connection's.
     pub sender: Option<IpAddr>,
-    /// Their port.
+    /// Source port of the packets.
     pub sender_port: u16,
-    /// Where they are to go; absent: to the control connection's address.
+    /// Destination address of the packets; absent: the control connection's.
     pub receiver: Option<IpAddr>,
     /// The port that the client would like.
     pub receiver_port: u16,
     /// Bytes behind the header of the sender's packets.
     pub padding: u32,
-    /// When the test is to begin, not before it is started.
+    /// Earliest start of the test, once it is requested to start.
     pub start: Timestamp,
-    /// How long packets are answered after its end.
+    /// Time for which packets are answered after its end.
     pub timeout: Nanos,
     /// Type-P Descriptor: DSCP in the bits 2 to 7 of the first byte.
     pub type_p: u32,
 }
 
-/// The server's answer to it.
+/// The server's answer to the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accepted {
-    /// Whether the test may be.
+    /// Whether the test is accepted.
     pub accept: Accept,
-    /// Where packets are answered; of a refusal, a port that could be had, or 0.
+    /// Port on which packets are answered; in a refusal, a port that is available, or 0.
     pub port: u16,
     /// The test's name.
     pub session: [u8; 16],
@@ -71,31 +71,31 @@ pub struct StartAck {
 /// The client's end of all tests (Stop-Sessions, RFC 5357 section 3.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// How they ended.
+    /// Outcome of the tests.
     pub accept: Accept,
-    /// How many there were.
+    /// Number of tests.
     pub sessions: u32,
 }
 
-/// What one end says to the other's wish (RFC 4656 section 3.3).
+/// One end's answer to the other's request (RFC 4656 section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept(pub u8);
 
 impl Accept {
-    /// Yes.
+    /// Accepted.
     pub const OK: Accept = Accept(0);
-    /// No, whatever the reason.
+    /// Failure, reason unspecified.
     pub const FAILED: Accept = Accept(1);
-    /// Something is wrong at the other end.
+    /// Internal error.
     pub const INTERNAL: Accept = Accept(2);
-    /// No such thing is spoken there.
+    /// Some aspect of the request is not supported.
     pub const UNSUPPORTED: Accept = Accept(3);
-    /// There will never be the means.
+    /// Permanent resource limitation.
     pub const NEVER: Accept = Accept(4);
-    /// There are not the means now.
+    /// Temporary resource limitation.
     pub const NOT_NOW: Accept = Accept(5);
 
-    /// In words.
+    /// The meaning in words.
     pub fn reason(self) -> String {
         match self {
             Accept::OK => "accepted".into(),
@@ -104,16 +104,16 @@ impl Accept {
             Accept::UNSUPPORTED => "it does not support what was asked for".into(),
             Accept::NEVER => "its limits do not allow it".into(),
             Accept::NOT_NOW => "its resources are used up for now".into(),
-            Accept(code) => format!("it says {code}, which has no meaning"),
+            Accept(code) => format!("it sends {code}, which has no meaning"),
         }
     }
 }
 
 impl Greeting {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 64;
 
-    /// The bytes. A count of iterations that no key needs is still to be a power of two from 1024.
+    /// The message. The count of iterations, which no key needs, still has to be a power of two from 1024.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         put(&mut message, 12, self.modes.to_be_bytes());
@@ -121,34 +121,34 @@ impl Greeting {
         message
     }
 
-    /// Reads them.
+    /// Reads the message.
     pub fn read(message: &[u8]) -> Greeting {
         Greeting { modes: u32::from_be_bytes(get(message, 12)) }
     }
 }
 
 impl SetUp {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 164;
 
-    /// The bytes.
+    /// The message.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         put(&mut message, 0, self.mode.to_be_bytes());
         message
     }
 
-    /// Reads them.
+    /// Reads the message.
     pub fn read(message: &[u8]) -> SetUp {
         SetUp { mode: u32::from_be_bytes(get(message, 0)) }
     }
 }
 
 impl Start {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 48;
 
-    /// The bytes.
+    /// The message.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         put(&mut message, 15, [self.accept.0]);
@@ -156,7 +156,7 @@ impl Start {
         message
     }
 
-    /// Reads them.
+    /// Reads the message.
     pub fn read(message: &[u8]) -> Start {
         let [accept] = get(message, 15);
         Start { accept: Accept(accept), begun: Timestamp(u64::from_be_bytes(get(message, 32))) }
@@ -164,12 +164,12 @@ impl Start {
 }
 
 impl Request {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 112;
     /// The first byte.
     pub const COMMAND: u8 = 5;
 
-    /// The bytes.
+    /// The message.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         let of_v6 = |address: Option<IpAddr>| address.is_some_and(|address| address.is_ipv6());
@@ -185,7 +185,7 @@ impl Request {
         message
     }
 
-    /// Reads them; `None`: of no version of IP.
+    /// Reads the message; `None`: its version of IP is unknown.
     pub fn read(message: &[u8]) -> Option<Request> {
         let [version] = get(message, 1);
         let version = version & 0x0f;
@@ -204,22 +204,22 @@ impl Request {
         })
     }
 
-    /// The Type-P Descriptor that asks for this DSCP.
+    /// The Type-P Descriptor for this DSCP.
     pub const fn of_dscp(dscp: u8) -> u32 {
         (dscp as u32 & 0x3f) << 24
     }
 
-    /// The DSCP that is asked for; `None`: something else is (a PHB identification code, RFC 2836).
+    /// The DSCP requested; `None`: the descriptor requests something else (a PHB identification code, RFC 2836).
     pub const fn dscp(self) -> Option<u8> {
         if self.type_p >> 30 == 0 { Some((self.type_p >> 24) as u8) } else { None }
     }
 }
 
 impl Accepted {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 48;
 
-    /// The bytes.
+    /// The message.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         put(&mut message, 0, [self.accept.0]);
@@ -228,7 +228,7 @@ impl Accepted {
         message
     }
 
-    /// Reads them.
+    /// Reads the message.
     pub fn read(message: &[u8]) -> Accepted {
         let [accept] = get(message, 0);
         let port = u16::from_be_bytes(get(message, 2));
@@ -244,17 +244,17 @@ pub(super) const START_SESSIONS: [u8; StartAck::LEN] = {
 };
 
 impl StartAck {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 32;
 
-    /// The bytes.
+    /// The message.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         put(&mut message, 0, [self.accept.0]);
         message
     }
 
-    /// Reads them.
+    /// Reads the message.
     pub fn read(message: &[u8]) -> StartAck {
         let [accept] = get(message, 0);
         StartAck { accept: Accept(accept) }
@@ -262,12 +262,12 @@ impl StartAck {
 }
 
 impl Stop {
-    /// Bytes.
+    /// Length of the message, bytes.
     pub const LEN: usize = 32;
     /// The first byte.
     pub const COMMAND: u8 = 3;
 
-    /// The bytes.
+    /// The message.
     pub fn write(self) -> [u8; Self::LEN] {
         let mut message = [0; Self::LEN];
         put(&mut message, 0, [Self::COMMAND, self.accept.0]);
@@ -275,14 +275,14 @@ impl Stop {
         message
     }
 
-    /// Reads them.
+    /// Reads the message.
     pub fn read(message: &[u8]) -> Stop {
         let [accept] = get(message, 1);
         Stop { accept: Accept(accept), sessions: u32::from_be_bytes(get(message, 4)) }
     }
 }
 
-/// An IPv4 address has the first four of the sixteen bytes.
+/// The field of an address: an IPv4 address fills the first four of the sixteen bytes.
 fn address_bytes(address: Option<IpAddr>) -> [u8; 16] {
     match address {
         Some(IpAddr::V4(address)) => {
@@ -303,7 +303,7 @@ fn address(bytes: [u8; 16], version: u8) -> Option<IpAddr> {
     (!address.is_unspecified()).then_some(address)
 }
 
-/// A length of time as RFC 4656 writes it: seconds, and 2^-32 of them.
+/// A duration in the format of RFC 4656: seconds, and 2^-32 of them.
 fn span(time: Nanos) -> u64 {
     let units = (u128::from(time.0) << 32) / u128::from(SECOND);
     u64::try_from(units).unwrap_or(u64::MAX)

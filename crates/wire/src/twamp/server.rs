@@ -1,4 +1,4 @@
-//! The server: lets clients of the unauthenticated mode have tests, and says when packets are to be answered.
+//! The server: grants tests to clients of the unauthenticated mode, and decides when packets are answered.
 
 use super::client::UNAUTHENTICATED;
 use super::message::{Accept, Accepted, Greeting, Request, START_SESSIONS, SetUp, Start, StartAck, Stop};
@@ -10,29 +10,29 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// The dialogue with one client. What it wants done is [`Server::take_order`].
+/// The dialogue with one client. Its requests to the driver are returned by [`Server::take_command`].
 #[derive(Debug)]
 pub struct Server {
-    /// Of which the tests' names are made.
+    /// Random part of the tests' names.
     seed: [u8; 12],
     begun: Timestamp,
     state: State,
     heard: Vec<u8>,
     out: VecDeque<Vec<u8>>,
-    orders: VecDeque<TwampCommand>,
+    commands: VecDeque<TwampCommand>,
     deadline: Option<MonoTime>,
-    /// Tests that were accepted and have not ended.
+    /// Accepted tests that have not ended.
     sessions: u32,
     /// Tests so far.
     number: u32,
-    /// The longest time that one of them wants packets answered after its end.
+    /// The longest time for which one of them requests answers after its end.
     timeout: Nanos,
     closed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Greeted, and not answered.
+    /// Greeting sent; waits for the client's choice.
     Greeted,
     /// Waits for a command.
     Ready,
@@ -40,32 +40,32 @@ enum State {
     Opening,
     /// Tests run.
     Running,
-    /// The client is gone, or wants nothing that is spoken.
+    /// The client is gone, or requests an unsupported mode.
     Over,
 }
 
-/// What a client wants done.
+/// A request to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TwampCommand {
-    /// Have a socket ready; [`Server::opened`] tells.
-    Open(Asked),
+    /// Open a socket; [`Server::opened`] takes the outcome.
+    Open(TestRequest),
     /// Answer packets on all of them from now on.
     Begin,
-    /// Answer no more once this time has passed.
+    /// Stop answering once this time has passed.
     End(Nanos),
 }
 
-/// A test that a client wants.
+/// A test that a client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
-    /// The port that it would like; 0: any.
+pub struct TestRequest {
+    /// The requested port; 0: any.
     pub port: u16,
     /// DSCP of the replies.
     pub dscp: u8,
 }
 
 impl Server {
-    /// A server to whom a client has just connected. `seed`: random; `begun`: when the server began to run.
+    /// A server to whom a client has just connected. `seed`: random; `begun`: when the server started.
     pub fn new(seed: [u8; 12], begun: Timestamp, now: MonoTime) -> Server {
         let greeting = Greeting { modes: UNAUTHENTICATED };
         Server {
@@ -74,7 +74,7 @@ impl Server {
             state: State::Greeted,
             heard: Vec::new(),
             out: VecDeque::from([greeting.write().into()]),
-            orders: VecDeque::new(),
+            commands: VecDeque::new(),
             deadline: Some(now + COMMAND_LIMIT),
             sessions: 0,
             number: 0,
@@ -83,15 +83,16 @@ impl Server {
         }
     }
 
-    /// The next thing to do. It is asked for after every input.
-    pub fn take_order(&mut self) -> Option<TwampCommand> {
-        self.orders.pop_front()
+    /// The next request to the driver, to be called after every input.
+    pub fn take_command(&mut self) -> Option<TwampCommand> {
+        self.commands.pop_front()
     }
 
-    /// What came of [`TwampCommand::Open`]: the port on which packets of the test will be answered, or why there is none.
+    /// Takes the outcome of [`TwampCommand::Open`]: the port on which packets of the test will be answered, or the reason why
+    /// there is none.
     ///
     /// # Errors
-    /// The client said something else meanwhile that is not TWAMP's.
+    /// The client has meanwhile sent a message that is not TWAMP's.
     pub fn opened(&mut self, now: MonoTime, outcome: Result<u16, Accept>) -> Result<(), ProtocolError> {
         self.number += 1;
         let mut session = [0; 16];
@@ -116,7 +117,7 @@ impl Server {
         self.say(Accepted { accept, port: 0, session: [0; 16] }.write());
     }
 
-    /// Takes all whole messages that have come.
+    /// Takes all whole messages that have arrived.
     fn listen(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         while let Some(length) = self.due()?
             && self.heard.len() >= length
@@ -135,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Length of the message that is coming.
+    /// Length of the message that is arriving.
     fn due(&self) -> Result<Option<usize>, ProtocolError> {
         Ok(match (self.state, self.heard.first()) {
             (State::Greeted, _) => Some(SetUp::LEN),
@@ -151,7 +152,7 @@ impl Server {
 
     fn set_up(&mut self, chosen: SetUp) {
         if chosen.mode == 0 {
-            // It cannot speak what is spoken here, and says goodbye so (RFC 4656 section 3.1).
+            // The client supports none of the modes, and ends the dialogue with this answer (RFC 4656 section 3.1).
             self.state = State::Over;
             return;
         }
@@ -164,23 +165,24 @@ impl Server {
     fn command(&mut self, message: &[u8]) -> Result<(), ProtocolError> {
         match (message[0], self.state) {
             (Request::COMMAND, State::Ready) => match self.checked(message) {
-                Ok(asked) => {
-                    self.orders.push_back(TwampCommand::Open(asked));
+                Ok(test) => {
+                    self.commands.push_back(TwampCommand::Open(test));
                     self.state = State::Opening;
                 }
                 Err(accept) => self.refuse(accept),
             },
             (Stop::COMMAND, State::Running) => {
-                self.orders.push_back(TwampCommand::End(std::mem::take(&mut self.timeout).min(LONGEST_TAIL)));
+                self.commands
+                    .push_back(TwampCommand::End(std::mem::take(&mut self.timeout).min(LONGEST_TAIL)));
                 (self.state, self.sessions) = (State::Ready, 0);
             }
-            // Nothing runs: there is nothing to do.
+            // No test runs: there is nothing to do.
             (Stop::COMMAND, _) => {}
             (_, State::Ready) if message[0] != Request::COMMAND => {
                 let accept = if self.sessions == 0 { Accept::FAILED } else { Accept::OK };
                 self.say(StartAck { accept }.write());
                 if accept == Accept::OK {
-                    self.orders.push_back(TwampCommand::Begin);
+                    self.commands.push_back(TwampCommand::Begin);
                     (self.state, self.deadline) = (State::Running, None);
                 }
             }
@@ -189,16 +191,16 @@ impl Server {
         Ok(())
     }
 
-    /// What is asked for, if it may be. Addresses in it are not read: packets go to nobody but the one who asks, since who
-    /// forges an address would else have them sent there, and a client behind a NAT does not know its own.
-    fn checked(&mut self, message: &[u8]) -> Result<Asked, Accept> {
+    /// The requested test, if it is allowed. Addresses in it are ignored: packets go only to the client itself, since a forged
+    /// address would otherwise receive them, and a client behind a NAT does not know its own.
+    fn checked(&mut self, message: &[u8]) -> Result<TestRequest, Accept> {
         let request = Request::read(message).ok_or(Accept::UNSUPPORTED)?;
         let dscp = request.dscp().ok_or(Accept::UNSUPPORTED)?;
         if self.sessions >= MOST_SESSIONS {
             return Err(Accept::NOT_NOW);
         }
         self.timeout = self.timeout.max(request.timeout);
-        Ok(Asked { port: request.receiver_port, dscp })
+        Ok(TestRequest { port: request.receiver_port, dscp })
     }
 }
 
@@ -211,13 +213,13 @@ impl Session for Server {
                 self.heard.extend_from_slice(bytes);
                 self.listen(now)
             }
-            // As a client may at any time; what runs ends with it.
+            // A client may close at any time; its tests end with the connection.
             Input::Closed => {
                 (self.state, self.deadline) = (State::Over, None);
                 Ok(())
             }
             Input::Timer if self.deadline.is_some_and(|deadline| now >= deadline) => {
-                Err(ProtocolError::Timeout("for a minute: it asked for nothing".into()))
+                Err(ProtocolError::Timeout("for a minute: it requested nothing".into()))
             }
             Input::Timer | Input::Work(_) => Ok(()),
             Input::Interrupt(why) => Err(ProtocolError::Stopped(why.into())),
@@ -237,11 +239,11 @@ impl Session for Server {
     }
 }
 
-/// Tests of one client at a time.
+/// Most tests of one client at a time.
 const MOST_SESSIONS: u32 = 4;
-/// Bytes that may come before they are answered: some requests at once.
+/// Bytes that may arrive before they are answered: a few requests at once.
 const MOST_HEARD: usize = 1024;
 /// Longest time between two commands while nothing runs.
 const COMMAND_LIMIT: Nanos = Nanos::from_secs(60);
-/// Longest time that packets are answered after the end.
+/// Longest time for which packets are answered after the end.
 const LONGEST_TAIL: Nanos = Nanos::from_secs(10);

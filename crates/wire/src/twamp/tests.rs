@@ -1,4 +1,4 @@
-//! Client against server on a virtual link, and either against what it should never hear.
+//! Client against server on a virtual link, and either against messages it should never receive.
 
 use super::*;
 use crate::stamp::Timestamp;
@@ -27,8 +27,8 @@ fn server() -> Server {
     Server::new([7; 12], Timestamp(9), NOW)
 }
 
-/// What the end says now, and whether it closes.
-fn said(end: &mut dyn Session) -> (Vec<u8>, bool) {
+/// The bytes that the end sends now, and whether it closes.
+fn sent(end: &mut dyn Session) -> (Vec<u8>, bool) {
     let mut all = Vec::new();
     loop {
         match end.output(NOW) {
@@ -39,13 +39,13 @@ fn said(end: &mut dyn Session) -> (Vec<u8>, bool) {
     }
 }
 
-/// The client hears this, and says something or fails.
+/// The end receives these bytes, and sends bytes or fails.
 fn hear(end: &mut dyn Session, bytes: &[u8]) -> Result<Vec<u8>, ProtocolError> {
     end.input(NOW, Input::Received(bytes))?;
-    Ok(said(end).0)
+    Ok(sent(end).0)
 }
 
-/// A client that has come so far as these answers bring it.
+/// A client at the point to which these answers bring it.
 fn client(answers: &[&[u8]]) -> Client {
     let mut client = Client::new(request(), NOW);
     answers.iter().for_each(|answer| drop(hear(&mut client, answer).unwrap()));
@@ -70,13 +70,13 @@ fn a_connection_has_one_test_after_the_other() {
     let start = [SetUp { mode: 1 }.write().to_vec(), request().write().to_vec()].concat();
     hear(&mut server, &start).unwrap();
     for port in [7000, 7001] {
-        assert!(matches!(server.take_order(), Some(TwampCommand::Open(_))), "{port}");
+        assert!(matches!(server.take_command(), Some(TwampCommand::Open(_))), "{port}");
         server.opened(NOW, Ok(port)).unwrap();
         hear(&mut server, &message::START_SESSIONS).unwrap();
-        assert_eq!(server.take_order(), Some(TwampCommand::Begin));
+        assert_eq!(server.take_command(), Some(TwampCommand::Begin));
         let next = [Stop { accept: Accept::OK, sessions: 1 }.write().to_vec(), request().write().to_vec()];
         hear(&mut server, &next.concat()).unwrap();
-        assert_eq!(server.take_order(), Some(TwampCommand::End(Nanos::from_millis(2500))));
+        assert_eq!(server.take_command(), Some(TwampCommand::End(Nanos::from_millis(2500))));
     }
 }
 
@@ -90,7 +90,7 @@ fn messages_are_these_bytes() {
     assert_eq!(SetUp { mode: 1 }.write()[..], [vec![0, 0, 0, 1], zeros(160)].concat());
     let begun = [zeros(15), vec![3], zeros(16), zeros(7), vec![1], zeros(8)].concat();
     assert_eq!(start(Accept::UNSUPPORTED), begun);
-    let asked = [
+    let fields = [
         vec![5, 4, 0, 0],
         zeros(8),
         vec![0x11, 0x22, 0x33, 0x44],
@@ -102,7 +102,7 @@ fn messages_are_these_bytes() {
         vec![46, 0, 0, 0],
         zeros(24),
     ];
-    assert_eq!(request().write()[..], asked.concat());
+    assert_eq!(request().write()[..], fields.concat());
     assert_eq!(accepted(Accept::OK, 0x1f2e), [vec![0, 0, 0x1f, 0x2e], vec![5; 16], zeros(28)].concat());
     assert_eq!(message::START_SESSIONS[..], [vec![2], zeros(31)].concat());
     assert_eq!(StartAck { accept: Accept::FAILED }.write()[..], [vec![1], zeros(31)].concat());
@@ -113,8 +113,8 @@ fn messages_are_these_bytes() {
 #[test]
 fn what_is_written_is_read() {
     let v6 = Request { sender: Some("2001:db8::1".parse().unwrap()), receiver: None, ..request() };
-    let nobody = Request { sender: None, receiver: None, ..request() };
-    for request in [request(), v6, nobody] {
+    let no_address = Request { sender: None, receiver: None, ..request() };
+    for request in [request(), v6, no_address] {
         assert_eq!(Request::read(&request.write()), Some(request));
     }
     let mut of_no_ip = request().write();
@@ -129,7 +129,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_refusal_is_told_in_words() {
+fn a_refusal_is_reported_in_words() {
     let open = greeting(1);
     let refused = |answers: &[&[u8]], last: &[u8], words: &str| {
         let error = hear(&mut client(answers), last).unwrap_err();
@@ -146,7 +146,7 @@ fn a_refusal_is_told_in_words() {
 }
 
 #[test]
-fn another_port_is_asked_for_once() {
+fn another_port_is_requested_once() {
     let mut asking = client(&[&greeting(1), &start(Accept::OK)]);
     let again = hear(&mut asking, &accepted(Accept::FAILED, 777)).unwrap();
     assert_eq!(Request::read(&again).map(|request| request.receiver_port), Some(777));
@@ -155,7 +155,7 @@ fn another_port_is_asked_for_once() {
 }
 
 #[test]
-fn a_server_that_breaks_the_protocol_is_told() {
+fn a_server_that_breaks_the_protocol_is_reported() {
     let (open, begun) = (greeting(1), start(Accept::OK));
     let violates = |answers: &[&[u8]], last: &[u8]| {
         let error = hear(&mut client(answers), last).unwrap_err();
@@ -168,7 +168,7 @@ fn a_server_that_breaks_the_protocol_is_told() {
 }
 
 #[test]
-fn silence_and_the_end_of_the_connection_are_told_in_every_state() {
+fn silence_and_the_end_of_the_connection_are_reported_in_every_state() {
     let answers = [greeting(1), start(Accept::OK), accepted(Accept::OK, 9), vec![0; 32]];
     for known in 0..=answers.len() {
         let answers: Vec<&[u8]> = answers[..known].iter().map(Vec::as_slice).collect();
@@ -177,7 +177,7 @@ fn silence_and_the_end_of_the_connection_are_told_in_every_state() {
         let mut waiting = client(&answers);
         assert_eq!(waiting.input(NOW, Input::Timer), Ok(()));
         let late = waiting.input(LATER, Input::Timer);
-        // While packets go nothing is due.
+        // While packets are sent no message is due.
         assert_eq!(late.is_err(), known < 4, "{known}: {late:?}");
         let stopped = client(&answers).input(NOW, Input::Interrupt("stop"));
         assert_eq!(stopped, Err(ProtocolError::Stopped("stop".into())));
@@ -189,10 +189,10 @@ fn silence_and_the_end_of_the_connection_are_told_in_every_state() {
 }
 
 #[test]
-fn a_client_that_goes_before_the_test_says_no_stop() {
+fn a_client_that_goes_before_the_test_sends_no_stop() {
     let mut early = client(&[&greeting(1)]);
     early.finish();
-    assert_eq!(said(&mut early), (vec![], true));
+    assert_eq!(sent(&mut early), (vec![], true));
     assert_eq!(early.input(NOW, Input::Closed), Ok(()));
 }
 
@@ -203,12 +203,12 @@ fn ready() -> Server {
     server
 }
 
-/// Asks for a test, which is opened on this port; the answer.
+/// Requests a test, which is opened on this port; returns the answer.
 fn ask(server: &mut Server, request: [u8; Request::LEN]) -> Accepted {
     let mut answer = hear(server, &request).unwrap();
-    if let Some(TwampCommand::Open(_)) = server.take_order() {
+    if let Some(TwampCommand::Open(_)) = server.take_command() {
         server.opened(NOW, Ok(9)).unwrap();
-        answer = said(server).0;
+        answer = sent(server).0;
     }
     Accepted::read(&answer)
 }
@@ -218,12 +218,12 @@ fn a_server_refuses_what_it_does_not_speak() {
     let mut authenticated = server();
     let choice = [&[0, 0, 0, 2], &[1; 160][..]].concat();
     authenticated.input(NOW, Input::Received(&choice)).unwrap();
-    let (answer, is_closed) = said(&mut authenticated);
+    let (answer, is_closed) = sent(&mut authenticated);
     assert_eq!(Start::read(&answer[Greeting::LEN..]).accept, Accept::UNSUPPORTED);
     assert!(is_closed);
     let mut silent = server();
     silent.input(NOW, Input::Received(&[0; 164])).unwrap();
-    let (answer, is_closed) = said(&mut silent);
+    let (answer, is_closed) = sent(&mut silent);
     assert_eq!((answer.len(), is_closed), (Greeting::LEN, true));
     let mut no_ip = request().write();
     no_ip[1] = 0;
@@ -242,11 +242,11 @@ fn a_client_gets_so_many_tests_each_with_a_name() {
     let mut full = ready();
     hear(&mut full, &request().write()).unwrap();
     full.opened(NOW, Err(Accept::NOT_NOW)).unwrap();
-    assert_eq!(Accepted::read(&said(&mut full).0).accept, Accept::NOT_NOW);
+    assert_eq!(Accepted::read(&sent(&mut full).0).accept, Accept::NOT_NOW);
 }
 
 #[test]
-fn a_client_that_breaks_the_protocol_is_told() {
+fn a_client_that_breaks_the_protocol_is_reported() {
     let start = message::START_SESSIONS;
     assert_eq!(hear(&mut ready(), &start).map(|ack| StartAck::read(&ack).accept), Ok(Accept::FAILED));
     assert!(hear(&mut ready(), &[1; 112]).is_err(), "one-way tests are OWAMP's");
@@ -254,16 +254,16 @@ fn a_client_that_breaks_the_protocol_is_told() {
     let mut running = ready();
     ask(&mut running, request().write());
     assert_eq!(hear(&mut running, &start).map(|ack| StartAck::read(&ack).accept), Ok(Accept::OK));
-    assert_eq!(running.take_order(), Some(TwampCommand::Begin));
+    assert_eq!(running.take_command(), Some(TwampCommand::Begin));
     assert!(hear(&mut running, &start).is_err());
-    // One that floods while a test is being opened.
+    // The client sends too much while a test is being opened.
     let mut flooded = ready();
     hear(&mut flooded, &request().write()).unwrap();
     assert!(hear(&mut flooded, &[5; 2000]).is_err());
     assert!(ready().input(LATER, Input::Timer).is_err(), "it asks for nothing");
     let mut gone = ready();
     assert_eq!(gone.input(NOW, Input::Closed), Ok(()));
-    assert!(said(&mut gone).1);
+    assert!(sent(&mut gone).1);
 }
 
 #[test]
@@ -272,8 +272,8 @@ fn a_tail_has_an_end() {
     ask(&mut server, Request { timeout: Nanos::from_secs(3600), ..request() }.write());
     hear(&mut server, &message::START_SESSIONS).unwrap();
     hear(&mut server, &Stop { accept: Accept::OK, sessions: 1 }.write()).unwrap();
-    assert_eq!(server.take_order(), Some(TwampCommand::Begin));
-    assert_eq!(server.take_order(), Some(TwampCommand::End(Nanos::from_secs(10))));
+    assert_eq!(server.take_command(), Some(TwampCommand::Begin));
+    assert_eq!(server.take_command(), Some(TwampCommand::End(Nanos::from_secs(10))));
 }
 
 proptest! {
@@ -288,8 +288,8 @@ proptest! {
             if hear(&mut server, portion).is_err() {
                 break;
             }
-            while let Some(order) = server.take_order() {
-                if let TwampCommand::Open(_) = order {
+            while let Some(command) = server.take_command() {
+                if let TwampCommand::Open(_) = command {
                     server.opened(NOW, Ok(9)).ok();
                 }
             }

@@ -8,46 +8,47 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// What the server's machine wants done with an interface.
+/// Requests of the server's machine for an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PortRequest {
-    /// Open an interface for this session alone; it is closed with the session. Its name is the client's word: no more than that. The numbers are in range;
-    /// whether it may be offered, and have these addresses, the driver knows.
+    /// Open an interface for this session alone; the session's end closes it. Its name is unchecked input of the client. The
+    /// numbers are in range; the driver decides whether the interface may be offered and may have these addresses.
     Open(FramesWish),
-    /// Do this with it; an answer follows, except to [`FramesAsk::Stop`]. The numbers are in range; whether the addresses may be sent to, the driver knows.
+    /// Carry out this request; an answer follows, except to [`FramesAsk::Stop`]. The numbers are in range; the driver decides
+    /// whether the addresses may be sent to.
     Ask {
-        /// Number of the question.
+        /// Number of the request.
         id: u32,
-        /// What.
+        /// The request.
         ask: FramesAsk,
     },
 }
 
-/// What came of a [`PortRequest`].
+/// The outcome of a [`PortRequest`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum PortAnswer {
     /// The interface is open.
     Open(Box<FramesPort>),
-    /// It is not: the session ends.
+    /// The interface is not open: the session ends.
     Refused(Refusal),
-    /// What came of a question.
+    /// The reply to a request.
     Reply {
-        /// Of the question.
+        /// Number of the request.
         id: u32,
-        /// What came of it.
+        /// The reply.
         reply: FramesReply,
     },
 }
 
-/// The interface that a client wants, and what it is to have for the test.
+/// The interface that a client requests, and its addresses for the test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FramesWish {
-    /// The interface as the server calls it.
+    /// The interface's name on the server.
     pub interface: String,
-    /// What it is to have in any case, until the session ends.
+    /// Addressing that the interface gets in any case, until the session ends.
     #[serde(default)]
     pub addressing: FramesAddressing,
-    /// What it is given in a family of which it has no address.
+    /// Addressing that it gets in a family in which it has no address.
     #[serde(default)]
     pub fallback: FramesAddressing,
 }
@@ -56,7 +57,7 @@ pub struct FramesWish {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FramesAddressing {
-    /// With the lengths of their networks' prefixes.
+    /// Each with the length of its network's prefix.
     pub addresses: Vec<(IpAddr, u8)>,
     /// One of each family at most.
     pub gateways: Vec<IpAddr>,
@@ -65,63 +66,63 @@ pub struct FramesAddressing {
 /// An interface of the server, open.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FramesPort {
-    /// What it is.
+    /// Its properties.
     pub facts: PortFacts,
-    /// Its Ethernet address: what its frames come from, whatever the client wants.
+    /// Its Ethernet address: the source of its frames, whatever the client requests.
     pub mac: EthernetAddress,
     /// Its addresses, IPv4 and IPv6.
     pub addresses: Vec<IpAddr>,
-    /// What it can send with, the fastest first: not tried yet.
+    /// Sources of frames that it may support, the fastest first: not tried yet.
     #[serde(deserialize_with = "known")]
     pub sources: Vec<SourceKind>,
-    /// What it can count with, the fastest first: not tried yet.
+    /// Sinks of frames that it may support, the fastest first: not tried yet.
     #[serde(deserialize_with = "known")]
     pub sinks: Vec<SinkKind>,
-    /// What was done to it for the test, in sentences.
+    /// Changes made to it for the test, in sentences.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// What a client wants done with the interface.
+/// A client's request for the interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum FramesAsk {
-    /// Say to which Ethernet address frames for an IP address go.
+    /// Report the Ethernet address to which frames for an IP address go.
     NextHop {
         /// The IP address.
         to: IpAddr,
     },
     /// Count frames from now on, and forget what was counted before.
     Count {
-        /// How.
+        /// The sink.
         sink: SinkKind,
-        /// Which.
+        /// The frames.
         spec: FrameSpec,
-        /// Those with numbers below this.
+        /// Number of frames: those with numbers below this are counted.
         frames: u64,
-        /// And their times of arrival, for delays, their variation and the longest silence; without them each frame costs
-        /// less. Absent: with them.
+        /// Record their times of arrival, for delays, their variation and the longest silence; without them each frame costs
+        /// less. Absent: record them.
         #[serde(default = "yes")]
         times: bool,
     },
-    /// End the counting and say what has come.
+    /// End the counting and report the counts.
     Counted {},
     /// Send frames.
     Send {
-        /// How.
+        /// The source.
         source: SourceKind,
-        /// Which.
+        /// The frames.
         spec: FrameSpec,
-        /// How many and how fast.
+        /// Their number and rate.
         burst: FrameBurst,
     },
-    /// Say what was sent, when all is.
+    /// Report the frames sent, when all are.
     Sent {},
-    /// Stop sending, for the rest of the session. Not answered; what was sent is.
+    /// Stop sending, for the rest of the session. This request has no answer; that for the frames sent has.
     Stop {},
 }
 
-/// What came of it.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum FramesReply {
@@ -130,55 +131,55 @@ pub enum FramesReply {
         /// The Ethernet address.
         mac: EthernetAddress,
     },
-    /// It counts, or sends.
+    /// The counting or sending has begun.
     Begun {},
-    /// What has come.
+    /// The counts.
     Counted(Box<FramesCounted>),
-    /// What was sent.
+    /// The frames sent.
     Sent(FramesSent),
-    /// It cannot, or will not; the session goes on.
+    /// The request cannot be carried out or is not allowed; the session goes on.
     Refused(Refusal),
 }
 
-/// What the frames of a trial are.
+/// The frames of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameSpec {
-    /// Ethernet address of the sender; when the server sends, it is its interface's, whatever stands here.
+    /// Ethernet address of the sender; when the server sends, its interface's address is used instead.
     pub source_mac: EthernetAddress,
     /// Ethernet address of the next hop.
     pub destination_mac: EthernetAddress,
-    /// From which address.
+    /// Source address.
     pub source: IpAddr,
-    /// To which address.
+    /// Destination address.
     pub destination: IpAddr,
     /// Time to live or hop limit.
     pub hop_limit: u8,
-    /// From and to which UDP port; absent: ports that change with each frame (RFC 4814 section 4.5).
+    /// Source and destination UDP port; absent: ports that change with each frame (RFC 4814 section 4.5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ports: Option<(u16, u16)>,
     /// The number of a VLAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// From and to which end of a tunnel, of IPv4 in IPv6 (RFC 2473): the frames have its header, which their sizes leave out.
+    /// Both ends of a tunnel of IPv4 in IPv6 (RFC 2473): the frames have its header, which their sizes leave out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outer: Option<(Ipv6Addr, Ipv6Addr)>,
-    /// Sizes with the FCS, sent in turn.
+    /// Sizes with the FCS, used in turn.
     pub sizes: Vec<Bytes>,
-    /// Tells this trial's frames from any others.
+    /// Distinguishes the frames of this trial from any others.
     pub tag: u32,
 }
 
-/// How many frames, and how fast.
+/// Number and rate of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FrameBurst {
-    /// So many.
+    /// Number of frames.
     pub frames: u64,
-    /// From one to the next; 0: as fast as can be.
+    /// Time from one frame to the next; 0: as fast as possible.
     pub interval_ps: u64,
-    /// More frames at another pace, at once after these.
+    /// More frames at another pace, directly after these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub then: Option<FramePace>,
-    /// No frame is sent later than this after the first.
+    /// Longest time from the first frame to the last.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
 }
@@ -186,13 +187,13 @@ pub struct FrameBurst {
 /// Frames at a pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FramePace {
-    /// How many.
+    /// Number of frames.
     pub frames: u64,
-    /// From one to the next; never 0.
+    /// Time from one frame to the next; never 0.
     pub interval_ps: u64,
 }
 
-/// What came to the interface. One-way delays are not reported: sender and receiver have two clocks.
+/// Counts of the frames that arrived at the interface. One-way delays are not reported: sender and receiver have two clocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FramesCounted {
@@ -200,18 +201,18 @@ pub struct FramesCounted {
     pub frames: u64,
     /// Their bytes without FCS.
     pub bytes: Bytes,
-    /// Frames whose number had come before.
+    /// Frames whose number had arrived before.
     pub duplicates: u64,
-    /// Frames that came after one with a higher number.
+    /// Frames that arrived after one with a higher number.
     pub reordered: u64,
-    /// Frames with numbers too high for it to be known whether they came twice.
+    /// Frames with numbers too high for the check for duplicates.
     pub unchecked: u64,
-    /// Frames of others.
+    /// Other frames.
     pub others: u64,
-    /// The highest number of those to be counted that did not come.
+    /// The highest number among the frames to be counted that did not arrive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_missing: Option<u64>,
-    /// How much each delay differs from the one before (RFC 3393), which needs no common clock.
+    /// Difference of each delay from the one before (RFC 3393), which needs no common clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<FramesVariation>,
     /// The longest time without a frame between two of the trial.
@@ -219,43 +220,43 @@ pub struct FramesCounted {
     pub silence: Option<FramesSilence>,
 }
 
-/// Differences of delays, counted: rows of nanoseconds and how many there were, from the least on. The first and the last
-/// are exact, the others to three digits.
+/// A histogram of differences of delays: rows of nanoseconds and counts, ascending. The first and the last are exact, the others
+/// to three digits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FramesVariation {
-    /// Of those below zero, without their sign.
+    /// Differences below zero, without their sign.
     pub shorter: Vec<(u64, u64)>,
-    /// Of the others.
+    /// The other differences.
     pub longer: Vec<(u64, u64)>,
 }
 
 /// A time without frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FramesSilence {
-    /// How long it was.
+    /// Its length.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// From its end to the end of the counting.
+    /// Time from its end to the end of the counting.
     #[serde(rename = "ago_ns")]
     pub ago: Nanos,
 }
 
-/// What was sent.
+/// The frames sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FramesSent {
     /// Frames handed to the interface.
     pub frames: u64,
-    /// From the first to the last.
+    /// Time from the first frame to the last.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// The most that one was behind the time it was due.
+    /// The most that a frame was behind its scheduled time.
     #[serde(rename = "late_ns")]
     pub late: Nanos,
-    /// By how much the schedule was moved, since the host held frames up: absent from ends that send those at once.
+    /// Time by which the schedule was moved because the host delayed frames: absent from ends that send those at once.
     #[serde(rename = "held_ns", default)]
     pub held: Nanos,
-    /// How often the sending paused, since the host held it up.
+    /// Number of pauses in sending caused by the host.
     pub gaps: u32,
 }
 

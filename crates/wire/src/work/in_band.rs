@@ -1,6 +1,5 @@
-//! Flows that speak for themselves: each is a test of its own and is described by its first bytes, there is no control
-//! connection beside them. Whoever does the work has the sockets, brings what a session is to read of a flow, and moves its
-//! data.
+//! Flows that carry their own description: each is a test of its own and is described by its first bytes, without a control
+//! connection. The driver has the sockets, passes in the bytes that a session is to read, and transfers the data.
 
 use super::throughput::Sent;
 use super::{WorkReply, WorkRequest};
@@ -8,20 +7,20 @@ use model::plan::TestSpec;
 use model::time::WallTime;
 use model::units::{BitRate, Bytes, Nanos};
 
-/// What a session wants. Flows have numbers, in the order in which they came or were opened.
+/// Requests of a session. Flows are numbered in the order in which they arrived or were opened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// Of this flow.
+    /// A command for this flow.
     Flow(u32, FlowCommand),
-    /// All flows are over. Each that has come meanwhile is told ([`Reply::Came`]); otherwise no more is let in, and
-    /// [`Reply::Left`] follows. `hurry`: those that may still come are not waited for.
+    /// All flows are over. Each that has arrived meanwhile is reported ([`Reply::Came`]); otherwise no more are accepted, and
+    /// [`Reply::Left`] follows. `hurry`: pending flows are not waited for.
     Leave {
         /// Something has failed, or this end is to stop.
         hurry: bool,
     },
 }
 
-/// What a flow wants done.
+/// Actions that a flow requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowCommand {
     /// Send these bytes, or this datagram.
@@ -30,11 +29,11 @@ pub enum FlowCommand {
     Start(Run),
     /// Stop sending; [`FlowUpdate::SenderDone`] follows.
     StopSender,
-    /// Stop receiving data, and say what came (UDP); [`FlowUpdate::Measured`] follows.
+    /// Stop receiving data and report the figures (UDP); [`FlowUpdate::Measured`] follows.
     Measure,
     /// Open a flow back to the peer's address; [`Reply::Connected`] follows.
     Connect(Box<Back>),
-    /// Tell the world.
+    /// Report a fact about the peer.
     Note(PeerFact),
     /// End this end's direction of the connection (TCP).
     Shutdown,
@@ -51,33 +50,32 @@ pub struct Back {
     pub test: TestSpec,
 }
 
-/// What came of it.
+/// The replies to a session.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// A flow has come. TCP: with the bytes that were read of it; UDP: with its first datagram.
+    /// A flow has arrived. TCP: with the bytes that were read of it; UDP: with its first datagram.
     Came(Vec<u8>),
     /// [`FlowCommand::Connect`] is done: the flow is open, the next of this session, or could not be opened.
     Connected(bool),
-    /// Something happened to this flow.
+    /// An event of this flow.
     Flow(u32, FlowUpdate),
-    /// No flow comes any more; absent: as it should be, otherwise what is missing.
+    /// No more flows arrive; absent: as expected, otherwise the missing part.
     Left(Option<String>),
 }
 
-/// What happens to a flow.
+/// Events of a flow.
 #[derive(Clone, Debug)]
 pub enum FlowUpdate {
-    /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a
-    /// datagram that came before [`FlowCommand::Start`] or after [`FlowCommand::Measure`], and in between every one that ends the
-    /// data.
+    /// TCP: the next bytes, in any portions, for as long as this end does not [receive data](Run::receives). UDP: a datagram that
+    /// arrived before [`FlowCommand::Start`] or after [`FlowCommand::Measure`], and in between every one that ends the data.
     Received(Vec<u8>),
-    /// TCP: the peer sends no more, or the connection broke. UDP: nobody is at the peer's port.
+    /// TCP: the peer sends no more, or the connection broke. UDP: the peer's port is unreachable.
     Ended,
     /// Payload bytes received so far, about once a second.
     Progress(u64),
-    /// This end's sender has stopped, its amount used up or [`FlowCommand::StopSender`] said.
+    /// This end's sender has stopped, because its amount is used up or after [`FlowCommand::StopSender`].
     SenderDone(Sent),
-    /// What [`FlowCommand::Measure`] asked for: the data alone, without the end.
+    /// The figures that [`FlowCommand::Measure`] requested: the data alone, without the end.
     Measured(ServerReport),
     /// The flow cannot go on, and why.
     Lost(Loss),
@@ -88,7 +86,7 @@ pub enum FlowUpdate {
 pub enum Loss {
     /// The connection broke while this end was sending.
     Broken(String),
-    /// The peer acknowledges nothing of what was sent last.
+    /// The peer acknowledges none of the data that was sent last.
     Unanswered,
     /// The peer's host acknowledged the end of the data, and its program has not closed the connection since.
     LeftOpen,
@@ -103,8 +101,8 @@ pub enum Loss {
 pub struct Run {
     /// This end sends, like this.
     pub sends: Option<Sending>,
-    /// This end receives data. The datagram that made this flow start (a UDP server's first, the one that ended a
-    /// client's asking) is data too: whoever does the work has it.
+    /// This end receives data. The datagram that made this flow start (a UDP server's first, the one that answered a client's
+    /// request) is data too: the driver has it.
     pub receives: bool,
     /// TCP payload that the machine has sent itself; it counts as data.
     pub sent: u64,
@@ -114,33 +112,33 @@ pub struct Run {
     pub receive_rate: Option<BitRate>,
 }
 
-/// How one end sends. The payload is digits, each by its place in the write or datagram (`0123456789012...`): so data
-/// without a header are told from a header, by every version.
+/// How one end sends. The payload is digits, each by its place in the write or datagram (`0123456789012...`): every version can
+/// thereby distinguish data without a header from a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// When it stops. Bytes include those of [`Run::sent`].
+    /// End of the data. Bytes include those of [`Run::sent`].
     pub amount: Amount,
-    /// How fast.
+    /// The rate.
     pub rate: Option<Rate>,
-    /// Bytes of one write or datagram; 0: the worker's choice (TCP).
+    /// Bytes of one write or datagram; 0: the driver's choice (TCP).
     pub length: u32,
     /// TOS byte.
     pub tos: u8,
-    /// Not before this time of day.
+    /// Earliest start, as time of day.
     pub starts: Option<WallTime>,
-    /// TCP: each write of `length` (0: 131,072) bytes begins with a record of its time; the header of [`Run::sent`] stands
-    /// before the first.
+    /// TCP: each write of `length` (0: 131,072) bytes begins with a record of its time; the header of [`Run::sent`] precedes the
+    /// first.
     pub records: bool,
-    /// What each datagram begins with; number and time go into its first bytes.
+    /// First bytes of each datagram; number and time go into the front of them.
     pub head: Vec<u8>,
 }
 
 /// When a sender stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// After this time; travels in hundredths of a second.
+    /// After this time, sent in hundredths of a second.
     Time(Nanos),
-    /// After these payload bytes; of the number the low 31 bits travel.
+    /// After these payload bytes; the low 31 bits of the number are sent.
     Bytes(Bytes),
 }
 
@@ -149,36 +147,36 @@ pub enum Amount {
 pub enum Rate {
     /// Payload bits.
     Bits(BitRate),
-    /// Datagrams or writes a second. 2.1 and 2.2 never say so: with `-b 1000pps` they send 1000 bits.
+    /// Datagrams or writes per second. 2.1 and 2.2 never announce this: with `-b 1000pps` they announce 1000 bits.
     Packets(u64),
 }
 
-/// What a flow has learnt of its peer.
+/// Facts about the peer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PeerFact {
-    /// A client's server is this.
+    /// The acknowledgement of a client's server.
     Ack(Ack),
-    /// A server's figures.
+    /// The figures of a client's server.
     Report(ServerReport),
-    /// The server's figures never came: it is gone, or the return path is blocked.
+    /// The server's figures never arrived: the server is gone, or the return path is blocked.
     NoReport,
 }
 
-/// What a server from 2.0.13 on writes before anything else, where the client's request wants it.
+/// First message of a server from 2.0.13 on, where the client's request demands it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The server's version.
     pub version: Version,
-    /// With trip times: how the header went.
+    /// With trip times: the times of the header's exchange.
     pub times: Option<AckTimes>,
 }
 
-/// Three moments of a header's way, on each end's wall clock.
+/// Three times of a header's exchange, on each end's wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckTimes {
     /// The client sent the header.
     pub sent: WallTime,
-    /// The server had it.
+    /// The server received it.
     pub received: WallTime,
     /// The server sent the acknowledgement.
     pub acknowledged: WallTime,
@@ -193,26 +191,26 @@ pub struct Version {
     pub lower: u32,
 }
 
-/// What a server has seen of a flow.
+/// A server's figures of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerReport {
-    /// Payload bytes received, those of the FIN too.
+    /// Payload bytes received, including those of the FIN.
     pub bytes: u64,
-    /// From the first datagram to the last; travels in microseconds.
+    /// From the first datagram to the last; sent in microseconds.
     pub elapsed: Nanos,
-    /// Numbers that never came.
+    /// Numbers that never arrived.
     pub lost: u64,
-    /// Datagrams that came after a later one.
+    /// Datagrams that arrived after a later one.
     pub reordered: u64,
-    /// The highest number, that of the FIN: datagrams that should have come.
+    /// The highest number, that of the FIN: datagrams that should have arrived.
     pub datagrams: u64,
-    /// Jitter of RFC 1889; travels in microseconds.
+    /// Jitter of RFC 1889; sent in microseconds.
     pub jitter: Nanos,
-    /// Arrival on the server's wall clock minus sending on the client's, where the server tells.
+    /// Arrival on the server's wall clock minus sending on the client's, where the server reports it.
     pub transit: Option<TransitReport>,
 }
 
-/// Transit times between two wall clocks, signed nanoseconds, told in microseconds.
+/// Transit times between two wall clocks, signed nanoseconds, sent in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransitReport {
     /// Smallest.
@@ -221,7 +219,7 @@ pub struct TransitReport {
     pub max_ns: i64,
     /// Mean.
     pub mean_ns: i64,
-    /// Datagrams they are of.
+    /// Number of datagrams measured.
     pub count: u32,
 }
 

@@ -5,31 +5,31 @@ use model::limit::{StepReceived, StepRequest, StepSent};
 use model::time::MonoTime;
 use serde::{Deserialize, Serialize};
 
-/// What a session wants of its flows.
+/// Requests for the flows of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Send these steps one after another, instead of what is being sent; none: send nothing more. Receiving begins with the first
-    /// of these requests.
+    /// Send these steps in sequence, instead of the current ones; none: send nothing more. Receiving begins with the first of
+    /// these requests.
     Send(Vec<StepRequest>),
-    /// Say what was sent and received of this step; [`Reply`] follows.
+    /// Report the data sent and received in this step; [`Reply`] follows.
     Report(u32),
 }
 
-/// What one end knows of a step, and of the load as a whole.
+/// One end's figures of a step, and of the load as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StepReport {
     /// The step.
     pub step: u32,
-    /// What this end sent of it.
+    /// Data of the step that this end sent.
     pub sent: StepSent,
-    /// What this end received of it.
+    /// Data of the step that this end received.
     pub received: StepReceived,
-    /// The highest step of which something has come.
+    /// The highest step of which data has arrived.
     pub newest: u32,
-    /// Datagrams of all steps that have come.
+    /// Datagrams of all steps that have arrived.
     pub total: u64,
-    /// When this was said, by this end's clock.
+    /// Time of this report, by this end's clock.
     #[serde(rename = "at_ns")]
     pub at: MonoTime,
     /// TTL of the last datagram.

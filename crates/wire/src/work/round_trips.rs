@@ -6,32 +6,32 @@ use model::units::{Nanos, PacketRate};
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// What a session wants of its flow.
+/// Requests for the flow of a session.
 #[derive(Clone, Debug)]
 pub enum Request {
     /// Answer its messages from now on.
     Reflect {
-        /// What was granted.
+        /// The granted plan.
         spec: LatencySpec,
-        /// More messages than these get no answer; absent: all get one.
+        /// Messages above this rate get no answer; absent: all get one.
         most: Option<PacketRate>,
     },
-    /// Say what has come of them; [`WorkReply::RoundTrips`] follows.
+    /// Report the counts of messages; [`WorkReply::RoundTrips`] follows.
     Count,
 }
 
-/// What the server of a latency session has seen.
+/// The observations of the server of a latency session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyObservation {
-    /// The client's end of the flow as the server sees it.
+    /// The client's end of the flow from the server's point of view.
     pub client: SocketAddr,
     /// How the server waits for messages.
     pub wait: WaitMode,
-    /// Messages that came, each number once.
+    /// Messages that arrived, each number once.
     pub received: u64,
-    /// Messages whose number had come before.
+    /// Messages whose number had arrived before.
     pub duplicates: u64,
-    /// Messages that came after one with a higher number.
+    /// Messages that arrived after one with a higher number.
     pub reordered: u64,
     /// From the first message to the last.
     #[serde(rename = "elapsed_ns")]

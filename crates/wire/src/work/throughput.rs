@@ -1,11 +1,11 @@
-//! Data that moves on the flows of a test, and is counted.
+//! Data transfer on the flows of a test.
 
 use super::{WorkReply, WorkRequest};
 use model::sample::{IntervalSample, SideResult};
 use model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// What a session wants of a test.
+/// Requests of a session for a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Begin to send and to count: the test's time zero. Streams that send do so until `TestSpec::end` unless
@@ -13,24 +13,24 @@ pub enum Request {
     Start,
     /// Stop all senders of this end now; [`Reply::SendersDone`] follows.
     StopSenders,
-    /// Receive until each stream has got what is expected of it, or for at most this long; then close the data
-    /// flows; [`Reply::Measured`] follows.
+    /// Receive until each stream has got the expected data, or for at most this long; then close the data flows;
+    /// [`Reply::Measured`] follows.
     Drain {
-        /// What each receiving stream of this end waits for. A stream not named is not waited for.
+        /// The end of each receiving stream of this end. A stream without a row is not waited for.
         expect: Vec<Expect>,
         /// The longest wait.
         limit: Nanos,
     },
 }
 
-/// What comes of it.
+/// The replies and events of a test.
 #[derive(Debug)]
 pub enum Reply {
     /// A report interval of this end is over.
     Sample(IntervalSample),
-    /// How far this end is, given at least once a second while the flows run, and about every 20 ms where
-    /// [`TestSpec::end`](model::plan::TestSpec::end) is in bytes or blocks and this end receives: an iPerf3 client ends
-    /// such a test by what it got.
+    /// The progress of this end, given at least once a second while the flows run, and about every 20 ms where
+    /// [`TestSpec::end`](model::plan::TestSpec::end) is in bytes or blocks and this end receives: an iPerf3 client ends such a
+    /// test by the data it received.
     Progress {
         /// Payload bytes sent in the counted time (until it begins: in the omitted time).
         sent: u64,
@@ -39,10 +39,10 @@ pub enum Reply {
         /// The counted time has not begun.
         omitted: bool,
     },
-    /// Every sender of this end has stopped (its time, bytes or blocks are used up, or `StopSenders` was said):
-    /// what each of this end's sending streams sent.
+    /// Every sender of this end has stopped (its time, bytes or blocks are used up, or after `StopSenders`): the data that each
+    /// of this end's sending streams sent.
     SendersDone(Vec<Sent>),
-    /// The drain is over: what this end measured, and its report where the peer asked for it.
+    /// The drain is over: the results of this end, and its report where the peer requested it.
     Measured {
         /// The figures of this end.
         result: Box<SideResult>,
@@ -51,7 +51,7 @@ pub enum Reply {
     },
 }
 
-/// What an iPerf3 client asks for beside the test: it travels with the parameters and changes nothing of the test.
+/// Options of an iPerf3 client outside of the test: they travel with the parameters and change nothing of the test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// `--title`: put before every line of the output.
@@ -71,13 +71,13 @@ pub struct Extras {
 /// A server's own report, sent along with its results.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Report {
-    /// As the server would have printed it.
+    /// The text that the server would have printed.
     Text(String),
-    /// As the server's JSON document.
+    /// The server's JSON document.
     Json(serde_json::Value),
 }
 
-/// What one sending stream has sent in all, omitted time included.
+/// The data that one sending stream has sent in all, omitted time included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// Stream number.
@@ -88,23 +88,23 @@ pub struct Sent {
     pub datagrams: u64,
 }
 
-/// What one receiving stream waits for in a drain.
+/// The end of one receiving stream in a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// Stream number.
     pub stream: u32,
-    /// Until when.
+    /// The condition that ends it.
     pub until: Until,
 }
 
 /// The end of one stream's drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// This many payload bytes have come (TCP), counted from the first, or nothing has come for the given quiet time.
+    /// This many payload bytes have arrived (TCP), counted from the first, or nothing has arrived for the given quiet time.
     Bytes(u64, Nanos),
-    /// The datagram of this number has come, or nothing has come for the given quiet time.
+    /// The datagram of this number has arrived, or nothing has arrived for the given quiet time.
     Sequence(u64, Nanos),
-    /// The stream has ended (TCP), or nothing has come for the given time.
+    /// The stream has ended (TCP), or nothing has arrived for the given time.
     Quiet(Nanos),
 }
 

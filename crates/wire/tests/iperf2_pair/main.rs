@@ -17,12 +17,12 @@ use world::{BEGIN, Delivery, InBand, Nature, Trouble, Who};
 
 type World<'a> = world::World<'a, Group, Group, InBand<'a>>;
 
-/// Both ends' clocks.
+/// Clocks of both ends.
 fn clock() -> Clock {
     Clock { mono: BEGIN, wall: WallTime(1_795_246_708_000_000_000) }
 }
 
-/// How the world treats the two ends.
+/// Conditions of the link between the two ends.
 struct Setting<'a> {
     nature: Nature<'a>,
     lose: Delivery<'a>,
@@ -79,7 +79,7 @@ fn report(world: &World<'_>) -> Option<ServerReport> {
         .find_map(|observed| if let PeerFact::Report(report) = observed { Some(*report) } else { None })
 }
 
-/// How the server sends.
+/// The sending of the server.
 fn server_sends<'a>(world: &'a World<'_>) -> &'a Sending {
     world.work.server.runs.iter().find_map(|run| run.sends.as_ref()).expect("it sends")
 }
@@ -108,8 +108,8 @@ fn every_traffic_ends_with_every_byte() {
 fn streams_of_one_client_are_one_session() {
     for transport in [Transport::Tcp, Transport::Udp] {
         for traffic in ALL {
-            let asked = Request { streams: 5, ..request(transport, traffic) };
-            let world = run(&asked, Setting::default());
+            let client_request = Request { streams: 5, ..request(transport, traffic) };
+            let world = run(&client_request, Setting::default());
             assert_well(&world);
             let (client, server) = (&world.work.client, &world.work.server);
             let flows = if traffic == Traffic::Dual { 10 } else { 5 };
@@ -160,8 +160,8 @@ fn a_connection_back_carries_data_in_the_same_session() {
 #[test]
 fn a_connection_back_can_come_after_the_test() {
     for transport in [Transport::Tcp, Transport::Udp] {
-        let asked = Request { port: 6001, ..request(transport, Traffic::Tradeoff) };
-        let there = run(&asked, Setting::default());
+        let client_request = Request { port: 6001, ..request(transport, Traffic::Tradeoff) };
+        let there = run(&client_request, Setting::default());
         let later = there.server.session.later();
         let [back] = later else { panic!("{later:?}") };
         assert_eq!((back.port, back.amount), (6001, Amount::Time(Nanos::from_secs(1))));
@@ -181,15 +181,15 @@ fn a_connection_back_can_come_after_the_test() {
     }
 }
 
-/// The client says how many bytes come back; the server how long that may take.
+/// The client sets how many bytes return; the server how long that may take.
 #[test]
 fn flows_back_of_many_bytes_end_with_the_time_allowed() {
     for transport in [Transport::Tcp, Transport::Udp] {
         let amount = Amount::Bytes(Bytes(1 << 30));
-        let asked = Request { amount, ..request(transport, Traffic::Dual) };
+        let client_request = Request { amount, ..request(transport, Traffic::Dual) };
         let policy = Policy { max_time: Some(Nanos::from_secs(2)), ..Policy::default() };
         let vanishes = troubled([(500, Trouble::Vanish(Who::Client))]);
-        let mut world = world(&asked, Setting { policy, ..vanishes });
+        let mut world = world(&client_request, Setting { policy, ..vanishes });
         let took = world.run();
         assert!(took <= Nanos::from_secs(20), "{transport}: {took}");
         let sent = world.work.server.sent;
@@ -199,13 +199,13 @@ fn flows_back_of_many_bytes_end_with_the_time_allowed() {
 
 #[test]
 fn a_server_that_never_connects_back_is_not_waited_for() {
-    let asked = request(Transport::Tcp, Traffic::Tradeoff);
+    let client_request = request(Transport::Tcp, Traffic::Tradeoff);
     let setting = troubled([(0, Trouble::Vanish(Who::Client))]);
     let mut work = InBand::new(&setting.nature, Transport::Tcp, 1, clock());
     work.expects = Some((Who::Server, 1));
     let mut world = World::new(
         setting.nature,
-        |now| Group::back(&[asked], Policy::default(), clock(), now),
+        |now| Group::back(&[client_request], Policy::default(), clock(), now),
         |now| Group::listening(&request(Transport::Tcp, Traffic::Tradeoff), clock(), now),
         work,
     );
@@ -233,8 +233,8 @@ fn bytes_are_exact() {
 fn records_are_promised_by_the_header_before_them() {
     let start = Some(clock().wall);
     for traffic in [Traffic::Forward, Traffic::Reverse] {
-        let asked = Request { trip_times: true, start, ..request(Transport::Tcp, traffic) };
-        let world = run(&asked, Setting::default());
+        let client_request = Request { trip_times: true, start, ..request(Transport::Tcp, traffic) };
+        let world = run(&client_request, Setting::default());
         assert_well(&world);
         let (client, server) = (&world.work.client, &world.work.server);
         let acks = client
@@ -242,7 +242,7 @@ fn records_are_promised_by_the_header_before_them() {
             .iter()
             .filter(|observed| matches!(observed, PeerFact::Ack(ack) if ack.times.is_some()));
         assert_eq!(acks.count(), usize::from(traffic == Traffic::Forward));
-        let header = if traffic == Traffic::Forward { &client.said[0] } else { &server.said[0] };
+        let header = if traffic == Traffic::Forward { &client.messages[0] } else { &server.messages[0] };
         let Header::Request(header, _) = Request::read(Transport::Tcp, header) else { panic!("{header:?}") };
         assert!(header.trip_times);
     }
@@ -259,7 +259,7 @@ fn lost_datagrams_are_counted() {
     assert_eq!(report.datagrams, world.work.client.datagrams + 1);
 }
 
-/// The last data datagrams never come: what the end is numbered tells of them.
+/// The last data datagrams never arrive: the number of the end reveals them.
 #[test]
 fn what_is_lost_at_the_end_is_lost() {
     let setting = losing(|who, index, bytes| {
@@ -270,22 +270,22 @@ fn what_is_lost_at_the_end_is_lost() {
     assert_eq!(report(&world).expect("a report").lost, world.work.client.datagrams - 900);
 }
 
-/// Upstream's retransmitted report is garbage; ours is the same each time.
+/// The repeated report of iPerf2 is garbage; ours is the same each time.
 #[test]
-fn a_lost_report_is_sent_again() {
+fn a_lost_report_is_repeated() {
     let world = run(
         &request(Transport::Udp, Traffic::Forward),
         losing(|who, index, _| who == Who::Server && index < 5),
     );
     assert_well(&world);
     assert_eq!(report(&world).expect("the fifth").lost, 0);
-    let said = &world.work.server.said;
-    assert!(said.windows(2).all(|two| two[0] == two[1]));
-    assert!(said.len() <= 9);
+    let sent = &world.work.server.messages;
+    assert!(sent.windows(2).all(|two| two[0] == two[1]));
+    assert!(sent.len() <= 9);
 }
 
 #[test]
-fn a_lost_end_is_said_again() {
+fn a_lost_end_is_repeated() {
     let mut ends = 0;
     let setting = losing(move |who, _, bytes| {
         let end = who == Who::Client && matches!(number(bytes, true), Some(Number::Fin(_)));
@@ -308,17 +308,17 @@ fn a_client_without_a_report_ends_after_two_seconds() {
     assert!(matches!(world.errors(), [Some(ProtocolError::Timeout(_)), None]), "{:?}", world.errors());
     assert_eq!(world.work.client.observed, [PeerFact::NoReport]);
     assert_eq!(world.client.warnings(), ["no-report"]);
-    assert_eq!(world.work.client.said.len(), 200);
-    assert!(world.work.server.said.len() <= 9, "a report is sent at most nine times");
+    assert_eq!(world.work.client.messages.len(), 200);
+    assert!(world.work.server.messages.len() <= 9, "a report is sent at most nine times");
 }
 
 #[test]
 fn asking_for_data_is_repeated_until_it_comes() {
-    let asked = request(Transport::Udp, Traffic::Reverse);
-    let world = run(&asked, losing(|who, index, _| who == Who::Client && index < 4));
+    let client_request = request(Transport::Udp, Traffic::Reverse);
+    let world = run(&client_request, losing(|who, index, _| who == Who::Client && index < 4));
     assert_well(&world);
     assert!(world.work.client.arrived > 900);
-    let world = run(&asked, losing(|_, _, _| true));
+    let world = run(&client_request, losing(|_, _, _| true));
     assert!(matches!(world.client.error, Some(ProtocolError::Timeout(_))), "{:?}", world.client.error);
 }
 
@@ -333,15 +333,15 @@ fn the_one_end_of_a_server_may_be_lost() {
 }
 
 #[test]
-fn who_vanishes_keeps_nobody() {
+fn a_vanished_end_holds_the_other_no_longer() {
     let gone = |ms, who| troubled([(ms, Trouble::Vanish(who))]);
     for transport in [Transport::Tcp, Transport::Udp] {
         for traffic in ALL {
             for amount in [Amount::Time(Nanos::from_secs(1)), Amount::Bytes(Bytes(1_000_000))] {
-                let asked = Request { amount, ..request(transport, traffic) };
-                run(&asked, gone(500, Who::Client));
-                run(&asked, gone(500, Who::Server));
-                run(&asked, gone(0, Who::Server));
+                let client_request = Request { amount, ..request(transport, traffic) };
+                run(&client_request, gone(500, Who::Client));
+                run(&client_request, gone(500, Who::Server));
+                run(&client_request, gone(0, Who::Server));
             }
         }
     }
@@ -353,9 +353,10 @@ fn who_vanishes_keeps_nobody() {
 fn an_interrupt_ends_a_test_with_its_figures() {
     for traffic in [Traffic::Forward, Traffic::Dual, Traffic::FullDuplex] {
         for transport in [Transport::Tcp, Transport::Udp] {
-            let asked = Request { amount: Amount::Time(Nanos::from_secs(5)), ..request(transport, traffic) };
-            let world = run(&asked, troubled([(300, Trouble::Interrupt(Who::Client))]));
-            // What comes back ends with its server alone.
+            let client_request =
+                Request { amount: Amount::Time(Nanos::from_secs(5)), ..request(transport, traffic) };
+            let world = run(&client_request, troubled([(300, Trouble::Interrupt(Who::Client))]));
+            // The flow back ends with its server alone.
             let expected = (traffic == Traffic::Dual).then(|| ProtocolError::Stopped("Ctrl-C".into()));
             assert_eq!(world.client.error, expected, "{transport} {traffic:?}");
             assert!(world.work.server.received > 200 * 200, "{transport} {traffic:?}");
@@ -431,7 +432,7 @@ fn a_key_is_demanded_where_there_is_one() {
 }
 
 #[test]
-fn leftovers_and_strangers_begin_no_flow() {
+fn leftovers_and_foreign_datagrams_begin_no_flow() {
     let first = |bytes: &[u8]| UdpServer::new(bytes, &Policy::default(), clock(), BEGIN).is_some();
     let mut datagram = Request::new(Transport::Udp).bytes();
     datagram[..12].copy_from_slice(b"\0\0\0\x01\x6b\x01\x4a\x74\0\0\0\x05");
@@ -451,9 +452,9 @@ fn frames_are_asked_for_and_heard() {
         let world =
             run(&Request { shape: frames, ..request(transport, Traffic::Reverse) }, Setting::default());
         assert_well(&world);
-        let said = &world.work.client.said[0];
-        let Header::Request(asked, _) = Request::read(transport, said) else { panic!("{said:?}") };
-        assert_eq!(asked.shape, frames);
+        let sent = &world.work.client.messages[0];
+        let Header::Request(client_request, _) = Request::read(transport, sent) else { panic!("{sent:?}") };
+        assert_eq!(client_request.shape, frames);
     }
 }
 
@@ -479,8 +480,8 @@ proptest! {
         let interrupts = interrupts_ms.into_iter().map(|ms| (ms, Trouble::Interrupt(Who::Client)));
         let setting = troubled(interrupts.chain(vanishes));
         let nature = Nature { delay: Nanos::from_millis(delay_ms), portion, ..setting.nature };
-        let asked = Request { streams, ..request(transport, traffic) };
-        let world = run(&asked, Setting { nature, lose, ..setting });
+        let client_request = Request { streams, ..request(transport, traffic) };
+        let world = run(&client_request, Setting { nature, lose, ..setting });
         let (client, server) = (&world.work.client, &world.work.server);
         prop_assert!(server.received <= client.sent);
         prop_assert!(client.arrived <= server.datagrams);
@@ -508,14 +509,14 @@ proptest! {
     }
 }
 
-/// A server that is gone in the middle of what it sends is no good end, whatever has come before.
+/// A server that is gone before the end of its data is an error, whatever has arrived before.
 #[test]
 fn a_server_that_is_gone_in_the_middle_is_named() {
     for transport in [Transport::Tcp, Transport::Udp] {
         for traffic in [Traffic::Reverse, Traffic::FullDuplex] {
             let amount = Amount::Time(Nanos::from_secs(5));
-            let asked = Request { amount, ..request(transport, traffic) };
-            let world = run(&asked, troubled([(2_000, Trouble::Vanish(Who::Server))]));
+            let client_request = Request { amount, ..request(transport, traffic) };
+            let world = run(&client_request, troubled([(2_000, Trouble::Vanish(Who::Server))]));
             let [Some(error), _] = world.errors() else { panic!("{transport} {traffic:?}: no error") };
             let text = error.to_string();
             let is_timed = text.contains("of the 5.00 s that it was to send");

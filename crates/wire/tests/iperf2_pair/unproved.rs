@@ -1,4 +1,4 @@
-//! UDP flows of which nothing proves that their source is there, and what a server's limits make of every flow.
+//! UDP flows whose source address is not proved, and the effect of a server's limits on every flow.
 
 use super::clock;
 use model::plan::Transport;
@@ -27,7 +27,7 @@ fn server(request: &Request, policy: &Policy) -> Option<UdpServer> {
     UdpServer::new(&first(request), policy, clock(), BEGIN)
 }
 
-/// What a flow wants done, until it waits; and until when.
+/// The outputs of a flow until it waits, and the time at which that ends.
 fn outputs(flow: &mut dyn Flow, now: MonoTime) -> (Vec<FlowOutput>, Option<MonoTime>) {
     let mut outputs = Vec::new();
     loop {
@@ -38,7 +38,7 @@ fn outputs(flow: &mut dyn Flow, now: MonoTime) -> (Vec<FlowOutput>, Option<MonoT
     }
 }
 
-/// Lets the flow wait as long as it wants with nothing coming; when it closed, and all it wanted done.
+/// Lets the flow wait as long as it wants without input; returns when it closed, and all its outputs.
 fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
     let (mut all, mut until) = outputs(flow, BEGIN);
     let mut now = BEGIN;
@@ -47,7 +47,7 @@ fn left_alone(flow: &mut dyn Flow) -> (Nanos, Vec<FlowOutput>) {
         now = next;
         flow.input(now, FlowInput::Timer).ok();
         let (mut more, mut later) = outputs(flow, now);
-        // A flow that has stopped its sender hears of it.
+        // A flow that has stopped its sender receives the confirmation.
         if more.contains(&FlowOutput::StopSender) {
             let sent = Sent { stream: 0, bytes: 0, datagrams: 0 };
             flow.input(now, FlowInput::SenderDone(sent)).ok();
@@ -86,14 +86,14 @@ fn reports_are_never_more_than_three_times_what_came() {
         for end in 0..ends {
             came += fin.len();
             flow.input(BEGIN, FlowInput::Received(&fin)).expect("an end");
-            let mut said = outputs(&mut flow, BEGIN).0;
-            if said.contains(&FlowOutput::Measure) {
+            let mut outcome = outputs(&mut flow, BEGIN).0;
+            if outcome.contains(&FlowOutput::Measure) {
                 let figures =
                     ServerReport { bytes: datagram.len() as u64, datagrams: 1, ..ServerReport::default() };
                 flow.input(BEGIN, FlowInput::Measured(&figures)).expect("figures");
-                said.extend(outputs(&mut flow, BEGIN).0);
+                outcome.extend(outputs(&mut flow, BEGIN).0);
             }
-            went += said
+            went += outcome
                 .iter()
                 .map(|output| if let FlowOutput::Send(bytes) = output { bytes.len() } else { 0 })
                 .sum::<usize>();
@@ -112,9 +112,9 @@ fn a_start_far_ahead_is_refused() {
     };
     assert!(server(&ahead(50), &Policy::default()).is_some());
     assert!(server(&ahead(70), &Policy::default()).is_none());
-    let asked = Request { transport: Transport::Tcp, wide: false, ..ahead(70) };
+    let client_request = Request { transport: Transport::Tcp, wide: false, ..ahead(70) };
     let mut tcp = TcpServer::new(Policy::default(), clock(), BEGIN);
-    let refused = tcp.input(BEGIN, FlowInput::Received(&asked.bytes()));
+    let refused = tcp.input(BEGIN, FlowInput::Received(&client_request.bytes()));
     assert!(matches!(refused, Err(ProtocolError::Stopped(_))), "{refused:?}");
 }
 
@@ -126,7 +126,7 @@ fn the_longest_time_binds_flows_of_every_amount() {
         let (took, outputs) = left_alone(&mut flow);
         assert_eq!(took, Nanos::from_secs(4), "{amount:?}");
         assert!(outputs.contains(&FlowOutput::StopSender), "{amount:?}");
-        // A client that goes on for ever is heard no longer.
+        // Data of a client that never ends is refused in time.
         let mut flow = server(&asks(Traffic::Forward, amount), &policy).expect("a flow");
         outputs_while_data_come(&mut flow, amount);
     }
@@ -150,8 +150,8 @@ fn outputs_while_data_come(flow: &mut UdpServer, amount: Amount) {
 fn a_client_above_the_rate_is_turned_off() {
     let policy = Policy { max_rate: Some(BitRate(100_000_000)), ..Policy::default() };
     let ends = |streams: u32, rate: u64| {
-        let asked = Request { streams, ..asks(Traffic::Forward, A_DAY) };
-        let mut flow = server(&asked, &policy).expect("a flow");
+        let client_request = Request { streams, ..asks(Traffic::Forward, A_DAY) };
+        let mut flow = server(&client_request, &policy).expect("a flow");
         (0..40_u64).any(|half| {
             let now = BEGIN + Nanos::from_millis(500 * half);
             flow.input(now, FlowInput::Progress(rate / 16 * half)).is_err()
@@ -162,7 +162,7 @@ fn a_client_above_the_rate_is_turned_off() {
     assert!(ends(4, 100_000_000), "each of four streams has a quarter");
 }
 
-/// What a server would send for this request.
+/// The request as a server would carry it out.
 fn reduced(request: &Request, policy: &Policy) -> Request {
     let mut flow = server(request, policy).expect("a flow");
     match flow.output(BEGIN) {
@@ -172,7 +172,7 @@ fn reduced(request: &Request, policy: &Policy) -> Request {
 }
 
 #[test]
-fn bursts_and_frames_are_no_way_around_the_rate() {
+fn bursts_and_frames_do_not_evade_the_rate() {
     let policy = Policy { max_rate: Some(BitRate(1_000_000)), ..Policy::default() };
     let whole = |whole| Fixed { whole, millionths: 0 };
     let shaped = |shape| Request {

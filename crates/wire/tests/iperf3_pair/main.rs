@@ -21,7 +21,7 @@ fn nature() -> Nature<'static> {
     }
 }
 
-/// This happens after so many milliseconds.
+/// A disturbance after this many milliseconds.
 fn at(ms: u64, trouble: Trouble) -> (Nanos, Trouble) {
     (Nanos::from_millis(ms), trouble)
 }
@@ -70,10 +70,10 @@ fn test(transport: Transport, directions: Directions) -> TestSpec {
     TestSpec { directions, end: second(), length: 1000, ..TestSpec::new(transport) }
 }
 
-/// Both ended well, and each knows what the other measured.
+/// Checks that both ended well, and that each has the results of the other.
 fn assert_agreed(world: &World) {
     assert_eq!(world.errors(), [None, None]);
-    let of = |side: &SideResult| -> Vec<_> {
+    let totals = |side: &SideResult| -> Vec<_> {
         let row = |s: &model::sample::StreamResult| {
             let udp = s.udp.as_ref().map(|u| (u.datagrams, u.lost, u.last_sequence));
             let retransmits = s.tcp.as_ref().filter(|_| s.role == Role::Sender).map(|t| t.retransmits);
@@ -83,11 +83,11 @@ fn assert_agreed(world: &World) {
     };
     let client = world.work.client.measured.as_ref().expect("the client measured");
     let server = world.work.server.measured.as_ref().expect("the server measured");
-    assert_eq!(of(world.client.result_of_peer().expect("the client knows")), of(server));
-    assert_eq!(of(world.server.result_of_peer().expect("the server knows")), of(client));
+    assert_eq!(totals(world.client.result_of_peer().expect("the client knows")), totals(server));
+    assert_eq!(totals(world.server.result_of_peer().expect("the server knows")), totals(client));
 }
 
-/// Every byte that was sent was received, in all and as each end counts it.
+/// Checks that every byte that was sent was received, in all and as each end counts it.
 fn assert_complete(world: &World) {
     let (client, server) = (&world.work.client.measured, &world.work.server.measured);
     for (one, other) in client.iter().zip(server).flat_map(|(c, s)| c.streams.iter().zip(&s.streams)) {
@@ -167,19 +167,19 @@ fn the_servers_report_title_and_extra_data_travel() {
         let mut world = world_of(test, extras.clone(), ServerConfig::default(), nature);
         world.work.report = Some(report.clone());
         world.run();
-        let peer = world.client.told_by_peer().unwrap();
+        let peer = world.client.results_of_peer().unwrap();
         let got = peer.output_text.clone().map(Report::Text).or(peer.output_json.clone().map(Report::Json));
         assert_eq!(got, Some(report));
     }
 }
 
 #[test]
-fn a_report_nobody_asked_for_stays_at_home() {
+fn an_unrequested_report_is_not_sent() {
     let test = test(Transport::Udp, Directions::Up);
     let mut world = world_of(test, Extras::default(), ServerConfig::default(), nature());
     world.work.report = Some(Report::Text("secret".into()));
     world.run();
-    assert_eq!(world.client.told_by_peer().unwrap().output_text, None);
+    assert_eq!(world.client.results_of_peer().unwrap().output_text, None);
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn an_interrupt_before_or_a_second_one_stops_at_once() {
 }
 
 #[test]
-fn a_server_that_is_stopped_says_so() {
+fn a_server_that_is_stopped_reports_it() {
     let stop = at(300, Trouble::Interrupt(Who::Server));
     let world = with(test(Transport::Tcp, Directions::Up), vec![stop]);
     assert_eq!(world.client.error, Some(ProtocolError::PeerStopped("the server was stopped".into())));

@@ -1,4 +1,4 @@
-//! Whole native tests in the virtual world: all goes well, or somebody wants to stop.
+//! Whole native tests in the virtual world: complete ones, and ones that either end stops.
 
 use crate::ends::{NativePair, client_config, pair, pair_of, server_config, spec, token};
 use model::plan::{Directions, End, TestSpec, Transport};
@@ -21,7 +21,7 @@ fn run(nature: Nature<'static>, spec: &TestSpec) -> NativePair {
     pair
 }
 
-/// Each end has told what it measured, and been told what the other measured.
+/// Each end has reported its results, and has received those of the other.
 fn assert_results_exchanged(pair: &NativePair) {
     assert!(pair.work.client.measured.is_some());
     assert_eq!(pair.client.result_of_peer(), pair.work.server.measured.as_ref());
@@ -33,7 +33,7 @@ fn totals(result: &SideResult, role: Role) -> Vec<(u32, Bytes)> {
     rows.map(|row| (row.stream, row.total_bytes)).collect()
 }
 
-/// What was sent in a stream is what was received.
+/// The data sent in a stream equals the data received.
 fn assert_ends_agree(pair: &NativePair) {
     let (client, server) =
         (pair.work.client.measured.as_ref().unwrap(), pair.work.server.measured.as_ref().unwrap());
@@ -109,7 +109,7 @@ fn losses_of_datagrams_do_not_keep_the_drain_waiting() {
 fn the_offset_of_the_clocks_is_found_within_its_error() {
     for clock_offset in [-900_000_000_000, -1, 0, 3_000_000_000_000] {
         let pair = run(Nature { clock_offset, ..Nature::default() }, &spec(Transport::Udp, Directions::Up));
-        let (offset, error) = pair.client.clock_offset().expect("told at the end");
+        let (offset, error) = pair.client.clock_offset().expect("reported at the end");
         assert!(Nanos(offset.abs_diff(clock_offset)) <= error, "{offset} ± {error} for {clock_offset}");
         assert!(error <= Nanos::from_millis(15), "{error}: three halves of a round trip at most");
     }
@@ -194,7 +194,7 @@ fn a_busy_server_and_a_limited_one_say_so() {
     let limited = || pathmeter_wire::native::ServerConfig { policy: policy.clone(), ..server_config() };
     let text = with(Some(BitRate(2_000_000)), limited()).error.unwrap().to_string();
     assert!(text.contains("1.00 Mbit/s") && text.contains("throughput HOST -b 1000000"), "{text}");
-    // Who asks for no rate gets the most that is allowed, and is told.
+    // A client without a rate gets the highest allowed one, and a warning.
     let client = with(None, limited());
     assert_eq!((&client.error, client.warnings()), (&None, vec!["limited-by-server"]));
 }
@@ -215,7 +215,7 @@ fn a_server_ends_a_test_that_has_no_end_by_time() {
 }
 
 #[test]
-fn flows_that_cannot_be_opened_are_told_to_both_ends() {
+fn flows_that_cannot_be_opened_are_reported_to_both_ends() {
     for who in [Who::Client, Who::Server] {
         let mut pair = pair(Nature::default(), &spec(Transport::Tcp, Directions::Up));
         pair.work.fails = Some(who);
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_stops_a_test_whenever_gets_what_was_measured(
+    fn an_end_that_stops_a_test_at_any_time_gets_the_results(
         spec in any_test(),
         who in prop::sample::select(&[Who::Client, Who::Server]),
         at_ms in 0..4000_u64,

@@ -74,7 +74,7 @@ pub(crate) fn talk<C: Session, W: Work>(
     World::new(Nature::default(), client, |now| Server::new(server, now), work)
 }
 
-/// The same with a server as usual, when the client is as it should be.
+/// The same with a server as usual, once the client satisfies the condition.
 pub(crate) fn talk_until<C: Session, W: Work>(
     client: impl FnOnce(MonoTime) -> C,
     work: W,

@@ -1,4 +1,4 @@
-//! Sessions of frames: questions about an interface of the server, over a connection with delay, loss of the peer, and lies.
+//! Sessions of frames: requests for an interface of the server, over a connection with delay, loss of the peer, and lies.
 
 use crate::ends::{Talk, client_config, server_config, talk, talk_until, token};
 use model::dut::{PortFacts, SinkKind, SourceKind};
@@ -16,13 +16,13 @@ use world::{BOTH, Who, Work};
 
 type World = Talk<FramesClient, Interface>;
 
-/// What the server's driver would do.
+/// The server's driver.
 struct Interface {
-    /// What it was told to do.
+    /// Its requests from the session.
     control: Vec<PortRequest>,
-    /// It opens the interface, or refuses.
+    /// Its reply to the request for the interface.
     opens: Option<PortAnswer>,
-    /// Its answers, with the time at which they are there.
+    /// Its replies, with the time at which they are ready.
     answers: VecDeque<(MonoTime, PortAnswer)>,
 }
 
@@ -71,16 +71,16 @@ fn ready() -> World {
     talk_until(client, Interface::default(), |client| client.port().is_some())
 }
 
-/// What happens in a session of frames.
+/// Steps in a session of frames.
 trait Steps {
     fn ask(&mut self, ask: FramesAsk);
-    /// The driver's answer to the last question, after this time.
+    /// The driver's reply to the last request, after this time.
     fn replies_at(&mut self, after: Nanos, reply: FramesReply);
     fn answered(&mut self, ask: FramesAsk, reply: FramesReply) -> FramesReply;
     fn next_reply(&mut self) -> FramesReply;
-    /// The server says this to the client.
-    fn server_says(&mut self, json: &str);
-    fn client_says(&mut self, json: &str);
+    /// Sends this to the client in the server's name.
+    fn send_as_server(&mut self, json: &str);
+    fn send_as_client(&mut self, json: &str);
 }
 
 impl Steps for World {
@@ -106,7 +106,7 @@ impl Steps for World {
 
     fn next_reply(&mut self) -> FramesReply {
         for _ in 0..1000 {
-            if let Some(reply) = self.client.session.take_told() {
+            if let Some(reply) = self.client.session.take_reply() {
                 return reply;
             }
             self.run_for(Nanos::from_millis(100));
@@ -114,12 +114,12 @@ impl Steps for World {
         panic!("no answer: {:?}", self.errors());
     }
 
-    fn server_says(&mut self, json: &str) {
-        self.says(Who::Client, json);
+    fn send_as_server(&mut self, json: &str) {
+        self.send_as_other(Who::Client, json);
     }
 
-    fn client_says(&mut self, json: &str) {
-        self.says(Who::Server, json);
+    fn send_as_client(&mut self, json: &str) {
+        self.send_as_other(Who::Server, json);
     }
 }
 
@@ -155,7 +155,7 @@ fn spec() -> FrameSpec {
     }
 }
 
-/// Some frames in a minute.
+/// A few frames in a minute.
 fn burst() -> FrameBurst {
     FrameBurst { frames: 60_000, interval_ps: 1_000_000_000, then: None, time: Nanos::from_secs(61) }
 }
@@ -178,7 +178,7 @@ fn counted(frames: u64) -> FramesCounted {
 }
 
 #[test]
-fn the_port_is_told_as_the_server_has_it() {
+fn the_port_is_reported_as_the_server_has_it() {
     let world = ready();
     assert_eq!(world.client.session.port(), Some(&port()));
     assert_eq!(world.work.control, [PortRequest::Open(wish())]);
@@ -205,8 +205,8 @@ fn questions_reach_the_driver_whole_and_their_answers_the_client() {
     };
     let reply = FramesReply::Counted(Box::new(all));
     assert_eq!(world.answered(FramesAsk::Counted {}, reply.clone()), reply);
-    let asked = &world.work.control[2];
-    assert_eq!(*asked, PortRequest::Ask { id: 2, ask: count() });
+    let request = &world.work.control[2];
+    assert_eq!(*request, PortRequest::Ask { id: 2, ask: count() });
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_minute_of_frames_is_waited_for_and_the_session_lives() {
 }
 
 #[test]
-fn sending_is_stopped_and_what_was_sent_is_told() {
+fn sending_is_stopped_and_the_frames_sent_are_reported() {
     let mut world = ready();
     world.answered(send(), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
@@ -240,9 +240,9 @@ fn a_stop_that_is_not_heard_is_not_waited_for_a_minute() {
     world.answered(send(), FramesReply::Begun {});
     world.ask(FramesAsk::Sent {});
     world.ask(FramesAsk::Stop {});
-    let asked = world.now;
+    let request = world.now;
     world.run_until(|world| world.client.closed.is_some());
-    assert!(world.now - asked <= Nanos::from_secs(11), "{}", world.now - asked);
+    assert!(world.now - request <= Nanos::from_secs(11), "{}", world.now - request);
     assert!(matches!(world.client.error, Some(ProtocolError::Timeout(_))), "{:?}", world.errors());
 }
 
@@ -259,7 +259,7 @@ fn a_driver_that_never_answers_is_given_up() {
 }
 
 #[test]
-fn a_refused_interface_ends_the_session_with_the_way_out() {
+fn a_refused_interface_ends_the_session_with_advice() {
     let mut world = plain();
     let refusal = Refusal {
         code: "unsupported".into(),
@@ -304,8 +304,8 @@ fn what_is_out_of_range_is_refused_by_both_ends_by_name() {
     let spec = serde_json::to_string(&FrameSpec { sizes: vec![Bytes(63)], ..spec() }).unwrap();
     let brief = format!(r#"{{"what":"count","sink":"xdp","frames":5,"spec":{spec}}}"#);
     assert!(matches!(serde_json::from_str(&brief), Ok(FramesAsk::Count { times: true, .. })));
-    world.client_says(&format!(r#"{{"type":"frames_ask","id":7,"ask":{brief}}}"#));
-    let answer = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
+    world.send_as_client(&format!(r#"{{"type":"frames_ask","id":7,"ask":{brief}}}"#));
+    let answer = String::from_utf8_lossy(&world.in_flight(Who::Client)).into_owned();
     assert!(answer.contains("refused") && answer.contains("size is 63"), "{answer}");
     assert_eq!((world.work.control.len(), world.closed()), (control, [false, false]), "the session goes on");
 }
@@ -339,14 +339,14 @@ fn answers_that_cannot_be_end_the_session() {
 }
 
 #[test]
-fn answers_nobody_asked_for_and_numbers_without_end_are_violations() {
+fn unrequested_answers_and_numbers_without_end_are_violations() {
     for json in [
         r#"{"type":"frames_told","id":1,"told":{"what":"begun"}}"#,
         r#"{"type":"frames_port","facts":{"name":"x","mtu":1},"mac":"000000000000","addresses":[],"sources":[],"sinks":[]}"#,
         r#"{"type":"frames_told","id":1,"told":{"what":"sent","frames":18446744073709551615,"time_ns":1,"late_ns":0,"gaps":0}}"#,
     ] {
         let mut world = ready();
-        world.server_says(json);
+        world.send_as_server(json);
         assert!(
             matches!(world.client.error, Some(ProtocolError::Violation { .. })),
             "{json}: {:?}",
@@ -359,7 +359,7 @@ fn answers_nobody_asked_for_and_numbers_without_end_are_violations() {
 fn too_many_questions_at_once_are_a_violation() {
     let mut world = ready();
     for id in 1..6 {
-        world.client_says(&format!(r#"{{"type":"frames_ask","id":{id},"ask":{{"what":"sent"}}}}"#));
+        world.send_as_client(&format!(r#"{{"type":"frames_ask","id":{id},"ask":{{"what":"sent"}}}}"#));
     }
     assert_eq!(world.work.control.len(), 5);
     world.run_until(|world| world.server.closed.is_some());
@@ -371,7 +371,7 @@ fn a_question_too_early_is_a_violation() {
     let mut world = plain();
     world.work.opens = None;
     world.run_until(|world| !world.work.control.is_empty());
-    world.client_says(r#"{"type":"frames_ask","id":1,"ask":{"what":"counted"}}"#);
+    world.send_as_client(r#"{"type":"frames_ask","id":1,"ask":{"what":"counted"}}"#);
     world.run_until(|world| world.server.closed.is_some());
     assert!(matches!(world.server.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
@@ -404,7 +404,7 @@ fn an_older_server_is_to_be_upgraded() {
     let mut world = plain();
     world.take_outputs(Who::Client);
     world.give(Who::Client, Input::Received(b"PMTRCTRL\x01\x01"));
-    world.server_says(r#"{"type":"hello","software":"pathmeter 0.0.9","features":["time-travel"]}"#);
+    world.send_as_server(r#"{"type":"hello","software":"pathmeter 0.0.9","features":["time-travel"]}"#);
     let text = world.client.error.as_ref().unwrap().to_string();
     assert!(text.contains("pathmeter 0.0.9") && text.ends_with("upgrade pathmeter there"), "{text}");
 }
@@ -413,16 +413,16 @@ fn an_older_server_is_to_be_upgraded() {
 fn a_client_that_does_not_name_the_feature_is_refused() {
     let mut world = plain();
     world.give(Who::Server, Input::Received(b"PMTRCTRL\x01\x01"));
-    world.client_says(r#"{"type":"hello"}"#);
+    world.send_as_client(r#"{"type":"hello"}"#);
     let host = serde_json::to_string(&crate::ends::host("older")).unwrap();
-    world.client_says(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
+    world.send_as_client(&format!(r#"{{"type":"test","kind":"frames","interface":"eth1","host":{host}}}"#));
     assert_eq!(world.work.control, []);
-    let reply = String::from_utf8_lossy(&world.on_its_way(Who::Client)).into_owned();
+    let reply = String::from_utf8_lossy(&world.in_flight(Who::Client)).into_owned();
     assert!(reply.contains("unsupported") && reply.contains("upgrade the client"), "{reply}");
 }
 
 #[test]
-fn a_token_keeps_strangers_from_the_interface() {
+fn a_token_protects_the_interface() {
     let server = ServerConfig { token: token("secret"), ..server_config() };
     let mut world =
         world(ClientConfig { token: token("guess"), ..client_config() }, server, Interface::default());
@@ -440,12 +440,12 @@ fn a_newer_servers_tools_that_are_not_known_here_are_passed_over() {
     let mut reply = serde_json::to_value(port()).unwrap();
     reply["type"] = "frames_port".into();
     reply["sources"] = serde_json::json!(["warp-drive", "packet"]);
-    world.server_says(&reply.to_string());
+    world.send_as_server(&reply.to_string());
     assert_eq!(world.client.session.port().unwrap().sources, [SourceKind::Packet]);
 }
 
 #[test]
-fn an_interface_that_nobody_uses_is_free_again_after_an_hour() {
+fn an_unused_interface_is_free_again_after_an_hour() {
     let mut world = ready();
     world.run_for(Nanos::from_secs(3500));
     assert_eq!(world.closed(), [false, false], "kept alive by pings");

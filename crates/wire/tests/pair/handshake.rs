@@ -11,13 +11,13 @@ use std::net::SocketAddr;
 const SESSION: SessionId = SessionId::new([7; 16]);
 const KEY: FlowKey = FlowKey::new([8; 32]);
 
-/// What happens to one datagram: the delays of its copies, in milliseconds; none: lost.
+/// The delivery of one datagram: the delays of its copies, in milliseconds; none: lost.
 type Delivery = Vec<u64>;
 
 struct Link {
     deliveries: Vec<Delivery>,
     next: usize,
-    /// Arrival, to the server?, bytes.
+    /// Time of arrival, whether it goes to the server, bytes.
     flying: Vec<(MonoTime, bool, Vec<u8>)>,
 }
 
@@ -62,7 +62,7 @@ impl Server {
     }
 }
 
-/// Runs a handshake; tells how it ended and when.
+/// Runs a handshake; returns its last step, its time, and whether the server's flow is open.
 fn run(deliveries: Vec<Delivery>) -> (UdpStep, Nanos, bool) {
     let begin = MonoTime(77_000_000_000);
     let mut now = begin;

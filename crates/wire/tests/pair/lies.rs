@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use world::{Nature, Who};
 
-/// Runs a test in which what `who` sends as messages of one type is changed.
+/// Runs a test in which the messages of one type that `who` sends are changed.
 fn run(who: Who, kind: &'static str, mut change: impl FnMut(&mut Value) + 'static) -> NativePair {
     let tamper = move |from: Who, bytes: &mut Vec<u8>| {
         if from != who || bytes.starts_with(b"PMTRCTRL") {
@@ -36,12 +36,12 @@ fn error(pair: &NativePair, who: Who) -> &ProtocolError {
     ends::error(pair, who).expect("a lie is an error")
 }
 
-/// Whoever is lied to notices, tells the other, and still tells what it measured itself.
+/// The victim notices the lie, reports it to the other end, and still reports its own results.
 fn assert_caught(liar: Who, kind: &'static str, change: impl FnMut(&mut Value) + 'static) {
     let pair = run(liar, kind, change);
     let caught = error(&pair, liar.other());
     assert!(matches!(caught, ProtocolError::Violation { .. }), "{kind}: {caught:?}");
-    // A liar that has got all it wanted closes without listening.
+    // A liar that has got its results closes without reading.
     if kind != "results" {
         let reported = error(&pair, liar).to_string();
         assert!(reported.contains("broke the native protocol"), "{kind}: {reported}");
@@ -71,7 +71,7 @@ fn lies_about_streams_are_caught() {
 }
 
 #[test]
-fn numbers_that_nobody_can_have_counted_are_caught() {
+fn numbers_that_cannot_have_been_counted_are_caught() {
     for liar in [Who::Client, Who::Server] {
         assert_caught(liar, "sent", |m| m["streams"][0]["bytes"] = json!(u64::MAX));
         assert_caught(liar, "results", |m| m["result"]["streams"][0]["total_bytes"] = json!(1_u64 << 60));
@@ -94,7 +94,7 @@ fn results_that_are_not_due_are_caught() {
     });
 }
 
-/// Whoever keeps what it is told keeps no more than the time allows.
+/// An end that stores reports stores no more than the time allows.
 #[test]
 fn intervals_that_come_faster_than_time_passes_are_not_heard() {
     for to in [Who::Client, Who::Server] {
@@ -105,10 +105,10 @@ fn intervals_that_come_faster_than_time_passes_are_not_heard() {
             let (start, end) = (10_000_000_000 + number, 10_000_000_001 + number);
             let sample =
                 json!({"side": "local", "start_ns": start, "end_ns": end, "omitted": false, "streams": []});
-            pair.says(to, &json!({"type": "interval", "sample": sample}).to_string());
+            pair.send_as_other(to, &json!({"type": "interval", "sample": sample}).to_string());
         }
         let heard = [pair.client.samples_of_peer(), pair.server.samples_of_peer()];
-        // Some at once, and one in 50 ms.
+        // Some at once, and one each 50 ms.
         assert!((1..=64 + 20).contains(&heard[usize::from(to == Who::Server)]), "{to:?}: {heard:?}");
         assert_eq!(pair.errors(), [None, None], "{to:?}");
     }
@@ -153,7 +153,7 @@ fn a_server_that_proves_nothing_is_not_believed() {
     assert!(pair.work.client.plan.is_none());
 }
 
-/// The places of a message, as paths.
+/// The places in a message, as paths.
 fn places(value: &Value, path: &mut Vec<String>, all: &mut Vec<String>) {
     all.push(path.iter().map(|part| format!("/{part}")).collect());
     let children: Vec<(String, &Value)> = match value {
@@ -168,7 +168,7 @@ fn places(value: &Value, path: &mut Vec<String>, all: &mut Vec<String>) {
     }
 }
 
-/// Not `test`: then the two ends would not run the same one.
+/// Without `test`: with it changed the two ends would not run the same test.
 const KINDS: [&str; 11] =
     ["hello", "accept", "ready", "start", "started", "ping", "pong", "interval", "sent", "results", "bye"];
 

@@ -1,5 +1,5 @@
-//! Probe and latency sessions: orders, reports and echoes over a path that carries datagrams up to a size; the
-//! dialogue around round trips.
+//! Probe and latency sessions: requests, reports and echoes over a path that passes datagrams up to a size; the dialogue around
+//! round trips.
 
 use crate::ends::{Talk, client_config, server_config, talk, talk_until};
 use model::latency::{LatencySpec, WaitMode};
@@ -24,13 +24,13 @@ struct Path {
     /// Datagrams the server has sent, with their time.
     arrived: Vec<(MonoTime, Vec<u8>)>,
     observed: Ledger,
-    /// The largest datagram the server's own link carries.
+    /// The largest datagram that the server's own link passes.
     local_mtu: usize,
-    /// The largest that the path carries.
+    /// The largest datagram that the path passes.
     path_mtu: usize,
-    /// What the server's driver was told to answer.
+    /// The plan that the server's driver was requested to answer.
     reflecting: Option<LatencySpec>,
-    /// What the flows of server and client are for.
+    /// The uses of the flows of server and client.
     kinds: [Option<WorkKind>; 2],
 }
 
@@ -44,19 +44,19 @@ impl Default for Path {
 impl Work for Path {
     fn request(&mut self, now: MonoTime, who: Who, request: WorkRequest) -> Option<WorkReply> {
         match request {
-            WorkRequest::Flows(order) => {
-                self.kinds[usize::from(who == Who::Client)] = Some(order.kind);
+            WorkRequest::Flows(flows) => {
+                self.kinds[usize::from(who == Who::Client)] = Some(flows.kind);
                 Some(WorkReply::Open(Vec::new()))
             }
             WorkRequest::Probes(Request::Send { bytes, cut, .. }) => self.datagram(now, bytes, cut),
             WorkRequest::Probes(Request::ReportPath { since }) => {
-                Some(Reply::PathObservation(Box::new(path_seen(since))).into())
+                Some(Reply::PathObservation(Box::new(path_observed(since))).into())
             }
             WorkRequest::RoundTrips(round_trips::Request::Reflect { spec, .. }) => {
                 self.reflecting = Some(spec);
                 None
             }
-            WorkRequest::RoundTrips(round_trips::Request::Count) => Some(SEEN.into()),
+            WorkRequest::RoundTrips(round_trips::Request::Count) => Some(OBSERVED.into()),
             other => panic!("{other:?} in a probe session"),
         }
     }
@@ -88,7 +88,7 @@ fn ready() -> World {
     talk_until(|now| ProbeClient::new(client_config(), now), Path::default(), ProbeClient::is_ready)
 }
 
-/// What happens in a session of probes.
+/// Steps in a session of probes.
 trait Steps {
     /// The client's driver sends.
     fn send(&mut self, datagram: &ProbeDatagram, size: u32);
@@ -115,11 +115,11 @@ impl Steps for World {
     }
 }
 
-fn order(id: u32, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> ProbeSend {
+fn request_to_send(id: u32, sizes: &[u32], count: u32, cut: Option<FragmentShape>) -> ProbeSend {
     ProbeSend { id, sizes: sizes.to_vec(), count, cut, trace: false, gap: Nanos::ZERO }
 }
 
-fn path_seen(since: u32) -> PathObservation {
+fn path_observed(since: u32) -> PathObservation {
     let router = "192.0.2.1".parse().ok();
     PathObservation {
         interface_mtu: Some(1500),
@@ -146,11 +146,11 @@ fn what_a_liar_knows_of_the_path_is_held_to_what_can_be() {
 }
 
 #[test]
-fn the_server_tells_what_it_knows_of_the_path() {
+fn the_server_reports_its_facts_about_the_path() {
     let mut world = ready();
     world.client.session.report_path(world.now, 3).unwrap();
     world.take_outputs(Who::Client);
-    assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_seen(3))));
+    assert_eq!(world.reply(), ProbeReply::Path(Box::new(path_observed(3))));
 }
 
 #[test]
@@ -158,13 +158,17 @@ fn what_the_server_sends_is_counted_by_the_client() {
     let mut world = ready();
     assert_eq!(world.work.kinds, [Some(WorkKind::Probes); 2]);
     world.work.path_mtu = 1400;
-    world.client.session.request(world.now, order(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
+    world.client.session.request(world.now, request_to_send(3, &[100, 1400, 1401, 1500], 4, None)).unwrap();
     world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 3, too_big: vec![1500] });
     let observed = world.work.observed.received(3);
     let row = |size, count, fragment| SizeCount { size, count, fragment };
     assert_eq!(observed, [row(100, 4, None), row(1400, 4, None)]);
-    world.client.session.request(world.now, order(4, &[1500], 2, Some(FragmentShape::ByKernel))).unwrap();
+    world
+        .client
+        .session
+        .request(world.now, request_to_send(4, &[1500], 2, Some(FragmentShape::ByKernel)))
+        .unwrap();
     world.take_outputs(Who::Client);
     assert_eq!(world.reply(), ProbeReply::Sent { id: 4, too_big: vec![] }, "it may be sent in fragments");
 }
@@ -223,11 +227,11 @@ fn a_session_has_a_minute_however_short_tests_must_be_and_no_more() {
 }
 
 #[test]
-fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
+fn the_servers_rate_limit_slows_a_request_down_and_the_client_waits() {
     let policy = Policy { max_rate: Some(BitRate(100_000)), ..Policy::default() };
     let mut world = probing(ServerConfig { policy, ..server_config() });
     world.run_until(|world| world.client.session.is_ready());
-    world.client.session.request(world.now, order(1, &[1250], 50, None)).unwrap();
+    world.client.session.request(world.now, request_to_send(1, &[1250], 50, None)).unwrap();
     world.take_outputs(Who::Client);
     let begin = world.now;
     assert_eq!(world.reply(), ProbeReply::Sent { id: 1, too_big: vec![] });
@@ -236,9 +240,14 @@ fn the_servers_rate_limit_slows_an_order_down_and_the_client_waits() {
 }
 
 #[test]
-fn orders_out_of_range_are_refused_by_both_ends() {
+fn requests_out_of_range_are_refused_by_both_ends() {
     let mut world = ready();
-    let text = world.client.session.request(world.now, order(1, &[70_000], 1, None)).unwrap_err().to_string();
+    let text = world
+        .client
+        .session
+        .request(world.now, request_to_send(1, &[70_000], 1, None))
+        .unwrap_err()
+        .to_string();
     assert!(text.contains("70000"), "{text}");
     let json = br#"{"type":"probe_send","id":1,"sizes":[70000],"count":1}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
@@ -249,10 +258,10 @@ fn orders_out_of_range_are_refused_by_both_ends() {
 }
 
 #[test]
-fn too_many_orders_at_once_are_a_violation() {
+fn too_many_requests_at_once_are_a_violation() {
     let mut world = ready();
     for id in 0..5 {
-        world.client.session.request(world.now, order(id, &[100], 100, None)).unwrap();
+        world.client.session.request(world.now, request_to_send(id, &[100], 100, None)).unwrap();
     }
     world.take_outputs(Who::Client);
     world.run_until(|world| world.closed() == [true, true]);
@@ -260,7 +269,7 @@ fn too_many_orders_at_once_are_a_violation() {
 }
 
 #[test]
-fn a_server_that_shuts_down_says_so() {
+fn a_server_that_shuts_down_reports_it() {
     let mut world = ready();
     world.give(Who::Server, Input::Interrupt("the server is shut down"));
     world.run_until(|world| world.closed() == [true, true]);
@@ -268,7 +277,7 @@ fn a_server_that_shuts_down_says_so() {
 }
 
 #[test]
-fn an_answer_nobody_asked_for_is_a_violation() {
+fn an_unrequested_answer_is_a_violation() {
     let mut world = ready();
     let json = br#"{"type":"probe_seen","id":1,"received":[]}"#;
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), json].concat();
@@ -304,7 +313,7 @@ fn round_trips_are_answered_and_counted() {
     assert_eq!(world.work.kinds, [Some(WorkKind::RoundTrips); 2], "the driver answers them");
     world.client.session.report_latency(world.now).unwrap();
     world.take_outputs(Who::Client);
-    assert_eq!(world.reply(), ProbeReply::Reflected(SEEN));
+    assert_eq!(world.reply(), ProbeReply::Reflected(OBSERVED));
     world.client.session.finish(world.now);
     world.take_outputs(Who::Client);
     world.run_until(|world| world.closed() == [true, true]);
@@ -340,9 +349,9 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
         let text = world.client.error.as_ref().unwrap().to_string();
         assert!(text.contains(reported), "{reported}: {text}");
     }
-    // Without a rate it is the server's limit.
-    for asked in [rate(1000), None] {
-        let allowed = LatencySpec { time: Nanos::from_secs(1), rate: asked, ..spec() };
+    // Without a rate the server's limit applies.
+    for rate_asked in [rate(1000), None] {
+        let allowed = LatencySpec { time: Nanos::from_secs(1), rate: rate_asked, ..spec() };
         let mut world = latency(ServerConfig { policy: policy.clone(), ..server_config() }, allowed);
         world.run_until(|world| world.client.session.is_ready());
         assert_eq!(world.work.reflecting.as_ref().and_then(|spec| spec.rate), rate(1000));
@@ -350,17 +359,17 @@ fn what_a_server_does_not_allow_is_refused_with_the_option_that_helps() {
 }
 
 #[test]
-fn counts_that_nobody_asked_for_are_a_violation() {
+fn unrequested_counts_are_a_violation() {
     let mut world = latency(server_config(), spec());
     world.run_until(|world| world.client.session.is_ready());
-    let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencyObservation(SEEN)).unwrap();
+    let json = serde_json::to_vec(&pathmeter_wire::native::Message::LatencyObservation(OBSERVED)).unwrap();
     let frame = [(json.len() as u32).to_be_bytes().as_slice(), &json].concat();
     world.give(Who::Client, Input::Received(&frame));
     assert!(matches!(world.client.error, Some(ProtocolError::Violation { .. })), "{:?}", world.errors());
 }
 
-/// What the server's driver says it has seen.
-const SEEN: LatencyObservation = LatencyObservation {
+/// The observations of the server's driver.
+const OBSERVED: LatencyObservation = LatencyObservation {
     client: std::net::SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)), 40_000),
     wait: WaitMode::Block,
     received: 12,

@@ -29,7 +29,7 @@ fn has_started(pair: &NativePair, who: Who) -> bool {
 }
 
 #[test]
-fn a_vanished_peer_is_noticed_after_fifteen_seconds_and_what_was_measured_is_told() {
+fn a_vanished_peer_is_noticed_after_fifteen_seconds_and_the_results_are_reported() {
     for who in BOTH {
         let pair = run(Trouble::Vanish(who), 1500, &both());
         let left = who.other();
@@ -65,7 +65,7 @@ fn a_newer_server_without_our_version_is_named() {
 }
 
 #[test]
-fn a_newer_client_without_our_version_is_told() {
+fn a_newer_client_without_our_version_is_refused() {
     let change = |who: Who, bytes: &mut Vec<u8>| {
         if who == Who::Client && bytes.starts_with(b"PMTRCTRL") {
             *bytes = greeting((4, 6)).to_vec();

@@ -1,9 +1,9 @@
-//! TWAMP's control dialogue on the virtual link: tests agreed on, begun and ended, and ends that vanish or break off.
+//! TWAMP's control dialogue on the virtual link: tests set up, begun and ended, and ends that vanish or break off.
 
 use model::time::MonoTime;
 use model::units::Nanos;
 use pathmeter_wire::stamp::Timestamp;
-use pathmeter_wire::twamp::{Asked, Client, Request, Server, TwampCommand};
+use pathmeter_wire::twamp::{Client, Request, Server, TestRequest, TwampCommand};
 use pathmeter_wire::{Input, Output, ProtocolError, Session, WorkReply, WorkRequest};
 use world::{Nature, Trouble, Who, Work, World};
 
@@ -17,9 +17,9 @@ struct Serving {
 impl Session for Serving {
     fn input(&mut self, now: MonoTime, input: Input<'_>) -> Result<(), ProtocolError> {
         self.server.input(now, input)?;
-        while let Some(order) = self.server.take_order() {
-            self.control.push(order);
-            if let TwampCommand::Open(_) = order {
+        while let Some(command) = self.server.take_command() {
+            self.control.push(command);
+            if let TwampCommand::Open(_) = command {
                 self.server.opened(now, Ok(self.port))?;
                 self.port += 1;
             }
@@ -32,7 +32,7 @@ impl Session for Serving {
     }
 }
 
-/// Packets are the engine's: the dialogue asks for no work.
+/// The engine handles packets: the dialogue requests no work.
 struct Nothing;
 
 impl Work for Nothing {
@@ -69,7 +69,7 @@ fn a_test_is_agreed_on_begun_and_ended() {
         let mut world = talk(Nature { portion, clock_offset, ..Nature::default() });
         world.run_until(|world| world.client.session.port().is_some());
         assert_eq!(world.client.session.port(), Some(7000), "{portion}");
-        let begun = [TwampCommand::Open(Asked { port: 0x3344, dscp: 46 }), TwampCommand::Begin];
+        let begun = [TwampCommand::Open(TestRequest { port: 0x3344, dscp: 46 }), TwampCommand::Begin];
         assert_eq!(world.server.session.control, begun, "{portion}");
         world.client.session.finish();
         assert_eq!(world.client.session.port(), None);
@@ -79,7 +79,7 @@ fn a_test_is_agreed_on_begun_and_ended() {
     }
 }
 
-/// Neither waits for ever before the test; during it the engine looks for packets (REFWAIT).
+/// Neither end waits for ever before the test; during it the engine watches the packets (REFWAIT).
 #[test]
 fn an_end_that_vanishes_before_the_test_is_given_up() {
     let mut world = troubled(7, Trouble::Vanish(Who::Server));

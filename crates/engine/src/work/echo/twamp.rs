@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use wire::echo::{Arrival, Reflect, Stray};
 use wire::stamp::{Format, Reflector, Timestamp};
-use wire::twamp::{Accept, Asked, Server, TwampCommand};
+use wire::twamp::{Accept, Server, TestRequest, TwampCommand};
 
 /// The server, which all connections share.
 pub(crate) struct Tests {
@@ -88,8 +88,8 @@ impl Talk<'_> {
     fn converse(&mut self, held: &Held) -> Result<()> {
         loop {
             // Before the client hears of it: its first packet may come at once.
-            while let Some(order) = self.machine.take_order() {
-                self.carry_out(order)?;
+            while let Some(command) = self.machine.take_command() {
+                self.carry_out(command)?;
             }
             let until = match self.pump.advance(&mut self.machine)? {
                 Step::Over => return Ok(()),
@@ -157,7 +157,7 @@ impl Talk<'_> {
     }
 
     /// The port of a new test, which is the one asked for where it can be had.
-    fn open(&mut self, asked: Asked) -> Result<u16, Accept> {
+    fn open(&mut self, test: TestRequest) -> Result<u16, Accept> {
         let held = self.server.running.take(self.peer, 1, client_of(self.peer, false));
         let held = held.map_err(|_| Accept::NOT_NOW)?;
         let bind = |port| {
@@ -166,14 +166,14 @@ impl Talk<'_> {
             udp_bind(here, &UdpOptions::default())
         };
         // A port below 1024 is a service's: a stranger shall not take its place while it is away.
-        let wished = if asked.port < LOWEST_PORT { 0 } else { asked.port };
+        let wished = if test.port < LOWEST_PORT { 0 } else { test.port };
         let socket = bind(wished).or_else(|_| bind(0)).map_err(|_| Accept::NOT_NOW)?;
         let port = socket.local_addr().map_err(|_| Accept::INTERNAL)?.port();
         // RFC 5357 section 4.2.1: so the client sees how many hops there are.
         options::set_hops(&socket, u8::MAX).map_err(|_| Accept::INTERNAL)?;
         self.tests.push(Test {
             socket: Some(socket),
-            dscp: asked.dscp,
+            dscp: test.dscp,
             stop: Arc::default(),
             heard: Arc::new(AtomicU64::new(mono_now().0)),
             until: None,

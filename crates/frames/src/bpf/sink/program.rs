@@ -1,18 +1,18 @@
-//! The program that counts: which frames are the trial's, what is counted of each.
+//! The program that counts: it recognises the trial's frames, and updates the counters of each.
 
 use super::{recognise, times};
 use crate::FrameSpec;
 use crate::bpf::Map;
 use crate::bpf::assembler::{Assembler, Helper, If, Op, Reg, Size};
 
-/// What a program shares with its sink.
+/// The maps that a program shares with its sink.
 #[derive(Debug)]
 pub(super) struct Maps {
     /// For each CPU, the words below.
     pub(super) counters: Map,
     /// A bit for each number.
     pub(super) observed: Map,
-    /// Only when times are taken too.
+    /// Present when times are recorded too.
     pub(super) times: Option<times::Maps>,
 }
 
@@ -121,9 +121,9 @@ pub(super) const DUPLICATES: usize = 3;
 const NEXT: usize = 4;
 pub(super) const UNCHECKED: usize = 5;
 pub(super) const OTHERS: usize = 6;
-/// From here on those of times.
+/// Counters of times begin here.
 pub(super) const TIMES: usize = 7;
-/// Where on the stack a key is.
+/// Offset of a key on the stack.
 pub(super) const KEY: i16 = -8;
 const XDP_DROP: i32 = 1;
 const XDP_PASS: i32 = 2;

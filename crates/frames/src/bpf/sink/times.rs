@@ -8,17 +8,17 @@ use linux::error::Result;
 use stats::histogram::{Exact, Histogram};
 use units::time::MonoTime;
 
-/// What the program shares of times with its sink.
+/// The maps of times that the program shares with its sink.
 #[derive(Debug)]
 pub(super) struct Maps {
     /// For each CPU, histograms in the order of [`Histogram::counts`].
     histograms: Map,
-    /// When a frame came on any CPU, at most [`COARSE`] behind.
+    /// Arrival of the last frame on any CPU, at most [`COARSE`] behind.
     last: Map,
 }
 
 impl Maps {
-    /// Nothing has come.
+    /// Maps without any arrival.
     pub(super) fn new() -> Result<Maps> {
         Ok(Maps { histograms: Map::per_cpu_array("times", BUCKETS, 3)?, last: Map::array("last", 1, 1)? })
     }
@@ -28,7 +28,7 @@ impl Maps {
         self.histogram(DELAYS, counters)
     }
 
-    /// Variation, below zero without its sign and not below it.
+    /// Variation, below zero without its sign and the rest.
     pub(super) fn variation(&self, counters: &[&[u64]]) -> Result<(Histogram, Histogram)> {
         Ok((self.histogram(LESS, counters)?, self.histogram(MORE, counters)?))
     }
@@ -39,11 +39,11 @@ impl Maps {
         for cpu in self.histograms.copies(&value) {
             counts.iter_mut().zip(cpu).for_each(|(sum, count)| *sum += count);
         }
-        let of = |index: usize| counters.iter().map(move |cpu| cpu[which.first + index]);
+        let words_of = |index: usize| counters.iter().map(move |cpu| cpu[which.first + index]);
         let exact = Exact {
-            sum: of(SUM).sum(),
-            min: of(MIN).min().unwrap_or(u64::MAX),
-            max: of(MAX).max().unwrap_or(0),
+            sum: words_of(SUM).sum(),
+            min: words_of(MIN).min().unwrap_or(u64::MAX),
+            max: words_of(MAX).max().unwrap_or(0),
         };
         Ok(Histogram::of_counts(DIGITS, &counts, exact).expect("two digits are possible"))
     }
@@ -62,7 +62,7 @@ pub(super) fn zero(counters: &mut [u64]) {
     [DELAYS, LESS, MORE].iter().for_each(|which| counters[which.first + MIN] = u64::MAX);
 }
 
-/// Registers: R6 the frame, R7 the counters; R8 and R9 are changed. The frame carries its time where `payload` begins.
+/// Registers: R6 the frame, R7 the counters; R8 and R9 are changed. The frame carries its time at `payload`.
 pub(super) fn take(code: &mut Assembler, maps: &Maps, payload: Option<usize>) {
     code.call(Helper::Time);
     code.op(Op::Mov, Reg::R9, Reg::R0);
@@ -74,8 +74,8 @@ pub(super) fn take(code: &mut Assembler, maps: &Maps, payload: Option<usize>) {
     }
 }
 
-/// R9 is now. On one CPU the time before is exact; on several a frame of another CPU may have come later, by less than
-/// [`COARSE`], so that they do not take the same line of memory from each other at every frame.
+/// R9 is now. On one CPU the time before is exact; on several a frame of another CPU may have arrived later, by less than
+/// [`COARSE`], so that they do not compete for a cache line at every frame.
 fn watch_silence(code: &mut Assembler, maps: &Maps) {
     let (own, first, shorter, recent) = (code.label(), code.label(), code.label(), code.label());
     code.load(Size::Double, Reg::R1, Reg::R7, word(LAST));
@@ -101,7 +101,7 @@ fn watch_silence(code: &mut Assembler, maps: &Maps) {
     code.place(recent);
 }
 
-/// R9 from now to the delay.
+/// Turns R9 from the current time into the delay.
 fn measure_delay(code: &mut Assembler, payload: usize) {
     let (negative, done) = (code.label(), code.label());
     code.load(Size::Word, Reg::R1, Reg::R6, (payload + 12) as i16);
@@ -111,7 +111,7 @@ fn measure_delay(code: &mut Assembler, payload: usize) {
     code.to_network(Size::Half, Reg::R2);
     code.op(Op::Or, Reg::R1, Reg::R2);
     code.op(Op::Sub, Reg::R9, Reg::R1);
-    // Modulo 2^48, as the time was sent. Two CPUs' clocks may differ by some nanoseconds: below zero is zero.
+    // Modulo 2^48, as the time was sent. Two CPUs' clocks may differ by some nanoseconds: a negative delay becomes zero.
     code.op_value(Op::ShiftLeft, Reg::R9, 16);
     code.op(Op::Mov, Reg::R1, Reg::R9);
     code.op_value(Op::ShiftRight, Reg::R1, 63);
@@ -123,7 +123,7 @@ fn measure_delay(code: &mut Assembler, payload: usize) {
     code.place(done);
 }
 
-/// R9 is the delay, and changed.
+/// R9 is the delay, and is changed.
 fn measure_variation(code: &mut Assembler, maps: &Maps) {
     let (less, done) = (code.label(), code.label());
     code.load(Size::Double, Reg::R1, Reg::R7, word(PREVIOUS));
@@ -164,7 +164,7 @@ fn note(code: &mut Assembler, maps: &Maps, which: Which) {
     code.place(missing);
 }
 
-/// R8 = where the bucket of R9 begins, in bytes: `Histogram`'s index for two digits.
+/// R8 = the offset of the bucket of R9, in bytes: `Histogram`'s index for two digits.
 fn find_bucket(code: &mut Assembler) {
     let fits = code.label();
     code.op(Op::Mov, Reg::R1, Reg::R9);
@@ -173,7 +173,7 @@ fn find_bucket(code: &mut Assembler) {
     code.op(Op::Mov, Reg::R1, Reg::R2);
     code.place(fits);
     code.op_value(Op::Mov, Reg::R8, 0);
-    // The value shifted down to eight bits, in R1, and how far, in R8.
+    // The value shifted down to eight bits, in R1, and the shift, in R8.
     for shift in [16, 8, 4, 2, 1] {
         let below: Label = code.label();
         code.jump_if_value(If::Less, Reg::R1, 1 << (7 + shift), below);
@@ -187,7 +187,7 @@ fn find_bucket(code: &mut Assembler) {
     code.op_value(Op::ShiftLeft, Reg::R8, 3);
 }
 
-/// A histogram: its key in the map, and where what is known exactly begins in the counters.
+/// A histogram: its key in the map, and the place of its exact values in the counters.
 #[derive(Clone, Copy)]
 struct Which {
     key: u32,
@@ -200,20 +200,20 @@ const MORE: Which = Which { key: 2, first: TIMES + 10 };
 const SUM: usize = 0;
 const MIN: usize = 1;
 const MAX: usize = 2;
-/// When a frame came on this CPU.
+/// Arrival of the last frame on this CPU.
 const LAST: usize = TIMES;
-/// The longest silence, and when it began.
+/// The longest silence, and its beginning.
 const GAP: usize = TIMES + 1;
 const GAP_FROM: usize = TIMES + 2;
 /// The delay of the frame before.
 const PREVIOUS: usize = TIMES + 3;
-/// Words of counters, all together.
+/// Number of words of all counters.
 pub(super) const WORDS: usize = TIMES + 13;
 /// Buckets are at most a 128th of their values wide.
 const DIGITS: u8 = 2;
-/// As much as a value of a per-CPU map holds: 32 KiB.
+/// The largest value of a per-CPU map: 32 KiB.
 const BUCKETS: usize = 4096;
-/// The longest time that has its own bucket, four and a half minutes; longer ones are in the same.
+/// The longest time that has its own bucket, four and a half minutes; longer ones share it.
 const LONGEST: u64 = (1 << 38) - 1;
-/// Nanoseconds.
+/// In nanoseconds.
 const COARSE: i32 = 1000;

@@ -1,4 +1,4 @@
-//! Reading HdrHistogram's V2 form, from anybody: bounded in memory and time.
+//! Reading HdrHistogram's V2 form from untrusted sources: bounded in memory and time.
 
 use super::super::Histogram;
 use super::{COMPRESSED, HEADER, LONGEST, PLAIN, V2Error};
@@ -13,7 +13,7 @@ pub(super) fn histogram(bytes: &[u8]) -> Result<Histogram, V2Error> {
         COMPRESSED => {
             let length = u32::from_be_bytes(array(&mut bytes)?) as usize;
             let packed = bytes.get(..length).ok_or(V2Error::Truncated)?;
-            // Unpacked piece by piece: a bomb is read no further than its first surplus bucket.
+            // Unpacked in small portions: a decompression bomb is read no further than its first surplus bucket.
             let mut unpacked = BufReader::new(ZlibDecoder::new(packed));
             match u32::from_be_bytes(array(&mut unpacked)?) {
                 PLAIN => {
@@ -29,7 +29,7 @@ pub(super) fn histogram(bytes: &[u8]) -> Result<Histogram, V2Error> {
     }
 }
 
-/// Reads what follows the cookie of the plain form.
+/// Reads the part behind the cookie of the plain form.
 fn plain(source: &mut dyn Read) -> Result<Histogram, V2Error> {
     let length = u32::from_be_bytes(array(source)?);
     let offset = u32::from_be_bytes(array(source)?);
@@ -53,7 +53,7 @@ fn plain(source: &mut dyn Read) -> Result<Histogram, V2Error> {
     Counts::new(empty, lowest.ilog2()).read(&mut source.take(length.into()))
 }
 
-/// Fills a histogram from counts in the order of another layout, which has a unit of `2^unit`.
+/// Fills a histogram from counts in another layout, which has a unit of `2^unit`.
 struct Counts {
     histogram: Histogram,
     unit: u32,
@@ -82,7 +82,7 @@ impl Counts {
             self.put(number as u64)?;
             self.next += 1;
         }
-        // HdrHistogram_c once counted the header into the length.
+        // Older versions of HdrHistogram_c counted the header into the length.
         if source.limit() != 0 && source.limit() != HEADER as u64 {
             return Err(V2Error::Truncated);
         }
@@ -135,7 +135,7 @@ fn array<const N: usize>(source: &mut dyn Read) -> Result<[u8; N], V2Error> {
     Ok(bytes)
 }
 
-/// 32 MiB, and as much again while it grows: all that five digits of two hours in nanoseconds need.
+/// 32 MiB, and as much again while the list grows: enough for five digits of two hours in nanoseconds.
 const MOST_COUNTS: u64 = 1 << 22;
-/// More no test can count, and many of them can still be merged.
+/// No test counts more, and many such histograms can still be merged.
 const MOST_VALUES: u64 = 1 << 53;

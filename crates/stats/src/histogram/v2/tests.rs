@@ -11,7 +11,7 @@ fn filled(values: &[u64]) -> Histogram {
     histogram
 }
 
-/// Where values are and how many, which is all that the form carries.
+/// The buckets of values and their counts, which is all that the form carries.
 fn buckets(histogram: &Histogram) -> Vec<(u64, u64)> {
     histogram.buckets().map(|(values, count)| (*values.start(), count)).collect()
 }
@@ -43,8 +43,9 @@ fn a_published_stream_is_written() {
 #[test]
 fn other_writers_are_read() {
     // Java and C, (1, 2048, 3) with 2048; and 1 to 300 with 100, 200, 250.
-    let one = Histogram::from_v2_base64("HISTFAAAACB4nJNpmSzMwMDAzAABMJoRQnEw2H+AsP7LMwEARZgDpQ==").unwrap();
-    assert_eq!(buckets(&one), [(2048, 1)]);
+    let single =
+        Histogram::from_v2_base64("HISTFAAAACB4nJNpmSzMwMDAzAABMJoRQnEw2H+AsP7LMwEARZgDpQ==").unwrap();
+    assert_eq!(buckets(&single), [(2048, 1)]);
     let three =
         Histogram::from_v2_base64("HISTFAAAACV4nJNpmSzMwMDAwQABzFCaEUrp2H+AsI4zMh1lZEpkAgBdIQSk").unwrap();
     assert_eq!(buckets(&three), [(100, 1), (200, 1), (250, 1)]);
@@ -61,7 +62,7 @@ fn altered(at: usize, bytes: &[u8]) -> Result<Histogram, V2Error> {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn every_fault_has_its_error() {
     let cut = |to: usize| Histogram::from_v2(&filled(&[5, 70_000]).to_v2()[..to]).unwrap_err();
     assert!((0..filled(&[5, 70_000]).to_v2().len()).all(|to| cut(to) == V2Error::Truncated));
     assert_eq!(altered(0, b"GET ").unwrap_err(), V2Error::Cookie { cookie: 0x4745_5420 });

@@ -1,4 +1,4 @@
-//! What is looked for: the attributes of a search goal (RFC 9971 section 4.4), and the coarser targets that lead to it.
+//! The attributes of a search goal (RFC 9971 section 4.4), and the coarser targets that lead to it.
 
 use super::super::{SearchError, accept};
 use super::scale::Scale;
@@ -13,7 +13,7 @@ use units::Nanos;
 pub struct Goal {
     /// A trial with a higher loss ratio is a bad one; 0 to below 1.
     pub loss_ratio: f64,
-    /// The share of the time at a load that may go in bad trials, 0 to below 1.
+    /// The share of the time at a load that bad trials may take, 0 to below 1.
     pub exceed_ratio: f64,
     /// The search ends when upper and lower bound are this close, as a share of the upper one.
     pub width: f64,
@@ -23,19 +23,19 @@ pub struct Goal {
     /// The trials that decide, in nanoseconds.
     #[serde(rename = "final_duration_ns")]
     pub final_duration: Nanos,
-    /// What these must add up to at a load, in nanoseconds.
+    /// The least sum of these at a load, in nanoseconds.
     #[serde(rename = "duration_sum_ns")]
     pub duration_sum: Nanos,
-    /// How many coarser and shorter searches lead to this one.
+    /// Number of coarser and shorter searches that precede this one.
     pub preceding: u32,
-    /// By what the step grows when a search for the missing bound fails again.
+    /// Factor by which the step grows when a search for the missing bound fails again.
     pub expansion: u32,
     /// End the whole search when the least load fails this goal.
     pub fail_fast: bool,
 }
 
 impl Goal {
-    /// No drop rate as CSIT defines it: half of 21 trials of one second without any loss, to half a percent.
+    /// No drop rate as defined by CSIT: half of 21 trials of one second without any loss, to half a percent.
     #[must_use]
     pub fn ndr() -> Goal {
         Goal {
@@ -51,7 +51,7 @@ impl Goal {
         }
     }
 
-    /// Partial drop rate as CSIT defines it: the same with up to 0.5 % loss.
+    /// Partial drop rate as defined by CSIT: the same with up to 0.5 % loss.
     #[must_use]
     pub fn pdr() -> Goal {
         Goal { loss_ratio: 0.005, ..Goal::ndr() }
@@ -120,12 +120,12 @@ impl Goal {
     }
 }
 
-/// A goal, or a coarser search on the way to it.
+/// A goal, or a coarser search that precedes it.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) loss_ratio: f64,
     pub(super) exceed_ratio: f64,
-    /// In steps of the scale.
+    /// The width in steps of the scale.
     pub(super) width: i64,
     pub(super) trial_duration: Nanos,
     pub(super) duration_sum: Nanos,
@@ -134,7 +134,7 @@ pub(super) struct Target {
 }
 
 const RATIO: &str = "from 0 to below 1";
-/// Below this a step is lost in a double's rounding, and below what any generator can hold.
+/// Below this a step is lost in a double's rounding, and no generator is that exact.
 const LEAST_WIDTH: f64 = 1e-6;
 const MOST_PRECEDING: u32 = 16;
 

@@ -1,4 +1,4 @@
-//! What a search has found for a goal.
+//! The outcome of a search for a goal.
 
 use super::super::{Irregular, Load};
 use super::goal::{Goal, Target};
@@ -19,19 +19,19 @@ pub struct GoalOutcome {
     /// The relevant upper bound: the lowest load that fails, in frames per second.
     #[serde(rename = "upper_pps")]
     pub upper: Option<Load>,
-    /// What is to be known about these; empty of a regular result.
+    /// Notes on these; empty for a regular result.
     pub irregular: Vec<Irregular>,
 }
 
-/// A load that passes, and what is forwarded at it.
+/// A load that passes, and the rate forwarded at it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LowerBound {
     /// In frames per second.
     #[serde(rename = "load_pps")]
     pub load: Load,
-    /// The conditional throughput: what all trials but the share allowed to exceed forward at least, in frames per second.
-    /// Where no loss is allowed it is the load.
+    /// The conditional throughput: the rate that all trials but the share allowed to exceed forward at least, in frames per
+    /// second. Where no loss is allowed it is the load.
     #[serde(rename = "conditional_throughput_pps")]
     pub conditional_throughput: Load,
 }

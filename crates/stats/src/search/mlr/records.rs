@@ -1,4 +1,4 @@
-//! What trials at each load have shown, and what that makes of the load for a target (RFC 9971, load classification).
+//! The results of trials at each load, and the load's class for a target that follows from them (RFC 9971, load classification).
 
 use super::super::TrialResult;
 use super::goal::Target;
@@ -12,14 +12,14 @@ pub(super) struct Records(BTreeMap<i64, Vec<Record>>);
 /// One trial.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    /// What it was meant to take: decides whether it is a full one.
+    /// Its intended duration: decides whether the trial is a full one.
     intended: Nanos,
-    /// What it counts for.
+    /// The duration it counts for.
     effective: Nanos,
     result: TrialResult,
 }
 
-/// What a load is for a target.
+/// The class of a load for a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Lower,
@@ -27,7 +27,7 @@ enum Class {
     Undecided,
 }
 
-/// The bounds that matter, as steps.
+/// The relevant bounds, as steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// The highest lower bound below the upper bound.
@@ -64,7 +64,7 @@ impl Records {
         above.any(|(_, records)| classify(records, target, TrialResult::loss_ratio) == Class::Lower)
     }
 
-    /// Whether a load is an upper bound by what the device did, without what the generator failed to send.
+    /// Whether a load is an upper bound by the device's own loss, without frames that the generator failed to send.
     pub(super) fn device_fails(&self, step: i64, target: &Target) -> bool {
         let records = self.0.get(&step);
         records
@@ -77,15 +77,15 @@ impl Records {
         records.is_some_and(|records| records.iter().any(|record| record.result.has_duplicates()))
     }
 
-    /// The loss ratio that full trials at a load keep to for all but the exceed ratio of the time; time that is missing
-    /// counts as lost altogether. It makes the conditional throughput.
+    /// The loss ratio that full trials at a load keep to for all but the exceed ratio of the time; missing time counts as lost
+    /// completely. The conditional throughput follows from it.
     pub(super) fn quantile_loss(&self, step: i64, target: &Target) -> f64 {
         let full = |record: &&Record| record.intended >= target.trial_duration;
         let mut trials: Vec<(f64, Nanos)> = (self.0.get(&step).into_iter().flatten())
             .filter(full)
             .map(|record| (record.result.loss_ratio(), record.effective))
             .collect();
-        trials.sort_by(|one, other| one.0.total_cmp(&other.0));
+        trials.sort_by(|single, other| single.0.total_cmp(&other.0));
         let all: Nanos = trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.1);
         let mut remaining = all.max(target.duration_sum).0 as f64 * (1.0 - target.exceed_ratio);
         for (loss, duration) in trials {
@@ -98,7 +98,7 @@ impl Records {
     }
 }
 
-/// A load is a bound when even the opposite outcome of all trials that are missing could not change it.
+/// A load is a bound when even the opposite outcome of all missing trials could not change it.
 fn classify(records: &[Record], target: &Target, loss: fn(&TrialResult) -> f64) -> Class {
     // Good and bad, of full length and shorter, in nanoseconds.
     let [mut good, mut bad, mut short_good, mut short_bad] = [0.0_f64; 4];
@@ -167,9 +167,9 @@ mod tests {
 
     #[test]
     fn one_minute_decides_for_rfc_2544_and_two_for_tst_009() {
-        let one = target(0.0, 0.0, 60, 60);
-        assert_eq!(class(&[(60, 0)], &one), Class::Lower);
-        assert_eq!(class(&[(60, 1)], &one), Class::Upper);
+        let single = target(0.0, 0.0, 60, 60);
+        assert_eq!(class(&[(60, 0)], &single), Class::Lower);
+        assert_eq!(class(&[(60, 1)], &single), Class::Upper);
         let better = target(0.0, 0.5, 60, 120);
         assert_eq!(class(&[(60, 0)], &better), Class::Lower);
         assert_eq!(class(&[(60, 1)], &better), Class::Undecided);

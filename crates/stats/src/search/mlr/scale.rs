@@ -13,7 +13,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// So many steps that every width is nearly a whole number of them, and never more than it.
+    /// A scale fine enough that every width is nearly a whole number of steps, and never more than it.
     pub(super) fn new(limits: &Limits, widths: &[f64]) -> Result<Scale, SearchError> {
         let (min, max) = (limits.min.0, limits.max.0);
         let span = max.ln() - min.ln();
@@ -68,18 +68,18 @@ impl Scale {
         width.min(self.steps)
     }
 
-    /// So much above a step.
+    /// The step that is `width` above another.
     pub(super) fn up(&self, step: i64, width: i64) -> i64 {
         (step + width).min(self.steps)
     }
 
-    /// So much below a step.
+    /// The step that is `width` below another.
     pub(super) fn down(&self, step: i64, width: i64) -> i64 {
         (step - width).max(0)
     }
 
-    /// A step at least `width` away from the bounds: measuring nearer would show nothing new. Without a bound on a side the
-    /// scale ends there, and what is too near its end goes to the end. `None` when the bounds leave no room.
+    /// A step at least `width` away from the bounds: measuring nearer would show nothing new. Without a bound on a side the scale
+    /// ends there, and a step too near its end moves to the end. `None` when the bounds leave no room.
     pub(super) fn keep_away(
         &self,
         step: i64,
@@ -110,10 +110,10 @@ impl Scale {
     }
 }
 
-/// Where to split an interval that is wider than `goal`: the distance from its lower end.
+/// The place to split an interval that is wider than `goal`: the distance from its lower end.
 ///
-/// One part becomes a power of two times the goal, so that later halves end exactly at the goal; of the two powers in
-/// question the one that splits more evenly. The lower part is the smaller one, which prefers lower loads.
+/// One part becomes a power of two times the goal, so that later halves end exactly at the goal; of the two possible powers the
+/// one that splits more evenly. The lower part is the smaller one, which prefers lower loads.
 pub(super) fn middle(width: i64, goal: i64) -> i64 {
     if width == 2 * goal {
         return goal;
@@ -149,8 +149,8 @@ fn more_steps(steps: f64, span: f64, widths: &[f64]) -> Option<f64> {
     next.map(f64::ceil)
 }
 
-/// A width in whole steps is between these shares of the width asked for: not much less, and never more, whatever the
-/// rounding of logarithms does.
+/// A width in whole steps is between these shares of the requested width: not much less, and never more, whatever the rounding of
+/// logarithms does.
 const LEAST_QUALITY: f64 = 0.99;
 const MOST_QUALITY: f64 = 0.999_999;
 /// Beyond this a step would be lost in the rounding of a double.

@@ -1,11 +1,11 @@
-//! Which load one goal wants measured next: its targets from the coarsest to the last, each by a list of strategies.
+//! The load that one goal nominates next: its targets from the coarsest to the last, each by a list of strategies.
 
 use super::goal::Target;
 use super::records::{Bounds, Records};
 use super::scale::{Scale, middle};
 use units::Nanos;
 
-/// What a goal wants to be measured.
+/// The trial that a goal nominates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nomination {
     pub(super) step: i64,
@@ -40,7 +40,7 @@ pub(super) struct Selector {
     next_width: i64,
 }
 
-/// All that a strategy looks at.
+/// The inputs of a strategy.
 struct View<'a> {
     target: &'a Target,
     initial: Bounds,
@@ -50,17 +50,17 @@ struct View<'a> {
     reach: i64,
 }
 
-/// What a strategy proposes.
+/// The proposal of a strategy.
 struct Proposal {
     step: i64,
     width: i64,
     grows: Option<Grows>,
-    /// The external search begins anew from this width, whether or not the load is measured.
+    /// The external search begins again from this width, whether or not the load is measured.
     restart: Option<i64>,
 }
 
 impl Nomination {
-    /// The lower load first, then the longer trial, then the larger width.
+    /// Orders nominations: the lower load first, then the longer trial, then the larger width.
     pub(super) fn goes_before(&self, other: &Nomination) -> bool {
         let key = |one: &Nomination| (-one.step, one.duration, one.width);
         key(self) > key(other)
@@ -75,7 +75,7 @@ impl Selector {
         selector
     }
 
-    /// What to measure next; `None` when this goal is reached.
+    /// The next trial; `None` when this goal is reached.
     pub(super) fn nominate(
         &mut self,
         records: &Records,
@@ -106,7 +106,8 @@ impl Selector {
         }
     }
 
-    /// Learns that its nomination was measured; the new common width, when the external search goes on with larger steps.
+    /// Takes note that its nomination was measured; returns the new common width, when the external search goes on with larger
+    /// steps.
     pub(super) fn won(&mut self, nomination: &Nomination, records: &Records, scale: &Scale) -> Option<i64> {
         let bounds = records.bounds(&self.targets[self.current]);
         let grows = match nomination.grows? {
@@ -166,8 +167,8 @@ fn extend_up(view: &View) -> Option<Proposal> {
     view.is_worth(step).then(|| view.external(step, Grows::OnLower))
 }
 
-/// Between both bounds. Another goal may have set them far from where the coarser target pointed: then not the middle, but
-/// what an external search from the one bound towards that place would measure, when that is nearer to it.
+/// Between both bounds. Another goal may have set them far from where the coarser target pointed: then it proposes not the
+/// middle, but the load of an external search from the one bound towards that place, when that is nearer to it.
 fn bisect(view: &View) -> Option<Proposal> {
     let (lower, upper) = view.bounds.lower.zip(view.bounds.upper)?;
     if upper - lower <= view.target.width {
@@ -198,7 +199,7 @@ impl View<'_> {
         self.scale.keep_away(step, self.target.width, self.bounds.lower, self.bounds.upper)
     }
 
-    /// Whether measuring there can give or better a bound, and one is still wanted.
+    /// Whether measuring there can give or improve a bound, and one is still wanted.
     fn is_worth(&self, step: i64) -> bool {
         let Bounds { lower, upper } = self.bounds;
         let inside = lower.is_none_or(|lower| lower < step) && upper.is_none_or(|upper| step < upper);

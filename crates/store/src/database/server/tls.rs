@@ -1,4 +1,4 @@
-//! TLS to a server, by the words of libpq: `sslmode` and `sslrootcert` of the URL.
+//! TLS to a server, configured by libpq's parameters: `sslmode` and `sslrootcert` of the URL.
 
 use crate::{Location, Result, StoreError};
 use postgres::config::SslMode;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio_postgres_rustls::MakeRustlsConnect;
 use url::form_urlencoded;
 
-/// How a connection is encrypted, and how sure it is of the far end.
+/// Encryption of a connection, and authentication of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Tls {
     /// Whether the connection is encrypted at all.
@@ -23,21 +23,21 @@ pub(super) struct Tls {
     roots: Option<PathBuf>,
 }
 
-/// What is asked of the server's certificate.
+/// Requirements for the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
-    /// Nothing: against those who listen, and not against those who stand between.
+    /// None: safe against eavesdroppers, not against a man in the middle.
     Any,
-    /// That an authority signed it.
+    /// A trusted authority signed it.
     Signed,
-    /// And that it is of this host.
+    /// A trusted authority signed it, and it names this host.
     Named,
 }
 
-/// The URL without what libpq alone understands, and what that asked for.
+/// The URL without the parameters that only libpq understands, and their meaning.
 ///
 /// # Errors
-/// A `sslmode` that there is not.
+/// The `sslmode` is unknown.
 pub(super) fn of_url(url: &str) -> Result<(String, Tls)> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut word, mut roots) = (String::from("prefer"), None);
@@ -49,7 +49,7 @@ pub(super) fn of_url(url: &str) -> Result<(String, Tls)> {
             _ => drop(rest.append_pair(&key, &value)),
         }
     }
-    // libpq: with a root certificate, `require` looks at the certificate, too.
+    // Like libpq, `require` with a root certificate checks the certificate, too.
     let required = if roots.is_some() { Trust::Signed } else { Trust::Any };
     let (mode, trust) = match word.as_str() {
         "disable" => (SslMode::Disable, Trust::Any),
@@ -71,7 +71,7 @@ pub(super) fn of_url(url: &str) -> Result<(String, Tls)> {
 }
 
 impl Tls {
-    /// What makes connections encrypted.
+    /// The connector for encrypted connections.
     ///
     /// # Errors
     /// The file of root certificates cannot be read, or holds none.
@@ -112,11 +112,11 @@ impl Tls {
     }
 }
 
-/// Looks at certificates as far as was asked for. Whoever has a certificate must have its key in any case.
+/// Checks certificates as far as required. The server must prove possession of the certificate's key in any case.
 #[derive(Debug)]
 struct Verifier {
     trust: Trust,
-    /// Absent: every certificate will do.
+    /// Absent: every certificate is accepted.
     inner: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
@@ -132,7 +132,7 @@ impl ServerCertVerifier for Verifier {
     ) -> std::result::Result<ServerCertVerified, Error> {
         let Some(inner) = &self.inner else { return Ok(ServerCertVerified::assertion()) };
         match inner.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-            // The name is looked at last: all else was right.
+            // The name is checked last: all else was right.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.trust == Trust::Signed => Ok(ServerCertVerified::assertion()),
@@ -169,18 +169,18 @@ mod tests {
 
     #[test]
     fn what_libpq_calls_it_is_taken_out_of_the_url() {
-        let of = |query: &str| of_url(&format!("postgres://a@b/c{query}")).unwrap();
-        let (url, tls) = of("");
+        let tls_of = |query: &str| of_url(&format!("postgres://a@b/c{query}")).unwrap();
+        let (url, tls) = tls_of("");
         assert_eq!((url.as_str(), tls.mode, tls.trust), ("postgres://a@b/c", SslMode::Prefer, Trust::Any));
-        let (url, tls) = of("?sslmode=verify-full&options=-c%20x%3D1&sslrootcert=/a%20b.pem");
+        let (url, tls) = tls_of("?sslmode=verify-full&options=-c%20x%3D1&sslrootcert=/a%20b.pem");
         assert_eq!(url, "postgres://a@b/c?options=-c%20x%3D1");
         assert_eq!(
             (tls.mode, tls.trust, tls.roots),
             (SslMode::Require, Trust::Named, Some("/a b.pem".into()))
         );
-        assert_eq!(of("?sslmode=require").1.trust, Trust::Any);
-        assert_eq!(of("?sslmode=require&sslrootcert=x").1.trust, Trust::Signed);
-        assert_eq!(of("?sslmode=verify-ca&sslrootcert=system").1.roots, None);
+        assert_eq!(tls_of("?sslmode=require").1.trust, Trust::Any);
+        assert_eq!(tls_of("?sslmode=require&sslrootcert=x").1.trust, Trust::Signed);
+        assert_eq!(tls_of("?sslmode=verify-ca&sslrootcert=system").1.roots, None);
         assert!(of_url("postgres://a@b/c?sslmode=maybe").unwrap_err().to_string().contains("verify-full"));
     }
 }

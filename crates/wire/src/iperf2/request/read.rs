@@ -1,4 +1,4 @@
-//! Reading a request: whatever stands in the first bytes.
+//! Reading a request from the first bytes of a flow.
 
 use super::{
     Amount, BASE_LEN, EXTENSION_LEN, HAS_TRANSFER_ID, HUNDREDTH, Header, LOWER, PREFETCH, Places, RATE, Rate,
@@ -11,8 +11,8 @@ use model::plan::Transport;
 use model::units::{BitRate, Bytes, Nanos};
 
 impl Request {
-    /// Reads the header at the front of a TCP connection or in a UDP datagram, whole or in part. A datagram is all
-    /// there is: [`Header::More`] means it is too short for what it says.
+    /// Reads the header at the front of a TCP connection or in a UDP datagram, whole or in part. A datagram is complete:
+    /// [`Header::More`] means that it is shorter than its header requires.
     #[must_use]
     pub fn read(transport: Transport, bytes: &[u8]) -> Header {
         let places = Places::for_transport(transport);
@@ -20,7 +20,7 @@ impl Request {
         if first & (flags::VERSION1 | flags::VERSION2 | flags::EXTEND) == 0 || first == DIGITS {
             return Header::Plain;
         }
-        // Who knows the second version's bit writes the extension.
+        // Clients that know the second version's bit write the extension.
         if first & (flags::VERSION2 | flags::EXTEND) == flags::VERSION2 {
             return Header::Foreign;
         }
@@ -29,7 +29,7 @@ impl Request {
         if bytes.len() < needed {
             return Header::More(needed);
         }
-        // Keys are TCP's, and of clients with an extension.
+        // Keys exist over TCP alone, from clients with an extension.
         let has_keys = transport == Transport::Tcp && first & flags::EXTEND != 0;
         let keyless = if has_keys { 0 } else { flags::KEY };
         let Some((key, total)) = read_key(first & !keyless, bytes, length) else {
@@ -47,24 +47,24 @@ impl Request {
     }
 }
 
-/// The bytes a datagram must have for what its first word says.
+/// The bytes that a datagram must have by its first word.
 fn smallest(base: usize, first: u32) -> usize {
     base + if first & flags::EXTEND == 0 { BASE_LEN } else { BASE_LEN + EXTENSION_LEN }
 }
 
-/// Where the header ends; `None`: no client says so.
+/// The end of the header; `None`: no client sends such a length.
 fn header_len(first: u32, base: usize) -> Option<usize> {
     let extended = first & flags::EXTEND != 0;
     let smallest = base + if extended { BASE_LEN + EXTENSION_LEN } else { BASE_LEN };
     if first & flags::LENGTH == 0 {
-        // Bits of a length that is said not to be there: bytes of something else.
+        // A length without its flag: bytes of another protocol.
         return (first & flags::LENGTH_MASK == 0).then_some(smallest);
     }
-    let said = ((first & flags::LENGTH_MASK) >> 1) as usize;
-    (smallest..=MAX_HEADER).contains(&said).then_some(said)
+    let length = ((first & flags::LENGTH_MASK) >> 1) as usize;
+    (smallest..=MAX_HEADER).contains(&length).then_some(length)
 }
 
-/// The key and where it ends; `None`: it has not come.
+/// The key and its end; `None`: it is incomplete.
 fn read_key(first: u32, bytes: &[u8], length: usize) -> Option<(Option<Vec<u8>>, usize)> {
     if first & flags::KEY == 0 {
         return Some((None, length.min(bytes.len())));
@@ -147,7 +147,7 @@ fn shape_of(transport: Transport, upper: u16, settings: &[u8]) -> Shape {
         Transport::Udp => upper & flags::FRAMES != 0,
         Transport::Tcp => settings.len() >= Frames::LEN,
     };
-    // In 2.2 the space is there before a congestion control's name, filled or not.
+    // 2.2 reserves the space before a congestion control's name, filled or not.
     Shape::Isochronous(reported.then(|| Frames::read(settings)).filter(|frames| frames.period().is_some()))
 }
 
@@ -167,11 +167,11 @@ fn amount_of(amount: i32) -> Amount {
 
 /// Upper flags with which the start time is filled.
 const HAS_START: u16 = flags::TRIP_TIMES | flags::STARTS | flags::FQ_RATE | flags::ISOCHRONOUS;
-/// 2.2's longest: all settings, a name of 16 and a length of a key.
+/// The longest header of 2.2: all settings, a name of 16 bytes and the length of a key.
 const MAX_HEADER: usize = 256;
 /// iPerf2's own limit.
 const MAX_KEY: usize = 128;
 /// TCP_CA_NAME_MAX.
 const MAX_CONGESTION: usize = 16;
-/// What fills datagrams without a header: "6789".
+/// Filler of datagrams without a header: "6789".
 const DIGITS: u32 = 0x3637_3839;

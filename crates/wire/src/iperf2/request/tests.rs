@@ -10,7 +10,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
 }
 
-/// What stands in these bytes, and that this end writes the same.
+/// The request in these bytes, which this end writes likewise.
 fn read(transport: Transport, text: &str) -> Request {
     let mut bytes = hex(text);
     bytes.extend_from_slice(&[0x30; 200]);
@@ -36,7 +36,7 @@ fn second() -> Amount {
     Amount::Time(Nanos::from_secs(1))
 }
 
-/// `iperf -c 127.0.0.1 -p PORT` with what each line names, taken off a socket.
+/// Headers of `iperf -c 127.0.0.1 -p PORT` with the options of each line, captured from a socket.
 #[test]
 fn tcp_headers_of_2_1_8() {
     let plain =
@@ -156,9 +156,9 @@ fn udp_headers_of_2_1_8() {
     assert!(times.trip_times && times.start.is_some());
 }
 
-/// A plain header of 2.2 is four bytes longer, and nothing else moves but the frame record of UDP.
+/// A plain header of 2.2 is four bytes longer, which moves only the frame record of UDP.
 #[test]
-fn headers_of_2_2_are_told_by_their_length() {
+fn headers_of_2_2_are_recognised_by_their_length() {
     let text = "40010080 00000001 00001389 00000000 00000000 ffffff9c 00000000 00000000 00004000 00020002
         00020005 00000000 00000000 00000000 00000000 000f4240";
     let Header::Request(request, 64) = Request::read(Transport::Tcp, &hex(text)) else {
@@ -185,7 +185,7 @@ fn clients_without_an_extension() {
 }
 
 #[test]
-fn strangers_are_told() {
+fn foreign_bytes_are_recognised() {
     for first in
         [&b"GET / HTTP/1.1\r\nHost: a\r\n"[..], b"SSH-2.0-OpenSSH_9.6\r\n", b"PRI * HTTP/2.0\r\n\r\n"]
     {
@@ -272,7 +272,7 @@ proptest! {
     #[test]
     fn requests_survive_the_wire(request in requests(), cut in 0_usize..300) {
         let request = match request.traffic {
-            // Who detects the peer says "reverse or full duplex" too, and thereby neither -d nor -r.
+            // The flags of `-X` include "reverse or full duplex", which excludes -d and -r.
             Traffic::Dual | Traffic::Tradeoff => Request { peer_detect: false, ..request },
             _ => request,
         };

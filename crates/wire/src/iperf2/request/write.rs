@@ -69,8 +69,8 @@ impl Request {
             Amount::Time(time) => (time.0.div_ceil(HUNDREDTH).min(MAX_AMOUNT) as u32).wrapping_neg(),
             Amount::Bytes(bytes) => (bytes.0 & MAX_AMOUNT) as u32,
         };
-        let words = [first, id | self.streams & STREAMS_MASK, self.port.into(), self.length, 0, amount];
-        words.iter().enumerate().for_each(|(index, word)| put(bytes, at + 4 * index, *word));
+        let fields = [first, id | self.streams & STREAMS_MASK, self.port.into(), self.length, 0, amount];
+        fields.iter().enumerate().for_each(|(index, word)| put(bytes, at + 4 * index, *word));
     }
 
     fn put_extension(&self, bytes: &mut [u8], base: usize) {
@@ -129,7 +129,7 @@ impl Request {
         self.trip_times || self.starts_then || self.fq_rate.is_some() || self.shape != Shape::Stream
     }
 
-    /// The length the header says, and the bytes it takes without a key.
+    /// The length in the header, and its bytes without a key.
     fn sizes(&self) -> (usize, usize) {
         let settings = matches!(self.shape, Shape::Isochronous(Some(_)) | Shape::Bursts(_));
         let (tail, frames) =

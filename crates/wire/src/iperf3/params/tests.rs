@@ -1,4 +1,4 @@
-//! Parameters: against iPerf3's own, at every limit, and there and back.
+//! Parameters: against iPerf3's own, at every limit, and encoded and decoded again.
 
 use super::*;
 use proptest::option;
@@ -29,7 +29,7 @@ fn a_client_of_master_is_read() {
 fn our_own_have_the_keys_of_iperf3_in_its_order() {
     let mut test = TestSpec::new(Transport::Udp);
     test.directions = Directions::Both;
-    test.end = End::Time(Nanos(1_500_000_000));
+    test.end = End::Time(Nanos::from_millis(1500));
     test.length = 1472;
     test.bitrate = Some(BitRate(1_000_000));
     let params = Params { test, extras: Extras { client_version: Some("x".into()), ..Extras::default() } };
@@ -145,7 +145,7 @@ fn any_test() -> impl Strategy<Value = TestSpec> {
             length: shape.5,
             bitrate: pace.0,
             fq_rate: pace.1,
-            // Offload with a rate is answered with bursts of its own.
+            // Offload with a rate implies bursts.
             burst: if pace.3 && pace.0.is_some() { pace.2.max(1) } else { pace.2 },
             offload: shape.0 || pace.3,
             mss: sizes.0,

@@ -1,4 +1,4 @@
-//! Results: against iPerf3's own, with its quirks, and there and back.
+//! Results: against iPerf3's own, with its quirks, and encoded and decoded again.
 
 use super::*;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn minus_one_of_iperf3_3_12_is_unknown() {
     let side = results.to_side(&TestSpec::new(Transport::Tcp), Direction::Down).unwrap();
     assert_eq!(side.streams[0].role, Role::Receiver);
     assert_eq!(side.streams[0].bytes, Bytes(1_310_720));
-    assert_eq!(side.streams[0].elapsed, Nanos(1_000_086_000));
+    assert_eq!(side.streams[0].elapsed, Nanos::from_micros(1_000_086));
     assert_eq!(side.streams[0].tcp, None);
     assert_eq!(side.datapath.congestion.as_deref(), Some("cubic"));
     assert!((side.cpu.process - 0.099).abs() < 1e-12);
@@ -48,11 +48,11 @@ fn omitted_datagrams_are_taken_off() {
     let side = decode(&json).unwrap().to_side(&udp_test(), Direction::Down).unwrap();
     let udp = side.streams[0].udp.clone().unwrap();
     assert_eq!((side.streams[0].stream, udp.datagrams, udp.lost, udp.last_sequence), (1, 380, 20, 500));
-    assert_eq!(udp.jitter, Nanos(250_000));
+    assert_eq!(udp.jitter, Nanos::from_micros(250));
 }
 
 #[test]
-fn old_versions_tell_the_counted_datagrams_by_their_bytes() {
+fn old_versions_count_the_datagrams_by_their_bytes() {
     let json = document(&json!([{"id": 1, "bytes": 38_000, "retransmits": -1, "jitter": 0, "errors": 2,
         "packets": 77, "start_time": 0, "end_time": 1}]));
     let test = TestSpec { omit: Nanos::from_secs(1), length: 1000, ..udp_test() };
@@ -73,7 +73,7 @@ fn losses_that_are_unknown_or_impossible_do_no_harm() {
         let side = decode(&json).unwrap().to_side(&udp_test(), Direction::Down).unwrap();
         let udp = side.streams[0].udp.clone().unwrap();
         assert_eq!(udp.datagrams + udp.lost, udp.last_sequence);
-        assert_eq!(udp.jitter, Nanos(0));
+        assert_eq!(udp.jitter, Nanos::ZERO);
     }
 }
 
@@ -117,12 +117,12 @@ fn the_report_of_a_server_comes_along() {
 }
 
 #[test]
-fn a_receiver_says_its_exact_counters() {
+fn a_receiver_reports_its_exact_counters() {
     let udp = UdpCounters {
         datagrams: 90,
         lost: 10,
         last_sequence: 150,
-        jitter: Nanos(5_000),
+        jitter: Nanos::from_micros(5),
         ..Default::default()
     };
     let stream = StreamResult {

@@ -1,4 +1,4 @@
-//! What may be asked in a session of frames, and what may be told: every number in range, at both ends.
+//! Range checks of the requests and replies in a session of frames, at both ends.
 
 use super::{
     FrameBurst, FrameSpec, FramesAddressing, FramesAsk, FramesCounted, FramesReply, FramesSent, FramesWish,
@@ -8,12 +8,12 @@ use crate::native::admit::{MAX_TIME, in_range, invalid, limit, longest};
 use crate::work::Refusal;
 use model::units::{BitRate, Bytes};
 
-/// Most frames of a burst, and most that are counted.
+/// Most frames of a burst, and most frames counted.
 pub const MAX_FRAMES: u64 = 1 << 40;
 /// Most sizes that are sent in turn.
 pub const MAX_SIZES: usize = 4096;
 
-/// Checks what a client wants of an interface.
+/// Checks a client's request for an interface.
 pub(in crate::native) fn check_wish(wish: &FramesWish) -> Result<(), Refusal> {
     let length = wish.interface.chars().count() as u64;
     in_range("length of the interface's name", length, 1, LONGEST_NAME)?;
@@ -29,7 +29,7 @@ fn check_addressing(addressing: &FramesAddressing) -> Result<(), Refusal> {
     })
 }
 
-/// Checks a question as the server would see it; `Err` says which field and what to do.
+/// Checks a request from the server's point of view; `Err` names the field and the remedy.
 pub(super) fn check(ask: &FramesAsk, policy: &Policy) -> Result<(), Refusal> {
     match ask {
         FramesAsk::Count { spec, frames, .. } => {
@@ -102,28 +102,28 @@ fn check_rate(spec: &FrameSpec, burst: &FrameBurst, policy: &Policy) -> Result<(
     }
 }
 
-/// What a client remembers of what it asked, to judge the answers by.
+/// The parts of a client's requests by which its replies are checked.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
-    /// Frames that were to be counted.
+pub(super) struct Pending {
+    /// Number of frames to be counted.
     pub(super) counting: u64,
-    /// The burst that was to be sent.
+    /// The burst to be sent.
     pub(super) burst: Option<FrameBurst>,
 }
 
-/// Whether an answer fits its question, and can be; `Err` says what cannot.
-pub(super) fn judge(ask: &FramesAsk, reply: &FramesReply, asked: &Asked) -> Result<(), String> {
+/// Checks that a reply fits its request and is plausible; `Err` names the contradiction.
+pub(super) fn judge(ask: &FramesAsk, reply: &FramesReply, pending: &Pending) -> Result<(), String> {
     match (ask, reply) {
         (_, FramesReply::Refused(_))
         | (FramesAsk::NextHop { .. }, FramesReply::NextHop { .. })
         | (FramesAsk::Count { .. } | FramesAsk::Send { .. }, FramesReply::Begun {}) => Ok(()),
-        (FramesAsk::Counted {}, FramesReply::Counted(counted)) => judge_counted(counted, asked),
-        (FramesAsk::Sent {}, FramesReply::Sent(sent)) => judge_sent(sent, asked),
+        (FramesAsk::Counted {}, FramesReply::Counted(counted)) => judge_counted(counted, pending),
+        (FramesAsk::Sent {}, FramesReply::Sent(sent)) => judge_sent(sent, pending),
         _ => Err("an answer to another question".into()),
     }
 }
 
-fn judge_counted(counted: &FramesCounted, asked: &Asked) -> Result<(), String> {
+fn judge_counted(counted: &FramesCounted, pending: &Pending) -> Result<(), String> {
     let FramesCounted { frames, bytes, duplicates, reordered, unchecked, last_missing, .. } = counted;
     let highest = [duplicates, reordered, unchecked].into_iter().max().unwrap_or(frames);
     if highest > frames {
@@ -132,8 +132,8 @@ fn judge_counted(counted: &FramesCounted, asked: &Asked) -> Result<(), String> {
     if *bytes > Bytes(frames.saturating_mul(LARGEST)) {
         return Err(format!("{} bytes in {frames} frames", bytes.0));
     }
-    if last_missing.is_some_and(|last| last >= asked.counting) {
-        return Err(format!("a frame missing beyond the {} that were to be counted", asked.counting));
+    if last_missing.is_some_and(|last| last >= pending.counting) {
+        return Err(format!("a frame missing beyond the {} that were to be counted", pending.counting));
     }
     let rows = counted.variation.iter().flat_map(|variation| [&variation.shorter, &variation.longer]);
     let all = rows.flatten().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
@@ -143,25 +143,25 @@ fn judge_counted(counted: &FramesCounted, asked: &Asked) -> Result<(), String> {
     Ok(())
 }
 
-fn judge_sent(sent: &FramesSent, asked: &Asked) -> Result<(), String> {
-    let Some(burst) = &asked.burst else { return Err("frames sent that were not asked for".into()) };
+fn judge_sent(sent: &FramesSent, pending: &Pending) -> Result<(), String> {
+    let Some(burst) = &pending.burst else { return Err("frames sent that were not requested".into()) };
     if sent.frames > burst.all_frames() {
         return Err(format!("{} frames sent of {}", sent.frames, burst.all_frames()));
     }
     if sent.held > sent.time {
-        return Err(format!("held up for {} of {}", sent.held, sent.time));
+        return Err(format!("the schedule was moved by {} in {}", sent.held, sent.time));
     }
     Ok(())
 }
 
-/// A path of a namespace and a name.
+/// Longest name: a path of a namespace and an interface.
 const LONGEST_NAME: u64 = 300;
 const MAX_ADDRESSES: u64 = 8;
 /// Smallest frame of Ethernet, with the FCS.
 const SMALLEST: u64 = 64;
-/// Largest: an IP packet of 65,535 bytes, an Ethernet header, a tag and the FCS.
+/// Largest frame: an IP packet of 65,535 bytes, an Ethernet header, a tag and the FCS.
 const LARGEST: u64 = 65_557;
-/// One frame in a day.
+/// One frame per day.
 const LONGEST_INTERVAL_PS: u64 = MAX_TIME.0 * 1000;
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn the_servers_limits_hold_for_frames() {
-        // 64 bytes each microsecond are 512 Mbit/s.
+        // 64 bytes per microsecond are 512 Mbit/s.
         let policy =
             |rate, time| Policy { max_rate: Some(BitRate(rate)), max_time: Some(time), max_streams: None };
         let second = Nanos::from_secs(1);
@@ -270,23 +270,23 @@ mod tests {
 
     #[test]
     fn answers_that_cannot_be_are_known() {
-        let asked = Asked { counting: 10, burst: Some(burst()) };
+        let pending = Pending { counting: 10, burst: Some(burst()) };
         let counted = |change: fn(&mut FramesCounted)| {
             let mut counted = FramesCounted { frames: 8, bytes: Bytes(480), ..FramesCounted::default() };
             change(&mut counted);
-            judge(&FramesAsk::Counted {}, &FramesReply::Counted(Box::new(counted)), &asked)
+            judge(&FramesAsk::Counted {}, &FramesReply::Counted(Box::new(counted)), &pending)
         };
         assert_eq!(counted(|c| c.last_missing = Some(9)), Ok(()));
         assert!(counted(|c| c.last_missing = Some(10)).is_err());
         assert!(counted(|c| c.duplicates = 9).is_err());
         assert!(counted(|c| c.bytes = Bytes(8 * LARGEST + 1)).is_err());
         assert!(counted(|c| c.variation.get_or_insert_default().longer = vec![(5, 9)]).is_err());
-        let sent = FramesSent { frames: 1000, time: Nanos(5), late: Nanos(0), held: Nanos(5), gaps: 0 };
+        let sent = FramesSent { frames: 1000, time: Nanos(5), late: Nanos::ZERO, held: Nanos(5), gaps: 0 };
         let held = FramesReply::Sent(FramesSent { held: Nanos(6), ..sent });
-        assert!(judge(&FramesAsk::Sent {}, &held, &asked).is_err());
+        assert!(judge(&FramesAsk::Sent {}, &held, &pending).is_err());
         let sent = |frames| FramesReply::Sent(FramesSent { frames, ..sent });
-        assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &asked), Ok(()));
-        assert!(judge(&FramesAsk::Sent {}, &sent(1001), &asked).is_err());
-        assert!(judge(&FramesAsk::Counted {}, &sent(1), &asked).is_err());
+        assert_eq!(judge(&FramesAsk::Sent {}, &sent(1000), &pending), Ok(()));
+        assert!(judge(&FramesAsk::Sent {}, &sent(1001), &pending).is_err());
+        assert!(judge(&FramesAsk::Counted {}, &sent(1), &pending).is_err());
     }
 }

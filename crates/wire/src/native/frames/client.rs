@@ -1,6 +1,6 @@
 //! The client of a session of frames.
 
-use super::check::{Asked, check, judge};
+use super::check::{Pending, check, judge};
 use super::{FramesAsk, FramesPort, FramesReply, FramesWish};
 use crate::native::caller::{Caller, Kind, Talk};
 use crate::native::client::ClientConfig;
@@ -13,25 +13,25 @@ use model::plan::TestSpec;
 use model::time::MonoTime;
 use model::units::Nanos;
 
-/// The dialogue of a session of frames, client role. Once it has [a port](FramesClient::port) its driver asks one thing
-/// after the other.
+/// The dialogue of a session of frames, client role. Once it has [a port](FramesClient::port), its driver sends one request after
+/// the other.
 pub type FramesClient = Caller<Frames>;
 
-/// Frames of the server's interface.
+/// Frames on the server's interface.
 #[derive(Debug)]
 pub struct Frames {
-    /// Until when the interface must be open.
+    /// Deadline for the interface to be open.
     opening: MonoTime,
     port: Option<Box<FramesPort>>,
     next_id: u32,
     waiting: Option<Waiting>,
     reply: Option<FramesReply>,
-    asked: Asked,
-    /// When the last burst is over.
+    pending: Pending,
+    /// Time at which the last burst is over.
     sending_ends: MonoTime,
 }
 
-/// A question without an answer.
+/// A request without a reply.
 #[derive(Debug)]
 struct Waiting {
     id: u32,
@@ -48,7 +48,7 @@ impl FramesClient {
             next_id: 1,
             waiting: None,
             reply: None,
-            asked: Asked::default(),
+            pending: Pending::default(),
             sending_ends: now,
         };
         Caller::begin(config, Ask::Frames(wish), kind, now)
@@ -59,11 +59,11 @@ impl FramesClient {
         self.kind.port.as_deref()
     }
 
-    /// Asks; [an answer](FramesClient::take_told) follows, except to [`FramesAsk::Stop`], which alone may be said while
-    /// one is waited for.
+    /// Sends a request; [a reply](FramesClient::take_reply) follows, except to [`FramesAsk::Stop`], the only request that may be
+    /// sent while a reply is due.
     ///
     /// # Errors
-    /// Something is out of range, the interface is not open, or an answer is still to come.
+    /// A value is out of range, the interface is not open, or a reply is still due.
     pub fn ask(&mut self, now: MonoTime, ask: FramesAsk) -> Result<(), ProtocolError> {
         if !self.is_ready() {
             return Err(ProtocolError::Flows("the far end's interface is not open".into()));
@@ -71,7 +71,7 @@ impl FramesClient {
         check(&ask, &Policy::default()).map_err(|refusal| ProtocolError::Flows(refusal.text()))?;
         let kind = &mut self.kind;
         if ask == (FramesAsk::Stop {}) {
-            // What was sent is told at once.
+            // The number of frames sent is reported at once.
             if let Some(waiting) = &mut kind.waiting {
                 waiting.deadline = waiting.deadline.min(now + ANSWER);
             }
@@ -90,8 +90,8 @@ impl FramesClient {
         Ok(())
     }
 
-    /// The answer to the last question, once it has come.
-    pub fn take_told(&mut self) -> Option<FramesReply> {
+    /// The reply to the last request, once it has arrived.
+    pub fn take_reply(&mut self) -> Option<FramesReply> {
         self.kind.reply.take()
     }
 
@@ -110,16 +110,16 @@ impl FramesClient {
 impl Frames {
     fn remember(&mut self, now: MonoTime, ask: &FramesAsk) {
         match ask {
-            FramesAsk::Count { frames, .. } => self.asked.counting = *frames,
+            FramesAsk::Count { frames, .. } => self.pending.counting = *frames,
             FramesAsk::Send { burst, .. } => {
-                self.asked.burst = Some(*burst);
+                self.pending.burst = Some(*burst);
                 self.sending_ends = now + burst.time;
             }
             _ => {}
         }
     }
 
-    /// When an answer is late. Tools that take a time to begin and to end, and neighbours that are silent, have theirs.
+    /// Deadline of a reply. Tools that take a time to begin and to end, and neighbours that do not answer, are allowed for.
     fn deadline_of(&self, now: MonoTime, ask: &FramesAsk) -> MonoTime {
         match ask {
             FramesAsk::Sent {} => now.max(self.sending_ends) + WORK,
@@ -131,7 +131,7 @@ impl Frames {
         let Some(waiting) = self.waiting.take_if(|waiting| waiting.id == id) else {
             return Err(violation("an answer without a question".into()));
         };
-        judge(&waiting.ask, &reply, &self.asked).map_err(violation)?;
+        judge(&waiting.ask, &reply, &self.pending).map_err(violation)?;
         self.reply = Some(reply);
         Ok(())
     }
@@ -153,7 +153,7 @@ impl Kind for Frames {
         Ok(())
     }
 
-    /// It has no work at this end: the interface is the server's.
+    /// The client has no work of its own: the interface is the server's.
     fn reply(&mut self, _talk: &mut Talk, _now: MonoTime, _reply: WorkReply) -> Result<(), ProtocolError> {
         Ok(())
     }
@@ -170,7 +170,7 @@ impl Kind for Frames {
         match self.port {
             None => ProtocolError::Timeout("while its interface was opened".into()),
             Some(_) if now >= link.silence_ends() => silent(),
-            Some(_) => ProtocolError::Timeout("about the frames it was asked for".into()),
+            Some(_) => ProtocolError::Timeout("about the frames that were requested".into()),
         }
     }
 
@@ -181,5 +181,5 @@ impl Kind for Frames {
 
 /// Longest wait for the server to open its interface: somewhat longer than the server's own.
 const OPENING: Nanos = Nanos::from_secs(35);
-/// Longest wait for an answer, beyond the time that frames are sent.
+/// Longest wait for a reply, beyond the time that frames are sent.
 const WORK: Nanos = Nanos::from_secs(30);

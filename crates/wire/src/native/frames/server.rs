@@ -1,4 +1,4 @@
-//! The server's part of a session of frames: it takes questions, has them carried out, and tells what came of them.
+//! The server's part of a session of frames: it takes requests, passes them to the driver, and returns the replies.
 
 use super::check::check;
 use super::{FramesAsk, FramesReply};
@@ -14,32 +14,28 @@ use model::units::Nanos;
 pub(in crate::native) struct Framing {
     policy: Policy,
     open: bool,
-    /// Questions without an answer.
-    asked: Vec<u32>,
+    /// Requests without a reply.
+    pending: Vec<u32>,
     deadline: MonoTime,
 }
 
 impl Framing {
     /// The interface is being opened.
     pub(in crate::native) fn new(policy: &Policy, now: MonoTime) -> Framing {
-        Framing { policy: policy.clone(), open: false, asked: Vec::new(), deadline: now + OPENING }
+        Framing { policy: policy.clone(), open: false, pending: Vec::new(), deadline: now + OPENING }
     }
 
-    /// Until when the client must have asked for something.
+    /// Deadline for the client's next request.
     pub(in crate::native) fn deadline(&self) -> MonoTime {
-        if self.asked.is_empty() { self.deadline } else { MonoTime(u64::MAX) }
+        if self.pending.is_empty() { self.deadline } else { MonoTime(u64::MAX) }
     }
 
-    /// Why the session ends at the deadline.
+    /// The reason why the session ends at the deadline.
     pub(in crate::native) fn late(&self) -> &'static str {
-        if self.open {
-            "nothing was asked for in an hour"
-        } else {
-            "the interface could not be opened in time"
-        }
+        if self.open { "no request in an hour" } else { "the interface could not be opened in time" }
     }
 
-    /// Takes a question; `Err` says how it breaks the protocol.
+    /// Takes a request; `Err` names the violation of the protocol.
     pub(in crate::native) fn ask(
         &mut self,
         link: &mut Link,
@@ -56,16 +52,16 @@ impl Framing {
             return Ok(());
         }
         if ask != (FramesAsk::Stop {}) {
-            if self.asked.len() >= MAX_ASKED || self.asked.contains(&id) {
+            if self.pending.len() >= MAX_ASKED || self.pending.contains(&id) {
                 return Err(format!("more than {MAX_ASKED} questions at once, or two with one number"));
             }
-            self.asked.push(id);
+            self.pending.push(id);
         }
         link.work(PortRequest::Ask { id, ask });
         Ok(())
     }
 
-    /// Passes on what the driver says; `Err`: the session ends with this refusal.
+    /// Passes on the driver's reply; `Err`: the session ends with this refusal.
     pub(in crate::native) fn answer(
         &mut self,
         link: &mut Link,
@@ -78,8 +74,8 @@ impl Framing {
                 self.open = true;
                 link.send(&Message::FramesPort(port));
             }
-            PortAnswer::Reply { id, reply } if self.asked.contains(&id) => {
-                self.asked.retain(|asked| *asked != id);
+            PortAnswer::Reply { id, reply } if self.pending.contains(&id) => {
+                self.pending.retain(|pending| *pending != id);
                 link.send(&Message::FramesReply { id, reply });
             }
             PortAnswer::Refused(refusal) => return Err(refusal),
@@ -89,9 +85,9 @@ impl Framing {
     }
 }
 
-/// Most questions without an answer.
+/// Most requests without a reply.
 const MAX_ASKED: usize = 4;
 /// Longest time to open an interface.
 const OPENING: Nanos = Nanos::from_secs(30);
-/// An interface that nobody uses is for others again.
+/// Time after which an unused interface is released for other clients.
 const IDLE: Nanos = Nanos::from_secs(3600);

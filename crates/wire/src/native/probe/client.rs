@@ -1,4 +1,4 @@
-//! The client of a probe or latency session. It speaks on the control connection; the datagrams themselves are its driver's.
+//! The client of a probe or latency session. This end handles the control connection; its driver handles the datagrams.
 
 use super::schedule::{check, duration};
 use super::{ProbeSend, SizeCount, latency_test, load_test};
@@ -19,9 +19,9 @@ use model::time::MonoTime;
 use model::units::Nanos;
 use std::collections::VecDeque;
 
-/// The dialogue of a probe session, client role. Once it is ready the driver sends probes
-/// and echoes over the one UDP flow as it likes, orders some from the server, and asks which arrived. In a latency
-/// session it sends SockPerf's messages ([`crate::sockperf::Client::native`]) over the flow, and the server answers.
+/// The dialogue of a probe session, client role. Once it is ready, the driver sends probes and echoes over the one UDP flow as it
+/// likes, requests datagrams from the server, and queries which of its own arrived. In a latency session it sends SockPerf's
+/// messages ([`crate::sockperf::Client::native`]) over the flow, and the server answers.
 pub type ProbeClient = Caller<Probes>;
 
 /// Probes, or round trips.
@@ -33,28 +33,28 @@ pub struct Probes {
     is_load: bool,
 }
 
-/// What the server answers.
+/// The server's replies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProbeReply {
-    /// The ordered datagrams are sent.
+    /// The requested datagrams are sent.
     Sent {
-        /// Of the order.
+        /// Number of the request.
         id: u32,
         /// Sizes its kernel refused to send whole.
         too_big: Vec<u32>,
     },
-    /// These have arrived at the server.
+    /// Probes that have arrived at the server.
     Observation {
         /// The client's number of its datagrams.
         id: u32,
-        /// Distinct ones, by size.
+        /// Distinct probes, by size.
         received: Vec<SizeCount>,
     },
-    /// What the server knows of the path.
+    /// The server's facts about the path.
     Path(Box<PathObservation>),
-    /// What has come of the messages of a latency session.
+    /// The server's counts of the messages of a latency session.
     Reflected(LatencyObservation),
-    /// What the server knows of a step of load.
+    /// The server's figures of a step of load.
     Load(Box<StepReport>),
 }
 
@@ -65,7 +65,7 @@ enum State {
         ready: bool,
         deadline: MonoTime,
     },
-    /// A latency session: until the server answers messages.
+    /// A latency session: waits until the server answers messages.
     Starting {
         deadline: MonoTime,
     },
@@ -98,17 +98,17 @@ impl ProbeClient {
         self.is_granted() && matches!(self.kind.state, State::Ready { .. })
     }
 
-    /// Orders datagrams from the server; [`ProbeReply::Sent`] follows.
+    /// Requests datagrams from the server; [`ProbeReply::Sent`] follows.
     ///
     /// # Errors
-    /// The order is out of range, or the session is not ready.
+    /// The request is out of range, or the session is not ready.
     pub fn request(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), ProtocolError> {
         check(&send).map_err(|what| ProtocolError::Flows(format!("order of probes: {what}")))?;
         let time = duration(&send);
         self.ask(now, time, Message::ProbeSend(send))
     }
 
-    /// Asks which of this client's probes of this number have arrived; [`ProbeReply::Observation`] follows.
+    /// Queries which of this client's probes of this number have arrived; [`ProbeReply::Observation`] follows.
     ///
     /// # Errors
     /// The session is not ready.
@@ -116,8 +116,8 @@ impl ProbeClient {
         self.ask(now, Nanos::ZERO, Message::ProbeReport { id })
     }
 
-    /// Asks what the server knows of the path to this end; [`ProbeReply::Path`] follows. Of the routers at which probes ended
-    /// it tells what is about the order `since` or a later one.
+    /// Queries the server's facts about the path to this end; [`ProbeReply::Path`] follows. Routers at which probes ended are
+    /// reported for the request `since` and later ones.
     ///
     /// # Errors
     /// The session is not ready.
@@ -125,7 +125,7 @@ impl ProbeClient {
         self.ask(now, Nanos::ZERO, Message::PathReport { since })
     }
 
-    /// Asks what has come of the messages of a latency session; [`ProbeReply::Reflected`] follows.
+    /// Queries the server's counts of the messages of a latency session; [`ProbeReply::Reflected`] follows.
     ///
     /// # Errors
     /// The session is not ready.
@@ -140,13 +140,13 @@ impl ProbeClient {
     pub fn send_load(&mut self, now: MonoTime, steps: Vec<StepRequest>) -> Result<(), ProtocolError> {
         self.ask(now, Nanos::ZERO, Message::LoadSend { steps })?;
         if let State::Ready { waiting, .. } = &mut self.kind.state {
-            // Nothing is answered.
+            // This message has no reply.
             *waiting -= 1;
         }
         Ok(())
     }
 
-    /// Asks what the server knows of a step of load; [`ProbeReply::Load`] follows.
+    /// Queries the server's figures of a step of load; [`ProbeReply::Load`] follows.
     ///
     /// # Errors
     /// The session is not ready.
@@ -172,7 +172,7 @@ impl ProbeClient {
             return Err(ProtocolError::Flows("the probe session is not ready".into()));
         };
         *waiting += 1;
-        // Four times as long as asked: the server's own limit on rates may slow it down.
+        // Four times the requested time: the server's own limit on rates may slow it down.
         *deadline = (*deadline).max(now) + time.saturating_mul(4) + ANSWER;
         self.talk.link.send(&message);
         Ok(())
@@ -197,7 +197,7 @@ impl Probes {
         };
     }
 
-    /// An answer nobody waits for is a fault of the server: it could fill the memory.
+    /// Takes a reply. An unrequested one violates the protocol: such replies could fill the memory.
     fn answered(&mut self, reply: ProbeReply) -> Result<(), ProtocolError> {
         let State::Ready { waiting: waiting @ 1.., .. } = &mut self.state else {
             return Err(violation("an answer without a question".into()));
@@ -230,10 +230,10 @@ impl Kind for Probes {
             (State::Ready { .. }, Message::ProbeSent { id, too_big }) => {
                 return self.answered(ProbeReply::Sent { id, too_big });
             }
-            (State::Ready { .. }, Message::ProbeSeen { id, received }) => {
+            (State::Ready { .. }, Message::ProbeObservation { id, received }) => {
                 return self.answered(ProbeReply::Observation { id, received });
             }
-            (State::Ready { .. }, Message::LoadSeen(report)) => {
+            (State::Ready { .. }, Message::LoadObservation(report)) => {
                 return self.answered(ProbeReply::Load(report));
             }
             (State::Ready { .. }, Message::PathObservation(observed)) => {
@@ -259,7 +259,7 @@ impl Kind for Probes {
                 self.opened(&mut talk.link, now);
             }
             WorkReply::Failed(reason) => return Err(talk.failed(reason)),
-            // What is done on the flow is the driver's business.
+            // The driver handles the flow.
             WorkReply::Throughput(_)
             | WorkReply::Probes(_)
             | WorkReply::RoundTrips(_)

@@ -6,13 +6,13 @@ use std::net::SocketAddr;
 /// A packet-too-big message that quotes a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotedTooBig {
-    /// The MTU it tells.
+    /// The MTU that it reports.
     pub mtu: u32,
     /// UDP payload of the probe.
     pub size: u32,
 }
 
-/// Reads an ICMPv6 message; `None`: it is another, or it does not quote a probe that went from `local` to `remote`.
+/// Reads an ICMPv6 message; `None`: the message is of another type, or does not quote a probe sent from `local` to `remote`.
 pub fn packet_too_big(message: &[u8], local: SocketAddr, remote: SocketAddr) -> Option<QuotedTooBig> {
     let reported = TooBig::read(message)?;
     let ours = [local, remote].map(|end| (end.ip(), end.port()));

@@ -1,4 +1,4 @@
-//! Which probes have arrived: distinct ones, by order and size, in bounded memory.
+//! Which probes have arrived: distinct ones, by request and size, in bounded memory.
 
 use super::{MAX_COUNT, MAX_SIZES, ProbeDatagram, SizeCount};
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 /// Counts the probes that arrive. Each end that receives probes keeps one.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// By order and size.
-    observed: BTreeMap<(u32, u32), Row>,
+    /// The probes by request and size.
+    observed: BTreeMap<(u32, u32), SizeRow>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct SizeRow {
     /// A bit for each index.
     indexes: u128,
     /// Largest fragment of any of them.
@@ -19,8 +19,8 @@ struct Row {
 }
 
 impl Ledger {
-    /// Takes a datagram, and the largest fragment it came in when it came in several; true when it is a probe
-    /// (counted once, however often it comes).
+    /// Takes a datagram, and the largest fragment if it arrived fragmented; true when the datagram is a probe (counted once,
+    /// however often it arrives).
     pub fn count(&mut self, datagram: &[u8], fragment: Option<u32>) -> bool {
         let Some(ProbeDatagram::Probe { id, index, size }) = ProbeDatagram::decode(datagram) else {
             return false;
@@ -37,12 +37,12 @@ impl Ledger {
         true
     }
 
-    /// Which have arrived of one order and size: a bit for each index, the lowest for 0.
+    /// The probes of one request and size that have arrived: a bit for each index, the lowest for 0.
     pub fn indexes(&self, id: u32, size: u32) -> u128 {
         self.observed.get(&(id, size)).map_or(0, |row| row.indexes)
     }
 
-    /// What has arrived of one order, smallest size first.
+    /// The probes of one request that have arrived, smallest size first.
     pub fn received(&self, id: u32) -> Vec<SizeCount> {
         let rows = self.observed.range((id, 0)..=(id, u32::MAX));
         rows.map(|(&(_, size), row)| SizeCount {
@@ -54,7 +54,7 @@ impl Ledger {
     }
 }
 
-/// Four full orders.
+/// Four full requests.
 const MAX_ROWS: usize = 4 * MAX_SIZES;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A client's order of datagrams, carried out by the server: checked, paced, bounded.
+//! A client's request for datagrams, carried out by the server: checked, paced, bounded.
 
 use super::{MAX_COUNT, MAX_SIZE, MAX_SIZES, MIN_SIZE, ProbeDatagram, ProbeSend};
 use crate::work::probes::Request;
@@ -16,7 +16,7 @@ pub(in crate::native) struct ProbeSchedule {
 }
 
 impl ProbeSchedule {
-    /// An order to begin now; `Err` says what is wrong with it.
+    /// A request to begin now; `Err` gives the reason why it is refused.
     pub(in crate::native) fn new(
         send: ProbeSend,
         max_rate: Option<BitRate>,
@@ -45,7 +45,7 @@ impl ProbeSchedule {
         Some(Request::Send { bytes: probe.encode(size), cut: self.send.cut, hops })
     }
 
-    /// The kernel refused a datagram of this size: the rest of the size is left out.
+    /// The kernel refused a datagram of this size: the remaining datagrams of the size are skipped.
     pub(in crate::native) fn too_big(&mut self, size: u32) {
         if !self.send.sizes.contains(&size) || self.too_big.contains(&size) {
             return;
@@ -56,7 +56,7 @@ impl ProbeSchedule {
         }
     }
 
-    /// On to the next datagram: every size once, then all again, without those refused.
+    /// Goes on to the next datagram: every size once, then all again, without those refused.
     fn step(&mut self) {
         loop {
             self.size_at += 1;
@@ -75,13 +75,13 @@ impl ProbeSchedule {
         }
     }
 
-    /// Id, and the sizes refused, when all is sent.
+    /// Id and refused sizes, when all datagrams are sent.
     pub(in crate::native) fn done(&self) -> Option<(u32, &[u32])> {
         (self.index >= self.send.count).then_some((self.send.id, self.too_big.as_slice()))
     }
 }
 
-/// How long an order takes, unless the server's limit makes it longer.
+/// Duration of a request, unless the server's limit makes it longer.
 pub(in crate::native) fn duration(send: &ProbeSend) -> Nanos {
     gap(send).saturating_mul(send.sizes.len() as u64 * u64::from(send.count))
 }

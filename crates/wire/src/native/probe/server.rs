@@ -38,12 +38,12 @@ impl Probing {
         self.deadline
     }
 
-    /// When the next ordered datagram is due.
+    /// When the next requested datagram is due.
     pub(in crate::native) fn due(&self) -> Option<MonoTime> {
         self.control.front().map(ProbeSchedule::due)
     }
 
-    /// Takes an order; `Err` says what is wrong with it.
+    /// Takes a request; `Err` gives the reason why it is refused.
     pub(in crate::native) fn request(&mut self, now: MonoTime, send: ProbeSend) -> Result<(), String> {
         let request = ProbeSchedule::new(send, self.max_rate, now)?;
         self.bytes_left = self
@@ -57,12 +57,12 @@ impl Probing {
         Ok(())
     }
 
-    /// Takes steps of load, as they may be sent; `Err` says what is wrong with them.
+    /// Takes steps of load and returns them as they may be sent; `Err` gives the reason why they are refused.
     pub(in crate::native) fn load(&mut self, steps: Vec<StepRequest>) -> Result<Vec<StepRequest>, String> {
         self.load.take(steps)
     }
 
-    /// What has arrived under this number of the client.
+    /// The probes that have arrived under this number of the client.
     pub(in crate::native) fn received(&self, id: u32) -> Vec<SizeCount> {
         self.ledger.received(id)
     }
@@ -81,7 +81,7 @@ impl Probing {
         }
     }
 
-    /// Carries out what is due, one datagram at a time.
+    /// Sends datagrams that are due, one at a time.
     pub(in crate::native) fn poll(&mut self, now: MonoTime, link: &mut Link) {
         let Some(request) = self.control.front_mut() else { return };
         if now < request.due() {
@@ -98,6 +98,6 @@ impl Probing {
 
 const MAX_BYTES: u64 = 128 << 20;
 const MAX_ORDERS: usize = 4;
-/// Ten times what the probes of `pathmeter measure` take, however short tests must be: a busy host stands still now and then.
+/// Ten times the duration of the probes of `pathmeter measure`, however short tests must be: a busy host pauses now and then.
 const LEAST: Nanos = Nanos::from_secs(60);
 const LONGEST: Nanos = Nanos::from_secs(300);

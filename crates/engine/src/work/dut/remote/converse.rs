@@ -112,7 +112,7 @@ impl Conversation {
 
     /// Gives the answer to who asked.
     fn pass_on(&mut self) {
-        if let Some(reply) = self.dialogue.machine.take_told()
+        if let Some(reply) = self.dialogue.machine.take_reply()
             && let Some(waiting) = self.waiting.take()
         {
             waiting.send(Ok(reply)).ok();
