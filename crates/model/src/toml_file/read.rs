@@ -150,7 +150,7 @@ impl<'a> Value<'a> {
             [one, other] => Some([read(one)?, read(other)?]),
             list => {
                 let count = list.len();
-                self.wrong(format!("`{}` has {count} values: give one, or two for the two ways", self.name))
+                self.wrong(format!("`{}` has {count} values: give one, or one for each direction", self.name))
             }
         }
     }
