@@ -1,7 +1,7 @@
 //! A topology as a file, as plainly as it can be written.
 
 use lab::topology::{
-    Device, DeviceKind, Expect, Filter, Link, Node, Place, Queue, Route, Shape, Side, Topology,
+    Device, DeviceKind, Expect, Filter, Link, Node, NodePlace, Queue, Route, Shape, Side, Topology,
 };
 use std::fmt::Write as _;
 
@@ -38,13 +38,13 @@ pub fn toml(topology: &Topology) -> String {
 fn print_node(out: &mut String, node: &Node) {
     writeln!(out, "[nodes.{}]", text(&node.name)).expect("memory");
     match &node.place {
-        Place::Namespace => {}
-        Place::Machine(machine) => {
+        NodePlace::Namespace => {}
+        NodePlace::Machine(machine) => {
             let vm = format!("{{ cpus = {}, memory = \"{}B\" }}", machine.cpus, machine.memory.0);
             line(out, "vm", &vm);
         }
-        Place::External { instructions } => line(out, "external", &text(instructions)),
-        Place::Remote { address } => line(out, "remote", &text(&address.to_string())),
+        NodePlace::External { instructions } => line(out, "external", &text(instructions)),
+        NodePlace::Remote { address } => line(out, "remote", &text(&address.to_string())),
     }
     line(out, "forwards", &node.forwards.to_string());
     line(out, "cpus", &format!("{:?}", node.cpus));

@@ -154,13 +154,13 @@ fn collect(directory: &Path, found: &mut Vec<String>) {
         } else if name.ends_with(".rs") && !["tests.rs", "advised.rs"].contains(&name.as_str()) {
             let text = fs::read_to_string(&path).expect("a source file");
             let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-            let said: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            found.push(said.join("\n").replace("\\\n", " "));
+            let kept: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            found.push(kept.join("\n").replace("\\\n", " "));
         }
     }
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n').flat_map(|line| line.split('`').skip(1).step_by(2))
 }

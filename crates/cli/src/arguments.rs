@@ -1,4 +1,4 @@
-//! What a user types: every sub-command and option, with its help. Meaning is given to it in `request/`.
+//! Every sub-command and option, with its help. `request/` gives them their meaning.
 
 #[cfg(feature = "store")]
 mod alert;
@@ -103,7 +103,7 @@ pub struct Cli {
     /// Options that every sub-command takes.
     #[command(flatten)]
     pub common: Common,
-    /// What to do.
+    /// The sub-command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -169,7 +169,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// It ends with figures that can be drawn.
+    /// The command's result has figures that can be drawn.
     pub fn has_chart(&self) -> bool {
         match self {
             Command::Measure(_)
@@ -256,13 +256,13 @@ pub enum Colour {
 }
 
 impl Common {
-    /// The format asked for, by either option.
+    /// The output format, given by either option.
     pub fn format(&self) -> &'static Format {
         by_name("json").filter(|_| self.json).unwrap_or(self.format)
     }
 }
 
-/// The far end and the way to it.
+/// The far end and the path to it.
 #[derive(Clone, Debug, Args)]
 pub struct TargetArgs {
     /// The far end, where `pathmeter serve` runs: a name or an address, as `[::1]:5210` with a port
@@ -299,12 +299,12 @@ pub struct OriginArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Session")]
 pub struct SessionArgs {
-    /// Speed of the link, to compare with [default: what the network interface says]
+    /// Speed of the link, to compare with [default: the speed that the network interface reports]
     #[arg(long, value_name = "RATE", value_parser = values::link_speed)]
     pub link: Option<BitRate>,
     #[command(flatten)]
     pub identity: IdentityArgs,
-    /// What must hold, such as 'rtt.p99<=500us' or 'down.goodput>=9.4Gbit/s'; exit code 1 when it does not. Repeatable
+    /// Requirement on the result, such as 'rtt.p99<=500us' or 'down.goodput>=9.4Gbit/s'; exit code 1 when it is not met. Repeatable
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Print the plan, with every default filled, and stop
@@ -331,7 +331,7 @@ impl ExplainArgs {
     }
 }
 
-/// How a server and this end know each other.
+/// Options by which a server and this end authenticate each other.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Session")]
 pub struct IdentityArgs {
@@ -466,7 +466,7 @@ pub struct CompletionsArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// What there was before the run.
+/// State of the host before the run, which the guard restores.
 #[derive(Clone, Debug, Args)]
 pub struct GuardArgs {
     /// `link NAME MTU`, `route ADDRESS…` or `offload NAME WHICH…`

@@ -27,7 +27,7 @@ fn valued(arg: Arg) -> Arg {
     arg.default_value(Resettable::Reset).value_parser(PossibleValuesParser::new(values))
 }
 
-/// What an option's value begins with: no comparison of an expectation, which the shell would take for a redirection.
+/// The beginnings of an option's value, without the operators of an expectation, which the shell would take for a redirection.
 fn values(option: &str) -> Vec<String> {
     match option {
         "congestion" => CONGESTION.map(str::to_owned).into(),

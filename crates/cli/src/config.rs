@@ -15,7 +15,7 @@ use clap::ArgMatches;
 use engine::error::{Context, Failure, Result};
 use std::path::{Path, PathBuf};
 
-/// What the file says.
+/// Contents of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// The file; absent: there is none.
@@ -35,11 +35,11 @@ pub struct Config {
 /// A far end with a name of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
-    /// What is typed in the place of a host.
+    /// The name that is typed in the place of a host.
     pub name: String,
     /// A host, with a port where it is not the usual one.
     pub host: String,
-    /// What proves this end to it, and it to this end.
+    /// The token that authenticates both ends.
     pub token_file: Option<PathBuf>,
     /// SHA-256 of its certificate, in hexadecimal.
     pub fingerprint: Option<String>,
@@ -54,7 +54,7 @@ pub struct Default {
     pub command: Option<String>,
     /// The long name of the option.
     pub option: String,
-    /// What would be typed behind it, each as the command line takes it.
+    /// The option's values, each as the command line takes it.
     pub values: Vec<String>,
     /// Where it stands: `config.toml:7:1`.
     pub place: String,

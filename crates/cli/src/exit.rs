@@ -3,7 +3,7 @@
 use engine::error::{Error, Kind};
 use std::process::ExitCode;
 
-/// What the program reports to its caller. Listed in the manual page and in `docs/`.
+/// The exit codes of the program. The manual page and `docs/` list them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: done, and every expectation held.
@@ -14,7 +14,7 @@ pub enum Exit {
     Usage,
     /// 3: the far end cannot be reached, or refused.
     Unreachable,
-    /// 4: the result is void: it must not be trusted, and the output says why.
+    /// 4: the result is void: it must not be trusted, and the output gives the reason.
     Void,
     /// 5: slower than what it was held against (`rfc2544 --against`).
     Regression,
@@ -59,12 +59,12 @@ pub const CODES: [(Exit, &str); 7] = [
     (Exit::ExpectationBroken, "Done, and an expectation (--expect, or of a topology) was broken."),
     (Exit::Usage, "The command line, or a file that it names, asks for something that cannot be."),
     (Exit::Unreachable, "The far end cannot be reached, or refused."),
-    (Exit::Void, "The result is void: it must not be trusted, and the output says why."),
+    (Exit::Void, "The result is void: it must not be trusted, and the output gives the reason."),
     (Exit::Regression, "A regression against the baseline (compare --baseline, rfc2544 --against)."),
     (Exit::Fault, "Internal error: please report it."),
 ];
 
-/// Whose the error was that another process of this program ended with.
+/// The kind of error with which another process of this program ended.
 #[must_use]
 pub fn kind(code: u8) -> Kind {
     let all = [Kind::Usage, Kind::Unreachable, Kind::Void];
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(Exit::Dialect(1).code(), 1);
     }
 
-    /// What users read has every code, and none that the program does not have.
+    /// The manual page and `docs/` have every code, and none that the program does not have.
     #[test]
     fn the_table_of_codes_is_complete() {
         let text = include_str!("../../../docs/exit-codes.md");

@@ -1,6 +1,6 @@
-//! Words of other tools on our command line: iPerf3's, iPerf2's, netperf's, ping's, mtr's, traceroute's and SockPerf's. An option with
-//! the same meaning is understood; every other word ends with an error that names what to write here. The table is asked before
-//! clap's own suggestions.
+//! Words of other tools on our command line: iPerf3's, iPerf2's, netperf's, ping's, mtr's, traceroute's and SockPerf's. An option
+//! with the same meaning is understood; every other word ends with an error that names what to write here. The table is searched
+//! before clap makes its own suggestions.
 
 mod figures;
 mod hosts;
@@ -138,8 +138,8 @@ impl Typed<'_> {
             Some(meaning) => return self.translated(word, meaning, args).map(Answer::Again),
             None => self.elsewhere(word)?,
         };
-        let of = [self.command].into_iter().filter(|command| !command.is_empty());
-        let program = of.fold("pathmeter".to_owned(), |program, command| format!("{program} {command}"));
+        let command = [self.command].into_iter().filter(|command| !command.is_empty());
+        let program = command.fold("pathmeter".to_owned(), |program, command| format!("{program} {command}"));
         Some(Answer::Refused(Failure::usage(format!("`{program}` has no option `{word}`"), advice)))
     }
 

@@ -1,6 +1,6 @@
-//! The command line of pathmeter: what a user types ([`Cli`]), what the configuration file adds ([`config`]), what the engine is
-//! thereby asked for ([`request`]), and the exit codes. Manual pages and completions are made of it. Nothing is measured and
-//! nothing printed here.
+//! The command line of pathmeter: its arguments ([`Cli`]), the additions of the configuration file ([`config`]), the resulting
+//! requests to the engine ([`request`]), and the exit codes. Manual pages and completions are generated from it. This crate
+//! measures and prints nothing.
 
 #[cfg(test)]
 mod advised;
@@ -28,11 +28,11 @@ use foreign::Refused;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 
-/// What was typed and what the configuration adds to it. `words`: the program's name and its arguments. The process ends here
-/// with the help that was asked for, or with what is wrong in the words (exit code 2), as clap has it.
+/// Reads the command line and adds the configuration. `args`: the program's name and its arguments. For a request of help and for
+/// wrong arguments (exit code 2) the process ends here, as with clap.
 ///
 /// # Errors
-/// The configuration cannot be read, or says what no option takes; or the help cannot be written.
+/// The configuration cannot be read, or has values that no option takes; or the help cannot be written.
 pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
     let program = shortened(Cli::command(), width());
     let program = if args.len() > 1 { program } else { without_command(program, width()) };
@@ -42,7 +42,7 @@ pub fn read(args: Vec<OsString>) -> Result<(Cli, Config)> {
         matches = config.with_defaults(program, &matches)?.try_get_matches_from(args).or_else(end)?;
     }
     let mut cli = Cli::from_arg_matches(&matches).or_else(end)?;
-    // A store that the environment names is for those runs that are to be kept; one on the command line says that this is.
+    // A store in the environment is only for runs that are to be stored; one on the command line requests that this run is.
     let is_named = |matches: &ArgMatches| {
         matches.try_contains_id("store").is_ok()
             && matches.value_source("store") == Some(ValueSource::CommandLine)
@@ -66,11 +66,11 @@ fn refused<T>(refused: Refused) -> Result<T> {
 }
 
 /// Ends the process with what clap has to say: help and version on standard output, all else on standard error.
-fn end<T>(said: clap::Error) -> Result<T> {
-    match said.print().and_then(|()| std::io::stdout().flush()) {
-        Err(error) if !said.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("write standard output")
+fn end<T>(error: clap::Error) -> Result<T> {
+    match error.print().and_then(|()| std::io::stdout().flush()) {
+        Err(failed) if !error.use_stderr() && failed.kind() != ErrorKind::BrokenPipe => {
+            Err(failed).context("write standard output")
         }
-        _ => std::process::exit(said.exit_code()),
+        _ => std::process::exit(error.exit_code()),
     }
 }

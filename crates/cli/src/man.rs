@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_are_told_from_examples() {
+    fn headings_differ_from_examples() {
         assert!(is_heading("EXAMPLES") && is_heading("ENCAPSULATIONS (from the wire inwards)"));
         assert!(!is_heading("  pathmeter doctor") && !is_heading("A topology") && !is_heading(""));
     }

@@ -1,5 +1,4 @@
-//! From the command line to what the engine is asked for. Options that exclude each other are refused here, values where the
-//! plan is made.
+//! Requests to the engine from the command line. Options that exclude each other are refused here, values where the plan is made.
 
 #[cfg(feature = "device")]
 mod device;
@@ -32,7 +31,7 @@ pub fn plan(args: &impl Asks) -> Result<Plan> {
 
 /// The command line of what the engine can do.
 pub trait Asks {
-    /// What is asked for.
+    /// The request that these arguments make.
     ///
     /// # Errors
     /// Options that exclude each other, and files that cannot be read.

@@ -12,13 +12,13 @@ use tempfile::{Builder, NamedTempFile};
 /// # Errors
 /// `Kind::Usage`: there is no such directory, no permission, or no room in it.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    let tried = match Place::for_path(path) {
-        Ok(Place::Device) => OpenOptions::new().write(true).open(path).and_then(|mut device| {
+    let tried = match FileKind::for_path(path) {
+        Ok(FileKind::Device) => OpenOptions::new().write(true).open(path).and_then(|mut device| {
             // Nothing, which only a device that takes nothing refuses.
             device.write(&[]).map(drop)
         }),
-        Ok(Place::Stream) => Ok(()),
-        Ok(Place::Regular(file)) => match beside(&file) {
+        Ok(FileKind::Stream) => Ok(()),
+        Ok(FileKind::Regular(file)) => match beside(&file) {
             Ok(mut tried) => tried.write_all(&ROOM),
             Err(error) => in_place(path, error).map(drop),
         },
@@ -31,10 +31,10 @@ pub fn check(path: &Path) -> Result<(), Failure> {
             }
             _ => "give a file in a directory that this user may write to; nothing was measured",
         };
-        // The file that was tried beside it is nobody's concern.
-        let said = error.to_string();
-        let said = said.split(" at path ").next().unwrap_or_default();
-        Failure::usage(format!("write {}: {said}", path.display()), advice)
+        // The error names the temporary file beside it, which means nothing to a user.
+        let text = error.to_string();
+        let text = text.split(" at path ").next().unwrap_or_default();
+        Failure::usage(format!("write {}: {text}", path.display()), advice)
     })
 }
 
@@ -53,7 +53,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// What the file system gives.
 pub fn begin(path: &Path) -> io::Result<Writing> {
-    let Place::Regular(file) = Place::for_path(path)? else {
+    let FileKind::Regular(file) = FileKind::for_path(path)? else {
         return Ok(Writing::InPlace(OpenOptions::new().write(true).open(path)?));
     };
     match beside(&file) {
@@ -108,8 +108,8 @@ impl Write for Writing {
     }
 }
 
-/// What a path names.
-enum Place {
+/// The kind of file that a path names.
+enum FileKind {
     /// A regular file, there or not, without the links that lead to it.
     Regular(PathBuf),
     /// A device of characters.
@@ -118,14 +118,14 @@ enum Place {
     Stream,
 }
 
-impl Place {
-    fn for_path(path: &Path) -> io::Result<Place> {
+impl FileKind {
+    fn for_path(path: &Path) -> io::Result<FileKind> {
         match std::fs::metadata(path) {
             Ok(found) if found.is_dir() => Err(ErrorKind::IsADirectory.into()),
-            Ok(found) if found.is_file() => Ok(Place::Regular(path.canonicalize()?)),
-            Ok(found) if found.file_type().is_char_device() => Ok(Place::Device),
-            Ok(_) => Ok(Place::Stream),
-            Err(_) => Ok(Place::Regular(path.to_owned())),
+            Ok(found) if found.is_file() => Ok(FileKind::Regular(path.canonicalize()?)),
+            Ok(found) if found.file_type().is_char_device() => Ok(FileKind::Device),
+            Ok(_) => Ok(FileKind::Stream),
+            Err(_) => Ok(FileKind::Regular(path.to_owned())),
         }
     }
 }
@@ -145,7 +145,7 @@ fn in_place(path: &Path, error: io::Error) -> io::Result<std::fs::File> {
     OpenOptions::new().write(true).open(path).map_err(|_| error)
 }
 
-/// As much as most results take.
+/// A size that most results do not exceed.
 static ROOM: [u8; 64 << 10] = [0; 64 << 10];
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::estimate;
 use crate::file::Known;
-use crate::plan::{Cell, Place, Plan};
+use crate::plan::{Cell, PathPlace, Plan};
 use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::host::interrupt::Interrupt;
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 /// Has agents carry runs out.
 pub trait Agents {
-    /// Has the agent of the cell's path measure it, and waits for the result. `note` is told what is waited for.
+    /// Has the agent of the cell's path measure it, and waits for the result. `note` receives the reasons for waiting.
     ///
     /// # Errors
-    /// Why there is no result.
+    /// The reason why there is no result.
     fn carry_out(
         &mut self,
         cell: &Cell<'_>,
@@ -27,7 +27,7 @@ pub trait Agents {
     ) -> Result<Carried, String>;
 }
 
-/// What an agent measured.
+/// The result of an agent's measurement.
 #[derive(Debug)]
 pub struct Carried {
     /// The result; void where the lease lapsed.
@@ -36,7 +36,7 @@ pub struct Carried {
     pub lease: Lease,
 }
 
-/// Who measured a run, and under which lease.
+/// The agent that measured a run, and its lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The agent.
@@ -46,7 +46,7 @@ pub struct Lease {
 }
 
 impl Cell<'_> {
-    /// It alone as the text of a plan, for the agent at which its path begins.
+    /// This cell alone as the text of a plan, for the agent at which its path begins.
     #[must_use]
     pub fn as_plan(&self) -> String {
         let (path, name) = (self.path, quoted(&self.path.name));
@@ -79,11 +79,11 @@ impl Cell<'_> {
     }
 }
 
-/// What a plan of one cell asks of the host that reads it, and how the ends know each other. `time`: the length of a test that
+/// The request in a plan of one cell for the host that reads it, and the ends' authentication. `time`: the length of a test that
 /// ends by time, in place of the plan's. `known`: the hosts that have names here.
 ///
 /// # Errors
-/// It is no such plan, or asks for what nobody may ask of another host: labs, further agents, an interface's MTU.
+/// The text is not such a plan, or requests something that no other host may request: labs, further agents, an interface's MTU.
 pub fn request_of_plan(
     text: &str,
     time: Option<Nanos>,
@@ -98,15 +98,15 @@ pub fn request_of_plan(
     };
     let request = cell.request();
     match (&cell.path.place, &request) {
-        (Place::Here, Request::Transfer(asked)) if !asked.mtus.is_empty() => {
+        (PathPlace::Here, Request::Transfer(asked)) if !asked.mtus.is_empty() => {
             Err("`mtu` of a transfer sets an interface's MTU, which no agent does for another host".into())
         }
-        (Place::Here, _) => Ok((request, cell.path.security.clone())),
+        (PathPlace::Here, _) => Ok((request, cell.path.security.clone())),
         _ => Err("a job begins at the host of the agent that carries it out".into()),
     }
 }
 
-/// As a user types it, with the port.
+/// The host as typed, with the port.
 fn typed(host: &HostPort) -> String {
     match (host.port, host.host.contains(':')) {
         (None, _) => host.host.clone(),
@@ -129,12 +129,12 @@ mod tests {
     fn a_job_opens_no_file_and_spends_no_keys() {
         let latency = "test = \"latency\"";
         for file in ["/etc/shadow", "/etc/hostname", "/none/there.toml", "direct"] {
-            let said = refused(&format!("lab = \"{file}\""), latency);
+            let refusal = refused(&format!("lab = \"{file}\""), latency);
             assert!(
-                said.contains("carries out no labs")
-                    && !said.contains("hostname")
-                    && !said.contains("shadow"),
-                "{said}"
+                refusal.contains("carries out no labs")
+                    && !refusal.contains("hostname")
+                    && !refusal.contains("shadow"),
+                "{refusal}"
             );
         }
         assert!(
@@ -142,11 +142,11 @@ mod tests {
                 .contains("begins at the host of the agent")
         );
         for url in ["s3://payroll/ledger.xlsx", "S3://payroll/ledger.xlsx", " s3://payroll/ledger.xlsx"] {
-            let said = refused(
+            let refusal = refused(
                 "to = \"far.example\"",
                 &format!("test = \"transfer\"\nurl = \"{url}\"\nsize = \"1kB\""),
             );
-            assert!(said.contains("keys of an agent's account") && !said.contains("AWS"), "{said}");
+            assert!(refusal.contains("keys of an agent's account") && !refusal.contains("AWS"), "{refusal}");
         }
     }
 }

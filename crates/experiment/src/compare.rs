@@ -43,10 +43,10 @@ fn compared(values: &[(String, Vec<f64>, Vec<f64>, Rules)]) -> Vec<Comparison> {
 }
 
 fn values_of(row: &Row, name: &str) -> Vec<f64> {
-    let of = |run: &model::experiment::RowRun| {
+    let value_of = |run: &model::experiment::RowRun| {
         run.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
     };
-    row.counted().filter_map(of).collect()
+    row.counted().filter_map(value_of).collect()
 }
 
 /// The row that this one is compared with.
@@ -96,7 +96,7 @@ fn figures(row: &Row) -> Vec<RowFigure> {
     names.into_iter().map(figure).collect()
 }
 
-/// What the rows between sites show together: of each test with one combination of values, by its foremost figure.
+/// Findings from the rows between sites together: for each test with one combination of values, by its first figure.
 pub(crate) fn together(rows: &[Row]) -> Vec<MatrixFinding> {
     let mut matrices: Vec<(&str, &[Setting])> = Vec::new();
     for row in rows.iter().filter(|row| row.sites.is_some()) {
@@ -104,7 +104,7 @@ pub(crate) fn together(rows: &[Row]) -> Vec<MatrixFinding> {
             matrices.push((&row.test, &row.settings));
         }
     }
-    let of = |(test, settings): (&str, &[Setting])| {
+    let findings_of = |(test, settings): (&str, &[Setting])| {
         let own = || rows.iter().filter(move |row| row.test == test && row.settings == settings);
         let name = own().find_map(|row| row.figures.first()).map(|figure| figure.name.clone());
         let Some((name, higher)) = name.and_then(|name| higher_is_better(&name).map(|higher| (name, higher)))
@@ -119,7 +119,7 @@ pub(crate) fn together(rows: &[Row]) -> Vec<MatrixFinding> {
         };
         matrix::findings(test, &own().filter_map(cell).collect::<Vec<_>>(), higher)
     };
-    matrices.into_iter().flat_map(of).collect()
+    matrices.into_iter().flat_map(findings_of).collect()
 }
 
 /// The findings of a row's runs, each once, the worst first.
@@ -198,8 +198,11 @@ mod tests {
         judge(&mut rows, &[]);
         let against: Vec<Option<&str>> = rows.iter().map(|row| row.against.as_deref()).collect();
         assert_eq!(against, [None, Some("a, mtu 1280"), Some("a, mtu 1280"), Some("a, mtu 2000")]);
-        let words: Vec<Option<Judgement>> = rows.iter().map(Row::judgement).collect();
-        assert_eq!(words, [None, Some(Judgement::Worse), Some(Judgement::Better), Some(Judgement::Same)]);
+        let judgements: Vec<Option<Judgement>> = rows.iter().map(Row::judgement).collect();
+        assert_eq!(
+            judgements,
+            [None, Some(Judgement::Worse), Some(Judgement::Better), Some(Judgement::Same)]
+        );
         assert_eq!(rows[0].figures[0].text, "1.00 Gbit/s");
         let variants = Vec::new();
         let (name, paths, expect) = ("throughput".to_owned(), Vec::new(), Vec::new());

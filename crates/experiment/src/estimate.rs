@@ -1,4 +1,4 @@
-//! What a run takes: its time, and the bytes that it moves, as far as they are known before.
+//! Estimates of a run: its time, and the bytes that it moves, as far as they are known before.
 
 use engine::request::{Body, Request};
 use engine::run::PairCount;
@@ -9,7 +9,7 @@ use model::units::{Bytes, Nanos};
 /// About how long a run takes; absent: it lasts as long as the path needs.
 #[must_use]
 pub fn time(request: &Request) -> Option<Nanos> {
-    let of = match request {
+    let time = match request {
         Request::Throughput(asked) => match asked.end {
             End::Time(time) => time.saturating_add(asked.omit).saturating_add(AROUND),
             _ => return None,
@@ -30,7 +30,7 @@ pub fn time(request: &Request) -> Option<Nanos> {
         Request::Measure(asked) => Nanos::from_secs(if asked.quick { 9 } else { 30 }),
         _ => return None,
     };
-    Some(of)
+    Some(time)
 }
 
 /// Payload that a run moves; absent: as much as the path carries.
@@ -65,13 +65,13 @@ pub(crate) fn bytes(request: &Request) -> Option<Bytes> {
     }
 }
 
-/// So many times as much.
+/// A multiple of an amount.
 pub(crate) fn times(bytes: Bytes, factor: u64) -> Bytes {
     Bytes(bytes.0.saturating_mul(factor))
 }
 
 /// `TCP up, 10 s`: what is done, in a few words.
-pub(crate) fn words(request: &Request) -> String {
+pub(crate) fn description(request: &Request) -> String {
     match request {
         Request::Throughput(asked) => {
             let end = match asked.end {

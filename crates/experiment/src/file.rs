@@ -5,7 +5,7 @@ mod test;
 
 pub use test::keys;
 
-use crate::plan::{Limits, Path, Place, Plan, RunSequence, Test};
+use crate::plan::{Limits, Path, PathPlace, Plan, RunSequence, Test};
 use engine::host::host_port::HostPort;
 use engine::session::connect::Security;
 use model::toml_file::{self, Faults, FileError, Table, Value};
@@ -28,7 +28,7 @@ pub enum ReadError {
         /// Why.
         source: io::Error,
     },
-    /// It is no plan.
+    /// The file is not a valid plan.
     #[error(transparent)]
     Faulty(#[from] FileError),
 }
@@ -54,7 +54,7 @@ impl Plan {
     }
 }
 
-/// What a file may name and does not hold.
+/// Credentials and hosts that a file may name and does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Hosts by the names that the configuration gives them.
@@ -70,7 +70,7 @@ pub struct Known {
 pub struct Target {
     /// The host.
     pub host: HostPort,
-    /// How the ends know each other.
+    /// The ends' authentication.
     pub security: Security,
     /// Speed of the link to it, where that is given.
     pub link: Option<BitRate>,
@@ -79,7 +79,7 @@ pub struct Target {
 /// An agent that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownAgent {
-    /// Where other agents reach it; absent: it serves nobody.
+    /// Address at which other agents reach it; absent: it does not listen.
     pub address: Option<HostPort>,
 }
 
@@ -94,7 +94,7 @@ fn read(
     let title = table.need("title", "title = \"Five egress paths\"").and_then(|value| value.text());
     let labels = texts(table.get("labels"));
     let repetitions = table.get("repetitions").and_then(|value| value.number(1, 1000));
-    let order = table.get("order").and_then(|value| value.word(&ORDERS));
+    let sequence = table.get("order").and_then(|value| value.word(&ORDERS));
     let limits = table.get("limits").and_then(|value| value.table()).map(limits).unwrap_or_default();
     let base = FilePath::new(file).parent().unwrap_or(FilePath::new(""));
     let paths = table.need("paths", "[paths.direct] with to = \"far.example\"");
@@ -118,7 +118,7 @@ fn read(
         title: title.unwrap_or_default().to_owned(),
         labels,
         repetitions: repetitions.map_or(USUAL_REPETITIONS, |number| number as u32),
-        order: order.unwrap_or_default(),
+        order: sequence.unwrap_or_default(),
         limits,
         paths,
         tests,
@@ -138,13 +138,13 @@ fn together(test: &Test, paths: &[Path], value: &Value<'_>) -> Option<Path> {
         .filter(|path| test.paths.is_empty() || test.paths.contains(&path.name))
         .cloned()
         .collect();
-    if own.len() < 2 || own.iter().any(|path| !matches!(path.place, Place::Agent { .. })) {
+    if own.len() < 2 || own.iter().any(|path| !matches!(path.place, PathPlace::Agent { .. })) {
         return value.wrong("`start = \"together\"` takes two paths or more, all of which begin at agents");
     }
     Path::together(own)
 }
 
-/// What does not fit together.
+/// Finds faults in the combination of parts.
 fn check(plan: &Plan, table: &mut Table<'_>) {
     if plan.paths.is_empty() {
         table.wrong("there is no path: write [paths.direct] with to = \"far.example\"");

@@ -1,7 +1,7 @@
-//! What a plan would do, without doing it.
+//! The steps of a plan, without carrying them out.
 
 use crate::estimate;
-use crate::plan::{Cell, Path, Place, Plan, RunSequence};
+use crate::plan::{Cell, Path, PathPlace, Plan, RunSequence};
 use engine::host::address::lookup;
 use model::experiment::{OUTLINE_SCHEMA, Outline, OutlinePath, OutlineRow};
 use model::units::{Bytes, Nanos};
@@ -16,7 +16,7 @@ pub fn outline(plan: &Plan) -> Outline {
             path: cell.path.name.clone(),
             test: cell.test.name.clone(),
             settings: cell.variant.settings.clone(),
-            what: estimate::words(&request),
+            what: estimate::description(&request),
             time: estimate::time(&request),
             bytes: estimate::bytes(&request),
             refused: cell.path.refused(),
@@ -48,12 +48,12 @@ pub fn outline(plan: &Plan) -> Outline {
 
 fn path(path: &Path) -> OutlinePath {
     let (address, refused) = match &path.place {
-        Place::Here => match lookup(&path.to.host, path.to.port.unwrap_or(0), path.origin.family) {
+        PathPlace::Here => match lookup(&path.to.host, path.to.port.unwrap_or(0), path.origin.family) {
             Ok(address) => (Some(address.ip().to_canonical().to_string()), None),
             Err(failure) => (None, Some(failure.message)),
         },
-        Place::Lab { .. } => (Some(path.to.host.clone()), None),
-        Place::Agent { .. } | Place::Together(_) => (None, path.refused()),
+        PathPlace::Lab { .. } => (Some(path.to.host.clone()), None),
+        PathPlace::Agent { .. } | PathPlace::Together(_) => (None, path.refused()),
     };
     OutlinePath {
         name: path.name.clone(),

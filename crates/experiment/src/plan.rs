@@ -16,7 +16,7 @@ use std::net::IpAddr;
 pub struct Plan {
     /// Its name: that of its file, without `.toml`.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: String,
     /// Words that hold its runs together in a store.
     pub labels: Vec<String>,
@@ -24,7 +24,7 @@ pub struct Plan {
     pub repetitions: u32,
     /// In which order they come.
     pub order: RunSequence,
-    /// What it may take.
+    /// Its limits.
     pub limits: Limits,
     /// Every path, in the order of the file.
     pub paths: Vec<Path>,
@@ -37,14 +37,14 @@ pub struct Plan {
 /// In which order runs come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunSequence {
-    /// Every cell once, then every cell again: a slow drift meets all of them alike.
+    /// Every cell once, then every cell again: a slow drift affects all of them equally.
     #[default]
     Interleaved,
     /// All runs of a cell, then all of the next.
     Blocks,
 }
 
-/// What a plan may take.
+/// Limits of a plan's time and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// No run begins that would end later.
@@ -59,17 +59,17 @@ pub struct Path {
     /// Its name.
     pub name: String,
     /// Where it begins.
-    pub place: Place,
+    pub place: PathPlace,
     /// Where it ends.
     pub to: HostPort,
-    /// How packets leave.
+    /// Address family, local address, interface and connection timeout.
     pub origin: Origin,
     /// Speed of its link, where that is given.
     pub link: Option<BitRate>,
-    /// How the ends know each other, where the configuration says.
+    /// The ends' authentication, where the configuration has it.
     pub security: Security,
-    /// What the file calls the far end, where that is a name of the configuration whose token or fingerprint the agent at
-    /// which the path begins must have itself.
+    /// The file's name of the far end, where that is a name of the configuration whose token or fingerprint the agent at which the
+    /// path begins must have itself.
     pub named: Option<HostPort>,
     /// The sites that it lies between, where they are named.
     pub sites: Option<Sites>,
@@ -77,7 +77,7 @@ pub struct Path {
 
 /// Where a path begins.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum PathPlace {
     /// At this host.
     Here,
     /// At a node of a lab.
@@ -113,15 +113,15 @@ pub struct Test {
     pub paths: Vec<String>,
     /// Its paths as one, where all of them start together.
     pub together: Option<Box<Path>>,
-    /// What its rows are held against.
+    /// Baseline of its rows.
     pub against: Against,
-    /// What is expected of every run.
+    /// Expectations of every run.
     pub expect: Vec<String>,
     /// The combinations, the first variable slowest.
     pub variants: Vec<Variant>,
 }
 
-/// What the rows of a test are held against.
+/// Baseline of the rows of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Against {
     /// The same values on the first path; on the first path the first values.
@@ -138,7 +138,7 @@ pub struct Variant {
     pub settings: Vec<Setting>,
     /// The keys of the test with the values of this combination, as lines of TOML.
     pub text: String,
-    /// What is asked of the engine, to a far end that is not known yet.
+    /// The request to the engine, for a far end that is not known yet.
     pub request: Request,
 }
 
@@ -202,22 +202,22 @@ impl Plan {
         self
     }
 
-    /// It has paths that agents measure.
+    /// Whether it has paths that agents measure.
     #[must_use]
     pub fn has_agents(&self) -> bool {
-        self.paths.iter().any(|path| matches!(path.place, Place::Agent { .. }))
+        self.paths.iter().any(|path| matches!(path.place, PathPlace::Agent { .. }))
     }
 
-    /// It has paths in a lab.
+    /// Whether it has paths in a lab.
     #[must_use]
     pub fn has_labs(&self) -> bool {
-        self.paths.iter().any(|path| matches!(path.place, Place::Lab { .. }))
+        self.paths.iter().any(|path| matches!(path.place, PathPlace::Lab { .. }))
     }
 
-    /// It has paths of this host.
+    /// Whether it has paths of this host.
     #[must_use]
     pub fn is_of_here(&self) -> bool {
-        self.paths.iter().any(|path| matches!(path.place, Place::Here))
+        self.paths.iter().any(|path| matches!(path.place, PathPlace::Here))
     }
 }
 
@@ -233,7 +233,7 @@ fn shorten(request: &mut Request, time: Option<Nanos>) {
 }
 
 impl Cell<'_> {
-    /// What is asked of the engine.
+    /// The request to the engine.
     #[must_use]
     pub fn request(&self) -> Request {
         let Path { name, to, origin, link, .. } = self.path;
@@ -249,13 +249,13 @@ impl Cell<'_> {
 }
 
 impl Path {
-    /// Why nobody can measure it without a fleet.
+    /// The reason why it cannot be measured without a fleet.
     #[must_use]
     pub fn refused(&self) -> Option<String> {
-        if let Place::Together(paths) = &self.place {
+        if let PathPlace::Together(paths) = &self.place {
             return paths.iter().find_map(Path::refused);
         }
-        let Place::Agent { from, to, are_known: false } = &self.place else { return None };
+        let PathPlace::Agent { from, to, are_known: false } = &self.place else { return None };
         let far = to.as_ref().map_or_else(|| format!("`{}`", self.to.host), |to| format!("agent `{to}`"));
         Some(format!(
             "needs a fleet: agent `{from}` to {far} is measured by a coordinator: give --coordinator nats://HOST:4222"
@@ -266,10 +266,10 @@ impl Path {
     #[must_use]
     pub fn begin(&self) -> String {
         match &self.place {
-            Place::Here => "this host".into(),
-            Place::Lab { topology, from, .. } => format!("lab {}, {from}", topology.name),
-            Place::Agent { from, .. } => format!("agent {from}"),
-            Place::Together(paths) => paths.iter().map(Path::begin).collect::<Vec<_>>().join(", "),
+            PathPlace::Here => "this host".into(),
+            PathPlace::Lab { topology, from, .. } => format!("lab {}, {from}", topology.name),
+            PathPlace::Agent { from, .. } => format!("agent {from}"),
+            PathPlace::Together(paths) => paths.iter().map(Path::begin).collect::<Vec<_>>().join(", "),
         }
     }
 
@@ -277,10 +277,10 @@ impl Path {
     pub(crate) fn together(paths: Vec<Path>) -> Option<Path> {
         let first = paths.first()?.clone();
         let name = paths.iter().map(|path| path.name.as_str()).collect::<Vec<_>>().join(" + ");
-        Some(Path { name, named: None, sites: None, place: Place::Together(paths), ..first })
+        Some(Path { name, named: None, sites: None, place: PathPlace::Together(paths), ..first })
     }
 
-    /// The address of a lab's node, of the family that is asked for, or else IPv4 where it has one.
+    /// The address of a lab's node, of the requested family, or else IPv4 where it has one.
     pub(crate) fn address_in_lab(topology: &Topology, node: &str, family: Family) -> Option<IpAddr> {
         let node = topology.nodes.iter().find(|one| one.name == node)?;
         let all = || node.addresses.iter().map(|own| own.address);

@@ -19,24 +19,24 @@ pub struct Head {
     schema: String,
     /// The file as it is.
     plan: String,
-    /// The time of each test that the command line asked for.
+    /// The time of each test, as given on the command line.
     time_ns: Option<Nanos>,
     /// Runs of each cell.
     repetitions: u32,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Recorded {
     pub(crate) path: String,
     pub(crate) test: String,
     pub(crate) settings: Vec<Setting>,
     pub(crate) round: u32,
-    /// It, unless it could not begin.
+    /// The run, unless it could not begin.
     pub(crate) run: Option<Box<Run>>,
     /// Why it could not, or was cut short.
     pub(crate) error: Option<String>,
-    /// Who measured it, where that was an agent.
+    /// The agent that measured it, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lease: Option<Lease>,
 }
@@ -65,7 +65,7 @@ impl Head {
 }
 
 impl Recorded {
-    /// It is of this cell and round, and need not be done again.
+    /// Whether it is of this cell and round, and need not be repeated.
     pub(crate) fn is_of(&self, cell: &Cell<'_>, round: u32) -> bool {
         self.round == round
             && self.path == cell.path.name

@@ -10,11 +10,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Where a request goes, and how.
 pub(crate) struct Toward<'a> {
-    /// What the path is called in results.
+    /// Name of the path in results.
     pub(crate) name: &'a str,
     /// The far end.
     pub(crate) to: &'a HostPort,
-    /// How packets leave.
+    /// Address family, local address, interface and connection timeout.
     pub(crate) origin: &'a Origin,
     /// Speed of the link, where that is given.
     pub(crate) link: Option<BitRate>,
@@ -53,7 +53,7 @@ impl Toward<'_> {
     }
 }
 
-/// Why the engine would refuse it on any path. It is asked with this host as the far end, and sends nothing.
+/// The reason why the engine would refuse it on any path. The check uses this host as the far end, and sends nothing.
 pub(crate) fn refused(request: &Request) -> Option<Failure> {
     let (here, origin) = (HostPort { host: "this-host.example".into(), port: None }, Origin::default());
     let mut request = Toward { name: "any", to: &here, origin: &origin, link: None }.fill(request.clone());
@@ -71,7 +71,7 @@ pub(crate) fn refused(request: &Request) -> Option<Failure> {
     Some(Failure { kind: Kind::Usage, message: sentence(&error), advice })
 }
 
-/// As a URL has it: an IPv6 address in brackets.
+/// The host in the form of a URL: an IPv6 address in brackets.
 fn in_url(host: &HostPort) -> String {
     match host.host.parse::<std::net::Ipv6Addr>() {
         Ok(address) => format!("[{address}]"),
@@ -79,6 +79,6 @@ fn in_url(host: &HostPort) -> String {
     }
 }
 
-/// What stands for the far end of the path.
+/// Placeholder for the far end of the path.
 pub(crate) const HOST: &str = "{host}";
 const LARGEST: u32 = 65_535;

@@ -1,11 +1,11 @@
-//! A plan carried out, run after run. What fails is told, and stops nothing else.
+//! Execution of a plan, run after run. A failure is reported, and the other runs go on.
 
 mod row;
 
 use crate::agents::{Agents, Carried, Lease};
 use crate::compare::{judge, together};
 use crate::estimate;
-use crate::plan::{Cell, Place, Plan, RunSequence};
+use crate::plan::{Cell, PathPlace, Plan, RunSequence};
 use crate::progress::{Journal, Recorded};
 use crate::sites::Sites;
 use engine::error::{Result, sentence};
@@ -22,7 +22,7 @@ use model::units::{Bytes, Nanos};
 use report::expect::Expectation;
 use row::{Came, Gathered};
 
-/// What carrying a plan out needs beside it.
+/// Inputs of the execution beside the plan.
 #[derive(Debug, Default)]
 pub struct Options {
     /// Asks it to stop.
@@ -31,7 +31,7 @@ pub struct Options {
     pub journal: Option<Journal>,
 }
 
-/// What happens meanwhile.
+/// An event of the execution.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Moment<'a> {
@@ -48,15 +48,15 @@ pub enum Moment<'a> {
     },
     /// Something happened in it.
     Event(&'a Event),
-    /// It has ended, and may be given another name.
+    /// The run has ended, and may be given another name.
     Ended(&'a mut Run),
-    /// It was measured before, by a run of the plan that was cut off.
+    /// The run was measured before, by an execution of the plan that was interrupted.
     Recalled(&'a Run),
     /// Something to be known beside.
     Note(String),
 }
 
-/// Whoever is told.
+/// Callback for the events.
 pub(crate) type Watch<'a> = &'a mut (dyn FnMut(Moment<'_>) -> Result<()> + Send);
 
 /// Carries a plan out. Labs take [`lab::privilege::gain_and_enclose`], before the first thread is started.
@@ -82,7 +82,7 @@ pub fn run(
     let serving = Interrupt::default();
     // Inside of an option the lifetime would not become shorter by itself.
     let agents = agents.map(|agents| agents as &mut dyn Agents);
-    let mut job = Job::new(plan, &sites, options, agents, watch);
+    let mut job = PlanExecution::new(plan, &sites, options, agents, watch);
     let ended = std::thread::scope(|scope| {
         let ended = sites.serve(scope, &serving).and_then(|()| job.steps());
         serving.raise();
@@ -109,13 +109,13 @@ pub fn run(
     })
 }
 
-/// A plan under way.
-struct Job<'a> {
+/// A running plan.
+struct PlanExecution<'a> {
     plan: &'a Plan,
     sites: &'a Sites,
     stop: Interrupt,
     journal: Option<&'a mut Journal>,
-    /// What a run of the plan that was cut off has measured.
+    /// Results of an earlier execution of the plan that was interrupted.
     known: Vec<Recorded>,
     agents: Option<&'a mut dyn Agents>,
     rows: Vec<Gathered<'a>>,
@@ -125,14 +125,14 @@ struct Job<'a> {
     notes: Vec<String>,
 }
 
-impl<'a> Job<'a> {
+impl<'a> PlanExecution<'a> {
     fn new(
         plan: &'a Plan,
         sites: &'a Sites,
         options: &'a mut Options,
         agents: Option<&'a mut dyn Agents>,
         watch: Watch<'a>,
-    ) -> Job<'a> {
+    ) -> PlanExecution<'a> {
         let mut journal = options.journal.as_mut();
         let mut known = Vec::new();
         while let Some(recorded) = journal.as_mut().and_then(|journal| journal.recall()) {
@@ -146,7 +146,19 @@ impl<'a> Job<'a> {
         };
         let rows = plan.cells().into_iter().map(row).collect();
         let (stop, began, notes) = (options.stop.clone(), mono_now(), Vec::new());
-        Job { plan, sites, stop, journal, known, agents, rows, watch, began, bytes: Bytes::ZERO, notes }
+        PlanExecution {
+            plan,
+            sites,
+            stop,
+            journal,
+            known,
+            agents,
+            rows,
+            watch,
+            began,
+            bytes: Bytes::ZERO,
+            notes,
+        }
     }
 
     /// Every step, in its order.
@@ -174,7 +186,7 @@ impl<'a> Job<'a> {
             let all = steps.len() as u32;
             (self.watch)(Moment::Begins { number: number as u32 + 1, all, cell, round: step.round })?;
             let came = match cell.path.place {
-                Place::Agent { .. } | Place::Together(_) => self.one_of_agent(&cell)?,
+                PathPlace::Agent { .. } | PathPlace::Together(_) => self.one_of_agent(&cell)?,
                 _ => self.run_cell(&cell)?,
             };
             if let Came::Stopped = came {
@@ -251,7 +263,7 @@ impl<'a> Job<'a> {
         (self.watch)(Moment::Ended(run))
     }
 
-    /// What was measured before, if it need not be measured again.
+    /// An earlier result, if the cell need not be measured again.
     fn recall(&mut self, cell: &Cell<'_>, round: u32) -> Option<(Box<Run>, Option<Lease>)> {
         let at = self.known.iter().position(|recorded| recorded.is_of(cell, round))?;
         let Recorded { run, lease, .. } = self.known.swap_remove(at);

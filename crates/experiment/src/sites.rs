@@ -1,6 +1,6 @@
 //! The labs of a plan while it is carried out, and the servers in them.
 
-use crate::plan::{Path, Place, Plan};
+use crate::plan::{Path, PathPlace, Plan};
 use engine::error::{Result, sentence};
 use engine::host::interrupt::Interrupt;
 use engine::server::{Config, Confined, Server};
@@ -13,22 +13,22 @@ use std::sync::Arc;
 use std::thread::Scope;
 
 /// The labs, each once, whichever paths lie in it.
-pub(crate) struct Sites(Vec<Site>);
+pub(crate) struct Sites(Vec<LabSite>);
 
-struct Site {
+struct LabSite {
     name: String,
-    /// It, or why there is none.
+    /// The lab, or the reason why there is none.
     lab: Result<Lab, String>,
     /// The nodes that answer.
     servers: Vec<String>,
 }
 
 impl Sites {
-    /// Builds every lab. `say` is told before each.
+    /// Builds every lab. `say` is called before each.
     pub(crate) fn build(plan: &Plan, say: &mut dyn FnMut(String)) -> Sites {
-        let (mut sites, mut host): (Vec<Site>, _) = (Vec::new(), feature::Host::default());
+        let (mut sites, mut host): (Vec<LabSite>, _) = (Vec::new(), feature::Host::default());
         for path in &plan.paths {
-            let Place::Lab { topology, to, .. } = &path.place else { continue };
+            let PathPlace::Lab { topology, to, .. } = &path.place else { continue };
             let known = sites.iter_mut().find(|site| site.name == topology.name);
             if let Some(site) = known {
                 if !site.servers.contains(to) {
@@ -42,21 +42,21 @@ impl Sites {
                 [] => Lab::build(topology, &BuildOptions::default()).map_err(|error| sentence(&error)),
                 lacks => Err(format!("not on this host: needs {}", lacks.join(", "))),
             };
-            sites.push(Site { name: topology.name.clone(), lab, servers: vec![to.clone()] });
+            sites.push(LabSite { name: topology.name.clone(), lab, servers: vec![to.clone()] });
         }
         Sites(sites)
     }
 
-    /// What must be known of the labs that were built.
+    /// Notes on the labs that were built.
     pub(crate) fn notes(&self) -> Vec<String> {
         let built = self.0.iter().filter_map(|site| Some((site, site.lab.as_ref().ok()?)));
-        let of = |(site, lab): (&Site, &Lab)| -> Vec<String> {
+        let notes = |(site, lab): (&LabSite, &Lab)| -> Vec<String> {
             lab.notes().iter().map(|note| format!("{}: {note}", site.name)).collect()
         };
-        built.flat_map(of).collect()
+        built.flat_map(notes).collect()
     }
 
-    /// Starts a server in every node that answers, for as long as `scope` lasts or until `stop`. What cannot serve is told.
+    /// Starts a server in every node that answers, for as long as `scope` lasts or until `stop`. A failure to serve is reported.
     pub(crate) fn serve<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -82,7 +82,7 @@ impl Sites {
     /// # Errors
     /// Why its lab could not be built.
     pub(crate) fn namespace(&self, path: &Path) -> Result<Option<&Namespace>, String> {
-        let Place::Lab { topology, from, .. } = &path.place else { return Ok(None) };
+        let PathPlace::Lab { topology, from, .. } = &path.place else { return Ok(None) };
         let site = self.0.iter().find(|site| site.name == topology.name);
         let lab = match site.map(|site| &site.lab) {
             Some(Ok(lab)) => lab,

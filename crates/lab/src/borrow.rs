@@ -1,9 +1,9 @@
-//! Real interfaces of this host in a lab: taken with their name, MTU, hardware address and addresses, and given back so.
+//! Real interfaces of this host in a lab: taken with their name, MTU, hardware address and addresses, and returned with the same.
 //!
-//! While one is away a file beside those of the labs tells what it was. When a lab is killed the kernel returns a physical
-//! interface to the host by itself, under the name it had in the lab and without addresses; [`put_back_all`] does the
-//! rest. A virtual one (veth, VLAN, …) is destroyed with the lab's namespace: that is the kernel's rule, and why it is
-//! refused nowhere but told in `docs/lab.md`.
+//! While an interface is in a lab, a file beside those of the labs records its former state. When a lab is killed the kernel
+//! returns a physical interface to the host by itself, under the name it had in the lab and without addresses; [`put_back_all`]
+//! restores the rest. A virtual one (veth, VLAN, …) is destroyed with the lab's namespace: the kernel does that, so virtual
+//! interfaces are accepted and `docs/lab.md` has a warning.
 
 use crate::error::LabError;
 use crate::real::{Record, look_up};
@@ -64,7 +64,7 @@ impl Drop for Borrowed {
     }
 }
 
-/// What is left to do for interfaces when a lab was killed. The kernel returns them soon after, not at once.
+/// Restores interfaces after a lab was killed. The kernel returns them soon after, not at once.
 pub(crate) fn put_back_all() {
     let Ok(directory) = Directory::existing() else { return };
     for _ in 0..RETURNS {

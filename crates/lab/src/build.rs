@@ -7,15 +7,15 @@ use crate::keys::Keys;
 use crate::machine::Plugs;
 use crate::node::{Inside, RunningNode};
 use crate::ready;
-use crate::topology::{Link, Node, Place, Side, Topology};
+use crate::topology::{Link, Node, NodePlace, Side, Topology};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use std::time::Duration;
 
-/// How a lab is built.
+/// Options of building a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BuildOptions {
-    /// How long links may take to carry, and neighbours to answer.
+    /// Time for links to carry, and for neighbours to answer.
     pub timeout: Duration,
 }
 
@@ -45,10 +45,10 @@ impl Lab {
         let places: Vec<(&Node, Namespace)> = topology
             .nodes
             .iter()
-            .filter(|node| matches!(node.place, Place::Namespace))
+            .filter(|node| matches!(node.place, NodePlace::Namespace))
             .map(|node| Ok((node, Namespace::new().map_err(LabError::in_node(&node.name))?)))
             .collect::<Result<_, LabError>>()?;
-        // Given back on every way out.
+        // Returned on every exit.
         let mut borrowed = Vec::new();
         for link in &topology.links {
             cable(link, &places)?;
@@ -93,8 +93,8 @@ impl Lab {
             return Ok(node);
         }
         match self.topology.nodes.iter().find(|node| node.name == name).map(|node| &node.place) {
-            Some(Place::External { .. }) => Err(not_here(name, "external", "set it up by hand")),
-            Some(Place::Remote { .. }) => {
+            Some(NodePlace::External { .. }) => Err(not_here(name, "external", "set it up by hand")),
+            Some(NodePlace::Remote { .. }) => {
                 Err(not_here(name, "a remote host", "log in there, or talk to its `pathmeter serve`"))
             }
             _ => {
@@ -110,13 +110,13 @@ impl Lab {
         &self.nodes
     }
 
-    /// What it was built from.
+    /// The topology from which it was built.
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// What this host cannot do as the file says, and what was done instead, in plain words.
+    /// Settings of the file that this host does not support, and the replacement of each, in plain words.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

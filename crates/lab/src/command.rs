@@ -1,4 +1,4 @@
-//! Commands in a node: what they may take, what they said, and that none outlives its measurement.
+//! Commands in a node: their limits, their output, and their end with the measurement.
 
 use crate::error::LabError;
 use crate::vm::VmProcess;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What a command may take.
+/// Limits of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Time; when it is over the command is killed.
@@ -25,10 +25,10 @@ impl Default for Limits {
     }
 }
 
-/// How a command ended, and what it said.
+/// End and output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// How it ended.
+    /// The end of the command.
     pub end: Ended,
     /// Standard output, as far as it was kept.
     pub stdout: Vec<u8>,
@@ -36,7 +36,7 @@ pub struct Output {
     pub stderr: Vec<u8>,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By itself, with this code.
@@ -92,12 +92,12 @@ impl Running {
         }
     }
 
-    /// What it has said so far on its standard output.
+    /// Its standard output so far.
     #[must_use]
-    pub fn said(&self) -> Vec<u8> {
+    pub fn stdout(&self) -> Vec<u8> {
         match &self.started {
             Started::Here(here) => here.stdout.as_ref().map(Capture::so_far).unwrap_or_default(),
-            Started::InMachine(process) => process.as_ref().map(VmProcess::said).unwrap_or_default(),
+            Started::InMachine(process) => process.as_ref().map(VmProcess::stdout).unwrap_or_default(),
         }
     }
 
@@ -110,14 +110,14 @@ impl Running {
         self.collect(!ended)
     }
 
-    /// Asks it to end (`SIGTERM`), kills it when it does not, and tells what it said.
+    /// Requests it to end (`SIGTERM`), kills it when it does not, and returns its output.
     ///
     /// # Errors
     /// When the kernel loses sight of it, or its virtual machine ends.
     pub fn stop(mut self) -> Result<Output, LabError> {
         if !self.has_ended() {
             match &self.started {
-                // That it has ended meanwhile shows next.
+                // An end in the meantime shows next.
                 Started::Here(here) => drop(signal_group(here.child.id(), Signal::Terminate)),
                 Started::InMachine(process) => drop(process.as_ref().map(VmProcess::terminate)),
             }
@@ -181,7 +181,7 @@ impl Here {
 
     /// Ends it and what it has started, and collects it.
     fn end(&mut self) -> std::io::Result<ExitStatus> {
-        // Before it is collected its number is nobody else's; its children may outlive it, in its group.
+        // Its number is not reused before it is collected; its children may outlive it, in its group.
         let _ = signal_group(self.child.id(), Signal::Kill);
         self.child.wait()
     }
@@ -193,11 +193,11 @@ impl Drop for Here {
     }
 }
 
-/// What a command in a machine said; one that still runs is killed.
+/// The output of a command in a machine; one that still runs is killed.
 fn collect_from_machine(process: VmProcess, timed_out: bool, node: &str) -> Result<Output, LabError> {
     if !process.has_ended() {
         let _ = process.kill();
-        // It has ended at once, unless the machine hangs.
+        // The command ends at once, unless the machine hangs.
         let _ = process.wait(TO_END);
     }
     let output = process.collect();

@@ -12,10 +12,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// What a configured node keeps: its filters and hidden parts live as long as this does.
+/// Resources of a configured node: its filters and hidden parts live as long as this does.
 #[derive(Debug, Default)]
 pub struct Configured {
-    /// What this kernel cannot do as the file says, and what was done instead, in plain words.
+    /// Settings of the file that this kernel does not support, and the replacement of each, in plain words.
     pub notes: Vec<String>,
     /// The filter of fragments, and its counts.
     fragments: Option<Mutex<FragmentFilter>>,
@@ -24,7 +24,7 @@ pub struct Configured {
 }
 
 impl Configured {
-    /// What the filter of fragments dropped so far; `None`: there is none.
+    /// Counts of the fragments that the filter dropped so far; `None`: there is none.
     pub(crate) fn dropped_fragments(&self) -> linux::Result<Option<DroppedFragments>> {
         let count =
             |filter: &Mutex<FragmentFilter>| filter.lock().unwrap_or_else(PoisonError::into_inner).dropped();
@@ -168,7 +168,7 @@ impl<'a> Step<'a> {
         .map_err(in_node)
     }
 
-    /// What the file sets, addresses, neighbours and routes.
+    /// Sets the file's sysctls, addresses, neighbours and routes.
     fn paths(&mut self) -> linux::Result<()> {
         for (setting, value) in &self.node.settings {
             self.namespace.set_sysctl(&setting.replace('.', "/"), value)?;

@@ -1,4 +1,4 @@
-//! What passed and what was dropped, interface by interface, and what the CPUs did meanwhile.
+//! Counters of packets passed and dropped, interface by interface, and of the CPUs.
 
 use crate::build::Lab;
 use crate::error::LabError;
@@ -18,12 +18,12 @@ pub struct Snapshot {
     cpu: CpuSnapshot,
 }
 
-/// How far the counters of a lab moved between two moments.
+/// The difference of the counters of a lab between two moments.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// Every node that is up here, in the order of the file.
     pub nodes: Vec<NodeCounters>,
-    /// What each CPU's packet backlog did, over the whole host.
+    /// Counters of each CPU's packet backlog, over the whole host.
     pub softnet: Vec<Softnet>,
     /// Where the time of each CPU went, over the whole host; softirq is where packets are forwarded.
     pub cpus: Vec<CpuTimes>,
@@ -52,7 +52,7 @@ impl Lab {
 }
 
 impl Snapshot {
-    /// How far each counter moved since `earlier`.
+    /// The difference of each counter since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Traffic {
         let nodes = self.nodes.iter().map(|now| {

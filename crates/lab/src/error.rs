@@ -4,7 +4,7 @@ use crate::vm_error::VmError;
 use linux::OsError;
 use std::io;
 
-/// What went wrong, naming the node and the thing.
+/// An error that names the node and the object.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The kernel lacks something that the topology needs: not a fault of either.
@@ -12,7 +12,7 @@ pub enum LabError {
     NotOnThisKernel {
         /// The node.
         node: String,
-        /// What it needs.
+        /// The feature that it needs.
         needs: String,
     },
     /// The kernel refused a step in a node.
@@ -20,7 +20,7 @@ pub enum LabError {
     Node {
         /// The node.
         node: String,
-        /// What was refused.
+        /// The kernel's error.
         source: OsError,
     },
     /// The kernel refused something that belongs to no node.
@@ -38,14 +38,14 @@ pub enum LabError {
         package: String,
     },
     /// A program of ours failed in a node.
-    #[error("node {node}: {program}: {said}")]
+    #[error("node {node}: {program}: {output}")]
     ProgramFailed {
         /// The node.
         node: String,
         /// Its name.
         program: String,
-        /// What it said.
-        said: String,
+        /// The program's output.
+        output: String,
     },
     /// A command could not be started.
     #[error("node {node}: start {program}: {source}")]
@@ -70,9 +70,9 @@ pub enum LabError {
     NotHere {
         /// The node.
         node: String,
-        /// What it is.
+        /// The kind of the node.
         what: &'static str,
-        /// What cannot be done with it, and what can.
+        /// The action that is not possible with it, and those that are.
         cannot: String,
     },
     /// An interface of this host cannot be taken into a lab.
@@ -105,7 +105,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Names the node in which the kernel refused; what it lacks is told apart.
+    /// Names the node in which the kernel refused; a missing feature is an error of its own.
     pub(crate) fn in_node(node: &str) -> impl Fn(OsError) -> Self + '_ {
         move |source| {
             let node = node.to_owned();

@@ -1,7 +1,7 @@
-//! What a topology needs of this host, each really tried in a network namespace that vanishes afterwards.
+//! Features of this host that a topology needs, each tested in a network namespace that vanishes afterwards.
 
 use crate::error::LabError;
-use crate::topology::{DeviceKind, Filter, Place, Shape, Topology};
+use crate::topology::{DeviceKind, Filter, NodePlace, Shape, Topology};
 use crate::vm::{Kernel, QemuProgram, VmError};
 use crate::{filter, shape};
 use linux::namespace::Namespace;
@@ -48,25 +48,25 @@ pub enum Feature {
 /// Why a topology cannot be built here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// What is needed: `sch_netem (CONFIG_NET_SCH_NETEM)`, `the package nftables`.
+    /// The missing feature: `sch_netem (CONFIG_NET_SCH_NETEM)`, `the package nftables`.
     pub needs: String,
-    /// What the host says to it.
+    /// The host's reason.
     pub reason: String,
     /// A virtual machine on this host would have it.
     pub in_vm: bool,
 }
 
-/// What a topology needs, each once. IPv6 is not among it: a kernel without builds what is left, and says so. What is in a
-/// virtual machine is asked of its kernel, not of this one.
+/// The features that a topology needs, each once. IPv6 is not among them: a kernel without it builds the rest, with a note. A node
+/// in a virtual machine depends on the machine's kernel, not on this one.
 #[must_use]
 pub fn needs(topology: &Topology) -> Vec<Feature> {
     let mut needs = vec![Feature::Namespaces];
     for node in &topology.nodes {
         needs.extend(node.cpus.iter().map(|cpu| Feature::Cpu(*cpu)));
-        if matches!(node.place, Place::Machine(_)) {
+        if matches!(node.place, NodePlace::Machine(_)) {
             needs.push(Feature::Machine);
         }
-        if node.place == Place::Namespace {
+        if node.place == NodePlace::Namespace {
             needs.extend(node.devices.iter().map(|device| of_device(&device.kind)));
             needs.extend(node.filters.iter().map(|filter| match filter {
                 Filter::Fragments => Feature::Nftables,
@@ -77,7 +77,7 @@ pub fn needs(topology: &Topology) -> Vec<Feature> {
     for side in topology.links.iter().flat_map(|link| &link.sides) {
         needs.extend(side.real.clone().map(Feature::Interface));
         let node = topology.nodes.iter().find(|node| node.name == side.end.node);
-        if node.is_some_and(|node| node.place == Place::Namespace) {
+        if node.is_some_and(|node| node.place == NodePlace::Namespace) {
             needs.extend(shape::disciplines(&side.shape, side.mtu).iter().filter_map(of_discipline));
         }
     }
@@ -106,14 +106,14 @@ fn of_device(kind: &DeviceKind) -> Feature {
     }
 }
 
-/// Answers of this host, each asked for once.
+/// Answers of this host, each determined once.
 #[derive(Debug, Default)]
 pub struct Host {
     known: BTreeMap<Feature, Result<(), Lack>>,
 }
 
 impl Host {
-    /// What a topology needs and this host lacks. Without the right to make namespaces nothing else can be told.
+    /// The features that a topology needs and this host lacks. Without the right to make namespaces none can be tested.
     pub fn lacks(&mut self, topology: &Topology) -> Vec<Lack> {
         let needs = needs(topology);
         let machine_helps = !needs.contains(&Feature::Machine) && self.ask(Feature::Machine).is_ok();
@@ -163,7 +163,7 @@ impl Feature {
         }
     }
 
-    /// What the kernel has of its own.
+    /// Tests the kernel's own features.
     fn in_scratch(&self) -> linux::Result<()> {
         let scratch = Namespace::new()?;
         scratch.run(|| {
@@ -181,7 +181,7 @@ impl Feature {
                     shaped(&mut network, &Shape { rate: Some(BitRate(1_000_000)), ..Shape::default() })
                 }
                 Feature::Netem => {
-                    shaped(&mut network, &Shape { delay: Some(Nanos(1_000_000)), ..Shape::default() })
+                    shaped(&mut network, &Shape { delay: Some(Nanos::from_millis(1)), ..Shape::default() })
                 }
                 Feature::Nftables => FragmentFilter::install(Hook::Forward)?.remove(),
                 Feature::Namespaces
@@ -193,9 +193,9 @@ impl Feature {
         })?
     }
 
-    /// What must be there, in the words of who configures a kernel or installs a package.
+    /// The requirement, in the terms of kernel configuration or of packages.
     fn needs(&self) -> String {
-        let words = match self {
+        let requirement = match self {
             Feature::Namespaces => {
                 "network namespaces and veth (CONFIG_NET_NS, CONFIG_VETH), and root or user namespaces"
             }
@@ -214,7 +214,7 @@ impl Feature {
             Feature::Cpu(cpu) => return format!("CPU {cpu}"),
             Feature::Interface(name) => return format!("an interface {name} that leads to the box"),
         };
-        words.to_owned()
+        requirement.to_owned()
     }
 
     /// A program that is missing is not the kernel's lack.
@@ -226,11 +226,11 @@ impl Feature {
     }
 }
 
-/// As `configure` makes it: the kernel's own tunnel, or else a route that encapsulates.
+/// Makes the tunnel as `configure` does: the kernel's own one, or else a route that encapsulates.
 fn ipip6(network: &mut Network) -> linux::Result<()> {
-    let one = Ipv6Addr::new(0xfd71, 0, 0, 0, 0, 0, 0, 1);
+    let address = Ipv6Addr::new(0xfd71, 0, 0, 0, 0, 0, 0, 1);
     let other = Ipv6Addr::new(0xfd71, 0, 0, 0, 0, 0, 0, 2);
-    if network.add_ipip6(NEW, one, other).is_ok() {
+    if network.add_ipip6(NEW, address, other).is_ok() {
         return Ok(());
     }
     network.add_route_spec(&RouteSpec {
@@ -267,18 +267,18 @@ mod tests {
 
     #[test]
     fn what_a_topology_needs_follows_from_what_is_in_it() {
-        let of = |name: &str| needs(&find(name).unwrap());
-        assert_eq!(of("direct"), [Feature::Namespaces]);
-        assert_eq!(of("long-fat"), [Feature::Namespaces, Feature::Tbf, Feature::Netem]);
-        assert_eq!(of("demo"), [Feature::Namespaces, Feature::Nftables]);
+        let features_of = |name: &str| needs(&find(name).unwrap());
+        assert_eq!(features_of("direct"), [Feature::Namespaces]);
+        assert_eq!(features_of("long-fat"), [Feature::Namespaces, Feature::Tbf, Feature::Netem]);
+        assert_eq!(features_of("demo"), [Feature::Namespaces, Feature::Nftables]);
         let macvtap = [Feature::Namespaces, Feature::Macvtap, Feature::Machine];
-        assert_eq!(of("macvtap"), macvtap);
-        assert!(of("external-deck").contains(&Feature::Interface("enp1s0".to_owned())));
-        assert!(matches!(of("lossy").last(), Some(Feature::Rules(_))));
+        assert_eq!(features_of("macvtap"), macvtap);
+        assert!(features_of("external-deck").contains(&Feature::Interface("enp1s0".to_owned())));
+        assert!(matches!(features_of("lossy").last(), Some(Feature::Rules(_))));
     }
 
     #[test]
-    fn what_no_host_has_is_lacking_and_says_what_it_is() {
+    fn features_that_no_host_has_are_lacking_with_a_reason() {
         for (feature, needs) in [
             (Feature::Cpu(8000), "CPU 8000"),
             (Feature::Interface("nowhere0".to_owned()), "an interface nowhere0 that leads to the box"),

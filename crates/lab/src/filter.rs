@@ -1,4 +1,4 @@
-//! What a node does not let pass: over netlink where it is ours, by `nft(8)` where the file brings a ruleset.
+//! Filters of a node: over netlink where they are ours, by `nft(8)` where the file brings a ruleset.
 
 use crate::error::LabError;
 use linux::namespace::Namespace;
@@ -6,7 +6,7 @@ use linux::nft::{FragmentFilter, Hook};
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-/// Drops fragments on their way through the calling thread's namespace.
+/// Drops fragments that are forwarded through the calling thread's namespace.
 pub(crate) fn fragments(node: &str) -> Result<FragmentFilter, LabError> {
     FragmentFilter::install(Hook::Forward).map_err(LabError::in_node(node))
 }
@@ -25,13 +25,13 @@ pub(crate) fn rules(node: &str, rules: &str, namespace: &Namespace) -> Result<()
     };
     let mut child = command.spawn().map_err(start)?;
     if let Some(mut input) = child.stdin.take() {
-        // One that ends before it has read all says itself why.
+        // A program that ends before it has read all reports the reason itself.
         let _ = input.write_all(rules.as_bytes()).and_then(|()| input.write_all(b"\n"));
     }
     let output = child.wait_with_output().map_err(start)?;
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(LabError::ProgramFailed { node: node.into(), program: "nft".into(), said })
+    let output = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+    Err(LabError::ProgramFailed { node: node.into(), program: "nft".into(), output })
 }

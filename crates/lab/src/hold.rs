@@ -62,7 +62,7 @@ impl Held {
         match built {
             Ok((lab, server)) => Ok(Self { lab, server, directory, state }),
             Err(error) => {
-                // The first error is the one to be told.
+                // The first error is the one to report.
                 let _ = directory.remove(&state);
                 Err(error)
             }
@@ -169,7 +169,7 @@ pub fn command(lab: &HeldLab, node: &HeldNode, program: &OsString) -> Result<Com
     let path = format!("/proc/{}/fd/{namespace}", lab.pid);
     let file = File::open(&path).map_err(|source| LabError::State { path, source })?;
     let namespace = Namespace::from(file);
-    // Opened before it is asked: what lives now is what was opened.
+    // The check comes after the opening: the lab that is alive now is the one that was opened.
     if !lab.is_up() {
         return Err(LabError::NotUp(format!("the lab {} has gone", lab.name)));
     }

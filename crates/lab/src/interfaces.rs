@@ -1,4 +1,4 @@
-//! What passed an interface and what was dropped there.
+//! Counters of packets passed and dropped by an interface.
 
 use linux::netlink::{LinkStatistics, Network};
 
@@ -10,7 +10,7 @@ pub struct InterfaceCounters {
     /// Packets, bytes, errors and drops, as the driver and the kernel count them. With offloads one packet may stand for
     /// several frames.
     pub link: LinkStatistics,
-    /// Packets that the queueing discipline of the link dropped: for want of room, or for the loss that was asked.
+    /// Packets that the queueing discipline of the link dropped: because its queue was full, or by the configured loss.
     pub queue_drops: u64,
     /// Bytes that left through it: frames without FCS, those within a packet of an offload counted each.
     pub queue_bytes: u64,

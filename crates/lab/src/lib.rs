@@ -1,7 +1,7 @@
 //! Topologies on one host: nodes, links, tunnels and faults, built from a file, and taken away without residue.
 //!
-//! This crate knows nothing of pathmeter's engine, so that it can judge it and any other tool alike: it builds a network,
-//! runs commands in its nodes, and counts what its links carried.
+//! This crate does not depend on pathmeter's engine, so that it can judge it like any other tool: it builds a network, runs
+//! commands in its nodes, and counts the traffic of its links.
 
 mod borrow;
 pub mod build;

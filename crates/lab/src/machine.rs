@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::keys::Keys;
 use crate::programs::tools;
-use crate::topology::{DeviceKind, End, Machine, Node, Place, Side, Topology};
+use crate::topology::{DeviceKind, End, Machine, Node, NodePlace, Side, Topology};
 use crate::vm::guest::Role;
 use crate::vm::{Nic, Vm, VmSpec};
 use linux::namespace::Namespace;
@@ -11,7 +11,7 @@ use linux::netlink::Network;
 use linux::tap::Tap;
 use std::thread;
 
-/// What a machine's links end at in this host, before the machine is there.
+/// The host's ends of a machine's links, before the machine is there.
 pub(crate) struct Plugs {
     /// Each with the machine's end that it is for.
     taps: Vec<(End, Tap)>,
@@ -47,7 +47,7 @@ impl Plugs {
     ) -> Result<Vec<(String, Vm, Vec<String>)>, LabError> {
         let mut plans = Vec::new();
         for node in &topology.nodes {
-            if let Place::Machine(machine) = &node.place {
+            if let NodePlace::Machine(machine) = &node.place {
                 plans.push(self.plan(topology, node, machine, places, keys)?);
             }
         }
@@ -57,7 +57,7 @@ impl Plugs {
             let booted = boots
                 .into_iter()
                 .map(|boot| boot.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            // Every one is waited for before the first that failed is told.
+            // All are waited for before the first error is reported.
             booted.collect::<Vec<_>>().into_iter().collect()
         })
     }
@@ -112,7 +112,7 @@ fn boot(spec: VmSpec, role: Role) -> Result<(String, Vm, Vec<String>), LabError>
 fn machine_links(topology: &Topology) -> impl Iterator<Item = (&Side, &Side)> {
     let is_machine = |side: &Side| {
         let node = topology.nodes.iter().find(|node| node.name == side.end.node);
-        node.is_some_and(|node| matches!(node.place, Place::Machine(_)))
+        node.is_some_and(|node| matches!(node.place, NodePlace::Machine(_)))
     };
     let both = topology.links.iter().flat_map(|link| {
         let [one, other] = &link.sides;

@@ -10,12 +10,12 @@ use linux::process;
 #[derive(Debug, thiserror::Error)]
 #[error("a lab makes its own network, which needs root or user namespaces: {source}")]
 pub struct Unprivileged {
-    /// What the kernel refused.
+    /// The kernel's error.
     pub source: OsError,
 }
 
 impl Unprivileged {
-    /// The way out.
+    /// Advice.
     pub const ADVICE: &str = "run it with sudo, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1 on \
                               Debian, sysctl kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu, \
                               sysctl user.max_user_namespaces=10000 elsewhere)";
@@ -38,11 +38,11 @@ pub fn gain() -> Result<(), Unprivileged> {
     namespace::enter_user_namespace().map_err(refused)
 }
 
-/// As [`gain`], and encloses the process ([`process::enclose`]): however it ends, SIGKILL too, all it has started in a
-/// lab ends with it, and so the lab vanishes. Interfaces of the host that it had taken are made what they were.
+/// Like [`gain`], and encloses the process ([`process::enclose`]): however it ends, SIGKILL too, all processes that it started in a
+/// lab end with it, and so the lab vanishes. Interfaces that it had taken from the host are restored.
 ///
 /// # Errors
-/// As [`gain`].
+/// As for [`gain`].
 pub fn gain_and_enclose() -> Result<(), Unprivileged> {
     gain()?;
     process::enclose(put_back_all).map_err(|source| Unprivileged { source })

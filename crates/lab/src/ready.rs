@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Waits, at most so long; says what is not ready then. That is no error: a topology may be made to be so.
+/// Waits until a deadline and returns the parts that are not ready then. That is no error: a topology may be made to be so.
 pub(crate) fn wait(
     running: &[RunningNode],
     nodes: &[Node],
@@ -35,15 +35,15 @@ pub(crate) fn wait(
                 .map(|link| format!("node {}: {link} carries nothing: is its other end up?", node.name)),
         );
     }
-    // All are asked before any is waited for.
+    // All are triggered before the first is waited for.
     let until = until.min(Instant::now() + TO_ANSWER);
-    let mut asked = Vec::new();
+    let mut triggered = Vec::new();
     for (node, namespace, described) in &here {
         let neighbours = neighbours(described, nodes);
-        namespace.run(|| ask(&neighbours)).map_err(LabError::in_node(&node.name))?;
-        asked.push(neighbours);
+        namespace.run(|| trigger(&neighbours)).map_err(LabError::in_node(&node.name))?;
+        triggered.push(neighbours);
     }
-    for ((node, namespace, _), neighbours) in here.iter().zip(asked) {
+    for ((node, namespace, _), neighbours) in here.iter().zip(triggered) {
         let in_node = LabError::in_node(&node.name);
         let silent =
             namespace.run(|| answer(&neighbours, until)).and_then(|result| result).map_err(in_node)?;
@@ -92,8 +92,8 @@ fn in_network(network: IpAddr, prefix: u8, address: IpAddr) -> bool {
     unlike.checked_shr(bits - u32::from(prefix).min(bits)).unwrap_or(0) == 0
 }
 
-/// A datagram to the discard port (RFC 863) makes the kernel ask for each. Where it cannot be sent nobody is asked.
-fn ask(neighbours: &[IpAddr]) {
+/// A datagram to the discard port (RFC 863) makes the kernel resolve each neighbour. Where it cannot be sent, none is resolved.
+fn trigger(neighbours: &[IpAddr]) {
     for address in neighbours {
         let any: IpAddr = match address {
             IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -124,7 +124,7 @@ fn answer(neighbours: &[IpAddr], until: Instant) -> linux::Result<Vec<IpAddr>> {
 
 const DISCARD: u16 = 9;
 const STEP: Duration = Duration::from_millis(2);
-/// The kernel asks once a second: what has not answered the second question is told.
+/// The kernel repeats a request after one second: a neighbour that has not answered the second one is reported.
 const TO_ANSWER: Duration = Duration::from_millis(1500);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a real interface of this host was before a lab took it, and how it becomes that again.
+//! State of a real interface of this host before a lab took it, and its restoration.
 
 use crate::error::LabError;
 use linux::netlink::Network;
@@ -6,7 +6,7 @@ use linux::process::{own_pid, started_at};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What an interface was before it was taken.
+/// State of an interface before it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// Its name on the host.
@@ -47,11 +47,11 @@ impl Record {
     }
 }
 
-/// Makes an interface of a lab that was killed what it was, where the kernel has returned it; says whether it is there.
+/// Restores an interface of a lab that was killed, where the kernel has returned it; returns whether it is there.
 pub(crate) fn put_back(record: &Record) -> linux::Result<bool> {
     let mut network = Network::open()?;
     let links = network.links()?;
-    // A driver's own address tells it from a later interface of the same name.
+    // A driver's own address distinguishes it from a later interface of the same name.
     let same = |link: &&linux::netlink::Link| record.mac.is_none() || link.mac == record.mac;
     let found = [&record.name, &record.inside]
         .into_iter()
@@ -65,15 +65,15 @@ pub(crate) fn put_back(record: &Record) -> linux::Result<bool> {
     Ok(true)
 }
 
-/// What an interface is that may be taken, in the network of the calling thread.
+/// The state of an interface that may be taken, in the network of the calling thread.
 pub(crate) fn look_up(network: &mut Network, name: &str, inside: &str) -> Result<Record, LabError> {
     let refused = |why: String| LabError::Interface { interface: name.to_owned(), why };
     let links = network.links()?;
     let Some(link) = links.iter().find(|link| link.name == name) else {
         let names: Vec<&str> = links.iter().map(|link| link.name.as_str()).collect();
         // An ordinary user's lab is built in a user namespace, whose network has nothing else.
-        let way_out = if names == ["lo"] { ": only root can take interfaces into a lab" } else { "" };
-        return Err(refused(format!("there is none of that name, but {}{way_out}", names.join(", "))));
+        let advice = if names == ["lo"] { ": only root can take interfaces into a lab" } else { "" };
+        return Err(refused(format!("there is none of that name, but {}{advice}", names.join(", "))));
     };
     if link.is_loopback {
         return Err(refused("the loopback leads nowhere".into()));
@@ -81,7 +81,7 @@ pub(crate) fn look_up(network: &mut Network, name: &str, inside: &str) -> Result
     if link.master.is_some() {
         return Err(refused("it is part of a bridge or bond: take it out of there first".into()));
     }
-    // Asked of the routes only: nothing is sent.
+    // The lookup is of routes only: nothing is sent.
     let carries_default = [IpAddr::V4(ANY_HOST_V4), IpAddr::V6(ANY_HOST_V6)]
         .into_iter()
         .any(|far| network.route_to(far).is_ok_and(|route| route.link == link.index));
@@ -105,6 +105,6 @@ pub(crate) fn look_up(network: &mut Network, name: &str, inside: &str) -> Result
     })
 }
 
-/// Hosts in nobody's own network, so that the way to them is the default one.
+/// Public addresses, so that the path to them is the default route.
 const ANY_HOST_V4: Ipv4Addr = Ipv4Addr::new(8, 8, 8, 8);
 const ANY_HOST_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0x4860, 0x4860, 0, 0, 0, 0, 0x8888);

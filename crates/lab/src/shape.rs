@@ -1,15 +1,15 @@
-//! What a link does to packets, as queueing disciplines of the interface they leave by.
+//! Treatment of packets by a link, as queueing disciplines of the interface by which they leave.
 
 use crate::topology::{Queue, Shape};
 use linux::netlink::{Netem, Qdisc, Tbf};
 use model::units::{BitRate, Bytes, Nanos};
 
-/// The disciplines that make it so, the first one next to the wire; none when nothing is asked.
+/// The disciplines of a shape, the first one next to the wire; none for an empty shape.
 ///
-/// Packets are delayed first and wait for the rate afterwards, so that the room of the queue is the bottleneck's alone.
+/// Packets are delayed first and wait for the rate afterwards, so that the queue's size is the bottleneck's alone.
 pub(crate) fn disciplines(shape: &Shape, mtu: u32) -> Vec<Qdisc> {
     let rate = shape.rate.map(|rate| (rate, tbf(rate, shape.queue, mtu)));
-    let delay = shape.delay.unwrap_or(Nanos(0));
+    let delay = shape.delay.unwrap_or(Nanos::ZERO);
     let shares = [shape.loss, shape.duplicate, shape.reorder];
     let disturbs = delay.0 > 0 || shape.jitter.is_some() || shares.iter().any(|share| *share > 0.0);
     let mut chain = Vec::new();
@@ -20,7 +20,7 @@ pub(crate) fn disciplines(shape: &Shape, mtu: u32) -> Vec<Qdisc> {
         };
         chain.push(Qdisc::Netem(Netem {
             delay,
-            jitter: shape.jitter.unwrap_or(Nanos(0)),
+            jitter: shape.jitter.unwrap_or(Nanos::ZERO),
             loss: shape.loss,
             duplicate: shape.duplicate,
             reorder: shape.reorder,
@@ -58,7 +58,7 @@ fn tbf(rate: BitRate, queue: Option<Queue>, mtu: u32) -> Tbf {
     Tbf { rate, burst: Bytes(burst), limit: Bytes(limit) }
 }
 
-/// Packets on their way through a delay: small ones at the full rate, twice over.
+/// Packets in flight through a delay: small ones at the full rate, twice over.
 fn held(rate: Option<BitRate>, delay: Nanos) -> u32 {
     let Some(rate) = rate else { return MOST_HELD };
     let packets = 2 * rate.bytes_in(delay).0 / SMALL_FRAME + 1000;
@@ -67,8 +67,8 @@ fn held(rate: Option<BitRate>, delay: Nanos) -> u32 {
 
 const ETHERNET: u64 = 14;
 const SMALL_FRAME: u64 = 60;
-const BURST: Nanos = Nanos(5_000_000);
-const DEFAULT_QUEUE: Nanos = Nanos(50_000_000);
+const BURST: Nanos = Nanos::from_millis(5);
+const DEFAULT_QUEUE: Nanos = Nanos::from_millis(50);
 const MOST_HELD: u32 = 1_000_000;
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
             ref other => panic!("{other:?}"),
         };
         assert_eq!(room(None), (50_000, 500_000));
-        assert_eq!(room(Some(Queue::Time(Nanos(1_000_000_000)))), (50_000, 10_000_000));
+        assert_eq!(room(Some(Queue::Time(Nanos::from_secs(1)))), (50_000, 10_000_000));
         assert_eq!(room(Some(Queue::Bytes(Bytes(30_000)))), (30_000, 30_000));
         // No more is let through at once than there is room, and a frame is the least.
         assert_eq!(room(Some(Queue::Bytes(Bytes(4_000)))), (4_000, 4_000));
@@ -100,11 +100,11 @@ mod tests {
 
     #[test]
     fn packets_are_delayed_before_they_wait_for_the_rate() {
-        let shape = Shape { rate: rate(10), delay: Some(Nanos(20_000_000)), ..Shape::default() };
+        let shape = Shape { rate: rate(10), delay: Some(Nanos::from_millis(20)), ..Shape::default() };
         let [Qdisc::Netem(netem), Qdisc::Tbf(_)] = disciplines(&shape, 1500)[..] else {
             panic!("a delay and a rate");
         };
-        assert_eq!((netem.delay, netem.rate), (Nanos(20_000_000), None));
+        assert_eq!((netem.delay, netem.rate), (Nanos::from_millis(20), None));
         assert!(netem.limit >= 1000 + 2 * 25_000 / 60, "{netem:?}");
     }
 

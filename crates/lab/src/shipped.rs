@@ -22,7 +22,7 @@ pub enum FindError {
         "no topology is called `{name}`{suggestion} `pathmeter lab list` has them all; a file is named with its path, such as ./{name}.toml"
     )]
     Unknown {
-        /// What was asked for.
+        /// The name or file, as requested.
         name: String,
         /// The name that was meant, with a blank before what follows.
         suggestion: String,
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_shipped_file_is_a_topology_that_says_what_it_is() {
+    fn every_shipped_file_is_a_topology_with_a_description() {
         for shipped in SHIPPED {
             let topology = shipped.topology().unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(topology.name, shipped.name);
@@ -185,17 +185,17 @@ mod tests {
 
     #[test]
     fn a_name_that_was_mistyped_is_answered_with_the_one_meant() {
-        let said = |name: &str| find(name).unwrap_err().to_string();
+        let error_of = |name: &str| find(name).unwrap_err().to_string();
         let wanted =
             "no topology is called `foward`: did you mean `forward`? `pathmeter lab list` has them all";
-        assert!(said("foward").starts_with(wanted), "{}", said("foward"));
+        assert!(error_of("foward").starts_with(wanted), "{}", error_of("foward"));
         assert!(
-            said("xyz").starts_with("no topology is called `xyz`; `pathmeter lab list`"),
+            error_of("xyz").starts_with("no topology is called `xyz`; `pathmeter lab list`"),
             "{}",
-            said("xyz")
+            error_of("xyz")
         );
         let wanted = "read the topology /nowhere/x.toml: No such file or directory";
-        assert!(said("/nowhere/x.toml").starts_with(wanted), "{}", said("/nowhere/x.toml"));
-        assert_eq!(said("/dev/zero"), "read the topology /dev/zero: it is no file");
+        assert!(error_of("/nowhere/x.toml").starts_with(wanted), "{}", error_of("/nowhere/x.toml"));
+        assert_eq!(error_of("/dev/zero"), "read the topology /dev/zero: it is no file");
     }
 }

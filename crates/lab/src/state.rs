@@ -1,8 +1,7 @@
-//! Labs that are up: one file for each, which tells every other process of the user where the lab is.
+//! Labs that are up: one file for each, by which every other process of the user finds the lab.
 //!
-//! The files are in `$PATHMETER_LAB_DIR`, else in `/run/pathmeter/lab` for root, `$XDG_RUNTIME_DIR/pathmeter/lab` for others,
-//! and `/tmp/pathmeter-lab-UID` where there is none. A process is told from a later one of the same number by the time
-//! it began.
+//! The files are in `$PATHMETER_LAB_DIR`, else in `/run/pathmeter/lab` for root, `$XDG_RUNTIME_DIR/pathmeter/lab` for others, and
+//! `/tmp/pathmeter-lab-UID` where there is none. The start time of a process distinguishes it from a later one of the same number.
 
 mod socket;
 
@@ -19,17 +18,17 @@ use std::path::{Path, PathBuf};
 /// A lab as its file describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldLab {
-    /// What it is called.
+    /// Name of the lab.
     pub name: String,
     /// The topology it was built from.
     pub topology: String,
-    /// What that is, in one line.
+    /// Description of the topology in one line.
     pub title: String,
     /// The process that holds it.
     pub pid: u32,
     /// When that process began, in clock ticks since the machine did.
     pub started: u64,
-    /// It is built, and commands can be run in it.
+    /// Whether it is built, so that commands can be run in it.
     pub ready: bool,
     /// Its nodes on this host.
     pub nodes: Vec<HeldNode>,
@@ -54,7 +53,7 @@ impl Directory {
     /// The user's directory, made where it is missing.
     ///
     /// # Errors
-    /// When it cannot be made, or belongs to somebody else.
+    /// When it cannot be made, or belongs to another user.
     pub fn open() -> Result<Self, LabError> {
         let path = place(linux::privilege::user_id());
         let failed = |source| LabError::State { path: path.display().to_string(), source };
@@ -130,9 +129,9 @@ impl Directory {
         Ok(self.files()?.into_iter().filter(stale).collect())
     }
 
-    /// Takes away what [`Directory::stale`] finds, and says what it was. An interface of the host that a killed lab had, and
-    /// that the kernel has returned, gets its name, MTU and addresses again; what is known of one that cannot be given them
-    /// is kept, with the reason.
+    /// Removes the remains that [`Directory::stale`] finds, and returns a list of them. An interface of the host that a killed lab
+    /// had, and that the kernel has returned, gets its name, MTU and addresses again; the record of one that cannot be restored is
+    /// kept, with the reason.
     ///
     /// # Errors
     /// When the directory cannot be read.
@@ -155,7 +154,7 @@ impl Directory {
         Ok(Self(path))
     }
 
-    /// Makes the interfaces of dead labs what they were; says whether all are back.
+    /// Restores the interfaces of dead labs; returns whether all are back.
     pub(crate) fn put_back_interfaces(&self) -> Result<bool, LabError> {
         let mut all = true;
         for record in self.stale()?.iter().filter_map(|path| read_record(path)) {
@@ -224,7 +223,7 @@ impl HeldLab {
     }
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Default)]
 pub struct Swept {
     /// Files that were taken away.
@@ -233,7 +232,7 @@ pub struct Swept {
     pub kept: Vec<(PathBuf, String)>,
 }
 
-/// Nobody reads half a file, also after the host has crashed.
+/// Writes a file so that no reader finds half of it, even after the host has crashed.
 fn write_whole(path: &Path, content: &impl Serialize) -> Result<(), LabError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");

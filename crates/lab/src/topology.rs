@@ -17,9 +17,9 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Topology {
     /// Its name: that of its file, without `.toml`.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: String,
-    /// What it shows, in a few sentences.
+    /// Purpose, in a few sentences.
     pub about: String,
     /// The node that measures.
     pub from: String,
@@ -33,7 +33,7 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Commands of any tool that measure in it.
     pub tools: Vec<Tool>,
-    /// What a measurement must find.
+    /// Expected results of a measurement.
     pub expect: Expect,
 }
 
@@ -43,8 +43,8 @@ pub struct Node {
     /// Its name, unique in the topology.
     pub name: String,
     /// Where it lives.
-    pub place: Place,
-    /// It forwards packets of both families between its links.
+    pub place: NodePlace,
+    /// Whether it forwards packets of both families between its links.
     pub forwards: bool,
     /// CPUs its processes may run on; empty: any.
     pub cpus: Vec<u32>,
@@ -58,20 +58,20 @@ pub struct Node {
     pub routes: Vec<Route>,
     /// Neighbours it need not ask for.
     pub neighbours: Vec<Neighbour>,
-    /// What it does not let pass.
+    /// Packets that it drops.
     pub filters: Vec<Filter>,
 }
 
 /// Where a node lives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Place {
+pub enum NodePlace {
     /// A network namespace of this host.
     Namespace,
     /// A virtual machine on this host; its links end at its virtio NICs.
     Machine(Machine),
-    /// Not made here: a real box, configured by hand, as `instructions` tell.
+    /// Not made here: a real device, configured by hand by `instructions`.
     External {
-        /// What to set on the box.
+        /// The settings of the device.
         instructions: String,
     },
     /// A remote host on which `pathmeter serve` runs.
@@ -95,7 +95,7 @@ pub struct Machine {
 pub struct Device {
     /// Its name, at most 15 bytes.
     pub name: String,
-    /// What it is.
+    /// Kind of device.
     pub kind: DeviceKind,
     /// Its MTU; absent: the kernel's choice.
     pub mtu: Option<u32>,
@@ -177,20 +177,20 @@ pub struct Side {
     pub mac: Option<[u8; 6]>,
     /// Segmentation and receive offloads (TSO, GSO, GRO, UDP segmentation); absent: the kernel's default.
     pub offload: Option<bool>,
-    /// What happens to packets that leave here.
+    /// Treatment of packets that leave here.
     pub shape: Shape,
     /// A real interface of this host to move in, for a node beside an external one.
     pub real: Option<String>,
 }
 
-/// What a link does to packets that leave by one of its ends.
+/// Treatment of packets that leave a link by one of its ends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Rate of frames without FCS, as the kernel counts them.
     pub rate: Option<BitRate>,
     /// Delay of every packet.
     pub delay: Option<Nanos>,
-    /// Deviation of the delay, either way.
+    /// Deviation of the delay, in both directions.
     pub jitter: Option<Nanos>,
     /// Share of packets lost, 0 to 1.
     pub loss: f64,
@@ -205,7 +205,7 @@ pub struct Shape {
 /// Room for waiting packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Queue {
-    /// As much as leaves in this time.
+    /// The amount that leaves in this time.
     Time(Nanos),
     /// Bytes.
     Bytes(Bytes),
@@ -248,7 +248,7 @@ pub struct Neighbour {
     pub mac: [u8; 6],
 }
 
-/// What a node does not let pass.
+/// A rule by which a node drops packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filter {
     /// IP fragments are dropped when forwarded, in both families.
@@ -262,13 +262,13 @@ pub enum Filter {
 pub struct Tool {
     /// Its name in the tables.
     pub name: String,
-    /// What runs in the answering node, from before the command until after it; absent: nothing.
+    /// The command in the answering node, from before the measurement until after it; absent: none.
     pub serve: Option<Vec<String>>,
-    /// What runs in the measuring node.
+    /// The command in the measuring node.
     pub run: Vec<String>,
 }
 
-/// What a measurement must find. Absent: nothing is expected.
+/// Expected results of a measurement. Absent: no expectation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expect {
     /// Path MTU, bytes, exact: over IPv4 and over IPv6, each up and down.

@@ -6,9 +6,9 @@
 //! IPv6 <--- forwarded by the node <--------- out
 //! IPv6 ---> next header 4: table 100, taken out of it there (End.DX4) and routed by its own destination
 //! ```
-//! The encapsulating route itself tells nobody that a packet is too large; the node does, for `tun0` is its own interface
-//! with the tunnel's MTU. The rule by next header lets the node keep `local` as an address of its own: RFC 8986 wants
-//! one that nobody has. Neither way costs a hop more than the kernel's own tunnel.
+//! The encapsulating route itself sends no message when a packet is too large; the node does, for `tun0` is its own interface with
+//! the tunnel's MTU. The rule by next header lets the node keep `local` as an address of its own: RFC 8986 requires one that no
+//! interface has. Neither direction has a hop more than with the kernel's own tunnel.
 
 use linux::Result;
 use linux::namespace::Namespace;
@@ -77,7 +77,7 @@ fn behind(ends: &Ends<'_>, mtu: u32) -> Result<()> {
 fn take_out(ends: &Ends<'_>, network: &mut Network, device: &str) -> Result<()> {
     let rule = |priority, protocol, table| Rule { ipv6: true, priority, protocol, table };
     match network.add_rule(&rule(AFTER, None, Rule::LOCAL)) {
-        // Of another tunnel of this node.
+        // The route belongs to another tunnel of this node.
         Err(error) if error.source.kind() == io::ErrorKind::AlreadyExists => {}
         added => {
             added?;
@@ -98,7 +98,7 @@ const INNER: &str = "in";
 const OUTER: &str = "out";
 const NODE: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
 const HIDDEN: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
-/// What the kernel's own tunnel has over Ethernet.
+/// MTU of the kernel's own tunnel over Ethernet.
 const DEFAULT_MTU: u32 = 1460;
 /// An IPv6 header (RFC 8200 §3).
 const OVERHEAD: u32 = 40;

@@ -1,8 +1,7 @@
 //! Virtual machines as nodes: booted in seconds from a kernel of the host's or of a package and an image made here.
 //!
-//! This program itself is the machine's first process ([`guest`]); it takes orders over a virtio serial port. The machine's
-//! NICs end at taps of the host. Nothing is written to a disk, and when the [`Vm`] goes, however that happens, so does
-//! the machine.
+//! This program itself is the machine's first process ([`guest`]); it receives requests over a virtio serial port. The machine's
+//! NICs end at taps of the host. Nothing is written to a disk, and when the [`Vm`] goes, however that happens, so does the machine.
 
 mod accel;
 mod client;
@@ -86,7 +85,7 @@ pub struct Nic {
 /// A running virtual machine.
 #[derive(Debug)]
 pub struct Vm {
-    // Dropped in this order: nobody is told anything more once qemu is gone.
+    // Dropped in this order: the control channel outlives qemu, and no request is sent after it.
     qemu: qemu::Qemu,
     control: Arc<Control>,
     name: String,
@@ -117,7 +116,7 @@ impl Vm {
         Ok(vm)
     }
 
-    /// What the user should know of it: which kernel, and how its CPUs are had.
+    /// Facts about it for the user: the kernel, and whether its CPUs are emulated.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -174,7 +173,7 @@ impl Vm {
     /// Starts a command in it.
     ///
     /// # Errors
-    /// When the machine has gone. A program that it does not have is told by how the command ends.
+    /// When the machine has gone. A program that it does not have is reported by the end of the command.
     pub fn start(&self, command: &[String], cpus: &[u32]) -> Result<VmProcess, VmError> {
         let start = Start { command: command.to_vec(), cpus: cpus.to_vec() };
         VmProcess::request(&self.control, Kind::Start, &start).map_err(|_| self.lost())

@@ -40,7 +40,7 @@ pub enum VmError {
     /// A program that was to be taken along.
     #[error("{program} cannot be taken into a virtual machine: {reason}")]
     Program {
-        /// What was asked for.
+        /// The missing program.
         program: String,
         /// Why not.
         reason: String,
@@ -50,38 +50,38 @@ pub enum VmError {
     Download {
         /// The command that failed.
         command: String,
-        /// What it said.
+        /// The program's message.
         reason: String,
     },
-    /// It did not come up.
-    #[error("the virtual machine of {name} {what}; it last said:\n{console}")]
+    /// The machine did not boot.
+    #[error("the virtual machine of {name} {what}; its last output:\n{console}")]
     Boot {
         /// The node.
         name: String,
-        /// What happened instead.
+        /// The failure.
         what: String,
         /// Its last lines.
         console: String,
     },
-    /// It went away.
-    #[error("the virtual machine of {name} ended while it was needed; it last said:\n{console}")]
+    /// The machine went away.
+    #[error("the virtual machine of {name} ended while it was needed; its last output:\n{console}")]
     Lost {
         /// The node.
         name: String,
         /// Its last lines.
         console: String,
     },
-    /// It took too long to answer.
+    /// The machine took too long to answer.
     #[error("the virtual machine of {name} did not {what} within {limit:?}")]
     Slow {
         /// The node.
         name: String,
-        /// What it was to do.
+        /// The action that it did not complete.
         what: String,
         /// The time it had.
         limit: Duration,
     },
-    /// It refused, in its own words.
+    /// The machine refused, in its own words.
     #[error("in the virtual machine of {name}: {reason}")]
     Refused {
         /// The node.
@@ -92,7 +92,7 @@ pub enum VmError {
     /// A file or a process of this host.
     #[error("{operation} {object}: {source}")]
     Io {
-        /// What was attempted.
+        /// The attempted operation.
         operation: &'static str,
         /// On what.
         object: String,

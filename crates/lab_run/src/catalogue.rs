@@ -6,5 +6,5 @@ mod list;
 mod shown;
 
 pub use document::TopologyDocument;
-pub use list::{Row, Topologies, lacking};
+pub use list::{Topologies, TopologyRow, lacking};
 pub use shown::{Shown, shipped};

@@ -158,8 +158,8 @@ impl Watch<'_> {
         (outcome, observed)
     }
 
-    /// The counters and when they were read. `None` when that took so long, on a busy host, that nobody knows when one of them
-    /// was read.
+    /// The counters and when they were read. `None` when that took so long, on a busy host, that the time of each reading is not
+    /// known.
     fn moment(&self) -> Option<(Instant, Snapshot)> {
         let begun = Instant::now();
         let counters = self.lab.counters().ok()?;
@@ -170,7 +170,7 @@ impl Watch<'_> {
     /// A test of throughput has reported for the first time: it is past its beginning.
     fn has_begun(&self, running: &Running) -> bool {
         let timed = matches!(self.step.work, Work::Throughput(..) | Work::Loss(..));
-        timed && String::from_utf8_lossy(&running.said()).contains("\"event\":\"sample\"")
+        timed && String::from_utf8_lossy(&running.stdout()).contains("\"event\":\"sample\"")
     }
 
     /// From the first report, after a quarter of the time, until well before the end.
@@ -219,7 +219,7 @@ fn drops(traffic: &Traffic) -> Vec<Drops> {
             sent: 0,
         }));
     }
-    // The queue of a CPU, before any interface of a namespace: whose packets they were nobody tells.
+    // The queue of a CPU comes before any interface of a namespace: the owner of these packets is not known.
     drops.push(Drops {
         node: "host".into(),
         device: "backlog of the CPUs".into(),

@@ -3,7 +3,7 @@
 use super::judge;
 use super::plan::{Plan, Request, Test};
 use engine::error::{Failure, Kind, Result, fault};
-use lab::topology::Place;
+use lab::topology::NodePlace;
 use lab::vm::Inside;
 use model::event::Event;
 use model::lab::LabReport;
@@ -11,26 +11,26 @@ use model::units::Nanos;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Measures every topology of the plan in one virtual machine. What it tells is told to `sink`, line by line.
+/// Measures every topology of the plan in one virtual machine. Its messages go to `sink`, line by line.
 ///
 /// # Errors
-/// When a topology cannot be had in a machine, there can be no machine, or what ran in it failed.
+/// When a topology cannot be built in a machine, there can be no machine, or the program in it failed.
 pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> Result<LabReport> {
     check(plan)?;
-    let asked = &plan.asked;
-    let names = if asked.compare.is_empty() { &asked.topologies } else { &asked.compare };
+    let request = &plan.asked;
+    let names = if request.compare.is_empty() { &request.topologies } else { &request.compare };
     let (names, files) = along(names);
     let limit = plan.duration().0.saturating_mul(SLOWER).saturating_add(OVERHEAD.0);
     let work = Inside {
         executable: std::env::current_exe()?,
-        arguments: arguments(asked, &names),
+        arguments: arguments(request, &names),
         topologies: plan.variants.iter().map(|planned| &planned.topology).collect(),
         files,
         limit: Duration::from_nanos(limit),
     };
     sink(&Event::progress("booting a virtual machine"));
     let mut line = Vec::new();
-    let tell = |bytes: &[u8]| {
+    let report = |bytes: &[u8]| {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             line.extend_from_slice(part);
             if line.ends_with(b"\n") {
@@ -39,7 +39,7 @@ pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> Result<LabRe
             }
         }
     };
-    let done = work.run(tell).map_err(|error| Failure {
+    let done = work.run(report).map_err(|error| Failure {
         kind: Kind::Void,
         message: error.to_string(),
         advice: None,
@@ -48,7 +48,7 @@ pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> Result<LabRe
         let ended = done.output.ended.unwrap_or_default();
         let how = match (ended.error, ended.code) {
             (Some(error), _) => error,
-            // Why has been told as it came.
+            // The reason has been reported as it came.
             (None, Some(code)) => format!("`lab run` ended with exit code {code}"),
             (None, None) => "`lab run` was killed: memory may not have sufficed".to_owned(),
         };
@@ -61,7 +61,7 @@ pub fn run_in_machine(plan: &Plan, sink: &mut dyn FnMut(&Event)) -> Result<LabRe
     Ok(report)
 }
 
-/// An emulated CPU may be too slow for a rate, and late by more than a delay may deviate: what is missed tells nothing.
+/// Leaves missed expectations open: an emulated CPU may be too slow for a rate, and its delays may exceed the tolerance.
 fn leave_open(report: &mut LabReport) {
     let all = report.variants.iter_mut().flat_map(|variant| &mut variant.expectations);
     let of_time =
@@ -77,19 +77,20 @@ fn leave_open(report: &mut LabReport) {
 
 fn check(plan: &Plan) -> Result<()> {
     if plan.tap.is_some() {
-        let said = "--capture with --in-vm: the links are inside the machine";
-        return Err(Failure::usage(said, "leave one of them out").into());
+        let message = "--capture with --in-vm: the links are inside the machine";
+        return Err(Failure::usage(message, "leave one of them out").into());
     }
     for planned in &plan.variants {
         let topology = &planned.topology;
-        if let Some(node) = topology.nodes.iter().find(|node| node.place != Place::Namespace) {
-            let what = if matches!(node.place, Place::Machine(_)) {
+        if let Some(node) = topology.nodes.iter().find(|node| node.place != NodePlace::Namespace) {
+            let what = if matches!(node.place, NodePlace::Machine(_)) {
                 "a virtual machine itself"
             } else {
                 "a real host"
             };
-            let said = format!("{} cannot run in a virtual machine: {} is {what}", topology.name, node.name);
-            return Err(Failure::usage(said, "run it without --in-vm").into());
+            let message =
+                format!("{} cannot run in a virtual machine: {} is {what}", topology.name, node.name);
+            return Err(Failure::usage(message, "run it without --in-vm").into());
         }
     }
     Ok(())
@@ -112,9 +113,9 @@ fn along(names: &[String]) -> (Vec<String>, Vec<(PathBuf, PathBuf)>) {
 }
 
 fn arguments(asked: &Request, names: &[String]) -> Vec<String> {
-    let mut words: Vec<String> = ["lab", "run", "--json"].map(str::to_owned).to_vec();
+    let mut args: Vec<String> = ["lab", "run", "--json"].map(str::to_owned).to_vec();
     let mut option = |name: &str, value: Option<String>| {
-        words.extend(value.map(|value| format!("--{name}={value}")));
+        args.extend(value.map(|value| format!("--{name}={value}")));
     };
     let tests: Vec<&str> = asked.tests.iter().copied().map(Test::name).collect();
     option("tests", (!tests.is_empty()).then(|| tests.join(",")));
@@ -124,17 +125,17 @@ fn arguments(asked: &Request, names: &[String]) -> Vec<String> {
     for (flag, given) in
         [("--frames", asked.frames), ("--ipv4", asked.ipv4), ("--ipv6", asked.ipv6), ("--quick", asked.quick)]
     {
-        words.extend(given.then(|| flag.to_owned()));
+        args.extend(given.then(|| flag.to_owned()));
     }
     if asked.compare.is_empty() {
-        words.extend(names.iter().cloned());
+        args.extend(names.iter().cloned());
     }
-    words
+    args
 }
 
-/// In emulation programs take many times longer to start, and the tests themselves as long as asked.
+/// In emulation programs take many times longer to start, and the tests themselves their requested time.
 const SLOWER: u64 = 4;
-const OVERHEAD: Nanos = Nanos(300_000_000_000);
+const OVERHEAD: Nanos = Nanos::from_secs(300);
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use model::plan::Direction;
 use model::stats::quantile::median;
 use model::units::{BitRate, Nanos};
 
-/// Every expectation of the topology and what was found; `asked`: whether findings of every kind of test could come.
+/// Every expectation of the topology and the measured value; `complete`: whether findings of every kind of test were possible.
 pub(super) fn judge(topology: &Topology, testbed: &Testbed, complete: bool) -> Vec<Expectation> {
     if testbed.lab.is_none() {
         return Vec::new();
@@ -42,7 +42,7 @@ fn reachable(topology: &Topology, testbed: &Testbed) -> Vec<Expectation> {
 fn path_mtu(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let mut all = Vec::new();
     for (family, expected) in FAMILIES.into_iter().zip(topology.expect.path_mtu) {
-        for direction in WAYS {
+        for direction in DIRECTIONS {
             let Some(expected) = expected.map(|both| both[place(direction)]) else { continue };
             let Some(series) = series(variant, family, LabTest::Mtu, direction) else { continue };
             let found = series.runs.iter().rev().find_map(|run| run.path_mtu);
@@ -63,7 +63,7 @@ fn rate(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let mut all = Vec::new();
     let has_udp = variant.series.iter().any(|one| one.test == LabTest::Udp);
     let fills = if has_udp { LabTest::Udp } else { LabTest::Tcp };
-    for one_way in WAYS {
+    for one_way in DIRECTIONS {
         let expected = rates[place(one_way)];
         let counted = shaped(topology)[place(one_way)].is_some();
         for series in variant.series.iter().filter(|one| one.direction == Some(one_way) && one.test == fills)
@@ -83,7 +83,7 @@ fn rate(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     all
 }
 
-/// What the links add to the round trip: the least one without jitter, the median with it. The hosts' own part is within
+/// The delay that the links add to the round trip: the least one without jitter, the median with it. The hosts' own part is within
 /// the tolerance.
 fn delay(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let Some(expected) = topology.expect.delay else { return Vec::new() };
@@ -91,8 +91,8 @@ fn delay(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     let trips = variant.series.iter().filter(|one| one.test == LabTest::Latency && one.direction.is_none());
     trips
         .map(|series| {
-            let of = |run: &model::lab::Repetition| if jitter { run.rtt_p50 } else { run.rtt_min };
-            let found = series.runs.iter().filter_map(of).min();
+            let trip = |run: &model::lab::Repetition| if jitter { run.rtt_p50 } else { run.rtt_min };
+            let found = series.runs.iter().filter_map(trip).min();
             let off = found.map(|found| found.0.abs_diff(expected.0));
             Expectation {
                 what: format!("{DELAY_ADDED}, {}", series.family),
@@ -125,7 +125,7 @@ fn loss(topology: &Topology, variant: &Variant) -> Vec<Expectation> {
     all
 }
 
-/// How far the share of a binomial count strays, and half a count for its being whole.
+/// The deviation of the share of a binomial count, plus half a count for rounding.
 fn stray(share: f64, count: u64) -> f64 {
     let count = (count as f64).max(1.0);
     DEVIATIONS * (share * (1.0 - share) / count).sqrt() + 0.5 / count
@@ -140,7 +140,7 @@ fn findings(topology: &Topology, variant: &Variant, complete: bool) -> Vec<Expec
         .chain(unwanted)
         .map(|(id, expected)| {
             let found = raised(id);
-            // What was not looked for cannot be missing; what was found was found.
+            // A finding that was not looked for cannot be missing; one that was found counts.
             let is_known = complete || found;
             Expectation {
                 what: format!("finding {id}"),
@@ -156,15 +156,15 @@ fn series(variant: &Variant, family: Network, test: LabTest, one_way: Direction)
     variant.series.iter().find(|one| (one.family, one.test, one.direction) == (family, test, Some(one_way)))
 }
 
-/// How expectations of a rate begin.
+/// Beginning of expectations of a rate.
 pub(super) const RATE_OF_LINK: &str = "rate of the link";
-/// How expectations of a delay begin.
+/// Beginning of expectations of a delay.
 pub(super) const DELAY_ADDED: &str = "delay";
 const FAMILIES: [Network; 2] = [Network::V4, Network::V6];
-const WAYS: [Direction; 2] = [Direction::Up, Direction::Down];
+const DIRECTIONS: [Direction; 2] = [Direction::Up, Direction::Down];
 const RATE: f64 = 0.03;
-const DELAY: Nanos = Nanos(200_000);
-/// Of a normal distribution, either way.
+const DELAY: Nanos = Nanos::from_micros(200);
+/// Standard deviations of a normal distribution, in both directions.
 const DEVIATIONS: f64 = 3.9;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What `pathmeter lab run` does: builds topologies, starts programs in their nodes (our own as any other), reads what these
-//! print, and judges and compares it. It knows our program by its command line and its documents alone.
+//! The work of `pathmeter lab run`: builds topologies, starts programs in their nodes (our own like any other), reads their output,
+//! and judges and compares it. This crate uses our program only by its command line and its documents.
 
 pub mod catalogue;
 mod execute;
@@ -25,7 +25,7 @@ use engine::host;
 use engine::host::capture::Capture;
 use engine::host::interrupt::Interrupt;
 use lab::feature;
-use lab::topology::Place;
+use lab::topology::NodePlace;
 use linux::clock::wall_now;
 use model::event::Event;
 use model::lab::{INTERRUPTED, LabReport, SCHEMA, conclude};
@@ -33,8 +33,8 @@ use plan::minutes;
 use progress::Progress;
 use testbed::Testbed;
 
-/// Measures every topology of the plan in turn. What is done is told to `sink`. It takes
-/// [`lab::privilege::gain_and_enclose`], before the first thread is started.
+/// Measures every topology of the plan in turn, with progress to `sink`. The caller needs [`lab::privilege::gain_and_enclose`],
+/// before the first thread is started.
 ///
 /// # Errors
 /// A capture cannot be started, or the program is not found. A topology that cannot be built is void in the report.
@@ -80,7 +80,7 @@ fn build(plan: &Plan, program: &str, sink: &mut dyn FnMut(&Event)) -> Vec<Testbe
     for planned in &plan.variants {
         say(format!("building {}", planned.topology.name));
         for node in &planned.topology.nodes {
-            if let Place::External { instructions } = &node.place {
+            if let NodePlace::External { instructions } = &node.place {
                 say(format!("{} is set up by hand:\n{instructions}", node.name));
             }
         }

@@ -1,7 +1,7 @@
-//! What a reader must know of figures from one machine.
+//! Remarks on figures from one machine.
 
 use super::plan::Plan;
-use lab::topology::{Place, Topology};
+use lab::topology::{NodePlace, Topology};
 use model::host::Host;
 
 /// The notes on a plan that is carried out on this host.
@@ -32,7 +32,7 @@ pub(super) fn notes(plan: &Plan, host: &Host) -> Vec<String> {
         );
     }
     let machine =
-        |topology: &Topology| topology.nodes.iter().any(|node| matches!(node.place, Place::Machine(_)));
+        |topology: &Topology| topology.nodes.iter().any(|node| matches!(node.place, NodePlace::Machine(_)));
     if all().any(machine) {
         notes.push(
             "CPU and softirq are this host's: the work of its virtual machines is within them.".to_owned(),

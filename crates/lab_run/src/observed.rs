@@ -1,11 +1,11 @@
-//! What was seen beside a command: CPUs, drops, and the frames on shaped links.
+//! Observations during a command: CPUs, drops, and the frames on shaped links.
 
 use super::path::place;
 use model::lab::{Drops, LabCpu, Repetition};
 use model::plan::Direction;
 use model::units::BitRate;
 
-/// What was seen beside a command.
+/// Observations during a command.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observation {
     pub(super) cpu: Option<LabCpu>,
@@ -15,7 +15,7 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    /// As the part of a repetition in one direction.
+    /// The observations as part of a repetition in one direction.
     pub(super) fn repetition(&self, direction: Option<Direction>) -> Repetition {
         Repetition {
             cpu: self.cpu,

@@ -8,11 +8,11 @@ use model::plan::{Direction, Transport};
 use model::run::Run;
 use model::summary::DirectionSummary;
 
-/// What a command gave.
+/// The outcome of a command.
 pub(super) enum Outcome {
     /// Its result.
     Run(Box<Run>),
-    /// It failed; why.
+    /// The command failed, with the reason.
     Failed(String),
 }
 
@@ -27,14 +27,14 @@ pub(super) fn of_output(output: &Output) -> Outcome {
     }
 }
 
-/// Why a command failed, as it said itself.
+/// The reason why a command failed, from its own output.
 pub(super) fn why(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let error = said.lines().find_map(|line| line.strip_prefix("error: "));
-    let line = error.or_else(|| said.lines().rfind(|line| !line.trim().is_empty())).unwrap_or_default();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let error = stderr.lines().find_map(|line| line.strip_prefix("error: "));
+    let line = error.or_else(|| stderr.lines().rfind(|line| !line.trim().is_empty())).unwrap_or_default();
     match (output.end, line) {
         (Ended::TimedOut, _) => "it did not end in time".into(),
-        (Ended::Code(0), "") => "it said nothing that can be read".into(),
+        (Ended::Code(0), "") => "its output cannot be read".into(),
         (Ended::Code(code), "") => format!("it ended with code {code}"),
         (Ended::Signal(signal), _) => format!("signal {signal} ended it"),
         (_, line) => line.trim().to_owned(),
@@ -97,12 +97,12 @@ fn throughput(figures: &mut Repetition, one: &DirectionSummary) {
     }
 }
 
-/// How the packets of a run look on the wire.
+/// The packets of a run on the wire.
 pub(super) fn packet(run: &Run, one_way: Direction, family: Network, encaps: &Encaps) -> Option<Packet> {
-    let one = run.summary.direction(one_way)?;
-    let header = match one.transport {
+    let summary = run.summary.direction(one_way)?;
+    let header = match summary.transport {
         Transport::Tcp => Header::TCP_TIMESTAMPS,
         Transport::Udp => Header::Udp,
     };
-    Packet::new(family, header, encaps.clone(), one.mss?)
+    Packet::new(family, header, encaps.clone(), summary.mss?)
 }

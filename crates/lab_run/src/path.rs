@@ -1,4 +1,4 @@
-//! What a topology's file says of the path: how its packets are wrapped, and where it is shaped.
+//! The path in a topology's file: its encapsulation, and the places where it is shaped.
 
 use lab::topology::{DeviceKind, End, Node, Topology};
 use model::framing::{Encap, Encaps, Network};
@@ -65,7 +65,7 @@ fn distance(topology: &Topology, node: &str) -> usize {
     usize::MAX
 }
 
-/// How packets of a family are wrapped on the link that all of them cross, from the wire inwards.
+/// The encapsulation of a family's packets on the link that all of them cross, from the outermost header.
 pub(super) fn encaps(topology: &Topology, family: Network) -> Encaps {
     // Each tunnel has two ends: the node with the most of them has a whole stack.
     let stacks = topology.nodes.iter().map(|node| stack(node, family));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_up_leaves_by_the_end_that_is_nearer_to_the_measuring_node() {
+    fn the_up_direction_leaves_by_the_end_that_is_nearer_to_the_measuring_node() {
         let ends = shaped(&shipped("bufferbloat")).map(|side| side.map(|side| (side.end.node, side.rate)));
         let rate = BitRate(20_000_000);
         assert_eq!(ends, [Some(("r1".to_owned(), rate)), Some(("r2".to_owned(), rate))]);

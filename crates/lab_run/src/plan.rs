@@ -1,4 +1,4 @@
-//! What `lab run` will do: which tests of which topology, in which order, how often, and how long it takes.
+//! The plan of `lab run`: the tests of each topology, their sequence, their repetitions, and their duration.
 
 mod tap;
 
@@ -6,7 +6,7 @@ pub(super) use tap::Tap;
 
 use engine::error::{Failure, Result};
 use lab::shipped;
-use lab::topology::{Node, Place, Tool, Topology};
+use lab::topology::{Node, NodePlace, Tool, Topology};
 use model::framing::Network;
 use model::lab::LabTest;
 use model::plan::{Direction, Directions, Transport};
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// What is to be measured.
+/// The request of a measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Topologies by name or file, each for itself.
@@ -31,9 +31,9 @@ pub struct Request {
     pub ipv4: bool,
     /// IPv6 alone.
     pub ipv6: bool,
-    /// How long each test of throughput and latency lasts.
+    /// Duration of each test of throughput and latency.
     pub time: Option<Nanos>,
-    /// How often each test runs.
+    /// Repetitions of each test.
     pub rounds: Option<u32>,
     /// Shorter tests, once.
     pub quick: bool,
@@ -59,7 +59,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// As `lab run --tests` takes it.
+    /// The name that `lab run --tests` takes.
     pub(super) fn name(self) -> &'static str {
         match self {
             Test::Tcp => "tcp",
@@ -75,15 +75,15 @@ impl Test {
 /// Everything that will be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked for.
+    /// The request.
     pub(super) asked: Request,
-    /// What is captured of it.
+    /// The capture.
     pub(super) tap: Option<Tap>,
-    /// The topologies, in the order asked for.
+    /// The topologies, in the requested order.
     pub(super) variants: Vec<Planned>,
-    /// How often each test runs.
+    /// Repetitions of each test.
     pub(super) rounds: u32,
-    /// How long each test of throughput and latency lasts.
+    /// Duration of each test of throughput and latency.
     pub(super) time: Nanos,
     /// They are compared with the first.
     pub(super) compared: bool,
@@ -105,10 +105,10 @@ pub(super) struct Step {
     pub(super) work: Work,
 }
 
-/// What a step does.
+/// The measurement of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// As much as goes, or datagrams at this rate.
+    /// At full rate, or datagrams at this rate.
     Throughput(Transport, Directions, Option<BitRate>),
     /// Datagrams at this rate, to see what the path itself loses.
     Loss(Direction, BitRate),
@@ -127,7 +127,7 @@ pub(super) enum Work {
 }
 
 impl Plan {
-    /// The tests of what is asked for.
+    /// The tests of a request.
     ///
     /// # Errors
     /// When a topology is unknown or faulty, a name stands twice, or nothing would be measured.
@@ -151,8 +151,8 @@ impl Plan {
                 )
             })?;
             if variants.iter().any(|one| one.topology.name == topology.name) {
-                let said = format!("the topology {} is asked for twice", topology.name);
-                return Err(Failure::usage(said, "name each once; --runs N repeats all").into());
+                let message = format!("the topology {} is given twice", topology.name);
+                return Err(Failure::usage(message, "name each once; --runs N repeats all").into());
             }
             let steps = steps(&topology, asked, compared);
             variants.push(Planned { topology, steps });
@@ -171,30 +171,31 @@ impl Plan {
         Ok(Plan { asked: asked.clone(), tap, variants, rounds, time, compared })
     }
 
-    /// Every step in the order done: each round all steps of all topologies, so that a slow drift of the host meets all
-    /// of them alike. What does not change is asked once.
+    /// Every step in its sequence: each round has all steps of all topologies, so that a slow drift of the host affects all of them
+    /// equally. Figures that do not change are measured once.
     pub(super) fn schedule(&self) -> Vec<(u32, usize, &Step)> {
         let mut all = Vec::new();
         for round in 1..=self.rounds {
             let most = self.variants.iter().map(|one| one.steps.len()).max().unwrap_or(0);
             for step in 0..most {
-                let of = self.variants.iter().enumerate();
-                let steps = of.filter_map(|(variant, one)| Some((round, variant, one.steps.get(step)?)));
+                let variants = self.variants.iter().enumerate();
+                let steps =
+                    variants.filter_map(|(variant, one)| Some((round, variant, one.steps.get(step)?)));
                 all.extend(steps.filter(|(round, _, step)| *round == 1 || step.repeats()));
             }
         }
         all
     }
 
-    /// How long it takes, about.
+    /// Approximate duration.
     pub(super) fn duration(&self) -> Nanos {
         let tests = self.schedule().iter().map(|(_, _, step)| step.duration(self.time).0).sum();
         let machines = self.variants.iter().flat_map(|one| &one.topology.nodes);
-        let machines = machines.filter(|node| matches!(node.place, Place::Machine(_))).count() as u64;
+        let machines = machines.filter(|node| matches!(node.place, NodePlace::Machine(_))).count() as u64;
         Nanos(tests).saturating_add(BOOT.saturating_mul(machines))
     }
 
-    /// What will be done, for programs.
+    /// The steps, for programs.
     pub fn value(&self) -> Value {
         let step = |step: &Step| {
             let often = if step.repeats() { self.rounds } else { 1 };
@@ -269,7 +270,7 @@ impl Step {
         !matches!(self.work, Work::Loaded | Work::Mtu | Work::Frames(_) | Work::Measure | Work::Reach)
     }
 
-    /// How long it takes, about.
+    /// Approximate duration.
     pub(super) fn duration(&self, time: Nanos) -> Nanos {
         match &self.work {
             Work::Throughput(..) | Work::Loss(..) => time.saturating_add(Nanos::from_millis(900)),
@@ -366,7 +367,7 @@ fn of_family(topology: &Topology, asked: &Request, compared: bool, family: Netwo
     if !topology.expect.reachable[usize::from(family == Network::V6)] {
         return vec![step(Work::Reach)];
     }
-    // A sweep alone, where it is all that is asked for.
+    // A sweep alone, where nothing else is requested.
     let all = asked.tests.is_empty() && !asked.frames;
     let wants = |test| all || asked.tests.contains(&test);
     let mut works = Vec::new();
@@ -419,7 +420,7 @@ fn filling(topology: &Topology, directions: Directions) -> Option<BitRate> {
 /// Where the far end answers over a family.
 pub(super) fn target(topology: &Topology, family: Network) -> Option<SocketAddr> {
     let node = node(topology, &topology.to)?;
-    if let Place::Remote { address } = &node.place {
+    if let NodePlace::Remote { address } = &node.place {
         return (address.is_ipv4() == (family == Network::V4)).then_some(*address);
     }
     address(node, family).map(|address| SocketAddr::new(address, engine::wire::native::PORT))
@@ -432,8 +433,8 @@ pub(super) fn node<'a>(topology: &'a Topology, name: &str) -> Option<&'a Node> {
 
 /// The first address of a node in a family.
 pub(super) fn address(node: &Node, family: Network) -> Option<IpAddr> {
-    let of = |address: &IpAddr| address.is_ipv4() == (family == Network::V4);
-    node.addresses.iter().map(|own| own.address).find(of)
+    let is_in_family = |address: &IpAddr| address.is_ipv4() == (family == Network::V4);
+    node.addresses.iter().map(|own| own.address).find(is_in_family)
 }
 
 /// Whether a tool measures over this family: `{to4}` and `{to6}` say so, `{to}` is both in turn. Without any of them it is

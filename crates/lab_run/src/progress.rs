@@ -1,19 +1,19 @@
-//! What is being done, and how long the rest takes.
+//! The present step, and the remaining time.
 
 use super::plan::{Step, minutes};
 use model::event::{self, Event};
 use model::units::Nanos;
 use std::time::Instant;
 
-/// Tells how far a plan has come.
+/// Progress of a plan.
 pub(super) struct Progress {
-    /// What the steps before each one take, and at the end all of them, as planned.
+    /// Planned time of the steps before each one, and at the end of all of them.
     until: Vec<Nanos>,
     begun: Instant,
 }
 
 impl Progress {
-    /// Of these steps.
+    /// Progress of these steps.
     pub(super) fn new(schedule: &[(u32, usize, &Step)], time: Nanos) -> Progress {
         let mut until = vec![Nanos::ZERO];
         for (_, _, step) in schedule {
@@ -27,7 +27,7 @@ impl Progress {
         let all = self.until.len() - 1;
         let (done, whole) = (self.until[number], self.until[all]);
         let left = whole.saturating_sub(done).0 as f64;
-        // What the steps before took tells how slow this host is; the first ones tell little.
+        // The time of the earlier steps shows how slow this host is; a short time shows little, hence the bounds.
         let slower = match done.0 {
             0 => 1.0,
             planned => (self.begun.elapsed().as_nanos() as f64 / planned as f64).clamp(0.5, 20.0),

@@ -1,4 +1,4 @@
-//! Offloads off at both ends of a lab while frames of each size are sent, so that every device on the way gets each frame by
+//! Offloads off at both ends of a lab while frames of each size are sent, so that every device on the path gets each frame by
 //! itself and not super-packets of 64 KiB.
 
 use lab::build::Lab;
@@ -29,7 +29,7 @@ impl RealFrames<'_> {
         RealFrames { switched }
     }
 
-    /// What a reader must know.
+    /// Remark for the report.
     pub(super) fn note(&self) -> Option<String> {
         let mut names: Vec<&str> = self.switched.iter().map(|(.., offload)| offload.name()).collect();
         names.sort_unstable();
@@ -44,7 +44,7 @@ impl RealFrames<'_> {
 impl Drop for RealFrames<'_> {
     fn drop(&mut self) {
         for (namespace, interface, offload) in &self.switched {
-            // The lab goes away anyway: there is nobody to be told.
+            // The lab goes away anyway: an error needs no report.
             let _ = namespace.run(|| set_offload(interface, *offload, true));
         }
     }

@@ -1,17 +1,17 @@
-//! Refusals of the lab as exit codes, with the way out.
+//! Refusals of the lab as exit codes, with advice.
 
 use engine::error::{Error, Failure, Kind};
 use lab::error::LabError;
 use lab::privilege::Unprivileged;
 
-/// What the lab refused.
+/// The error of a lab.
 #[must_use]
 pub fn failed(error: LabError) -> Error {
     let message = error.to_string();
     let (kind, advice) = match &error {
         LabError::NotOnThisKernel { .. } => (
             Kind::Void,
-            "`pathmeter lab list` says what can be built here; `lab run --in-vm` brings a kernel that has it"
+            "`pathmeter lab list` shows what can be built here; `lab run --in-vm` brings a kernel that has it"
                 .into(),
         ),
         LabError::ProgramMissing { package, .. } => (Kind::Void, format!("apt-get install {package}")),

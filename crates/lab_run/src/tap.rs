@@ -12,8 +12,8 @@ use engine::host::capture::{self, Capture, CaptureOptions};
 pub(super) fn start(tap: &Tap, testbed: &Testbed, peer: std::net::IpAddr) -> Result<Option<Capture>> {
     let Some(lab) = &testbed.lab else { return Ok(None) };
     let Some(namespace) = lab.node(&tap.node)?.namespace() else {
-        let said = format!("--capture {}:{}: it is inside a virtual machine", tap.node, tap.device);
-        return Err(Failure::usage(said, "capture at the other end of its link").into());
+        let message = format!("--capture {}:{}: it is inside a virtual machine", tap.node, tap.device);
+        return Err(Failure::usage(message, "capture at the other end of its link").into());
     };
     let options = CaptureOptions {
         count: false,

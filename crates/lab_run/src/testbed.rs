@@ -6,7 +6,7 @@ use lab::build::{BuildOptions, Lab};
 use lab::command::Running;
 use lab::feature;
 use lab::node::RunningNode;
-use lab::topology::{Place, Topology};
+use lab::topology::{NodePlace, Topology};
 use model::framing::{Encaps, Network};
 use model::lab::{LinkSpeed, Series, SpeedBasis, Variant, VariantFinding};
 use model::plan::Direction;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 /// One topology while it is measured.
 pub(super) struct Testbed {
-    /// What is known of it so far.
+    /// Results so far.
     pub(super) variant: Variant,
-    /// Whether the far end answered over IPv4 and over IPv6; absent where nobody asked.
+    /// Whether the far end answered over IPv4 and over IPv6; absent where that was not tested.
     pub(super) answered: [Option<bool>; 2],
     /// The network; absent where it could not be built.
     pub(super) lab: Option<Lab>,
@@ -80,12 +80,12 @@ impl Testbed {
         &mut self.variant.series[place]
     }
 
-    /// How packets of a family are wrapped.
+    /// Encapsulation of a family's packets.
     pub(super) fn encaps(&self, family: Network) -> &Encaps {
         &self.encaps[usize::from(family == Network::V6)]
     }
 
-    /// What the topology holds a direction to.
+    /// The rate at which the topology shapes a direction.
     pub(super) fn speed(&self, direction: Direction) -> Option<LinkSpeed> {
         let shaped = self.shaped[super::path::place(direction)].as_ref()?;
         Some(LinkSpeed { rate: shaped.rate, basis: SpeedBasis::Shaped })
@@ -112,7 +112,7 @@ fn build(planned: &Planned, program: &str) -> Result<(Lab, Option<Running>), Str
     let from = lab.node(&topology.from).map_err(|error| format!("cannot be measured from here: {error}"))?;
     let place = super::plan::node(topology, &topology.to).map(|node| &node.place);
     let server = match place {
-        Some(Place::Remote { .. } | Place::External { .. }) => None,
+        Some(NodePlace::Remote { .. } | NodePlace::External { .. }) => None,
         _ => {
             let to = lab.node(&topology.to).map_err(|error| error.to_string())?;
             Some(to.start(&[program.to_owned(), "serve".into()]).map_err(|error| error.to_string())?)
@@ -126,7 +126,7 @@ fn build(planned: &Planned, program: &str) -> Result<(Lab, Option<Running>), Str
     Ok((lab, server))
 }
 
-/// Waits until the far end takes connections. It need not: what a test says of it then is the better answer.
+/// Waits until the far end takes connections. If it never does, the tests report their own errors, which are more precise.
 fn await_answer(from: &RunningNode, target: SocketAddr) -> bool {
     let Some(namespace) = from.namespace() else { return false };
     let until = Instant::now() + TO_ANSWER;

@@ -26,20 +26,20 @@ pub(super) struct Started {
 pub(super) fn start(lab: &Lab, tool: &Tool, step: &Step) -> Result<Started, String> {
     let topology = lab.topology();
     let begin = |node: &str, words: &[String]| {
-        let words = expanded(topology, words, step.family);
-        lab.node(node).and_then(|node| node.start(&words)).map_err(|error| error.to_string())
+        let args = expanded(topology, args, step.family);
+        lab.node(node).and_then(|node| node.start(&args)).map_err(|error| error.to_string())
     };
     let server = tool.serve.as_ref().map(|words| begin(&topology.to, words)).transpose()?;
     if server.is_some() {
-        // No tool says when it listens.
+        // No tool reports when it listens.
         std::thread::sleep(TO_LISTEN);
     }
     Ok(Started { running: begin(&topology.from, &tool.run)?, server })
 }
 
-/// The words with their addresses.
-fn expanded(topology: &Topology, words: &[String], family: Network) -> Vec<String> {
-    let of = |name: &str, family| {
+/// The args with their addresses.
+fn expanded(topology: &Topology, args: &[String], family: Network) -> Vec<String> {
+    let address_of = |name: &str, family| {
         node(topology, name)
             .and_then(|node| address(node, family))
             .map(|ip| ip.to_string())
@@ -48,15 +48,15 @@ fn expanded(topology: &Topology, words: &[String], family: Network) -> Vec<Strin
     let places = [("to", &topology.to), ("from", &topology.from)];
     let replaced = |word: &String| {
         places.iter().fold(word.clone(), |word, (place, node)| {
-            word.replace(&format!("{{{place}4}}"), &of(node, Network::V4))
-                .replace(&format!("{{{place}6}}"), &of(node, Network::V6))
-                .replace(&format!("{{{place}}}"), &of(node, family))
+            word.replace(&format!("{{{place}4}}"), &address_of(node, Network::V4))
+                .replace(&format!("{{{place}6}}"), &address_of(node, Network::V6))
+                .replace(&format!("{{{place}}}"), &address_of(node, family))
         })
     };
-    words.iter().map(replaced).collect()
+    args.iter().map(replaced).collect()
 }
 
-/// Reads what a tool said.
+/// Reads a tool's output.
 pub(super) fn of_output(output: &Output, name: &str) -> Outcome {
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.succeeded() {
@@ -64,7 +64,7 @@ pub(super) fn of_output(output: &Output, name: &str) -> Outcome {
     }
     match read(name, &text, Known::default()) {
         Ok(mut read) if !read.is_empty() => Outcome::Run(Box::new(read.remove(0).run)),
-        Ok(_) => Outcome::Failed("it said nothing".into()),
+        Ok(_) => Outcome::Failed("it printed nothing".into()),
         Err(error) => Outcome::Failed(error.to_string()),
     }
 }

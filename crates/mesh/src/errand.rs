@@ -7,7 +7,7 @@ use crate::rounds::Reports;
 use crate::together::document;
 use engine::host::interrupt::Interrupt;
 use engine::request::Request;
-use experiment::{Agents, Carried, Cell, Lease, Path, Place, Plan};
+use experiment::{Agents, Carried, Cell, Lease, Path, PathPlace, Plan};
 use fleet::broker::Broker;
 use fleet::clock::Clock;
 use fleet::coordinator::{Coordinator, Sink};
@@ -49,14 +49,14 @@ impl<'a> Errands<'a> {
         let mut reports = agents(broker)?;
         let cells = plan.cells();
         let paths = cells.iter().flat_map(|cell| match &cell.path.place {
-            Place::Together(paths) => paths.iter().collect(),
+            PathPlace::Together(paths) => paths.iter().collect(),
             _ => vec![cell.path],
         });
         let hosts: Vec<String> = paths.map(|path| path.to.host.clone()).collect();
         interfaces::ask(broker, clock, &mut reports, &hosts)?;
         let exclusive = cells.iter().filter(|cell| class(&cell.request()) == Class::Exclusive);
         let turns = exclusive.flat_map(|cell| match &cell.path.place {
-            Place::Together(paths) => paths.iter().flat_map(|path| resources(&reports, path)).collect(),
+            PathPlace::Together(paths) => paths.iter().flat_map(|path| resources(&reports, path)).collect(),
             _ => resources(&reports, cell.path),
         });
         let turns = turns.map(|resource| turn(&resource)).collect();
@@ -76,13 +76,15 @@ impl<'a> Errands<'a> {
 
     /// The runs of a cell: one, or those of paths on which it starts at the same time.
     fn planned(&mut self, cell: &Cell<'_>) -> Result<Vec<PlannedRun>, String> {
-        let Place::Together(paths) = &cell.path.place else { return Ok(vec![self.planned_run(cell, "")?]) };
+        let PathPlace::Together(paths) = &cell.path.place else {
+            return Ok(vec![self.planned_run(cell, "")?]);
+        };
         let group = run_name(&["plan", &self.name, &self.count.to_string(), "together"]);
         paths.iter().map(|path| self.planned_run(&Cell { path, ..*cell }, &group)).collect()
     }
 
     fn planned_run(&mut self, cell: &Cell<'_>, group: &str) -> Result<PlannedRun, String> {
-        let Place::Agent { from, to, .. } = &cell.path.place else {
+        let PathPlace::Agent { from, to, .. } = &cell.path.place else {
             return Err("the path begins at no agent".to_owned());
         };
         if let Some(why) = self.reports.get(from).and_then(|report| report.why_outdated(from)) {
@@ -207,7 +209,7 @@ fn class(request: &Request) -> Class {
 
 /// What a path of an agent uses: its interface, and that of the other agent, or the host at which it ends.
 fn resources(reports: &Reports, path: &Path) -> Vec<Resource> {
-    let Place::Agent { from, to, .. } = &path.place else { return Vec::new() };
+    let PathPlace::Agent { from, to, .. } = &path.place else { return Vec::new() };
     let host = &path.to.host;
     let own = reports.get(from).cloned().unwrap_or_default().nic_toward(from, host);
     let far = match to {

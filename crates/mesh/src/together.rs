@@ -9,7 +9,7 @@ use fleet::mesh::PlannedRun;
 use fleet::results::Results;
 use insight::analysis::sum_pairs;
 use insight::run_of_pairs;
-use model::pairs::{BrokenPair, CommonStart, Member};
+use model::pairs::{BrokenPair, CommonStart, HostPair};
 use model::run::Run;
 use model::time::WallTime;
 use model::units::Nanos;
@@ -86,13 +86,18 @@ fn read(asked: &str, outcome: &Outcome, offset: Option<Offset>) -> std::result::
     Ok(run)
 }
 
-fn member(run: &PlannedRun, outcome: Option<&Outcome>, offset: Option<Offset>, test: Option<&Run>) -> Member {
+fn member(
+    run: &PlannedRun,
+    outcome: Option<&Outcome>,
+    offset: Option<Offset>,
+    test: Option<&Run>,
+) -> HostPair {
     let (from, to) = match Asked::read(&run.job.body) {
         Ok(Asked::Mesh(job)) => (job.from, job.to),
         Ok(Asked::Plan(job)) => (run.agent.clone(), job.end.unwrap_or_default()),
         Err(_) => Default::default(),
     };
-    Member {
+    HostPair {
         from,
         to,
         agent: run.agent.clone(),

@@ -1,26 +1,26 @@
-//! How an agent of a mesh stands, as it reports it.
+//! State of an agent of a mesh, as it reports it.
 
 use crate::time::WallTime;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an agent stands. What another version does not send is empty.
+/// State of an agent. Fields that another version does not send are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct AgentStatus {
-    /// What time it was there when it reported.
+    /// The agent's wall clock when it reported.
     pub clock: Option<WallTime>,
     /// The runs that it works on, those that wait for a lease among them.
     pub runs: Vec<String>,
     /// The runs that wait, and for what.
     pub waiting: Vec<WaitingRun>,
-    /// What it keeps on its disk.
+    /// Results kept on its disk.
     pub spool: SpoolStatus,
     /// Why it cannot do all of its work now; absent: it can.
     pub failure: Option<String>,
-    /// What failed last, since it was started.
+    /// The latest failure since it was started.
     pub last_failure: Option<String>,
     /// When that was, by its clock.
     pub failed_at: Option<WallTime>,
@@ -35,7 +35,7 @@ pub struct AgentStatus {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct WaitingRun {
-    /// What is to be measured: `throughput ams -> fra`.
+    /// The test: `throughput ams -> fra`.
     pub title: String,
     /// The resources that it needs.
     pub needs: Vec<String>,
@@ -45,14 +45,14 @@ pub struct WaitingRun {
     pub since: WallTime,
 }
 
-/// What an agent keeps on its disk.
+/// Results kept on an agent's disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct SpoolStatus {
     /// Outcomes that the coordinator does not have yet.
     pub pending: usize,
-    /// How much room its disk has; absent: not known.
+    /// Free space on its disk; absent: not known.
     pub room_bytes: Option<u64>,
     /// Lines that cannot be read, in a sentence.
     pub damage: Option<String>,

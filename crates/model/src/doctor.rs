@@ -1,10 +1,10 @@
-//! What a host can and cannot do for a measurement: the checks of `pathmeter doctor`.
+//! Capabilities of a host that measurements need: the checks of `pathmeter doctor`.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One thing looked at.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Check {
@@ -12,11 +12,11 @@ pub struct Check {
     pub name: &'static str,
     /// The verdict.
     pub status: Status,
-    /// What was found.
+    /// The state that was found.
     pub found: String,
-    /// What it means for measurements.
+    /// The consequence for measurements.
     pub why_it_matters: &'static str,
-    /// The command that mends it, where there is one.
+    /// The command that fixes it, where there is one.
     #[serde(rename = "mend")]
     pub fix: Option<String>,
 }
@@ -26,7 +26,7 @@ pub struct Check {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As it should be.
+    /// No fault.
     Ok,
     /// Measurements work, but slower, or less exact, or without some part.
     Warn,

@@ -1,4 +1,4 @@
-//! The events of a test: the only thing the engine says. Everything shown, stored or judged is made from them.
+//! The events of a test: the engine's only output. Everything shown, stored or judged is made from them.
 
 use crate::explain::Explanation;
 use crate::frames::FrameRow;
@@ -33,9 +33,9 @@ pub enum Event {
     Sample(IntervalSample),
     /// Something the reader must know to judge the numbers.
     Warning(Warning),
-    /// What one end measured over the whole test.
+    /// Counters of one end over the whole test.
     Result(EndResult),
-    /// What a probe found: RTT, clock, link.
+    /// The result of a probe: RTT, clock, link.
     Probe(Probe),
     /// A latency run has begun.
     LatencyStarted(Box<LatencyStarted>),
@@ -43,37 +43,37 @@ pub enum Event {
     Floor(Floor),
     /// One report interval of a latency run.
     LatencySample(LatencySample),
-    /// What a latency run measured.
+    /// The results of a latency run.
     Latency(Box<LatencyResult>),
-    /// What a latency run under load measured.
+    /// The results of a latency run under load.
     Load(Box<LoadResult>),
     /// A run about packet sizes has begun.
     PathStarted(Box<PathStarted>),
-    /// What was found of the packet sizes that the path carries.
+    /// The packet sizes that the path carries.
     Path(Box<PathResult>),
     /// A run about hops has begun.
     HopsStarted(Box<HopsStarted>),
-    /// How the hops of the path stand while they are traced. It stands in no result.
+    /// State of the hops of the path while they are traced. No result contains it.
     HopsSample(Box<HopsSample>),
-    /// What was found of the hops of the path.
+    /// The hops of the path.
     Hops(Box<HopsResult>),
     /// A transfer run has begun.
     TransferStarted(Box<TransferStarted>),
     /// One transfer has ended.
     Transfer(Box<Transfer>),
-    /// What a decision phase found of what limits one direction.
+    /// The limit of one direction, from a decision phase.
     LoadProbing(Box<LoadProbing>),
-    /// What a capture of packets saw.
+    /// The results of a capture of packets.
     Packets(Box<PacketResult>),
-    /// What was seen of the first hop, and of the far host over each family.
+    /// Reachability of the first hop, and of the far host over each family.
     Reach(Box<Reach>),
-    /// What was asked after a test to explain its result.
+    /// The probes after a test that explain its result.
     Explained(Box<Explanation>),
     /// A row of a sweep over frame sizes has been measured.
     FrameRow(Box<FrameRow>),
-    /// What is being done now. It stands in no result.
+    /// The present activity. No result contains it.
     Progress(Progress),
-    /// How far the benchmark of a device is. It stands in no result.
+    /// Progress of the benchmark of a device. No result contains it.
     DeviceProgress(Box<DeviceProgress>),
     /// The test is over.
     Finished(Finished),
@@ -87,23 +87,23 @@ impl Event {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Progress {
     /// Which part of how many, from 1 on; absent for a note.
     pub part: Option<[u32; 2]>,
-    /// What is done, in plain words.
+    /// The present activity, in plain words.
     pub doing: String,
 }
 
-/// How far the benchmark of a device is.
+/// Progress of the benchmark of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DeviceProgress {
     /// Which device.
     pub device: String,
-    /// What is done with it.
+    /// Progress of its tests.
     #[serde(flatten)]
     pub progress: crate::dut::Progress,
     /// At most, of all that is to be done.
@@ -129,7 +129,7 @@ pub struct Connected {
     pub control_mss: Option<u32>,
     /// This host.
     pub host: Host,
-    /// The peer, where the protocol tells.
+    /// The peer, where the protocol reports it.
     pub peer: Option<Host>,
 }
 
@@ -149,7 +149,7 @@ pub struct Started {
 pub struct Warning {
     /// Stable name, kebab-case.
     pub id: String,
-    /// What it means and what to do, in plain words.
+    /// Meaning and advice, in plain words.
     pub text: String,
 }
 
@@ -157,7 +157,7 @@ pub struct Warning {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct EndResult {
-    /// Who measured.
+    /// The end that measured.
     pub side: Side,
     /// The figures.
     pub result: SideResult,
@@ -206,8 +206,8 @@ pub enum Probe {
         /// Four-stamp exchanges it rests on.
         exchanges: u32,
     },
-    /// What a receiver that was the limit took without copying what it received to the program, in a test of its own
-    /// right after.
+    /// The rate without copying received data to the program, for a receiver that was the limit: measured in a separate test right
+    /// after.
     WithoutCopy(WithoutCopy),
     /// Speed of the link, as found or given.
     Link {
@@ -236,18 +236,18 @@ pub struct Finished {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// As planned.
+    /// The test ended as planned.
     Completed,
-    /// The user at this end asked for it.
+    /// The user at this end interrupted it.
     Interrupted,
     /// The far end ended it.
     PeerStopped {
-        /// What it said.
+        /// The far end's message.
         reason: String,
     },
     /// Something broke; what was measured until then stands.
     Failed {
-        /// What, in plain words.
+        /// The reason, in plain words.
         reason: String,
     },
 }

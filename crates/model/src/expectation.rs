@@ -1,11 +1,11 @@
-//! What was expected of a result, and what became of it.
+//! Expectations of a result, and whether they were met.
 
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
-/// What became of an expectation.
+/// The outcome of an expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Checked {
@@ -13,7 +13,7 @@ pub struct Checked {
     pub expectation: String,
     /// The figure as measured, in its unit; absent: the run has no such figure.
     pub measured: Option<String>,
-    /// It was measured, and it is as expected.
+    /// Whether it was measured and met.
     pub held: bool,
 }
 

@@ -20,7 +20,7 @@ pub struct Experiment {
     pub schema: String,
     /// Name of the plan: that of its file, without `.toml`.
     pub name: String,
-    /// What the plan says that it is, in one line.
+    /// The plan's description of itself, in one line.
     pub title: String,
     /// Words that hold its runs together in a store.
     pub labels: Vec<String>,
@@ -30,20 +30,20 @@ pub struct Experiment {
     pub finished: Option<WallTime>,
     /// The host that carried it out.
     pub host: Option<Host>,
-    /// Runs asked for of each row.
+    /// Requested runs of each row.
     pub repetitions: u32,
-    /// The rows took turns, so that a slow drift met all of them alike.
+    /// Whether the rows took turns, so that a slow drift affects all of them equally.
     pub interleaved: bool,
     /// Every row, in the order of the plan.
     pub rows: Vec<Row>,
-    /// What rows between sites show together.
+    /// Findings from rows between sites together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<MatrixFinding>,
-    /// What a reader must know of all of it.
+    /// Remarks on the whole.
     pub notes: Vec<String>,
 }
 
-/// What rows between sites show together, and none of them alone.
+/// A finding from rows between sites together, which no row shows alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MatrixFinding {
@@ -78,14 +78,14 @@ pub struct Row {
     /// The row that it is compared with; absent: others are compared with it, or nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// What was found in its runs.
+    /// Findings in its runs.
     pub findings: Vec<RowFinding>,
-    /// What was expected of every run of it.
+    /// Expectations of each of its runs.
     pub expectations: Vec<Checked>,
     /// Why runs are missing, or none could be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// It cannot run here at all: no far end is to blame.
+    /// Whether it cannot run here at all: no far end is the cause.
     #[serde(default)]
     pub unavailable: bool,
 }
@@ -109,7 +109,7 @@ pub struct Sites {
 pub struct Setting {
     /// The key of the plan.
     pub name: String,
-    /// As it stands in the plan.
+    /// The text in the plan.
     pub value: String,
 }
 
@@ -150,7 +150,7 @@ pub struct RowFigure {
     pub runs: Group,
     /// The median with its unit, to be read.
     pub text: String,
-    /// How it compares with the row in `against`.
+    /// Comparison with the row in `against`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
 }
@@ -161,13 +161,13 @@ pub struct RowFigure {
 pub struct RowFinding {
     /// Stable name.
     pub id: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// The sentence of the first run that has it.
     pub title: String,
-    /// What to do.
+    /// Advice.
     pub advice: String,
-    /// In how many runs it was found.
+    /// Number of runs in which it was found.
     pub runs: u64,
 }
 
@@ -224,7 +224,7 @@ impl Experiment {
     }
 }
 
-/// What is worse is told before what is better, and what is sure before what is not.
+/// Sort key: worse results before better ones, certain results before uncertain ones.
 fn rank(judgement: Judgement) -> u8 {
     match judgement {
         Judgement::Same => 0,
@@ -239,7 +239,7 @@ fn rank(judgement: Judgement) -> u8 {
 /// Name and version of the document's schema.
 pub const SCHEMA: &str = "pathmeter/experiment/1";
 
-/// What a plan would do, schema `pathmeter/experiment-plan/1`. Only ever extended.
+/// The steps of a plan, schema `pathmeter/experiment-plan/1`. Only ever extended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Outline {
@@ -247,7 +247,7 @@ pub struct Outline {
     pub schema: String,
     /// Name of the plan.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: String,
     /// Its paths.
     pub paths: Vec<OutlinePath>,
@@ -264,11 +264,11 @@ pub struct Outline {
     /// The time of those runs whose time is known.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// That is all of them.
+    /// Whether that is the time of all runs.
     pub is_time_known: bool,
     /// The payload of those runs that move a known amount.
     pub bytes: Bytes,
-    /// That is all of them; else they move as much as the path carries.
+    /// Whether that is the payload of all runs; otherwise the others move as much as the path carries.
     pub are_bytes_known: bool,
     /// No run begins that would end later.
     #[serde(rename = "time_limit_ns")]
@@ -308,7 +308,7 @@ pub struct OutlineRow {
     pub test: String,
     /// The values of the variables.
     pub settings: Vec<Setting>,
-    /// What is done, in a few words.
+    /// The activity, in a few words.
     pub what: String,
     /// About how long a run takes; absent: as long as the path needs.
     #[serde(rename = "time_ns")]

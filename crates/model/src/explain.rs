@@ -1,4 +1,4 @@
-//! Hypotheses about an unexpected result: what was asked of the path and of the hosts after a test, and the answers.
+//! Hypotheses about an unexpected result: the probes of the path and of the hosts after a test, and the answers.
 
 use crate::plan::Direction;
 use crate::units::Nanos;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How long a direction's hypotheses may be asked about where nothing else is wanted (`--explain`).
+/// Default of `--explain`: the time for testing the hypotheses of one direction.
 pub const DEFAULT_BUDGET: Nanos = Nanos::from_secs(5);
 
-/// What was asked to explain a result.
+/// The probes that explain a result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Explanation {
-    /// The hypotheses in the order in which they were asked about, the cheapest first.
+    /// The hypotheses in the order in which they were tested, the cheapest first.
     pub hypotheses: Vec<Hypothesis>,
     /// Time allowed for each direction.
     #[serde(rename = "budget_ns")]
@@ -32,7 +32,7 @@ pub struct Explanation {
 pub struct Hypothesis {
     /// Stable name, kebab-case.
     pub id: String,
-    /// The direction that it was asked about.
+    /// The direction that it concerns.
     pub direction: Direction,
     /// Whether it holds.
     pub answer: Answer,
@@ -54,16 +54,16 @@ pub struct Hypothesis {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
-    /// It is the reason, or one of them.
+    /// The hypothesis is the reason, or one of them.
     Holds,
-    /// It is not.
+    /// The hypothesis is wrong.
     Refuted,
     /// The probe could not decide it, or was not sent.
     Undecided,
 }
 
 impl Explanation {
-    /// Takes what a later step asked.
+    /// Adds the answers of a later step.
     pub fn merge(&mut self, later: &Explanation) {
         self.hypotheses.extend(later.hypotheses.iter().cloned());
         self.budget = self.budget.max(later.budget);

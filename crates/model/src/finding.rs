@@ -1,5 +1,5 @@
-//! Findings: the reason behind a number, with its evidence and the way out; and the conclusion of a run. The rules that
-//! raise them are in the crate `insight`.
+//! Findings: the reason behind a number, with its evidence and advice; and the conclusion of a run. The rules that raise them are
+//! in the crate `insight`.
 
 use crate::plan::Direction;
 #[cfg(feature = "schema")]
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub struct Finding {
     /// Stable name.
     pub id: String,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
     /// The direction it concerns; absent: both or none.
     pub direction: Option<Direction>,
@@ -25,7 +25,7 @@ pub struct Finding {
     pub title: String,
     /// The figures it rests on, by name, units in the name.
     pub evidence: BTreeMap<String, Value>,
-    /// What to do.
+    /// Advice.
     pub advice: String,
 }
 
@@ -82,7 +82,7 @@ impl Finding {
     }
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -19,32 +19,32 @@ pub const DEFAULT_SIZES: [Bytes; 8] =
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FrameRow {
-    /// Ethernet frame asked for, FCS included, before encapsulation, bytes.
+    /// Requested Ethernet frame, FCS included, before encapsulation, bytes.
     pub frame: u32,
-    /// What the frames carried.
+    /// Contents of the frames.
     pub protocol: Transport,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Direction,
-    /// MSS asked of TCP: the frame without its headers, before options.
+    /// MSS set on TCP: the frame without its headers, before options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<u32>,
     /// Payload of one packet as it crossed the wire, mean, bytes; absent when nothing was measured.
     pub payload: Option<f64>,
-    /// Packets per second that the sender handed to its kernel, those sent again included.
+    /// Packets per second that the sender handed to its kernel, retransmissions included.
     pub offered: Option<PacketRate>,
     /// Payload received per second.
     #[serde(rename = "goodput_bps")]
     pub goodput: BitRate,
     /// Packets per second that carried it: goodput over payload.
     pub packets_per_second: Option<PacketRate>,
-    /// Frames of the size asked for per second at line rate, under the encapsulation; absent without a link's speed.
+    /// Frames of the requested size per second at line rate, under the encapsulation; absent without a link's speed.
     pub line_rate_pps: Option<PacketRate>,
     /// Share of the link that the packets filled on the wire, preamble and gap included, 0 to 1.
     pub share: Option<f64>,
     /// Packets lost, as a share of those sent (UDP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_share: Option<f64>,
-    /// What carried the packets, from the wire inwards.
+    /// Headers around the packets, from the outermost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encap: Option<String>,
     /// Sessions at once.
@@ -55,19 +55,19 @@ pub struct FrameRow {
     /// The busiest CPU of the receiver's host, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receiver_cpu: Option<f64>,
-    /// What set the rate: ids of findings.
+    /// The limits of the rate: ids of findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limited_by: Vec<String>,
-    /// What set the rate, with the kinds and the figures of `throughput`; absent: not known.
+    /// The limit of the rate, with the kinds and the figures of `throughput`; absent: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<Limit>>,
-    /// What the interface toward the target counted meanwhile.
+    /// Counters of the interface toward the target during the test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceFrames>,
     /// Why nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// What a reader must know to judge the row.
+    /// Remarks that are needed to judge the row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -80,7 +80,7 @@ impl FrameRow {
         packets * f64::from(self.frame.saturating_sub(FCS)) * 8.0
     }
 
-    /// It was measured.
+    /// Whether the row was measured.
     #[must_use]
     pub fn is_measured(&self) -> bool {
         self.skipped.is_none()
@@ -96,7 +96,7 @@ const FCS: u32 = 4;
 pub struct DeviceFrames {
     /// The interface of this host.
     pub interface: String,
-    /// Frames in the direction of the data, everybody's.
+    /// Frames in the direction of the data, including those of other programs.
     pub frames: u64,
     /// Packets of the test: datagrams, or TCP segments with payload.
     pub packets: u64,
@@ -110,22 +110,22 @@ impl DeviceFrames {
     }
 }
 
-/// What one row is asked to measure.
+/// The request of one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameAsked {
     /// The frame, FCS included, before encapsulation, bytes.
     pub frame: Bytes,
     /// The IP version.
     pub network: Network,
-    /// What the frames carry.
+    /// Contents of the frames.
     pub protocol: Transport,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Direction,
-    /// What carries the packets.
+    /// Headers around the packets.
     pub encaps: Encaps,
 }
 
-/// What to set for such frames.
+/// The setting that gives such frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// TCP's MSS.
@@ -135,10 +135,10 @@ pub enum Setting {
 }
 
 impl FrameAsked {
-    /// What to set, or why there are no such frames. `mtu`: what this host believes the path carries.
+    /// The setting, or the reason why there are no such frames. `mtu`: this host's estimate of the path MTU.
     ///
     /// # Errors
-    /// In words: the frame is below Ethernet's least, over the MTU, or nothing of this transport fits it.
+    /// A text: the frame is below Ethernet's least, over the MTU, or too small for this transport's headers.
     pub fn setting(&self, mtu: u32) -> Result<Setting, String> {
         if self.frame < MIN_FRAME {
             return Err(format!("Ethernet's least frame has {} bytes, its FCS included", MIN_FRAME.0));

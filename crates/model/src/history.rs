@@ -20,15 +20,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Entry {
-    /// Its name, unique. Any beginning that no other run shares will do where one is asked for.
+    /// The run's name, unique. Commands accept any prefix that no other run shares.
     pub id: String,
     /// The command: `throughput`, `measure`.
     pub kind: String,
-    /// The far end, as it was asked for; empty: none is known.
+    /// The far end, as requested; empty: none is known.
     pub target: String,
     /// A word that holds runs together; empty: none.
     pub label: String,
-    /// How it came here.
+    /// Origin of the run.
     pub origin: Origin,
     /// Begin, wall clock of the host that measured; RFC 3339 in JSON.
     #[serde(with = "rfc3339")]
@@ -49,7 +49,7 @@ pub struct Entry {
     pub figures: Vec<Headline>,
 }
 
-/// How a run came into a store.
+/// The origin of a run in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -78,18 +78,19 @@ impl Origin {
     }
 }
 
-/// How a store has a run, beside its document: exported with it under the key `stored`, so that another store has it alike.
+/// A run's entry in a store, beside its document: exported with it under the key `stored`, so that another store has the same
+/// entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredAs {
     /// Its name.
     pub id: String,
     /// The command.
     pub kind: String,
-    /// The far end, as it was asked for; empty: none is known.
+    /// The far end, as requested; empty: none is known.
     pub target: String,
     /// A word that holds runs together; empty: none.
     pub label: String,
-    /// How it came there.
+    /// Origin of the run.
     pub origin: Origin,
     /// Begin, RFC 3339.
     #[serde(with = "rfc3339")]
@@ -112,7 +113,7 @@ pub struct Mark {
     /// When, RFC 3339.
     #[serde(with = "rfc3339")]
     pub at: WallTime,
-    /// What changed.
+    /// The change.
     pub note: String,
 }
 
@@ -159,22 +160,22 @@ impl Measured<'_> {
     /// The verdict: of devices that of the worst one.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let of = |status, text: &str| Verdict { status, text: text.into() };
+        let verdict = |status, text: &str| Verdict { status, text: text.into() };
         match self {
             Measured::Run(run) => run.verdict.clone(),
             Measured::Device(report) => {
                 let verdicts = report.devices.iter().map(|device| &device.verdict);
                 verdicts.max_by_key(|verdict| verdict.status).cloned().unwrap_or_default()
             }
-            Measured::Lab(report) if report.is_void() => of(Status::Void, "no topology could be built"),
+            Measured::Lab(report) if report.is_void() => verdict(Status::Void, "no topology could be built"),
             Measured::Lab(report) if report.is_broken() => {
-                of(Status::Problem, "a topology is otherwise than expected")
+                verdict(Status::Problem, "a topology is otherwise than expected")
             }
-            Measured::Lab(_) => of(Status::Ok, "every expectation held"),
+            Measured::Lab(_) => verdict(Status::Ok, "every expectation held"),
         }
     }
 
-    /// What measured it: the command, and the far end or the devices as they were asked for.
+    /// The source of the measurement: the command, and the far end or the devices as requested.
     #[must_use]
     pub fn origin(&self) -> (String, String) {
         match self {
@@ -200,7 +201,7 @@ impl Measured<'_> {
         }
     }
 
-    /// The schema that it says it has.
+    /// The schema that the document names.
     #[must_use]
     pub fn schema(&self) -> &str {
         match self {
@@ -221,14 +222,14 @@ impl Measured<'_> {
     }
 }
 
-/// What a comparison needs of a run: its figures, and what they were measured with.
+/// The parts of a run that a comparison needs: its figures, and the conditions of their measurement.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// The run's name.
     pub id: String,
     /// The command.
     pub kind: String,
-    /// The far end, as it was asked for.
+    /// The far end, as requested.
     pub target: String,
     /// The word that holds runs together; empty: none.
     pub label: String,
@@ -238,9 +239,9 @@ pub struct Sample {
     pub status: Option<String>,
     /// Its figures, named as an expectation names them.
     pub figures: Vec<(String, f64)>,
-    /// What a reader must know to judge them.
+    /// Facts that are needed to judge them.
     pub facts: Vec<Fact>,
-    /// Its round trips, in nanoseconds: the label of the way, and how often each time was measured.
+    /// Its round trips, in nanoseconds: the label of the path, and how often each time was measured.
     pub histograms: Vec<(String, Histogram)>,
 }
 

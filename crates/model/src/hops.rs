@@ -24,13 +24,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What a `hops` run will do.
+/// The plan of a `hops` run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopsPlan {
     /// The far end.
     pub target: Target,
-    /// What the probes are.
+    /// Protocol of the probes.
     pub protocol: HopProtocol,
     /// Probes for each hop, over all flows.
     pub probes: u32,
@@ -42,7 +42,7 @@ pub struct HopsPlan {
     /// Longest wait for the last answers.
     #[serde(rename = "timeout_ns")]
     pub timeout: Nanos,
-    /// Hops looked at, at most.
+    /// Most hops that are probed.
     pub max_hops: u8,
     /// Each probe, whole IP packet.
     pub size: u32,
@@ -52,17 +52,17 @@ pub struct HopsPlan {
     pub names: bool,
     /// The file with the AS of each prefix.
     pub as_file: Option<String>,
-    /// Port at which a pathmeter at the far end is asked to trace the return path; absent: none is.
+    /// Port at which a pathmeter at the far end is requested to trace the return path; absent: no request is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back_port: Option<u16>,
-    /// It goes on until it is stopped, and what is found is of the last [`HopsPlan::probes`] of each hop.
+    /// Whether the run goes on until it is stopped; its result covers the last [`HopsPlan::probes`] of each hop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub watch: bool,
     /// Choices of this end alone.
     pub local: LocalOptions,
 }
 
-/// What the probes are.
+/// Protocol of the probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -91,24 +91,24 @@ impl HopProtocol {
 pub struct HopsStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
-    /// What runs.
+    /// The plan.
     pub plan: HopsPlan,
     /// This host.
     pub host: Host,
 }
 
-/// What was found of the hops.
+/// The results about the hops.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct HopsResult {
-    /// What the probes were.
+    /// Protocol of the probes.
     pub protocol: HopProtocol,
     /// The hops, nearest first, up to the far end or the last one that answered.
     pub hops: Vec<Hop>,
     /// The flows, in the order of their numbers.
     pub flows: Vec<HopFlow>,
-    /// How the path ended.
+    /// End of the path.
     pub end: HopsEnd,
     /// Echo requests to the far end beside probes of another protocol.
     pub echo: Option<Counted>,
@@ -123,7 +123,7 @@ pub struct HopsResult {
     pub beyond: Option<Beyond>,
     /// Largest packet that reached the far end when larger ones were refused; or the interface's MTU when it crossed.
     pub path_mtu: Option<u32>,
-    /// Answers that quote too little of a probe to tell which it was.
+    /// Answers that quote too little of a probe to identify it.
     pub unmatched: u64,
     /// Answers that quote another sender than this host: a NAT on the path does not translate what ICMP errors quote. Heard with
     /// CAP_NET_RAW alone.
@@ -146,7 +146,7 @@ pub struct HopsResult {
     pub back: Option<Box<HopsResult>>,
 }
 
-/// How a path ended.
+/// The end of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -160,7 +160,7 @@ pub enum HopsEnd {
     Refused,
     /// Packets go in a circle.
     Circle,
-    /// There are more hops than were looked at.
+    /// There are more hops than were probed.
     Cut,
 }
 
@@ -169,7 +169,7 @@ pub enum HopsEnd {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Hop {
-    /// How many hops from the sender.
+    /// Distance from the sender, in hops.
     pub ttl: u8,
     /// The far end itself is here, for some flow at least.
     pub far_end: bool,
@@ -198,7 +198,7 @@ pub struct Hop {
 pub struct Counted {
     /// Probes sent.
     pub sent: u32,
-    /// Of those answered.
+    /// Those of them that were answered.
     pub answered: u32,
 }
 
@@ -210,14 +210,14 @@ pub enum Missing {
     /// None is.
     #[default]
     None,
-    /// It answers nothing at all.
+    /// The hop answers nothing at all.
     Silent,
     /// More of what went through this hop was answered further on: the hop limits its own answers, or they are lost on
     /// their own return path. Not loss on the path.
     OwnAnswers,
-    /// As many are missing at the far end: packets are lost on the path.
+    /// The same share is missing at the far end: packets are lost on the path.
     Loss,
-    /// Too few probes, or answers that the far end may limit too, to tell one from the other.
+    /// There are too few probes, or answers that the far end may limit too, to decide between the two.
     Unclear,
 }
 
@@ -227,7 +227,7 @@ pub enum Missing {
 pub struct HopRouter {
     /// Its address, as it answers.
     pub address: IpAddr,
-    /// Its name, where names were asked for and the resolver has one.
+    /// Its name, where names were requested and the resolver has one.
     pub name: Option<String>,
     /// The AS that the file gives for its address.
     pub origin: Option<AsOrigin>,
@@ -246,7 +246,7 @@ pub struct HopRouter {
     pub labels: Vec<MplsLabel>,
     /// MTU of the link behind it, which it reported of a packet too large for it.
     pub next_mtu: Option<u32>,
-    /// It refused probes, with this ICMP type and code.
+    /// The ICMP type and code with which it refused probes.
     pub refused: Option<[u8; 2]>,
 }
 
@@ -278,13 +278,13 @@ pub struct HopFlow {
     pub flow: Option<Flow>,
     /// The hop at which it reached the far end.
     pub reached_at: Option<u8>,
-    /// Probes that went as far as the far end was at their time, and its answers; absent: its distance never changed, or was
-    /// not looked at.
+    /// Probes that went as far as the far end was at their time, and its answers; absent: its distance never changed, or was not
+    /// examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<Counted>,
 }
 
-/// What shows that the TTL of packets is set on the path.
+/// Evidence that the TTL of packets is set on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TtlRewritten {
@@ -333,7 +333,7 @@ pub struct RouteChange {
     pub from: IpAddr,
     /// The router since.
     pub to: IpAddr,
-    /// When the first answer of the new one was asked for, from the first probe on.
+    /// Time of the first probe that the new one answered, from the first probe on.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
 }
@@ -379,8 +379,8 @@ impl HopsResult {
         self.flows.iter().enumerate().filter_map(of_flow).reduce(Counted::plus)
     }
 
-    /// What best tells whether packets reach the far end: answers that are not limited, or echo replies; else the probes'
-    /// own answers, which the far end may limit. And whether it may.
+    /// The best evidence on whether packets reach the far end, and whether the far end may limit it: answers that are not limited,
+    /// or echo replies; otherwise the probes' own answers, which the far end may limit.
     #[must_use]
     pub fn evidence(&self) -> Option<(Counted, bool)> {
         let limits = self.protocol.far_end_limits() && !self.counted_on_arrival;

@@ -33,17 +33,17 @@ pub struct LabReport {
     pub finished: Option<WallTime>,
     /// The host that all of it ran on.
     pub host: Option<Host>,
-    /// Repetitions asked for.
+    /// Requested repetitions.
     pub repetitions: u32,
     /// Length of each test of throughput and latency.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// Every topology, in the order asked for.
+    /// Every topology, in the requested order.
     pub variants: Vec<Variant>,
-    /// Each against the first one, where a comparison was asked for.
+    /// Each compared with the first one, where a comparison was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Versus>,
-    /// What a reader must know of all of it.
+    /// Remarks on the whole report.
     pub notes: Vec<String>,
 }
 
@@ -53,26 +53,26 @@ pub struct LabReport {
 pub struct Variant {
     /// Name of the topology.
     pub name: String,
-    /// What it is, in one line.
+    /// Description in one line.
     pub title: String,
-    /// The node whose CPU is told.
+    /// The node whose CPU is reported.
     pub device_under_test: Option<String>,
     /// Why it could not be built here; nothing was measured then.
     pub unavailable: Option<String>,
-    /// What was measured.
+    /// Series of measurements.
     pub series: Vec<Series>,
-    /// Sweeps over frame sizes, where they were asked for: one for each family.
+    /// Sweeps over frame sizes, where they were requested: one for each family.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sweeps: Vec<FrameSweep>,
-    /// What the topology expects, and whether it held.
+    /// The topology's expectations, and whether each was met.
     pub expectations: Vec<Expectation>,
-    /// What the measurements found wrong.
+    /// Faults that the measurements found.
     pub findings: Vec<VariantFinding>,
-    /// What a reader must know of this topology.
+    /// Remarks on this topology.
     pub notes: Vec<String>,
 }
 
-/// What a topology carried in frames of each size.
+/// Rates of a topology for frames of each size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FrameSweep {
@@ -93,9 +93,9 @@ pub struct Series {
     pub tool: String,
     /// The family of the addresses measured between.
     pub family: Network,
-    /// What was measured.
+    /// The test.
     pub test: LabTest,
-    /// Way of the data; absent of round trips.
+    /// Direction of the data; absent for round trips.
     pub direction: Option<Direction>,
     /// Every repetition.
     pub runs: Vec<Repetition>,
@@ -107,9 +107,9 @@ pub struct Series {
     pub rtt: Option<Spread>,
     /// Path MTU, of the last repetition that knew it.
     pub path_mtu: Option<u32>,
-    /// How its packets look on the narrowest link.
+    /// Its packets on the narrowest link.
     pub packet: Option<Packet>,
-    /// What that link carries at most.
+    /// Line rate of that link.
     pub speed: Option<LinkSpeed>,
     /// Median rate of frames as a share of that speed.
     pub share_of_nic: Option<f64>,
@@ -170,7 +170,7 @@ pub struct Repetition {
     pub sent: Option<u64>,
     /// Datagrams lost, wherever.
     pub lost: Option<u64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: Option<u64>,
     /// Least round trip.
     #[serde(rename = "rtt_min_ns")]
@@ -196,7 +196,7 @@ pub struct Repetition {
     pub error: Option<String>,
 }
 
-/// CPU of the machine that the device under test is: of the whole host for a namespace, of the guest for a virtual machine.
+/// CPU of the machine that the device under test is: of the whole host for a namespace, of the virtual machine where it is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LabCpu {
@@ -206,7 +206,7 @@ pub struct LabCpu {
     pub softirq: f64,
     /// CPUs it has.
     pub cpus: u32,
-    /// It is a virtual machine, and so these are its own alone.
+    /// Whether it is a virtual machine, so that these are its own figures alone.
     pub own: bool,
 }
 
@@ -228,11 +228,11 @@ pub struct Drops {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Expectation {
-    /// What: `path MTU up, IPv4`.
+    /// The figure: `path MTU up, IPv4`.
     pub what: String,
-    /// What was expected, with its tolerance.
+    /// The expected value, with its tolerance.
     pub expected: String,
-    /// What was found.
+    /// The value found.
     pub found: String,
     /// Whether it held; absent when it was not measured.
     pub held: Option<bool>,
@@ -244,13 +244,13 @@ pub struct Expectation {
 pub struct VariantFinding {
     /// The family measured over.
     pub family: Network,
-    /// What was found.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }
 
 impl LabTest {
-    /// It gives a goodput for each direction.
+    /// The test gives a goodput for each direction.
     #[must_use]
     pub fn is_throughput(self) -> bool {
         matches!(self, LabTest::Tcp | LabTest::TcpBoth | LabTest::Udp | LabTest::UdpBoth)
@@ -364,7 +364,7 @@ impl LabReport {
         self.variants.iter().all(|variant| variant.unavailable.is_some())
     }
 
-    /// It was stopped before all of it was done.
+    /// The run was stopped before all of it was done.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.notes.iter().any(|note| note == INTERRUPTED)

@@ -29,7 +29,7 @@ pub struct LatencyPlan {
     pub egress_paths: Vec<EgressPath>,
     /// The wire protocol spoken with every far end.
     pub protocol: LatencyProtocol,
-    /// What is sent when.
+    /// Schedule of messages.
     pub mode: LatencyMode,
     /// TCP or UDP.
     pub transport: Transport,
@@ -45,12 +45,12 @@ pub struct LatencyPlan {
     /// The whole reply is compared with its request, where the protocol echoes; one that differs ends the test of that egress path.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub compare: bool,
-    /// Messages a second on each path; absent: as fast as the mode goes.
+    /// Messages per second on each path; absent: as fast as the mode allows.
     #[serde(rename = "rate_pps")]
     pub rate: Option<PacketRate>,
     /// Every so many messages one asks for a reply (under-load, playback).
     pub reply_every: u32,
-    /// What ends the run: a time, or so many messages (`blocks`) on each path.
+    /// End of the run: a time, or a number of messages (`blocks`) on each path.
     pub end: End,
     /// Leading time not counted; absent: until the round trips are steady.
     #[serde(rename = "warm_up_ns")]
@@ -63,7 +63,7 @@ pub struct LatencyPlan {
     /// Time between reports; zero: only at the end.
     #[serde(rename = "interval_ns")]
     pub interval: Nanos,
-    /// How this end waits for replies.
+    /// This end's method of waiting for replies.
     pub wait: WaitMode,
     /// Why so, in a sentence: what it costs.
     pub wait_reason: String,
@@ -72,7 +72,7 @@ pub struct LatencyPlan {
     /// The kernel polls the NIC so long before it sleeps (SO_BUSY_POLL).
     #[serde(rename = "busy_poll_ns")]
     pub busy_poll: Option<Nanos>,
-    /// What else is asked of each socket.
+    /// Further options of each socket.
     #[serde(default, skip_serializing_if = "SocketSetup::is_default")]
     pub socket: SocketSetup,
     /// CPU of the measuring thread.
@@ -86,7 +86,7 @@ pub struct LatencyPlan {
     pub connect_timeout: Nanos,
     /// The load put beside the round trips.
     pub load: Option<Load>,
-    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    /// Time for finding the reasons of an unexpected result, in each direction; zero: none.
     #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
     pub explain: Nanos,
 }
@@ -118,14 +118,14 @@ pub struct SizeRange {
     pub most: u32,
 }
 
-/// How the socket of a foreign protocol is set up; by default as it suits the mode.
+/// Setup of the socket of a foreign protocol; the default depends on the mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct SocketSetup {
     /// TCP sends small writes at once (TCP_NODELAY).
     pub nodelay: Option<bool>,
-    /// Of the send and of the receive buffer.
+    /// Size of the send and of the receive buffer.
     #[serde(rename = "buffer_bytes")]
     pub buffer: Option<Bytes>,
     /// The kernel paces what is sent (SO_MAX_PACING_RATE): TCP, and UDP below the `fq` queueing discipline.
@@ -138,7 +138,7 @@ pub struct SocketSetup {
 }
 
 impl SocketSetup {
-    /// Nothing is asked.
+    /// Whether no option is set.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == SocketSetup::default()
@@ -171,7 +171,7 @@ pub enum LatencyProtocol {
     Iperf2,
 }
 
-/// What is sent when.
+/// Schedule of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -186,7 +186,7 @@ pub enum LatencyMode {
     Playback,
 }
 
-/// How a thread waits for a message.
+/// A thread's method of waiting for a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -224,9 +224,9 @@ pub struct EgressEnds {
     pub remote: SocketAddr,
     /// This end as the far end sees it: another address means that something in between translates.
     pub seen_as: Option<SocketAddr>,
-    /// The far host, where the protocol tells.
+    /// The far host, where the protocol reports it.
     pub peer: Option<Host>,
-    /// How the far end waits for messages, where it tells.
+    /// The far end's method of waiting for messages, where the protocol reports it.
     pub far_wait: Option<WaitMode>,
 }
 
@@ -261,7 +261,7 @@ pub struct EgressSample {
     pub lost: u64,
 }
 
-/// What a latency run measured.
+/// The results of a latency run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencyResult {
@@ -270,7 +270,7 @@ pub struct LatencyResult {
     pub egress_paths: Vec<EgressResult>,
     /// This tool against itself over loopback, with the same wait, size and transport: what it adds at the least.
     pub floor: Option<Floor>,
-    /// What this host did to the measuring thread.
+    /// Disturbances of the measuring thread by this host.
     pub noise: HostNoise,
     /// CPU time of the measuring thread, as a share of the time that passed.
     pub cpu_share: f64,
@@ -283,11 +283,11 @@ pub struct Floor {
     /// Round trips over loopback, both ends in this process.
     #[serde(rename = "rtt_ns")]
     pub rtt: Distribution,
-    /// How both its ends waited.
+    /// The method of waiting of both its ends.
     pub wait: WaitMode,
 }
 
-/// What both ends of a latency session of our own protocol agree on.
+/// The parameters on which both ends of a latency session of our own protocol agree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LatencySpec {
@@ -297,12 +297,12 @@ pub struct LatencySpec {
     pub size: u32,
     /// The TOS or traffic-class byte of the replies.
     pub tos: u8,
-    /// How the server is to wait, where it can.
+    /// The server's method of waiting, where it has that one.
     pub wait: WaitMode,
     /// Length of the test; zero: as long as the server allows.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
-    /// Messages a second at most; absent: as fast as it goes.
+    /// Most messages per second; absent: as fast as possible.
     #[serde(rename = "rate_pps", default)]
     pub rate: Option<PacketRate>,
 }

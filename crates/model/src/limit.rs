@@ -1,4 +1,4 @@
-//! What sets the rate of one direction: its kind, its figures, where it is, and how sure that is. `docs/methods/limit.md` has the
+//! The limit of the rate of one direction: its kind, its figures, its place, and its confidence. `docs/methods/limit.md` has the
 //! signatures; the rules are in `insight`.
 
 mod evidence;
@@ -17,24 +17,24 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Limit {
-    /// What kind of limit it is.
+    /// Kind of limit.
     pub kind: LimitKind,
-    /// The rate it sets, in frames on the wire without preamble and FCS; of an application the payload it asked for.
+    /// The rate it sets, in frames on the wire without preamble and FCS; for an application, the payload rate that it requested.
     #[serde(rename = "rate_bps", skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
     /// Packets per second, of a limit of these.
     #[serde(rename = "packets_per_second", skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketRate>,
-    /// How long packets wait in its full queue.
+    /// Time that packets wait in its full queue.
     #[serde(rename = "queue_ns", skip_serializing_if = "Option::is_none")]
     pub queue: Option<Nanos>,
     /// Nothing was dropped: the queue is at least so long.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub queue_at_least: bool,
-    /// What its full queue holds.
+    /// Size of its full queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_bytes: Option<Bytes>,
-    /// What passes at once after a pause.
+    /// Amount that passes at once after a pause.
     #[serde(rename = "burst_bytes", skip_serializing_if = "Option::is_none")]
     pub burst: Option<Bytes>,
     /// The path was not idle for long enough to see all of it.
@@ -43,7 +43,7 @@ pub struct Limit {
     /// The link it is at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<LimitPlace>,
-    /// Each flow has one of its own; absent: that was not asked.
+    /// Whether each flow has a limit of its own; absent: that was not probed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_flow: Option<bool>,
     /// The share of packets that random loss takes, or of the rate that others leave.
@@ -52,7 +52,7 @@ pub struct Limit {
     /// Bytes of a window or buffer that is too small.
     #[serde(rename = "window_bytes", skip_serializing_if = "Option::is_none")]
     pub window: Option<Bytes>,
-    /// How sure that is.
+    /// Confidence.
     pub confidence: Confidence,
     /// The fact of a host that explains it, in plain words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub struct Limit {
     /// The limit that a higher rate would meet next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Limit>>,
-    /// What it is not, in plain words.
+    /// Limits that were excluded, in plain words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ruled_out: Vec<String>,
 }
@@ -80,7 +80,7 @@ pub struct LimitPlace {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitKind {
-    /// No more was asked for.
+    /// The application requested no more.
     Application,
     /// The link of an end carries no more.
     LineRate,
@@ -98,7 +98,7 @@ pub enum LimitKind {
     Shaper,
     /// A token bucket that drops what exceeds it.
     Policer,
-    /// So many packets per second.
+    /// A limit of packets per second.
     PacketRate,
     /// A queue that is kept short.
     Aqm,
@@ -117,12 +117,12 @@ pub enum LimitKind {
     NotKnown,
 }
 
-/// How sure a limit is.
+/// Confidence in a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// It may be another one.
+    /// Another limit is possible.
     #[default]
     Low,
     /// One of the signs is missing.
@@ -153,7 +153,7 @@ impl LimitKind {
         LimitKind::NotKnown,
     ];
 
-    /// As it is written in documents.
+    /// The name in documents.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -183,7 +183,7 @@ impl LimitKind {
         LimitKind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// It lies between the hosts.
+    /// Whether the place lies between the hosts.
     #[must_use]
     pub const fn is_of_the_path(self) -> bool {
         matches!(
@@ -201,7 +201,7 @@ impl LimitKind {
 }
 
 impl Confidence {
-    /// As it is written in documents.
+    /// The name in documents.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a link can carry, and how near a measured rate came to it: the arithmetic of `pathmeter linerate`.
+//! Line rates of a link, and the share of it that a measured rate reached: the arithmetic of `pathmeter linerate`.
 
 mod carried;
 mod measured;
@@ -12,22 +12,22 @@ use crate::units::{BitRate, Bytes};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is asked of a link.
+/// A question about a link.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Its speed, above 0.
     pub link: BitRate,
     /// The packets' headers, what carries them, and the link's MTU.
     pub framing: Framing,
-    /// Frames of plain Ethernet with their FCS, where packets are told by their frames.
+    /// Frames of plain Ethernet with their FCS, where packets are given by their frames.
     pub frames: Vec<Bytes>,
-    /// Payload of the transport in one packet, where they are told by that.
+    /// Payload of the transport in one packet, where packets are given by it.
     pub payload: Option<Bytes>,
-    /// What was measured; absent: what the link carries is asked.
+    /// The measured rate; absent: the line rate is computed.
     pub measured: Option<Measured>,
 }
 
-/// What was asked, and one row for each packet size.
+/// The question, and one row for each packet size.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LineRate {
@@ -39,14 +39,14 @@ pub struct LineRate {
     pub network: Network,
     /// Their transport.
     pub transport: Transport,
-    /// What carries them.
+    /// Headers around them.
     pub encap: Encaps,
     /// The largest packet of the link, when given.
     pub link_mtu: Option<Bytes>,
-    /// What the link carries, for each size.
+    /// Line rates, for each size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Carried>,
-    /// What was measured, seen on the wire, for each size.
+    /// The measured rate on the wire, for each size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<OnTheWire>,
 }
@@ -81,8 +81,8 @@ impl LineRate {
     }
 }
 
-/// The inner packets asked for: by their frame, by the link's MTU, or by their payload; without any, RFC 2544's frames,
-/// or for a measured rate the packet of the usual MTU.
+/// The requested inner packets: by their frame, by the link's MTU, or by their payload; without any, RFC 2544's frames, or for a
+/// measured rate the packet of the usual MTU.
 fn packets(question: &Question) -> Result<Vec<Bytes>, FramingError> {
     let framing = &question.framing;
     let raw = Framing { transport: Transport::Raw, ..framing.clone() };

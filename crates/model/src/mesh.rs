@@ -27,9 +27,9 @@ pub struct MeshReport {
     pub finished: Option<WallTime>,
     /// Every path with every test, by test, sender and receiver.
     pub cells: Vec<MeshCell>,
-    /// What cells show together.
+    /// Findings from several cells together.
     pub findings: Vec<MatrixFinding>,
-    /// What a reader must know of all of it.
+    /// Remarks on the whole.
     pub notes: Vec<String>,
 }
 
@@ -41,12 +41,12 @@ pub struct MeshCell {
     pub from: String,
     /// The agent that receives; of round trips the one that answers.
     pub to: String,
-    /// What was measured: `throughput`, `latency`, `mtu`, `hops`.
+    /// The test: `throughput`, `latency`, `mtu`, `hops`.
     pub test: String,
-    /// The IP version, 4 or 6, where one was asked for.
+    /// The IP version, 4 or 6, where one was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<u8>,
-    /// How it stands.
+    /// State.
     pub state: CellState,
     /// Why there is no figure to trust.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,13 +69,13 @@ pub struct MeshCell {
     /// End of the run, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<WallTime>,
-    /// How long before the latest run of the mesh it began; absent: it is of the latest round, and not older.
+    /// Time by which it began before the latest run of the mesh; absent: it belongs to the latest round and is not older.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age_ns: Option<Nanos>,
     /// The fencing token of the lease that the run held; 0: it held none.
     #[serde(default)]
     pub token: u64,
-    /// What set the rate of this direction, where the run found it.
+    /// The limit of the rate of this direction, where the run found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<CellLimit>,
     /// Which attempt at the run this is, from 1; absent: the first.
@@ -87,12 +87,12 @@ fn is_first(attempt: &u32) -> bool {
     *attempt <= 1
 }
 
-/// What set the rate of a path.
+/// The limit of the rate of a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct CellLimit {
-    /// What kind of limit it is.
+    /// Kind of limit.
     pub kind: LimitKind,
     /// The rate that it sets, in frames on the wire without preamble and FCS.
     #[serde(rename = "rate_bps", skip_serializing_if = "Option::is_none")]
@@ -101,16 +101,16 @@ pub struct CellLimit {
     pub text: String,
 }
 
-/// How a cell stands.
+/// State of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CellState {
-    /// It was measured.
+    /// The measurement is complete.
     Done,
-    /// It was measured, and the result must not be trusted.
+    /// The measurement is complete, and the result must not be trusted.
     Void,
-    /// It could not be measured: the far end cannot be reached, or refuses.
+    /// The measurement failed: the far end cannot be reached, or refuses.
     Failed,
     /// Nothing came by its deadline.
     #[default]
@@ -162,8 +162,8 @@ impl MeshReport {
     }
 }
 
-/// How a path between two agents is written: the title of its runs, and their target in a store. `family`: the IP version,
-/// where one was asked for.
+/// The notation of a path between two agents: the title of its runs, and their target in a store. `family`: the IP version, where
+/// one was requested.
 #[must_use]
 pub fn path(from: &str, to: &str, family: Option<u8>) -> String {
     let family = family.map(|family| format!(" IPv{family}")).unwrap_or_default();

@@ -1,7 +1,7 @@
-//! Packets as they crossed the wire, from a capture: how many, of what size, which way, of which flow.
+//! Packets as they crossed the wire, from a capture: number, sizes, directions and flows.
 //!
-//! Sizes are whole IP packets, headers included, without the link's frame. A super-packet that the host's offloads
-//! made of many is counted as the many.
+//! Sizes are whole IP packets, headers included, without the link's frame. A super-packet that the host's offloads made of many is
+//! counted as the many.
 
 mod counter;
 mod sizes;
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What a capture on this host's interface saw of the far host.
+/// The packets to and from the far host that a capture on this host's interface recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PacketResult {
@@ -40,7 +40,7 @@ pub struct PacketResult {
     pub unread: u64,
     /// Every frame was given and counted.
     pub complete: bool,
-    /// How long the capture ran.
+    /// Duration of the capture.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
     /// The file that was written.
@@ -59,7 +59,7 @@ pub struct PacketDirection {
     pub bytes: Bytes,
     /// Packets that carry more than headers.
     pub with_payload: u64,
-    /// What is behind the headers of IP and of TCP, UDP or ICMP.
+    /// Payload behind the headers of IP and of TCP, UDP or ICMP.
     pub payload: Bytes,
     /// Packets that are fragments.
     pub fragments: u64,
@@ -82,11 +82,11 @@ pub struct PacketFlow {
     pub down: PacketDirection,
 }
 
-/// What makes a flow. Fragments whose first was not seen before them have no ports: they are a flow of their own.
+/// Identity of a flow. Fragments whose first fragment was not captured before them have no ports: they form a flow of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FlowKey {
-    /// What IP carries.
+    /// Protocol above IP.
     pub protocol: PacketProtocol,
     /// This host's address.
     pub local: IpAddr,

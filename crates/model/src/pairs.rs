@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Pairs {
-    /// Pairs asked for.
+    /// Requested pairs.
     pub asked: u64,
     /// The sum over the time in which all of them ran; absent when fewer than two did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
-    /// That time as a share of the time from the first begin to the last end.
+    /// Share of that time in the time from the first begin to the last end.
     pub overlap_share: f64,
     /// Pairs that ended early or never began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenPair>,
-    /// What was tried before, where the number was looked for.
+    /// Attempts with fewer pairs, where the number was searched for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<PairStep>,
     /// Why no more were tried, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
-    /// How pairs of several hosts were started at the same time; absent: all are of this host.
+    /// The common start of pairs of several hosts; absent: all are of this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub common_start: Option<CommonStart>,
 }
@@ -40,13 +40,13 @@ pub struct CommonStart {
     /// From the first pair's first data to the last one's.
     #[serde(rename = "skew_ns")]
     pub skew: Nanos,
-    /// How wrong that may be: the two largest errors of the clocks' offsets.
+    /// Error of the skew: the two largest errors of the clocks' offsets.
     #[serde(rename = "skew_error_ns")]
     pub skew_error: Nanos,
     /// The time in which all ran, as a share of the longest pair.
     pub overlap_share: f64,
-    /// Every pair that was asked for.
-    pub members: Vec<Member>,
+    /// Every requested pair.
+    pub members: Vec<HostPair>,
     /// Why the sum must not be trusted; absent: it can be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<String>,
@@ -55,10 +55,10 @@ pub struct CommonStart {
 /// A pair of two hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Member {
-    /// Who sends.
+pub struct HostPair {
+    /// Sender.
     pub from: String,
-    /// Who receives.
+    /// Receiver.
     pub to: String,
     /// Which of them measured.
     pub agent: String,
@@ -66,9 +66,9 @@ pub struct Member {
     pub run: Option<String>,
     /// The fencing token of its lease; 0: it held none.
     pub lease_token: u64,
-    /// How far the agent's clock is ahead of the coordinator's, in nanoseconds.
+    /// Offset of the agent's clock from the coordinator's, in nanoseconds; positive: it is ahead.
     pub clock_ahead_ns: i64,
-    /// How wrong that may be.
+    /// Error of that offset.
     pub clock_error_ns: Nanos,
 }
 
@@ -78,15 +78,15 @@ pub struct Member {
 pub struct BrokenPair {
     /// Its number, from 1.
     pub pair: u64,
-    /// What happened.
+    /// The reason.
     pub reason: String,
 }
 
-/// So many pairs, and their sum.
+/// A number of pairs, and their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PairStep {
-    /// How many.
+    /// Number of pairs.
     pub pairs: u64,
     /// Payload per second, both directions.
     #[serde(rename = "goodput_bps")]
@@ -106,7 +106,7 @@ impl Pairs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Together {
-    /// How many runs.
+    /// Number of runs.
     pub runs: u64,
     /// The time that all of them ran; zero when there was none.
     #[serde(rename = "overlap_ns")]
@@ -114,7 +114,7 @@ pub struct Together {
     /// From the first begin to the last end.
     #[serde(rename = "whole_ns")]
     pub whole: Nanos,
-    /// True when every run tells when it began; else they are taken to have begun at once.
+    /// Whether every run has its begin; otherwise all are assumed to have begun at once.
     pub clocked: bool,
     /// Client to server.
     pub up: Option<PairsDirection>,

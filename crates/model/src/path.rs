@@ -1,4 +1,4 @@
-//! What a path does with packets of each size, one direction at a time: path MTU, fragments, MSS, the hop that limits.
+//! Handling of packets of each size by a path, one direction at a time: path MTU, fragments, MSS, the hop that limits.
 //!
 //! Sizes named `mtu` and `size` are whole IP packets, headers included; those named `payload` are of UDP alone.
 
@@ -24,15 +24,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// What a `mtu` run will do.
+/// The plan of a `mtu` run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PathPlan {
     /// The far end.
     pub target: Target,
-    /// How it is asked.
+    /// Method of probing.
     pub method: PathMethod,
-    /// Largest packet tried; absent: the MTU of this host's interface on the way.
+    /// Largest packet tried; absent: the MTU of the interface that leads to the far end.
     pub largest: Option<u32>,
     /// The UDP service whose largest datagram is looked for; nothing else is then.
     pub service: Option<ServicePlan>,
@@ -42,7 +42,7 @@ pub struct PathPlan {
     pub local: LocalOptions,
 }
 
-/// How the far end is asked which packets reach it.
+/// Method of finding out which packets reach the far end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -50,13 +50,13 @@ pub enum PathMethod {
     /// A pathmeter there when there is one, else ICMP, UDP and TCP together.
     #[default]
     Auto,
-    /// `pathmeter serve` tells what reaches it: both directions, whatever is filtered.
+    /// `pathmeter serve` reports which packets reach it: both directions, whatever is filtered.
     Native,
-    /// It answers ICMP echo requests.
+    /// The far end answers ICMP echo requests.
     Icmp,
-    /// It answers datagrams to a closed port with ICMP port unreachable.
+    /// The far end answers datagrams to a closed port with ICMP port unreachable.
     Udp,
-    /// It accepts TCP connections.
+    /// The far end accepts TCP connections.
     Tcp,
 }
 
@@ -66,13 +66,13 @@ pub enum PathMethod {
 pub struct ServicePlan {
     /// Its port.
     pub port: u16,
-    /// What datagrams begin with; the rest is filled up.
+    /// First bytes of datagrams; the rest is filled up.
     #[serde(with = "crate::path::bytes_as_hex")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub payload: Vec<u8>,
     /// The byte that fills a datagram up to its size.
     pub fill: u8,
-    /// What an answer must begin with; empty: any datagram is an answer.
+    /// First bytes that an answer must have; empty: any datagram is an answer.
     #[serde(with = "crate::path::bytes_as_hex")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub reply: Vec<u8>,
@@ -89,20 +89,20 @@ pub struct ServicePlan {
 pub struct PathStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
-    /// What runs.
+    /// The plan.
     pub plan: PathPlan,
     /// This host.
     pub host: Host,
-    /// The far host, where it tells.
+    /// The far host, where it reports itself.
     pub peer: Option<Host>,
 }
 
-/// What was found of a path.
+/// The results about a path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct PathResult {
-    /// How the far end was asked: never [`PathMethod::Auto`] once it is known.
+    /// Method of probing the far end: never [`PathMethod::Auto`] once it is known.
     pub method: PathMethod,
     /// Client to server.
     pub up: Option<PathDirection>,
@@ -110,9 +110,9 @@ pub struct PathResult {
     pub down: Option<PathDirection>,
     /// Answer of the search with `--service`.
     pub service: Option<ServiceLimit>,
-    /// Sizes at which echo requests stay without a reply, where only that tells of a direction.
+    /// Sizes at which echo requests stay without a reply, where no other probe covers a direction.
     pub echo_hole: Option<EchoHole>,
-    /// What could not be found out, and what it takes.
+    /// Figures that could not be determined, with the reason and the remedy.
     pub unknown: Vec<Unknown>,
     /// From the first packet to the answer.
     #[serde(rename = "elapsed_ns")]
@@ -121,14 +121,14 @@ pub struct PathResult {
     pub packets: u64,
 }
 
-/// What one direction of a path carries.
+/// The packets that one direction of a path delivers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct PathDirection {
     /// IPv6; else IPv4.
     pub ipv6: bool,
-    /// The flow that was looked at.
+    /// The flow that was probed.
     pub flow: Option<Flow>,
     /// The same of further flows between the two hosts, which may take other paths.
     pub other_flows: Vec<FlowSize>,
@@ -141,13 +141,13 @@ pub struct PathDirection {
     pub route_mtu: Option<RouteMtu>,
     /// Largest packet that crosses whole.
     pub path_mtu: Option<u32>,
-    /// How sure that is.
+    /// Confidence in that.
     pub bound: Bound,
     /// The same without the headers of IP and UDP.
     pub max_udp_payload: Option<u32>,
     /// Where packets above it end.
     pub limiting_hop: Option<LimitingHop>,
-    /// A router sets the TTL of packets this way, so that a trace does not show where they end.
+    /// Whether a router sets the TTL of packets in this direction, so that a trace does not show where they end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ttl_rewritten: bool,
     /// The hops that answered a trace with packets just above and just below the path MTU, nearest first.
@@ -164,13 +164,13 @@ pub struct PathDirection {
     /// Packets that arrived in pieces although they forbid it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_despite_df: Option<CutDespiteDf>,
-    /// What becomes of fragments.
+    /// Handling of fragments.
     pub fragments: Fragments,
     /// TCP's part.
     pub tcp: Option<TcpDirection>,
-    /// Every size tried and what became of it, smallest first.
+    /// Every size tried and its outcome, smallest first.
     pub sizes: Vec<SizeProbe>,
-    /// The path changed during the search: packets that crossed no longer did, or the other way round.
+    /// Whether the path changed during the search: packets that crossed no longer did, or the reverse.
     pub changed: bool,
     /// Sizes above a small limit were lost oftener than small ones, without being all lost.
     pub size_dependent_loss: Option<SizeLoss>,
@@ -216,7 +216,7 @@ pub struct CutDespiteDf {
     pub largest_piece: u32,
 }
 
-/// How sure a path MTU is.
+/// Confidence in a path MTU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -224,16 +224,16 @@ pub enum Bound {
     /// Not found out.
     #[default]
     Unknown,
-    /// It crosses and one byte more does not, or no more fits the interface.
+    /// The size crosses and one byte more does not, or no more fits the interface.
     Exact,
-    /// It crosses; larger ones were not tried or could not be judged.
+    /// The size crosses; larger ones were not tried or could not be judged.
     AtLeast,
-    /// Larger ones do not cross; whether this does could not be seen.
+    /// Larger sizes do not cross; whether this one does is not known.
     AtMost,
 }
 
 impl Bound {
-    /// A packet of the size was seen to cross.
+    /// Whether a packet of the size is known to have crossed.
     #[must_use]
     pub fn is_lower(self) -> bool {
         matches!(self, Bound::Exact | Bound::AtLeast)
@@ -244,22 +244,22 @@ impl Bound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LimitingHop {
-    /// The router that could not pass them on; absent: the sender itself or one that does not tell.
+    /// The router that could not forward them; absent: the sender itself or a router that sends no message.
     pub address: Option<IpAddr>,
-    /// How many hops from the sender; 0: the sender.
+    /// Distance from the sender in hops; 0: the sender.
     pub ttl: Option<u8>,
-    /// How it was found.
+    /// Method by which it was found.
     pub found_by: HopSource,
 }
 
-/// How a limiting hop was found.
+/// Method by which a limiting hop was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HopSource {
-    /// It sent a packet-too-big message.
+    /// The hop sent a packet-too-big message.
     TooBig,
-    /// It answered large packets whose TTL ended there, and no hop behind it did, though they answer small ones.
+    /// The hop answered large packets whose TTL ended there, and no hop behind it did, though they answer small ones.
     Trace,
     /// The sender's own interface or route is the limit.
     Sender,
@@ -275,20 +275,20 @@ pub enum Discovery {
     Unknown,
     /// Nothing was too big: the path carries what the interface sends.
     NotNeeded,
-    /// The sender is told, and told the right size.
+    /// The sender receives messages with the right size.
     Works,
-    /// The sender is told a size that does not cross either, or one smaller than what does.
+    /// The sender receives messages with a size that does not cross either, or one smaller than the largest that does.
     Lies,
     /// One hop reports a size larger than what crosses, which may well be its own limit; what is not above that size and
     /// does not cross vanishes at another hop, which reports nothing.
     Partial,
-    /// The sender is not told.
+    /// The sender receives no message.
     Silent,
 }
 
 impl Discovery {
-    /// What the messages that quoted probes show, where packets above `mtu` do not cross, and the largest that vanishes
-    /// without a message. `hops` and `limit`: what a trace with packets just above `mtu` showed.
+    /// Judges the messages that quoted probes, where packets above `mtu` do not cross, and the largest that vanishes without a
+    /// message. `hops` and `limit`: the result of a trace with packets just above `mtu`.
     pub fn judge(
         reported: &[TooBig],
         mtu: u32,
@@ -306,9 +306,9 @@ impl Discovery {
 }
 
 impl TooBig {
-    /// It cannot be right, where `mtu` is the largest that crosses: it names a smaller size, or none; it refuses a packet that
-    /// it says crosses; or the hop that sent it is the one that a trace found to limit. Else it may tell its own limit, and a
-    /// smaller one lies behind it.
+    /// Whether the message must be wrong, where `mtu` is the largest size that crosses: it names a smaller size, or none; it
+    /// refuses a packet that crosses by its own figure; or the hop that sent it is the one that a trace found to limit. Otherwise
+    /// it may name the hop's own limit, and a smaller one lies behind it.
     #[must_use]
     pub fn is_wrong(&self, mtu: u32, limit: Option<&LimitingHop>, hops: &[TracedHop]) -> bool {
         let contradicts = self.size > 0 && self.size <= self.mtu;
@@ -328,11 +328,11 @@ impl TooBig {
 pub struct TooBig {
     /// The packet it refused.
     pub size: u32,
-    /// The MTU it tells; 0: it tells none (RFC 792).
+    /// The MTU in the message; 0: none (RFC 792).
     pub mtu: u32,
-    /// Who sent it.
+    /// The router or host that sent it.
     pub from: Option<IpAddr>,
-    /// How often.
+    /// Number of such messages.
     pub count: u32,
 }
 
@@ -361,7 +361,7 @@ pub enum BlackHoleCause {
     Unknown,
 }
 
-/// What becomes of fragments.
+/// Handling of fragments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
@@ -369,11 +369,11 @@ pub struct Fragments {
     /// In one word.
     #[serde(rename = "fate")]
     pub delivery: FragmentDelivery,
-    /// What it rests on.
+    /// The tests on which it rests.
     pub tests: Vec<FragmentTest>,
 }
 
-/// What becomes of fragments, in one word.
+/// Handling of fragments, in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -389,7 +389,7 @@ pub enum FragmentDelivery {
     NonFirstDropped,
     /// All but the first of each datagram cross.
     FirstDropped,
-    /// Datagrams in fragments are lost, and which fragments are could not be seen.
+    /// Datagrams in fragments are lost; which of the fragments are is not known.
     Dropped,
     /// They cross in order; a datagram whose first fragment comes late is lost.
     OutOfOrderDropped,
@@ -407,7 +407,7 @@ pub enum FragmentDelivery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct FragmentTest {
-    /// What was sent.
+    /// The shape of the datagrams.
     pub shape: FragmentShape,
     /// UDP payload of each datagram.
     pub payload: u32,
@@ -423,12 +423,12 @@ pub struct FragmentTest {
     pub largest_piece: Option<u32>,
 }
 
-/// How a datagram was cut.
+/// Fragmentation of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FragmentShape {
-    /// It fits the interface and may be cut on the way (DF clear).
+    /// The datagram fits the interface and routers may fragment it (DF clear).
     MayBeCut,
     /// By the sender's kernel.
     ByKernel,
@@ -456,7 +456,7 @@ impl FragmentShape {
     }
 }
 
-/// One size and what became of it.
+/// One size and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SizeProbe {
@@ -507,14 +507,14 @@ pub struct ServiceLimit {
 pub struct Unknown {
     /// Which direction; absent: both.
     pub direction: Option<Direction>,
-    /// What.
+    /// The figure.
     pub what: String,
     /// Why not, and what it takes.
     pub why: String,
 }
 
 impl PathResult {
-    /// What was found of one direction.
+    /// The results of one direction.
     pub fn in_direction(&self, direction: Direction) -> Option<&PathDirection> {
         match direction {
             Direction::Up => self.up.as_ref(),
@@ -558,7 +558,7 @@ impl PathDirection {
         self.path_mtu.filter(|_| self.bound.is_lower())
     }
 
-    /// The largest packet that is known to cross whole in every flow that was looked at.
+    /// The largest packet that is known to cross unfragmented in every flow that was probed.
     #[must_use]
     pub fn crosses_in_every_flow(&self) -> Option<u32> {
         let others =

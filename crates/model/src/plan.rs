@@ -15,13 +15,13 @@ pub struct Plan {
     pub target: Target,
     /// The wire protocol spoken with it.
     pub protocol: ProtocolName,
-    /// What both ends have to agree on.
+    /// Parameters on which both ends agree.
     pub test: TestSpec,
     /// Choices of this end alone.
     pub local: LocalOptions,
 }
 
-/// The far end, as asked and as resolved.
+/// The far end, as requested and as resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Target {
@@ -57,7 +57,7 @@ pub enum Transport {
     Udp,
 }
 
-/// One direction, seen from the client: the end that opened the session.
+/// One direction, named from the view of the client: the end that opened the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -81,7 +81,7 @@ pub enum Directions {
     Both,
 }
 
-/// What ends a test.
+/// Condition that ends a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -94,7 +94,7 @@ pub enum End {
     Blocks(u64),
 }
 
-/// What both ends of a throughput test agree on. Absent means "the default of the protocol or kernel".
+/// Parameters on which both ends of a throughput test agree. Absent means "the default of the protocol or kernel".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TestSpec {
@@ -104,7 +104,7 @@ pub struct TestSpec {
     pub directions: Directions,
     /// Parallel streams in each direction, 1 to 128.
     pub streams: u32,
-    /// What ends the test.
+    /// Condition that ends the test.
     pub end: End,
     /// Leading time not counted in totals.
     pub omit: Nanos,
@@ -114,11 +114,11 @@ pub struct TestSpec {
     pub bitrate: Option<BitRate>,
     /// Datagrams or blocks sent back to back at each step of the pacer; 0: the engine's choice.
     pub burst: u32,
-    /// TCP maximum segment size asked for.
+    /// Requested TCP maximum segment size.
     pub mss: Option<u32>,
-    /// Socket buffer size asked for.
+    /// Requested socket buffer size.
     pub window: Option<u32>,
-    /// TCP congestion control asked for.
+    /// Requested TCP congestion control.
     pub congestion: Option<String>,
     /// The TOS or traffic-class byte (DSCP in the upper six bits).
     pub tos: u8,
@@ -159,9 +159,9 @@ pub struct LocalOptions {
     pub client_port: Option<u16>,
     /// CPUs for the stream threads, used in turn.
     pub affinity: Vec<u32>,
-    /// How a receiver waits for datagrams.
+    /// A receiver's method of waiting for datagrams.
     pub wait: Wait,
-    /// Speed of the link, given by the user; absent: asked of the NIC.
+    /// Speed of the link, given by the user; absent: the speed that the NIC reports.
     pub link: Option<BitRate>,
     /// Time allowed for each connection to open.
     pub connect_timeout: Option<Nanos>,
@@ -169,7 +169,7 @@ pub struct LocalOptions {
     pub receive_timeout: Option<Nanos>,
     /// A name for this run, put before every line or into the document.
     pub title: Option<String>,
-    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    /// Time for finding the reasons of an unexpected result, in each direction; zero: none.
     #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
     pub explain: Nanos,
     /// iPerf3 only: TCP senders send this file, receivers write to it.
@@ -177,7 +177,7 @@ pub struct LocalOptions {
     pub file: Option<PathBuf>,
 }
 
-/// How a receiving thread waits.
+/// A receiving thread's method of waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -209,7 +209,7 @@ impl Directions {
 }
 
 impl Direction {
-    /// The other way.
+    /// The opposite direction.
     pub fn reversed(self) -> Direction {
         match self {
             Direction::Up => Direction::Down,
@@ -237,7 +237,7 @@ impl std::fmt::Display for Transport {
 }
 
 impl ProtocolName {
-    /// As it is written in documents and metrics.
+    /// The name in documents and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -262,8 +262,8 @@ impl TestSpec {
             transport,
             directions: Directions::Up,
             streams: 1,
-            end: End::Time(Nanos(10_000_000_000)),
-            omit: Nanos(0),
+            end: End::Time(Nanos::from_secs(10)),
+            omit: Nanos::ZERO,
             length: 0,
             bitrate: None,
             burst: 0,
@@ -304,5 +304,5 @@ impl TestSpec {
     }
 }
 
-/// What a test until Ctrl-C is planned for: the longest that every far end grants.
+/// The planned duration of a test until Ctrl-C: the longest that every far end grants.
 pub const ENDLESS: Nanos = Nanos::from_secs(86_400);

@@ -26,7 +26,7 @@ pub enum PlaybackError {
     Syntax {
         /// From 1 on.
         line: usize,
-        /// As it stands there.
+        /// The text in the file.
         text: String,
     },
     /// A time is not later than that of the message before, or the first is not later than 0.
@@ -42,7 +42,7 @@ pub enum PlaybackError {
     Size {
         /// From 1 on.
         line: usize,
-        /// As it stands there.
+        /// The size in the file.
         size: i64,
     },
     /// There is no message at all.
@@ -85,9 +85,9 @@ fn time_and_size(line: &str) -> Option<(f64, i64)> {
     seconds.is_finite().then_some((seconds, size))
 }
 
-/// Of a message, bytes: sockperf's header.
+/// Least size of a message, bytes: sockperf's header.
 const SHORTEST: u32 = 14;
-/// Of a message, bytes: sockperf's limit.
+/// Largest size of a message, bytes: sockperf's limit.
 const LONGEST: u32 = 64_000;
 
 #[cfg(test)]

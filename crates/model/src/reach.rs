@@ -1,4 +1,4 @@
-//! Reachability: what was seen, beside a measurement, of the first hop and of the far host over each IP family and direction.
+//! Reachability of the first hop and of the far host over each IP family and direction, observed during a measurement.
 
 pub use packet::NeighbourState;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// What a run saw of the paths to the far host.
+/// Reachability of the far host during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
@@ -28,25 +28,25 @@ pub struct NextHop {
     pub address: IpAddr,
     /// Name of the interface it is on.
     pub interface: String,
-    /// It is the far host itself, which is on this host's link.
+    /// Whether it is the far host itself, which is on this host's link.
     pub is_far_host: bool,
-    /// What the kernel knew of it when the run began.
+    /// Its state in the kernel's table when the run began.
     pub before: NeighbourState,
     /// The same when the run ended.
     pub after: NeighbourState,
-    /// What changed in between, the first 64 changes.
+    /// State changes in between, the first 64 of them.
     pub changes: Vec<NeighbourChange>,
-    /// How often the kernel gave up asking for it.
+    /// Number of times that the kernel's resolution of it failed.
     pub failures: u64,
-    /// How long it was given up, to the end of the run at most.
+    /// Time from a failed resolution to the next answer, or to the end of the run.
     #[serde(rename = "unanswered_ns")]
     pub unanswered: Nanos,
     /// Its own frames came in while it never answered ours.
     pub heard_only: bool,
-    /// How long before the end of the run it was last known to answer; absent: the kernel does not say.
+    /// Time from its last confirmation to the end of the run; absent: the kernel does not report it.
     #[serde(rename = "confirmed_ago_ns", default, skip_serializing_if = "Option::is_none")]
     pub confirmed_ago: Option<Nanos>,
-    /// How often the interface lost its carrier during the run.
+    /// Number of times that the interface lost its carrier during the run.
     #[serde(default)]
     pub carrier_losses: u32,
 }
@@ -58,7 +58,7 @@ pub struct NeighbourChange {
     /// When, from the begin of the run.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// What it is since.
+    /// Its state since then.
     pub state: NeighbourState,
 }
 
@@ -70,7 +70,7 @@ pub struct FamilyReach {
     pub address: SocketAddr,
     /// Why this address.
     pub source: AddressSource,
-    /// What became of opening a TCP connection.
+    /// Outcome of opening a TCP connection.
     pub contact: Contact,
     /// From the first SYN to the open connection, neighbour discovery included.
     #[serde(rename = "first_packet_ns", skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub struct FamilyReach {
     pub again: Option<Nanos>,
 }
 
-/// Who named an address.
+/// Source of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -89,16 +89,16 @@ pub enum AddressSource {
     Used,
     /// The name of the host has it too.
     Name,
-    /// The far host says that it has it.
+    /// The far host reports that it has it.
     Peer,
 }
 
-/// What became of opening a TCP connection.
+/// Outcome of opening a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Contact {
-    /// It opened.
+    /// The connection opened.
     Open,
     /// Refused: the host is there, and nothing listens.
     Refused,
@@ -106,7 +106,7 @@ pub enum Contact {
     Silent,
     /// The next hop does not answer ARP or neighbour solicitation.
     NeighbourFailed,
-    /// A router, or the host, said that it cannot be reached (ICMP).
+    /// A router, or the host, reported that it cannot be reached (ICMP).
     Rejected,
     /// This host has no route there.
     NoRoute,
@@ -186,7 +186,7 @@ impl NextHop {
     }
 }
 
-/// What to look at when a neighbour on an interface does not answer.
+/// Advice on a neighbour on an interface that does not answer.
 #[must_use]
 pub fn what_to_check(address: IpAddr, interface: &str) -> String {
     match address {
@@ -205,7 +205,7 @@ pub fn what_to_check(address: IpAddr, interface: &str) -> String {
     }
 }
 
-/// It was never confirmed, and yet came to be known after a failure: by a question of its own (RFC 826, RFC 4861 §7.2.3).
+/// The neighbour was never confirmed, and yet became known after a failure: by a request of its own (RFC 826, RFC 4861 §7.2.3).
 fn heard_only(before: NeighbourState, changes: &[NeighbourChange]) -> bool {
     let answered = before.has_answered() || changes.iter().any(|change| change.state.has_answered());
     let known = changes.iter().any(|change| change.state == NeighbourState::Stale);
@@ -227,7 +227,7 @@ impl fmt::Display for Contact {
             Self::Refused => "is there, and refuses connections to this port",
             Self::Silent => "does not answer",
             Self::NeighbourFailed => "cannot be reached: the next hop does not answer",
-            Self::Rejected => "cannot be reached, as a router or host says (ICMP)",
+            Self::Rejected => "cannot be reached, as a router or host reports (ICMP)",
             Self::NoRoute => "cannot be reached: this host has no route there",
             Self::NoAddress => "was not tried: this host has no address of that family",
         })

@@ -31,23 +31,23 @@ pub struct Run {
     pub started: Option<WallTime>,
     /// End, wall clock of this host.
     pub finished: Option<WallTime>,
-    /// What was planned. A `measure` run has the plan in each of its tests.
+    /// The plan. A `measure` run has the plan in each of its tests.
     pub plan: Option<Plan>,
-    /// What was planned for a latency run.
+    /// The plan of a latency run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyPlan>,
-    /// What was planned for a run about packet sizes.
+    /// The plan of a run about packet sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathPlan>,
-    /// What was planned for a run about hops.
+    /// The plan of a run about hops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hops: Option<HopsPlan>,
-    /// What was planned for a run of transfers.
+    /// The plan of a run of transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferPlan>,
     /// This host.
     pub host: Option<Host>,
-    /// The other host, where the protocol tells.
+    /// The other host, where the protocol reports it.
     pub peer: Option<Host>,
     /// Every report interval, both ends.
     pub intervals: Vec<IntervalSample>,
@@ -64,7 +64,7 @@ pub struct Run {
     /// The numbers to set on the path, of a run about packet sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
-    /// What was expected (`--expect`), and what became of it.
+    /// The expectations (`--expect`), and whether each was met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Checked>,
     /// The conclusion.
@@ -72,8 +72,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Fills the document of one test from its events. What the figures mean is not said yet: `insight` adds findings,
-    /// advice and verdict.
+    /// Fills the document of one test from its events, without a judgement: `insight` adds findings, advice and verdict.
     #[must_use]
     pub fn unjudged(id: &str, kind: &str, events: &[Event]) -> Run {
         let summary = Summary::from_events(events);
@@ -114,7 +113,7 @@ impl Run {
         self
     }
 
-    /// The far end as it was asked for, or several; empty: it is not known.
+    /// The far end as requested, or several; empty: it is not known.
     #[must_use]
     pub fn target(&self) -> String {
         let plan = self.plan.as_ref().map(|plan| plan.target.host.clone());
@@ -142,7 +141,7 @@ impl Run {
             .unwrap_or_default()
     }
 
-    /// Of round trips that another tool measured, which has no plan.
+    /// The hosts of round trips that another tool measured, which have no plan.
     fn measured_hosts(&self) -> Option<String> {
         let mut hosts: Vec<&str> =
             self.summary.egress_paths.iter().map(|egress| egress.host.as_str()).collect();

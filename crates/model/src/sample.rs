@@ -1,4 +1,4 @@
-//! What one end measured: of one interval, and of the whole test.
+//! Measurements of one end: of one interval, and of the whole test.
 
 use crate::plan::{Direction, Wait};
 use crate::stats::distribution::Distribution;
@@ -13,9 +13,9 @@ use std::net::SocketAddr;
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It sends the data.
+    /// This end sends the data.
     Sender,
-    /// It receives the data.
+    /// This end receives the data.
     Receiver,
 }
 
@@ -36,7 +36,7 @@ pub enum Side {
 pub struct StreamInfo {
     /// Number of the stream in the test, from 0; with both directions the down streams follow the up streams.
     pub stream: u32,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Direction,
     /// This end's part.
     pub role: Role,
@@ -62,7 +62,7 @@ pub struct StreamInfo {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct IntervalSample {
-    /// Who measured.
+    /// The end that measured.
     pub side: Side,
     /// Begin, since the start of the counted test (or of the omitted time while `omitted`).
     #[serde(rename = "start_ns")]
@@ -82,7 +82,7 @@ pub struct IntervalSample {
 pub struct StreamSample {
     /// Stream number.
     pub stream: u32,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Direction,
     /// This end's part.
     pub role: Role,
@@ -94,7 +94,7 @@ pub struct StreamSample {
     pub udp: Option<UdpCounters>,
 }
 
-/// What one end measured over the whole test. Counters cover the counted time (after `omit`) unless named `total`.
+/// Measurements of one end over the whole test. Counters cover the counted time (after `omit`) unless named `total`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct SideResult {
@@ -102,7 +102,7 @@ pub struct SideResult {
     pub streams: Vec<StreamResult>,
     /// CPU and memory of this end during the counted time.
     pub cpu: CpuUse,
-    /// How the data path worked.
+    /// Methods of the data path.
     pub datapath: DataPath,
     /// Counters of this host's kernel that moved during the counted time.
     pub kernel: KernelCounters,
@@ -114,7 +114,7 @@ pub struct SideResult {
 pub struct StreamResult {
     /// Stream number.
     pub stream: u32,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Direction,
     /// This end's part.
     pub role: Role,
@@ -131,14 +131,14 @@ pub struct StreamResult {
     pub udp: Option<UdpCounters>,
 }
 
-/// TCP, from TCP_INFO of the stream. Counters are of the interval or test, gauges the last seen (or as named).
+/// TCP, from TCP_INFO of the stream. Counters are of the interval or test, gauges are the last values (or as named).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TcpCounters {
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
-    /// Of these, segments that the peer reports to have twice (DSACK, RFC 2883): they were not lost. Absent: before Linux 4.19,
+    /// Those of them that the peer reports as duplicates (DSACK, RFC 2883): the originals were not lost. Absent: before Linux 4.19,
     /// or another program's sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spurious_retransmits: Option<u64>,
@@ -146,11 +146,11 @@ pub struct TcpCounters {
     pub acknowledged: Bytes,
     /// Congestion window in bytes.
     pub cwnd: Bytes,
-    /// Largest congestion window seen at a report, bytes.
+    /// Largest congestion window at a report, bytes.
     pub max_cwnd: Bytes,
     /// Peer's advertised window in bytes.
     pub send_window: Bytes,
-    /// Largest window of the peer seen at a report, bytes.
+    /// Largest window of the peer at a report, bytes.
     pub max_send_window: Bytes,
     /// Smoothed RTT.
     #[serde(rename = "rtt_ns")]
@@ -177,7 +177,7 @@ pub struct TcpCounters {
     pub reordering: u32,
     /// Data segments sent or received.
     pub data_segments: u64,
-    /// Payload of the data segments, counted where they are: with those sent again, and without those received twice.
+    /// Payload of the data segments, counted at this end: a sender includes retransmissions, a receiver excludes duplicates.
     pub segment_bytes: Bytes,
     /// Time with data to send outstanding.
     #[serde(rename = "busy_ns")]
@@ -223,7 +223,7 @@ pub struct UdpCounters {
     pub datagrams: u64,
     /// Never arrived (receiver).
     pub lost: u64,
-    /// Arrived so late, behind the sequence window, that new and duplicate cannot be told apart.
+    /// Arrived so late, behind the sequence window, that new and duplicate cannot be distinguished.
     pub late: u64,
     /// Arrived again.
     pub duplicates: u64,
@@ -241,7 +241,7 @@ pub struct UdpCounters {
     pub jitter_distribution: Option<Distribution>,
     /// Arrival on the receiver's clock minus sending on the sender's: one-way delay plus an unknown clock offset.
     pub transit: Option<Transit>,
-    /// Highest sequence number sent or seen; 0: none.
+    /// Highest sequence number sent or received; 0: none.
     pub last_sequence: u64,
     /// The longest time without data (receiver, whole test), where it is worth a word.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -273,7 +273,7 @@ pub struct OneWayDelay {
     /// Largest.
     #[serde(rename = "max_ns")]
     pub max: Nanos,
-    /// Bound of the clock-offset error, either way.
+    /// Bound of the clock-offset error, in either direction.
     #[serde(rename = "error_ns")]
     pub error: Nanos,
 }

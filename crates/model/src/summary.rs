@@ -60,7 +60,7 @@ pub struct Summary {
     /// Every egress path of a latency run; `rtt_ns` and the counts beside it are those of a single one.
     #[serde(rename = "ways", skip_serializing_if = "Vec::is_empty")]
     pub egress_paths: Vec<EgressResult>,
-    /// What this host did to the measuring thread of a latency run.
+    /// Disturbances of the measuring thread of a latency run by this host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<HostNoise>,
     /// Round trips idle and under load.
@@ -72,7 +72,7 @@ pub struct Summary {
     /// The hops of the path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hops: Option<Box<HopsResult>>,
-    /// What a capture of packets saw.
+    /// The results of a capture of packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<Box<PacketResult>>,
     /// The first hop, and the far host over each family.
@@ -93,14 +93,14 @@ pub struct Summary {
     /// Receiver-limited directions (TCP) repeated without the copy to the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without_copy: Vec<WithoutCopy>,
-    /// What decision phases found of what limits a direction.
+    /// The limits of a direction, from decision phases.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub load_probing: Vec<LoadProbing>,
     /// Why the test ended; absent while it runs.
     pub outcome: Option<Outcome>,
-    /// What this end measured.
+    /// Measurements of this end.
     pub local: Option<SideResult>,
-    /// What the other end measured.
+    /// Measurements of the other end.
     pub peer: Option<SideResult>,
     /// Warnings, in order.
     pub warnings: Vec<Warning>,
@@ -136,16 +136,16 @@ pub struct DirectionSummary {
     pub reordered: Option<u64>,
     /// Datagrams that arrived again (UDP).
     pub duplicates: Option<u64>,
-    /// Datagrams too late to tell new from duplicate (UDP).
+    /// Datagrams too late for distinguishing new from duplicate (UDP).
     pub late: Option<u64>,
     /// RFC 3550 jitter, mean over the streams, and the distribution (UDP).
     #[serde(rename = "jitter_ns")]
     pub jitter: Option<Jitter>,
     /// One-way delay; absent when the clock error is larger than the value.
     pub one_way: Option<OneWayDelay>,
-    /// Segments sent again (TCP).
+    /// Retransmitted segments (TCP).
     pub retransmits: Option<u64>,
-    /// Of these, segments that the receiver had already (TCP, DSACK); absent where the sender's kernel does not count them.
+    /// Those of them that the receiver had already (TCP, DSACK); absent where the sender's kernel does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spurious_retransmits: Option<u64>,
     /// Segments with payload and their mean size (TCP).
@@ -158,7 +158,7 @@ pub struct DirectionSummary {
     pub loaded_rtt: Option<Nanos>,
     /// Congestion control that ran at the sender (TCP).
     pub congestion: Option<String>,
-    /// What set the rate, and where (TCP).
+    /// The limit that set the rate, and its place (TCP).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<Limit>>,
     /// Each stream.
@@ -220,7 +220,7 @@ pub struct StreamSummary {
     /// Payload received per second.
     #[serde(rename = "goodput_bps")]
     pub goodput: BitRate,
-    /// Segments sent again (TCP).
+    /// Retransmitted segments (TCP).
     pub retransmits: Option<u64>,
     /// Datagrams lost (UDP).
     pub lost: Option<u64>,
@@ -260,7 +260,7 @@ pub struct ClockOffset {
     pub exchanges: u32,
 }
 
-/// What the fold has to remember and the reader finds elsewhere.
+/// State of the fold that the summary itself does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Facts {
     plan: Option<Plan>,
@@ -406,7 +406,7 @@ impl Summary {
         let counted = if known { &receiver } else { &sender };
         let elapsed = counted.elapsed(known.then_some(&sender));
         let received = if known { receiver.amount() } else { sender.acknowledged() };
-        // Of a link that was cut the rate until then: a mean over the dead time is nobody's.
+        // When a link was cut, the rate is that until then: a mean over the dead time would describe neither.
         let alive = receiver.until_cut().map_or(elapsed, |until| until.min(elapsed));
         let goodput = BitRate::from_bytes(received.bytes, alive);
         let payload = packet_payload(plan, &sender, &receiver);
@@ -546,7 +546,7 @@ impl<'a> Rows<'a> {
         (!values.is_empty()).then(|| values.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// Of all streams, where every one of them has the count.
+    /// Sum over all streams, where each of them has the count.
     fn spurious_retransmits(&self) -> Option<u64> {
         let counts = self.rows.iter().filter_map(|row| row.tcp.as_ref()).map(|tcp| tcp.spurious_retransmits);
         let sum = counts.reduce(|sum, count| Some(sum?.saturating_add(count?)));
@@ -590,7 +590,7 @@ impl<'a> Rows<'a> {
     }
 
     fn streams(&self, sender: &Rows<'_>, receiver: &Rows<'_>) -> Vec<StreamSummary> {
-        let one = |row: &&StreamResult| {
+        let stream_summary = |row: &&StreamResult| {
             let sent = sender.rows.iter().find(|r| r.stream == row.stream);
             let received = receiver.rows.iter().find(|r| r.stream == row.stream);
             StreamSummary {
@@ -601,7 +601,7 @@ impl<'a> Rows<'a> {
                 lost: received.and_then(|r| r.udp.as_ref()).map(|u| u.lost),
             }
         };
-        self.rows.iter().map(one).collect()
+        self.rows.iter().map(stream_summary).collect()
     }
 }
 

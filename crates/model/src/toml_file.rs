@@ -1,5 +1,5 @@
-//! Files that people write in TOML, topologies and plans: every fault is told at once, with its line and column, and a key
-//! that nobody knows is one.
+//! Files that people write in TOML, topologies and plans: all faults are reported at once, with line and column; an unknown key is
+//! one of them.
 
 mod fault;
 mod read;

@@ -1,7 +1,7 @@
-//! Transfers of real files over HTTP, HTTPS and S3: what a run is to do, and what each transfer gave.
+//! Transfers of real files over HTTP, HTTPS and S3: the plan of a run, and the result of each transfer.
 //!
-//! Every repetition opens a connection of its own; repetitions of the files and MTUs compared are interleaved, so that
-//! what drifts meets all of them alike. The sample of a comparison is the transfer, never a part of it.
+//! Every repetition opens a connection of its own; repetitions of the files and MTUs compared are interleaved, so that drift
+//! affects all of them equally. The sample of a comparison is the transfer, never a part of it.
 
 mod table;
 
@@ -21,11 +21,11 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TransferPlan {
-    /// What is transferred, in turn.
+    /// The files, in turn.
     pub files: Vec<TransferFile>,
     /// The request.
     pub method: TransferMethod,
-    /// What goes up with it.
+    /// The body of the request.
     pub body: Option<TransferBody>,
     /// Transfers of each file at each MTU.
     pub repetitions: u32,
@@ -46,19 +46,19 @@ pub struct TransferPlan {
     pub connect_timeout: Nanos,
     /// Redirects followed in one transfer.
     pub redirects: u32,
-    /// Whom HTTPS trusts.
+    /// Certificates that HTTPS trusts.
     pub trust: Trust,
-    /// How `s3:` URLs are reached.
+    /// Access to `s3:` URLs.
     pub s3: Option<S3Plan>,
     /// Local address to connect from.
     pub bind: Option<IpAddr>,
     /// Interface to connect through (SO_BINDTODEVICE).
     pub device: Option<String>,
-    /// TCP maximum segment size asked for.
+    /// Requested TCP maximum segment size.
     pub mss: Option<u32>,
     /// TCP congestion control of this end.
     pub congestion: Option<String>,
-    /// How long the reasons of an unexpected result may be looked for, in each direction; zero: not at all.
+    /// Time for finding the reasons of an unexpected result, in each direction; zero: none.
     #[serde(rename = "explain_ns", default, skip_serializing_if = "Nanos::is_zero")]
     pub explain: Nanos,
 }
@@ -75,7 +75,7 @@ pub struct TransferFile {
     pub address: SocketAddr,
 }
 
-/// What is asked of the server.
+/// The request method.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -89,12 +89,12 @@ pub enum TransferMethod {
     Post,
 }
 
-/// What goes up.
+/// The body of an upload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TransferBody {
-    /// So many bytes that do not compress.
+    /// A number of bytes that do not compress.
     Size(Bytes),
     /// A file of this host.
     File {
@@ -105,12 +105,12 @@ pub enum TransferBody {
     },
 }
 
-/// What carries the MTU that is changed.
+/// The place where the MTU is changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(tag = "mtu_of", rename_all = "snake_case")]
 pub enum MtuOf {
-    /// The network interface on the way.
+    /// The network interface that leads to the server.
     Interface {
         /// Its name.
         name: String,
@@ -124,7 +124,7 @@ pub enum MtuOf {
     },
 }
 
-/// Whom HTTPS trusts.
+/// Certificates that HTTPS trusts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -134,11 +134,11 @@ pub enum Trust {
     System,
     /// Those in this PEM file alone.
     File(String),
-    /// Everybody: nothing is checked.
+    /// Any: no certificate is checked.
     Everybody,
 }
 
-/// How S3 is reached. Keys are not part of a plan.
+/// Access to S3. Keys are not part of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct S3Plan {
@@ -158,13 +158,13 @@ pub struct S3Plan {
 pub struct TransferStarted {
     /// When, by the wall clock of this host.
     pub wall: WallTime,
-    /// What runs.
+    /// The plan.
     pub plan: TransferPlan,
     /// This host.
     pub host: Host,
 }
 
-/// One transfer: what was asked and what it took.
+/// One transfer: its request and its measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
@@ -193,7 +193,7 @@ pub struct Transfer {
     /// Body bits per second over the whole time.
     #[serde(rename = "rate_bps")]
     pub rate: BitRate,
-    /// What TCP did.
+    /// Counters of TCP.
     pub tcp: Option<TransferTcp>,
     /// Why it failed; what was measured until then stands.
     pub error: Option<String>,
@@ -237,7 +237,7 @@ pub struct TransferTcp {
     pub mean_payload: Option<f64>,
     /// Largest payload of a segment in that direction; as estimated by the kernel where it was received.
     pub mss: Option<u32>,
-    /// Segments that this end sent again.
+    /// Segments that this end retransmitted.
     pub retransmits: u32,
     /// Smoothed RTT.
     #[serde(rename = "rtt_ns")]
@@ -249,7 +249,7 @@ pub struct TransferTcp {
 }
 
 impl TransferMethod {
-    /// Way of the body.
+    /// Direction of the body.
     #[must_use]
     pub fn direction(self) -> Direction {
         match self {
@@ -280,7 +280,7 @@ impl TransferBody {
 }
 
 impl TransferPlan {
-    /// What is compared, in the order of its rows: the MTU and the file.
+    /// The combinations that are compared, in the order of their rows: the MTU and the file.
     pub fn series(&self) -> impl Iterator<Item = (Option<u32>, &TransferFile)> {
         let mtus: Vec<Option<u32>> = match self.mtus.as_slice() {
             [] => vec![None],
@@ -289,7 +289,7 @@ impl TransferPlan {
         self.files.iter().flat_map(move |file| mtus.clone().into_iter().map(move |mtu| (mtu, file)))
     }
 
-    /// The name of a row: what tells it from the others.
+    /// The name of a row: the property in which it differs from the others.
     #[must_use]
     pub fn row_label(&self, mtu: Option<u32>, file: &str) -> String {
         match (mtu, self.files.len()) {
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_named_by_what_tells_them_apart() {
+    fn rows_are_named_by_their_differences() {
         let mut plan = plan(&[], "far");
         assert_eq!(plan.row_label(None, "far"), "far");
         assert_eq!(plan.row_label(Some(1280), "far"), "MTU 1280");

@@ -1,4 +1,4 @@
-//! A measured goodput seen on the wire: frames, their size, and the share of the link.
+//! A measured goodput as a rate on the wire: frames, their size, and the share of the link.
 
 use crate::framing::{Encaps, Framing, Network, Transport as Header, WIRE_OVERHEAD};
 use crate::plan::{Plan, Transport};
@@ -55,7 +55,7 @@ impl WireRate {
 /// The frames of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Frames {
-    /// What the application sends in it, bytes; never 0.
+    /// Payload of the application in it, bytes; never 0.
     payload: u64,
     count: u64,
     /// The largest of them, FCS included.
@@ -128,7 +128,7 @@ fn divide(value: u64, factor: u64, divisor: u64) -> u64 {
 /// From this share of the link on, the link is the limit: what is missing to 1 are acknowledgements, ARP, the first
 /// round trips of a stream and the clocks' tolerance (IEEE 802.3: 100 ppm).
 pub const LINE_RATE: f64 = 0.97;
-/// From this share on the link is faster than it is said to be. Less may be a burst that a shaper lets through in a short test.
+/// From this share on the link is faster than its nominal speed. Less may be a burst that a shaper lets through in a short test.
 pub const IMPOSSIBLE_SHARE: f64 = 1.1;
 
 #[cfg(test)]
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_impossible_sizes() {
+    fn impossible_sizes_give_no_rate() {
         let udp = framing(Network::V4, Header::Udp);
         assert_eq!(Frames::for_payload(&udp, u32::MAX, None), None);
         assert_eq!(Frames::for_payload(&framing(Network::V6, Header::Udp), 100, Some(3)), None);

@@ -50,7 +50,7 @@ struct World {
     circle: Option<usize>,
     /// Every other flow goes past the second node.
     short_cut: bool,
-    /// What the last node answers from, by turns, and as what; empty: from its own address.
+    /// Addresses and kinds of the last node's answers, in turn; empty: from its own address.
     far_answers: Vec<(IpAddr, AnswerKind)>,
     /// Answers given so far.
     turn: usize,
@@ -87,7 +87,7 @@ impl World {
         ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// What comes of a probe; `None`: nothing.
+    /// The answer to a probe; `None`: nothing.
     fn answer(&mut self, now: MonoTime, ttl: u8, flow: u32) -> Option<Answer> {
         let (mut delay, mut hop) = (Nanos::ZERO, 0);
         for step in 1..=ttl {
@@ -153,7 +153,7 @@ fn schedule(probes: u32, flows: u32, interval: u64) -> Schedule {
     }
 }
 
-/// Runs a trace through a world; it ends, and asks no more than it says.
+/// Runs a trace through a world, which must end, and must not send more probes than it reports.
 fn trace(world: &mut World, schedule: Schedule) -> HopsResult {
     trace_changing(world, schedule, |_, _| {})
 }
@@ -216,7 +216,7 @@ fn a_clean_path_is_whole_and_fast() {
 }
 
 #[test]
-fn legs_are_told_apart_by_flow() {
+fn legs_are_distinguished_by_flow() {
     let mut nodes = line(4);
     nodes[1].legs = vec![1, 2, 3];
     let found = trace(&mut World::new(nodes, 1), schedule(12, 3, 10));
@@ -234,7 +234,7 @@ fn flows_of_unequal_length_end_where_each_does() {
     let ends: Vec<_> = found.flows.iter().map(|flow| flow.reached_at).collect();
     assert_eq!(ends, [Some(5), Some(4)]);
     let sent = |ttl: usize| found.hops[ttl - 1].flows.iter().map(|flow| flow.sent).collect::<Vec<_>>();
-    // The second flow was asked for a fifth hop before it was known to have four.
+    // The second flow was probed for a fifth hop before it was known to have four.
     assert_eq!((sent(4), sent(5)), (vec![5, 5], vec![5, 0]));
     assert_eq!(found.far_counted().map(|counted| (counted.sent, counted.answered)), Some((10, 10)));
 }
@@ -261,7 +261,7 @@ fn a_far_end_that_limits_its_answers_is_no_further_away() {
 }
 
 #[test]
-fn a_limit_is_told_from_loss_and_what_is_not_told_is_open() {
+fn a_limit_differs_from_loss_and_doubt_stays_unclear() {
     let with = |answered: u32, probes: u32| {
         let mut nodes = line(4);
         nodes[1].limit = Some((answered, Nanos::from_secs(1_000)));
@@ -272,7 +272,7 @@ fn a_limit_is_told_from_loss_and_what_is_not_told_is_open() {
 }
 
 #[test]
-fn a_circle_is_seen_and_not_followed_for_ever() {
+fn a_circle_is_found_and_not_followed_for_ever() {
     let mut world = World::new(line(3), 1);
     (world.reaches, world.circle) = (false, Some(1));
     let found = trace(&mut world, schedule(10, 1, 10));
@@ -287,12 +287,12 @@ fn silence_behind_a_hop_ends_the_trace_there() {
     world.reaches = false;
     let found = trace(&mut world, schedule(10, 2, 10));
     assert_eq!((found.end, found.hops.len(), found.loss), (HopsEnd::Silent, 3, None));
-    let nobody = trace(&mut World { reaches: false, ..World::new(Vec::new(), 1) }, schedule(3, 1, 10));
-    assert!(nobody.hops.is_empty());
+    let unanswered = trace(&mut World { reaches: false, ..World::new(Vec::new(), 1) }, schedule(3, 1, 10));
+    assert!(unanswered.hops.is_empty());
 }
 
 #[test]
-fn a_path_that_changes_is_told_once() {
+fn a_path_that_changes_is_reported_once() {
     struct Turn(u32);
     let mut tracer = Tracer::new(schedule(8, 1, 10), at(0));
     let (mut now, mut turn) = (at(0), Turn(0));
@@ -335,7 +335,7 @@ fn with_far(count: u8) -> World {
 }
 
 #[test]
-fn a_path_that_grows_or_shrinks_loses_nothing_and_is_said_to_change() {
+fn a_path_that_grows_or_shrinks_loses_nothing_and_is_reported_as_a_change() {
     for (before, since) in [(3, 5), (5, 3), (3, 4), (4, 3)] {
         for flows in [1, 2, 4] {
             let mut world = with_far(before);

@@ -65,7 +65,7 @@ fn the_parts_agree_on_what_was_measured() {
 }
 
 #[test]
-fn the_one_far_round_trip_is_found_behind_the_warm_up_and_blamed() {
+fn the_one_far_round_trip_is_found_behind_the_warm_up_and_attributed() {
     let trips = round_trips();
     let (mut warm_up, mut farthest) = (WarmUp::default(), Farthest::default());
     for trip in &trips {

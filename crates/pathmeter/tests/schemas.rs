@@ -2,7 +2,7 @@
 
 use insight::{analysis::Analysis, run_of_events};
 #[cfg(feature = "lab")]
-use lab_run::catalogue::{Row, TopologyDocument};
+use lab_run::catalogue::{TopologyDocument, TopologyRow};
 #[cfg(feature = "fleet")]
 use mesh::{allowed::Allowed, roster::Roster, runs::RunList};
 use model::doctor::Check;
@@ -40,7 +40,7 @@ fn published_schemas_are_those_of_the_code() {
         ("doctor", schema_for!(Vec<Check>)),
         ("linerate", schema_for!(LineRate)),
         #[cfg(feature = "lab")]
-        ("lab-list", schema_for!(Vec<Row>)),
+        ("lab-list", schema_for!(Vec<TopologyRow>)),
         #[cfg(feature = "lab")]
         ("lab-show", schema_for!(TopologyDocument<'static>)),
         #[cfg(feature = "fleet")]

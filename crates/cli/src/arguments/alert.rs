@@ -1,4 +1,4 @@
-//! Who is alerted when a path changed.
+//! Receivers of alerts when a path changes.
 
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub struct AlertArgs {
 }
 
 impl AlertArgs {
-    /// Nobody is to be told.
+    /// No receiver of alerts is given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.alert.is_none()

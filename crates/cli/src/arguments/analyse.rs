@@ -32,7 +32,7 @@ pub struct AnalyseArgs {
     pub store: StoreArgs,
 }
 
-/// What makes runs one group.
+/// Property that the runs of one group share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GroupBy {
     /// The name of their file, without the number at its end

@@ -18,7 +18,7 @@ pub struct CaptureArgs {
     /// Write the packets of the wire, not the super-packets that offloads make of them
     #[arg(long, requires = "pcap")]
     pub pcap_split: bool,
-    /// Capture on this interface [default: the one on the way]
+    /// Capture on this interface [default: the one that leads to the far end]
     #[arg(long, value_name = "NAME")]
     pub capture_interface: Option<String>,
     /// Bytes of each frame for the file, 64 to 512K [default: 160; all with --pcap-split]
@@ -27,7 +27,7 @@ pub struct CaptureArgs {
 }
 
 impl CaptureArgs {
-    /// What the engine is asked for; `device`: the interface that the test itself was told to use.
+    /// The engine's options; `device`: the interface that the options of the test name.
     pub fn options(&self, device: Option<&str>) -> CaptureOptions {
         CaptureOptions {
             count: self.capture || self.capture_interface.is_some(),

@@ -14,12 +14,12 @@ EXAMPLES
 An option of the command line wins over the environment, that over the file, and that over what is
 built in. docs/configuration.md has every key.")]
 pub struct ConfigArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub command: ConfigCommand,
 }
 
-/// What is done with it.
+/// Actions on the configuration.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum ConfigCommand {
     /// Print what is read of it

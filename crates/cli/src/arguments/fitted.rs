@@ -62,23 +62,23 @@ fn row(line: &str, width: usize) -> Vec<String> {
 /// Words in lines of this width, each after `indent` spaces.
 fn broken(text: &str, indent: usize, width: usize) -> Vec<String> {
     let indent = if indent + NARROWEST > width { BELOW } else { indent };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    filled(&words, indent, indent, width)
+    let tokens: Vec<&str> = text.split_whitespace().collect();
+    filled(&tokens, indent, indent, width)
 }
 
 /// A command line, whose quoted words stay whole; all lines but the last end with a `\`.
 fn command(text: &str, indent: usize, width: usize) -> Vec<String> {
-    let mut words: Vec<&str> = Vec::new();
+    let mut tokens: Vec<&str> = Vec::new();
     let (mut start, mut is_quoted) = (0, false);
     for (at, letter) in text.char_indices() {
         is_quoted ^= letter == '\'';
         if letter == ' ' && !is_quoted {
-            words.push(&text[start..at]);
+            tokens.push(&text[start..at]);
             start = at + 1;
         }
     }
-    words.push(&text[start..]);
-    let mut lines = filled(&words, indent, BELOW, width - 2);
+    tokens.push(&text[start..]);
+    let mut lines = filled(&tokens, indent, BELOW, width - 2);
     let last = lines.len().saturating_sub(1);
     for line in &mut lines[..last] {
         line.push_str(" \\");
@@ -86,18 +86,18 @@ fn command(text: &str, indent: usize, width: usize) -> Vec<String> {
     lines
 }
 
-/// As many words in each line as fit; `first` and `then`: spaces before the first line and before the others.
-fn filled(words: &[&str], first: usize, then: usize, width: usize) -> Vec<String> {
+/// Fills each line with the tokens that fit; `first` and `then`: spaces before the first line and before the others.
+fn filled(tokens: &[&str], first: usize, then: usize, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in words {
+    for token in tokens {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if line.chars().count() + 1 + token.chars().count() <= width => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(token);
             }
             last => {
                 let indent = if last.is_none() { first } else { then };
-                lines.push(format!("{}{word}", " ".repeat(indent)));
+                lines.push(format!("{}{token}", " ".repeat(indent)));
             }
         }
     }

@@ -24,7 +24,7 @@ pub struct FramesArgs {
     /// Frame sizes with their FCS, before encapsulation [default: 64,128,146,256,512,1024,1280,1518]
     #[arg(long, value_name = "SIZE,…", value_delimiter = ',', help_heading = "Test")]
     pub frame: Vec<Bytes>,
-    /// What the frames carry
+    /// Contents of the frames
     #[arg(
         long,
         value_enum,
@@ -37,7 +37,7 @@ pub struct FramesArgs {
     /// The far end sends, this end receives
     #[arg(short = 'R', long, help_heading = "Test")]
     pub reverse: bool,
-    /// How long to measure each size [default: 2s, or 500ms with --quick]
+    /// Duration of the measurement of each size [default: 2s, or 500ms with --quick]
     #[arg(
         short,
         long,
@@ -60,7 +60,7 @@ pub struct FramesArgs {
     /// interface while it runs (CAP_NET_ADMIN), and on again after it
     #[arg(long, help_heading = "Test")]
     pub no_offload: bool,
-    /// What carries the packets on the link, from the wire inwards, as `pathmeter linerate` takes it
+    /// Headers around the packets on the link, from the outermost, as `pathmeter linerate` takes them
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true, help_heading = "Test")]
     pub encap: Encaps,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub struct FramesArgs {
     pub session: SessionArgs,
 }
 
-/// What frames carry, as typed.
+/// Contents of frames, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FrameTest {
     /// A stream, its MSS set for each size

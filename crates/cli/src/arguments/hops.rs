@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Trace a path: loss, delay and MTU at each hop, equal paths
 ///
-/// Loss and delay that are the path's are told apart from those of a router that answers slowly or seldom.
+/// Loss and delay of the path are distinguished from those of a router that answers slowly or rarely.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -21,7 +21,7 @@ EXAMPLES
   pathmeter hops server.example --watch         until Ctrl-C, as mtr does
   pathmeter hops server.example --json --expect 'hops.loss<=1%'
 
-BOTH WAYS
+BOTH DIRECTIONS
   Where `pathmeter serve` runs at the far end, it traces the return path meanwhile, and this end counts
   what arrives: loss of that direction alone. Without it loss is that of both directions together.
 
@@ -32,7 +32,7 @@ pub struct HopsArgs {
     /// The far end: a name or an address, as `[2001:db8::1]:443` with a port. It needs no pathmeter
     #[arg(value_name = "HOST[:PORT]")]
     pub host: HostPort,
-    /// What the probes are: udp, icmp or tcp
+    /// Protocol of the probes: udp, icmp or tcp
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub protocol: HopProtocolArg,
     /// Port to send to [default: 33434, most likely closed, or 443 for tcp]
@@ -74,7 +74,7 @@ pub struct HopsArgs {
     /// File with the AS of each prefix: lines `PREFIX AS [NAME]`, CAIDA's pfx2as, or the TSV of iptoasn.com
     #[arg(long, value_name = "FILE")]
     pub as_file: Option<PathBuf>,
-    /// What must hold, such as 'hops.loss<=1%'; exit code 1 when it does not. Repeatable
+    /// Requirement on the result, such as 'hops.loss<=1%'; exit code 1 when it is not met. Repeatable
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Print the plan, with every default filled, and stop
@@ -90,7 +90,7 @@ pub struct HopsArgs {
     pub identity: IdentityArgs,
 }
 
-/// What the probes are, as typed.
+/// Protocol of the probes, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum HopProtocolArg {
     /// Datagrams to a port that is most likely closed

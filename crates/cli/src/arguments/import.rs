@@ -12,7 +12,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
-  pathmeter import iperf3.txt                            what it says, and why
+  pathmeter import iperf3.txt                            its figures, findings and verdict
   pathmeter import *.txt --format csv -o all.csv         a folder of results in one table
   iperf3 -c 10.0.0.2 -u -b 0 | pathmeter import -
   pathmeter import iperf.log --link 25G                  how near was that to line rate?
@@ -31,7 +31,7 @@ OUTPUTS THAT ARE READ
 A file can hold many outputs, with shell prompts and anything else between them; it may be packed
 (gzip, zip), of UTF-16, inside other JSON, and its lines may have a head (a time, a container's
 name, a quotation mark). What a tool counted wrongly is rebuilt from what it counted rightly, what
-cannot be is left out, and a note says so. A result that is void ends with exit code 4.")]
+cannot be is left out, with a note. A result that is void ends with exit code 4.")]
 pub struct ImportArgs {
     #[command(flatten)]
     pub outputs: OutputsArgs,

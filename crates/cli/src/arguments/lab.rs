@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 A topology is a file that names hosts, routers, bridges, tunnels and virtual machines, the links
-between them, and what a measurement in it must find. Many come with pathmeter; docs/lab.md says
+between them, and what a measurement in it must find. Many come with pathmeter; docs/lab.md shows
 how to write one. Nothing outside the lab is touched, and root is not needed where user namespaces
 are allowed.
 
@@ -23,12 +23,12 @@ EXAMPLES
   pathmeter lab exec client -- ping -c 3 198.51.100.2
   pathmeter lab down forward")]
 pub struct LabArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub command: LabCommand,
 }
 
-/// What is done with topologies, one file each in `commands/lab/`.
+/// Actions on topologies, one file each in `commands/lab/`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum LabCommand {
     List(LabListArgs),
@@ -100,8 +100,8 @@ pub struct LabRunArgs {
     /// Compare these with the first of them: a table, a chart, and what is more than chance
     #[arg(long, value_name = "NAME|FILE,…", value_delimiter = ',', conflicts_with = "topologies")]
     pub compare: Vec<String>,
-    /// What is measured: tcp, udp, latency, mtu, measure for its findings, tools for those that the topology names
-    /// [default: all; measure only where findings are expected and nothing is compared]
+    /// Tests to run: tcp, udp, latency, mtu, measure for its findings, tools for those that the topology names [default: all;
+    /// measure only where findings are expected and nothing is compared]
     #[arg(long, value_enum, value_name = "TEST,…", value_delimiter = ',', hide_possible_values = true)]
     pub tests: Vec<LabTest>,
     /// Sweep over Ethernet frame sizes in each topology, TCP and UDP: this alone, or beside --tests; the chart shows it
@@ -113,7 +113,7 @@ pub struct LabRunArgs {
     /// Use IPv6 only
     #[arg(short = '6', long)]
     pub ipv6: bool,
-    /// How long each test of throughput and latency lasts [default: 3s, or 1s with --quick]
+    /// Duration of each test of throughput and latency [default: 3s, or 1s with --quick]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true)]
     pub time: Option<Nanos>,
     /// Repetitions of every test [default: 1, or 5 with --compare]
@@ -166,7 +166,7 @@ pub struct LabUpArgs {
     /// A topology that comes with pathmeter, or a file
     #[arg(value_name = "NAME|FILE")]
     pub topology: String,
-    /// What this lab is called [default: the topology's name]
+    /// Name of this lab [default: the topology's name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 }

@@ -15,7 +15,7 @@ EXAMPLES
   pathmeter latency far.example --loaded              idle, then with TCP up, down, in both directions; RPM
   pathmeter latency near.example far.example          two hosts in turn, compared in one table
   pathmeter latency far.example --via eth0 --via vpn=10.8.0.2
-  pathmeter latency far.example --label nat-gateway --save ways.ndjson
+  pathmeter latency far.example --label nat-gateway --save paths.ndjson
   pathmeter latency far.example --mode under-load --rate 10k
   pathmeter latency far.example --protocol sockperf --tcp   against `sockperf sr --tcp`
   pathmeter latency far.example --protocol stamp            against a STAMP or TWAMP-Light reflector
@@ -62,7 +62,7 @@ pub struct EgressArgs {
     pub via: Vec<String>,
 }
 
-/// What is sent, and until when.
+/// The traffic of the test and its duration.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub struct LatencyTestArgs {
@@ -79,13 +79,13 @@ pub struct LatencyTestArgs {
     /// Bytes of one message, 14 and more [default: 64, or 44 for STAMP]
     #[arg(short = 'm', long, value_name = "SIZE")]
     pub size: Option<Bytes>,
-    /// How long to measure, with --loaded each phase; 0: until Ctrl-C, a day at most [default: 5s]
+    /// Duration of the measurement, with --loaded of each phase; 0: until Ctrl-C, at most a day [default: 5s]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true, conflicts_with = "count")]
     pub time: Option<Nanos>,
     /// End after so many messages on each path
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// Messages a second [default: ping-pong and throughput as fast as they go, under-load 10k, --loaded 100]
+    /// Messages per second [default: ping-pong and throughput as fast as possible, under-load 10k, --loaded 100]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<PacketRate>,
     /// Every Nth message asks for a reply (under-load and playback)
@@ -126,12 +126,12 @@ pub struct LoadArgs {
     pub congestion: Option<String>,
 }
 
-/// How this host does its part.
+/// Resources of this host that the test uses.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "This host")]
 pub struct LatencyHostArgs {
-    /// How to wait for replies: spin has the least error and takes a CPU, block sleeps and pays a wake-up each time,
-    /// hybrid spins for 50 µs and then sleeps, auto spins when a CPU is idle
+    /// Method of waiting for replies: spin has the least error and takes a CPU, block sleeps and adds the wake-up time, hybrid
+    /// spins for 50 µs and then sleeps, auto spins when a CPU is idle
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     pub wait: LatencyWaitArg,
     /// CPU of the measuring thread
@@ -184,7 +184,7 @@ pub enum ModeArg {
     Playback,
 }
 
-/// A way to wait, as typed.
+/// A method of waiting, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LatencyWaitArg {
     /// Spin when a CPU is idle

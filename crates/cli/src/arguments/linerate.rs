@@ -28,10 +28,10 @@ pub struct LinerateArgs {
     /// Ethernet frame sizes with their FCS, before encapsulation [default: RFC 2544's, 64 to 1518]
     #[arg(long, value_name = "SIZE", value_delimiter = ',', conflicts_with_all = ["mtu", "payload"])]
     pub frame: Vec<Bytes>,
-    /// MTU of the link: the largest packet that crosses it in one piece
+    /// MTU of the link: the largest packet that crosses it unfragmented
     #[arg(long, value_name = "SIZE", conflicts_with = "payload")]
     pub mtu: Option<Bytes>,
-    /// What carries the packets, from the wire inwards, such as vlan,vxlan
+    /// Headers around the packets, from the outermost, such as vlan,vxlan
     #[arg(long, value_name = "LIST", default_value = "")]
     pub encap: Encaps,
     /// IPv4 packets, the default
@@ -46,10 +46,10 @@ pub struct LinerateArgs {
     /// UDP
     #[arg(short, long)]
     pub udp: bool,
-    /// A measured rate of payload, to be seen on the wire
+    /// A measured rate of payload, to convert to its rate on the wire
     #[arg(long, value_name = "RATE", conflicts_with = "pps")]
     pub goodput: Option<BitRate>,
-    /// A measured rate of packets, to be seen on the wire
+    /// A measured rate of packets, to convert to its rate on the wire
     #[arg(long, value_name = "RATE")]
     pub pps: Option<PacketRate>,
     /// Payload of one packet

@@ -19,7 +19,7 @@ pub struct AgentArgs {
     pub command: AgentCommand,
 }
 
-/// What an agent does.
+/// Actions of an agent.
 #[derive(Clone, Debug, Subcommand)]
 pub enum AgentCommand {
     Run(Box<AgentRunArgs>),
@@ -34,7 +34,7 @@ pub struct AgentShowArgs {
     pub rules: super::AgentRules,
 }
 
-/// Whom to connect to, and as whom.
+/// The server to connect to, and the credentials of this end.
 #[derive(Clone, Debug, Args)]
 pub struct NatsArgs {
     /// The mesh's NATS server: nats://HOST:4222, tls://HOST:4222, or wss://HOST:PORT for WebSocket; several of one cluster parted by commas
@@ -78,17 +78,18 @@ pub struct AgentRunArgs {
     /// Port on which it serves other agents
     #[arg(long, value_name = "PORT", default_value_t = 5210, value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// How long its leases outlive its last heartbeat, from 3s: a longer one survives longer gaps of the connection, and keeps the hosts of an agent that died longer
+    /// Lifetime of its leases after its last heartbeat, 3s or more: a longer one survives longer gaps of the connection, and keeps
+    /// the hosts of a dead agent reserved for longer
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = lease)]
     pub lease: Nanos,
     /// Address where Prometheus may read how the agent stands, as http://ADDR/metrics, without a password
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:9211")]
     pub metrics: Option<SocketAddr>,
-    /// Serve nobody: behind NAT, this end opens the connections of both directions
+    /// Do not listen: behind NAT, this end opens the connections of both directions
     #[arg(long)]
     pub no_listen: bool,
-    /// User to go on as when the port is open and secrets are read, who gets the spool [default, where root starts it: nobody]. `root`
-    /// gives nothing up
+    /// User to run as when the port is open and secrets are read; the spool is given to it [default, where root starts it: nobody].
+    /// `root` keeps all privileges
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Keep no capability at all: no packets made by hand, no buffers beyond the host's limit, no priority of threads
@@ -127,7 +128,7 @@ pub struct MeshArgs {
     pub command: MeshCommand,
 }
 
-/// What is done with a mesh.
+/// Actions on a mesh.
 #[derive(Clone, Debug, Subcommand)]
 pub enum MeshCommand {
     Init(MeshInitArgs),
@@ -201,7 +202,7 @@ pub struct MeshFreeArgs {
     pub nats: NatsArgs,
 }
 
-/// How a run ended that is measured again.
+/// Outcomes of a run that make the mesh repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AgainArg {
     /// Nothing came of it.
@@ -270,7 +271,7 @@ pub struct MeshDoctorArgs {
     pub replicas: Option<usize>,
 }
 
-/// What is measured between each two hosts.
+/// Tests between each two hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum MeshTestArg {
     /// TCP goodput in each direction.
@@ -302,10 +303,10 @@ pub enum MeshIpArg {
 pub struct MeshRunArgs {
     #[command(flatten)]
     pub nats: NatsArgs,
-    /// What to measure of each pair; path MTU and hops run in the background, beside the rounds. Repeatable
+    /// Test of each pair; path MTU and hops run in the background, beside the rounds. Repeatable
     #[arg(long, value_enum, value_name = "TEST", default_values_t = [MeshTestArg::Throughput])]
     pub test: Vec<MeshTestArg>,
-    /// How long each test takes
+    /// Duration of each test
     #[arg(short, long, value_name = "TIME", default_value = "10s")]
     pub time: Nanos,
     /// By this IP version, or both, each by runs of its own [default: that of each agent's address]
@@ -331,7 +332,7 @@ pub struct MeshRunArgs {
     /// [default: a tenth of the time between two runs, and at most 5 minutes]
     #[arg(long, value_name = "TIME", requires = "schedule")]
     pub splay: Option<Nanos>,
-    /// What must hold of each run, such as 'up.goodput>=1Gbit/s': up is from its first host to its second. Repeatable
+    /// Requirement on each run, such as 'up.goodput>=1Gbit/s': up is from its first host to its second. Repeatable
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// A link that pairs share, and how many of them it takes at once: NAME[=CAPACITY],A:B,C:D. Repeatable

@@ -21,7 +21,7 @@ EXAMPLES
                                                 the largest datagram that a UDP service answers
   pathmeter mtu server.example --expect 'up.path_mtu>=1500'")]
 pub struct MtuArgs {
-    /// How to ask the far end: auto takes native where `pathmeter serve` answers, and else icmp, udp and tcp together
+    /// Method of probing: auto takes native where `pathmeter serve` answers, otherwise icmp, udp and tcp together
     #[arg(long, value_enum, value_name = "PROTOCOL", default_value_t, hide_possible_values = true)]
     pub protocol: PathProtocolArg,
     /// Largest packet to try, IP header included [default: the MTU of the sender's interface]
@@ -49,13 +49,13 @@ pub struct ServiceArgs {
     /// Find the largest datagram that the UDP service of this port answers, and nothing else
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub service: Option<u16>,
-    /// What its datagrams begin with: a text, hex:DIGITS or @FILE
+    /// First bytes of its datagrams: a text, hex:DIGITS or @FILE
     #[arg(long, value_name = "PATTERN", requires = "service")]
     pub payload: Option<Pattern>,
     /// The byte that fills datagrams up to their size
     #[arg(long, value_name = "BYTE", requires = "service", default_value_t = 0)]
     pub fill: u8,
-    /// What an answer begins with: a text, hex:DIGITS or @FILE [default: any datagram is an answer]
+    /// First bytes of an answer: a text, hex:DIGITS or @FILE [default: any datagram is an answer]
     #[arg(long, value_name = "PATTERN", requires = "service")]
     pub reply: Option<Pattern>,
     /// Longest wait for an answer
@@ -63,7 +63,7 @@ pub struct ServiceArgs {
     pub reply_timeout: Nanos,
 }
 
-/// A way to ask, as typed.
+/// A method of probing, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum PathProtocolArg {
     /// Whatever the far end answers

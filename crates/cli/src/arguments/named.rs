@@ -1,4 +1,4 @@
-//! The hosts of the configuration, for commands that are told their names by others: a plan, or a coordinator.
+//! The hosts of the configuration, for commands that receive names of hosts from elsewhere: a plan, or a coordinator.
 
 #[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use super::{Fingerprint, HostPort};
@@ -6,7 +6,7 @@ use model::units::{BitRate, Bytes, Nanos};
 #[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use std::path::PathBuf;
 
-/// The rules for jobs at this host, as far as the configuration says.
+/// The rules for jobs at this host that the configuration contains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentRules {
     /// Kinds of tests.

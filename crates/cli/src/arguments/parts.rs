@@ -109,7 +109,7 @@ impl Cli {
         }
     }
 
-    /// How a server and this end know each other, and the speed of the link to it, where it matters.
+    /// The identity options of a command and, where the command takes one, the speed of the link.
     pub fn identity_mut(&mut self) -> Option<(&mut IdentityArgs, Option<&mut Option<BitRate>>)> {
         let session = match &mut self.command {
             Command::Measure(args) => &mut args.session,

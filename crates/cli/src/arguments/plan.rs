@@ -20,12 +20,12 @@ EXAMPLES
   pathmeter plan run mine.toml -o result.json --json
   pathmeter plan run mine.toml -o result.json --json --resume")]
 pub struct PlanArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub command: PlanCommand,
 }
 
-/// What is done with plans.
+/// Actions on plans.
 #[derive(Clone, Debug, Subcommand)]
 pub enum PlanCommand {
     Check(PlanCheckArgs),
@@ -70,7 +70,7 @@ EXAMPLES
   pathmeter plan run mine.toml
   pathmeter plan run mine.toml -o result.json --json --chart result.svg
   pathmeter plan run mine.toml -o result.json --json --resume
-  pathmeter plan run mine.toml --runs 3 --time 1s      shorter than the file says
+  pathmeter plan run mine.toml --runs 3 --time 1s      shorter than in the file
   pathmeter plan run mine.toml --save --each results   every run for itself, too")]
 pub struct PlanRunArgs {
     #[command(flatten)]
@@ -101,7 +101,7 @@ pub struct PlanFileArgs {
     pub known: PlanKnownArgs,
 }
 
-/// What a plan may name and its file does not hold.
+/// Credentials and hosts that a plan may name and its file does not contain.
 #[derive(Clone, Debug, Args)]
 pub struct PlanKnownArgs {
     /// The NATS server of the mesh whose agents measure paths of this plan: nats://HOST:4222, or tls://HOST:4222

@@ -52,8 +52,8 @@ pub struct Rfc2544Args {
         help_heading = "Test"
     )]
     pub standard: Standard,
-    /// What is measured: throughput, latency, loss, back-to-back, recovery, reset, mrr, delay-variation, service
-    /// [default: as --standard has them; throughput, latency, loss and mrr with --quick]
+    /// Tests to run: throughput, latency, loss, back-to-back, recovery, reset, mrr, delay-variation, service [default: those of
+    /// --standard; throughput, latency, loss and mrr with --quick]
     #[arg(
         long,
         value_enum,
@@ -86,7 +86,7 @@ pub struct Rfc2544Args {
     pub session: SessionArgs,
 }
 
-/// What is sent.
+/// The traffic of the tests.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Traffic")]
 pub struct TrafficArgs {
@@ -114,12 +114,12 @@ pub struct TrafficArgs {
     /// Number of a VLAN, whose tag the frames carry
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u16).range(1..=4094))]
     pub vlan: Option<u16>,
-    /// What wraps the frames on the device's narrowest link, for line rate, as `pathmeter linerate` takes it
+    /// Headers around the frames on the device's narrowest link, for line rate, as `pathmeter linerate` takes them
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     pub encap: Encaps,
 }
 
-/// How rates are searched for.
+/// The search for rates.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Search")]
 pub struct SearchArgs {
@@ -133,7 +133,7 @@ pub struct SearchArgs {
     /// Loss that passes for pdr
     #[arg(long, value_name = "SHARE", default_value = "0.5%")]
     pub loss_ratio: LossShare,
-    /// The least load, frames a second in each direction, such as 10kpps
+    /// The least load, frames per second in each direction, such as 10kpps
     #[arg(long, value_name = "RATE")]
     pub min_rate: Option<PacketRate>,
     /// The most load [default: line rate, or what the generator reaches]
@@ -147,7 +147,7 @@ pub struct SearchArgs {
     pub repeat: u32,
 }
 
-/// What was promised of a service (ITU-T Y.1564).
+/// The service's committed rates and limits (ITU-T Y.1564).
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Service (--tests service)")]
 pub struct ProfileArgs {
@@ -228,11 +228,11 @@ pub enum DutTest {
     /// The longest burst without loss
     #[value(alias = "b2b")]
     BackToBack,
-    /// How soon all is forwarded again after an overload
+    /// Time until all frames are forwarded again after an overload
     Recovery,
-    /// How long a reset interrupts
+    /// Duration of the interruption by a reset
     Reset,
-    /// What is forwarded of the most load
+    /// Rate forwarded at the maximum load
     Mrr,
     /// Variation of the delay at the throughput
     DelayVariation,
@@ -251,7 +251,7 @@ pub enum GoalName {
     Pdr,
 }
 
-/// How a rate is searched for, as typed.
+/// A method of searching for a rate, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Search {
     /// All goals at once, from short trials to long ones

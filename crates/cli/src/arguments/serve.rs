@@ -36,8 +36,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "5001",
           value_parser = clap::value_parser!(u16).range(1..))]
     pub iperf2: Option<u16>,
-    /// Send UDP to iPerf2 clients that ask for it (-R, --full-duplex, -d, -r) without a sign that they are there. Whoever
-    /// forges an address can then have data sent to it
+    /// Send UDP to iPerf2 clients that request it (-R, --full-duplex, -d, -r) without proof of their address. Anyone who forges an
+    /// address can then have data sent to it
     #[arg(long)]
     pub iperf2_udp_reverse: bool,
     /// Answer SockPerf clients too, UDP and TCP, on this port [without a port: 11111]
@@ -65,7 +65,7 @@ pub struct ServeArgs {
     /// File with the key that STAMP senders must know: the authenticated mode, and no other
     #[arg(long, value_name = "FILE")]
     pub stamp_key_file: Option<PathBuf>,
-    /// Copy STAMP senders' numbers and do not count replies: senders then cannot tell the directions of loss apart
+    /// Copy STAMP senders' numbers and do not count replies: senders then cannot distinguish the directions of loss
     #[arg(long)]
     pub stamp_stateless: bool,
     /// File with the token that clients must know: 16 bytes or more, readable by its owner alone
@@ -90,7 +90,7 @@ pub struct ServeArgs {
     /// VLAN that frames may be sent into; repeatable
     #[arg(long, value_name = "ID", requires = "frames_port", value_parser = clap::value_parser!(u16).range(0..4095))]
     pub frames_vlan: Vec<u16>,
-    /// Most tests at the same time [default: 64]; further clients are told to come back. One address may have a quarter of
+    /// Most tests at the same time [default: 64]; further clients are refused until one ends. One address may have a quarter of
     /// them, one that knows the token all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_tests: Option<u32>,
@@ -104,11 +104,11 @@ pub struct ServeArgs {
     #[arg(long)]
     pub one_off: bool,
     /// Address where Prometheus may read what the server does, as http://ADDR/metrics: sessions, tests, bytes and clients turned
-    /// away, by protocol. Whoever reaches it can read it
+    /// away, by protocol. Anyone who can connect can read it
     #[arg(long, value_name = "ADDR:PORT")]
     pub metrics: Option<SocketAddr>,
-    /// User to go on as when the ports are open and secrets are read [default, where root starts it: nobody, or root with
-    /// --frames-port]. `root` gives nothing up
+    /// User to run as when the ports are open and secrets are read [default, where root starts it: nobody, or root with
+    /// --frames-port]. `root` keeps all privileges
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Keep no capability at all: no packets made by hand, no buffers beyond the host's limit, no priority of threads

@@ -122,7 +122,7 @@ const SHORT: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// Of the options that every command takes.
+/// Options of every command that the short help leaves out.
 const HIDDEN: [&str; 6] = ["format", "output", "chart", "color", "plain", "config"];
 const EXAMPLES: usize = 3;
 const WIDEST: usize = 100;

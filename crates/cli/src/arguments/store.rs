@@ -11,7 +11,7 @@ pub struct KeepArgs {
     /// latency also compared with those kept there before
     #[arg(long, value_name = "FILE", num_args = 0..=1, value_hint = ValueHint::FilePath)]
     pub save: Option<Option<PathBuf>>,
-    /// Keep it nowhere, though the configuration says `save = true`
+    /// Do not store the result, although the configuration has `save = true`
     #[arg(long, conflicts_with = "save")]
     pub no_save: bool,
     /// A word that holds runs together, as in `pathmeter compare before after`; of latency and transfer the name of a path
@@ -149,7 +149,7 @@ pub struct ExportArgs {
 
 /// Compare two sets of runs: better, worse, the same, or unknown
 ///
-/// Where the runs are too few, it says how many more it takes.
+/// When the runs are too few, the output states how many more are needed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 EXAMPLES
@@ -179,7 +179,7 @@ pub struct CompareArgs {
     /// Run both commands in turn, and compare what they measure
     #[arg(long)]
     pub interleave: bool,
-    /// How often each is run
+    /// Number of runs of each
     #[arg(long, value_name = "N", default_value_t = 10, requires = "interleave", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     #[command(flatten)]
@@ -271,7 +271,7 @@ pub struct WatchArgs {
     /// measure at once
     #[arg(long, value_name = "TIME", default_value = "15m")]
     pub every: model::units::Nanos,
-    /// What is run in each round: a command of pathmeter without its far end
+    /// Command of pathmeter to run in each round, without its far end
     #[arg(long, value_name = "COMMAND", default_value = "measure --quick")]
     pub run: String,
     /// Stop after so many rounds

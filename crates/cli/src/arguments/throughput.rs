@@ -49,7 +49,7 @@ pub struct ThroughputArgs {
     pub session: SessionArgs,
 }
 
-/// What is sent, in which direction, and until when.
+/// The traffic of the test, its direction and its duration.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Test")]
 pub struct TestArgs {
@@ -65,7 +65,7 @@ pub struct TestArgs {
     /// Parallel streams in each direction, 1 to 128
     #[arg(short = 'P', long, value_name = "N", default_value_t = 1)]
     pub parallel: u32,
-    /// How long to measure; 0: until Ctrl-C, a day at most [default: 10s]
+    /// Duration of the measurement; 0: until Ctrl-C, at most a day [default: 10s]
     #[arg(short, long, value_name = "TIME", allow_negative_numbers = true)]
     pub time: Option<Nanos>,
     /// End after exactly this many payload bytes in each direction, all streams together; UDP rounds up to whole datagrams
@@ -80,12 +80,12 @@ pub struct TestArgs {
     /// Bytes of one write, or of one datagram's payload [default: TCP the best, UDP what the path MTU carries]
     #[arg(short, long, value_name = "SIZE")]
     pub length: Option<Bytes>,
-    /// Rate of each stream, payload bits a second; 0 is as fast as possible, which is the default for UDP too
+    /// Rate of each stream, bits per second of payload; 0 is as fast as possible, which is the default for UDP too
     #[arg(short, long, value_name = "RATE", allow_hyphen_values = true)]
     pub bitrate: Option<BitRate>,
 }
 
-/// What is asked of the sockets.
+/// Options of the sockets.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Sockets")]
 pub struct SocketArgs {
@@ -118,14 +118,14 @@ pub struct SocketArgs {
     pub no_gso: bool,
 }
 
-/// How this host does its part.
+/// Resources of this host that the test uses.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "This host")]
 pub struct HostArgs {
     /// CPUs for the stream threads, used in turn, such as 0,2-3
     #[arg(long, value_name = "LIST")]
     pub affinity: Option<CpuList>,
-    /// How receivers wait: spin is fastest and costs a CPU, block sleeps, auto spins where a CPU is to spare
+    /// Method of waiting of receivers: spin is fastest and takes a CPU, block sleeps, auto spins where a CPU is to spare
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     pub wait: WaitArg,
 }
@@ -142,7 +142,7 @@ pub enum ProtocolArg {
     Iperf2,
 }
 
-/// A way to wait, as typed.
+/// A method of waiting, as typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum WaitArg {
     /// Spin where a CPU is to spare and the rate is not limited

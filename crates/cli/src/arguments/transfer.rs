@@ -24,10 +24,10 @@ EXAMPLES
   pathmeter transfer s3://bucket/test --file big.iso --profile lab
   pathmeter transfer https://far.example/file --expect 'transfer.rate>=20Mbit/s'")]
 pub struct TransferArgs {
-    /// What to transfer: http, https or s3://BUCKET/KEY; several are compared with the first
+    /// URLs to transfer: http, https or s3://BUCKET/KEY; several are compared with the first
     #[arg(value_name = "URL", required = true)]
     pub urls: Vec<String>,
-    /// Transfers of each URL at each MTU; with fewer than 6 hardly a difference can be told from chance
+    /// Transfers of each URL at each MTU; with fewer than 6, few differences can be distinguished from chance
     #[arg(short = 'n', long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeat: u32,
     /// The request: get, put or post [default: get, or put with --size or --file]
@@ -41,10 +41,10 @@ pub struct TransferArgs {
     pub file: Option<PathBuf>,
     #[command(flatten)]
     pub keep: KeepArgs,
-    /// What the others are compared with: an MTU of --mtu, or else a label [default: the first]
+    /// Baseline of the comparison: an MTU of --mtu, or else a label [default: the first]
     #[arg(long, value_name = "MTU|NAME")]
     pub baseline: Option<String>,
-    /// What must hold, such as 'transfer.rate>=20Mbit/s'; exit code 1 when it does not. Repeatable
+    /// Requirement on the result, such as 'transfer.rate>=20Mbit/s'; exit code 1 when it is not met. Repeatable
     #[arg(long, value_name = "EXPECTATION")]
     pub expect: Vec<String>,
     /// Print the plan, with every default filled, and stop
@@ -66,7 +66,7 @@ pub struct TransferArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "MTU")]
 pub struct MtuArgs {
-    /// Set the interface on the way to these MTUs in turn, and put its own back at the end, whatever happens; needs root
+    /// Set the interface on the path to these MTUs in turn, and restore its own at the end, whatever happens; needs root
     #[arg(long, value_name = "MTU,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(68..=65535))]
     pub mtu: Vec<u32>,
     /// Set them on routes to the far ends alone, and leave the interface and all other traffic as they are
@@ -77,7 +77,7 @@ pub struct MtuArgs {
     pub framing: u32,
 }
 
-/// How connections are opened.
+/// Options of connections.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Connection")]
 pub struct ConnectionArgs {
@@ -98,12 +98,12 @@ pub struct ConnectionArgs {
     /// Trust the certificate authorities in this PEM file, and no other
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub cacert: Option<PathBuf>,
-    /// Trust everybody: check no certificate. Whoever answers may read and change what is transferred
+    /// Check no certificate: an attacker on the path may read and change the transfers
     #[arg(long)]
     pub insecure: bool,
 }
 
-/// How S3 is reached.
+/// Options of S3.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "S3")]
 pub struct S3Args {

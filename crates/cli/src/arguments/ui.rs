@@ -14,9 +14,9 @@ EXAMPLES
   pathmeter ui --listen 0.0.0.0:5280 --token-file ui.token --name far.example
   ssh -L 5280:127.0.0.1:5280 far.example                the page of another host, through ssh
 
-Whoever can reach the page can start tests and take runs out of the store. On the loopback these are
-the users of this host; elsewhere those who have the token. The page speaks plain HTTP: put a proxy
-with TLS before it, or come through ssh.")]
+Anyone who can reach the page can start tests and take runs out of the store. On the loopback
+these are the users of this host; elsewhere those who have the token. The page speaks plain HTTP:
+put a proxy with TLS before it, or come through ssh.")]
 pub struct UiArgs {
     /// Where to listen; port 0 takes any that is free
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5280")]
@@ -27,7 +27,8 @@ pub struct UiArgs {
     /// A name that browsers may use for this host, beside its addresses and localhost. Repeatable
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,
-    /// User to go on as when the port is open [default, where root starts it: the store's owner, or nobody]. `root` gives nothing up
+    /// User to run as when the port is open [default, where root starts it: the store's owner, or nobody]. `root` keeps all
+    /// privileges
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Keep no capability at all: tests that the page starts then make no packets by hand

@@ -13,7 +13,7 @@ pub(super) fn format_parser() -> impl TypedValueParser<Value = &'static Format> 
     PossibleValuesParser::new(names).map(|name| by_name(&name).expect("only names of the table are taken"))
 }
 
-/// What `--format` is for, with every name of the table.
+/// Help of `--format`, with every name of the table.
 pub(super) fn format_help() -> String {
     let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
     let (last, others) = names.split_last().expect("the table has rows");

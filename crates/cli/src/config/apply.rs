@@ -1,4 +1,4 @@
-//! What the configuration changes of a command line.
+//! Changes that the configuration makes to a command line.
 
 #[cfg(any(feature = "fleet", feature = "plan", feature = "web"))]
 use super::Target;
@@ -14,8 +14,8 @@ use engine::error::{Failure, Result};
 use engine::host::host_port::kept_name;
 
 impl Config {
-    /// The program with its options' defaults as the file has them. `typed`: what the command line says; what it excludes
-    /// is no default.
+    /// The program with the defaults of the file in its options. `typed`: the command line; options that it excludes get no
+    /// default.
     ///
     /// # Errors
     /// A command or an option does not exist, or does not take the value.

@@ -1,4 +1,4 @@
-//! From the text of the file to what it says. Every fault is named with its line and column.
+//! Parsing of the file's text. Every fault is reported with its line and column.
 
 use super::{Config, Default, Target, meant};
 use std::ops::Range;
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_named_with_its_place() {
-        for (text, said) in [
+        for (text, expected) in [
             ("stor = 1", "c:1:1: unknown key `stor`: did you mean `store`?"),
             (
                 "\n  zebra = 1",
@@ -252,7 +252,7 @@ mod tests {
             ("a = = 1", "c:1:5: "),
         ] {
             let wrong = read("c", text).unwrap_err();
-            assert!(wrong.contains(said), "{text}\n{wrong}");
+            assert!(wrong.contains(expected), "{text}\n{wrong}");
         }
         let both = read("c", "stor = 1\nsvae = 1").unwrap_err();
         assert_eq!(both.lines().count(), 2, "{both}");

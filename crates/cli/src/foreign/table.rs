@@ -10,7 +10,7 @@ pub(super) enum Meaning {
     Default,
     /// Its value is the host, which stands alone here.
     Host,
-    /// What to write here.
+    /// The text to write here.
     Write(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! What `pathmeter rfc2544` asks for.
+//! The request of `pathmeter rfc2544`.
 
 use super::Asks;
 use crate::arguments::{Flows, Rfc2544Args, TrafficArgs};

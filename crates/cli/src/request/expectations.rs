@@ -1,4 +1,4 @@
-//! What is expected of a result (`--expect`), refused before the test where its plan can never answer it.
+//! Expectations of a result (`--expect`), refused before the test where its plan can never have the figure.
 
 use crate::foreign::meant_figure;
 use engine::error::{Failure, Result};
@@ -69,14 +69,14 @@ pub fn answered(expected: &[Expectation], plan: &Plan) -> Result<(), Failure> {
     })
 }
 
-/// What a plan measures.
+/// The figures that a plan measures.
 fn yields(plan: &Plan) -> Yields {
     type Test = model::plan::Plan;
     let streams = |plans: &[&Test]| -> Vec<(Transport, Direction)> {
-        let of = |plan: &&Test| {
+        let streams_of = |plan: &&Test| {
             plan.test.directions.each().map(|egress| (plan.test.transport, egress)).collect::<Vec<_>>()
         };
-        plans.iter().flat_map(of).collect()
+        plans.iter().flat_map(streams_of).collect()
     };
     // Sizes are probed after a UDP test that needs explaining.
     let probes = |streams: &[(Transport, Direction)]| streams.iter().any(|(of, _)| *of == Transport::Udp);

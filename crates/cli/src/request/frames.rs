@@ -1,4 +1,4 @@
-//! What `pathmeter frames` asks for.
+//! The request of `pathmeter frames`.
 
 use super::{Asks, direction, far};
 use crate::arguments::FramesArgs;

@@ -1,4 +1,4 @@
-//! What `pathmeter hops` asks for.
+//! The request of `pathmeter hops`.
 
 use super::{Asks, origin};
 use crate::arguments::HopsArgs;

@@ -1,4 +1,4 @@
-//! What `pathmeter latency` asks for.
+//! The request of `pathmeter latency`.
 
 use super::{Asks, origin};
 use crate::arguments::{Dscp, LatencyArgs, LatencyWaitArg};

@@ -1,4 +1,4 @@
-//! What `pathmeter linerate` asks.
+//! The request of `pathmeter linerate`.
 
 use crate::arguments::LinerateArgs;
 use engine::error::Failure;

@@ -1,4 +1,4 @@
-//! What `pathmeter mtu` asks for.
+//! The request of `pathmeter mtu`.
 
 use super::{Asks, far};
 use crate::arguments::{MtuArgs, Pattern, ServiceArgs};

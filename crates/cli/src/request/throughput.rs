@@ -1,4 +1,4 @@
-//! What `pathmeter throughput` asks for.
+//! The request of `pathmeter throughput`.
 
 use super::{Asks, exclude, far};
 use crate::arguments::{Dscp, TestArgs, ThroughputArgs};
@@ -9,11 +9,11 @@ use model::units::Nanos;
 
 impl Asks for ThroughputArgs {
     fn request(&self) -> Result<Request> {
-        Ok(Request::Throughput(Box::new(asked(self)?)))
+        Ok(Request::Throughput(Box::new(throughput(self)?)))
     }
 }
 
-fn asked(args: &ThroughputArgs) -> Result<Throughput, Failure> {
+fn throughput(args: &ThroughputArgs) -> Result<Throughput, Failure> {
     exclusions(args)?;
     let (test, socket) = (&args.test, &args.socket);
     let plain = Throughput::to(far(&args.target)?);
@@ -79,12 +79,12 @@ fn exclusions(args: &ThroughputArgs) -> Result<(), Failure> {
 /// Identity is proven by our own protocol alone.
 fn not_ours(args: &ThroughputArgs) -> Result<(), Failure> {
     let session = &args.session;
-    let asked = [
+    let native_options = [
         ("--token-file", session.identity.token_file.is_some()),
         ("--tls", session.identity.tls),
         ("--fingerprint", session.identity.fingerprint.is_some()),
     ];
-    match (ProtocolName::from(args.protocol), asked.iter().find(|(_, asked)| *asked)) {
+    match (ProtocolName::from(args.protocol), native_options.iter().find(|(_, asked)| *asked)) {
         (ProtocolName::Native, _) | (_, None) => Ok(()),
         (foreign, Some((name, _))) => {
             let advice = format!("drop {name}, or use --protocol native");

@@ -1,4 +1,4 @@
-//! What `pathmeter transfer` asks for.
+//! The request of `pathmeter transfer`.
 
 use super::{Asks, origin};
 use crate::arguments::{BucketIn, S3Args, TransferArgs};

@@ -261,7 +261,7 @@ fn trace(
             }
             Step::Done => {
                 // The last echo request left with the last probes.
-                let until = *last.get_or_insert_with(|| mono_now() + tracer.patience());
+                let until = *last.get_or_insert_with(|| mono_now() + tracer.timeout());
                 let waiting = companion.as_ref().is_some_and(|companion| companion.is_waiting());
                 if !waiting || mono_now() >= until {
                     break;

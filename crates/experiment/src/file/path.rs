@@ -1,13 +1,13 @@
 //! `[paths.NAME]`: from where to where, and how packets leave.
 
 use super::{Known, KnownAgent};
-use crate::plan::{Path, Place};
+use crate::plan::{Path, PathPlace};
 use engine::host::address::Family;
 use engine::host::host_port::HostPort;
 use engine::request::Origin;
 use engine::session::connect::Security;
 use lab::shipped;
-use lab::topology::{Place as NodePlace, Topology};
+use lab::topology::{PathPlace as NodePlace, Topology};
 use model::experiment::Sites;
 use model::toml_file::{Table, Value, suggest};
 use std::path::Path as FilePath;
@@ -45,7 +45,7 @@ pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath, known: &Known
         (false, true) => of_agent(&mut table, known),
         (false, false) => {
             let to = table.need("to", "to = \"far.example\"").and_then(|value| value.parsed("far.example"));
-            to.map(|to| (Place::Here, to))
+            to.map(|to| (PathPlace::Here, to))
         }
     };
     for (key, with) in [("from", "lab"), ("to-agent", "agent")] {
@@ -56,9 +56,9 @@ pub(super) fn read(name: &str, value: &Value<'_>, base: &FilePath, known: &Known
     table.finish();
     let (place, mut to) = found?;
     let (mut security, mut link, mut named) = (Security::default(), link, None);
-    if let Some(target) = known.targets.get(&to.host).filter(|_| !matches!(place, Place::Lab { .. })) {
+    if let Some(target) = known.targets.get(&to.host).filter(|_| !matches!(place, PathPlace::Lab { .. })) {
         let is_proved = target.security.token.is_some() || target.security.fingerprint.is_some();
-        named = (is_proved && matches!(place, Place::Agent { .. })).then(|| to.clone());
+        named = (is_proved && matches!(place, PathPlace::Agent { .. })).then(|| to.clone());
         to = HostPort { host: target.host.host.clone(), port: to.port.or(target.host.port) };
         (security, link) = (target.security.clone(), link.or(target.link));
     }
@@ -83,7 +83,7 @@ fn sites(table: &mut Table<'_>, value: &Value<'_>, family: Family) -> Option<Sit
 }
 
 /// The far end is a node, or an address in the lab.
-fn in_lab(table: &mut Table<'_>, family: Family, base: &FilePath) -> Option<(Place, HostPort)> {
+fn in_lab(table: &mut Table<'_>, family: Family, base: &FilePath) -> Option<(PathPlace, HostPort)> {
     let value = table.get("lab")?;
     let topology = topology(&value, base);
     let from = table.get("from");
@@ -99,7 +99,7 @@ fn in_lab(table: &mut Table<'_>, family: Family, base: &FilePath) -> Option<(Pla
         }
     };
     let from = node(from, &topology.from);
-    // What is no node may be an address of one.
+    // A name that is no node's may be an address of one.
     let address = to.and_then(|to| to.text()?.parse::<HostPort>().ok());
     let is_address = address.as_ref().is_some_and(|to| to.host.parse::<std::net::IpAddr>().is_ok());
     let answers = node(to.filter(|_| !is_address), &topology.to);
@@ -123,7 +123,7 @@ fn in_lab(table: &mut Table<'_>, family: Family, base: &FilePath) -> Option<(Pla
             HostPort { host: found.to_string(), port: None }
         }
     };
-    Some((Place::Lab { topology: Box::new(topology), from, to: answers }, to))
+    Some((PathPlace::Lab { topology: Box::new(topology), from, to: answers }, to))
 }
 
 /// A topology by its name, or that in a file beside the plan.
@@ -134,7 +134,7 @@ fn topology(value: &Value<'_>, base: &FilePath) -> Option<Topology> {
     shipped::find(&named).or_else(|error| value.wrong(error.to_string()).ok_or(())).ok()
 }
 
-fn of_agent(table: &mut Table<'_>, known: &Known) -> Option<(Place, HostPort)> {
+fn of_agent(table: &mut Table<'_>, known: &Known) -> Option<(PathPlace, HostPort)> {
     let value = table.get("agent")?;
     let (to, to_agent) = (table.get("to"), table.get("to-agent"));
     let from = agent(&value, known).map(|(name, _)| name);
@@ -142,7 +142,7 @@ fn of_agent(table: &mut Table<'_>, known: &Known) -> Option<(Place, HostPort)> {
     match (to, to_agent) {
         (Some(to), None) => {
             let to = to.parsed("far.example")?;
-            Some((Place::Agent { from: from?, to: None, are_known }, to))
+            Some((PathPlace::Agent { from: from?, to: None, are_known }, to))
         }
         (None, Some(far)) => {
             let ((name, found), from) = (agent(&far, known)?, from?);
@@ -154,7 +154,7 @@ fn of_agent(table: &mut Table<'_>, known: &Known) -> Option<(Place, HostPort)> {
                 Some(KnownAgent { address: Some(address) }) => address.clone(),
                 Some(KnownAgent { address: None }) => return far.wrong(unreachable(&name)),
             };
-            Some((Place::Agent { from, to: Some(name), are_known }, to))
+            Some((PathPlace::Agent { from, to: Some(name), are_known }, to))
         }
         _ => value.wrong("a path of an agent ends at a host or at another agent: give `to` or `to-agent`"),
     }
@@ -175,7 +175,7 @@ fn agent<'k>(value: &Value<'_>, known: &'k Known) -> Option<(String, Option<&'k 
 
 fn unreachable(name: &str) -> String {
     format!(
-        "the agent `{name}` serves nobody (--no-listen): begin the path there (agent = \"{name}\") and measure what it \
+        "the agent `{name}` does not listen (--no-listen): begin the path there (agent = \"{name}\") and measure what it \
          receives with direction = \"down\"; of two such agents neither can be reached"
     )
 }

@@ -29,7 +29,7 @@ fn spends_keys(request: &Request) -> bool {
     matches!(request, Request::Transfer(asked) if asked.urls.iter().any(is_object))
 }
 
-/// Whether the agent that carries it out can wait for a common start, and tell what it carried when.
+/// Whether the agent that carries it out can wait for a common start, and report its transfer over time.
 fn may_start_together(request: &Request) -> bool {
     matches!(request, Request::Throughput(asked)
         if asked.protocol == ProtocolName::Native && matches!(asked.end, End::Time(_)) && asked.pairs.is_none())
@@ -56,7 +56,7 @@ pub(super) fn read(value: &Value<'_>, is_job: bool) -> Option<Read> {
     if is_job && variants.iter().any(|variant| spends_keys(&variant.request)) {
         return value.wrong("`s3:` is not for jobs: the keys of an agent's account are its own");
     }
-    // What the engine refuses of any path is a fault of the file, told once.
+    // A refusal by the engine that is independent of the path is a fault of the file, reported once.
     if let Some(failure) = variants.iter().find_map(|variant| refused(&variant.request)) {
         let advice = failure.advice.map(|advice| format!("; {advice}")).unwrap_or_default();
         value.wrong::<()>(format!("{}{advice}", failure.message));
@@ -117,7 +117,7 @@ fn variants<T: Clone>(
             continue;
         }
         let with = |(settings, text, base): &(Vec<Setting>, String, T)| {
-            let one = |one: &Value<'_>| {
+            let combined = |one: &Value<'_>| {
                 let (mut settings, mut asked) = (settings.clone(), base.clone());
                 (key.read)(one, &mut asked);
                 let text = format!("{text}{} = {}\n", key.name, one.literal());
@@ -126,7 +126,7 @@ fn variants<T: Clone>(
                 }
                 (settings, text, asked)
             };
-            values.iter().map(one).collect::<Vec<_>>()
+            values.iter().map(combined).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(with).collect();
     }
@@ -134,7 +134,7 @@ fn variants<T: Clone>(
     all.into_iter().map(variant).collect()
 }
 
-/// It is filled in when the path is known.
+/// A placeholder until the path is known.
 fn nowhere() -> FarEnd {
     FarEnd::named(HOST)
 }
@@ -180,8 +180,8 @@ const KINDS: [Kind; 7] = [
             if !table.has("frame") {
                 table.wrong("`frame` is missing: write it such as frame = [64, 512, 1518]");
             }
-            let one = Frames { transports: vec![Transport::Udp], ..Frames::to(nowhere()) };
-            variants(table, &FRAMES, one, |asked| Request::Frames(Box::new(asked)))
+            let frames = Frames { transports: vec![Transport::Udp], ..Frames::to(nowhere()) };
+            variants(table, &FRAMES, frames, |asked| Request::Frames(Box::new(asked)))
         },
     },
     Kind {
@@ -191,8 +191,8 @@ const KINDS: [Kind; 7] = [
             if !table.has("url") {
                 table.wrong("`url` is missing: write it such as url = \"http://{host}:8080/bytes/10MB\"");
             }
-            let one = Transfer { repetitions: 1, ..Transfer::from_urls(&["http://{host}/"]) };
-            variants(table, &TRANSFER, one, |asked| Request::Transfer(Box::new(asked)))
+            let transfer = Transfer { repetitions: 1, ..Transfer::from_urls(&["http://{host}/"]) };
+            variants(table, &TRANSFER, transfer, |asked| Request::Transfer(Box::new(asked)))
         },
     },
     Kind {
@@ -215,8 +215,8 @@ const THROUGHPUT: [Key<Throughput>; 16] = [
     }),
     key("transport", |value, asked| set(&mut asked.transport, value.word(&TRANSPORTS))),
     key("direction", |value, asked| {
-        let words = [("up", Directions::Up), ("down", Directions::Down), ("both", Directions::Both)];
-        set(&mut asked.directions, value.word(&words))
+        let directions = [("up", Directions::Up), ("down", Directions::Down), ("both", Directions::Both)];
+        set(&mut asked.directions, value.word(&directions))
     }),
     key("port", |value, asked| port(value, &mut asked.far)),
     key("time", |value, asked| set(&mut asked.end, value.parsed("10s").map(End::Time))),
@@ -260,14 +260,14 @@ const LATENCY: [Key<Latency>; 10] = [
 
 const MTU: [Key<Path>; 3] = [
     key("protocol", |value, asked| {
-        let words = [
+        let methods = [
             ("auto", PathMethod::Auto),
             ("native", PathMethod::Native),
             ("icmp", PathMethod::Icmp),
             ("udp", PathMethod::Udp),
             ("tcp", PathMethod::Tcp),
         ];
-        set(&mut asked.method, value.word(&words))
+        set(&mut asked.method, value.word(&methods))
     }),
     key("port", |value, asked| port(value, &mut asked.far)),
     key("largest", |value, asked| set(&mut asked.largest, value.scalar("9000").map(Some))),
@@ -275,8 +275,8 @@ const MTU: [Key<Path>; 3] = [
 
 const HOPS: [Key<Hops>; 3] = [
     key("protocol", |value, asked| {
-        let words = [("udp", HopProtocol::Udp), ("icmp", HopProtocol::Icmp), ("tcp", HopProtocol::Tcp)];
-        set(&mut asked.protocol, value.word(&words))
+        let protocols = [("udp", HopProtocol::Udp), ("icmp", HopProtocol::Icmp), ("tcp", HopProtocol::Tcp)];
+        set(&mut asked.protocol, value.word(&protocols))
     }),
     key("port", |value, asked| port(value, &mut asked.far)),
     key("count", |value, asked| set(&mut asked.probes, value.number(1, 1000).map(|number| number as u32))),

@@ -1,7 +1,7 @@
-//! Files that are right, and what is said of wrong ones.
+//! Valid files, and the errors of invalid ones.
 
 use super::*;
-use crate::plan::{Cell, Place, Step};
+use crate::plan::{Cell, PathPlace, Step};
 use engine::request::Request;
 use model::plan::{End, Transport};
 use model::units::{Bytes, Nanos};
@@ -55,7 +55,7 @@ fn a_right_file_is_read() {
         (Some(Nanos::from_secs(1800)), Some(Bytes(10_000_000_000)))
     );
     assert!(plan.has_labs() && plan.is_of_here());
-    let Place::Lab { topology, from, to } = &plan.paths[1].place else { panic!("{:?}", plan.paths[1]) };
+    let PathPlace::Lab { topology, from, to } = &plan.paths[1].place else { panic!("{:?}", plan.paths[1]) };
     assert_eq!((topology.name.as_str(), from.as_str(), to.as_str()), ("forward", "client", "server"));
     assert_eq!(plan.paths[1].to.host, "198.51.100.2");
 }
@@ -90,12 +90,12 @@ fn a_list_of_values_is_a_variable_and_paths_take_turns() {
 #[test]
 fn runs_are_interleaved_unless_blocks_are_asked_for() {
     let mut plan = Plan::parse("p.toml", RIGHT, &Known::default()).unwrap();
-    let of =
+    let sequence_of =
         |plan: &Plan| plan.steps().iter().map(|Step { round, cell }| (*round, *cell)).collect::<Vec<_>>();
-    let turns = of(&plan);
+    let turns = sequence_of(&plan);
     assert_eq!((turns.len(), turns[1], turns[8]), (16, (1, 1), (2, 0)));
     plan.order = RunSequence::Blocks;
-    assert_eq!(of(&plan)[..3], [(1, 0), (2, 0), (1, 1)]);
+    assert_eq!(sequence_of(&plan)[..3], [(1, 0), (2, 0), (1, 1)]);
 }
 
 #[test]
@@ -110,8 +110,8 @@ fn a_command_line_makes_a_plan_shorter() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
-    for (replaced, said) in [
+fn faults_are_named_with_their_place_and_advice() {
+    for (replaced, expected) in [
         (&[("title", "titel")][..], "p.toml:1:1: unknown key `titel`: did you mean `title`?"),
         (&[("title", "titel")], "p.toml:1:1: `title` is missing: write it such as title = "),
         (
@@ -158,12 +158,12 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         (&[("repetitions = 2", "repetitions = = 2")], "p.toml:3:"),
     ] {
         let reported = faults(replaced);
-        assert!(reported.contains(said), "{replaced:?}\n{reported}");
+        assert!(reported.contains(expected), "{replaced:?}\n{reported}");
     }
 }
 
 #[test]
-fn every_fault_is_told_at_once() {
+fn every_fault_is_reported_at_once() {
     let reported =
         faults(&[("titl", "titel"), ("bytes = \"10GB\"", "bites = 1"), ("streams = [1, 4]", "streams = 0")]);
     let lines: Vec<&str> = reported.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
@@ -171,7 +171,7 @@ fn every_fault_is_told_at_once() {
 }
 
 #[test]
-fn an_empty_plan_says_what_is_missing() {
+fn an_empty_plan_lists_what_is_missing() {
     let reported = Plan::parse("p.toml", "title = \"x\"\n[paths]\n", &Known::default())
         .expect_err("nothing to do")
         .to_string();
@@ -207,18 +207,18 @@ fn paths_of_agents_are_held_against_those_that_are_there() {
     let plan = Plan::parse("p.toml", &with("agent = \"fra\"\nto-agent = \"ams\""), &known).unwrap();
     let to = &plan.paths[1].to;
     assert_eq!((to.host.as_str(), to.port, plan.paths[1].refused()), ("192.0.2.7", Some(5310), None));
-    for (words, said) in [
+    for (words, expected) in [
         ("agent = \"amz\"\nto-agent = \"ams\"", "p.toml:14:9: no agent is called `amz`: did you mean `ams`?"),
         ("agent = \"ams\"\nto-agent = \"lon\"", "p.toml:15:12: no agent is called `lon`"),
         ("agent = \"ams\"\nto-agent = \"ams\"", "p.toml:15:12: `ams` to itself is no path"),
-        ("agent = \"ams\"\nto-agent = \"fra\"", "p.toml:15:12: the agent `fra` serves nobody"),
+        ("agent = \"ams\"\nto-agent = \"fra\"", "p.toml:15:12: the agent `fra` does not listen"),
     ] {
         let reported = Plan::parse("p.toml", &with(words), &known).expect_err(words).to_string();
-        assert!(reported.contains(said), "{reported}");
+        assert!(reported.contains(expected), "{reported}");
     }
 }
 
-/// A cell that an agent carries out is asked of its engine as it would be of this host's.
+/// A cell that an agent carries out becomes the same request to its engine as one of this host.
 #[test]
 fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
     let text = RIGHT
@@ -233,7 +233,7 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
     let (short, _) = crate::request_of_plan(&plan.cells()[0].as_plan(), time, &Known::default()).unwrap();
     let Request::Latency(short) = short else { panic!("the kind of the test") };
     assert_eq!(short.time, Some(Nanos::from_secs(1)));
-    for (text, said) in [
+    for (text, expected) in [
         (RIGHT, "carries out no labs"),
         ("title = \"x\"\n[paths.a]\nlab = \"forward\"\n[[tests]]\ntest = \"mtu\"\n", "carries out no labs"),
         (
@@ -242,7 +242,7 @@ fn a_cell_goes_to_an_agent_in_the_words_of_the_file() {
         ),
     ] {
         let refused = crate::request_of_plan(text, None, &Known::default()).expect_err(text);
-        assert!(refused.contains(said), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
     }
 }
 
@@ -258,7 +258,7 @@ fn probes_of_hops_by_udp_do_not_go_to_the_port_of_a_pathmeter() {
         let Request::Hops(asked) = plan.cells()[0].request() else { panic!("{text}") };
         (asked.far.host.port, asked.back_port)
     };
-    assert_eq!(hops("udp"), (None, Some(5300)), "the way back is asked for there");
+    assert_eq!(hops("udp"), (None, Some(5300)), "the return path is requested there");
     assert_eq!(hops("tcp"), (Some(5300), Some(5210)));
 }
 
@@ -294,14 +294,14 @@ fn paths_that_start_together_are_one() {
     let cells = plan.cells();
     let names: Vec<String> = cells.iter().map(|cell| cell.name()).collect();
     assert_eq!(names, ["a + b: throughput, streams 1", "a + b: throughput, streams 4"]);
-    let crate::Place::Together(paths) = &cells[1].path.place else { panic!("{:?}", cells[1].path) };
+    let crate::PathPlace::Together(paths) = &cells[1].path.place else { panic!("{:?}", cells[1].path) };
     let jobs: Vec<String> = paths.iter().map(|path| Cell { path, ..cells[1] }.as_plan()).collect();
     assert!(
         jobs[0].contains("192.0.2.1") && jobs[1].contains("192.0.2.2") && !jobs[0].contains("together"),
         "{jobs:?}"
     );
     assert!(plan.has_agents() && cells[0].path.refused().is_some(), "it needs a fleet");
-    for (from, to, said) in [
+    for (from, to, expected) in [
         ("agent = \"fra\"\n", "", "all of which begin at agents"),
         ("streams", "paths = [\"a\"]\nstreams", "two paths or more"),
         ("streams", "bytes = \"1MB\"\nstreams", "by the native protocol, for a time"),
@@ -309,7 +309,7 @@ fn paths_that_start_together_are_one() {
     ] {
         let faulty =
             Plan::parse("p.toml", &text.replace(from, to), &Known::default()).unwrap_err().to_string();
-        assert!(faulty.contains(said), "{faulty}");
+        assert!(faulty.contains(expected), "{faulty}");
     }
 }
 

@@ -22,13 +22,13 @@ pub(super) struct Gathered<'a> {
     left: Option<String>,
     expected: Vec<Expectation>,
     runs: Vec<RowRun>,
-    /// Of each run that counts: its findings, its round trips, and what became of the expectations.
+    /// Findings, round trips and outcomes of the expectations of each run that counts.
     counted: Vec<(Vec<Finding>, Option<Histogram>, Vec<Checked>)>,
     /// Runs that failed in a row.
     failed: u32,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(super) enum Came {
     /// A result, why it was cut short, and the agent's lease.
@@ -81,7 +81,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// What is missing of it stays so.
+    /// Leaves the missing runs out.
     pub(super) fn leave(&mut self, why: &str, repetitions: u32) {
         if self.runs.len() < repetitions as usize && !self.is_over() {
             self.left = Some(why.to_owned());
@@ -130,9 +130,9 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Each expectation holds when every run that counts holds it. Told is the first that breaks it.
+    /// Each expectation is met when every run that counts meets it. The measured value is that of the first run that does not.
     fn expectations(&self) -> Vec<Checked> {
-        let one = |(at, text): (usize, &String)| {
+        let checked = |(at, text): (usize, &String)| {
             let mut all = self.counted.iter().filter_map(|(.., checked)| checked.get(at));
             let broken = all.clone().find(|checked| !checked.held);
             broken.or_else(|| all.next()).cloned().unwrap_or(Checked {
@@ -141,7 +141,7 @@ impl<'a> Gathered<'a> {
                 held: false,
             })
         };
-        self.cell.test.expect.iter().enumerate().map(one).collect()
+        self.cell.test.expect.iter().enumerate().map(checked).collect()
     }
 }
 
@@ -169,5 +169,5 @@ pub(super) fn payload(run: &Run) -> Bytes {
     streams.chain(files).fold(Bytes::ZERO, Bytes::saturating_add)
 }
 
-/// Who does not answer so often is not waited for any longer.
+/// A far end that fails this many times in a row is not tried again.
 const GIVE_UP: u32 = 3;

@@ -166,7 +166,7 @@ pub(super) fn asymmetric(device: &DeviceReport, _: &Setup) -> Vec<Finding> {
 /// What is forwarded under overload, as a share of the loss-free rate, where it is clearly less.
 fn collapse(row: &StreamReport) -> Option<f64> {
     let (mrr, rate) = (row.mrr.as_ref()?, row.headline()?.lower?);
-    let whole = rate.0 * row.stream.way_count() as f64;
+    let whole = rate.0 * row.stream.direction_count() as f64;
     let forwarded = mrr.forwarded.mean + 2.0 * mrr.forwarded.stddev.unwrap_or(0.0);
     // A generator that fell short overloads nothing.
     let sent = mrr.forwarded.mean / (1.0 - mrr.loss_ratio);

@@ -117,7 +117,7 @@ fn figure(row: &StreamReport, setup: &Setup) -> Option<String> {
     };
     let lower = rate.lower?;
     let least = if rate.is_least() && !row.is_at_line_rate(rate) { "at least " } else { "" };
-    let directions = if row.stream.way_count() == 2 { " in each direction" } else { "" };
+    let directions = if row.stream.direction_count() == 2 { " in each direction" } else { "" };
     let line = row.line_rate.filter(|line| line.0 > 0.0).map(|line| {
         let share = percent((lower.0 / line.0).min(1.0));
         format!(" ({share} of line rate)")

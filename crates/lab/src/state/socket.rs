@@ -36,7 +36,7 @@ impl Directory {
     }
 }
 
-/// The file that tells whether another file of a lab is of use.
+/// The state file of the lab to which another file belongs.
 pub(super) fn lab_of(path: &Path) -> PathBuf {
     let is_socket = path.extension().is_some_and(|end| end == SOCKET);
     if is_socket { path.with_extension("json") } else { path.to_owned() }

@@ -1,4 +1,4 @@
-//! Whether what a topology file says fits together.
+//! Consistency checks of a topology file.
 
 mod addresses;
 mod expect;
@@ -19,7 +19,7 @@ pub(super) fn check(topology: &mut Topology, document: &Spanned<DeTable<'_>>) ->
     names::check(topology, &mut checker);
     shapes::check(topology, &mut checker);
     expect::check(topology, &mut checker);
-    // Addresses and paths of things that do not exist would be told of twice.
+    // Addresses and paths of things that do not exist would be reported twice.
     if checker.faults.is_empty() {
         fill_ports(topology);
         let segments = segments::find(topology, &mut checker);
@@ -38,7 +38,7 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Notes a fault of the value at a path, or of the last one on the way to it that is there.
+    /// Notes a fault of the value at a path, or of the last one on the path that is there.
     fn wrong(&mut self, path: &[&str], text: impl Into<String>) {
         let span = locate(self.document, path);
         self.faults.add(&span, text);
@@ -55,7 +55,7 @@ impl Checker<'_> {
 fn locate(document: &DeTable<'_>, path: &[&str]) -> Range<usize> {
     let Some((first, rest)) = path.split_first() else { return 0..0 };
     let Some((key, mut value)) = document.iter().find(|(key, _)| key.get_ref() == first) else { return 0..0 };
-    // A table is told of at its key: its own span may begin anywhere.
+    // A table is reported at its key: its own span may begin anywhere.
     let mut place = if value.get_ref().is_table() { key.span() } else { value.span() };
     for step in rest {
         let next = match value.get_ref() {

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use toml::Spanned;
 use toml::de::DeTable;
 
-/// Reads what the file says, noting what cannot be read.
+/// Reads the file, and notes its faults.
 pub(super) fn read(name: &str, document: &Spanned<DeTable<'_>>, faults: &RefCell<Faults>) -> Topology {
     let mut file = Table::new(document.get_ref(), 0..0, faults);
     let text = |value: Option<Value<'_>>| value.and_then(|value| value.text()).map(str::to_owned);

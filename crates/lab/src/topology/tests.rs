@@ -1,4 +1,4 @@
-//! Files that are wrong, and what is said of them.
+//! Invalid files, and the errors that they give.
 
 use super::*;
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ path-mtu = 1500
 findings = ["bufferbloat"]
 "#;
 
-/// What is wrong, the words replaced, and those in their place.
+/// The fault, the text replaced, and its replacement.
 const WRONG: &[(&str, &str, &str)] = &[
     ("no TOML", "[nodes.client]", "[nodes.client"),
     ("a table twice", "[nodes.bridge]", "[nodes.router]"),
@@ -70,7 +70,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("overlapping networks", "\"198.51.100.1/24\", ", "\"192.0.2.65/26\", "),
     ("no IPv6 at one end", "[\"198.51.100.2/24\", \"2001:db8:2::2/64\"]", "[\"198.51.100.2/24\"]"),
     ("a gateway on no link", "default via 192.0.2.1", "default via 203.0.113.1"),
-    ("a gateway that is nobody", "default via 192.0.2.1", "default via 192.0.2.7"),
+    ("a gateway that no node has", "default via 192.0.2.1", "default via 192.0.2.7"),
     ("a route of no words", "default via 192.0.2.1", "default through 192.0.2.1"),
     ("a route with bits behind its prefix", "default via 192.0.2.1", "198.51.100.2/24 via 192.0.2.1"),
     ("a route by an unknown device", "default via 192.0.2.1", "default via 192.0.2.1 dev eth1"),
@@ -80,7 +80,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("a rate too low", "\"100M\"", "\"9k\""),
     ("a rate too high", "\"100M\"", "\"25G\""),
     ("a rate that is none", "\"100M\"", "\"fast\""),
-    ("a rate of three ways", "\"100M\"", "[\"1M\", \"2M\", \"3M\"]"),
+    ("a rate of three directions", "\"100M\"", "[\"1M\", \"2M\", \"3M\"]"),
     ("a queue without a unit", "\"50ms\"", "\"50\""),
     ("a queue too short", "\"50ms\"", "\"100us\""),
     ("a queue for nothing", "rate = \"100M\"\ndelay = \"10ms\"\nqueue = \"50ms\"", "queue = \"9 packets\""),
@@ -118,18 +118,18 @@ const WRONG: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_with_its_place_and_the_way_out() {
+fn faults_are_reported_with_their_place_and_advice() {
     Topology::parse("right.toml", RIGHT).unwrap_or_else(|error| panic!("{error}"));
-    let mut said = String::new();
+    let mut report = String::new();
     for (what, from, to) in WRONG {
         assert!(RIGHT.contains(from), "{what}: {from}");
         let error = match Topology::parse("x.toml", &RIGHT.replacen(from, to, 1)) {
-            Ok(_) => panic!("{what}: nobody noticed"),
+            Ok(_) => panic!("{what}: accepted"),
             Err(error) => error,
         };
-        writeln!(said, "{what}\n    {}", error.to_string().replace('\n', "\n    ")).unwrap();
+        writeln!(report, "{what}\n    {}", error.to_string().replace('\n', "\n    ")).unwrap();
     }
-    insta::assert_snapshot!(said);
+    insta::assert_snapshot!(report);
 }
 
 #[test]
@@ -165,13 +165,13 @@ ends = ["right:host", "server:eth0"]
 }
 
 #[test]
-fn one_value_is_for_both_ways_and_two_for_each() {
+fn one_value_is_for_both_directions_and_two_for_each() {
     let text = RIGHT.replacen("rate = \"100M\"", "rate = [\"100M\", \"20M\"]", 1);
     let topology = Topology::parse("asymmetric", &text).unwrap();
     let [down, up] = topology.links[1].sides.each_ref();
     assert_eq!([down.shape.rate, up.shape.rate], [Some(BitRate(100_000_000)), Some(BitRate(20_000_000))]);
-    assert_eq!([down.shape.delay, up.shape.delay], [Some(Nanos(10_000_000)); 2]);
-    assert_eq!(down.shape.queue, Some(Queue::Time(Nanos(50_000_000))));
+    assert_eq!([down.shape.delay, up.shape.delay], [Some(Nanos::from_millis(10)); 2]);
+    assert_eq!(down.shape.queue, Some(Queue::Time(Nanos::from_millis(50))));
     assert_eq!([down.mtu, up.mtu], [1500; 2]);
     assert_eq!(topology.name, "asymmetric");
     assert_eq!(topology.expect.path_mtu, [Some([1500; 2]); 2]);

@@ -1,8 +1,8 @@
 //! Whether the host's CPU can run a virtual machine by itself (KVM), found out by booting one.
 //!
-//! A device file says little: within another virtual machine `/dev/kvm` may be there, and a boot sector run, and a kernel
-//! hang. So the very kernel is booted, without anything to go on with: where KVM works it gives up within a second.
-//! The answer is kept until the host itself boots.
+//! A device file proves little: within another virtual machine `/dev/kvm` may be there, and a boot sector run, and a kernel hang.
+//! The kernel of the machine is therefore booted without an image: where KVM works it gives up within a second. The answer is kept
+//! until the host itself boots.
 
 use super::kernel::Kernel;
 use super::qemu;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How a machine's CPUs are had.
+/// The machine's access to CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// By the host's CPUs.
@@ -65,9 +65,9 @@ fn try_kvm(qemu: &qemu::Program, kernel: &Kernel) -> Result<(), String> {
         match child.try_wait() {
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => {
-                let said =
+                let output =
                     child.stderr.take().map(std::io::read_to_string).and_then(Result::ok).unwrap_or_default();
-                return Err(said.lines().last().map_or(status.to_string(), str::to_owned));
+                return Err(output.lines().last().map_or(status.to_string(), str::to_owned));
             }
             Ok(None) if began.elapsed() < TIMEOUT => std::thread::sleep(Duration::from_millis(20)),
             Ok(None) | Err(_) => break,

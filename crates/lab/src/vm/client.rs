@@ -31,10 +31,10 @@ pub enum Lost {
 }
 
 impl RemoteCommand {
-    /// Asks the process that holds the lab to start it. That the program is missing is told by how it ends.
+    /// Requests the process that holds the lab to start it. A missing program is reported by the end of the command.
     ///
     /// # Errors
-    /// When the lab has gone, or takes no orders.
+    /// When the lab has gone, or takes no requests.
     pub fn start(
         directory: &Directory,
         lab: &HeldLab,
@@ -54,7 +54,7 @@ impl RemoteCommand {
         Ok(Self { socket })
     }
 
-    /// What another thread asks it with to end.
+    /// A handle by which another thread requests its end.
     ///
     /// # Errors
     /// When there is no descriptor left.
@@ -62,13 +62,13 @@ impl RemoteCommand {
         self.socket.try_clone().map(Asker)
     }
 
-    /// Writes what it writes until it ends; how it did.
+    /// Writes its output until it ends; returns its end.
     ///
     /// # Errors
-    /// When the lab goes, or nobody takes the output: the command is killed then.
+    /// When the lab goes, or the output cannot be written: the command is killed then.
     pub fn follow(mut self, out: &mut impl Write, err: &mut impl Write) -> Result<Ended, Lost> {
         loop {
-            // What is no frame comes from no lab.
+            // Data that is not a frame does not come from a lab.
             let Ok(Some(frame)) = Frame::read(&mut self.socket) else { return Err(Lost::Lab) };
             match frame.kind {
                 Kind::Stdout => out.write_all(&frame.payload).and_then(|()| out.flush())?,

@@ -69,7 +69,7 @@ impl Control {
         frame.write(&mut *self.socket.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Starts a stream; what it is told of later is kept until [`Self::forget`].
+    /// Starts a stream; its frames are kept until [`Self::forget`].
     pub(super) fn open(&self) -> u32 {
         let mut state = self.shared.lock();
         state.last_stream += 1;
@@ -106,18 +106,18 @@ impl Control {
         self.shared.lock().lost
     }
 
-    /// What a command has written to its standard error since this was last asked.
+    /// A command's standard error since the last call.
     pub(super) fn take_stderr(&self, stream: u32) -> Vec<u8> {
         let mut state = self.shared.lock();
         state.streams.get_mut(&stream).map(|stream| std::mem::take(&mut stream.stderr)).unwrap_or_default()
     }
 
-    /// What a command has written, and how it ended if it has.
+    /// A command's output, and its end if it has ended.
     pub(super) fn take(&self, stream: u32) -> Option<Stream> {
         self.shared.lock().streams.get_mut(&stream).map(std::mem::take)
     }
 
-    /// What a command has written so far, and how it ended if it has, without taking it.
+    /// A command's output so far, and its end if it has ended, without taking it.
     pub(super) fn peek<T>(&self, stream: u32, look: impl FnOnce(&Stream) -> T) -> Option<T> {
         self.shared.lock().streams.get(&stream).map(look)
     }
@@ -157,7 +157,7 @@ impl Shared {
                     |error: serde_json::Error| Ended { error: Some(error.to_string()), ..Ended::default() };
                 stream.ended = Some(serde_json::from_slice(&frame.payload).unwrap_or_else(unreadable));
             }
-            // Of a command that is not waited for any more, or not for the host.
+            // The frame belongs to a command that is no longer waited for, or is not for the host.
             _ => {}
         }
         self.changed.notify_all();
@@ -174,7 +174,7 @@ fn keep(into: &mut Vec<u8>, bytes: &[u8]) -> bool {
 }
 
 const WRITE_LIMIT: Duration = Duration::from_secs(10);
-/// A command may write so much to each of its outputs until somebody takes it.
+/// Most output that is kept of each stream of a command until it is taken.
 const MOST_OUTPUT: usize = 64 << 20;
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
 
         let stream = control.open();
         Frame::new(Kind::Stdout, stream, b"one ".to_vec()).write(&mut far).unwrap();
-        Frame::new(Kind::Stdout, stream + 1, b"of nobody".to_vec()).write(&mut far).unwrap();
+        Frame::new(Kind::Stdout, stream + 1, b"of no stream".to_vec()).write(&mut far).unwrap();
         Frame::new(Kind::Stdout, stream, b"two".to_vec()).write(&mut far).unwrap();
         let ended = Ended { code: Some(3), ..Ended::default() };
         Frame::json(Kind::Ended, stream, &ended).unwrap().write(&mut far).unwrap();

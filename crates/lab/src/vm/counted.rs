@@ -1,11 +1,11 @@
-//! The counters of a machine on their way to the host.
+//! Counters of a machine, as sent to the host.
 
 use crate::interfaces::InterfaceCounters;
 use linux::netlink::LinkStatistics;
 use linux::nft::DroppedFragments;
 use serde::{Deserialize, Serialize};
 
-/// What a machine's interfaces and its filter of fragments counted.
+/// Counters of a machine's interfaces and of its filter of fragments.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counted {
     interfaces: Vec<(String, [u64; 11])>,
@@ -76,11 +76,11 @@ mod tests {
 
     #[test]
     fn counters_arrive_as_they_were() {
-        let one = counters("eth0".into(), std::array::from_fn(|place| place as u64 + 1));
-        assert_eq!((one.link.rx_packets, one.link.rx_missed, one.queue_bytes), (1, 9, 11));
+        let original = counters("eth0".into(), std::array::from_fn(|place| place as u64 + 1));
+        assert_eq!((original.link.rx_packets, original.link.rx_missed, original.queue_bytes), (1, 9, 11));
         let fragments = Some(DroppedFragments { ipv4: 4, ipv6: 6 });
-        let sent = serde_json::to_vec(&Counted::new(std::slice::from_ref(&one), fragments)).unwrap();
+        let sent = serde_json::to_vec(&Counted::new(std::slice::from_ref(&original), fragments)).unwrap();
         let came: Counted = serde_json::from_slice(&sent).unwrap();
-        assert_eq!(came.read(), (vec![one], fragments));
+        assert_eq!(came.read(), (vec![original], fragments));
     }
 }

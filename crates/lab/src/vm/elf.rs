@@ -1,5 +1,5 @@
-//! As much of ELF as it takes to copy a program without its debug sections, and to read what a kernel module says of
-//! itself. 64 bits, little-endian. Source: `elf(5)`.
+//! The parts of ELF that are needed to copy a program without its debug sections, and to read the `.modinfo` of a kernel module. 64
+//! bits, little-endian. Source: `elf(5)`.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ impl<'f> Elf<'f> {
         header.starts_with(b"\x7fELF\x02\x01").then_some(Self { file, size, header })
     }
 
-    /// The header of a copy that ends at [`Self::loaded_length`]: it tells of no sections.
+    /// The header of a copy that ends at [`Self::loaded_length`], without a section table.
     pub(super) fn header_without_sections(&self) -> [u8; HEADER] {
         let mut header = self.header;
         header[SECTIONS_AT..SECTIONS_AT + 8].fill(0);
@@ -31,7 +31,7 @@ impl<'f> Elf<'f> {
         header
     }
 
-    /// How much of the file a running program needs: up to the end of its last segment.
+    /// Length of the part of the file that a running program needs: up to the end of its last segment.
     pub(super) fn loaded_length(&self) -> io::Result<u64> {
         let ends = self.segments()?.into_iter().map(|segment| segment.offset.saturating_add(segment.size));
         Ok(ends.fold(HEADER as u64, u64::max))

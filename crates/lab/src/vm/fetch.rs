@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Downloads the packages of a kernel for virtual machines and unpacks them; says what can be booted now.
+/// Downloads the packages of a kernel for virtual machines and unpacks them; returns the kernel that can be booted now.
 ///
 /// # Errors
 /// Without apt, its package lists or the network, in apt's own words.
@@ -90,8 +90,8 @@ fn run(command: &mut Command) -> Result<String, VmError> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(failed(if said.trim().is_empty() { output.status.to_string() } else { said.trim().to_owned() }))
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(failed(if stderr.trim().is_empty() { output.status.to_string() } else { stderr.trim().to_owned() }))
 }
 
 /// A directory that is removed at the end, whatever that is.
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_of_a_kernel_are_told_from_names_that_stay() {
+    fn versioned_kernel_packages_differ_from_stable_names() {
         assert!(is_kernel_package("linux-image-6.1.0-56-cloud-amd64"));
         assert!(is_kernel_package("linux-modules-6.8.0-31-generic"));
         for other in ["linux-image-cloud-amd64", "  Depends: linux-image-6.1.0-56-cloud-amd64", "linux-base"]
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_is_told_with_its_words() {
+    fn a_failed_command_is_reported_with_its_output() {
         let error = run(Command::new("ls").arg("/nowhere-at-all")).unwrap_err().to_string();
         assert!(error.starts_with("ls /nowhere-at-all: ") && error.contains("No such file"), "{error}");
     }

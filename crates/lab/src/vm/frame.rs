@@ -1,7 +1,7 @@
-//! What host and virtual machine say to one another over a virtio serial port.
+//! Messages between host and virtual machine over a virtio serial port.
 //!
-//! A frame is the length of its payload and a stream number (four bytes each, little-endian), one byte for its kind, and
-//! the payload. A stream is one order to the machine and what comes of it.
+//! A frame is the length of its payload and a stream number (four bytes each, little-endian), one byte for its kind, and the
+//! payload. A stream is one request to the machine and its responses.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ pub(super) struct Frame {
     pub(super) payload: Vec<u8>,
 }
 
-/// What a frame says.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -26,9 +26,9 @@ pub(super) enum Kind {
     Count = 3,
     /// To the machine: start a command ([`Start`]).
     Start = 4,
-    /// What a command wrote to its standard output.
+    /// Standard output of a command.
     Stdout = 5,
-    /// What a command wrote to its standard error.
+    /// Standard error of a command.
     Stderr = 6,
     /// A command ended ([`Ended`]).
     Ended = 7,
@@ -47,7 +47,7 @@ pub(super) struct Start {
     pub(super) cpus: Vec<u32>,
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// Its exit code, unless a signal ended it.

@@ -1,4 +1,4 @@
-//! What the targets in `fuzz/` reach: frames, archives and programs, over plain bytes. Compiled for them alone.
+//! Entry points of the targets in `fuzz/`: frames, archives and programs, over plain bytes. Compiled for them alone.
 
 use super::counted::Counted;
 use super::cpio::Archive;
@@ -64,7 +64,7 @@ pub fn archive(entries: &[(&str, &[u8])]) -> io::Result<Vec<u8>> {
     archive.finish()
 }
 
-/// Everything that is asked of a program or a module.
+/// All queries of a program or a module.
 pub fn elf(file: &File) {
     let size = file.metadata().expect("it is open").len();
     let Some(elf) = Elf::read(file) else { return };

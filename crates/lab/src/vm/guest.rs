@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// What a machine is to be.
+/// Configuration of a machine.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Role {
     /// The node.
@@ -35,7 +35,7 @@ impl Role {
 
 /// Does the work of a machine's own processes, if this process is one of them; to be called first thing in `main`.
 ///
-/// `None` everywhere else: only an image made by [`super::Vm::boot`] has the file that says so.
+/// `None` everywhere else: only an image made by [`super::Vm::boot`] has the file that marks a machine.
 #[must_use]
 pub fn run(args: &[OsString]) -> Option<ExitCode> {
     let name = args.first().filter(|name| *name == INIT || *name == MODPROBE)?;

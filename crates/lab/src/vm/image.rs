@@ -1,6 +1,6 @@
-//! What a virtual machine boots into: an archive of this program, the tools asked for, and the kernel's modules.
+//! The image that a virtual machine boots: an archive of this program, the requested tools, and the kernel's modules.
 //!
-//! It is not compressed: to unpack takes an emulated CPU longer than to read what is larger.
+//! The image is not compressed: an emulated CPU takes longer to unpack it than to read a larger one.
 
 use super::cpio::Archive;
 use super::kernel::Kernel;
@@ -11,10 +11,10 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// What goes into the image.
+/// Contents of the image.
 #[derive(Debug)]
 pub(super) struct Contents<'a> {
-    /// The program that runs as `/init`, and as whatever is asked for under its own path.
+    /// The program that runs as `/init`, and as each requested program under its own path.
     pub(super) executable: &'a Path,
     /// Programs that must be there.
     pub(super) tools: &'a [String],
@@ -25,7 +25,7 @@ pub(super) struct Contents<'a> {
 /// Writes the image into memory.
 ///
 /// # Errors
-/// When a driver the machine needs, or a program or file asked for, is not there.
+/// When a driver that the machine needs, or a requested program or file, is not there.
 pub(super) fn build(kernel: &Kernel, contents: &Contents<'_>) -> Result<File, VmError> {
     let memory = linux::spawn::memory_file()?;
     let mut archive = Archive::new(BufWriter::with_capacity(1 << 20, memory));
@@ -39,7 +39,7 @@ pub(super) fn build(kernel: &Kernel, contents: &Contents<'_>) -> Result<File, Vm
         program::add(&mut archive, &path, &path)?;
     }
     for tool in COMFORTS {
-        // Not asked for: whoever looks around in the machine will be glad of them.
+        // Optional: tools for looking around in the machine.
         if let Ok(path) = program::find(tool) {
             program::add(&mut archive, &path, &path)?;
             archive.link(&Path::new("/bin").join(tool), &path).during("write", IMAGE)?;

@@ -8,7 +8,7 @@ use model::units::Bytes;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// What is to be done inside.
+/// A program to run in a machine.
 #[derive(Debug)]
 pub struct Inside<'a> {
     /// This program.
@@ -19,27 +19,27 @@ pub struct Inside<'a> {
     pub topologies: Vec<&'a Topology>,
     /// Files of this host to take along, each with its path in the machine.
     pub files: Vec<(PathBuf, PathBuf)>,
-    /// How long it may take.
+    /// Longest duration.
     pub limit: Duration,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug)]
 pub struct Done {
-    /// What the program wrote, and how it ended.
+    /// Output and end of the program.
     pub output: VmOutput,
-    /// What the user should know of the machine.
+    /// Facts about the machine for the user.
     pub notes: Vec<String>,
-    /// The machine's CPUs were emulated: its time says little.
+    /// Whether the machine's CPUs were emulated: its timing is not meaningful then.
     pub emulated: bool,
 }
 
 impl Inside<'_> {
-    /// Boots a machine and runs the program in it to its end. What it writes to its standard error is told as it comes.
+    /// Boots a machine and runs the program in it to its end. `on_stderr` receives its standard error as it comes.
     ///
     /// # Errors
     /// When there can be no machine, or it ends or takes too long.
-    pub fn run(self, mut tell: impl FnMut(&[u8])) -> Result<Done, VmError> {
+    pub fn run(self, mut on_stderr: impl FnMut(&[u8])) -> Result<Done, VmError> {
         let name = "the whole lab".to_owned();
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let machine =
@@ -61,7 +61,7 @@ impl Inside<'_> {
         let process = vm.start(&command, &[])?;
         let until = Instant::now() + self.limit;
         while process.wait(STEP).is_err() {
-            tell(&process.take_stderr());
+            on_stderr(&process.take_stderr());
             if vm.has_ended() {
                 return Err(vm.lost());
             }
@@ -69,7 +69,7 @@ impl Inside<'_> {
                 return Err(VmError::Slow { name, what: "measure".into(), limit: self.limit });
             }
         }
-        tell(&process.take_stderr());
+        on_stderr(&process.take_stderr());
         Ok(Done { output: process.collect(), notes: vm.notes().to_vec(), emulated: vm.is_emulated() })
     }
 }

@@ -27,7 +27,7 @@ impl Kernel {
         Self::find_in(&roots, &Uname::get().release)
     }
 
-    /// As [`Self::find`], in directories that are laid out as `/` is; `running` is preferred among those of one.
+    /// Like [`Self::find`], in directories that are laid out as `/` is; the `running` version is preferred within one directory.
     ///
     /// # Errors
     /// When there is none that this user can read.

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Modules {
     files: BTreeMap<String, PathBuf>,
     built_in: BTreeSet<String>,
-    /// As depmod wrote it down, if it has.
+    /// The lists that depmod wrote, if it did.
     listed: Option<Listed>,
 }
 
@@ -82,7 +82,7 @@ impl Modules {
     }
 }
 
-/// What a module's `.modinfo` says: `key=value`, each ended by a zero byte.
+/// The `.modinfo` section of a module: `key=value`, each ended by a zero byte.
 fn of_itself(path: &Path) -> io::Result<(Vec<String>, Vec<String>)> {
     let file = File::open(path)?;
     let information = Elf::read(&file).map(|elf| elf.section(".modinfo")).transpose()?.flatten();
@@ -114,8 +114,8 @@ fn dependencies_of(text: &str) -> BTreeMap<String, Vec<String>> {
 fn aliases_of(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in text.lines() {
-        let mut words = line.split_whitespace();
-        if let (Some("alias"), Some(alias), Some(module)) = (words.next(), words.next(), words.next())
+        let mut tokens = line.split_whitespace();
+        if let (Some("alias"), Some(alias), Some(module)) = (tokens.next(), tokens.next(), tokens.next())
             && !alias.contains('*')
         {
             aliases.entry(underscored(module)).or_default().push(alias.to_owned());

@@ -14,16 +14,16 @@ pub struct VmProcess {
     stream: u32,
 }
 
-/// What a command wrote and how it ended.
+/// Output and end of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmOutput {
     /// Its standard output.
     pub stdout: Vec<u8>,
     /// Its standard error.
     pub stderr: Vec<u8>,
-    /// How it ended; `None`: it runs.
+    /// Its end; `None`: it runs.
     pub ended: Option<Ended>,
-    /// It wrote more than 64 MiB that nobody took, and that is lost.
+    /// Whether it wrote more than 64 MiB that was not taken: the excess is lost.
     pub cut: bool,
 }
 
@@ -41,13 +41,13 @@ impl VmProcess {
         self.wait(Duration::ZERO) != Err(Silence::Late)
     }
 
-    /// What it has written so far to its standard output.
+    /// Its standard output so far.
     #[must_use]
-    pub fn said(&self) -> Vec<u8> {
+    pub fn stdout(&self) -> Vec<u8> {
         self.control.peek(self.stream, |stream| stream.stdout.clone()).unwrap_or_default()
     }
 
-    /// What it has written to its standard error since this was last asked.
+    /// Its standard error since the last call.
     pub(super) fn take_stderr(&self) -> Vec<u8> {
         self.control.take_stderr(self.stream)
     }
@@ -78,7 +78,7 @@ impl VmProcess {
         self.control.next(self.stream, limit).map(VmOutput::from)
     }
 
-    /// What it wrote, and how it ended if it has.
+    /// Its output, and its end if it has ended.
     #[must_use]
     pub fn collect(self) -> VmOutput {
         self.control.take(self.stream).unwrap_or_default().into()

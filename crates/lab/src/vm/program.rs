@@ -57,7 +57,7 @@ fn add_without_sections<W: Write>(
     archive.file(to, 0o755, length, header.chain(io::BufReader::with_capacity(1 << 20, rest)))
 }
 
-/// The loader itself and the libraries it would load: what `ldd(1)` prints, asked of the loader.
+/// The loader itself and the libraries that it would load, as `ldd(1)` prints them.
 fn libraries(loader: &Path, program: &Path) -> io::Result<Vec<PathBuf>> {
     let output = Command::new(loader).arg("--list").arg(program).stdin(Stdio::null()).output()?;
     if !output.status.success() {

@@ -57,16 +57,16 @@ impl Qemu {
     pub(super) fn start(mut command: Command) -> Result<Self, VmError> {
         let console = Arc::new(Mutex::new(Console::default()));
         let (stop, stopped) = mpsc::channel::<()>();
-        let (tell, started) = mpsc::channel();
+        let (report, started) = mpsc::channel();
         let shared = Arc::clone(&console);
         // The kernel ends qemu with the thread that started it: so that thread stays, and waits for it.
         let keeper = thread::Builder::new().name("qemu".into()).spawn(move || {
             let spawned = spawn(&mut command, shared);
-            // What was handed over is qemu's alone now: with it the taps go.
+            // The descriptors belong to qemu alone now: the taps go with it.
             drop(command);
             match spawned {
                 Ok(mut child) => {
-                    let _ = tell.send(Ok(child.id()));
+                    let _ = report.send(Ok(child.id()));
                     while matches!(child.try_wait(), Ok(None)) {
                         if stopped.recv_timeout(Duration::from_millis(50)) != Err(RecvTimeoutError::Timeout) {
                             let _ = child.kill();
@@ -74,7 +74,7 @@ impl Qemu {
                         }
                     }
                 }
-                Err(error) => drop(tell.send(Err(error))),
+                Err(error) => drop(report.send(Err(error))),
             }
         });
         let keeper = keeper.during("start", "a thread for qemu")?;
@@ -112,7 +112,7 @@ fn spawn(command: &mut Command, console: Arc<Mutex<Console>>) -> io::Result<Chil
     Ok(child)
 }
 
-/// What was last written to the console.
+/// The last output of the console.
 #[derive(Debug, Default)]
 struct Console(VecDeque<u8>);
 
@@ -131,7 +131,7 @@ impl Console {
         if lines.is_empty() {
             return "    (nothing)".to_owned();
         }
-        let last = lines.iter().skip(lines.len().saturating_sub(CONSOLE_TOLD));
+        let last = lines.iter().skip(lines.len().saturating_sub(CONSOLE_LINES));
         last.map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
     }
 }
@@ -202,21 +202,21 @@ const VHOST: &str = "/dev/vhost-net";
 /// MiB; kernel, image and a command need about half.
 const SMALLEST_MEMORY: u64 = 256;
 const CONSOLE_KEPT: usize = 16 << 10;
-const CONSOLE_TOLD: usize = 24;
+const CONSOLE_LINES: usize = 24;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_of_a_console_are_told_without_control_characters() {
+    fn the_last_lines_of_a_console_are_reported_without_control_characters() {
         let mut console = Console::default();
         assert_eq!(console.last_lines(), "    (nothing)");
         for number in 0..10_000 {
             console.push(format!("\x1b[2Jline {number}\r\n\r\n").as_bytes());
         }
         let reported = console.last_lines();
-        assert_eq!(reported.lines().count(), CONSOLE_TOLD);
+        assert_eq!(reported.lines().count(), CONSOLE_LINES);
         assert!(reported.ends_with("    [2Jline 9999"), "{reported}");
     }
 }

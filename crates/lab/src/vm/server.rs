@@ -1,7 +1,7 @@
 //! Commands in the machines of a lab that stays up, for other processes: the side of the process that holds it.
 //!
-//! A client says on a unix socket which command it wants in which machine ([`CommandRequest`]), and gets the frames that the
-//! machine sends of it. The connection is the command's life: when the client goes the command is killed.
+//! A client sends the command and the name of the machine over a unix socket ([`CommandRequest`]), and gets the machine's frames of
+//! it. The connection is the command's life: when the client goes the command is killed.
 
 use super::control::{Control, Silence};
 use super::frame::{Ended, Frame, Kind, Start};
@@ -23,7 +23,7 @@ pub(crate) struct CommandServer {
     shared: Arc<Shared>,
 }
 
-/// What a client asks for, the payload of its first frame.
+/// A client's request, the payload of its first frame.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CommandRequest {
     /// The machine's node.
@@ -191,13 +191,13 @@ fn hand_on(mut client: &UnixStream, output: &VmOutput) -> io::Result<()> {
         }
     }
     if output.cut {
-        let lost = "pathmeter: output that nobody read was lost\n";
+        let lost = "pathmeter: output that was not read is lost\n";
         Frame::new(Kind::Stderr, 0, lost.into()).write(&mut client)?;
     }
     Ok(())
 }
 
-/// A client that has gone need not be told.
+/// Sends the end of a command; a client that has gone does not need it.
 fn send_end(mut client: &UnixStream, ended: &Ended) {
     let _ = Frame::json(Kind::Ended, 0, ended).and_then(|frame| frame.write(&mut client));
 }
@@ -205,7 +205,7 @@ fn send_end(mut client: &UnixStream, ended: &Ended) {
 const MOST_CLIENTS: usize = 16;
 const CHUNK: usize = 64 << 10;
 const ORDER_LIMIT: Duration = Duration::from_secs(5);
-/// So often it is looked whether the client of a silent command is still there.
+/// Interval of checking whether the client of a silent command is still there.
 const LOOK_UP: Duration = Duration::from_millis(500);
 const A_MOMENT: Duration = Duration::from_millis(50);
 const GONE: &str = "the virtual machine has ended, or hangs, and the command with it";

@@ -17,8 +17,8 @@ fn they_run_in_the_nodes_network_and_end_as_they_please() {
     }
     let lab = build(PAIR);
     let addresses = run(&lab, "server", "ip -o address show dev eth0");
-    let said = String::from_utf8(addresses.stdout).unwrap();
-    assert!(said.contains("192.0.2.2/24") && said.contains("2001:db8:1::2/64"), "{said}");
+    let listed = String::from_utf8(addresses.stdout).unwrap();
+    assert!(listed.contains("192.0.2.2/24") && listed.contains("2001:db8:1::2/64"), "{listed}");
     let node = lab.node("client").unwrap();
     let output = node.run(&shell("echo far >&2; exit 7"), Limits::default()).unwrap();
     assert_eq!((output.end, &output.stderr[..]), (Ended::Code(7), &b"far\n"[..]));
@@ -56,7 +56,7 @@ fn one_that_was_started_ends_when_it_is_dropped_or_asked_to() {
     let node = lab.node("client").unwrap();
     let mut started =
         node.start(&shell("trap 'echo bye; exit 3' TERM; echo $$; while :; do sleep 0.05; done")).unwrap();
-    while started.said().is_empty() {
+    while started.stdout().is_empty() {
         assert!(!started.has_ended());
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -65,15 +65,15 @@ fn one_that_was_started_ends_when_it_is_dropped_or_asked_to() {
     assert!(output.stdout.ends_with(b"bye\n"), "{output:?}");
 
     let dropped = node.start(&shell("echo $$; exec sleep 600")).unwrap();
-    while dropped.said().is_empty() {
+    while dropped.stdout().is_empty() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let pid = String::from_utf8(dropped.said()).unwrap();
+    let pid = String::from_utf8(dropped.stdout()).unwrap();
     drop(dropped);
     assert!(ended(pid.trim()));
 }
 
-/// Gone, or waiting to be collected by somebody else.
+/// Whether it has gone, or waits to be collected by another process.
 fn ended(pid: &str) -> bool {
     let state = || fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     let gone =

@@ -1,5 +1,5 @@
 //! Labs that are really built on this machine, looked into with the usual tools, and gone afterwards.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, and says why it skips")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, and prints why it skips")]
 
 mod commands;
 mod real;

@@ -1,4 +1,4 @@
-//! What cannot be built says so, by name, and leaves nothing.
+//! A lab that cannot be built fails with an error that names the cause, and leaves nothing.
 
 use crate::{PAIR, build, can_build, topology};
 use pathmeter_lab::build::{BuildOptions, Lab};
@@ -43,7 +43,7 @@ fn a_node_that_is_not_there() {
 }
 
 #[test]
-fn a_kernel_without_netem_is_told_by_the_module_it_lacks() {
+fn a_kernel_without_netem_is_reported_by_the_module_it_lacks() {
     if !can_build() {
         return;
     }

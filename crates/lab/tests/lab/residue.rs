@@ -1,4 +1,4 @@
-//! What is left of a lab: nothing.
+//! Labs leave no residue.
 
 use crate::{PAIR, build, can_build};
 use linux::netlink::Network;

@@ -39,7 +39,7 @@ fn flood(stop: &AtomicBool) {
     sockets.iter().for_each(|socket| socket.set_nonblocking(true).unwrap());
     while !stop.load(Ordering::Relaxed) {
         for socket in &sockets {
-            // A full buffer refuses, and nobody listens: neither matters.
+            // A full buffer refuses, and there is no receiver: neither matters.
             while socket.send_to(&[0; 1400], "192.0.2.2:9").is_ok() {}
         }
         thread::sleep(Duration::from_millis(1));
@@ -69,15 +69,15 @@ fn a_full_queue_drops_and_counts() {
 }
 
 #[test]
-fn offloads_are_switched_as_the_file_says() {
+fn offloads_are_switched_as_in_the_file() {
     if !can_build() {
         return;
     }
     let lab = build(&format!("{PAIR}offload = false\n"));
-    let said = run(&lab, "server", "ethtool -k eth0");
-    let said = String::from_utf8(said.stdout).unwrap();
+    let output = run(&lab, "server", "ethtool -k eth0");
+    let output = String::from_utf8(output.stdout).unwrap();
     for off in ["tcp-segmentation-offload", "generic-segmentation-offload", "generic-receive-offload"] {
-        assert!(said.contains(&format!("{off}: off")), "{said}");
+        assert!(output.contains(&format!("{off}: off")), "{output}");
     }
 }
 

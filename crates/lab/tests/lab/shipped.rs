@@ -1,17 +1,17 @@
-//! The topologies that come with the program: every one is built here or says what it lacks, and is what it says it is.
+//! The topologies that come with the program: each is built here or reports the features it lacks, and matches its file.
 
 use crate::{CPUS, can_build, run};
 use pathmeter_lab::build::{BuildOptions, Lab};
 use pathmeter_lab::command::Ended;
 use pathmeter_lab::error::LabError;
 use pathmeter_lab::shipped::{SHIPPED, Shipped};
-use pathmeter_lab::topology::{Place, Topology};
+use pathmeter_lab::topology::{NodePlace, Topology};
 use std::net::IpAddr;
 use std::sync::PoisonError;
 use std::thread;
 
 #[test]
-fn each_is_built_or_says_what_it_lacks() {
+fn each_is_built_or_reports_its_lacks() {
     if !can_build() {
         return;
     }
@@ -19,7 +19,7 @@ fn each_is_built_or_says_what_it_lacks() {
     // They mostly wait for packets that do not come: all at once takes as long as the slowest.
     let built: Vec<String> = thread::scope(|scope| {
         let threads: Vec<_> =
-            SHIPPED.iter().map(|shipped| scope.spawn(|| is_what_it_says(shipped))).collect();
+            SHIPPED.iter().map(|shipped| scope.spawn(|| matches_its_file(shipped))).collect();
         threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
     });
     for certain in ["direct", "bridge", "forward", "two-routers", "nat44", "vxlan", "ipip6", "black-hole"] {
@@ -28,10 +28,10 @@ fn each_is_built_or_says_what_it_lacks() {
 }
 
 /// Its name, when it was built here.
-fn is_what_it_says(shipped: &Shipped) -> Option<String> {
+fn matches_its_file(shipped: &Shipped) -> Option<String> {
     let topology = shipped.topology().unwrap();
     // Machines have tests of their own, and the interfaces of real ones are not here.
-    if topology.nodes.iter().any(|node| node.place != Place::Namespace) {
+    if topology.nodes.iter().any(|node| node.place != NodePlace::Namespace) {
         return None;
     }
     match Lab::build(&topology, &BuildOptions::default()) {
@@ -83,7 +83,7 @@ fn far_end(topology: &Topology, ipv6: bool) -> Option<IpAddr> {
 }
 
 #[test]
-fn a_tunnel_without_ip6tnl_costs_no_hop_and_tells_its_mtu() {
+fn a_tunnel_without_ip6tnl_costs_no_hop_and_reports_its_mtu() {
     if !can_build() {
         return;
     }
@@ -96,8 +96,8 @@ fn a_tunnel_without_ip6tnl_costs_no_hop_and_tells_its_mtu() {
     let near = run(&lab, "client", "ping -c 1 -W 1 -t 2 198.51.100.2");
     assert!(!near.succeeded(), "{near:?}");
     let large = run(&lab, "client", "ping -c 1 -W 1 -M do -s 1433 198.51.100.2");
-    let said = String::from_utf8(large.stdout).unwrap();
-    assert!(said.contains("From 192.0.2.1") && said.contains("mtu = 1460"), "{said}");
+    let output = String::from_utf8(large.stdout).unwrap();
+    assert!(output.contains("From 192.0.2.1") && output.contains("mtu = 1460"), "{output}");
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use super::list::Lacking;
 use lab::feature::Lack;
-use lab::topology::{Node, Place, Side, Topology};
+use lab::topology::{Node, NodePlace, Side, Topology};
 use model::units::{BitRate, Nanos};
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What JSON has of a topology.
+/// A topology in JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TopologyDocument<'a> {
@@ -22,7 +22,7 @@ pub struct TopologyDocument<'a> {
     nodes: Vec<Value>,
     links: Vec<[End<'a>; 2]>,
     expect: Value,
-    /// What keeps it from being built here; empty: nothing.
+    /// Features that this host lacks for it; empty: none.
     lacks: Vec<Lacking>,
 }
 
@@ -67,10 +67,10 @@ pub(super) fn topology_document<'a>(topology: &'a Topology, lacks: &[Lack]) -> T
 
 fn node(node: &Node) -> Value {
     let place = match &node.place {
-        Place::Namespace => "namespace",
-        Place::Machine(_) => "vm",
-        Place::External { .. } => "external",
-        Place::Remote { .. } => "remote",
+        NodePlace::Namespace => "namespace",
+        NodePlace::Machine(_) => "vm",
+        NodePlace::External { .. } => "external",
+        NodePlace::Remote { .. } => "remote",
     };
     let addresses = node.addresses.iter();
     let addresses =

@@ -1,12 +1,12 @@
 //! A topology as boxes of nodes with the links between them, from the node that measures to the one that answers.
 
-use lab::topology::{Device, DeviceKind, Filter, Link, Node, Place, Queue, Route, Shape, Topology};
+use lab::topology::{Device, DeviceKind, Filter, Link, Node, NodePlace, Queue, Route, Shape, Topology};
 use model::units::plain_percent;
 
 /// The drawing, lines ended.
 pub(super) fn draw(topology: &Topology) -> String {
-    let order = order(topology);
-    let boxes: Vec<Vec<(String, String)>> = order.iter().map(|node| rows(topology, node)).collect();
+    let nodes = nodes_along_path(topology);
+    let boxes: Vec<Vec<(String, String)>> = nodes.iter().map(|node| rows(topology, node)).collect();
     let widest = boxes
         .iter()
         .flatten()
@@ -16,8 +16,8 @@ pub(super) fn draw(topology: &Topology) -> String {
     let mut drawn = String::new();
     let mut joined: Vec<&Link> = Vec::new();
     for (place, rows) in boxes.iter().enumerate() {
-        let before = place.checked_sub(1).and_then(|before| between(topology, order[before], order[place]));
-        let after = order.get(place + 1).and_then(|after| between(topology, order[place], after));
+        let before = place.checked_sub(1).and_then(|before| between(topology, nodes[before], nodes[place]));
+        let after = nodes.get(place + 1).and_then(|after| between(topology, nodes[place], after));
         let edge = |corner: char, end: char, joint: char, link: Option<&Link>| {
             let rule: String = std::iter::repeat_n('─', width + 2).collect();
             let rule = if link.is_some() {
@@ -35,7 +35,7 @@ pub(super) fn draw(topology: &Topology) -> String {
         drawn.push_str(&edge('└', '┘', '┬', after));
         if let Some(link) = after {
             joined.push(link);
-            let turned = link.sides[0].end.node != order[place].name;
+            let turned = link.sides[0].end.node != nodes[place].name;
             cable(link, turned).iter().for_each(|line| drawn.push_str(&format!("     │  {line}\n")));
         }
     }
@@ -47,8 +47,8 @@ pub(super) fn draw(topology: &Topology) -> String {
     drawn
 }
 
-/// The nodes on the shortest way first, the others behind them.
-fn order(topology: &Topology) -> Vec<&Node> {
+/// The nodes on the shortest path first, the others behind them.
+fn nodes_along_path(topology: &Topology) -> Vec<&Node> {
     let mut directions: Vec<Vec<&str>> = vec![vec![&topology.from]];
     let mut next = 0;
     while let Some(direction) = directions.get(next).cloned() {
@@ -78,7 +78,7 @@ fn between<'a>(topology: &'a Topology, one: &Node, other: &Node) -> Option<&'a L
     })
 }
 
-/// What stands in the box of a node: a name and a text in each row.
+/// Contents of the box of a node: a name and a text in each row.
 fn rows(topology: &Topology, node: &Node) -> Vec<(String, String)> {
     let mut rows = vec![(node.name.clone(), roles(topology, node))];
     let ends = topology.links.iter().flat_map(|link| &link.sides).filter(|side| side.end.node == node.name);
@@ -105,7 +105,7 @@ fn rows(topology: &Topology, node: &Node) -> Vec<(String, String)> {
         match filter {
             Filter::Fragments => rows.push(("filter".to_owned(), "drops IP fragments".to_owned())),
             Filter::Rules(rules) => {
-                rows.extend(said(rules).map(|rule| ("filter".to_owned(), rule.to_owned())))
+                rows.extend(rules_of(rules).map(|rule| ("filter".to_owned(), rule.to_owned())))
             }
         }
     }
@@ -113,7 +113,7 @@ fn rows(topology: &Topology, node: &Node) -> Vec<(String, String)> {
 }
 
 /// The rules of a ruleset, without the tables and chains around them.
-fn said(rules: &str) -> impl Iterator<Item = &str> {
+fn rules_of(rules: &str) -> impl Iterator<Item = &str> {
     let around = ["table ", "chain ", "type ", "set ", "typeof ", "flags ", "timeout ", "}", "#"];
     rules
         .lines()
@@ -124,12 +124,12 @@ fn said(rules: &str) -> impl Iterator<Item = &str> {
 fn roles(topology: &Topology, node: &Node) -> String {
     let mut roles = Vec::new();
     match &node.place {
-        Place::Namespace => {}
-        Place::Machine(machine) => {
+        NodePlace::Namespace => {}
+        NodePlace::Machine(machine) => {
             roles.push(format!("virtual machine, {} CPU, {:#}", machine.cpus, machine.memory))
         }
-        Place::External { .. } => roles.push("a real box".to_owned()),
-        Place::Remote { address } => roles.push(format!("remote host at {address}")),
+        NodePlace::External { .. } => roles.push("a real box".to_owned()),
+        NodePlace::Remote { address } => roles.push(format!("remote host at {address}")),
     }
     roles.extend((node.name == topology.from).then(|| "measures".to_owned()));
     roles.extend((node.name == topology.to).then(|| "answers".to_owned()));
@@ -171,7 +171,7 @@ fn route(route: &Route) -> String {
     format!("{to}{via}{device}{mtu}")
 }
 
-/// What a link is, in one line, and a line for each path that does something to packets.
+/// A link in one line, and a line for each direction that treats packets.
 fn cable(link: &Link, turned: bool) -> Vec<String> {
     let [mut upper, mut lower] = link.sides.each_ref();
     if turned {

@@ -12,11 +12,11 @@ use serde::Serialize;
 
 /// The list.
 #[derive(Debug)]
-pub struct Topologies(pub Vec<Row>);
+pub struct Topologies(pub Vec<TopologyRow>);
 
 impl Topologies {
-    /// Those that come with the program and those of which labs are up, on this host. Without the right to build labs every
-    /// row says so.
+    /// The topologies that come with the program and those of labs that are up, on this host. Without the right to build labs every
+    /// row has that reason.
     ///
     /// # Errors
     /// The directory of the labs that are up cannot be read.
@@ -28,9 +28,9 @@ impl Topologies {
         let rows = SHIPPED.iter().map(|shipped| {
             let topology = shipped.topology().map_err(|error| fault(error.to_string()))?;
             let lacks = host.lacks(&topology).iter().map(Lacking::from_lack).collect();
-            Ok(Row { name: topology.name, title: topology.title, lacks, up: Vec::new() })
+            Ok(TopologyRow { name: topology.name, title: topology.title, lacks, up: Vec::new() })
         });
-        let mut rows: Vec<Row> = rows.collect::<Result<_>>()?;
+        let mut rows: Vec<TopologyRow> = rows.collect::<Result<_>>()?;
         for lab in labs.into_iter().filter(HeldLab::is_up) {
             add(&mut rows, lab);
         }
@@ -45,12 +45,13 @@ impl Document for Topologies {
 
     fn blocks(&self) -> Vec<Block> {
         let columns = ["Topology", "What it is", "Runs here", "Up"].map(Column::left);
-        let row = |row: &Row| vec![row.name.clone(), row.title.clone(), row.here(), row.up.join(", ")];
+        let row =
+            |row: &TopologyRow| vec![row.name.clone(), row.title.clone(), row.here(), row.up.join(", ")];
         vec![Block::Table(Table::new(columns.into(), self.0.iter().map(row).collect()))]
     }
 
     fn csv(&self) -> Csv {
-        let row = |row: &Row| [row.name.clone(), row.title.clone(), row.here()];
+        let row = |row: &TopologyRow| [row.name.clone(), row.title.clone(), row.here()];
         Csv::new(["name", "title", "runs_here"], self.0.iter().map(row))
     }
 
@@ -74,10 +75,10 @@ impl Document for Topologies {
 /// A topology.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
-pub struct Row {
+pub struct TopologyRow {
     name: String,
     title: String,
-    /// What keeps it from being built here; empty: nothing.
+    /// Features that this host lacks for it; empty: none.
     lacks: Vec<Lacking>,
     /// The labs that were built from it and are up.
     up: Vec<String>,
@@ -87,9 +88,9 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub(super) struct Lacking {
-    /// What is needed.
+    /// The missing feature.
     needs: String,
-    /// What the host says.
+    /// The host's reason.
     reason: String,
     /// A virtual machine on this host would have it.
     in_vm: bool,
@@ -102,16 +103,21 @@ impl Lacking {
 }
 
 /// A lab that is up, at its topology; one of a file of the user's has a row of its own.
-fn add(rows: &mut Vec<Row>, lab: HeldLab) {
+fn add(rows: &mut Vec<TopologyRow>, lab: HeldLab) {
     match rows.iter_mut().find(|row| row.name == lab.topology && row.title == lab.title) {
         Some(row) => row.up.push(lab.name),
         None => {
-            rows.push(Row { name: lab.topology, title: lab.title, lacks: Vec::new(), up: vec![lab.name] });
+            rows.push(TopologyRow {
+                name: lab.topology,
+                title: lab.title,
+                lacks: Vec::new(),
+                up: vec![lab.name],
+            });
         }
     }
 }
 
-impl Row {
+impl TopologyRow {
     fn here(&self) -> String {
         match self.lacks.as_slice() {
             [] => "yes".to_owned(),
@@ -127,7 +133,7 @@ pub fn lacking<'a>(lacks: impl Iterator<Item = (&'a str, bool)> + Clone) -> Stri
     format!("not here: needs {}{advice}", needs.join(", and "))
 }
 
-fn text(rows: &[Row], style: &Style) -> String {
+fn text(rows: &[TopologyRow], style: &Style) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for row in rows {
@@ -159,7 +165,7 @@ fn text(rows: &[Row], style: &Style) -> String {
     text
 }
 
-fn markdown(rows: &[Row]) -> String {
+fn markdown(rows: &[TopologyRow]) -> String {
     let head = "| topology | what it is | runs here |\n|---|---|---|\n".to_owned();
     rows.iter().fold(head, |text, row| text + &format!("| {} | {} | {} |\n", row.name, row.title, row.here()))
 }
@@ -170,13 +176,13 @@ mod tests {
 
     #[test]
     fn a_list_fits_a_narrow_screen() {
-        let row = |file: &&str| Row {
+        let row = |file: &&str| TopologyRow {
             name: (*file).to_owned(),
             title: "A home router between one address and the world".into(),
             lacks: Vec::new(),
             up: Vec::new(),
         };
-        let rows: Vec<Row> = ["conntrack-reassembly"; SHIPPED.len()].iter().map(row).collect();
+        let rows: Vec<TopologyRow> = ["conntrack-reassembly"; SHIPPED.len()].iter().map(row).collect();
         let text = text(&rows, &Style { width: 60, ..Style::default() });
         assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert!(text.contains("conntrack-reassembly  A home router between one address and\n"), "{text}");

@@ -2,7 +2,7 @@
 
 use super::{document, drawing, lacking};
 use lab::feature::Lack;
-use lab::topology::{Expect, Place, Topology};
+use lab::topology::{Expect, NodePlace, Topology};
 use model::units::plain_percent;
 use report::document::{Block, Column, Csv, Document, Head, Paint, Style, Table, indented_json, json_line};
 
@@ -24,11 +24,11 @@ pub fn shipped() -> Vec<serde_json::Value> {
 /// A topology, and what this host lacks for it.
 #[derive(Debug)]
 pub struct Shown {
-    /// As it was asked for: a name or a file.
+    /// Name or file, as requested.
     pub asked: String,
     /// The topology.
     pub topology: Topology,
-    /// What this host lacks for it.
+    /// Features that this host lacks for it.
     pub lacks: Vec<Lack>,
 }
 
@@ -69,7 +69,7 @@ impl Document for Shown {
         Some(shown(&self.asked, &self.topology, &self.lacks, style) + "\n")
     }
 
-    /// In a ticket the drawing says it.
+    /// In Markdown the drawing is the document.
     fn own_markdown(&self) -> Option<String> {
         let (topology, drawn) = (&self.topology, drawing::draw(&self.topology));
         let (name, title, about) = (&topology.name, &topology.title, &topology.about);
@@ -90,7 +90,7 @@ fn shown(asked: &str, topology: &Topology, lacks: &[Lack], style: &Style) -> Str
     };
     section("What it shows", paragraphs(&topology.about, style));
     for node in &topology.nodes {
-        if let Place::External { instructions } = &node.place {
+        if let NodePlace::External { instructions } = &node.place {
             section(
                 &format!("What to do with {}", node.name),
                 instructions.lines().map(str::to_owned).collect(),
@@ -141,7 +141,7 @@ fn expected(topology: &Topology, style: &Style) -> Vec<String> {
     lines
 }
 
-/// What a measurement must find, by name.
+/// Expected results of a measurement, by name.
 fn expectations(topology: &Topology) -> Vec<(&'static str, String)> {
     let Expect { path_mtu, rate, delay, loss, reachable, findings, absent } = &topology.expect;
     let mut rows = Vec::new();

@@ -1,4 +1,4 @@
-//! What a topology expects against figures made by hand: on either side of each tolerance.
+//! Expectations of a topology against constructed figures: on either side of each tolerance.
 
 use super::*;
 use model::lab::Repetition;
@@ -79,11 +79,11 @@ fn a_loss_may_stray_as_chance_allows() {
     assert_eq!(lossy.expect.loss, Some([0.01; 2]));
     let judged = |runs: &[Repetition]| {
         let directions =
-            WAYS.map(|direction| held(&loss(&lossy, &measured(LabTest::Loss, Some(direction), runs))));
+            DIRECTIONS.map(|direction| held(&loss(&lossy, &measured(LabTest::Loss, Some(direction), runs))));
         assert_eq!(directions[0], directions[1], "both directions are to lose the same");
         directions[0]
     };
-    // Of 10,000 with 1 %: 100, and 39.3 to either side.
+    // 1 % of 10,000 is 100, and 39.3 to either side are allowed.
     for (lost, expected) in
         [(100, true), (139, true), (140, false), (61, true), (60, false), (0, false), (10_000, false)]
     {
@@ -132,7 +132,7 @@ fn a_rate_may_be_off_by_three_percent() {
     assert_eq!(judged(LabTest::Udp, &median), Some(true));
     assert_eq!(judged(LabTest::Udp, &[Repetition::default()]), None, "not counted");
 
-    // TCP takes its time to fill a link: it is asked only where there was no UDP.
+    // TCP takes its time to fill a link: its rate counts only where there was no UDP.
     let mut both = measured(LabTest::Udp, Some(Direction::Down), &[carried(100_000_000)]);
     both.series.extend(measured(LabTest::Tcp, Some(Direction::Down), &[carried(0)]).series);
     assert_eq!(held(&rate(&long, &both)), Some(true));
@@ -161,9 +161,10 @@ fn what_was_not_looked_for_is_not_missed() {
     let lossy = shipped("lossy");
     let nothing = measured(LabTest::Mtu, None, &[]);
     let judged = |complete| findings(&lossy, &nothing, complete).into_iter().map(|one| (one.what, one.held));
-    let of = |complete, id: &str| judged(complete).find(|(what, _)| what.ends_with(id)).expect("expected").1;
-    assert_eq!([of(true, "path-loss"), of(true, "mss-clamped")], [Some(false), Some(true)]);
-    assert_eq!([of(false, "path-loss"), of(false, "mss-clamped")], [None, None]);
+    let outcome =
+        |complete, id: &str| judged(complete).find(|(what, _)| what.ends_with(id)).expect("expected").1;
+    assert_eq!([outcome(true, "path-loss"), outcome(true, "mss-clamped")], [Some(false), Some(true)]);
+    assert_eq!([outcome(false, "path-loss"), outcome(false, "mss-clamped")], [None, None]);
 }
 
 #[test]

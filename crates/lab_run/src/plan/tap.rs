@@ -4,7 +4,7 @@ use super::{Planned, Request};
 use engine::error::{Failure, Result};
 use std::path::PathBuf;
 
-/// What is to be captured.
+/// The capture.
 #[derive(Clone, Debug)]
 pub(crate) struct Tap {
     pub(crate) node: String,
@@ -13,15 +13,15 @@ pub(crate) struct Tap {
 }
 
 impl Tap {
-    /// What the command line asks for, when it fits the topology.
+    /// The capture that the command line requests, when it fits the topology.
     ///
     /// # Errors
     /// With several topologies, or without such a node.
     pub(super) fn from_request(asked: &Request, variants: &[Planned]) -> Result<Option<Tap>> {
         let Some((place, file)) = &asked.capture else { return Ok(None) };
         let [planned] = variants else {
-            let said = "--capture takes one topology: its interface is in that one alone";
-            return Err(Failure::usage(said, "run them one after another").into());
+            let message = "--capture takes one topology: its interface is in that one alone";
+            return Err(Failure::usage(message, "run them one after another").into());
         };
         let topology = &planned.topology;
         let names = || topology.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -30,12 +30,12 @@ impl Tap {
                 Ok(Some(Tap { node: node.into(), device: device.into(), file: file.clone() }))
             }
             Some((node, _)) => {
-                let said = format!("--capture {place}: {} has no node {node}", topology.name);
-                Err(Failure::usage(said, format!("there is {}", names())).into())
+                let message = format!("--capture {place}: {} has no node {node}", topology.name);
+                Err(Failure::usage(message, format!("there is {}", names())).into())
             }
             None => {
-                let said = format!("--capture {place}: it names no interface");
-                Err(Failure::usage(said, "write NODE:DEVICE, such as router:far").into())
+                let message = format!("--capture {place}: it names no interface");
+                Err(Failure::usage(message, "write NODE:DEVICE, such as router:far").into())
             }
         }
     }

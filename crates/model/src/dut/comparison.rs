@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Rates {
-    /// How many trials.
+    /// Number of trials.
     pub trials: u64,
     /// The mean, in frames per second.
     #[serde(rename = "mean_pps")]
@@ -23,14 +23,14 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Of the frames per second of each trial; `None` of no trials.
+    /// Summarizes the frames per second of each trial; `None` without trials.
     #[must_use]
     pub fn from_frames_per_second(frames_per_second: &[f64]) -> Option<Rates> {
         let moments = Moments::from_values(frames_per_second);
         Some(Rates { trials: moments.count(), mean: moments.mean()?, stddev: moments.stddev() })
     }
 
-    /// How this differs from a reference; `None` when the reference forwards nothing.
+    /// The difference from a reference; `None` when the reference forwards nothing.
     #[must_use]
     pub fn against(&self, reference: &Rates) -> Option<Change> {
         if reference.mean <= 0.0 {
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn a_regression_is_more_than_chance() {
-        let one = device("one", &[64], 1e6);
+        let first = device("first", &[64], 1e6);
         let changed = |mean: f64, stddev: Option<f64>, is_least: bool| {
-            let mut row = compare(&one, &device("other", &[64], 1e6)).remove(0);
+            let mut row = compare(&first, &device("other", &[64], 1e6)).remove(0);
             row.reference = Rates { trials: 10, mean: 100.0, stddev: stddev.map(|_| 1.0) };
             row.compared = Rates { trials: 10, mean, stddev };
             row.compared_is_least = is_least;
@@ -195,7 +195,7 @@ mod tests {
         };
         // 90 ± 1 against 100 ± 1: −10 % ± 1.3; with ± 5 it is ± 5.1.
         assert!(changed(90.0, Some(1.0), false) && !changed(90.0, Some(5.0), false));
-        assert!(!changed(96.0, Some(0.1), false), "under 5 % nobody cares");
+        assert!(!changed(96.0, Some(0.1), false), "a difference under 5 % is no change");
         assert!(changed(89.9, None, false) && !changed(90.1, None, false), "found once each");
         assert!(
             changed(0.0, Some(0.0), false)
@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn figures_of_the_same_frames_are_compared_the_largest_loss_first() {
-        let one = device("one", &[64, 512, 1518], 1e6);
+        let first = device("first", &[64, 512, 1518], 1e6);
         let mut other = device("other", &[64, 1518], 2e6);
         other.rows[1].rates[0].repeats = None;
         other.rows[1].rates[0].lower = Some(Load(0.5 * 1518.0 / 64.0 * 1e6));
-        let changes = compare(&one, &other);
+        let changes = compare(&first, &other);
         let row = |change: &RateChange| {
             let percent = change.change.unwrap().percent.round();
             (change.stream.frames.name.clone(), change.figure.clone(), percent, change.compared_is_least)

@@ -19,7 +19,7 @@ impl StreamReport {
         most.zip(rate.lower).is_some_and(|(line, lower)| lower.0 / line.0 >= LINE_RATE)
     }
 
-    /// What other than the device ended the search for this rate; `None` when the device did.
+    /// The limit other than the device that ended the search for this rate; `None` when the device did.
     #[must_use]
     pub fn bound_by(&self, rate: &RateReport) -> Option<LoadLimit> {
         rate.lower.filter(|_| rate.is_least())?;

@@ -1,4 +1,4 @@
-//! What a benchmark asks of its tester, one order after the other, and what it is told.
+//! The requests of a benchmark to its tester, one after the other, and the tester's observations.
 
 use super::Test;
 use crate::framing::{Imix, Network, RFC2544_SIZES};
@@ -21,7 +21,7 @@ pub struct Frames {
     pub sizes: Vec<Bytes>,
 }
 
-/// What is sent through a device in one row of the results.
+/// The frames sent through a device in one row of the results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Stream {
@@ -39,17 +39,18 @@ pub struct Stream {
 pub struct Order {
     /// For which test.
     pub test: Test,
-    /// What is sent.
+    /// The frames to send.
     pub stream: Stream,
-    /// How.
+    /// The manner of sending.
     pub action: Action,
 }
 
-/// How frames are sent.
+/// A manner of sending frames.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// As fast as the generator can for so long, one way after the other: what it reaches, and that the device forwards at all.
+    /// Sends as fast as the generator can for so long, one direction after the other: shows the generator's ceiling, and that the
+    /// device forwards at all.
     Flood(Nanos),
     /// Frames at a load for a time.
     Trial(Trial),
@@ -64,24 +65,24 @@ pub enum Action {
     Reset(Trial),
 }
 
-/// What came of an order.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// Summed over the ways. Of a flood `intended` is what was sent.
+    /// Sum over the directions. For a flood `intended` is the number of frames sent.
     pub result: TrialResult,
-    /// Each way.
+    /// Each direction.
     #[serde(rename = "ways")]
     pub directions: Vec<DirectionObservation>,
 }
 
-/// What came of an order in one direction.
+/// The result of a request in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DirectionObservation {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
     pub direction: Direction,
-    /// What was sent and came.
+    /// Frames sent and received.
     pub result: TrialResult,
     /// From the first frame sent to the last, nanoseconds.
     #[serde(rename = "time_ns")]
@@ -102,11 +103,11 @@ pub struct DirectionObservation {
 }
 
 impl Action {
-    /// How long it is, without pauses.
+    /// Duration, without pauses.
     #[must_use]
     pub fn time(&self, stream: &Stream) -> Nanos {
         match self {
-            Action::Flood(time) => time.saturating_mul(stream.way_count()),
+            Action::Flood(time) => time.saturating_mul(stream.direction_count()),
             Action::Trial(trial) | Action::Reset(trial) => trial.duration,
             Action::Overload { overload, relief } => overload.duration + relief.duration,
         }
@@ -164,14 +165,14 @@ impl Stream {
         RFC2544_SIZES.iter().map(|size| (*size).max(least)).collect()
     }
 
-    /// The ways at once: 1 or 2.
+    /// Number of directions that are loaded at once: 1 or 2.
     #[must_use]
-    pub fn way_count(&self) -> u64 {
+    pub fn direction_count(&self) -> u64 {
         if self.directions == Directions::Both { 2 } else { 1 }
     }
 }
 
-/// What a row is called: `IPv4 64`, `IPv6 imix`.
+/// The name of a row: `IPv4 64`, `IPv6 imix`.
 impl Display for Stream {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.network, self.frames.name)

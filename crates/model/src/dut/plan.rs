@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
-/// A test: of RFC 2544 section 26 where nothing else is said.
+/// A test; where no other source is named, of RFC 2544 section 26.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -37,18 +37,18 @@ pub enum Test {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PlanRow {
-    /// What the stream is called: `IPv4 64`.
+    /// Name of the stream: `IPv4 64`.
     pub stream: String,
     /// The test.
     pub test: Test,
     /// The frame size, FCS included, in bytes; of a mix the mean.
     pub frame: Bytes,
-    /// How many trials there are at most: a search may end earlier.
+    /// Most trials: a search may end earlier.
     pub trials: u32,
-    /// How long one is at most, in nanoseconds.
+    /// Longest duration of one, in nanoseconds.
     #[serde(rename = "trial_ns")]
     pub trial: Nanos,
-    /// How long all take at most with their pauses, in nanoseconds.
+    /// Longest duration of all with their pauses, in nanoseconds.
     #[serde(rename = "most_ns")]
     pub most: Nanos,
 }
@@ -59,30 +59,30 @@ pub struct PlanRow {
 pub struct TrialPlan {
     /// One for each stream and test.
     pub rows: Vec<PlanRow>,
-    /// What goes before the tests of each stream, all streams together, in nanoseconds: sending as fast as can be.
+    /// Duration of the floods before the tests of each stream, all streams together, in nanoseconds: sending as fast as possible.
     #[serde(rename = "floods_ns")]
     pub floods: Nanos,
 }
 
-/// What is printed of a benchmark before it begins.
+/// The plan of a benchmark, printed before it begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct BenchmarkPlan {
     /// The devices, one after the other.
     pub devices: Vec<String>,
-    /// What was asked, every default filled.
+    /// The request, with every default filled in.
     pub setup: Setup,
     /// The trials of each device.
     pub plan: TrialPlan,
-    /// How long all devices take at most, in nanoseconds, but for trials that are repeated.
+    /// Longest duration for all devices, in nanoseconds, without trials that are repeated.
     #[serde(rename = "most_ns")]
     pub most: Nanos,
-    /// What became other than it was asked for, in words.
+    /// Differences from the request, in words.
     pub notes: Vec<String>,
 }
 
 impl TrialPlan {
-    /// How long everything takes at most, in nanoseconds; trials that are thrown away and repeated come on top.
+    /// Longest duration of everything, in nanoseconds; trials that are discarded and repeated come on top.
     #[must_use]
     pub fn most(&self) -> Nanos {
         self.rows.iter().fold(self.floods, |sum, row| sum + row.most)
@@ -115,9 +115,9 @@ impl Setup {
         self.tests.iter().copied().filter(applies).collect()
     }
 
-    /// How long the flood of a stream takes at most.
+    /// Longest duration of the flood of a stream.
     pub(super) fn flood_time(&self, stream: &Stream) -> Nanos {
-        self.times.flood.saturating_mul(stream.way_count()) + self.times.pause
+        self.times.flood.saturating_mul(stream.direction_count()) + self.times.pause
     }
 
     /// The most that one test takes with one stream.
@@ -156,10 +156,11 @@ impl Setup {
 
     /// The most trials of all searches for the rates.
     fn search_trials(&self) -> u32 {
-        let one = match self.search {
+        let trials = match self.search {
             SearchMethod::Binary => {
-                let of = |index: usize| self.binary(index, super::setup::ANY_LIMITS, Load(0.0)).most_trials();
-                (0..self.goals.len()).map(of).fold(0, u32::saturating_add)
+                let trials_of_goal =
+                    |index: usize| self.binary(index, super::setup::ANY_LIMITS, Load(0.0)).most_trials();
+                (0..self.goals.len()).map(trials_of_goal).fold(0, u32::saturating_add)
             }
             SearchMethod::Mlr => {
                 let shortest = self.goals.iter().map(|named| named.goal.initial_duration).min();
@@ -167,7 +168,7 @@ impl Setup {
                 u32::try_from(self.times.search.0 / each).unwrap_or(u32::MAX)
             }
         };
-        one.saturating_mul(self.times.search_repeats)
+        trials.saturating_mul(self.times.search_repeats)
     }
 
     fn longest_trial(&self) -> Nanos {

@@ -1,4 +1,4 @@
-//! How soon a device forwards again: after an overload (RFC 2544 section 26.5), after a reset (section 26.6, RFC 6201).
+//! Time until a device forwards again: after an overload (RFC 2544 section 26.5), after a reset (section 26.6, RFC 6201).
 
 use crate::search::{Load, Trial};
 use crate::units::Nanos;
@@ -16,12 +16,12 @@ pub struct Overload {
     /// Then: half of it.
     #[serde(rename = "relief_pps")]
     pub relief: Load,
-    /// The link carries no more than the throughput, so that nothing is overloaded and no recovery is seen.
+    /// The link carries no more than the throughput, so that nothing is overloaded and no recovery can be observed.
     pub no_overload: bool,
 }
 
 impl Overload {
-    /// Of a throughput and the most that the link carries; `None` when either is nothing.
+    /// The overload for a throughput and the most that the link carries; `None` when either is zero.
     #[must_use]
     pub fn from_throughput(throughput: Load, link: Load) -> Option<Overload> {
         if throughput.0 <= 0.0 || link.0 <= 0.0 {
@@ -53,8 +53,8 @@ pub struct ResetTime {
 }
 
 impl ResetTime {
-    /// `silence`: from the last frame before to the first one after it; `None` when forwarding never resumed, and then
-    /// neither method says anything.
+    /// `silence`: from the last frame before to the first one after it; `None` when forwarding never resumed: neither method has a
+    /// result then.
     #[must_use]
     pub fn from_silence(silence: Option<Nanos>, lost: u64, load: Load) -> ResetTime {
         let by_loss = silence.filter(|_| load.0 > 0.0).map(|_| load.time_for(lost));

@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 /// The schema of the document.
 pub const SCHEMA: &str = "pathmeter/rfc2544/1";
 
-/// What `pathmeter rfc2544` found, schema `pathmeter/rfc2544/1`. Only ever extended. Rates are in frames per second, for
-/// each port and direction unless said otherwise.
+/// The results of `pathmeter rfc2544`, schema `pathmeter/rfc2544/1`. Only ever extended. Rates are in frames per second, for each
+/// port and direction where no other unit is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DutReport {
@@ -35,47 +35,47 @@ pub struct DutReport {
     pub finished: Option<WallTime>,
     /// The host that tested.
     pub host: Option<Host>,
-    /// What was asked, every default filled.
+    /// The request, with every default filled in.
     pub setup: Setup,
-    /// The devices under test, in the order asked for.
+    /// The devices under test, in the order of the request.
     pub devices: Vec<DeviceReport>,
     /// Devices held against the first one, or against an older report.
     #[serde(default)]
     pub comparisons: Vec<DeviceComparison>,
-    /// What a reader must know of all of it.
+    /// Remarks on the whole report.
     pub notes: Vec<String>,
-    /// What was expected (`--expect`), and what became of it.
+    /// The expectations (`--expect`), and whether each was met.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Checked>,
 }
 
-/// What was asked.
+/// The request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Setup {
     /// The tests, in order.
     pub tests: Vec<Test>,
-    /// What is sent, one row of results each.
+    /// The streams, one row of results each.
     pub streams: Vec<Stream>,
-    /// How a rate is searched for.
+    /// Method of searching for a rate.
     pub search: SearchMethod,
-    /// What is searched for.
+    /// Goals of the searches.
     pub goals: Vec<NamedGoal>,
-    /// How long trials are and how often they are repeated.
+    /// Durations and repetitions of trials.
     pub times: Times,
     /// Speed of the link as given, or as both ports have it; absent when it is not known: then the generator is the limit.
     #[serde(rename = "link_bps")]
     pub link: Option<BitRate>,
-    /// That speed is only given: the interfaces have none of their own. It bounds the loads, and no time that a frame takes on
-    /// the link is taken off latencies.
+    /// Whether that speed is only given: the interfaces have none of their own. The speed then bounds the loads, and no time of a
+    /// frame on the link is subtracted from latencies.
     #[serde(default)]
     pub link_is_nominal: bool,
-    /// What wraps the frames on the device's narrowest link, from the wire inwards.
+    /// Headers around the frames on the device's narrowest link, from the outermost.
     pub encaps: Encaps,
-    /// The least load of a search as asked for.
+    /// The least load of a search, as requested.
     #[serde(rename = "min_pps")]
     pub min: Option<PacketRate>,
-    /// The most load of a search as asked for.
+    /// The most load of a search, as requested.
     #[serde(rename = "max_pps")]
     pub max: Option<PacketRate>,
     /// Loads of the latency test, in percent of the throughput.
@@ -86,7 +86,7 @@ pub struct Setup {
     pub departures: Vec<String>,
 }
 
-/// How a rate is searched for.
+/// A method of searching for a rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -112,21 +112,22 @@ pub struct NamedGoal {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct DeviceReport {
-    /// As the user calls it: the name of a topology, or `eth1 - eth2`.
+    /// The user's name for it: the name of a topology, or `eth1 - eth2`.
     pub name: String,
-    /// What it is, in one line, where a topology says so.
+    /// Description in one line, where a topology has one.
     pub title: Option<String>,
     /// Where it could not be tested at all: why.
     pub unavailable: Option<String>,
     /// The tester's two ports.
     pub ports: Vec<PortFacts>,
-    /// Who sends and counts in each direction.
+    /// Sender and counter of each direction.
     pub tools: Vec<Tools>,
     /// A row for each stream, in the order of the setup.
     pub rows: Vec<StreamReport>,
-    /// What came of the service.
+    /// Result of the service's test.
     pub service: Option<ServiceReport>,
-    /// Where frames were dropped, hop by hop, in the trial at the most load; empty where the device's interfaces are not seen.
+    /// Places where frames were dropped, hop by hop, in the trial at the most load; empty where the device's interfaces cannot be
+    /// observed.
     pub hops: Vec<HopDrops>,
     /// Trials whose result was thrown away, since the host held the generator up.
     pub voided: u64,
@@ -136,11 +137,11 @@ pub struct DeviceReport {
     /// The device shares a CPU with the generator, so that it holds the generator back instead of dropping; absent when that
     /// is not known.
     pub shares_cpu: Option<bool>,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<Finding>,
     /// The conclusion.
     pub verdict: Verdict,
-    /// What a reader must know.
+    /// Remarks on this device.
     pub notes: Vec<String>,
 }
 
@@ -148,7 +149,7 @@ pub struct DeviceReport {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct PortFacts {
-    /// As the user names it.
+    /// The user's name for it.
     pub name: String,
     /// Driver of the interface.
     pub driver: Option<String>,
@@ -176,31 +177,31 @@ pub struct TunnelEnds {
     pub remote: std::net::Ipv6Addr,
 }
 
-/// What came of one stream.
+/// The results of one stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct StreamReport {
-    /// What was sent.
+    /// The frames sent.
     pub stream: Stream,
     /// Frames per second that the link carries at most; absent when its speed is not known.
     #[serde(rename = "line_rate_pps")]
     pub line_rate: Option<Load>,
-    /// What the generator was shown to reach.
+    /// The rate that the generator was shown to reach.
     #[serde(rename = "ceiling_pps")]
     pub ceiling: Option<Load>,
-    /// The most load that trials offered, in each direction: the least of line rate, what was asked for and the ceiling.
+    /// The most load that trials offered, in each direction: the least of line rate, the requested rate and the ceiling.
     #[serde(rename = "most_pps", default)]
     pub most: Option<Load>,
     /// Which of them it is.
     #[serde(default)]
     pub limit: Option<LoadLimit>,
-    /// What set the rate that was found, in the kinds of `throughput`; absent: no rate was found.
+    /// The limit that set the rate found, in the kinds of `throughput`; absent: no rate was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set_by: Option<Box<Limit>>,
     /// The goal whose lower bound all tests at shares of the throughput took for it: the first one that has such a bound.
     #[serde(default)]
     pub reference: Option<String>,
-    /// What was forwarded as it was shown, at first.
+    /// Frames forwarded of the first flood.
     pub flood: Vec<DirectionObservation>,
     /// Each goal's rate.
     pub rates: Vec<RateReport>,
@@ -223,7 +224,7 @@ pub struct StreamReport {
 }
 
 impl StreamReport {
-    /// Of a stream of which nothing is known yet.
+    /// A stream without results.
     #[must_use]
     pub fn new(stream: Stream) -> StreamReport {
         StreamReport {
@@ -248,20 +249,20 @@ impl StreamReport {
     }
 }
 
-/// What bounds the loads of a stream.
+/// The bound of the loads of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadLimit {
     /// The link carries no more.
     LineRate,
-    /// More was not asked for.
+    /// The requested rate.
     Asked,
-    /// The generator reaches no more: what the device could do beyond it is not seen.
+    /// The generator reaches no more: the device's rate beyond it is not known.
     Generator,
 }
 
-/// What a search found for one goal.
+/// The result of a search for one goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RateReport {
@@ -273,14 +274,14 @@ pub struct RateReport {
     /// The lowest load that fails.
     #[serde(rename = "upper_pps")]
     pub upper: Option<Load>,
-    /// What is forwarded at the lower bound (RFC 9971's conditional throughput), in each direction.
+    /// Frames forwarded at the lower bound (RFC 9971's conditional throughput), in each direction.
     #[serde(rename = "conditional_throughput_pps")]
     pub conditional_throughput: Option<Load>,
     /// The lower bounds of every search, where it was repeated.
     pub repeats: Option<Rates>,
-    /// What is to be known about it; empty of a regular result.
+    /// Irregularities; empty for a regular result.
     pub irregular: Vec<Irregular>,
-    /// How many trials the search took, all goals together.
+    /// Number of trials of the search, all goals together.
     pub trials: u32,
 }
 
@@ -288,10 +289,10 @@ pub struct RateReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct MrrReport {
-    /// What was offered in each direction.
+    /// The load offered in each direction.
     #[serde(rename = "offered_pps")]
     pub offered: Load,
-    /// What was forwarded, all directions together.
+    /// Frames forwarded, all directions together.
     pub forwarded: Rates,
     /// Lost of what was sent, mean, 0 to 1.
     pub loss_ratio: f64,
@@ -318,7 +319,7 @@ pub struct LatencyDirection {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
     pub direction: Direction,
-    /// Of all frames of the last run, as the tester sees it: from the writing of a frame to its arrival in the driver.
+    /// Delays of all frames of the last run, as the tester measures them: from the writing of a frame to its arrival in the driver.
     pub delays: Distribution,
     /// RFC 8219's typical latency (the median) over the runs, nanoseconds.
     pub typical: Option<OverRuns>,
@@ -343,15 +344,15 @@ pub struct BackToBackReport {
     /// The rate of the bursts.
     #[serde(rename = "rate_pps")]
     pub rate: Load,
-    /// What bounds that rate; RFC 9004 asks for the line rate.
+    /// The bound of that rate; RFC 9004 requires the line rate.
     pub limit: LoadLimit,
-    /// What was found.
+    /// The result.
     pub outcome: BackToBackOutcome,
     /// The buffer it takes.
     pub buffer: Option<BufferTime>,
 }
 
-/// How soon the device forwards all again after an overload.
+/// Time until the device forwards all frames again after an overload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RecoveryReport {
@@ -367,11 +368,11 @@ pub struct RecoveryReport {
     pub unrecovered: u32,
 }
 
-/// How long a reset interrupts forwarding.
+/// Duration of the interruption by a reset.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ResetReport {
-    /// What was done to the device, in words; filled in by who does it.
+    /// The reset, in words; filled in by the crate that carries it out.
     pub how: String,
     /// The load.
     #[serde(rename = "load_pps")]
@@ -415,7 +416,7 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// What came of a service's configuration and performance test (ITU-T Y.1564).
+/// The results of a service's configuration and performance test (ITU-T Y.1564).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceReport {
@@ -423,13 +424,13 @@ pub struct ServiceReport {
     pub stream: Stream,
     /// Every step.
     pub steps: Vec<ServiceStep>,
-    /// The long test at the committed rate; absent where it was not asked for.
+    /// The long test at the committed rate; absent where it was not requested.
     pub performance: Option<ServiceStep>,
     /// Share of its seconds in which the service was available.
     pub availability: Option<f64>,
     /// All promises were shown to hold.
     pub passed: bool,
-    /// What a reader must know: steps left out, promises that could not be measured.
+    /// Remarks: steps left out, commitments that could not be measured.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -438,15 +439,15 @@ pub struct ServiceReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct ServiceStep {
-    /// What was offered.
+    /// The load offered.
     pub step: y1564::Step,
-    /// What came of it, the worse of the directions.
+    /// The result, the worse of the directions.
     pub observed: y1564::Observed,
     /// Promises broken; none: it passed.
     pub misses: Vec<y1564::Miss>,
 }
 
-/// What one interface on the way did.
+/// Counters of one interface on the path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopDrops {
@@ -480,7 +481,7 @@ pub struct DeviceComparison {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RateChange {
-    /// What was sent.
+    /// The frames sent.
     pub stream: Stream,
     /// `ndr`, `mrr` and so on. The MRR is of all directions together, the others are of each direction.
     pub figure: String,

@@ -1,4 +1,4 @@
-//! What a benchmark is to do: the defaults of the standards, a quick look, and the searches that follow from it.
+//! Setup of a benchmark: the defaults of the standards, a quick check, and the searches that follow from it.
 
 mod check;
 mod departures;
@@ -153,7 +153,7 @@ const LEAST_FRAMES: f64 = 10.0;
 /// The least load of a search, as a share of what the device forwards of a flood: one that loses frames even then has no
 /// throughput worth the name.
 const LEAST_SHARE: f64 = 0.01;
-/// The least share of the most load that a device is taken to forward, when a halving is told how fine to be.
+/// The least share of the most load that a device is assumed to forward, for the choice of a binary search's resolution.
 const FINEST_SHARE: f64 = 0.001;
-/// What a halving accepts.
+/// The finest resolution that a binary search accepts.
 const FINEST_RESOLUTION: f64 = 1e-6;

@@ -1,8 +1,9 @@
-//! The conductor of a benchmark: what to send next, and what has been found. It has no clock, no chance, and sends nothing.
+//! The sequence of a benchmark: the next request, and the results so far. This module has no clock, no randomness, and sends
+//! nothing.
 //!
-//! Every stream begins with a flood, which shows whether the device forwards at all and what the generator reaches. Then
-//! come the tests in the order asked for. A test is a [`Job`]: it names one action after the other and writes its part of the
-//! report. What cannot be done is left out with the reason, and the rest goes on.
+//! Every stream begins with a flood, which shows whether the device forwards at all and the rate that the generator reaches. Then
+//! come the tests in the order of the request. A test is a [`DeviceTest`]: it names one action after the other and writes its part
+//! of the report. A test that cannot be done is left out with the reason, and the others go on.
 
 mod bursts;
 mod delays;
@@ -20,31 +21,31 @@ pub use progress::Progress;
 
 use super::{Action, LeftOut, Observation, Order, PlanRow, ServiceReport, Setup, SetupError, StreamReport};
 use crate::units::Nanos;
-use job::Job;
+use job::DeviceTest;
 
-/// A benchmark under way.
+/// A running benchmark.
 #[derive(Debug)]
 pub struct Suite {
     setup: Setup,
     /// The streams that are done.
     done: Vec<StreamReport>,
     service: Option<ServiceReport>,
-    /// The stream under way; `None` when all are done.
+    /// The running stream; `None` when all are done.
     running: Option<Running>,
 }
 
-/// A stream under way.
+/// A running stream.
 #[derive(Debug)]
 struct Running {
     row: StreamReport,
     tests: Vec<PlanRow>,
-    /// Which of them is under way.
+    /// Index of the running test.
     at: usize,
     /// `None` of the flood.
-    job: Option<Box<dyn Job>>,
+    job: Option<Box<dyn DeviceTest>>,
     /// Trials of this test whose result was taken.
     trials: u32,
-    /// How long they took as planned, with their pauses.
+    /// Planned duration of the finished ones, with their pauses.
     spent: Nanos,
 }
 
@@ -60,7 +61,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// What to do now; `None` when all is done. The same until its observation is taken.
+    /// The next request; `None` when all is done. The same until its observation is taken.
     #[must_use]
     pub fn order(&self) -> Option<Order> {
         let running = self.running.as_ref()?;
@@ -101,7 +102,7 @@ impl Suite {
         }
     }
 
-    /// How long what is left takes at most, with its pauses; trials thrown away and repeated come on top.
+    /// Longest duration of the remainder, with its pauses; trials that are discarded and repeated come on top.
     #[must_use]
     pub fn left(&self) -> Nanos {
         let Some(running) = &self.running else { return Nanos::ZERO };
@@ -141,7 +142,7 @@ impl Suite {
         }
     }
 
-    /// What was found, a row for each stream; also in the middle, and then what is unfinished is marked.
+    /// The results, a row for each stream. Before the end, unfinished parts are marked.
     #[must_use]
     pub fn finish(mut self) -> (Vec<StreamReport>, Option<ServiceReport>) {
         if let Some(running) = &mut self.running {

@@ -1,11 +1,11 @@
-//! How long the trials of a benchmark are, and how often they are repeated.
+//! Durations and repetitions of the trials of a benchmark.
 
 use crate::units::Nanos;
 #[cfg(feature = "schema")]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long trials are and how often they are repeated.
+/// Durations and repetitions of trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Times {
@@ -21,30 +21,30 @@ pub struct Times {
     /// One search for all rates at most, with its pauses, in nanoseconds. What is not found by then is unfinished.
     #[serde(rename = "search_ns")]
     pub search: Nanos,
-    /// How often the search is repeated.
+    /// Repetitions of the search.
     pub search_repeats: u32,
     /// A stream whose latency is measured, in nanoseconds.
     #[serde(rename = "latency_ns")]
     pub latency: Nanos,
-    /// How often latency is measured at each load.
+    /// Repetitions of the latency measurement at each load.
     pub latency_repeats: u32,
-    /// How many steps of frame loss make 100 %.
+    /// Number of steps of frame loss from 0 to 100 %.
     pub loss_steps: u32,
     /// The longest burst, in nanoseconds.
     #[serde(rename = "burst_ns")]
     pub burst: Nanos,
-    /// How often the longest burst without loss is searched for.
+    /// Repetitions of the search for the longest burst without loss.
     pub burst_repeats: u32,
     /// A burst fails when it lost frames this many times in a row (RFC 9004's loss verification).
     pub burst_verify: u32,
-    /// How often recovery and reset are measured.
+    /// Repetitions of recovery and reset.
     pub repeats: u32,
     /// A trial at the most load, in nanoseconds.
     #[serde(rename = "mrr_ns")]
     pub mrr: Nanos,
-    /// How often there is one.
+    /// Number of these trials.
     pub mrr_repeats: u32,
-    /// How often delay variation is measured.
+    /// Repetitions of the measurement of delay variation.
     pub variation_repeats: u32,
     /// A step of a service's configuration test, in nanoseconds.
     #[serde(rename = "service_step_ns")]
@@ -55,7 +55,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// As RFC 2544, RFC 9004, RFC 6201, RFC 8219 and ITU-T Y.1564 ask for.
+    /// The times that RFC 2544, RFC 9004, RFC 6201, RFC 8219 and ITU-T Y.1564 require.
     #[must_use]
     pub fn standard() -> Times {
         Times {

@@ -1,4 +1,4 @@
-//! What sends a benchmark's frames and what counts them.
+//! Senders and counters of a benchmark's frames.
 
 use crate::plan::Direction;
 use crate::units::{Bytes, Nanos, PacketRate};
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::{Display, Formatter};
 
-/// How frames are sent, the fastest first.
+/// Methods of sending frames, the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +22,7 @@ pub enum SourceKind {
     Packet,
 }
 
-/// How frames are counted, the fastest first.
+/// Methods of counting frames, the fastest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -39,25 +39,25 @@ pub enum SinkKind {
     Packet,
 }
 
-/// Who sends and counts in one direction, and what they were shown to reach.
+/// Sender and counter of one direction, and the rates that they were shown to reach.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Tools {
     /// From the first port to the second, or back.
     #[serde(rename = "way")]
     pub direction: Direction,
-    /// How frames are sent.
+    /// Method of sending frames.
     pub source: SourceKind,
-    /// How they are counted.
+    /// Method of counting them.
     pub sink: SinkKind,
     /// Every pair that was tried with a burst.
     pub tried: Vec<Tried>,
-    /// What the same source reaches without the device; absent: not measured.
+    /// The rate of the same source without the device; absent: not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alone: Option<Alone>,
 }
 
-/// What a source reaches over a cable of its own: two virtual interfaces with nothing between them.
+/// The rate of a source over a cable of its own: two virtual interfaces with nothing between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Alone {
@@ -75,9 +75,9 @@ pub struct Alone {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Tried {
-    /// How frames were sent.
+    /// Method of sending frames.
     pub source: SourceKind,
-    /// How they were counted.
+    /// Method of counting them.
     pub sink: SinkKind,
     /// The frame, FCS included, bytes.
     pub frame: Bytes,

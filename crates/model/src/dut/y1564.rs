@@ -8,7 +8,7 @@ use crate::units::{BitRate, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was promised of a service.
+/// Commitments of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Profile {
@@ -32,7 +32,7 @@ pub struct Profile {
     pub availability: f64,
 }
 
-/// What a step is for.
+/// Purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,14 +49,14 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Step {
-    /// What it is for.
+    /// The purpose.
     pub kind: Kind,
     /// The rate to offer, in bits per second.
     #[serde(rename = "offered_bps")]
     pub offered: BitRate,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Observed {
@@ -118,7 +118,7 @@ impl Profile {
         let least = BitRate(share(promised, 1.0 - self.loss));
         let most = match step.kind {
             Kind::Policing => BitRate(share(self.both(), 1.0 + self.policing_margin)),
-            // What is offered cannot be exceeded but by a device that sends frames twice.
+            // Only a device that duplicates frames can deliver more than the load offered.
             Kind::Committed | Kind::Excess => step.offered,
         };
         let promises = step.kind == Kind::Committed;

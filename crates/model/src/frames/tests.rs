@@ -20,7 +20,7 @@ fn each_size_has_its_mss_and_payload() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_frames_are_refused() {
     let refused = |frame, protocol, network, part: &str| {
         let why = asked(frame, protocol, network).setting(1500).expect_err(part);
         assert!(why.contains(part), "{frame} {protocol}: {why}");

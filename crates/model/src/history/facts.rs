@@ -1,4 +1,4 @@
-//! What is known of a run beside its figures: two runs that differ in it measured two different things.
+//! Conditions of a run beside its figures: two runs that differ in one of them measured two different things.
 
 use super::Measured;
 use crate::dut::{DutReport, SearchMethod};
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Fact {
-    /// What it is.
+    /// Name of the condition.
     pub name: String,
     /// Its value.
     pub value: String,
 }
 
-/// The fingerprint of a document: the hosts, and what was asked for. Labs have none: every topology is another path.
+/// The fingerprint of a document: the hosts, and the request. Labs have none: every topology is another path.
 #[must_use]
 pub fn facts(measured: Measured<'_>) -> Vec<Fact> {
     let known = match measured {
@@ -46,7 +46,7 @@ fn of_run(run: &Run) -> Vec<(&'static str, String)> {
     known
 }
 
-/// What figures of a device depend on beside the device: the host that tests, its ports, and how trials are made.
+/// Conditions on which figures of a device depend beside the device: the host that tests, its ports, and the method of trials.
 fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
     let mut known: Vec<(&str, String)> = Vec::new();
     known.extend(HERE.into_iter().zip(report.host.as_ref().map(of_host).unwrap_or_default()));
@@ -83,8 +83,8 @@ fn of_devices(report: &DutReport) -> Vec<(&'static str, String)> {
     known
 }
 
-/// The histograms of round trips of a run and its parts, as they stand there: the label of the way, and HdrHistogram V2,
-/// compressed, in base64. Of ways with the same label the first.
+/// The histograms of round trips of a run and its parts, as in the document: the label of the path, and HdrHistogram V2,
+/// compressed, in base64. Where paths have the same label, the first one counts.
 #[must_use]
 pub fn histograms(run: &Run) -> Vec<(String, &str)> {
     let egress_paths = std::iter::once(run).chain(&run.tests).flat_map(|run| &run.summary.egress_paths);

@@ -6,7 +6,7 @@ use crate::lab::{self, LabReport};
 use crate::run::Run;
 use serde_json::Value;
 
-/// What was measured, of whichever schema.
+/// A measured document, of any schema.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
     /// A path, schema `pathmeter/result/1`.

@@ -1,4 +1,4 @@
-//! How far back it is, from the TTL that an answer arrived with.
+//! The distance of a router on the return path, from the TTL with which an answer arrived.
 
 /// Hops that an answer took back: systems start with a TTL of 64, 128 or 255 (some with 32), and the nearest of these above
 /// what is left is taken. `None` for 0.

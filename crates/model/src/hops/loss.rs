@@ -1,7 +1,7 @@
-//! Whose loss it is: missing answers of a router tell of the path only as far as they are missing behind it too.
+//! Attribution of loss: missing answers of a router indicate loss on the path only as far as they are missing behind it too.
 //!
-//! A probe that ends at a hop crossed all the hops before it. So of those sent to a hop no larger a share can have survived
-//! the path than of those sent to a nearer one; where more is answered further on, what is missing is the hop's own answers.
+//! A probe that ends at a hop crossed all the hops before it. The share of the probes to a hop that survive the path is therefore
+//! at most the share of those to a nearer one; where more is answered further on, the hop's own answers are missing.
 
 use super::{Counted, Hop, HopsResult, Missing};
 #[cfg(feature = "schema")]
@@ -62,9 +62,9 @@ fn limits_its_own(found: &HopsResult, at: usize) -> bool {
         return true;
     }
     let behind: Vec<Counted> = found.hops[at + 1..].iter().map(|hop| hop.counted).collect();
-    // So many comparisons would find one by chance.
+    // Without this correction one of many comparisons would find a difference by chance.
     let level = LEVEL / (2.0 * behind.len().max(1) as f64);
-    // All hops from one on tell more together than each by itself.
+    // All hops from one on are stronger evidence together than each alone.
     let together = (0..behind.len()).filter_map(|from| behind[from..].iter().copied().reduce(Counted::plus));
     behind.iter().copied().chain(together).any(|other| better(other, own, level))
 }
@@ -90,7 +90,7 @@ pub fn better(one: Counted, other: Counted, level: f64) -> bool {
     one.sent > 0 && other.sent > 0 && share(one) > share(other) && chance(one, other) < level
 }
 
-/// The chance that of all answers at least as many fall to `one`, were both answered alike.
+/// The chance that at least as many of all answers fall to `one`, if both were answered equally often.
 fn chance(one: Counted, other: Counted) -> f64 {
     let (sent, answered) = (one.sent + other.sent, one.answered + other.answered);
     let most = one.sent.min(answered);
@@ -100,13 +100,13 @@ fn chance(one: Counted, other: Counted) -> f64 {
     (one.answered..=most).filter(possible).map(|hits| combinations(hits).exp()).sum()
 }
 
-/// The logarithm of the number of ways to choose `some` of `all`.
+/// The logarithm of the number of combinations of `some` of `all`.
 fn choose(all: u32, some: u32) -> f64 {
     let some = some.min(all - some);
     (1..=some).map(|k| f64::from(all - some + k).ln() - f64::from(k).ln()).sum()
 }
 
-/// How often chance alone may be taken for a difference.
+/// The error level of a test: the chance that a random difference counts as one.
 pub const LEVEL: f64 = 0.01;
 
 #[cfg(test)]
@@ -114,16 +114,16 @@ mod tests {
     use super::*;
     use crate::hops::{HopFlow, HopProtocol};
 
-    fn of(answered: u32, sent: u32) -> Counted {
+    fn counted(answered: u32, sent: u32) -> Counted {
         Counted { sent, answered }
     }
 
     #[test]
     fn chances_are_those_of_fisher() {
         // The lady tasting tea: all four of four against none of four is 1 in 70, three or more 17 in 70.
-        assert!((chance(of(4, 4), of(0, 4)) - 1.0 / 70.0).abs() < 1e-12);
-        assert!((chance(of(3, 4), of(1, 4)) - 17.0 / 70.0).abs() < 1e-12);
-        assert!((chance(of(5, 5), of(5, 5)) - 1.0).abs() < 1e-12);
+        assert!((chance(counted(4, 4), counted(0, 4)) - 1.0 / 70.0).abs() < 1e-12);
+        assert!((chance(counted(3, 4), counted(1, 4)) - 17.0 / 70.0).abs() < 1e-12);
+        assert!((chance(counted(5, 5), counted(5, 5)) - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
             let hop = |(at, answered)| Hop {
                 ttl: at,
                 far_end: at == 3,
-                counted: of(answered, 20),
-                flows: vec![of(answered, 20)],
+                counted: counted(answered, 20),
+                flows: vec![counted(answered, 20)],
                 ..Hop::default()
             };
             let flow = HopFlow { flow: None, reached_at: Some(3), far_end: None };
@@ -150,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn few_probes_tell_little() {
-        assert!(!better(of(10, 10), of(9, 10), LEVEL), "one missing may be chance");
-        assert!(!better(of(10, 10), of(6, 10), LEVEL));
-        assert!(better(of(10, 10), of(4, 10), LEVEL));
-        assert!(better(of(100, 100), of(90, 100), LEVEL));
+    fn few_probes_decide_little() {
+        assert!(!better(counted(10, 10), counted(9, 10), LEVEL), "one missing may be chance");
+        assert!(!better(counted(10, 10), counted(6, 10), LEVEL));
+        assert!(better(counted(10, 10), counted(4, 10), LEVEL));
+        assert!(better(counted(100, 100), counted(90, 100), LEVEL));
         assert!(
-            !better(of(4, 10), of(10, 10), LEVEL)
-                && !better(of(0, 0), of(0, 10), LEVEL)
-                && !better(of(3, 3), of(0, 0), LEVEL)
+            !better(counted(4, 10), counted(10, 10), LEVEL)
+                && !better(counted(0, 0), counted(0, 10), LEVEL)
+                && !better(counted(3, 3), counted(0, 0), LEVEL)
         );
     }
 }

@@ -31,7 +31,7 @@ struct Range {
     origin: AsOrigin,
 }
 
-/// A line that tells no prefix and AS.
+/// A line without a prefix and an AS.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "line {line}: `{text}` is not `PREFIX AS [NAME]` (192.0.2.0/24 AS64496 Example), `ADDRESS LENGTH AS`, nor \
@@ -40,7 +40,7 @@ struct Range {
 pub struct AsTableError {
     /// Which, from 1 on.
     pub line: usize,
-    /// What it begins with.
+    /// Beginning of the line.
     pub text: String,
 }
 
@@ -63,7 +63,7 @@ impl AsTable {
                 range.ok_or_else(|| AsTableError { line: at + 1, text: line.chars().take(60).collect() })?;
             ranges.extend((range.origin.number > 0).then_some(range));
         }
-        // Of those that begin at one address the shortest prefix first.
+        // The shortest prefix comes first among those that begin at one address.
         ranges.sort_by_key(|range| (range.first, Reverse(range.last)));
         Ok(AsTable { ranges })
     }

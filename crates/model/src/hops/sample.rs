@@ -1,4 +1,4 @@
-//! How the hops of a path stand while they are traced.
+//! State of the hops of a path while they are traced.
 
 use super::{Counted, Hop, HopsEnd, HopsResult, Missing};
 use crate::units::Nanos;
@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// How the hops stand while they are traced: of each the router that answers most.
+/// State of the hops while they are traced: for each hop the router that answers most.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopsSample {
     /// Since the first probe.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// How the path ends, as far as it is known.
+    /// End of the path, as far as it is known.
     pub end: HopsEnd,
     /// The hops, nearest first.
     pub hops: Vec<HopSample>,
@@ -24,7 +24,7 @@ pub struct HopsSample {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct HopSample {
-    /// How many hops from the sender.
+    /// Distance from the sender, in hops.
     pub ttl: u8,
     /// The router that answers most; absent: none does.
     pub address: Option<IpAddr>,
@@ -33,7 +33,7 @@ pub struct HopSample {
     /// Probes and answers so far, or of those that are kept while it is watched.
     #[serde(flatten)]
     pub counted: Counted,
-    /// Why answers are missing, as far as it can be told.
+    /// Reason why answers are missing, as far as it is known.
     pub missing: Missing,
     /// Shortest round trip.
     #[serde(rename = "rtt_min_ns")]

@@ -1,8 +1,8 @@
-//! What to send next, and what the answers add up to: a pure machine, which is told the time, what was sent and what came.
+//! Schedule and results of a trace: a state machine without I/O, whose inputs are the time, the probes sent and the answers.
 //!
-//! Each flow is first followed hop by hop until it reaches the far end, is refused, goes in a circle or falls silent; the next
-//! hop is asked as soon as the one before answers, so that a far end which limits its answers is asked no oftener than needed.
-//! Then rounds follow at an interval, in which flows take turns: each hop is asked once in a round.
+//! Each flow is first followed hop by hop until it reaches the far end, is refused, goes in a circle or gets no more answers; the
+//! next hop is probed as soon as the one before answers, so that a far end which limits its answers is probed no oftener than
+//! needed. Then rounds follow at an interval, in which flows take turns: each hop is probed once in a round.
 
 mod far;
 mod shift;
@@ -15,10 +15,10 @@ use far::Distance;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
-/// How a trace is to be done.
+/// Parameters of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// What the probes are.
+    /// Protocol of the probes.
     pub protocol: HopProtocol,
     /// Rounds: probes for each hop.
     pub probes: u32,
@@ -28,13 +28,13 @@ pub struct Schedule {
     pub interval: Nanos,
     /// Longest wait for the last answers.
     pub timeout: Nanos,
-    /// Hops looked at, at most.
+    /// Most hops that are probed.
     pub max_hops: u8,
-    /// It never ends by itself; only the last `probes` rounds are kept.
+    /// Whether the trace goes on without end; only the last `probes` rounds are kept.
     pub rolling: bool,
 }
 
-/// What to do next.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send this probe, then call [`Tracer::sent`], or [`Tracer::refused`] when this host does not let it.
@@ -48,18 +48,18 @@ pub enum Step {
     },
     /// Nothing until then, unless something is heard.
     Wait(MonoTime),
-    /// It is over.
+    /// The trace is complete.
     Done,
 }
 
 /// An answer to a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Who answers.
+    /// Address that answers.
     pub from: IpAddr,
     /// When it came.
     pub at: MonoTime,
-    /// What it says.
+    /// Contents.
     pub kind: AnswerKind,
     /// TTL that it arrived with.
     pub ttl: Option<u8>,
@@ -67,27 +67,27 @@ pub struct Answer {
     pub labels: Vec<MplsLabel>,
 }
 
-/// What an answer says.
+/// Contents of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerKind {
     /// The probe's TTL ended at this router.
     Expired,
-    /// It reached the far end.
+    /// The probe reached the far end.
     Arrived,
-    /// It is larger than the link behind this router carries, whose MTU is this.
+    /// The probe is larger than the MTU, given here, of the link behind this router.
     TooBig(u32),
     /// Refused, by ICMP type and code.
     Refused(u8, u8),
 }
 
-/// A probe of a trace that somebody else carried out.
+/// A probe of a trace that another host carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
     /// Its TTL.
     pub ttl: u8,
     /// When it left.
     pub at: MonoTime,
-    /// What came of it.
+    /// Its answer.
     pub answer: Option<Answer>,
 }
 
@@ -106,7 +106,7 @@ pub struct Tracer {
     round_began: MonoTime,
     last_sent: MonoTime,
     longest: Nanos,
-    /// That came.
+    /// Those of them that were answered.
     answers: u32,
 }
 
@@ -124,28 +124,28 @@ struct Sent {
 }
 
 impl Sent {
-    /// It is still to leave.
+    /// The probe is still to be sent.
     fn is_pending(&self) -> bool {
         self.at.is_none() && !self.is_refused
     }
 }
 
-/// What is known of a flow.
+/// State of a flow.
 #[derive(Clone, Debug, Default)]
 struct FlowTrace {
     /// The nearest hop at which it ended, and how.
     end: Option<(u8, HopsEnd)>,
-    /// The furthest hop asked.
+    /// The furthest hop probed.
     asked: u8,
     /// The furthest that answered.
     heard: u8,
-    /// The probe that asked `asked`.
+    /// The latest probe to hop `asked`.
     latest: Option<u32>,
     /// The router at each hop, as first heard.
     routers: Vec<(u8, IpAddr)>,
-    /// Who refused its probes.
+    /// The router or host that refused its probes.
     refuser: Option<IpAddr>,
-    /// How far the far end was, from when on.
+    /// Distances of the far end, each with the time from which it holds.
     distances: Vec<Distance>,
     /// Followed to its end.
     is_known: bool,
@@ -173,7 +173,7 @@ impl Tracer {
         }
     }
 
-    /// A trace of one flow that somebody else carried out: its probes in the order in which they left.
+    /// A trace of one flow that another host carried out: its probes in the order in which they left.
     #[must_use]
     pub fn carried_out(schedule: Schedule, probes: Vec<Probed>) -> Tracer {
         let mut trace = Tracer::new(Schedule { flows: 1, ..schedule }, MonoTime(0));
@@ -188,7 +188,7 @@ impl Tracer {
         trace
     }
 
-    /// What to do next.
+    /// The next action.
     pub fn poll(&mut self, now: MonoTime) -> Step {
         if let Some(ttl) = self.queue.front().copied() {
             let due = self.last_sent + GAP;
@@ -212,7 +212,7 @@ impl Tracer {
         if self.probes.iter().any(Sent::is_pending) {
             return Step::Wait(now + LEAST_STEP);
         }
-        let deadline = self.last_sent + self.patience();
+        let deadline = self.last_sent + self.timeout();
         if now >= deadline || self.all_answered() { Step::Done } else { Step::Wait(deadline) }
     }
 
@@ -259,7 +259,7 @@ impl Tracer {
         (self.round, self.schedule.probes)
     }
 
-    /// What the answers so far add up to; who measured, names and the like are left for others to fill in.
+    /// The result of the answers so far, without names and the measuring host, which the caller adds.
     #[must_use]
     pub fn result(&self) -> HopsResult {
         sums::hops_result(self)
@@ -330,9 +330,9 @@ impl Tracer {
         let silent =
             flow.asked.saturating_sub(flow.heard) >= SILENT_HOPS || flow.asked >= self.schedule.max_hops;
         let over = flow.end.is_some() || (silent && answered);
-        // Other flows ended there: this one most likely does too, and the far end is not to be asked in vain.
+        // Other flows ended there: this one most likely does too, and superfluous probes to the far end are avoided.
         let likely = flow.asked == self.likely_top();
-        let waits = if silent || likely { self.patience() } else { self.step() };
+        let waits = if silent || likely { self.timeout() } else { self.step() };
         let until = sent.unwrap_or(self.last_sent) + waits;
         if !over && !answered && now < until {
             return Step::Wait(until);
@@ -346,15 +346,14 @@ impl Tracer {
         self.ask(next)
     }
 
-    /// How long the next hop waits for the answer of the one before.
+    /// The time that the next hop waits for the answer of the one before.
     fn step(&self) -> Nanos {
         self.longest.saturating_mul(2).clamp(LEAST_STEP, LONGEST_STEP)
     }
 
-    /// How long answers are waited for: some round trips, once so many came that the longest of them tells how late one may
-    /// be.
+    /// The timeout of answers: some round trips, once so many answers came that the longest round trip shows how late one may be.
     #[must_use]
-    pub fn patience(&self) -> Nanos {
+    pub fn timeout(&self) -> Nanos {
         let wait = match self.answers {
             0 => self.schedule.timeout,
             few if few < ENOUGH_ANSWERS => self.longest.saturating_mul(ROUND_TRIPS).max(LEAST_WAIT),
@@ -363,7 +362,7 @@ impl Tracer {
         wait.min(self.schedule.timeout)
     }
 
-    /// The furthest hop that is asked in each round: the flow's end, or one beyond the last that answered in any flow.
+    /// The furthest hop that is probed in each round: the flow's end, or one beyond the last that answered in any flow.
     fn top(&self, flow: &FlowTrace) -> u8 {
         let heard = || self.flows.iter().map(|flow| flow.heard).max().unwrap_or(0);
         self.end_of(flow).map_or_else(|| heard().saturating_add(1).min(flow.asked), |(ttl, _)| ttl)
@@ -378,7 +377,7 @@ impl Tracer {
         }
         let reached =
             |flow_trace: &FlowTrace| flow_trace.end.filter(|end| end.1 == HopsEnd::Reached).map(|end| end.0);
-        // Where the distance changed, flows were not all asked at the same.
+        // Where the distance changed, the flows were not all probed at the same one.
         if own.1 != HopsEnd::Reached || self.flows.iter().any(|flow| flow.distances.len() > 1) {
             return Some(own);
         }
@@ -391,7 +390,7 @@ impl Tracer {
         let is_silent = |probe: &Sent| {
             probe.ttl == nearest && probe.at.is_some() && probe.answer.is_none() && ends_there(probe.flow)
         };
-        // Behind a first hop that is the far end there is no other way to it.
+        // When the first hop is the far end, there is no other path to it.
         let is_limited = nearest == 1 || self.probes.iter().any(is_silent);
         Some(if is_limited { (nearest, HopsEnd::Reached) } else { own })
     }
@@ -421,7 +420,7 @@ impl FlowTrace {
         if let Some(end) = end {
             let nearer =
                 |(known, how): &(u8, HopsEnd)| ttl < *known || (ttl == *known && *how != HopsEnd::Reached);
-            // Who reached the far end did not go in a circle, whatever was heard before.
+            // A flow that reached the far end did not go in a circle, whatever was received before.
             let better = self.end.as_ref().is_none_or(|known| match (known.1, end) {
                 (HopsEnd::Reached, HopsEnd::Reached) => ttl < known.0,
                 (HopsEnd::Reached, _) => false,
@@ -442,7 +441,7 @@ impl FlowTrace {
         self.turns(from, ttl) >= TURNS
     }
 
-    /// How often a router is met up to a hop, the same at neighbouring hops being once.
+    /// Occurrences of a router up to a hop; a row of neighbouring hops counts as one.
     fn turns(&self, router: IpAddr, up_to: u8) -> usize {
         let met = |known: &&(u8, IpAddr)| known.1 == router && known.0 <= up_to;
         let mut at: Vec<u8> = self.routers.iter().filter(met).map(|known| known.0).collect();
@@ -455,7 +454,7 @@ impl FlowTrace {
     }
 }
 
-/// How long a missing answer is waited for where the slowest of many took so long.
+/// The timeout of a missing answer where the slowest of many took so long.
 #[must_use]
 pub fn settled(slowest: Nanos) -> Nanos {
     slowest.saturating_mul(ROUND_TRIPS).max(SETTLED_WAIT)

@@ -20,11 +20,11 @@ pub struct Versus {
     pub tool: String,
     /// The family.
     pub family: Network,
-    /// What was measured.
+    /// The test.
     pub test: LabTest,
-    /// Way of the data.
+    /// Direction of the data.
     pub direction: Option<Direction>,
-    /// How far it lies from the first, and how sure that is.
+    /// The difference from the first, and its confidence.
     pub comparison: Comparison,
 }
 
@@ -51,10 +51,14 @@ pub fn versus(variants: &[Variant]) -> Vec<Versus> {
         .collect();
     // Rates and times are never negative, so there is a table.
     let compared = table(&cases).unwrap_or_default();
-    pairs.iter().zip(compared).map(|((variant, series, ..), row)| of(first, variant, series, row)).collect()
+    pairs
+        .iter()
+        .zip(compared)
+        .map(|((variant, series, ..), row)| versus_row(first, variant, series, row))
+        .collect()
 }
 
-fn of(first: &Variant, variant: &Variant, series: &Series, comparison: Comparison) -> Versus {
+fn versus_row(first: &Variant, variant: &Variant, series: &Series, comparison: Comparison) -> Versus {
     Versus {
         variant: variant.name.clone(),
         base: first.name.clone(),
@@ -66,7 +70,7 @@ fn of(first: &Variant, variant: &Variant, series: &Series, comparison: Compariso
     }
 }
 
-/// What is compared: rates, or the median round trips.
+/// The values that are compared: rates, or the median round trips.
 fn values(series: &Series) -> Vec<f64> {
     if series.goodput.is_some() {
         return series.runs.iter().filter_map(|run| run.goodput).map(|rate| rate.0 as f64).collect();

@@ -1,4 +1,4 @@
-//! What share of its link a series used, and of what the framing lets through.
+//! Share of its link that a series used, and share of the maximum that the framing allows.
 
 use super::{LabReport, Series, Variant};
 use crate::framing::{Encaps, Framing, Network, Transport};
@@ -7,7 +7,7 @@ use crate::units::{BitRate, Bytes, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a packet of a series looks on the narrowest link.
+/// A packet of a series on the narrowest link.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Packet {
@@ -21,7 +21,7 @@ pub struct Packet {
     pub frame: u32,
 }
 
-/// What a link carries at most: frames without FCS.
+/// Line rate of a link: frames without FCS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LinkSpeed {

@@ -1,7 +1,7 @@
-//! Whose fault far round trips are: this host's, the path's, or nobody can tell.
+//! Attribution of slow round trips: to this host, to the path, or unknown.
 //!
-//! A round trip that took longer than usual while this host held up the measuring thread is this host's. What is compared
-//! is its excess over the usual round trip, with the time of it that disturbances cover.
+//! A round trip that took longer than usual while this host delayed the measuring thread is attributed to this host. Compared are
+//! its excess over the usual round trip, and the part of it that disturbances cover.
 
 mod farthest;
 
@@ -16,7 +16,7 @@ use crate::units::Nanos;
 pub struct Disturbance {
     /// When it began, by the clock of the round trips.
     pub start: Nanos,
-    /// How long it lasted.
+    /// Duration.
     pub length: Nanos,
 }
 
@@ -43,7 +43,7 @@ impl HostWatch {
         self.kept.push(disturbance);
     }
 
-    /// What was counted. Switches and steal are the engine's to add, as they have no times of their own.
+    /// The counters. The engine adds switches and steal, as they have no times of their own.
     #[must_use]
     pub fn noise(&self) -> HostNoise {
         self.noise
@@ -63,11 +63,11 @@ impl HostWatch {
         Nanos(sum)
     }
 
-    /// Whose fault a round trip is that usually takes `usual`. `watched`: the thread spun or a hiccup meter ran on its CPU,
-    /// so that the host would have been seen; a thread that sleeps sees nothing.
+    /// Attributes a round trip that usually takes `usual`. `watched`: the thread spun or a hiccup meter ran on its CPU, so that a
+    /// disturbance would have been recorded; a thread that sleeps records none.
     ///
-    /// The host's when it held at least half of the excess; else the path's where the host was watched or the kernel told
-    /// when the reply came; else unknown.
+    /// The cause is the host when it accounts for at least half of the excess; otherwise the path where the host was watched or the
+    /// kernel stamped the reply's arrival; otherwise unknown.
     #[must_use]
     pub fn attribute(&self, trip: &Trip, usual: Nanos, watched: bool) -> Outlier {
         let until = Nanos(trip.at.0.saturating_add(trip.rtt.0));

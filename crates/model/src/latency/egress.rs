@@ -1,4 +1,4 @@
-//! What one way gave.
+//! The results of one path.
 
 use super::EgressEnds;
 use super::noise::Outlier;
@@ -27,7 +27,7 @@ pub struct EgressResult {
     /// Counted time.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
-    /// Messages, replies, and what became of the rest.
+    /// Messages, replies, and the outcome of the others.
     pub counted: Counted,
     /// Leading time that was cut, until the round trips were steady.
     #[serde(rename = "warm_up_ns")]
@@ -55,7 +55,8 @@ pub struct EgressResult {
     /// cannot carry are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<Percentile>,
-    /// The mean of `rtt`, in nanoseconds, and how far off it may be, successive round trips being alike.
+    /// The mean of `rtt`, in nanoseconds, and its confidence interval, which takes the correlation of successive round trips into
+    /// account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<MeanInterval>,
     /// The histogram of `rtt` in HdrHistogram's V2 form: compressed, base64, nanoseconds.
@@ -79,16 +80,16 @@ pub struct EgressResult {
     /// From this percentile on the times are this host's own, which held the measuring thread or sent late; absent: none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spoiled_from_percent: Option<f64>,
-    /// Messages a second that were sent.
+    /// Messages sent per second.
     #[serde(rename = "sent_pps")]
     pub sent_rate: PacketRate,
-    /// Messages a second that the far end says it received (throughput mode).
+    /// Messages per second that the far end reports as received (throughput mode).
     #[serde(rename = "received_pps")]
     pub received_rate: Option<PacketRate>,
 }
 
 impl EgressResult {
-    /// What is known of a percentile of its round trips.
+    /// The standing of a percentile of its round trips.
     #[must_use]
     pub fn standing(&self, percent: f64) -> Standing {
         match self.rtt {
@@ -128,23 +129,23 @@ type TimeOf = fn(&Distribution) -> Nanos;
 
 /// A figure that is a tenth longer …
 const TENTH: u64 = 10;
-/// … and longer by what a sender is late as a rule.
+/// … and longer by a sender's usual lateness.
 const NOTICEABLE: Nanos = Nanos::from_micros(100);
 
-/// What became of the messages.
+/// Outcome of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Counted {
     /// Messages sent.
     pub sent: u64,
-    /// Of these, asked for a reply.
+    /// Those of them that requested a reply.
     pub asked: u64,
     /// Replies, however late: the round trips.
     pub received: u64,
     /// No reply came.
     pub lost: u64,
-    /// Still on their way when the run ended: neither lost nor measured.
+    /// Still in flight when the run ended: neither lost nor measured.
     #[serde(skip_serializing_if = "is_zero")]
     pub in_flight: u64,
     /// The reply came so late that nothing was known of its message any more, and was not measured.
@@ -159,11 +160,11 @@ pub struct Counted {
     pub lost_up: Option<u64>,
     /// Lost on the return path, likewise.
     pub lost_down: Option<u64>,
-    /// Messages that the far end says it received (throughput mode).
+    /// Messages that the far end reports as received (throughput mode).
     pub far_received: Option<u64>,
     /// Messages sent more than 100 µs after they were due.
     pub behind: u64,
-    /// Messages that were due by the rate asked for and never sent: ping-pong waited for the replies to others.
+    /// Messages that were due by the requested rate and never sent: ping-pong waited for the replies to others.
     #[serde(skip_serializing_if = "is_zero")]
     pub unsent: u64,
 }
@@ -197,10 +198,10 @@ pub struct OneWayDelays {
     /// From it, likewise. Beside a load one direction is often known and the other not.
     #[serde(rename = "down_ns")]
     pub down: Option<Distribution>,
-    /// Bound of the clock's error, either way: half the shortest round trip at best.
+    /// Bound of the clock's error, in either direction: half the shortest round trip at best.
     #[serde(rename = "error_ns")]
     pub error: Nanos,
-    /// What is to be known of the clocks.
+    /// Remark on the clocks.
     pub note: ClockNote,
 }
 
@@ -215,6 +216,6 @@ pub enum ClockNote {
     ErrorTooLarge,
     /// One of the clocks stepped during the test: withheld.
     Stepped,
-    /// Too few replies told the far end's times: withheld.
+    /// Too few replies contained the far end's times: withheld.
     TooFew,
 }

@@ -24,7 +24,7 @@ pub struct Load {
     pub congestion: Option<String>,
 }
 
-/// What a run under load gave.
+/// The results of a run under load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadResult {
@@ -60,8 +60,8 @@ pub struct LoadPhase {
     /// Payload of a full segment of the load, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<u32>,
-    /// What limits the load in its direction, and so where its queue is: of a load in one direction, where a phase of UDP after it
-    /// could show that.
+    /// The limit of the load in its direction, and thereby the place of its queue: only for a load in one direction, where a phase
+    /// of UDP after it could show that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Box<Limit>>,
 }
@@ -77,7 +77,7 @@ impl LoadPhase {
         }
     }
 
-    /// What its load transferred in a direction.
+    /// Goodput of its load in a direction.
     #[must_use]
     pub fn goodput(&self, direction: Direction) -> Option<BitRate> {
         match direction {

@@ -1,4 +1,4 @@
-//! What the host did to the measuring thread, and whose fault far round trips are.
+//! Disturbances of the measuring thread by the host, and the causes of slow round trips.
 
 use crate::units::Nanos;
 #[cfg(feature = "schema")]
@@ -12,17 +12,17 @@ pub struct Outlier {
     /// When its message was sent, since the start of the run.
     #[serde(rename = "at_ns")]
     pub at: Nanos,
-    /// How long it took.
+    /// Duration.
     #[serde(rename = "rtt_ns")]
     pub rtt: Nanos,
     /// Time in it during which this host did not run the measuring thread or had the reply and did not hand it over.
     #[serde(rename = "host_ns")]
     pub host: Nanos,
-    /// Whose fault.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// Whose fault a far round trip is.
+/// The cause of a slow round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -31,11 +31,11 @@ pub enum Cause {
     Host,
     /// The path or the far end: this host did not.
     Path,
-    /// It cannot be told: the measuring thread slept, and nothing saw when the reply came.
+    /// Not known: the measuring thread slept, and no stamp has the reply's arrival.
     Unknown,
 }
 
-/// What this host did to the measuring thread during the counted time.
+/// Disturbances of the measuring thread by this host during the counted time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
@@ -81,8 +81,8 @@ impl HostNoise {
         Nanos(queue).max(ONE_WAIT)
     }
 
-    /// From which percentile on the round trips of a path are this host's, if from any: so many of them were under way when
-    /// it held the measuring thread, for long enough to show; and of the slowest ones most are its fault.
+    /// The percentile from which on the round trips of a path are this host's, if there is one: at least that share of them was in
+    /// flight when the host delayed the measuring thread for long enough to matter; and the host caused most of the slowest ones.
     #[must_use]
     pub fn spoils(&self, elapsed: Nanos, count: u64, median: Nanos, slowest: &[Outlier]) -> Option<f64> {
         let mean = self.hiccup_total.0 / self.hiccups.max(1);
@@ -92,13 +92,13 @@ impl HostNoise {
         if self.hiccups == 0 || count == 0 || mean.saturating_mul(SHOWS) < median.0 || !is_borne_out {
             return None;
         }
-        let under_way = self.hiccup_total.0 as f64 + self.hiccups as f64 * median.0 as f64;
-        let hit = (self.hiccups as f64 / count as f64).min(under_way / elapsed.0.max(1) as f64);
+        let in_flight = self.hiccup_total.0 as f64 + self.hiccups as f64 * median.0 as f64;
+        let hit = (self.hiccups as f64 / count as f64).min(in_flight / elapsed.0.max(1) as f64);
         SPOILED.iter().find(|(share, _)| hit >= *share).map(|(_, percent)| *percent)
     }
 }
 
-/// Of all CPUs' time.
+/// Share of all CPUs' time.
 const BUSY: f64 = 0.5;
 const STOLEN: f64 = 0.05;
 /// Both threads of both ends, and as many again for waits that are longer than the mean.

@@ -14,16 +14,16 @@ use crate::units::Nanos;
 pub struct OneWayMeter {
     sync: ClockSync,
     kept: Vec<Exchange>,
-    /// Of every two to this power one is kept.
+    /// Exponent of two: one exchange of so many is kept.
     power: u32,
     extremes: Vec<Extremes>,
     count: u64,
 }
 
-/// What became of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneWayResult {
-    /// The delays to the far end; absent when their median is not above the error, or no delays can be told.
+    /// The delays to the far end; absent when their median is not above the error, or no delays can be computed.
     pub up: Option<Distribution>,
     /// The delays from it, likewise.
     pub down: Option<Distribution>,
@@ -109,7 +109,7 @@ impl OneWayMeter {
     }
 
     fn distributions(&self, fit: &ClockFit) -> (Option<Distribution>, Option<Distribution>) {
-        let one = |delay: fn(&Exchange, &ClockFit) -> u64| {
+        let delays = |delay: fn(&Exchange, &ClockFit) -> u64| {
             let mut histogram = Histogram::default();
             self.kept.iter().for_each(|exchange| histogram.record(delay(exchange, fit)));
             let extremes = self.extremes.iter().flat_map(Extremes::each).map(|exchange| delay(exchange, fit));
@@ -119,12 +119,12 @@ impl OneWayMeter {
             let (min, max) = (distribution.min.min(Nanos(min)), distribution.max.max(Nanos(max)));
             Some(Distribution { min, max, ..distribution })
         };
-        (one(up_delay), one(down_delay))
+        (delays(up_delay), delays(down_delay))
     }
 }
 
 impl From<OneWayResult> for OneWayDelays {
-    /// As results carry it.
+    /// The delays in the form of results.
     fn from(result: OneWayResult) -> OneWayDelays {
         let OneWayResult { up, down, error, note, .. } = result;
         OneWayDelays { up, down, error, note }
@@ -142,8 +142,8 @@ fn down_delay(exchange: &Exchange, fit: &ClockFit) -> u64 {
     (apart + i128::from(fit.offset_at(exchange.received))).clamp(0, u64::MAX.into()) as u64
 }
 
-/// The exchanges of a stretch of time with the shortest and longest ways there and back: the clock's offset is nearly the
-/// same for all, so it need not be known.
+/// The exchanges of a stretch of time with the shortest and longest delays in each direction: the clock's offset is nearly the same
+/// for all, so it need not be known.
 #[derive(Clone, Copy, Debug)]
 struct Extremes {
     up: (Exchange, Exchange),

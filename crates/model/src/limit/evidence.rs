@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evidence {
-    /// The payload rate that was asked for, all streams together.
+    /// The requested payload rate, all streams together.
     pub asked: Option<BitRate>,
     /// Payload received.
     pub goodput: BitRate,
@@ -17,11 +17,11 @@ pub struct Evidence {
     pub rate: BitRate,
     /// Bytes of a full frame of the test.
     pub frame: u32,
-    /// What TCP shows; absent: the test was one of UDP.
+    /// Evidence from TCP; absent: the test was one of UDP.
     pub tcp: Option<TcpSigns>,
-    /// What the two hosts know.
+    /// Facts of the two hosts.
     pub host: HostFacts,
-    /// What the decision phase found.
+    /// Results of the decision phase.
     pub load: Option<LoadProbing>,
 }
 
@@ -65,11 +65,11 @@ pub struct TcpSigns {
     pub variation: Option<f64>,
 }
 
-/// What the two hosts know of themselves.
+/// Facts that the two hosts report about themselves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFacts {
-    /// What the rate is of the link's rate in such frames.
+    /// The rate as a share of the link's rate in such frames.
     pub line_share: Option<f64>,
     /// The link's speed.
     pub link: Option<BitRate>,

@@ -1,4 +1,4 @@
-//! What the decision phase sends, and what it sees of it: steps of UDP load one after another, each judged by its late part.
+//! Load of the decision phase and its results: steps of UDP load one after another, each judged by its late part.
 
 use super::LimitPlace;
 use crate::plan::Direction;
@@ -17,12 +17,12 @@ pub struct StepRequest {
     /// Time from one datagram to the next; of four flows, from one flow's to the next flow's.
     #[serde(rename = "gap_ns")]
     pub gap: Nanos,
-    /// How long it lasts.
+    /// Duration.
     #[serde(rename = "time_ns")]
     pub time: Nanos,
     /// Flows that send in turn.
     pub flows: u8,
-    /// One of so many datagrams, chosen at random, is sparse: it goes all the way, or over another flow; 0: none.
+    /// One datagram of so many, chosen at random, is sparse: its TTL reaches the far end, or another flow has it; 0: none.
     #[serde(default)]
     pub sparse: u8,
     /// TTL of the datagrams that are not sparse; absent: as usual. Without it sparse datagrams go over the next flow.
@@ -30,13 +30,13 @@ pub struct StepRequest {
     pub ttl: Option<u8>,
 }
 
-/// What the sender of a step did.
+/// Counters of the sender of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StepSent {
     /// Datagrams.
     pub datagrams: u64,
-    /// Of these, after the first part of the step.
+    /// Those of them that were sent after the first part of the step.
     pub late: u64,
     /// Late ones that were sparse.
     pub late_sparse: u64,
@@ -55,11 +55,11 @@ pub struct StepSent {
 pub struct Arrival {
     /// Number within the step.
     pub index: u32,
-    /// It was sent after the first part of the step.
+    /// Whether it was sent after the first part of the step.
     pub late: bool,
-    /// It was one of the sparse ones.
+    /// Whether it was a sparse one.
     pub sparse: bool,
-    /// It came marked: congestion experienced.
+    /// Whether it arrived marked: congestion experienced.
     pub marked: bool,
     /// When it came, nanoseconds of the receiver's clock.
     pub came: i64,
@@ -67,7 +67,7 @@ pub struct Arrival {
     pub transit: i64,
 }
 
-/// What arrived of a step. Transit times are across two clocks: only their differences say something.
+/// Arrivals of a step. Transit times are across two clocks: only their differences have a meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StepReceived {
@@ -82,13 +82,13 @@ pub struct StepReceived {
     pub late_time: Nanos,
     /// Datagrams by which the arrivals were at most ahead of the rate of the late ones: what a bucket let pass.
     pub ahead: u64,
-    /// Of the late ones the share that came marked.
+    /// Share of the late ones that arrived marked.
     pub marked: f64,
     /// Smallest transit of all.
     pub transit_min: i64,
     /// Median of the first ten.
     pub transit_first: i64,
-    /// Of the late ones that are not sparse: the 10th percentile.
+    /// The 10th percentile of the late ones that are not sparse.
     pub transit_p10: i64,
     /// Their median.
     pub transit_p50: i64,
@@ -107,7 +107,7 @@ pub struct StepReceived {
 }
 
 impl StepReceived {
-    /// Of the datagrams of a step, in order of arrival.
+    /// Summarizes the datagrams of a step, given in order of arrival.
     #[must_use]
     pub fn from_arrivals(arrivals: &[Arrival]) -> StepReceived {
         let main: Vec<&Arrival> = arrivals.iter().filter(|one| !one.sparse).collect();
@@ -178,7 +178,7 @@ fn quantile(sorted: &[i64], share: f64) -> i64 {
 /// The hot load, as a multiple of the rate that the path takes, and no whole one: a limit and a load must not fall into step.
 pub const FLOOD: f64 = 2.13;
 
-/// What a step was for.
+/// Purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -205,18 +205,18 @@ pub enum Purpose {
     Scoped,
 }
 
-/// What one step found. Rates are in frames on the wire.
+/// The result of one step. Rates are in frames on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadStep {
-    /// What it was for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// UDP payload, bytes.
     pub size: u32,
-    /// What was sent in its late part.
+    /// Rate sent in its late part.
     #[serde(rename = "sent_bps")]
     pub sent: BitRate,
-    /// What arrived of that.
+    /// Rate of that part that arrived.
     #[serde(rename = "delivered_bps")]
     pub delivered: BitRate,
     /// Datagrams sent in its late part.
@@ -241,10 +241,10 @@ pub struct LoadStep {
     /// Its largest.
     #[serde(rename = "growth_max_ns")]
     pub growth_max: Nanos,
-    /// Of datagrams before a gap.
+    /// Growth of datagrams before a gap.
     #[serde(rename = "growth_at_loss_ns", skip_serializing_if = "Option::is_none")]
     pub growth_at_loss: Option<Nanos>,
-    /// Of a few datagrams over another flow, or of the sparse ones of a load that ends at a hop.
+    /// Growth of a few datagrams over another flow, or of the sparse ones of a load that ends at a hop.
     #[serde(rename = "other_growth_ns", skip_serializing_if = "Option::is_none")]
     pub other_growth: Option<Nanos>,
     /// By how much the delay of the sparse ones grew within the step; negative where it fell.
@@ -262,12 +262,12 @@ pub struct LoadStep {
     pub marked: f64,
     /// Share of the step's time in which the sender was delayed.
     pub stalled: f64,
-    /// Of a load that ends at a hop: how many links it crossed; 0: the sparse ones alone, 255: all.
+    /// Number of links that the load crossed, when it ends at a hop; 0: the sparse ones alone were sent, 255: all links.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<u8>,
 }
 
-/// What a decision phase found in one direction.
+/// The results of a decision phase in one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct LoadProbing {
@@ -285,19 +285,19 @@ pub struct LoadProbing {
     /// Where the load found the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<LimitPlace>,
-    /// How many links there are, where that is known.
+    /// Number of links, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<u8>,
     /// Why it was cut short or left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// How long it took.
+    /// Duration.
     #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
 }
 
 impl LoadProbing {
-    /// Of a direction in which nothing could be sent, and why.
+    /// The result for a direction in which nothing could be sent, with the reason.
     #[must_use]
     pub fn without(direction: Direction, note: impl Into<String>) -> LoadProbing {
         LoadProbing {

@@ -18,17 +18,17 @@ pub struct Carried {
     pub mss: Option<Bytes>,
     /// TCP payload with timestamps.
     pub mss_timestamps: Option<Bytes>,
-    /// Payload of the transport asked for; absent when it cannot make such packets.
+    /// Requested payload of the transport; absent when the transport cannot make such packets.
     pub payload: Option<Bytes>,
-    /// What the link's frame carries, encapsulation included: to be compared with the link's MTU.
+    /// Packet in the link's frame, encapsulation included: to be compared with the link's MTU.
     pub outer_packet: Bytes,
     /// The frame on the link.
     pub outer_frame: Bytes,
     /// The frame with preamble and gap.
     pub wire: Bytes,
-    /// Such packets a second that fill the link.
+    /// Packets per second of this size that fill the link.
     pub packets_per_second: Ratio,
-    /// Their payload, bits a second.
+    /// Their payload, bits per second.
     pub goodput_bps: Option<Ratio>,
     /// Goodput as a share of the link's speed.
     pub share: Option<Ratio>,

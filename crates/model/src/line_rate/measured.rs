@@ -6,7 +6,7 @@ use crate::units::{BitRate, Bytes, PacketRate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was measured.
+/// The kind of measured rate.
 #[derive(Clone, Copy, Debug)]
 pub enum Measured {
     /// Payload of the transport.
@@ -15,28 +15,28 @@ pub enum Measured {
     Packets(PacketRate),
 }
 
-/// A measured rate, seen on the wire.
+/// A measured rate on the wire.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct OnTheWire {
     /// The packets it went in.
     #[serde(flatten)]
     pub layout: Layout,
-    /// Payload of the transport, bits a second.
+    /// Payload of the transport, bits per second.
     pub goodput_bps: Ratio,
-    /// Packets a second.
+    /// Packets per second.
     pub packets_per_second: Ratio,
-    /// Bits a second on the wire, preamble and gap included.
+    /// Bits per second on the wire, preamble and gap included.
     pub wire_bps: Ratio,
-    /// Packets a second that would fill the link.
+    /// Packets per second that would fill the link.
     pub line_rate_pps: Ratio,
     /// The goodput that would fill the link.
     pub line_rate_goodput_bps: Ratio,
     /// Measured packets as a share of line rate, 1 at line rate.
     pub line_rate_share: Ratio,
-    /// How the figures follow from one another.
+    /// Derivation of the figures.
     pub arithmetic: String,
-    /// What is odd about them.
+    /// Remark on an implausible figure.
     pub note: Option<String>,
 }
 

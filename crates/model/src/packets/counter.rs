@@ -1,4 +1,4 @@
-//! The fold of a capture: one packet or super-packet after the other becomes counts by way, flow and size.
+//! The fold of a capture: one packet or super-packet after the other is counted by direction, flow and size.
 
 use super::{FlowKey, MOST_FLOWS, PacketDirection, PacketFlow, PacketProtocol, Pieces};
 use crate::plan::Direction;
@@ -9,11 +9,11 @@ use std::net::IpAddr;
 /// One frame as the counts need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// Which way; absent where the interface does not tell (loopback): who spoke first in a flow speaks up.
+    /// Direction; absent where the interface does not report it (loopback): then the first packet of a flow goes up.
     pub direction: Option<Direction>,
-    /// What IP carries.
+    /// Protocol above IP.
     pub protocol: PacketProtocol,
-    /// Who sent it.
+    /// The sender.
     pub source: IpAddr,
     /// To whom.
     pub destination: IpAddr,
@@ -54,7 +54,7 @@ impl Tally {
         }
     }
 
-    /// The way of a frame and its flow's place; none when there is no room for one more flow.
+    /// The direction of a frame and the index of its flow; none when there is no room for one more flow.
     fn attribute(&mut self, observed: &Observation) -> (Direction, Option<usize>) {
         let datagram =
             observed.fragment.map(|id| (observed.source, observed.destination, observed.protocol, id));
@@ -95,7 +95,7 @@ impl Tally {
 }
 
 impl Observation {
-    /// What the counts need of a captured packet; nothing when its packets on the wire cannot be known.
+    /// The parts of a captured packet that are counted; nothing when its packets on the wire cannot be known.
     pub fn from_capture(captured: &Captured<'_>, direction: Option<Direction>) -> Option<Observation> {
         Some(Observation {
             direction,

@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many packets there were of each size, smallest first.
+/// Number of packets of each size, smallest first.
 ///
-/// The first 128 sizes are kept exactly. Packets of others are counted in ranges: 0 to 63 bytes, 64 to 127, 128 to
-/// 255, and so on, which then lie beside the exact sizes in them and hold none of their packets.
+/// The first 128 sizes are kept exactly. Packets of others are counted in ranges: 0 to 63 bytes, 64 to 127, 128 to 255, and so on,
+/// which then lie beside the exact sizes in them and hold none of their packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(transparent)]
@@ -53,7 +53,7 @@ impl Sizes {
         &self.0
     }
 
-    /// The largest size seen; of a range its upper end.
+    /// The largest size counted; for a range its upper end.
     pub fn largest(&self) -> Option<u32> {
         self.0.iter().map(|row| row.to).max()
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Advice {
-    /// What it is for.
+    /// The setting.
     pub setting: Setting,
     /// The number, bytes (of `tcp_mtu_probing`: the mode).
     pub value: u32,
@@ -21,7 +21,7 @@ pub struct Advice {
     pub why: String,
 }
 
-/// What a number is for.
+/// The setting that a number is for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

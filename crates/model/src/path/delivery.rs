@@ -1,12 +1,12 @@
-//! What becomes of fragments, from the tests that were made of it.
+//! Handling of fragments, from the tests of it.
 
 use super::{FragmentDelivery, FragmentShape, FragmentTest};
 
 impl FragmentDelivery {
-    /// The fate that the tests of one direction show.
+    /// The delivery that the tests of one direction show.
     ///
-    /// Fragments made by hand tell more than those of a kernel, which sends all of a datagram and in order. Counts of
-    /// pieces are of the receiver's whole host: at least half a piece for each datagram is one.
+    /// Fragments made by hand are stronger evidence than those of a kernel, which sends all of a datagram and in order. Counts of
+    /// fragments cover the receiver's whole host: at least half a fragment for each datagram counts as one.
     pub fn from_tests(tests: &[FragmentTest]) -> FragmentDelivery {
         let test = |shape| tests.iter().find(|test| test.shape == shape && test.sent > 0);
         let kernel = test(FragmentShape::ByKernel);
@@ -36,7 +36,7 @@ impl FragmentDelivery {
                 [Some(false), Some(false)] => FragmentDelivery::AllDropped,
                 _ => FragmentDelivery::Dropped,
             },
-            None => kernel.map_or_else(|| cut_on_the_way(cut), |kernel| by_kernel(kernel, cut)),
+            None => kernel.map_or_else(|| cut_by_routers(cut), |kernel| by_kernel(kernel, cut)),
         }
     }
 
@@ -70,8 +70,8 @@ fn reached(test: &FragmentTest) -> bool {
     test.pieces_received.is_some_and(|pieces| pieces >= u64::from(test.pieces) * u64::from(test.sent))
 }
 
-/// What is lost of a kernel's large pieces and its small last one, where pieces of middle size cross. `cut`: a packet of the
-/// interface's size that routers might cut; where it is lost, all large packets are.
+/// Which of a kernel's fragments are lost, the large ones or the small last one, where fragments of middle size cross. `cut`: a
+/// packet of the interface's size that routers might fragment; where it is lost, all large packets are.
 fn by_size(kernel: &FragmentTest, cut: Option<&FragmentTest>) -> Option<FragmentDelivery> {
     if crossed(kernel) || cut.is_some_and(|cut| !crossed(cut)) {
         return None;
@@ -100,10 +100,10 @@ fn by_kernel(test: &FragmentTest, cut: Option<&FragmentTest>) -> FragmentDeliver
     let each = (pieces as f64 / f64::from(test.sent)).round() as u64;
     match each {
         0 => FragmentDelivery::AllDropped,
-        // A kernel's pieces are as large as its interface takes. Where such packets are lost even with leave to be cut,
-        // the small last piece alone arrives, whatever becomes of fragments.
+        // A kernel's fragments are as large as its interface allows. Where such packets are lost even when routers may fragment
+        // them, only the small last fragment arrives, however fragments are handled.
         _ if cut.is_some_and(|cut| !crossed(cut)) => FragmentDelivery::Unknown,
-        // Of two pieces one is as well the first as the last.
+        // With two fragments the one that arrives may be either.
         1 if test.pieces > 2 => FragmentDelivery::NonFirstDropped,
         n if test.pieces > 2 && n + 1 == u64::from(test.pieces) => FragmentDelivery::FirstDropped,
         _ => FragmentDelivery::Dropped,
@@ -111,7 +111,7 @@ fn by_kernel(test: &FragmentTest, cut: Option<&FragmentTest>) -> FragmentDeliver
 }
 
 /// A datagram that arrived in pieces shows that these pass; one that did not may have been too big.
-fn cut_on_the_way(test: Option<&FragmentTest>) -> FragmentDelivery {
+fn cut_by_routers(test: Option<&FragmentTest>) -> FragmentDelivery {
     match test {
         Some(test) if crossed(test) && test.largest_piece.is_some() => FragmentDelivery::Pass,
         _ => FragmentDelivery::Unknown,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_says_which_pieces_go_in_which_order() {
+    fn a_shape_sets_the_pieces_and_their_sequence() {
         let sent = |shape: FragmentShape| shape.arrange(vec![1, 2, 3]);
         for in_order in [MayBeCut, ByKernel, InOrder] {
             assert_eq!(sent(in_order), [1, 2, 3]);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn each_box_on_the_way_is_known_by_what_it_lets_through() {
+    fn each_middlebox_is_identified_by_the_fragments_it_forwards() {
         assert_eq!(by_hand([(5, 10), (5, 10), (0, 5), (0, 5)]), FragmentDelivery::Pass);
         assert_eq!(by_hand([(0, 0), (0, 0), (0, 0), (0, 0)]), FragmentDelivery::AllDropped);
         assert_eq!(by_hand([(0, 5), (0, 5), (0, 5), (0, 0)]), FragmentDelivery::NonFirstDropped);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernels_three_pieces_tell_which_are_dropped() {
+    fn a_kernels_three_pieces_show_which_are_dropped() {
         let delivery = |pieces, received, counted| {
             FragmentDelivery::from_tests(&[test(ByKernel, pieces, received, counted)])
         };

@@ -1,4 +1,4 @@
-//! Which packets a path was looked at with, and where they went: flows, their path MTUs, the hops of a trace.
+//! Flows that were probed, their path MTUs, and the hops of a trace.
 
 use super::Bound;
 use crate::plan::Transport;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-/// What routers tell packets apart by: of several equal paths they take one for each flow (RFC 2992).
+/// Fields by which routers distinguish packets: of several equal paths they choose one for each flow (RFC 2992).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Flow {
@@ -28,7 +28,7 @@ pub struct FlowSize {
     pub flow: Flow,
     /// Largest packet of it that crosses whole.
     pub path_mtu: u32,
-    /// How sure that is.
+    /// Confidence in that.
     pub bound: Bound,
 }
 
@@ -36,13 +36,13 @@ pub struct FlowSize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct TracedHop {
-    /// How many hops from the sender.
+    /// Distance from the sender, in hops.
     pub ttl: u8,
     /// The router.
     pub address: Option<IpAddr>,
-    /// It answered a packet that is too large to cross.
+    /// Whether it answered a packet that is too large to cross.
     pub large: bool,
-    /// It answered one that crosses.
+    /// Whether it answered one that crosses.
     pub small: bool,
 }
 

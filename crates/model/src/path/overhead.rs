@@ -1,10 +1,10 @@
-//! What a path MTU looks like: the encapsulation whose headers are missing to Ethernet's 1500, or a network known for it.
+//! Explanations of a path MTU: the encapsulation whose headers are missing to Ethernet's 1500, or a network known for it.
 
 use crate::framing::{Encaps, Framing, Network, Transport};
 use crate::units::Bytes;
 
-/// What makes a path MTU of this size, in a phrase: `1420 = 1500 − 80: WireGuard over IPv6`. Several where several fit,
-/// the commonest first; `None` where nothing known does.
+/// The encapsulation that gives a path MTU of this size, in a phrase: `1420 = 1500 − 80: WireGuard over IPv6`. When several give
+/// it, all are listed, the commonest first; `None` when no known one does.
 #[must_use]
 pub fn explanation(mtu: u32, ipv6: bool) -> Option<String> {
     let names: Vec<&str> = encapsulations(mtu, ipv6).chain(networks(mtu)).take(MOST).collect();
@@ -37,7 +37,7 @@ fn networks(mtu: u32) -> impl Iterator<Item = &'static str> {
 
 /// The MTU of plain Ethernet.
 const ETHERNET: u32 = 1500;
-/// More guesses help nobody.
+/// Most explanations of one MTU.
 const MOST: usize = 3;
 
 /// Encapsulations by their name in `framing`, the commonest first.

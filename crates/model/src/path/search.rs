@@ -1,9 +1,9 @@
-//! The search for a path MTU: which sizes to send next, and what has been shown by those that arrived.
+//! The search for a path MTU: the sizes to send next, and the conclusions from those that arrived.
 //!
-//! A state machine without I/O. Sizes are whole IP packets that nobody may cut. As with packetization layer path MTU
-//! discovery (RFC 8899) an arrival proves a size and a loss proves nothing alone; other than there a round probes up to 32
-//! sizes at once, so that an answer takes a few round trips, and ends at the very byte. Messages from routers choose
-//! what is tried next and decide nothing (RFC 8899 section 4.6).
+//! A state machine without I/O. Sizes are whole IP packets with DF set. As with packetization layer path MTU discovery (RFC 8899)
+//! an arrival proves a size and a single loss proves nothing; unlike it, a round probes up to 32 sizes at once, so that an answer
+//! takes a few round trips, and ends at the exact byte. Messages from routers influence the next sizes and decide nothing (RFC 8899
+//! section 4.6).
 
 mod evidence;
 mod sizes;
@@ -23,7 +23,7 @@ pub struct Search {
     least: u32,
     base: u32,
     most: u32,
-    /// What became of each size since the search began or began again.
+    /// Outcomes of each size since the search began or restarted.
     tallies: BTreeMap<u32, Tally>,
     /// The same before it began again.
     earlier: BTreeMap<u32, Tally>,
@@ -39,31 +39,32 @@ pub struct Search {
     over: Option<Bound>,
 }
 
-/// What to send next: each size so many times. All sizes once, then again: a loss in bursts then meets all of them.
+/// Probes to send next: a number of copies of each size. All sizes are sent once, then again: a burst of losses then affects all of
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
     /// Whole packets, ascending, at most 32.
     pub sizes: Vec<u32>,
-    /// How many of each.
+    /// Copies of each size.
     pub copies: u32,
 }
 
-/// What a search has shown so far.
+/// The result of a search so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Largest packet that crosses whole.
     pub path_mtu: Option<u32>,
-    /// How sure that is.
+    /// Confidence in that.
     pub bound: Bound,
     /// Sizes above one that fails that crossed nevertheless, from and to.
     pub holes: Vec<(u32, u32)>,
-    /// The path changed meanwhile: what crossed no longer did, or the other way round.
+    /// Whether the path changed meanwhile: sizes that crossed no longer did, or the reverse.
     pub changed: bool,
     /// Every size tried, ascending.
     pub probes: Vec<SizeProbe>,
     /// Share lost of the sizes that cross.
     pub loss: f64,
-    /// Of the sizes that cross, the large ones were lost clearly oftener.
+    /// Loss by size, when the large sizes that cross were lost clearly oftener.
     pub size_loss: Option<SizeLoss>,
 }
 
@@ -99,7 +100,7 @@ impl Search {
         }
     }
 
-    /// What to send next; `None`: the search is over.
+    /// The next round; `None`: the search is over.
     #[must_use]
     pub fn round(&self) -> Option<Round> {
         if self.over.is_some() {
@@ -116,7 +117,7 @@ impl Search {
         Some(Round { sizes, copies })
     }
 
-    /// Takes what became of a round. Copies that the sender's kernel refused count as sent.
+    /// Takes the outcome of a round. Copies that the sender's kernel refused count as sent.
     pub fn take(&mut self, results: &[SizeProbe]) {
         if self.over.is_some() {
             return;
@@ -149,7 +150,7 @@ impl Search {
         }
     }
 
-    /// A packet-too-big message told this MTU.
+    /// Takes the MTU of a packet-too-big message.
     pub fn hint_mtu(&mut self, mtu: u32) {
         self.hint(mtu..=mtu.saturating_add(1));
     }
@@ -160,7 +161,7 @@ impl Search {
         self.hint(size..=size.saturating_add(8));
     }
 
-    /// What has been shown so far.
+    /// The result so far.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         let bound = self.over.unwrap_or(if self.span().is_some() { Bound::AtLeast } else { Bound::Unknown });
@@ -195,7 +196,7 @@ impl Search {
         within.then_some(SizeProbe { size: result.size, sent, received: result.received.min(sent) })
     }
 
-    /// Nothing arrived: no size is to blame.
+    /// Takes a round in which nothing arrived: no size is judged by it.
     fn take_silence(&mut self, results: &[SizeProbe]) {
         for result in results {
             self.tallies.entry(result.size).or_default().add(result, false);
@@ -208,7 +209,7 @@ impl Search {
         }
     }
 
-    /// Whether this cannot be chance, after what became of this size before.
+    /// Whether this contradicts the earlier outcomes of the size beyond chance.
     fn contradicts(&self, result: &SizeProbe, control: u32) -> bool {
         let Some(tally) = self.tallies.get(&result.size) else { return false };
         let missed = match (tally.received > 0, result.received > 0) {
@@ -278,7 +279,7 @@ impl Search {
             && self.fails(span.high)
     }
 
-    /// What to send when something has crossed.
+    /// The sizes to send once one has crossed, and the copies of each.
     fn towards(&self, span: Span) -> (Vec<u32>, u32) {
         let control = self.crossing().next().unwrap_or(span.low);
         if self.tallies.get(&span.low).is_some_and(|tally| tally.missed > 0) {
@@ -367,7 +368,7 @@ const MOST_SIZES: usize = 32;
 const MOST_DOUBTS: usize = 8;
 const MOST_HINTS: usize = 8;
 const MOST_SILENT: u32 = 3;
-/// Of a path that does not change; twice as many of one that does.
+/// Most rounds for a path that does not change; twice as many for one that does.
 const MOST_ROUNDS: u32 = 24;
 const MOST_PACKETS: u32 = 1000;
 /// A size fails when its losses are less likely than this by chance.

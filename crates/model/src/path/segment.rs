@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TcpDirection {
-    /// The connection whose segments were looked at.
+    /// The connection whose segments were examined.
     pub flow: Option<Flow>,
     /// MSS option of the SYN that went in this direction, as it left. It limits the segments of the *other* direction.
     pub mss_sent: Option<u32>,
     /// The same as it arrived.
     pub mss_received: Option<u32>,
-    /// All of the SYN that arrived; absent: the far end cannot tell (the SYN of a client is kept, a server's is not).
+    /// All of the SYN that arrived; absent: the far end cannot report it (the SYN of a client is kept, a server's is not).
     pub syn: Option<Syn>,
     /// Largest segment in this direction that really crossed: payload bytes, TCP options not counted.
     pub largest_segment: Option<u32>,
@@ -24,11 +24,11 @@ pub struct TcpDirection {
     pub path_mtu: Option<u32>,
     /// Segments with payload that left in this direction in the test.
     pub segments: Option<u64>,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: Option<u64>,
     /// Timestamps in use: 12 bytes of every segment.
     pub timestamps: bool,
-    /// The connection stalled: its large segments did not cross, and were sent again and again.
+    /// Whether the connection stalled: its large segments did not cross, and were retransmitted repeatedly.
     pub stalled: bool,
     /// After a stall: the MSS with which all of it crossed.
     pub smaller_mss: Option<u32>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct Segments {
-    /// Sent in the counted time, those sent again included.
+    /// Sent in the counted time, retransmissions included.
     pub sent: Option<u64>,
     /// Received in the counted time; what came before it began is not among them.
     pub received: Option<u64>,
@@ -19,7 +19,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// What the two ends counted; nothing where neither did.
+    /// The counts of the two ends; nothing where neither counted.
     pub(super) fn from_rows(sender: &Rows<'_>, receiver: &Rows<'_>) -> Option<Segments> {
         let count = |rows: &Rows<'_>| rows.tcp_sum(|tcp| tcp.data_segments).filter(|count| *count > 0);
         let (sent, received) = (count(sender), count(receiver));

@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! A fault of a file, and its place.
 
 use std::fmt::{Display, Formatter};
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub struct Fault {
     pub line: usize,
     /// Column, from 1, in characters.
     pub column: usize,
-    /// What is wrong and what to do.
+    /// Description and advice.
     pub text: String,
 }
 

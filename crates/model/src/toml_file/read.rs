@@ -8,7 +8,7 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A table, whose keys are asked for by name.
+/// A table, whose keys are read by name.
 #[derive(Debug)]
 pub struct Table<'a> {
     entries: Vec<(&'a str, Range<usize>, Value<'a>)>,
@@ -68,7 +68,7 @@ impl<'a> Table<'a> {
         self.entries.iter().any(|(name, ..)| *name == key)
     }
 
-    /// Notes every key that nobody asked for.
+    /// Notes every key that was not read.
     pub fn finish(self) {
         for (name, span, _) in &self.entries {
             if !self.asked.contains(name) {
@@ -134,7 +134,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// It is a list.
+    /// Whether the value is a list.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.value.get_ref().is_array()
@@ -150,7 +150,7 @@ impl<'a> Value<'a> {
             [one, other] => Some([read(one)?, read(other)?]),
             list => {
                 let count = list.len();
-                self.wrong(format!("`{}` has {count} values: give one, or two for the two ways", self.name))
+                self.wrong(format!("`{}` has {count} values: give one, or one for each direction", self.name))
             }
         }
     }
@@ -163,7 +163,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// It is a table.
+    /// Whether the value is a table.
     #[must_use]
     pub fn is_table(&self) -> bool {
         self.value.get_ref().is_table()
@@ -191,7 +191,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// It as TOML; empty for what is no text, number or truth.
+    /// The value as TOML; empty unless it is a text, a number or a boolean.
     #[must_use]
     pub fn literal(&self) -> String {
         match self.value.get_ref() {

@@ -9,7 +9,7 @@ use crate::stats::spread::Moments;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a transfer run gave.
+/// The results of a transfer run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
@@ -25,7 +25,7 @@ pub struct TransferResult {
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 #[serde(default)]
 pub struct TransferRow {
-    /// What tells it from the other rows.
+    /// The property in which it differs from the other rows.
     pub label: String,
     /// Label of the file.
     pub file: String,
@@ -51,9 +51,9 @@ pub struct TransferRow {
     pub mean_payload: Option<f64>,
     /// Largest payload of a segment in that direction.
     pub mss: Option<u32>,
-    /// Segments that this end sent again, in all.
+    /// Segments that this end retransmitted, in all.
     pub retransmits: u64,
-    /// What a capture saw of its packets.
+    /// Packets in a capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packets: Option<RowPackets>,
     /// The change against the baseline.
@@ -64,7 +64,7 @@ pub struct TransferRow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct RowPackets {
-    /// Transfers whose packets were seen; the figures below are theirs.
+    /// Transfers whose packets were captured; the figures below are theirs.
     pub transfers: u32,
     /// Mean number of packets from this host.
     pub up: f64,
@@ -100,7 +100,7 @@ pub struct Spread {
 pub struct Gain {
     /// Label of the baseline's row.
     pub baseline: String,
-    /// How far the rates lie apart, and how sure that is.
+    /// The difference of the rates, and its confidence.
     pub comparison: Comparison,
     /// The change in percent that the size of the packets alone accounts for, where the link's bits are the limit.
     pub expected_percent: Option<f64>,
@@ -115,7 +115,7 @@ pub enum Fit {
     More,
     /// Surely less.
     Less,
-    /// The measurement is too coarse to tell.
+    /// The measurement is too coarse for a decision.
     Unknown,
 }
 
@@ -223,7 +223,7 @@ impl TransferResult {
     fn row(&self, plan: &TransferPlan, mtu: Option<u32>, file: &str) -> TransferRow {
         let all = || self.transfers.iter().filter(|one| one.mtu == mtu && one.label == file);
         let whole: Vec<&Transfer> = all().filter(|one| one.error.is_none()).collect();
-        let of = |figure: fn(&Transfer) -> Option<f64>| {
+        let spread = |figure: fn(&Transfer) -> Option<f64>| {
             Spread::from_values(&whole.iter().filter_map(|one| figure(one)).collect::<Vec<_>>())
         };
         let mean = |figure: fn(&TransferTcp) -> Option<f64>| {
@@ -236,9 +236,9 @@ impl TransferResult {
             mtu,
             count: u32::try_from(whole.len()).unwrap_or(u32::MAX),
             failed: u32::try_from(all().count() - whole.len()).unwrap_or(u32::MAX),
-            rate: of(|one| Some(one.rate.0 as f64)),
-            first_byte: of(|one| one.times.first_byte.map(|time| time.0 as f64)),
-            total: of(|one| Some(one.times.total.0 as f64)),
+            rate: spread(|one| Some(one.rate.0 as f64)),
+            first_byte: spread(|one| one.times.first_byte.map(|time| time.0 as f64)),
+            total: spread(|one| Some(one.times.total.0 as f64)),
             data_segments: mean(|tcp| tcp.data_segments.map(f64::from)),
             mean_payload: mean(|tcp| tcp.mean_payload),
             mss: whole.iter().filter_map(|one| one.tcp.as_ref()?.mss).max(),
@@ -368,10 +368,10 @@ mod tests {
         let plan = plan(&[1500, 9000], "1500");
         let mut result = TransferResult::default();
         for mtu in [1500, 9000] {
-            let mut one = transfer(mtu, 100);
+            let mut transferred = transfer(mtu, 100);
             let tcp = TransferTcp { mss: Some(1448), timestamps: true, ..TransferTcp::default() };
-            one.tcp = Some(TransferTcp { data_segments: Some(700), ..tcp });
-            result.take(&one);
+            transferred.tcp = Some(TransferTcp { data_segments: Some(700), ..tcp });
+            result.take(&transferred);
         }
         result.conclude(&plan, None);
         let small: Vec<_> = result.kept_small().map(|(row, packet)| (row.label.as_str(), packet)).collect();

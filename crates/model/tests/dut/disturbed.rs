@@ -32,7 +32,7 @@ fn a_device_that_is_slow_to_recover() {
     assert_eq!(stuck.row(&setup(&[Test::Recovery])).recovery.unwrap().unrecovered, 10);
 }
 
-/// Of both directions the later recovery counts, and where it is not known which frames were lost nothing does.
+/// The later recovery of the two directions counts, and none does where it is not known which frames were lost.
 #[test]
 fn the_slower_direction_counts() {
     let recovery = |change: fn(&mut Observation)| {
@@ -100,7 +100,7 @@ fn what_cannot_be_done_is_left_out() {
 }
 
 #[test]
-fn a_flood_tells_why_nothing_can_be_measured() {
+fn a_flood_shows_why_nothing_can_be_measured() {
     let reply = |change: fn(&mut Observation)| {
         let mut suite = Suite::new(&setup(&[Test::Mrr, Test::FrameLoss])).unwrap();
         let mut observation = World::new(SHARP).observe(&suite.order().unwrap());
@@ -118,7 +118,7 @@ fn a_flood_tells_why_nothing_can_be_measured() {
 }
 
 #[test]
-fn progress_says_where_it_is() {
+fn progress_names_the_present_trial() {
     let mut suite = Suite::new(&setup(&[Test::Throughput, Test::Mrr])).unwrap();
     assert_eq!(suite.progress().to_string(), "IPv4 64: as fast as can be");
     let mut world = World::new(SHARP);
@@ -138,23 +138,23 @@ fn progress_says_where_it_is() {
     assert_eq!(suite.left(), Nanos::from_secs(108));
 }
 
-/// Wherever it is ended, what was measured is there, and what was not is said.
+/// A benchmark that is ended at any point reports its measurements, and which are missing.
 #[test]
 fn a_benchmark_ended_in_the_middle() {
     let streams = vec![stream(Network::V4, 64, Directions::Both), stream(Network::V4, 512, Directions::Up)];
     let setup = Setup { link: Some(BitRate(1_000_000_000)), ..Setup::standard(&ALL, streams) };
     let mut world = World::new(Kind::Buffered { capacity: 100_000.0, buffer: 100 });
     let mut suite = Suite::new(&setup).unwrap();
-    let mut orders = Vec::new();
+    let mut requests = Vec::new();
     while let Some(order) = suite.order() {
         suite.take(&world.observe(&order));
-        orders.push(order);
+        requests.push(order);
     }
-    for end in (0..orders.len()).step_by(1 + orders.len() / 150) {
+    for end in (0..requests.len()).step_by(1 + requests.len() / 150) {
         let mut world = World::new(Kind::Buffered { capacity: 100_000.0, buffer: 100 });
         let mut suite = Suite::new(&setup).unwrap();
-        for expected in &orders[..end] {
-            assert_eq!(suite.order().as_ref(), Some(expected), "the same results give the same orders");
+        for expected in &requests[..end] {
+            assert_eq!(suite.order().as_ref(), Some(expected), "the same results give the same requests");
             suite.take(&world.observe(expected));
         }
         let test = suite.order().unwrap().test;

@@ -16,7 +16,7 @@ fn is_left_out(row: &StreamReport, test: Test, why: &str) -> bool {
     row.left_out.iter().any(|left_out| left_out.test == test && left_out.why.contains(why))
 }
 
-/// The device is between the bounds, and these are as close as asked for.
+/// The device is between the bounds, and these are as close as requested.
 fn holds(row: &StreamReport, goal: &str, capacity: f64, width: f64) {
     let rate = row.rates.iter().find(|rate| rate.goal == goal).expect("the goal has a row");
     let (lower, upper) = rate.lower.zip(rate.upper).expect("both bounds");
@@ -71,7 +71,7 @@ fn the_tests_at_shares_of_the_throughput() {
     let variation = row.delay_variation.unwrap();
     assert_eq!(variation.load, Load(throughput));
     for direction in &variation.directions {
-        // Of the tail at ten times the typical delay and the least at half of it, over runs 10 µs apart.
+        // The tail is ten times the typical delay and the least is half of it, over runs 10 µs apart.
         assert!((direction.packet.p99 - direction.packet.p1 - 19.0 * 95_000.0).abs() < 1.0, "{direction:?}");
         assert_eq!((direction.packet.runs, direction.packet.too_few), (20, false));
         // The last run: its least delay is a twentieth of its tail.

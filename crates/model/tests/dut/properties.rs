@@ -1,4 +1,4 @@
-//! What must hold of every benchmark, whatever the device and the tester do.
+//! Properties of every benchmark, whatever the device and the tester do.
 
 use crate::device::{Device, Kind, any_kind};
 use crate::world::{ALL, World, check_row, stream};
@@ -16,9 +16,9 @@ use proptest::prelude::*;
 
 fn streams() -> impl Strategy<Value = Vec<Stream>> {
     let directions = prop_oneof![Just(Directions::Up), Just(Directions::Down), Just(Directions::Both)];
-    let one = (prop_oneof![Just(Network::V4), Just(Network::V6)], 78_u64..1519, directions);
+    let parts = (prop_oneof![Just(Network::V4), Just(Network::V6)], 78_u64..1519, directions);
     let streams = prop::collection::vec(
-        one.prop_map(|(network, size, directions)| stream(network, size, directions)),
+        parts.prop_map(|(network, size, directions)| stream(network, size, directions)),
         1..4,
     );
     streams.prop_map(|mut streams| {
@@ -60,7 +60,7 @@ fn profile() -> Profile {
     }
 }
 
-/// No lower bound of a goal without loss is a load that the device does not forward, and bounds are near or it is said.
+/// No lower bound of a goal without loss is a load that the device does not forward; bounds that are not near are reported.
 fn check_rates(row: &StreamReport, setup: &Setup, kind: Kind) {
     for (rate, named) in row.rates.iter().zip(&setup.goals) {
         let Some(lower) = rate.lower else {
@@ -70,7 +70,7 @@ fn check_rates(row: &StreamReport, setup: &Setup, kind: Kind) {
         assert!(row.most.is_some_and(|most| lower <= most), "{rate:?} of {:?}", row.most);
         assert!(rate.conditional_throughput.is_some_and(|forwarded| forwarded <= lower), "{rate:?}");
         let passes = |result: TrialResult| result.loss_ratio() <= named.goal.loss_ratio;
-        // What a noisy device does is chance.
+        // The results of a noisy device are random.
         if !matches!(kind, Kind::Noisy { .. }) {
             let trial = Trial::new(lower, named.goal.final_duration);
             assert!(passes(Device::new(kind, Nanos::ZERO).measure(&trial)), "{rate:?} of {kind:?}");
@@ -166,17 +166,17 @@ fn observations() -> impl Strategy<Value = Observation> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// A tester that tells anything at all: the benchmark ends within its plan, and panics at nothing.
+    /// With a tester that reports arbitrary figures the benchmark ends within its plan and does not panic.
     #[test]
     fn any_observations_have_an_end(setup in setups(), reply in prop::collection::vec(observations(), 1..12)) {
         let plan = setup.plan();
         let most = plan.rows.iter().map(|row| u64::from(row.trials)).sum::<u64>() + setup.streams.len() as u64;
         let mut suite = Suite::new(&setup).unwrap();
         let mut reply = reply.iter().cycle();
-        let mut orders = 0;
+        let mut requests = 0;
         while suite.order().is_some() {
-            orders += 1;
-            prop_assert!(orders <= most);
+            requests += 1;
+            prop_assert!(requests <= most);
             let (left, _) = (suite.left(), suite.progress().to_string());
             suite.take(reply.next().unwrap());
             prop_assert!(suite.left() <= left);
@@ -184,7 +184,7 @@ proptest! {
         let (rows, service) = suite.finish();
         prop_assert_eq!(rows.len(), setup.streams.len());
         rows.iter().for_each(|row| check_row(row, &setup));
-        // What was found can be written down.
+        // The results can be serialised.
         prop_assert!(serde_json::to_string(&(rows, service)).is_ok());
     }
 }

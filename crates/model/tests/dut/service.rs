@@ -24,13 +24,13 @@ fn setup() -> Setup {
     }
 }
 
-fn of(kind: Kind) -> ServiceReport {
+fn service_report(kind: Kind) -> ServiceReport {
     World::new(kind).run(&setup()).1.expect("a service")
 }
 
 #[test]
 fn a_policer_at_both_rates_passes() {
-    let report = of(Kind::Sharp { capacity: 120_000.0 });
+    let report = service_report(Kind::Sharp { capacity: 120_000.0 });
     assert!(report.passed, "{report:?}");
     assert!(report.steps.iter().all(|step| step.misses.is_empty()));
     let offered: Vec<u64> = report.steps.iter().map(|step| step.step.offered.0).collect();
@@ -43,7 +43,7 @@ fn a_policer_at_both_rates_passes() {
 
 #[test]
 fn a_rate_below_the_promise_fails_and_spares_the_long_test() {
-    let report = of(Kind::Sharp { capacity: 90_000.0 });
+    let report = service_report(Kind::Sharp { capacity: 90_000.0 });
     assert!(!report.passed && report.performance.is_none() && report.availability.is_none());
     let broken = &report.steps[3];
     assert_eq!(broken.misses, [Miss::RateBelow(BitRate(51_148_800)), Miss::LossAbove(0.001)]);
@@ -54,7 +54,7 @@ fn a_rate_below_the_promise_fails_and_spares_the_long_test() {
 
 #[test]
 fn a_device_that_does_not_police_fails() {
-    let report = of(Kind::Sharp { capacity: 1e9 });
+    let report = service_report(Kind::Sharp { capacity: 1e9 });
     let policing = &report.steps[5];
     assert_eq!((policing.step.kind, report.passed), (Step::Policing, false));
     assert_eq!(policing.misses, [Miss::RateAbove(BitRate(62_054_400))]);
@@ -126,9 +126,10 @@ fn pieces_without_frames_are_unavailable() {
     assert_eq!(whole.misses, [Miss::RateBelow(BitRate(51_148_800)), Miss::LossAbove(0.001)]);
     // Half of the frames may be lost, and a service that is down for minutes has failed all the same.
     let lenient = |availability| Profile { loss: 0.5, availability, ..setup().service.unwrap() };
-    let of = |availability| with_outages(&Setup { service: Some(lenient(availability)), ..setup() });
-    assert_eq!(of(0.999).performance.unwrap().misses, []);
-    assert_eq!((of(0.999).passed, of(0.6).passed), (false, true));
+    let with_availability =
+        |availability| with_outages(&Setup { service: Some(lenient(availability)), ..setup() });
+    assert_eq!(with_availability(0.999).performance.unwrap().misses, []);
+    assert_eq!((with_availability(0.999).passed, with_availability(0.6).passed), (false, true));
 }
 
 #[test]

@@ -38,9 +38,9 @@ fn the_standard_departs_from_nothing() {
 }
 
 #[test]
-fn departures_are_said() {
+fn departures_are_reported() {
     let quick = Setup::quick(&ALL, small());
-    let said = quick.departures.join("\n");
+    let departures = quick.departures.join("\n");
     for part in [
         "no frames of 128, 256, 512, 1024, 1280, 1518 bytes",
         "speed of the link is not known",
@@ -54,7 +54,7 @@ fn departures_are_said() {
         "1 losses that end a burst",
         "1 runs of delay variation",
     ] {
-        assert!(said.contains(part), "`{part}` in\n{said}");
+        assert!(departures.contains(part), "`{part}` in\n{departures}");
     }
     let one_way = Setup { streams: vec![stream(Network::V4, 64, Directions::Up)], ..standard() };
     assert!(one_way.find_departures().iter().any(|text| text.contains("one way")));

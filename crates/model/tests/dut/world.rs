@@ -1,4 +1,4 @@
-//! A simulated tester around simulated devices: it carries out orders and tells what came of them.
+//! A simulated tester around simulated devices: it carries out requests and reports their results.
 
 use crate::device::{Device, Kind};
 use pathmeter_model::dut::{
@@ -11,13 +11,13 @@ use pathmeter_model::stats::distribution::Distribution;
 use pathmeter_model::stats::rfc8219::InterPacketVariation;
 use pathmeter_model::units::{Bytes, Nanos};
 
-/// What is around the device, and what the device does beside forwarding.
+/// The surroundings of the device, and its behaviour beside forwarding.
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) kind: Kind,
     /// Another device for IPv6.
     pub(crate) other: Option<Kind>,
-    /// What the generator reaches.
+    /// The rate that the generator reaches.
     pub(crate) ceiling: f64,
     /// The median delay of a run is this times its number; absent where there are two clocks.
     pub(crate) delay: Option<Nanos>,
@@ -116,12 +116,12 @@ impl World {
             plan.rows.iter().map(|row| u64::from(row.trials)).sum::<u64>() + setup.streams.len() as u64;
         let mut suite = Suite::new(setup).expect("the setup is good");
         assert_eq!(suite.left(), plan.most());
-        let (mut spent, mut orders) = (Nanos::ZERO, 0);
+        let (mut spent, mut requests) = (Nanos::ZERO, 0);
         let mut loads = Vec::new();
         while let Some(order) = suite.order() {
             assert_eq!(suite.order().as_ref(), Some(&order), "the same until it is taken");
-            orders += 1;
-            assert!(orders <= most, "{orders} orders, and the plan has {most}");
+            requests += 1;
+            assert!(requests <= most, "{requests} requests, and the plan has {most}");
             check(&order);
             loads.extend(order.action.load().map(|load| (order.stream.clone(), load)));
             spent = spent + order.action.time(&order.stream) + setup.times.pause;
@@ -165,7 +165,7 @@ fn check(order: &Order) {
 
 /// Every test of a row has its figures, or a reason why not.
 pub(crate) fn check_row(row: &StreamReport, setup: &Setup) {
-    // Of equal ones the first.
+    // The first one wins among equal ones.
     let size = |stream: &&Stream| stream.frames.mean();
     let smallest = setup.streams.iter().min_by(|one, other| size(one).total_cmp(&size(other)));
     for test in &setup.tests {

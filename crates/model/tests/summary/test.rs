@@ -60,7 +60,7 @@ impl Test {
         self
     }
 
-    /// What the test says of both directions, the same whether probes come before the results or after them.
+    /// The summary of both directions, the same whether probes come before the results or after them.
     pub(crate) fn summary(&self) -> Summary {
         let opening = [self.connected(), self.started()];
         let probes: Vec<Event> = self.probes.iter().cloned().map(Event::Probe).collect();
@@ -115,7 +115,7 @@ impl Test {
     }
 }
 
-/// What one end counted of a stream.
+/// Counters of one end for a stream.
 #[derive(Clone, Default)]
 pub(crate) struct Counted {
     pub(crate) bytes: u64,
@@ -125,7 +125,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// So many bytes in so many milliseconds.
+    /// A number of bytes in a number of milliseconds.
     pub(crate) fn bytes(bytes: u64, millis: u64) -> Counted {
         Counted { bytes, elapsed: Nanos::from_millis(millis), ..Counted::default() }
     }

@@ -46,8 +46,8 @@ fn the_receivers_drops_come_first_then_the_senders_and_the_path_has_the_rest() {
         ((100, 0, 150), (0, 0, 100)),
         ((0, 9, 9), (0, 0, 0)),
     ] {
-        let one = vec![(sent(1_000, at_sender), received(1_000 - lost, lost, in_socket))];
-        let found = test(Direction::Up, one).direction(Direction::Up).loss;
+        let streams = vec![(sent(1_000, at_sender), received(1_000 - lost, lost, in_socket))];
+        let found = test(Direction::Up, streams).direction(Direction::Up).loss;
         let share = lost as f64 / 1_000.0;
         assert_eq!(found, Some(Loss { path, receiver, sender, share }), "{lost} {in_socket} {at_sender}");
     }
@@ -68,8 +68,8 @@ fn loss_is_summed_over_streams_and_shared_by_all_that_were_sent() {
 
 #[test]
 fn a_sender_that_reports_fewer_than_the_receiver_knows_of_does_not_raise_the_share() {
-    let one = vec![(sent(0, 0), received(900, 100, 0))];
-    let loss = test(Direction::Up, one).direction(Direction::Up).loss.unwrap();
+    let streams = vec![(sent(0, 0), received(900, 100, 0))];
+    let loss = test(Direction::Up, streams).direction(Direction::Up).loss.unwrap();
     assert_eq!((loss.path, loss.share), (100, 0.1));
     let none = vec![(sent(0, 0), received(0, 0, 0))];
     assert_eq!(test(Direction::Up, none).direction(Direction::Up).loss, None, "no end counted any");
@@ -79,7 +79,7 @@ fn a_sender_that_reports_fewer_than_the_receiver_knows_of_does_not_raise_the_sha
 fn reordered_duplicate_and_late_datagrams_have_keys_of_their_own() {
     let counters =
         |reordered, duplicates, late| UdpCounters { reordered, duplicates, late, ..received(1_000, 0, 0) };
-    // What a sender says of these is not looked at.
+    // The sender's figures of these are not used.
     let strange = UdpCounters { reordered: 500, duplicates: 600, late: 700, ..sent(1_000, 0) };
     let streams = vec![(strange.clone(), counters(1, 20, 300)), (strange, counters(4, 50, 600))];
     let down = test(Direction::Down, streams).direction(Direction::Down);
@@ -127,7 +127,7 @@ fn the_clock_offset_is_taken_off_upwards_and_added_downwards() {
     assert_eq!(one_way(&transits(Direction::Up, 1).clock(1_000_000, 20), Direction::Up), delay(20));
     // Downwards it sends, and transit looks shorter by as much.
     assert_eq!(one_way(&transits(Direction::Down, -1).clock(1_000_000, 20), Direction::Down), delay(20));
-    // Behind: the other way about.
+    // With the receiver's clock behind, the signs are reversed.
     assert_eq!(one_way(&transits(Direction::Up, -1).clock(-1_000_000, 20), Direction::Up), delay(20));
     assert_eq!(one_way(&transits(Direction::Down, 1).clock(-1_000_000, 20), Direction::Down), delay(20));
 }
@@ -137,7 +137,7 @@ fn a_one_way_delay_within_the_clocks_error_is_not_reported() {
     let up = |error| one_way(&transits(Direction::Up, 1).clock(1_000_000, error), Direction::Up);
     assert_eq!(up(299).map(|delay| (delay.min, delay.error)), Some((Nanos(300), Nanos(299))));
     assert_eq!(up(300), None);
-    // An offset that makes the smallest negative, and clocks that nobody compared.
+    // With an offset that makes the smallest negative, and without a comparison of the clocks, there is none.
     assert_eq!(one_way(&transits(Direction::Up, 1).clock(1_000_301, 0), Direction::Up), None);
     assert_eq!(one_way(&transits(Direction::Up, 1), Direction::Up), None);
 }

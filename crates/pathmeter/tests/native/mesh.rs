@@ -271,7 +271,7 @@ fn faulty_paths_are_named(mesh: &Mesh, scratch: &Scratch, plan: &str, right: &st
         (
             "agent = \"fra\"\nto-agent = \"ams\"",
             "agent = \"ams\"\nto-agent = \"fra\"",
-            "agents.toml:5:12: the agent `fra` serves nobody",
+            "agents.toml:5:12: the agent `fra` does not listen",
         ),
     ] {
         let faulty = scratch.file("agents.toml", Some(&right.replacen(from, to, 1)));

@@ -39,7 +39,7 @@ fn the_commands_of_the_readme_work() {
             .replace("server.example", SERVER)
             .replace("-t 5", "-t 1")
             .replace("-t 60", "-t 1");
-        let line = line.replace("ways.ndjson", saved.to_str().expect("a plain path"));
+        let line = line.replace("paths.ndjson", saved.to_str().expect("a plain path"));
         let mut args: Vec<&str> = line.split_whitespace().collect();
         args.extend(shorter(args[0]));
         let ended = net.client(&args);

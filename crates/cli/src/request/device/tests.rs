@@ -1,4 +1,4 @@
-//! Command lines of `pathmeter rfc2544`, and what becomes of them.
+//! Command lines of `pathmeter rfc2544`, and the requests or errors that they give.
 
 use crate::arguments::{Cli, Command};
 use crate::request;
@@ -31,11 +31,11 @@ fn sizes(setup: &Setup) -> Vec<u64> {
 }
 
 #[test]
-fn the_standards_have_their_tests_frames_and_ways() {
+fn the_standards_have_their_tests_frames_and_directions() {
     let plain = setup("eth1 eth2");
     assert_eq!(sizes(&plain), [64, 128, 256, 512, 1024, 1280, 1518]);
     assert_eq!(plain.tests.first(), Some(&Test::Throughput));
-    // Nothing says how to reset the device.
+    // No option gives a command that resets the device.
     assert!(!plain.tests.contains(&Test::Reset) && plain.tests.contains(&Test::Recovery));
     assert!(setup("--lab forward").tests.contains(&Test::Reset));
     assert!(setup("eth1 eth2 --reset-command reboot").tests.contains(&Test::Reset));
@@ -109,7 +109,7 @@ fn the_second_port_speaks_for_the_end_of_a_tunnel() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn impossible_requests_are_refused() {
     for (line, part) in [
         ("", "nothing to test"),
         ("eth1", "one port, eth1"),

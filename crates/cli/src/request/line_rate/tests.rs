@@ -1,4 +1,4 @@
-//! The figures of `../shared/fixtures/README.md` and of the issue, asked as a user asks.
+//! The figures of `../shared/fixtures/README.md` and of the issue, from command lines.
 
 use crate::arguments::{Cli, Command};
 use clap::Parser;

@@ -67,7 +67,7 @@ fn each_protocol_has_its_port() {
 }
 
 #[test]
-fn conflicts_name_both_options_and_the_way_out() {
+fn conflicts_name_both_options_and_the_fix() {
     for (line, one, other) in [
         ("h --reverse --bidir", "--reverse", "--bidir"),
         ("h -t 5 -n 5", "--time", "--bytes"),
@@ -86,7 +86,7 @@ fn conflicts_name_both_options_and_the_way_out() {
     ] {
         let failure = plan(line).expect_err(line);
         assert_eq!(failure.kind, Kind::Usage, "{line}");
-        let reported = format!("{}\n{}", failure.message, failure.advice.expect("the way out"));
+        let reported = format!("{}\n{}", failure.message, failure.advice.expect("advice"));
         assert!(reported.contains(one) && reported.contains(other), "{line}: {reported}");
     }
 }

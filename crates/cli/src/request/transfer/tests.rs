@@ -40,7 +40,7 @@ fn defaults_are_filled() {
 }
 
 #[test]
-fn urls_are_named_by_what_tells_them_apart() {
+fn urls_are_named_by_their_differing_parts() {
     let names = |argv: &str| {
         let files = plan(&args(argv)).expect("it can be").plan.files;
         files.into_iter().map(|file| file.label).collect::<Vec<_>>()
@@ -52,8 +52,8 @@ fn urls_are_named_by_what_tells_them_apart() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
-    for (argv, said) in [
+fn impossible_requests_are_refused() {
+    for (argv, expected) in [
         ("ftp://127.0.0.1/x", "no kind of transfer"),
         ("127.0.0.1/x", "no URL"),
         ("http://u:p@127.0.0.1/x", "password"),
@@ -68,7 +68,7 @@ fn what_cannot_be_is_said() {
         ("s3://bucket", "a bucket and a key"),
         ("s3://bucket/../x", "a bucket and a key"),
     ] {
-        assert!(refusal(argv).contains(said), "{argv}: {}", refusal(argv));
+        assert!(refusal(argv).contains(expected), "{argv}: {}", refusal(argv));
     }
 }
 

@@ -8,7 +8,7 @@ use lab::counters::Snapshot;
 use lab::error::LabError;
 use lab::feature;
 use lab::node::RunningNode;
-use lab::topology::{DeviceKind, End, Node, Place, Topology};
+use lab::topology::{DeviceKind, End, Node, NodePlace, Topology};
 use linux::namespace::Namespace;
 use linux::netlink::Network;
 use linux::nic::{Offload, set_offload};
@@ -119,10 +119,10 @@ impl Testbed {
 fn check_ends(topology: &Topology) -> Result<()> {
     for name in [&topology.from, &topology.to] {
         let what = match topology.nodes.iter().find(|node| node.name == *name).map(|node| &node.place) {
-            Some(Place::Machine(_)) => "a virtual machine",
-            Some(Place::Remote { .. }) => "another host",
-            Some(Place::External { .. }) => "a box that is not made here",
-            Some(Place::Namespace) | None => continue,
+            Some(NodePlace::Machine(_)) => "a virtual machine",
+            Some(NodePlace::Remote { .. }) => "another host",
+            Some(NodePlace::External { .. }) => "a box that is not made here",
+            Some(NodePlace::Namespace) | None => continue,
         };
         let why =
             format!("{name} is {what}, and frames are sent and counted in namespaces of this host alone");
@@ -183,7 +183,7 @@ fn facing(topology: &Topology, end: &End) -> Option<End> {
         topology.links.iter().find(|link| link.sides.iter().any(|side| is_of(topology, end, &side.end)))?;
     let far = link.sides.iter().map(|side| &side.end).find(|far| far.node != end.node)?;
     let node = topology.nodes.iter().find(|node| node.name == far.node)?;
-    let between = far.node != topology.from && far.node != topology.to && node.place == Place::Namespace;
+    let between = far.node != topology.from && far.node != topology.to && node.place == NodePlace::Namespace;
     between.then(|| far.clone())
 }
 
@@ -215,7 +215,7 @@ fn give_cpu(
     device: Option<u32>,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<NapiThreads>, Option<bool>)> {
-    let has_machine = lab.topology().nodes.iter().any(|node| matches!(node.place, Place::Machine(_)));
+    let has_machine = lab.topology().nodes.iter().any(|node| matches!(node.place, NodePlace::Machine(_)));
     let Some(cpu) = device else { return Ok((Vec::new(), Some(true))) };
     if facing.is_empty() {
         // A machine's CPUs are threads that the host moves where it likes; a cable has no work of its own.

@@ -63,7 +63,7 @@ pub(super) fn placed<'a>(topology: &'a Topology, segments: &Segments) -> Vec<Pla
     all
 }
 
-/// What is wrong with an address whatever the others are.
+/// Faults of an address by itself.
 fn alone(one: &Placed<'_>, checker: &mut Checker<'_>) {
     let Address { device, address, prefix } = one.own;
     let of_ports = one.node.devices.iter().find_map(|bridge| match &bridge.kind {
@@ -87,7 +87,7 @@ fn alone(one: &Placed<'_>, checker: &mut Checker<'_>) {
     }
 }
 
-/// What is wrong with an address beside those before it.
+/// Faults of an address in combination with those before it.
 fn pairs(before: &[Placed<'_>], one: &Placed<'_>, checker: &mut Checker<'_>) {
     for other in before.iter().filter(|other| other.own.address.is_ipv4() == one.own.address.is_ipv4()) {
         if other.own.address == one.own.address {
@@ -171,7 +171,7 @@ fn routes(node: &Node, all: &[Placed<'_>], checker: &mut Checker<'_>) {
     }
 }
 
-/// What is wrong with where a route leads in the end.
+/// Faults of a route's destination.
 fn destination(route: &Route) -> Option<String> {
     if let Some((network, prefix)) = route.to
         && number(network) != range(network, prefix).0
@@ -196,7 +196,7 @@ fn destination(route: &Route) -> Option<String> {
     }
 }
 
-/// What is wrong with its next hop.
+/// Faults of its next hop.
 fn gateway(node: &Node, route: &Route, all: &[Placed<'_>]) -> Option<String> {
     let via = route.via?;
     let Some(own) = on_link(node, via, route.device.as_deref()) else {

@@ -1,4 +1,4 @@
-//! What is expected can be measured.
+//! Checks that the expectations can be measured.
 
 use super::Checker;
 use crate::topology::Topology;

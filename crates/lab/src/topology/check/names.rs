@@ -1,7 +1,7 @@
 //! Every name is one that the kernel takes, stands for one thing, and everything named exists.
 
 use super::{Checker, devices_of, no_device, no_node, node_named};
-use crate::topology::{Device, DeviceKind, End, Node, Place, Topology};
+use crate::topology::{Device, DeviceKind, End, Node, NodePlace, Topology};
 
 pub(super) fn check(topology: &Topology, checker: &mut Checker<'_>) {
     roles(topology, checker);
@@ -90,7 +90,8 @@ fn links(topology: &Topology, checker: &mut Checker<'_>) {
 
 /// A macvtap is plugged into a machine; nothing else can be made in a node and be the end of a link too.
 fn made_and_linked(topology: &Topology, made: &Device, peer: &str, path: &[&str], checker: &mut Checker<'_>) {
-    let to_machine = node_named(topology, peer).is_some_and(|node| matches!(node.place, Place::Machine(_)));
+    let to_machine =
+        node_named(topology, peer).is_some_and(|node| matches!(node.place, NodePlace::Machine(_)));
     if !matches!(made.kind, DeviceKind::Macvtap { .. }) {
         checker.wrong(
             path,
@@ -119,7 +120,7 @@ fn real(
     checker: &mut Checker<'_>,
 ) {
     let external = nodes.map(|name| {
-        node_named(topology, name).is_some_and(|node| matches!(node.place, Place::External { .. }))
+        node_named(topology, name).is_some_and(|node| matches!(node.place, NodePlace::External { .. }))
     });
     let path = ["links", number, "real"];
     match (external, real[0].as_ref().or(real[1].as_ref())) {
@@ -140,7 +141,7 @@ fn place(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
     let linked = topology.links.iter().flat_map(|link| &link.sides).any(|side| side.end.node == node.name);
     let path = ["nodes", &node.name];
     match &node.place {
-        Place::Remote { .. } => {
+        NodePlace::Remote { .. } => {
             if linked {
                 checker.wrong(
                     &path,
@@ -158,7 +159,7 @@ fn place(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
                     format!("no link leads to `{}`: add one to [[links]], or take the node out", node.name),
                 );
             }
-            let is_external = matches!(place, Place::External { .. });
+            let is_external = matches!(place, NodePlace::External { .. });
             if is_external
                 && !(node.devices.is_empty()
                     && node.filters.is_empty()
@@ -170,12 +171,12 @@ fn place(topology: &Topology, node: &Node, checker: &mut Checker<'_>) {
         }
     }
     // A machine's NIC is on a tap, and what is at its other end must be a namespace or machine of this host.
-    let machine = matches!(node.place, Place::Machine(_));
+    let machine = matches!(node.place, NodePlace::Machine(_));
     for (number, link) in topology.links.iter().enumerate() {
         let nodes = link.sides.each_ref().map(|side| side.end.node.as_str());
         let Some(at) = nodes.iter().position(|name| *name == node.name) else { continue };
         let peer = node_named(topology, nodes[1 - at]);
-        if machine && peer.is_some_and(|peer| matches!(peer.place, Place::External { .. })) {
+        if machine && peer.is_some_and(|peer| matches!(peer.place, NodePlace::External { .. })) {
             let text = format!(
                 "`{}` is a machine, and `{}` external: put a bridge with both into a node between them",
                 nodes[at],

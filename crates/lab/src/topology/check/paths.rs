@@ -3,20 +3,17 @@
 use super::addresses::{Placed, contains, on_link, placed};
 use super::segments::Segments;
 use super::{Checker, node_named};
-use crate::topology::{Filter, Node, Place, Topology};
+use crate::topology::{Filter, Node, NodePlace, Topology};
 use std::net::IpAddr;
 
 pub(super) fn check(topology: &Topology, segments: &Segments, checker: &mut Checker<'_>) {
     let ends = [&topology.from, &topology.to].map(|name| node_named(topology, name));
     let [Some(from), Some(to)] = ends else { return };
-    if [from, to].iter().any(|node| matches!(node.place, Place::Remote { .. })) {
+    if [from, to].iter().any(|node| matches!(node.place, NodePlace::Remote { .. })) {
         return;
     }
     if !linked(topology, &from.name, &to.name) {
-        let text = format!(
-            "no way leads from `{}` to `{}` by the links there are: add the link that is missing",
-            from.name, to.name
-        );
+        let text = format!("there is no path from `{}` to `{}`: add the missing link", from.name, to.name);
         return checker.wrong(&["links"], text);
     }
     let all = placed(topology, segments);
@@ -45,7 +42,7 @@ pub(super) fn check(topology: &Topology, segments: &Segments, checker: &mut Chec
     }
 }
 
-/// A family that only one end has is a slip, unless the file says what is reachable.
+/// A family that only one end has is a mistake, unless the file has a value for `reachable`.
 fn families(
     topology: &Topology,
     family: usize,
@@ -54,8 +51,8 @@ fn families(
     checker: &mut Checker<'_>,
 ) {
     let has = [from, to].map(|node| address_of(node, family).is_some());
-    let said = topology.expect.reachable[family];
-    if said && has != [true, true] {
+    let declared = topology.expect.reachable[family];
+    if declared && has != [true, true] {
         let lacks = if has[0] { to } else { from };
         checker.wrong(
             &["expect", "reachable"],
@@ -75,7 +72,7 @@ fn address_of(node: &Node, family: usize) -> Option<IpAddr> {
     node.addresses.iter().map(|own| own.address).find(|address| usize::from(address.is_ipv6()) == family)
 }
 
-/// Answers find their way back by what a translator remembers, not by routes.
+/// Answers to translated packets are routed by the translator's state, not by routes.
 fn translates(topology: &Topology) -> bool {
     let rules = topology.nodes.iter().flat_map(|node| &node.filters);
     rules.into_iter().any(|filter| matches!(filter, Filter::Rules(text) if text.contains("masquerade") || text.contains("snat")))
@@ -110,18 +107,18 @@ fn follow<'a>(
         if at.addresses.iter().any(|own| own.address == goal) {
             return Ok(());
         }
-        if matches!(at.place, Place::External { .. }) {
+        if matches!(at.place, NodePlace::External { .. }) {
             return Ok(());
         }
         if at.name != from.name && !at.forwards {
             return Err((
                 &at.name,
-                format!("`{}` is on the way and does not forward: add forwards = true to it", at.name),
+                format!("`{}` is on the path and does not forward: add forwards = true to it", at.name),
             ));
         }
         at = next(all, at, goal)?;
     }
-    Err((&from.name, "its packets go in a circle: look at the routes on the way".to_owned()))
+    Err((&from.name, "its packets go in a circle: check the routes of the nodes on the path".to_owned()))
 }
 
 /// The node that gets a packet for `goal` next.
@@ -134,7 +131,7 @@ fn next<'a>(all: &[Placed<'a>], at: &'a Node, goal: IpAddr) -> Result<&'a Node, 
         };
         Some((prefix, route.via.unwrap_or(goal), route.device.as_deref()))
     });
-    // Of equally long prefixes the connected network is preferred, as the kernel has it first.
+    // The connected network is preferred among equally long prefixes, as the kernel lists it first.
     let best = routed.chain(connected).max_by_key(|(prefix, ..)| *prefix);
     let Some((_, hop, device)) = best else {
         return Err((&at.name, format!("`{}` has no route to it: add one to its routes", at.name)));

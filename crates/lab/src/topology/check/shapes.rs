@@ -89,7 +89,7 @@ fn delay(shape: &Shape, wrong: &mut impl FnMut(&str, String)) {
             format!("the jitter is more than the delay ({delay}): a packet cannot arrive before it is sent"),
         );
     }
-    if shape.reorder > 0.0 && delay == Nanos(0) {
+    if shape.reorder > 0.0 && delay == Nanos::ZERO {
         wrong("reorder", "packets overtake those that are delayed: give the link a `delay`".to_owned());
     }
 }

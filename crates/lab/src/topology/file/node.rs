@@ -1,6 +1,6 @@
 //! `[nodes.NAME]`: a host, router or switch.
 
-use super::super::{Address, Filter, Machine, Neighbour, Node, Place, Route};
+use super::super::{Address, Filter, Machine, Neighbour, Node, NodePlace, Route};
 use super::device;
 use super::link::mac;
 use model::toml_file::{Table, Value};
@@ -35,17 +35,17 @@ pub(super) fn read(name: &str, value: Value<'_>) -> Option<Node> {
     Some(node)
 }
 
-fn place(table: &mut Table<'_>) -> Place {
+fn place(table: &mut Table<'_>) -> NodePlace {
     let places = ["vm", "external", "remote"].into_iter().filter(|key| table.has(key)).count();
     if places > 1 {
         table.wrong("a node is one of `vm`, `external` and `remote`: keep one");
     }
-    let machine = table.get("vm").and_then(|value| machine(&value)).map(Place::Machine);
+    let machine = table.get("vm").and_then(|value| machine(&value)).map(NodePlace::Machine);
     let external = table.get("external").and_then(|value| value.text());
-    let external = external.map(|text| Place::External { instructions: text.trim().to_owned() });
+    let external = external.map(|text| NodePlace::External { instructions: text.trim().to_owned() });
     let remote = table.get("remote").and_then(|value| value.parsed("192.0.2.9:5210"));
-    let remote = remote.map(|address| Place::Remote { address });
-    machine.or(external).or(remote).unwrap_or(Place::Namespace)
+    let remote = remote.map(|address| NodePlace::Remote { address });
+    machine.or(external).or(remote).unwrap_or(NodePlace::Namespace)
 }
 
 fn machine(value: &Value<'_>) -> Option<Machine> {
@@ -126,10 +126,10 @@ fn network(text: &str) -> Result<(IpAddr, u8), String> {
     Ok((address, length))
 }
 
-/// As ip-route(8) has it: `default via 192.0.2.1`, `198.51.100.0/24 via 192.0.2.1 dev eth0 mtu 1400`.
+/// A route in the notation of ip-route(8): `default via 192.0.2.1`, `198.51.100.0/24 via 192.0.2.1 dev eth0 mtu 1400`.
 fn route(value: &Value<'_>) -> Option<Route> {
-    let mut words = value.text()?.split_whitespace();
-    let first = words.next();
+    let mut tokens = value.text()?.split_whitespace();
+    let first = tokens.next();
     let to = match first {
         Some("default") => None,
         Some("0.0.0.0/0") => Some((Ipv4Addr::UNSPECIFIED.into(), 0)),
@@ -141,8 +141,8 @@ fn route(value: &Value<'_>) -> Option<Route> {
         None => return value.wrong(ROUTE),
     };
     let mut route = Route { to, via: None, device: None, mtu: None };
-    while let Some(word) = words.next() {
-        let Some(argument) = words.next() else { return value.wrong(ROUTE) };
+    while let Some(word) = tokens.next() {
+        let Some(argument) = tokens.next() else { return value.wrong(ROUTE) };
         let known = match word {
             "via" => argument.parse().map(|via| route.via = Some(via)).is_ok(),
             "dev" => {
@@ -162,11 +162,11 @@ fn route(value: &Value<'_>) -> Option<Route> {
     Some(route)
 }
 
-/// As ip-neighbour(8) has it: `192.0.2.9 lladdr 02:00:00:00:00:09 dev eth0`.
+/// A neighbour in the notation of ip-neighbour(8): `192.0.2.9 lladdr 02:00:00:00:00:09 dev eth0`.
 fn neighbour(value: &Value<'_>) -> Option<Neighbour> {
-    let words: Vec<&str> = value.text()?.split_whitespace().collect();
+    let tokens: Vec<&str> = value.text()?.split_whitespace().collect();
     if let [address, "lladdr", hardware, "dev", device] | [address, "dev", device, "lladdr", hardware] =
-        words[..]
+        tokens[..]
         && let (Ok(address), Some(mac)) = (address.parse(), mac(hardware))
     {
         return Some(Neighbour { device: device.to_owned(), address, mac });

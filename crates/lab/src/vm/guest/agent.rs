@@ -1,4 +1,4 @@
-//! The agent of a virtual machine: takes orders from the host over a serial port, starts commands, tells what they write.
+//! The agent of a virtual machine: receives requests from the host over a serial port, starts commands, sends their output.
 
 use super::super::counted::Counted;
 use super::super::frame::{Ended, Frame, Kind, PORT, Start};
@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Takes orders until the host closes the port.
 pub(super) fn run() -> io::Result<()> {
-    let mut orders = open_port()?;
+    let mut requests = open_port()?;
     let mut agent = Agent {
-        port: Port(Arc::new(Mutex::new(orders.try_clone()?))),
+        port: Port(Arc::new(Mutex::new(requests.try_clone()?))),
         running: Running::default(),
         configured: None,
     };
@@ -30,7 +30,7 @@ pub(super) fn run() -> io::Result<()> {
         network.set_up("lo").map_err(io::Error::other)?;
     }
     agent.port.send(&Frame::new(Kind::Ready, 0, Vec::new()))?;
-    while let Some(frame) = Frame::read(&mut orders)? {
+    while let Some(frame) = Frame::read(&mut requests)? {
         agent.obey(frame)?;
     }
     Ok(())
@@ -39,7 +39,7 @@ pub(super) fn run() -> io::Result<()> {
 struct Agent {
     port: Port,
     running: Running,
-    /// What the node's configuration keeps.
+    /// Resources of the node's configuration.
     configured: Option<configure::Configured>,
 }
 
@@ -182,14 +182,14 @@ fn spawn(request: &Start) -> io::Result<Child> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
 }
 
-/// Tells what a command writes and how it ends.
+/// Sends a command's output and its end.
 fn follow(mut child: Child, stream: u32, port: &Port, running: &Running) {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
         scope.spawn(|| pass_on(stdout, Kind::Stdout, stream, port));
         pass_on(stderr, Kind::Stderr, stream, port);
     });
-    // It has closed its outputs, and so ended or soon will; until it is waited for its number is its own.
+    // Its outputs are closed, so it has ended or soon will; its number is not reused until it is waited for.
     let ended = loop {
         let mut running = lock(running);
         match child.try_wait() {
@@ -202,7 +202,7 @@ fn follow(mut child: Child, stream: u32, port: &Port, running: &Running) {
         }
         thread::sleep(Duration::from_millis(5));
     };
-    // Without the port nobody is there to be told.
+    // Without the port the end cannot be reported.
     let _ = Frame::json(Kind::Ended, stream, &ended).and_then(|frame| port.send(&frame));
 }
 

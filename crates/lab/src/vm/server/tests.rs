@@ -2,7 +2,7 @@ use super::super::client::{Lost, RemoteCommand};
 use super::*;
 use std::io::{Read, Write};
 
-/// A server of one machine; the end of the machine's port; a client's way to the server.
+/// A server of one machine; the end of the machine's port; a client's connection to the server.
 fn served() -> (CommandServer, UnixStream, impl Fn() -> UnixStream) {
     let (near, far) = UnixStream::pair().unwrap();
     far.set_read_timeout(Some(LIMIT)).unwrap();
@@ -74,7 +74,7 @@ fn a_command_is_killed_when_its_client_goes() {
 }
 
 #[test]
-fn a_machine_that_ends_is_told_from_a_lab_that_goes() {
+fn a_machine_that_ends_differs_from_a_lab_that_goes() {
     let (server, mut machine, connect) = served();
     let command = request(connect(), "vm");
     started(&mut machine);
@@ -99,11 +99,11 @@ fn garbage_is_refused_and_the_next_client_served() {
         client.write_all(bytes).unwrap();
         client.shutdown(Shutdown::Write).unwrap();
         let mut answer = Vec::new();
-        // That the rest of it was not read may show as a reset.
+        // The unread rest may show as a reset.
         let _ = client.read_to_end(&mut answer);
     }
-    let end = follow(request(connect(), "nobody")).0.unwrap();
-    assert_eq!(end.error.unwrap(), "no machine is named nobody");
+    let end = follow(request(connect(), "absent")).0.unwrap();
+    assert_eq!(end.error.unwrap(), "no machine is named absent");
     // After its order a client may send nothing but the wish that it ends.
     let mut client = connect();
     let command = request(client.try_clone().unwrap(), "vm");

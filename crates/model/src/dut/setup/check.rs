@@ -1,4 +1,4 @@
-//! What of a benchmark makes no sense.
+//! Checks of a benchmark's setup.
 
 use super::super::order::least_frame;
 use super::super::{Setup, Test};
@@ -142,7 +142,7 @@ impl Setup {
         }
     }
 
-    /// What a search would refuse, whatever the limits.
+    /// Refuses goals that a search would refuse, whatever the limits.
     fn check_searches(&self) -> Result<(), SetupError> {
         if self.tests.contains(&Test::Throughput) {
             let names: Vec<&str> = self.goals.iter().map(|named| named.name.as_str()).collect();

@@ -33,7 +33,7 @@ pub enum SetupError {
     /// The same again.
     #[error("plan benchmark: {what} is given twice")]
     Twice {
-        /// What.
+        /// The quantity.
         what: String,
     },
     /// The limits are no interval.
@@ -51,13 +51,13 @@ pub enum SetupError {
         min: PacketRate,
         /// The stream.
         stream: String,
-        /// What the link carries.
+        /// The rate of the link.
         rate: Load,
     },
     /// Something must be above zero.
     #[error("plan benchmark: {what} must be above 0")]
     Zero {
-        /// What.
+        /// The quantity.
         what: &'static str,
     },
     /// Bursts of a mix say nothing about frames.
@@ -85,13 +85,13 @@ pub enum SetupError {
     Share {
         /// Which.
         name: &'static str,
-        /// What was given.
+        /// The value given.
         share: f64,
     },
-    /// A time that is none, or longer than anybody waits.
+    /// A time that is zero, or longer than a day.
     #[error("plan benchmark: a {what} of {span}; it must be above 0 and at most a day")]
     Time {
-        /// Of what.
+        /// The quantity.
         what: &'static str,
         /// The time.
         span: Nanos,
@@ -99,9 +99,9 @@ pub enum SetupError {
     /// A count that is none, or beyond reason.
     #[error("plan benchmark: {count} {what}; there must be 1 to 1000")]
     Count {
-        /// Of what.
+        /// The quantity.
         what: &'static str,
-        /// How many.
+        /// The count given.
         count: u32,
     },
     /// A search without time for a trial.

@@ -1,7 +1,7 @@
 //! Back-to-back frames (RFC 2544 section 26.4, RFC 9004).
 
 use super::super::{Action, BackToBackReport, LoadLimit, Observation, ServiceReport, Setup, StreamReport};
-use super::job::Job;
+use super::job::DeviceTest;
 use crate::search::{BackToBack, Load, Search};
 
 /// The searches for the longest burst without loss.
@@ -39,7 +39,7 @@ impl Bursts {
     }
 }
 
-impl Job for Bursts {
+impl DeviceTest for Bursts {
     fn action(&self) -> Option<Action> {
         self.search.trial().map(Action::Trial)
     }

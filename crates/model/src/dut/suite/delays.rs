@@ -4,7 +4,7 @@ use super::super::{
     Action, DelayVariationDirection, DelayVariationReport, DirectionObservation, Observation, ServiceReport,
     Setup, StreamReport,
 };
-use super::job::Job;
+use super::job::DeviceTest;
 use crate::search::{Load, Trial};
 use crate::stats::rfc8219::OverRuns;
 use crate::units::Nanos;
@@ -24,7 +24,7 @@ impl DelayVariation {
     }
 }
 
-impl Job for DelayVariation {
+impl DeviceTest for DelayVariation {
     fn action(&self) -> Option<Action> {
         (self.left > 0).then_some(Action::Trial(self.trial))
     }
@@ -39,7 +39,7 @@ impl Job for DelayVariation {
     }
 
     fn report(&self, row: &mut StreamReport, _: &mut Option<ServiceReport>) {
-        let directions = ways_of(self.runs.iter().map(Vec::as_slice));
+        let directions = by_direction(self.runs.iter().map(Vec::as_slice));
         let directions: Vec<DelayVariationDirection> =
             directions.iter().filter_map(|runs| direction_variation(runs)).collect();
         row.delay_variation =
@@ -61,7 +61,7 @@ pub(super) fn variation(direction: &DirectionObservation) -> Option<Nanos> {
 }
 
 /// The directions, each with its runs in order.
-pub(super) fn ways_of<'a>(
+pub(super) fn by_direction<'a>(
     runs: impl Iterator<Item = &'a [DirectionObservation]>,
 ) -> Vec<Vec<&'a DirectionObservation>> {
     let mut directions: Vec<Vec<&DirectionObservation>> = Vec::new();

@@ -5,7 +5,7 @@ use super::super::{
     StreamReport, recovery_time,
 };
 use super::delays::{over_runs, trial};
-use super::job::Job;
+use super::job::DeviceTest;
 use super::latency::lost;
 use crate::search::{Load, Trial};
 use crate::units::Nanos;
@@ -39,7 +39,7 @@ impl Recovery {
     }
 }
 
-impl Job for Recovery {
+impl DeviceTest for Recovery {
     fn action(&self) -> Option<Action> {
         let action = Action::Overload { overload: self.overload, relief: self.relief };
         (self.left > 0).then_some(action)
@@ -82,12 +82,12 @@ impl Reset {
     }
 }
 
-impl Job for Reset {
+impl DeviceTest for Reset {
     fn action(&self) -> Option<Action> {
         (self.left > 0).then_some(Action::Reset(self.trial))
     }
 
-    /// The direction that was interrupted for longer counts; one that never forwarded again says that of both.
+    /// The direction that was interrupted for longer counts; when one never forwards again, the result is that it did not for both.
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
         self.left = self.left.saturating_sub(1);
         let silences =

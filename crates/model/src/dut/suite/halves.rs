@@ -7,7 +7,7 @@ use crate::search::{Binary, BinaryOutcome, Limits, Load, Search, SearchError, Tr
 #[derive(Debug)]
 pub(super) struct Halves {
     searches: Vec<Binary>,
-    /// What was forwarded at each search's throughput.
+    /// Rates forwarded at each search's throughput.
     forwarded: Vec<Option<Load>>,
 }
 
@@ -19,7 +19,7 @@ impl Halves {
         Ok(Halves { forwarded: vec![None; searches.len()], searches })
     }
 
-    /// What was found for each goal, and what is forwarded at its throughput.
+    /// The result for each goal, and the rate forwarded at its throughput.
     pub(super) fn outcome(&self) -> impl Iterator<Item = (BinaryOutcome, Option<Load>)> {
         self.searches.iter().map(Binary::outcome).zip(self.forwarded.iter().copied())
     }

@@ -11,9 +11,9 @@ use super::service::Service;
 use crate::search::Load;
 use std::fmt::Debug;
 
-/// A test under way.
-pub(super) trait Job: Debug + Send {
-    /// What to do next; `None` when it is over. The same until its observation is taken.
+/// A running test.
+pub(super) trait DeviceTest: Debug + Send {
+    /// The next action; `None` when the test is over. The same until its observation is taken.
     fn action(&self) -> Option<Action>;
 
     /// Takes what came of it.
@@ -30,7 +30,7 @@ pub(super) trait Job: Debug + Send {
 ///
 /// # Errors
 /// Why it cannot be done with this stream.
-pub(super) fn start(test: Test, setup: &Setup, row: &StreamReport) -> Result<Box<dyn Job>, String> {
+pub(super) fn start(test: Test, setup: &Setup, row: &StreamReport) -> Result<Box<dyn DeviceTest>, String> {
     let most = row.most.ok_or("nothing is known of the most load")?;
     let throughput = || throughput(row);
     Ok(match test {

@@ -4,17 +4,17 @@ use super::super::{
     Action, DirectionObservation, LatencyDirection, LatencyReport, Observation, ServiceReport, Setup,
     StreamReport,
 };
-use super::delays::{NO_DELAYS, over_runs, ways_of};
-use super::job::Job;
+use super::delays::{NO_DELAYS, by_direction, over_runs};
+use super::job::DeviceTest;
 use crate::search::{Load, Trial};
 use crate::units::Nanos;
 
 /// The runs at every load.
 #[derive(Debug)]
 pub(super) struct Latency {
-    /// What is still to be sent, the last one first.
+    /// Runs still to be made, the last one first.
     left: Vec<(u32, Trial)>,
-    /// What came of the others.
+    /// Results of the others.
     runs: Vec<(u32, Trial, Vec<DirectionObservation>)>,
     /// The time of a frame on the link, where it has a speed of its own.
     frame_time: Option<Nanos>,
@@ -42,7 +42,7 @@ impl Latency {
 
     fn at(&self, percent: u32, load: Load) -> LatencyReport {
         let runs = self.runs.iter().filter(|run| run.0 == percent);
-        let directions = ways_of(runs.map(|run| run.2.as_slice()));
+        let directions = by_direction(runs.map(|run| run.2.as_slice()));
         LatencyReport {
             percent,
             load,
@@ -76,7 +76,7 @@ pub(super) fn lost(direction: &DirectionObservation) -> u64 {
     direction.result.sent.saturating_sub(direction.result.distinct())
 }
 
-impl Job for Latency {
+impl DeviceTest for Latency {
     fn action(&self) -> Option<Action> {
         self.left.last().map(|(_, trial)| Action::Trial(*trial))
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Action, MrrReport, Observation, Rates, ServiceReport, Setup, StreamReport};
 use super::delays::trial;
-use super::job::Job;
+use super::job::DeviceTest;
 use crate::search::{Load, LossSteps, Search, Trial};
 use crate::units::Nanos;
 
@@ -19,7 +19,7 @@ impl FrameLoss {
     }
 }
 
-impl Job for FrameLoss {
+impl DeviceTest for FrameLoss {
     fn action(&self) -> Option<Action> {
         self.steps.trial().map(Action::Trial)
     }
@@ -50,7 +50,7 @@ impl MostLoad {
     }
 }
 
-impl Job for MostLoad {
+impl DeviceTest for MostLoad {
     fn action(&self) -> Option<Action> {
         (self.left > 0).then_some(Action::Trial(self.trial))
     }

@@ -11,19 +11,19 @@ use std::fmt::{Display, Formatter};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(JsonSchema))]
 pub struct Progress {
-    /// What is sent: `IPv4 64`; empty when all is done.
+    /// Name of the stream: `IPv4 64`; empty when all is done.
     pub stream: String,
     /// The test; of a flood the first one of its stream.
     pub test: Test,
     /// The number of the trial that is next in this test, from 1.
     pub trial: u32,
-    /// How many there are at most.
+    /// Most trials.
     pub trials: u32,
     /// The load in each direction; `None` for as fast as can be.
     pub load: Option<Load>,
     /// The number of this test of this stream among all, from 1.
     pub row: usize,
-    /// How many there are.
+    /// Number of rows.
     pub rows: usize,
 }
 

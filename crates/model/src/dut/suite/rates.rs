@@ -1,11 +1,11 @@
-//! The searches for the rates: all goals at once or one after the other, and all of it again where that is asked for.
+//! The searches for the rates: all goals at once or one after the other, repeated where that is requested.
 
 use super::super::{
     Action, LoadLimit, NamedGoal, Observation, RateReport, SearchMethod, ServiceReport, Setup, StreamReport,
 };
 use super::flood;
 use super::halves::Halves;
-use super::job::Job;
+use super::job::DeviceTest;
 use crate::dut;
 use crate::search::{Irregular, Load, Mlr, Search, Trial, TrialResult};
 use crate::units::Nanos;
@@ -15,12 +15,12 @@ use crate::units::Nanos;
 pub(super) struct Rates {
     setup: Setup,
     most: Load,
-    /// What the device forwarded of the flood.
+    /// The rate that the device forwarded of the flood.
     forwarded: Load,
     engine: Engine,
-    /// What the present search may still take.
+    /// Time that remains for the present search.
     left: Nanos,
-    /// What every finished search found for each goal.
+    /// Results of every finished search for each goal.
     found: Vec<Vec<Bounds>>,
     trials: u32,
 }
@@ -31,7 +31,7 @@ enum Engine {
     Halves(Halves),
 }
 
-/// What one search found for one goal.
+/// The result of one search for one goal.
 #[derive(Clone, Debug)]
 struct Bounds {
     lower: Option<Load>,
@@ -48,7 +48,7 @@ impl Rates {
         Ok(Rates { setup: setup.clone(), most, forwarded, engine, left, found: Vec::new(), trials: 0 })
     }
 
-    /// How long a trial takes with its pauses.
+    /// Duration of a trial with its pauses.
     fn time(&self, trial: &Trial) -> Nanos {
         trial.duration + self.setup.times.pause
     }
@@ -90,7 +90,7 @@ impl Rates {
     }
 }
 
-impl Job for Rates {
+impl DeviceTest for Rates {
     fn action(&self) -> Option<Action> {
         self.planned().map(Action::Trial)
     }
@@ -112,7 +112,7 @@ impl Job for Rates {
 
     fn report(&self, row: &mut StreamReport, _: &mut Option<ServiceReport>) {
         let unfinished = vec![self.engine.outcome()];
-        // A search that was broken off says less than one that was not.
+        // A search that was aborted has a weaker result than one that was not.
         let searches = if self.found.is_empty() { &unfinished } else { &self.found };
         let goals = self.setup.goals.iter().enumerate();
         row.rates = goals.map(|(at, goal)| self.rate(at, goal, searches, row.limit)).collect();

@@ -4,8 +4,8 @@ use super::super::y1564::{self, Kind, Miss, Observed, Profile, Step};
 use super::super::{
     Action, DirectionObservation, Observation, SERVICE_PIECE, ServiceReport, ServiceStep, Setup, StreamReport,
 };
-use super::delays::{trial, variation, ways_of};
-use super::job::Job;
+use super::delays::{by_direction, trial, variation};
+use super::job::DeviceTest;
 use crate::search::{Load, Trial};
 use crate::units::{BitRate, Nanos};
 
@@ -17,7 +17,7 @@ pub(super) struct Service {
     done: Vec<ServiceStep>,
     piece: Trial,
     pieces: usize,
-    /// What came of each piece of the long test.
+    /// Results of each piece of the long test.
     runs: Vec<Vec<DirectionObservation>>,
     notes: Vec<String>,
     /// Some promise could not be measured.
@@ -61,7 +61,7 @@ impl Service {
         self.done.iter().all(|step| step.misses.is_empty())
     }
 
-    /// What the worse direction showed, and every promise that either broke.
+    /// The results of the worse direction, and every commitment that either broke.
     fn judge(&self, step: &Step, directions: &[Vec<&DirectionObservation>]) -> ServiceStep {
         let mut judged: Vec<(Observed, Vec<Miss>)> = directions
             .iter()
@@ -98,7 +98,7 @@ impl Service {
 
     fn performance(&self) -> Option<ServiceStep> {
         let step = Step { kind: Kind::Committed, offered: self.profile.committed };
-        let directions = ways_of(self.runs.iter().map(Vec::as_slice));
+        let directions = by_direction(self.runs.iter().map(Vec::as_slice));
         (!self.runs.is_empty()).then(|| self.judge(&step, &directions))
     }
 
@@ -116,7 +116,7 @@ impl Service {
     }
 }
 
-impl Job for Service {
+impl DeviceTest for Service {
     fn action(&self) -> Option<Action> {
         match self.steps.get(self.done.len()) {
             Some((_, trial)) => Some(Action::Trial(*trial)),
@@ -126,7 +126,7 @@ impl Job for Service {
 
     fn take(&mut self, observation: &Observation) -> Result<(), String> {
         let runs: Vec<Vec<&DirectionObservation>> =
-            ways_of(std::iter::once(observation.directions.as_slice()));
+            by_direction(std::iter::once(observation.directions.as_slice()));
         if runs.iter().any(|runs| is_unmeasured(runs)) {
             self.unmeasured = true;
             self.note(
@@ -164,7 +164,7 @@ impl Job for Service {
     }
 }
 
-/// What came of a step in one direction, over all its runs.
+/// The result of a step in one direction, over all its runs.
 fn observed(step: &Step, runs: &[&DirectionObservation]) -> Observed {
     let sum = |of: fn(&DirectionObservation) -> u64| {
         runs.iter().fold(0, |sum: u64, run| sum.saturating_add(of(run)))
@@ -185,7 +185,7 @@ fn observed(step: &Step, runs: &[&DirectionObservation]) -> Observed {
     }
 }
 
-/// Frames came, and nobody knows how long they took.
+/// Whether frames arrived whose delays are not known.
 fn is_unmeasured(runs: &[&DirectionObservation]) -> bool {
     runs.iter().any(|run| run.delays.is_none() && run.result.received > 0)
 }

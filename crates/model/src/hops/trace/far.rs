@@ -5,7 +5,7 @@ use crate::hops::Counted;
 use crate::time::MonoTime;
 use std::net::IpAddr;
 
-/// How far the far end is, for probes sent from some time on.
+/// The distance of the far end for probes sent from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Distance {
     /// The first probe that it holds for.
@@ -54,7 +54,7 @@ impl FlowTrace {
 }
 
 impl Tracer {
-    /// How far the far end was for a probe of this flow.
+    /// The distance of the far end for a probe of this flow.
     pub(super) fn distance_at(&self, flow: &FlowTrace, at: MonoTime) -> Option<u8> {
         match flow.distances.as_slice() {
             [] => None,

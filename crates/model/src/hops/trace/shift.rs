@@ -1,8 +1,8 @@
 //! Routes that changed: from some time on, other routers answered at some hops than before.
 //!
-//! The flows take turns, so that each is asked too seldom to distinguish a change from routers that come and go by chance. All flows
-//! and hops together do: before the time and after it each flow has one router at a hop. Every answer that repeats the one
-//! before it would be a chance of one half, were packets shared out one by one.
+//! The flows take turns, so that each is probed too seldom to distinguish a change from routers that come and go by chance. All
+//! flows and hops together suffice: before the time and after it each flow has one router at a hop. Every answer that repeats the
+//! one before it would have a chance of one half, if packets were distributed one by one.
 
 use super::{Sent, Tracer};
 use crate::hops::RouteChange;
@@ -25,7 +25,7 @@ pub(super) fn changes(trace: &Tracer, top: u8) -> Vec<RouteChange> {
     times.sort_unstable();
     times.dedup();
     let bits = |time: &MonoTime| hops.iter().filter_map(|(_, heard)| agreement(heard, *time)).sum::<u32>();
-    // Of equally good times the first: later ones count late answers of the old path to it.
+    // The first one wins among equally good times: later ones attribute late answers of the old path to it.
     let Some(best) = times.iter().rev().copied().max_by_key(|time| bits(time)) else { return Vec::new() };
     if bits(&best) < ENOUGH {
         return Vec::new();
@@ -79,8 +79,8 @@ fn switches(heard: &[Heard]) -> Vec<MonoTime> {
     flows(heard).into_iter().filter_map(first_switch).collect()
 }
 
-/// How many answers agree with a change at this time, beyond those that choose the routers; absent: some contradict it, or too
-/// few are on either side.
+/// Number of answers that agree with a change at this time, beyond those that choose the routers; absent: some contradict it, or
+/// too few are on either side.
 fn agreement(heard: &[Heard], time: MonoTime) -> Option<u32> {
     let split = heard.partition_point(|heard| heard.at < time);
     let (before, after) = heard.split_at(split);

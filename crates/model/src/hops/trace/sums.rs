@@ -7,7 +7,7 @@ use crate::stats::exact::Exact;
 use crate::units::Nanos;
 use std::net::IpAddr;
 
-/// Everything that the probes and answers of a trace tell by themselves.
+/// The results that follow from the probes and answers of a trace alone.
 pub(super) fn hops_result(trace: &Tracer) -> HopsResult {
     let top = trace.flows.iter().map(|flow| trace.top(flow)).max().unwrap_or(0);
     let mut hops: Vec<Hop> = (1..=top).map(|ttl| hop(trace, ttl)).collect();
@@ -49,11 +49,11 @@ impl HopsResult {
     }
 }
 
-/// How the flows ended: what the best of them did.
+/// The end of the path: the best end among the flows.
 fn end(trace: &Tracer) -> HopsEnd {
     let ends = || trace.flows.iter().filter_map(|flow_trace| flow_trace.end.map(|end| end.1));
-    let order = [HopsEnd::Reached, HopsEnd::Refused, HopsEnd::Circle];
-    let best = order.into_iter().find(|wanted| ends().any(|end| end == *wanted));
+    let by_rank = [HopsEnd::Reached, HopsEnd::Refused, HopsEnd::Circle];
+    let best = by_rank.into_iter().find(|wanted| ends().any(|end| end == *wanted));
     let cut = || {
         trace
             .flows

@@ -7,9 +7,9 @@ use crate::units::Nanos;
 pub struct Trip {
     /// When its message was sent, since the start of the run.
     pub at: Nanos,
-    /// How long it took.
+    /// Duration.
     pub rtt: Nanos,
-    /// Of it, the time in this host as the kernel's stamps tell; `None` without stamps.
+    /// The part of it in this host, by the kernel's stamps; `None` without stamps.
     pub in_host: Option<Nanos>,
 }
 

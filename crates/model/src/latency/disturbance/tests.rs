@@ -15,7 +15,7 @@ fn trip(at: u64, rtt: u64, in_host: Option<u64>) -> Trip {
     Trip { at: Nanos(at), rtt: Nanos(rtt), in_host: in_host.map(Nanos) }
 }
 
-const USUAL: Nanos = Nanos(10_000);
+const USUAL: Nanos = Nanos::from_micros(10);
 
 #[test]
 fn a_hiccup_within_the_round_trip_is_the_hosts() {
@@ -39,7 +39,7 @@ fn half_of_the_excess_decides() {
 }
 
 #[test]
-fn what_nobody_watched_is_unknown_unless_the_kernel_tells() {
+fn unwatched_trips_are_unknown_without_kernel_stamps() {
     let far = |in_host| watch(&[]).attribute(&trip(0, 500_000, in_host), USUAL, false).cause;
     assert_eq!(far(None), Cause::Unknown);
     assert_eq!(far(Some(3_000)), Cause::Path);

@@ -5,7 +5,7 @@ use crate::stats::quantile::nearest_rank;
 use crate::time::MonoTime;
 use proptest::prelude::*;
 
-/// A far clock and a path, asked every 100 µs.
+/// A far clock and a path, probed every 100 µs.
 struct World {
     offset: i64,
     drift_ppm: i64,
@@ -39,7 +39,7 @@ impl World {
     }
 }
 
-/// Delays of a queue that fills and empties on the way up, now and then empty.
+/// Delays of a queue in the up direction that fills and empties, now and then empty.
 fn queueing(count: u64) -> Vec<(u64, u64)> {
     let up = |index: u64| if index.is_multiple_of(17) { 0 } else { index * 7919 % 4_000_000 };
     (0..count).map(|index| (40_000 + up(index), 60_000 + index * 104_729 % 9_000)).collect()
@@ -57,7 +57,7 @@ fn near(found: Nanos, truth: u64, error: Nanos) -> bool {
 }
 
 #[test]
-fn a_queue_on_the_way_up_is_seen_on_the_way_up() {
+fn a_queue_in_the_up_direction_is_found_in_that_direction() {
     let worlds = [
         STEADY,
         World { offset: 3_000_000_000_000, drift_ppm: 50, ..STEADY },
@@ -79,7 +79,7 @@ fn a_queue_on_the_way_up_is_seen_on_the_way_up() {
 }
 
 #[test]
-fn an_idle_symmetric_path_tells_no_more_than_half_its_round_trip() {
+fn an_idle_symmetric_path_gives_no_more_than_half_its_round_trip() {
     let result = World { offset: 77, ..STEADY }.meter(&[(30_000, 30_000); 1000]).finish();
     assert_eq!(result.note, ClockNote::ErrorTooLarge);
     assert!(result.error.0.abs_diff(30_000) < 100, "{:?}", result.error);
@@ -89,7 +89,7 @@ fn an_idle_symmetric_path_tells_no_more_than_half_its_round_trip() {
 
 #[test]
 fn an_unequal_path_is_within_the_error_or_withheld() {
-    // Nothing tells on which side the 90 µs are: both directions look like 50 µs.
+    // Without further evidence the 90 µs cannot be assigned to a side: both directions look like 50 µs.
     let result = STEADY.meter(&[(95_000, 5_000); 1000]).finish();
     assert_eq!((result.up, result.down), (None, None));
     assert!(result.error.0.abs_diff(50_000) < 100, "{:?}", result.error);

@@ -1,8 +1,8 @@
-//! How likely losses are by chance, from the loss of the sizes that do cross.
+//! The probability of losses by chance, from the loss of the sizes that do cross.
 
 use super::{COPIES, MOST_COPIES, Search, SizeLoss, SizeProbe, WALL};
 
-/// What became of one size.
+/// The outcomes of one size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) sent: u32,
@@ -12,7 +12,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// `told`: smaller ones arrived in the same round.
+    /// Adds a result. `reported`: smaller ones arrived in the same round.
     pub(super) fn add(&mut self, result: &SizeProbe, reported: bool) {
         self.sent += result.sent;
         self.received += result.received;
@@ -37,9 +37,9 @@ impl Search {
         tally.is_some_and(|tally| self.chance(size, tally.missed) < WALL)
     }
 
-    /// How likely so many copies of this size in a row are lost if it does cross.
+    /// The probability that so many copies of this size in a row are lost if it does cross.
     ///
-    /// It may be lost as often as all that cross, or as those of about its size: what is likelier counts.
+    /// The loss rate may be that of all sizes that cross, or that of sizes near this one: the higher probability counts.
     pub(super) fn chance(&self, size: u32, missed: u32) -> f64 {
         self.pools(size)
             .map(|(received, lost)| all_lost(received, lost, missed))
@@ -47,7 +47,7 @@ impl Search {
             .fold(0.0, f64::max)
     }
 
-    /// How many more copies would show that a size fails, if none arrives.
+    /// Number of further copies that would show that a size fails, if none arrives.
     pub(super) fn copies(&self, size: u32, level: f64) -> u32 {
         let missed = self.tallies.get(&size).map_or(0, |tally| tally.missed);
         let enough = |copies: &u32| {

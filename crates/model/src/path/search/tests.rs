@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Runs a search to its end; `crosses(round, size)` is asked for every copy.
+/// Runs a search to its end; `crosses(round, size)` is called for every copy.
 fn run(search: &mut Search, mut crosses: impl FnMut(u32, u32) -> bool) -> (Outcome, u32) {
     let mut rounds = 0;
     while let Some(round) = search.round() {
@@ -96,7 +96,7 @@ fn less_than_the_least_that_hosts_take_is_found() {
 }
 
 #[test]
-fn a_path_that_changes_is_told() {
+fn a_path_that_changes_is_reported() {
     for (before, after) in [(1400, 1300), (1300, 1400), (1428, 1000), (1400, 1500)] {
         for at in 3..=4 {
             let mtu = |round| if round < at { before } else { after };
@@ -114,7 +114,7 @@ fn a_path_that_changes_is_told() {
 }
 
 #[test]
-fn a_band_that_crosses_again_is_told() {
+fn a_band_that_crosses_again_is_reported() {
     let (outcome, _) =
         run(&mut Search::new(false, 52, 9000), |_, size| size <= 1400 || (1473..4200).contains(&size));
     assert_eq!((outcome.path_mtu, outcome.bound, outcome.changed), (Some(1400), Bound::Exact, false));
@@ -123,10 +123,10 @@ fn a_band_that_crosses_again_is_told() {
 }
 
 #[test]
-fn large_packets_that_are_lost_oftener_are_told() {
+fn large_packets_that_are_lost_oftener_are_reported() {
     let probe = |size, received| SizeProbe { size, sent: 200, received };
-    let reported =
-        size_loss(&[probe(576, 199), probe(1000, 198), probe(1400, 180), probe(1500, 170)]).expect("told");
+    let reported = size_loss(&[probe(576, 199), probe(1000, 198), probe(1400, 180), probe(1500, 170)])
+        .expect("reported");
     assert_eq!((reported.size, reported.large), (1500, 0.125));
     assert_eq!(size_loss(&[probe(576, 190), probe(1500, 189)]), None);
     assert_eq!(size_loss(&[]), None);

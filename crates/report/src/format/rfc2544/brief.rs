@@ -76,7 +76,7 @@ impl Row<'_> {
     fn rate(&self, goals: &[&str]) -> Option<String> {
         let found = goals.iter().find_map(|goal| self.row.rates.iter().find(|rate| rate.goal == *goal))?;
         let Some(lower) = found.lower else { return Some("-".into()) };
-        let sum = Load(lower.0 * self.row.stream.way_count() as f64);
+        let sum = Load(lower.0 * self.row.stream.direction_count() as f64);
         let open = if found.irregular.contains(&Irregular::Unfinished) { " ?" } else { "" };
         Some(least(rate(sum), super::rates::is_least(self.row, found)) + open)
     }

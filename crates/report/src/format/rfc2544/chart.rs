@@ -92,7 +92,7 @@ fn goals(device: &DeviceReport) -> Vec<String> {
 /// In frames per second of each direction.
 fn figure(row: &StreamReport, goal: &str) -> Option<f64> {
     if goal == "mrr" {
-        return Some(row.mrr.as_ref()?.forwarded.mean / row.stream.way_count() as f64);
+        return Some(row.mrr.as_ref()?.forwarded.mean / row.stream.direction_count() as f64);
     }
     Some(row.rates.iter().find(|rate| rate.goal == goal)?.lower?.0)
 }

@@ -29,7 +29,7 @@ pub(super) fn throughput(device: &DeviceReport) -> Option<Table> {
 
 fn of_row(device: &DeviceReport, row: &StreamReport) -> Vec<Rate> {
     let Some(found) = row.rates.iter().find(|rate| rate.goal == "throughput") else { return Vec::new() };
-    let count = row.stream.way_count();
+    let count = row.stream.direction_count();
     let one = of_rate(device, row, found);
     if count == 1 {
         return vec![one];
@@ -113,7 +113,7 @@ fn goal_cells(row: &StreamReport, goal: &str) -> [String; 3] {
         return [const { String::new() }; 3];
     };
     let Some(lower) = found.lower else { return ["none".into(), String::new(), String::new()] };
-    let pps = lower.0 * row.stream.way_count() as f64;
+    let pps = lower.0 * row.stream.direction_count() as f64;
     let [l2, l1] = bits(&row.stream, pps);
     [least(mega(pps), is_least(row, found)), giga(l2), giga(l1)]
 }

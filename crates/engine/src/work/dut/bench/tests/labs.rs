@@ -109,7 +109,7 @@ fn a_flood_shows_what_comes_through() {
 #[test]
 fn what_cannot_be_tested_says_why() {
     let mut topology = shipped::find("direct").unwrap();
-    topology.nodes[0].place = lab::topology::Place::External { instructions: String::new() };
+    topology.nodes[0].place = lab::topology::NodePlace::External { instructions: String::new() };
     let device = Device::Lab(Box::new(topology));
     let error = Bench::open(&BenchOptions { device, ..options() }, &Stop::default()).err().unwrap();
     assert!(error.to_string().starts_with("client is a box that is not made here"), "{error:#}");
