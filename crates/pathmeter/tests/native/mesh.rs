@@ -1,5 +1,6 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
+mod certificates;
 mod clocks;
 mod faults;
 mod foreign;

@@ -132,7 +132,13 @@ impl Group {
     fn came(&mut self, first: &[u8], now: MonoTime) {
         if self.transport == Transport::Udp {
             match UdpServer::new(first, &self.policy, self.clock, now) {
-                Some(machine) => self.add(Box::new(machine), None, now),
+                Some(machine) => {
+                    let machine = match &self.awaited {
+                        Some(asked) => machine.awaited(asked.clone(), now),
+                        None => machine,
+                    };
+                    self.add(Box::new(machine), None, now);
+                }
                 // It keeps its number: whoever does the work counts it.
                 None => self.add(Box::new(Refused(true)), None, now),
             }

@@ -130,6 +130,10 @@ impl TcpServer {
     }
 
     fn start(&mut self, now: MonoTime, request: Option<Request>, received: u64) {
+        if let Some((asked, began)) = self.awaited.as_ref().filter(|(asked, _)| asked.is_timed()) {
+            // The server has no time but that, whatever its own first bytes announce.
+            self.limit = self.limit.min(*began + asked.timeout());
+        }
         let sending = request.as_ref().filter(|request| request.server_sends());
         let sends = sending.map(|request| request.sending(Vec::new()));
         let header = sending.filter(|request| request.has_records()).map_or_else(Vec::new, own_header);
@@ -171,14 +175,7 @@ impl TcpServer {
                 ));
             }
             Phase::Running(_) => {
-                let received = self.watch.observed().saturating_add(self.opening);
-                let cut = self.awaited.as_ref().and_then(|(asked, began)| {
-                    asked.cut_short(
-                        self.watch.heard_for(*began),
-                        Some(now.saturating_since(*began)),
-                        received,
-                    )
-                });
+                let cut = self.cut_short(Some(now));
                 self.receiving = false;
                 if let Some(cut) = cut {
                     return Err(ProtocolError::Closed(cut));
@@ -194,6 +191,14 @@ impl TcpServer {
             self.steps.push(FlowOutput::Shutdown);
             self.steps.wait(now, TIMEOUT);
         }
+    }
+
+    /// Why a connection back is gone in the middle of what was to come on it; `ended`: its server has closed it then.
+    fn cut_short(&self, ended: Option<MonoTime>) -> Option<String> {
+        let (asked, began) = self.awaited.as_ref()?;
+        let received = self.watch.observed().saturating_add(self.opening);
+        let ended = ended.map(|ended| ended.saturating_since(*began));
+        asked.cut_short(self.watch.heard_for(*began), ended, received)
     }
 
     /// Nothing is received any more.
@@ -232,6 +237,13 @@ impl TcpServer {
                 self.steps.push(FlowOutput::StopSender);
                 self.steps.wait(now, TIMEOUT);
                 Ok(())
+            }
+            Phase::Running(_) if self.awaited.is_some() => {
+                self.steps.close();
+                match self.cut_short(None) {
+                    Some(cut) => Err(ProtocolError::Timeout(format!("{cut}: nothing more comes"))),
+                    None => Ok(()),
+                }
             }
             Phase::Running(_) if now >= self.limit => {
                 let end = "at the end of the time it asked for, or that this server allows (--max-time)";

@@ -35,6 +35,8 @@ pub struct UdpServer {
     answered: u64,
     /// The sender was told to stop for good.
     stopping: bool,
+    /// The request of this end, where it is the client's end of a flow back, and when that came.
+    awaited: Option<(Request, MonoTime)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +89,22 @@ impl UdpServer {
             heard: 0,
             answered: 0,
             stopping: false,
+            awaited: None,
         };
         flow.start(now);
         Some(flow)
+    }
+
+    /// A flow back, which came now: it is to bring what was asked for.
+    #[must_use]
+    pub(super) fn awaited(self, asked: Request, now: MonoTime) -> UdpServer {
+        UdpServer { awaited: Some((asked, now)), ..self }
+    }
+
+    /// Why a flow back is gone in the middle of what was to come on it.
+    fn cut_short(&self) -> Option<String> {
+        let (asked, began) = self.awaited.as_ref()?;
+        asked.cut_short(self.watch.heard_for(*began), None, self.watch.observed())
     }
 
     fn start(&mut self, now: MonoTime) {
@@ -218,7 +233,9 @@ impl UdpServer {
                 self.finish();
             }
             Phase::Running { .. } => {
-                return Err(ProtocolError::Timeout("at the end of the test: nothing comes".into()));
+                let cut = self.cut_short().map(|cut| format!("{cut}: nothing more comes"));
+                let why = cut.unwrap_or_else(|| "at the end of the test: nothing comes".into());
+                return Err(ProtocolError::Timeout(why));
             }
             Phase::Measuring => return Err(ProtocolError::Flows("this end does not measure".into())),
         }
