@@ -1,7 +1,7 @@
 //! The folder of a mesh: who has a key, and the configuration of the server that follows from it.
 
-use super::join::JoinFile;
 use super::certificates::{self, Validity};
+use super::join::JoinFile;
 use super::{AGENTS, CONFIGURATION, COORDINATOR, Rights, key_file, make_new, new_key, user_block};
 use crate::error::{FleetError, Result, check_name};
 use rustix::process::{Pid, Signal, kill_process};

@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod churn;
+#[path = "../native/confined.rs"]
+mod confined;
 mod forged;
 mod held;
 mod lies;

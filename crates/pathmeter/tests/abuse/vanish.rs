@@ -7,7 +7,7 @@ use super::testbed::Testbed;
 use std::time::Duration;
 
 /// Commands that run long enough to be cut, and the code each ends with.
-const CLIENTS: [(&[&str], i32); 26] = [
+const CLIENTS: [(&[&str], i32); 29] = [
     (&["throughput", SERVER, "-t", "9"], 3),
     (&["throughput", SERVER, "-R", "-t", "9"], 3),
     (&["throughput", SERVER, "-u", "-b", "2M", "-t", "9"], 3),
@@ -34,6 +34,10 @@ const CLIENTS: [(&[&str], i32); 26] = [
     (&["iperf", "-c", SERVER, "--full-duplex", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-d", "-b", "2M", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-r", "-b", "2M", "-t", "2"], 1),
+    // In the first half, so that no connection comes back.
+    (&["iperf", "-c", SERVER, "-r", "-t", "12"], 1),
+    (&["iperf", "-u", "-c", SERVER, "-d", "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-u", "-c", SERVER, "-r", "-b", "2M", "-t", "2"], 1),
     (&["iperf", "-u", "-c", SERVER, "-R", "-b", "2M", "-t", "9"], 1),
     (&["sockperf", "pp", "-i", SERVER, "-t", "9"], 8),
 ];

@@ -267,9 +267,12 @@ impl Group {
             self.outputs.push_back(Want::Flow(index as u32, FlowCommand::Close).into());
         }
         let error = match loss.clone() {
-            Loss::Unanswered | Loss::LeftOpen if self.interrupted => return,
+            Loss::Unanswered(_) | Loss::LeftOpen if self.interrupted => return,
             Loss::LeftOpen => ProtocolError::Timeout(LEFT_OPEN.into()),
-            Loss::Unanswered => ProtocolError::Timeout(UNANSWERED.into()),
+            Loss::Unanswered(None) => ProtocolError::Timeout(UNANSWERED.into()),
+            Loss::Unanswered(Some(until)) => ProtocolError::Timeout(format!(
+                "{UNANSWERED}; its host took the last new data {until} after the start"
+            )),
             Loss::Broken(why) => ProtocolError::Closed(format!("while this end was sending: {why}")),
             Loss::Unusable(why) => ProtocolError::Flows(why),
             Loss::Stopped(why) => ProtocolError::Stopped(why),

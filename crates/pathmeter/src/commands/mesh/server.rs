@@ -52,7 +52,10 @@ pub(super) fn renew(args: &MeshRenewArgs, global: &Common) -> Result<Exit> {
             text += &format!("the certificate of {names} holds until {until}\n");
         }
         None if text.is_empty() || !args.server.is_empty() => {
-            let what = format!("the mesh of {} has no certificate: its server speaks without TLS", args.dir.display());
+            let what = format!(
+                "the mesh of {} has no certificate: its server speaks without TLS",
+                args.dir.display()
+            );
             let advice = "set one up that has TLS: pathmeter mesh init NEW-DIR --server HOST";
             return Err(Failure::usage(what, advice).into());
         }
