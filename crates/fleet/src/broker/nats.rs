@@ -169,6 +169,12 @@ impl Nats {
                 server: self.server.clone(),
                 why: "the connection is lost".to_owned(),
             }),
+            // No request of JetStream has an answer there.
+            Err(FleetError::Server { .. } | FleetError::NoStream { .. } | FleetError::TimedOut { .. })
+                if !self.client.server_info().jetstream =>
+            {
+                Err(FleetError::NoJetStream { server: self.server.clone() })
+            }
             outcome => outcome,
         }
     }

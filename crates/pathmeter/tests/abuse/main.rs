@@ -7,6 +7,7 @@
 mod churn;
 #[path = "../native/confined.rs"]
 mod confined;
+mod figures;
 mod forged;
 mod held;
 mod lies;

@@ -3,6 +3,7 @@
 mod certificates;
 mod clocks;
 mod confined;
+mod documented;
 mod faults;
 mod foreign;
 mod granted;
@@ -10,6 +11,7 @@ mod grown;
 mod refused;
 #[cfg(feature = "web")]
 mod scraped;
+mod secrets;
 mod stopped;
 mod told;
 

@@ -175,7 +175,14 @@ impl TcpServer {
                 ));
             }
             Phase::Running(_) => {
-                let cut = self.cut_short(Some(now));
+                let received = self.watch.observed().saturating_add(self.opening);
+                let cut = self.awaited.as_ref().and_then(|(asked, began)| {
+                    asked.cut_short(
+                        self.watch.heard_for(*began),
+                        Some(now.saturating_since(*began)),
+                        received,
+                    )
+                });
                 self.receiving = false;
                 if let Some(cut) = cut {
                     return Err(ProtocolError::Closed(cut));
@@ -191,14 +198,6 @@ impl TcpServer {
             self.steps.push(FlowOutput::Shutdown);
             self.steps.wait(now, TIMEOUT);
         }
-    }
-
-    /// Why a connection back is gone in the middle of what was to come on it; `ended`: its server has closed it then.
-    fn cut_short(&self, ended: Option<MonoTime>) -> Option<String> {
-        let (asked, began) = self.awaited.as_ref()?;
-        let received = self.watch.observed().saturating_add(self.opening);
-        let ended = ended.map(|ended| ended.saturating_since(*began));
-        asked.cut_short(self.watch.heard_for(*began), ended, received)
     }
 
     /// Nothing is received any more.
@@ -220,6 +219,11 @@ impl TcpServer {
         if !self.steps.is_due(now) {
             return Ok(());
         }
+        if let (Some((asked, began)), Phase::Running(_)) = (&self.awaited, &self.phase) {
+            let received = self.watch.observed().saturating_add(self.opening);
+            let silent = asked.fell_silent(self.watch.heard_for(*began), received);
+            return Err(ProtocolError::Timeout(silent));
+        }
         match &self.phase {
             // Its own loop knows when the client is gone.
             Phase::Bouncing => {
@@ -237,13 +241,6 @@ impl TcpServer {
                 self.steps.push(FlowOutput::StopSender);
                 self.steps.wait(now, TIMEOUT);
                 Ok(())
-            }
-            Phase::Running(_) if self.awaited.is_some() => {
-                self.steps.close();
-                match self.cut_short(None) {
-                    Some(cut) => Err(ProtocolError::Timeout(format!("{cut}: nothing more comes"))),
-                    None => Ok(()),
-                }
             }
             Phase::Running(_) if now >= self.limit => {
                 let end = "at the end of the time it asked for, or that this server allows (--max-time)";

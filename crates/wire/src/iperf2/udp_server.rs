@@ -101,10 +101,12 @@ impl UdpServer {
         UdpServer { awaited: Some((asked, now)), ..self }
     }
 
-    /// Why a flow back is gone in the middle of what was to come on it.
-    fn cut_short(&self) -> Option<String> {
-        let (asked, began) = self.awaited.as_ref()?;
-        asked.cut_short(self.watch.heard_for(*began), None, self.watch.observed())
+    /// What is missing where nothing comes any more.
+    fn fell_silent(&self) -> String {
+        let silent = |(asked, began): &(Request, MonoTime)| {
+            asked.fell_silent(self.watch.heard_for(*began), self.watch.observed())
+        };
+        self.awaited.as_ref().map_or_else(|| "at the end of the test: nothing comes".into(), silent)
     }
 
     fn start(&mut self, now: MonoTime) {
@@ -233,9 +235,7 @@ impl UdpServer {
                 self.finish();
             }
             Phase::Running { .. } => {
-                let cut = self.cut_short().map(|cut| format!("{cut}: nothing more comes"));
-                let why = cut.unwrap_or_else(|| "at the end of the test: nothing comes".into());
-                return Err(ProtocolError::Timeout(why));
+                return Err(ProtocolError::Timeout(self.fell_silent()));
             }
             Phase::Measuring => return Err(ProtocolError::Flows("this end does not measure".into())),
         }

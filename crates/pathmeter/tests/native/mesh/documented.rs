@@ -1,0 +1,121 @@
+//! The commands of `docs/fleet.md` for three hosts, run as they stand there.
+
+use super::super::net::{ip, may_make_networks};
+use super::super::support::{Running, Scratch, pathmeter, skip};
+use super::until;
+use std::process::Command;
+
+const TEXT: &str = include_str!("../../../../../docs/fleet.md");
+const HOSTS: [(&str, &str); 3] = [("ams", "10.92.0.1"), ("fra", "10.92.0.2"), ("lon", "10.92.0.3")];
+
+/// Three namespaces on one switch, which is the first one's; removed on drop.
+struct Hosts;
+
+fn ns(host: &str) -> String {
+    format!("pathmeter-{}-doc-{host}", std::process::id())
+}
+
+impl Hosts {
+    fn new() -> Hosts {
+        let hosts = Hosts;
+        HOSTS.iter().for_each(|(host, _)| ip(&["netns", "add", &ns(host)]));
+        let hub = ns(HOSTS[0].0);
+        ip(&["-n", &hub, "link", "add", "br0", "type", "bridge"]);
+        for (host, _) in &HOSTS[1..] {
+            ip(&["-n", &hub, "link", "add", host, "type", "veth", "peer", "name", "br0", "netns", &ns(host)]);
+            ip(&["-n", &hub, "link", "set", host, "master", "br0", "up"]);
+        }
+        for (host, address) in HOSTS {
+            ip(&["-n", &ns(host), "address", "add", &format!("{address}/24"), "dev", "br0"]);
+            ["br0", "lo"].iter().for_each(|device| ip(&["-n", &ns(host), "link", "set", device, "up"]));
+        }
+        hosts
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        for (host, _) in HOSTS {
+            Command::new("ip").args(["netns", "delete", &ns(host)]).status().ok();
+        }
+    }
+}
+
+/// The words behind `pathmeter` of each command in the section of three hosts, with the hub's address in the place of its name.
+fn commands() -> Vec<Vec<String>> {
+    let section = TEXT.split("\n## Three hosts\n").nth(1).expect("the section");
+    let block =
+        section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("its commands");
+    let words = |line: &str| -> Vec<String> {
+        let line = line.strip_prefix("pathmeter ").expect("one program");
+        line.split_whitespace().map(|word| word.replace("hub.example", HOSTS[0].1)).collect()
+    };
+    block.lines().map(words).collect()
+}
+
+#[test]
+fn three_hosts_are_measured_by_the_commands_of_the_documentation() {
+    let test = "three_hosts_are_measured_by_the_commands_of_the_documentation";
+    assert!(commands().len() <= 6, "{:?}", commands());
+    let program = std::env::var_os("PATHMETER_NATS_SERVER").unwrap_or_else(|| "nats-server".into());
+    if Command::new(program).arg("--version").output().is_err() {
+        return skip(test, "no nats-server");
+    }
+    if !may_make_networks(test) {
+        return;
+    }
+    let (_hosts, scratch) = (Hosts::new(), Scratch::new("mesh-documented"));
+    let start = |host: &str, words: &[String]| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut command = pathmeter(Some(&ns(host)), &words);
+        command.current_dir(scratch.file("", None));
+        Running::start(command)
+    };
+    let (mut running, mut measures) = (Vec::new(), None);
+    for mut words in commands() {
+        let kind = [words[0].as_str(), words[1].as_str()];
+        match kind {
+            ["mesh", "init"] => {
+                start("ams", &words).end().code(0);
+                for host in ["fra", "lon"] {
+                    let file = format!("{host}.agent");
+                    std::fs::copy(
+                        scratch.file(&format!("mesh/agents/{file}"), None),
+                        scratch.file(&file, None),
+                    )
+                    .unwrap();
+                }
+            }
+            ["mesh", "up"] => {
+                running.push(start("ams", &words));
+                running.last().unwrap().wait_for("Server is ready");
+            }
+            ["agent", "run"] => {
+                let file = words.last().unwrap().rsplit('/').next().unwrap();
+                let host = file.strip_suffix(".agent").unwrap().to_owned();
+                // The hosts of this test have one disk.
+                words.extend(["--spool".to_owned(), format!("spool-{host}")]);
+                running.push(start(&host, &words));
+                running.last().unwrap().wait_for(&format!("agent {host} of"));
+            }
+            ["mesh", "run"] => measures = Some(words),
+            other => panic!("another command: {other:?}"),
+        }
+    }
+    let join = scratch.file("mesh/agents/coordinator.agent", None);
+    let show = ["mesh", "show", "--json", "--join", &join].map(str::to_owned);
+    until("three agents are there", || {
+        let shown = start("ams", &show).end();
+        shown.code == Some(0) && shown.json()["agents"].as_array().is_some_and(|agents| agents.len() == 3)
+    });
+    let mut measures = measures.expect("a mesh is measured");
+    measures.push("--json".to_owned());
+    let report = start("ams", &measures).end().code(0).json();
+    let states: Vec<&str> =
+        report["cells"].as_array().unwrap().iter().map(|cell| cell["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["done"; 6], "{report}");
+    for process in running.into_iter().rev() {
+        process.signal("TERM");
+        process.end();
+    }
+}
