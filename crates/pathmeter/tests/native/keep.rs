@@ -37,7 +37,7 @@ impl Kept {
     }
 }
 
-/// What is measured is nobody else's: a store, its folder, and what SQLite makes beside it.
+/// A store, its folder and what SQLite makes beside it can be read by their owner alone.
 #[test]
 fn a_store_is_its_owners_alone() {
     let (server, scratch) = (Server::start(&[]), Scratch::new("keep-modes"));

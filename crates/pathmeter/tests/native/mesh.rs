@@ -109,6 +109,15 @@ fn spooled(folder: &str, agent: &str, word: &str) -> usize {
     text.lines().filter(|line| line.starts_with(&format!("{{\"{word}\""))).count()
 }
 
+/// It ended with this code, and its standard error names each of these.
+#[track_caller]
+fn refused(ended: Ended, code: i32, parts: &[&str]) {
+    let Ended { stdout, stderr, .. } = ended.code(code);
+    for part in parts {
+        assert!(stderr.contains(part), "not named: {part}\n{stdout}\n{stderr}");
+    }
+}
+
 /// Looks again and again, and not for ever.
 #[track_caller]
 fn until(what: &str, is_so: impl Fn() -> bool) {

@@ -1,7 +1,7 @@
 //! The certificate of a mesh's server: it ends, `mesh up` warns before, and `mesh renew` writes a new one that agents trust.
 
 use super::super::support::{Scratch, run};
-use super::mesh;
+use super::{mesh, refused};
 use jiff::{ToSpan, Zoned};
 
 /// The day so many days from now.
@@ -38,11 +38,11 @@ fn an_end_of_the_certificate_is_warned_of_until_it_is_renewed() {
     // Without the authority's key there is none, and nothing is written.
     let before = std::fs::read(format!("{folder}/server.pem")).unwrap();
     std::fs::rename(format!("{folder}/ca.key"), scratch.file("ca.key", None)).unwrap();
-    run(&["mesh", "renew", &folder]).code(2).says("ca.key");
+    refused(run(&["mesh", "renew", &folder]), 2, &["ca.key"]);
     assert_eq!(std::fs::read(format!("{folder}/server.pem")).unwrap(), before);
     let open = scratch.file("open", None);
     run(&["mesh", "init", &open, "--agent", "ams"]).code(0);
-    run(&["mesh", "renew", &open]).code(2).says("has no certificate");
+    refused(run(&["mesh", "renew", &open]), 2, &["has no certificate"]);
 }
 
 /// A server at work has its new certificate at once; agents know its authority by the file that they have.
@@ -64,7 +64,7 @@ fn a_renewed_certificate_is_trusted_by_the_agents_that_are_there() {
     };
     // The new name is in the certificate that it presents, and the old one is not.
     super::until("the server has its new certificate", || show("127.0.0.1").code == Some(0));
-    show("localhost").code(3).says("is not trusted");
+    refused(show("localhost"), 3, &["is not trusted"]);
     assert_eq!(show("127.0.0.1").json()["agents"].as_array().unwrap().len(), 1, "the agent is there still");
     agent.signal("TERM");
     agent.end().code(0);

@@ -41,16 +41,16 @@ impl Drop for Hosts {
     }
 }
 
-/// The words behind `pathmeter` of each command in the section of three hosts, with the hub's address in the place of its name.
+/// The arguments behind `pathmeter` of each command in the section of three hosts, with the hub's address in the place of its name.
 fn commands() -> Vec<Vec<String>> {
     let section = TEXT.split("\n## Three hosts\n").nth(1).expect("the section");
     let block =
         section.split("```sh\n").nth(1).and_then(|rest| rest.split("```").next()).expect("its commands");
-    let words = |line: &str| -> Vec<String> {
+    let args_of = |line: &str| -> Vec<String> {
         let line = line.strip_prefix("pathmeter ").expect("one program");
         line.split_whitespace().map(|word| word.replace("hub.example", HOSTS[0].1)).collect()
     };
-    block.lines().map(words).collect()
+    block.lines().map(args_of).collect()
 }
 
 #[test]
@@ -65,18 +65,18 @@ fn three_hosts_are_measured_by_the_commands_of_the_documentation() {
         return;
     }
     let (_hosts, scratch) = (Hosts::new(), Scratch::new("mesh-documented"));
-    let start = |host: &str, words: &[String]| {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let mut command = pathmeter(Some(&ns(host)), &words);
+    let start = |host: &str, args: &[String]| {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut command = pathmeter(Some(&ns(host)), &args);
         command.current_dir(scratch.file("", None));
         Running::start(command)
     };
     let (mut running, mut measures) = (Vec::new(), None);
-    for mut words in commands() {
-        let kind = [words[0].as_str(), words[1].as_str()];
+    for mut args in commands() {
+        let kind = [args[0].as_str(), args[1].as_str()];
         match kind {
             ["mesh", "init"] => {
-                start("ams", &words).end().code(0);
+                start("ams", &args).end().code(0);
                 for host in ["fra", "lon"] {
                     let file = format!("{host}.agent");
                     std::fs::copy(
@@ -87,18 +87,18 @@ fn three_hosts_are_measured_by_the_commands_of_the_documentation() {
                 }
             }
             ["mesh", "up"] => {
-                running.push(start("ams", &words));
+                running.push(start("ams", &args));
                 running.last().unwrap().wait_for("Server is ready");
             }
             ["agent", "run"] => {
-                let file = words.last().unwrap().rsplit('/').next().unwrap();
+                let file = args.last().unwrap().rsplit('/').next().unwrap();
                 let host = file.strip_suffix(".agent").unwrap().to_owned();
                 // The hosts of this test have one disk.
-                words.extend(["--spool".to_owned(), format!("spool-{host}")]);
-                running.push(start(&host, &words));
+                args.extend(["--spool".to_owned(), format!("spool-{host}")]);
+                running.push(start(&host, &args));
                 running.last().unwrap().wait_for(&format!("agent {host} of"));
             }
-            ["mesh", "run"] => measures = Some(words),
+            ["mesh", "run"] => measures = Some(args),
             other => panic!("another command: {other:?}"),
         }
     }

@@ -1,4 +1,4 @@
-//! An agent whose job has no grant: it waits for the coordinator that leads, and says so.
+//! An agent whose job has no grant: it waits for the coordinator that leads, and reports that.
 
 use super::super::support::Scratch;
 use super::{mesh, until};

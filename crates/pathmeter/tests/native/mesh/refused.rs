@@ -1,7 +1,7 @@
 //! Servers, keys and names that do not fit a mesh: each is refused by name, with the way out.
 
 use super::super::support::{Ended, Running, Scratch, free_port, run, start};
-use super::{Mesh, mesh, mesh_with, until};
+use super::{Mesh, mesh, mesh_with, refused, until};
 use fleet::FleetError;
 use fleet::broker::nats::Nats;
 use fleet::broker::{Broker, Log};
@@ -39,9 +39,8 @@ fn an_older_server_is_refused_by_its_version() {
         }
     });
     for ended in all(&Scratch::new("mesh-old"), &["--coordinator", &url]) {
-        let ended =
-            ended.code(3).says(&format!("the NATS server {url} is version 2.9.10; a mesh needs 2.11"));
-        ended.says("https://nats.io/download");
+        let version = format!("the NATS server {url} is version 2.9.10; a mesh needs 2.11");
+        refused(ended, 3, &[&version, "https://nats.io/download"]);
     }
 }
 
@@ -55,12 +54,12 @@ fn keys_of_another_mesh_are_refused() {
     for user in ["coordinator", "ams"] {
         let key = format!("{other}/keys/{user}.seed");
         for ended in all(&scratch, &["--coordinator", &mesh.url, "--ca", &ca, "--key", &key]) {
-            ended.code(3).says("refuses this key").says("--key FILE");
+            refused(ended, 3, &["refuses this key", "--key FILE"]);
         }
         // The one file of a host of the other mesh has the other authority, too.
         let join = format!("{other}/agents/{user}.agent");
         for ended in all(&scratch, &["--coordinator", &mesh.url, "--join", &join]) {
-            ended.code(3).says("is not trusted").says("--ca FILE");
+            refused(ended, 3, &["is not trusted", "--ca FILE"]);
         }
     }
 }
@@ -77,7 +76,7 @@ fn a_server_without_jetstream_is_named() {
     let Some((mesh, _hub)) = mesh_with(test, &scratch, &["ams", "fra"], without) else { return };
     let named = format!("the NATS server {} has no JetStream", mesh.url);
     for args in [&["mesh", "doctor"][..], &["mesh", "show"], &["mesh", "run"]] {
-        mesh.run(args).code(3).says(&named).says("jetstream {");
+        refused(mesh.run(args), 3, &[&named, "jetstream {"]);
     }
     // An agent waits for it, and reports for what.
     let agent = mesh.agent("ams", &format!("{}/mesh.token", mesh.folder));
@@ -116,7 +115,7 @@ fn a_server_whose_storage_is_full_is_named_and_waited_for() {
     let broker = mesh.broker();
     fill(&broker);
     let full = format!("the storage of the NATS server {} is full", mesh.url);
-    mesh.run(&["mesh", "doctor"]).code(2).says(&full).says("max_file_store");
+    refused(mesh.run(&["mesh", "doctor"]), 2, &[&full, "max_file_store"]);
     let results = scratch.file("night.jsonl", None);
     let night = ["mesh", "run", "--test", "latency", "-t", "200ms", "--results", &results, "--json"];
     let coordinator = mesh.start(&night);
@@ -146,7 +145,7 @@ fn two_meshes_on_one_server_are_kept_apart() {
     let first = begin(&mesh, "night", &night, "4s");
     until("the first has begun", || mesh.spooled("ams", "begun") > 0);
     let second = begin(&mesh, "noon", &noon, "200ms");
-    begin(&mesh, "night", &other, "200ms").end().code(2).says("`night` was measured before as");
+    refused(begin(&mesh, "night", &other, "200ms").end(), 2, &["`night` was measured before as"]);
     let reports = [first.end().code(0).json(), second.end().code(0).json()];
     let run_of = |report: &serde_json::Value| report["cells"][0]["run"].as_str().unwrap().to_owned();
     let runs = [run_of(&reports[0]), run_of(&reports[1])];
@@ -157,6 +156,6 @@ fn two_meshes_on_one_server_are_kept_apart() {
         let shown = start(&["mesh", "show", "--results", file, "--json"]).end().code(0).json();
         assert_eq!(run_of(&shown), runs[own]);
     }
-    let refused = std::fs::read_to_string(&other).unwrap_or_default();
-    assert!(!refused.contains("\"outcome\""), "{refused}");
+    let left = std::fs::read_to_string(&other).unwrap_or_default();
+    assert!(!left.contains("\"outcome\""), "{left}");
 }

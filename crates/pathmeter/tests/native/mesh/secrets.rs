@@ -1,7 +1,7 @@
 //! What a mesh prints and reads: words of other agents, passwords and keys.
 
 use super::super::support::{Scratch, free_port, run};
-use super::mesh;
+use super::{mesh, refused};
 use fleet::broker::{Broker, Bucket, Expected};
 use model::units::Nanos;
 use std::os::unix::fs::PermissionsExt;
@@ -17,9 +17,9 @@ fn words_of_another_agent_are_harmless_in_the_log() {
     mesh.broker().put(Bucket::Leases, "name.ams", other, Expected::Absent, lifetime).unwrap();
     let agent = mesh.agent("ams", &format!("{}/mesh.token", mesh.folder));
     agent.wait_for("evil");
-    let said = agent.said();
-    let line = said.lines().find(|line| line.contains("evil")).unwrap();
-    assert!(!said.contains('\u{1b}') && line.contains("line"), "{said:?}");
+    let log = agent.said();
+    let line = log.lines().find(|line| line.contains("evil")).unwrap();
+    assert!(!log.contains('\u{1b}') && line.contains("line"), "{log:?}");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn keys_that_others_may_read_are_refused() {
     }
     let url = "nats://127.0.0.1:9";
     for options in [["--key", &key], ["--join", &join]] {
-        let ended = run(&[&["mesh", "show", "--coordinator", url], &options[..]].concat()).code(2);
-        ended.says("may be read by others than its owner").says("chmod 600");
+        let ended = run(&[&["mesh", "show", "--coordinator", url], &options[..]].concat());
+        refused(ended, 2, &["may be read by others than its owner", "chmod 600"]);
     }
 }
