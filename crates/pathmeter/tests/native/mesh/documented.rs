@@ -53,6 +53,44 @@ fn commands() -> Vec<Vec<String>> {
     block.lines().map(args_of).collect()
 }
 
+/// The hosts of this test have one disk: what is started on one of them has this folder.
+fn begin(scratch: &Scratch, host: &str, args: &[String]) -> Running {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut command = pathmeter(Some(&ns(host)), &args);
+    command.current_dir(scratch.file("", None));
+    Running::start(command)
+}
+
+/// Carries out all commands but the one that measures, which is returned, with what runs.
+fn set_up(scratch: &Scratch) -> (Vec<Running>, Vec<String>) {
+    let (mut running, mut measures) = (Vec::new(), Vec::new());
+    for mut args in commands() {
+        match [args[0].as_str(), args[1].as_str()] {
+            ["mesh", "init"] => {
+                begin(scratch, "ams", &args).end().code(0);
+                for file in ["fra.agent", "lon.agent"] {
+                    let made = scratch.file(&format!("mesh/agents/{file}"), None);
+                    std::fs::copy(made, scratch.file(file, None)).unwrap();
+                }
+            }
+            ["mesh", "up"] => {
+                running.push(begin(scratch, "ams", &args));
+                running.last().unwrap().wait_for("Server is ready");
+            }
+            ["agent", "run"] => {
+                let file = args.last().unwrap().rsplit('/').next().unwrap();
+                let host = file.strip_suffix(".agent").unwrap().to_owned();
+                args.extend(["--spool".to_owned(), format!("spool-{host}")]);
+                running.push(begin(scratch, &host, &args));
+                running.last().unwrap().wait_for(&format!("agent {host} of"));
+            }
+            ["mesh", "run"] => measures = args,
+            other => panic!("another command: {other:?}"),
+        }
+    }
+    (running, measures)
+}
+
 #[test]
 fn three_hosts_are_measured_by_the_commands_of_the_documentation() {
     let test = "three_hosts_are_measured_by_the_commands_of_the_documentation";
@@ -65,52 +103,15 @@ fn three_hosts_are_measured_by_the_commands_of_the_documentation() {
         return;
     }
     let (_hosts, scratch) = (Hosts::new(), Scratch::new("mesh-documented"));
-    let start = |host: &str, args: &[String]| {
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        let mut command = pathmeter(Some(&ns(host)), &args);
-        command.current_dir(scratch.file("", None));
-        Running::start(command)
-    };
-    let (mut running, mut measures) = (Vec::new(), None);
-    for mut args in commands() {
-        let kind = [args[0].as_str(), args[1].as_str()];
-        match kind {
-            ["mesh", "init"] => {
-                start("ams", &args).end().code(0);
-                for host in ["fra", "lon"] {
-                    let file = format!("{host}.agent");
-                    std::fs::copy(
-                        scratch.file(&format!("mesh/agents/{file}"), None),
-                        scratch.file(&file, None),
-                    )
-                    .unwrap();
-                }
-            }
-            ["mesh", "up"] => {
-                running.push(start("ams", &args));
-                running.last().unwrap().wait_for("Server is ready");
-            }
-            ["agent", "run"] => {
-                let file = args.last().unwrap().rsplit('/').next().unwrap();
-                let host = file.strip_suffix(".agent").unwrap().to_owned();
-                // The hosts of this test have one disk.
-                args.extend(["--spool".to_owned(), format!("spool-{host}")]);
-                running.push(start(&host, &args));
-                running.last().unwrap().wait_for(&format!("agent {host} of"));
-            }
-            ["mesh", "run"] => measures = Some(args),
-            other => panic!("another command: {other:?}"),
-        }
-    }
+    let (running, mut measures) = set_up(&scratch);
     let join = scratch.file("mesh/agents/coordinator.agent", None);
     let show = ["mesh", "show", "--json", "--join", &join].map(str::to_owned);
     until("three agents are there", || {
-        let shown = start("ams", &show).end();
+        let shown = begin(&scratch, "ams", &show).end();
         shown.code == Some(0) && shown.json()["agents"].as_array().is_some_and(|agents| agents.len() == 3)
     });
-    let mut measures = measures.expect("a mesh is measured");
     measures.push("--json".to_owned());
-    let report = start("ams", &measures).end().code(0).json();
+    let report = begin(&scratch, "ams", &measures).end().code(0).json();
     let states: Vec<&str> =
         report["cells"].as_array().unwrap().iter().map(|cell| cell["state"].as_str().unwrap()).collect();
     assert_eq!(states, ["done"; 6], "{report}");
