@@ -70,12 +70,30 @@ pub struct Entry {
 }
 
 /// Keys of a pattern, as one read found them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// Each key with what it holds.
+    /// Each key with what it holds, by the numbers of their writes.
     pub entries: Vec<(String, Entry)>,
-    /// The number of their last write, for [`Expected::LastOf`]; 0: there is none.
+    /// The number of the last write that was read, for [`Expected::LastOf`] and for the next listing; where there is none, the
+    /// number that the listing began after.
     pub last: u64,
+    /// Whether no key has a later write.
+    pub is_whole: bool,
+}
+
+impl Listing {
+    /// All keys of a pattern.
+    ///
+    /// # Errors
+    /// The errors of all calls; there are more than one listing has: what writes so many on one resource is not a mesh at work.
+    pub fn whole(broker: &dyn Broker, bucket: Bucket, pattern: &str) -> Result<Listing> {
+        let listing = broker.list(bucket, pattern, 0)?;
+        if listing.is_whole {
+            return Ok(listing);
+        }
+        let why = format!("it has more than {MOST_LISTED} keys");
+        Err(crate::FleetError::Server { operation: "list", object: pattern.to_owned(), why })
+    }
 }
 
 /// What a write demands of the key, or of others.
@@ -167,12 +185,13 @@ pub trait Broker: Send + Sync {
     /// As all calls.
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>>;
 
-    /// The keys of a pattern, in which `*` stands for one word, with what they hold. What is listed may be gone since; what came in
-    /// since, a write that expects [`Expected::LastOf`] refuses.
+    /// The keys of a pattern, in which `*` stands for one word, that were written after the write with this number (0: all), with what
+    /// they hold, at most 1,000. What is listed may be gone since; what came in since, a write that expects [`Expected::LastOf`]
+    /// refuses.
     ///
     /// # Errors
-    /// The errors of all calls; there are more than 1,000.
-    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing>;
+    /// The errors of all calls.
+    fn list(&self, bucket: Bucket, pattern: &str, after: u64) -> Result<Listing>;
 
     /// Sends a message to everybody who listens on a subject now. Nothing confirms it: a server that does not permit it may
     /// report so later.
@@ -266,13 +285,8 @@ pub(crate) fn reply(broker: &dyn Broker, subject: &str, data: &[u8]) -> Result<(
     }
 }
 
-/// The most keys that one listing has: what writes more is not a mesh at work.
+/// The most keys that one listing has.
 const MOST_LISTED: usize = 1000;
-
-fn too_many(pattern: &str) -> crate::FleetError {
-    let why = format!("it has more than {MOST_LISTED} keys");
-    crate::FleetError::Server { operation: "list", object: pattern.to_owned(), why }
-}
 
 /// Whether a subject is among those of a pattern with `*` and `>`.
 #[must_use]

@@ -68,6 +68,12 @@ pub enum FleetError {
         /// The server's URL.
         server: String,
     },
+    /// The server was started without JetStream, which keeps the streams of a mesh.
+    #[error("the NATS server {server} has no JetStream")]
+    NoJetStream {
+        /// The server's URL.
+        server: String,
+    },
     /// Nobody listens on a subject.
     #[error("nobody answers on `{subject}`")]
     NoResponder {
@@ -191,6 +197,7 @@ impl FleetError {
             FleetError::Unreachable { .. }
                 | FleetError::TimedOut { .. }
                 | FleetError::NoStream { .. }
+                | FleetError::NoJetStream { .. }
                 | FleetError::NoResponder { .. }
         )
     }
@@ -242,6 +249,9 @@ impl FleetError {
                 "`pathmeter mesh init` writes the authority as `ca.pem` (--ca), and keys as `keys/NAME.seed` (--key)"
             }
             FleetError::NoStream { .. } => "wait for the cluster, or make them: pathmeter mesh doctor",
+            FleetError::NoJetStream { .. } => {
+                "turn it on in the server's configuration, as `pathmeter mesh init` does: jetstream { store_dir: DIR }"
+            }
             FleetError::NoResponder { .. } => "start it: pathmeter agent run",
             FleetError::Conflict { .. } | FleetError::TimedOut { .. } => "try again",
             FleetError::Full { .. } => {

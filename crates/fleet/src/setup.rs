@@ -4,7 +4,7 @@ mod certificates;
 mod folder;
 mod join;
 
-pub use certificates::{Validity, renew, validity};
+pub use certificates::{Validity, validity};
 pub use folder::{MeshFolder, Reloaded};
 pub use join::JoinFile;
 

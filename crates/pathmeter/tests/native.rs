@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod native {
+    #[cfg(feature = "fleet")]
+    mod confined;
     mod fake;
     mod figures;
     mod formats;

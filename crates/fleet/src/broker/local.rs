@@ -5,7 +5,7 @@
 use super::lifetime::Lifetimes;
 use super::{
     Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, MOST_LISTED, Mailbox,
-    Message, matches, too_many,
+    Message, matches,
 };
 use crate::error::{FleetError, Result};
 use model::time::MonoTime;
@@ -175,14 +175,15 @@ impl Local {
         (!is_over).then_some(slot)
     }
 
-    fn listed(&self, state: &State, bucket: Bucket, pattern: &str) -> Listing {
+    /// The keys of a pattern, by their revisions.
+    fn fitting(&self, state: &State, bucket: Bucket, pattern: &str) -> Vec<(String, Entry)> {
         let keys = state.keys.get(&bucket).into_iter().flat_map(BTreeMap::keys);
         let fitting = keys.filter(|key| matches(pattern, key));
-        let entries: Vec<(String, Entry)> = fitting
+        let mut entries: Vec<(String, Entry)> = fitting
             .filter_map(|key| Some((key.clone(), self.slot(state, bucket, key)?.entry.clone())))
             .collect();
-        let last = entries.iter().map(|(_, entry)| entry.revision).max().unwrap_or(0);
-        Listing { entries, last }
+        entries.sort_unstable_by_key(|(_, entry)| entry.revision);
+        entries
     }
 }
 
@@ -267,7 +268,10 @@ impl Broker for Local {
             Expected::Revision(revision) => found == Some(revision),
             Expected::Anything => true,
             Expected::Without(other) => self.slot(&state, bucket, &other).is_none(),
-            Expected::LastOf { pattern, revision } => self.listed(&state, bucket, &pattern).last == revision,
+            Expected::LastOf { pattern, revision } => {
+                let last = self.fitting(&state, bucket, &pattern).pop();
+                last.map_or(0, |(_, entry)| entry.revision) == revision
+            }
         };
         if !fits {
             return Err(FleetError::Conflict { key: key.to_owned() });
@@ -297,10 +301,14 @@ impl Broker for Local {
         Ok(keys.filter(|key| self.slot(&state, bucket, key).is_some()).cloned().collect())
     }
 
-    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing> {
+    fn list(&self, bucket: Bucket, pattern: &str, after: u64) -> Result<Listing> {
         self.key("read", bucket, pattern)?;
-        let listing = self.listed(&self.shared.state(), bucket, pattern);
-        if listing.entries.len() > MOST_LISTED { Err(too_many(pattern)) } else { Ok(listing) }
+        let mut entries = self.fitting(&self.shared.state(), bucket, pattern);
+        entries.retain(|(_, entry)| entry.revision > after);
+        let is_whole = entries.len() <= MOST_LISTED;
+        entries.truncate(MOST_LISTED);
+        let last = entries.last().map_or(after, |(_, entry)| entry.revision);
+        Ok(Listing { entries, last, is_whole })
     }
 
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {

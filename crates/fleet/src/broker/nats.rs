@@ -17,7 +17,6 @@ pub use connect::{Authority, NATS_SERVER, NatsOptions, Reactor};
 use super::lifetime::Lifetimes;
 use super::{
     Appended, Broker, Bucket, Consumer, Delivery, Entry, Expected, Listing, Log, MOST_LISTED, Mailbox,
-    too_many,
 };
 use crate::clock::{Clock, SystemClock};
 use crate::error::{FleetError, Result};
@@ -170,6 +169,12 @@ impl Nats {
                 server: self.server.clone(),
                 why: "the connection is lost".to_owned(),
             }),
+            // No request of JetStream has an answer there.
+            Err(FleetError::Server { .. } | FleetError::NoStream { .. } | FleetError::TimedOut { .. })
+                if !self.client.server_info().jetstream =>
+            {
+                Err(FleetError::NoJetStream { server: self.server.clone() })
+            }
             outcome => outcome,
         }
     }
@@ -330,11 +335,11 @@ impl Broker for Nats {
 
     /// Each request asks for the next message after the last one: an answer that is old lacks the newest messages alone, so that the
     /// number of the last one shows it.
-    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing> {
+    fn list(&self, bucket: Bucket, pattern: &str, after: u64) -> Result<Listing> {
         let (stream, subject, prefix) =
             (stream_of(bucket), key_subject(bucket, pattern), key_subject(bucket, ""));
         let attempt = self.attempt("list", pattern, vec![format!("$JS.API.STREAM.MSG.GET.{stream}")]);
-        let mut listing = Listing::default();
+        let mut listing = Listing { entries: Vec::new(), last: after, is_whole: true };
         loop {
             let after = listing.last + 1;
             let found = self.wait(&attempt, async {
@@ -350,14 +355,14 @@ impl Broker for Nats {
                 }
             })?;
             let Some(found) = found else { return Ok(listing) };
+            if listing.entries.len() == MOST_LISTED {
+                return Ok(Listing { is_whole: false, ..listing });
+            }
             listing.last = found.sequence;
             let key = found.subject.strip_prefix(&prefix).unwrap_or_default().to_owned();
             let last = Last::parse(&found);
             if !self.is_gone(bucket, &key, &last) {
                 listing.entries.push((key, last.entry));
-            }
-            if listing.entries.len() > MOST_LISTED {
-                return Err(too_many(pattern));
             }
         }
     }

@@ -4,7 +4,7 @@ use super::acquire::Outcome;
 use super::{
     Acquire, Claim, Command, FREED, Holder, Lease, Release, Renewal, Renewed, Reply, Step, heartbeat_key,
 };
-use crate::broker::{Broker, Bucket};
+use crate::broker::{Broker, Bucket, Listing};
 use crate::error::{FleetError, Result};
 use model::time::MonoTime;
 
@@ -115,7 +115,7 @@ fn carry_out(broker: &dyn Broker, command: &Command) -> Result<Reply> {
     let bucket = Bucket::Leases;
     match command {
         Command::Get { key } => broker.get(bucket, key).map(Reply::Entry),
-        Command::List { pattern } => broker.list(bucket, pattern).map(Reply::Listing),
+        Command::List { pattern } => Listing::whole(broker, bucket, pattern).map(Reply::Listing),
         Command::Put { key, value, expected, lifetime } => {
             broker.put(bucket, key, value, expected.clone(), *lifetime).map(Reply::Written)
         }

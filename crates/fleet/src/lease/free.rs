@@ -5,7 +5,7 @@ use super::grant::{grant_key, revoke};
 use super::{
     FREED, Holder, MOST_CONFLICTS, ON, heartbeat_key, holder_and_resource, is_void, resource_pattern,
 };
-use crate::broker::{Broker, Bucket, Entry, Expected};
+use crate::broker::{Broker, Bucket, Entry, Expected, Listing};
 use crate::error::{FleetError, Result};
 use model::units::Nanos;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ fn is_dead(broker: &dyn Broker, holder: &str) -> bool {
 /// The broker cannot be reached, or does not permit it; the resource has no holder.
 pub fn free(broker: &dyn Broker, resource: &str, reason: &str) -> Result<Vec<Holder>> {
     let mut freed = Vec::new();
-    for (key, entry) in broker.list(Bucket::Leases, &resource_pattern(resource))?.entries {
+    for (key, entry) in Listing::whole(broker, Bucket::Leases, &resource_pattern(resource))?.entries {
         let Some(holder) = holder_at(&key, &entry) else { continue };
         let is_alive = !is_dead(broker, &holder.id);
         take_off(broker, &holder.id, reason)?;
@@ -94,28 +94,31 @@ pub fn free(broker: &dyn Broker, resource: &str, reason: &str) -> Result<Vec<Hol
 /// # Errors
 /// The broker cannot be reached, or does not permit it.
 pub fn remove_dead(broker: &dyn Broker) -> Result<usize> {
-    let mut removed = 0;
-    for (key, entry) in broker.list(Bucket::Leases, &format!("{ON}>"))?.entries {
-        let Some((holder, _)) = holder_and_resource(&key) else { continue };
-        if !is_dead(broker, holder) {
-            continue;
+    let (mut removed, mut after) = (0, 0);
+    loop {
+        let listing = broker.list(Bucket::Leases, &format!("{ON}>"), after)?;
+        for (key, entry) in &listing.entries {
+            let Some((holder, _)) = holder_and_resource(key) else { continue };
+            if is_proven_dead(broker, holder)? && broker.remove(Bucket::Leases, key, entry.revision).is_ok() {
+                removed += 1;
+            }
         }
-        // Once it is taken off, it cannot come back, however old the answer was that it is dead.
-        let proven = match broker.put(
-            Bucket::Leases,
-            &heartbeat_key(holder),
-            FREED,
-            Expected::Absent,
-            Some(KNOWN_FOR),
-        ) {
-            Err(FleetError::Conflict { .. }) => is_dead(broker, holder),
-            written => written.map(|_| true)?,
-        };
-        if proven && broker.remove(Bucket::Leases, &key, entry.revision).is_ok() {
-            removed += 1;
+        if listing.is_whole {
+            return Ok(removed);
         }
+        after = listing.last;
     }
-    Ok(removed)
+}
+
+/// Whether it is dead for good. Once it is taken off, it cannot come back, however old the answer was that it is dead.
+fn is_proven_dead(broker: &dyn Broker, holder: &str) -> Result<bool> {
+    if !is_dead(broker, holder) {
+        return Ok(false);
+    }
+    match broker.put(Bucket::Leases, &heartbeat_key(holder), FREED, Expected::Absent, Some(KNOWN_FOR)) {
+        Err(FleetError::Conflict { .. }) => Ok(is_dead(broker, holder)),
+        written => written.map(|_| true),
+    }
 }
 
 /// Writes over a holder's heartbeat, against what it is, so that it can never be renewed.

@@ -88,7 +88,7 @@ fn list(keys: &BTreeMap<String, (Entry, Option<MonoTime>)>, pattern: &str) -> Li
     let entries: Vec<(String, Entry)> =
         fitting.map(|(key, (entry, _))| (key.clone(), entry.clone())).collect();
     let last = entries.iter().map(|(_, entry)| entry.revision).max().unwrap_or(0);
-    Listing { entries, last }
+    Listing { entries, last, is_whole: true }
 }
 
 enum State {

@@ -1,7 +1,7 @@
 //! Coordinators that wait for a lease, as an operator sees them. What waits at an agent stands in its report.
 
 use super::{COORDINATOR, holder};
-use crate::broker::{Broker, Bucket, Expected};
+use crate::broker::{Broker, Bucket, Expected, Listing};
 use crate::error::Result;
 use model::agent::WaitingRun;
 use model::units::Nanos;
@@ -25,7 +25,7 @@ pub(crate) fn stop_waiting(broker: &dyn Broker, name: &str, revision: u64) {
 /// # Errors
 /// The broker cannot be reached, or does not permit it.
 pub fn waits(broker: &dyn Broker) -> Result<Vec<WaitingRun>> {
-    let listed = broker.list(Bucket::Leases, &format!("{WAIT}>"))?;
+    let listed = Listing::whole(broker, Bucket::Leases, &format!("{WAIT}>"))?;
     Ok(listed.entries.iter().filter_map(|(_, entry)| serde_json::from_slice(&entry.value).ok()).collect())
 }
 

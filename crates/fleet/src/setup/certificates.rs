@@ -26,7 +26,17 @@ impl Validity {
     /// Whether it has ended, or ends within a month.
     #[must_use]
     pub fn ends_soon(&self) -> bool {
-        self.until.parse::<NaiveDate>().is_ok_and(|until| until <= day_after(Nanos::from_secs(30 * DAY)))
+        self.ends_before(day_after(Nanos::from_secs(30 * DAY)))
+    }
+
+    /// Whether it has ended.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ends_before(day_after(Nanos::ZERO))
+    }
+
+    fn ends_before(&self, day: NaiveDate) -> bool {
+        self.until.parse::<NaiveDate>().is_ok_and(|until| until <= day)
     }
 }
 
@@ -46,7 +56,7 @@ pub(super) fn write(folder: &Path, names: &[String]) -> Result<PathBuf> {
 ///
 /// # Errors
 /// The folder has no authority whose key is kept; a file cannot be read or written.
-pub fn renew(folder: &Path, names: &[String]) -> Result<Validity> {
+pub(super) fn renew(folder: &Path, names: &[String]) -> Result<Validity> {
     let file = folder.join(AUTHORITY_KEY);
     let text = std::fs::read_to_string(&file).map_err(|source| FleetError::File {
         operation: "read the authority's key",
@@ -156,7 +166,8 @@ mod tests {
             (named.names, validity(folder.path()).expect("known").names),
             (vec!["hub.example".to_owned()], vec!["hub.example".to_owned()])
         );
-        assert!(Validity { names: Vec::new(), until: "2020-01-01".into() }.ends_soon());
+        let ended = Validity { names: Vec::new(), until: "2020-01-01".into() };
+        assert!(ended.ends_soon() && ended.has_ended() && !first.has_ended());
         std::fs::remove_file(folder.path().join("ca.key")).expect("removed");
         assert!(renew(folder.path(), &[]).expect_err("no key").to_string().contains("ca.key"));
     }

@@ -1,5 +1,6 @@
 //! The folder of a mesh: who has a key, and the configuration of the server that follows from it.
 
+use super::certificates::{self, Validity};
 use super::join::JoinFile;
 use super::{AGENTS, CONFIGURATION, COORDINATOR, Rights, key_file, make_new, new_key, user_block};
 use crate::error::{FleetError, Result, check_name};
@@ -178,6 +179,23 @@ impl MeshFolder {
     /// A file cannot be written.
     pub fn renew_rights(&self) -> Result<()> {
         self.write()
+    }
+
+    /// Writes a new certificate of the server, by the authority that agents have; none: the server speaks without TLS. `names`: those
+    /// by which it is reached from now on; empty: those that it has.
+    ///
+    /// # Errors
+    /// The authority's key is not in the folder; a file cannot be read or written.
+    pub fn renew_certificate(&mut self, names: &[String]) -> Result<Option<Validity>> {
+        if !self.has_tls() {
+            return Ok(None);
+        }
+        let validity = certificates::renew(&self.path, names)?;
+        if self.state.names != validity.names {
+            self.state.names.clone_from(&validity.names);
+            self.write()?;
+        }
+        Ok(Some(validity))
     }
 
     /// Has a server that runs from this folder on this host take its configuration anew: who has no key any more is disconnected.

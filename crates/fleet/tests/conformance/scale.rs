@@ -290,14 +290,15 @@ fn a_cluster_that_loses_its_leader_loses_nothing() {
     assert!(lease.is_held(clock()), "held through the change of the leader");
     assert_eq!(intruders, 0);
     // The streams' leaders are chosen one by one: the one of the outcomes may be missing still.
-    let mut consumer = None;
-    patient(&mut || broker.consume(Log::Outcomes, "sink", None, LONG).map(|sink| consumer = Some(sink)));
-    let mut sink = consumer.expect("outcomes");
     let mut taken = BTreeSet::new();
-    while let Some(delivery) = sink.next(Nanos::from_secs(3)).expect("asked") {
-        assert!(taken.insert(delivery.data.clone()), "twice");
-        broker.done(&delivery).expect("confirmed");
-    }
+    patient(&mut || {
+        let mut sink = broker.consume(Log::Outcomes, "sink", None, LONG)?;
+        while let Some(delivery) = sink.next(Nanos::from_secs(3))? {
+            assert!(taken.insert(delivery.data.clone()), "twice");
+            broker.done(&delivery)?;
+        }
+        Ok(())
+    });
     assert_eq!(taken.len(), 400);
     print("400 of 400 outcomes, each once; the lease was held by one");
 }

@@ -3,7 +3,7 @@
 use model::time::MonoTime;
 use model::units::Nanos;
 use pathmeter_fleet::FleetError;
-use pathmeter_fleet::broker::{Appended, Broker, Bucket, Delivery, Expected, Log, ask};
+use pathmeter_fleet::broker::{Appended, Broker, Bucket, Delivery, Expected, Listing, Log, ask};
 use pathmeter_fleet::lease::{
     About, Acquired, COORDINATOR, Claim, Class, Granted, Lease, Renewal, Renewed, Resource, free, grant,
     holder, remove_dead,
@@ -29,6 +29,7 @@ pub(crate) const CASES: &[fn(&dyn World)] = &[
     leases_exclude_and_free_on_release,
     claims_never_overlap,
     a_dead_holders_lease_lapses,
+    the_dead_are_removed_however_many,
     work_comes_back_until_it_is_confirmed,
     work_is_shared_by_one_name,
     a_duplicate_is_stored_once,
@@ -256,6 +257,24 @@ fn a_dead_holders_lease_lapses(world: &dyn World) {
     let blocked = Lease::acquire(&*dead, third, &clock).expect("asked");
     assert!(matches!(blocked, Acquired::Blocked { .. }), "the stale release freed nothing");
     assert!(successor.release(&*heir).expect("released"));
+}
+
+/// One more than a listing has, none of which has a heartbeat.
+fn the_dead_are_removed_however_many(world: &dyn World) {
+    let broker = world.coordinator();
+    let key = |number: usize| format!("on.coordinator.crowd-{number}.nic.crowd");
+    for number in 0..1001 {
+        broker.put(Bucket::Leases, &key(number), b"{}", Expected::Absent, None).expect("new");
+    }
+    let pattern = "on.*.*.nic.crowd";
+    let first = broker.list(Bucket::Leases, pattern, 0).expect("listed");
+    assert_eq!((first.entries.len(), first.is_whole), (1000, false));
+    let rest = broker.list(Bucket::Leases, pattern, first.last).expect("listed");
+    let names: Vec<&str> = rest.entries.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names, rest.is_whole), (vec![key(1000).as_str()], true));
+    assert!(Listing::whole(&*broker, Bucket::Leases, pattern).is_err(), "a part is not taken for all");
+    assert_eq!(remove_dead(&*broker).expect("removed"), 1001);
+    assert_eq!(Listing::whole(&*broker, Bucket::Leases, pattern).expect("listed").entries, []);
 }
 
 fn next(consumer: &mut dyn pathmeter_fleet::broker::Consumer) -> Delivery {

@@ -75,8 +75,8 @@ impl Broker for Cable {
     fn keys(&self, bucket: Bucket) -> Result<Vec<String>> {
         self.through()?.keys(bucket)
     }
-    fn list(&self, bucket: Bucket, pattern: &str) -> Result<Listing> {
-        self.through()?.list(bucket, pattern)
+    fn list(&self, bucket: Bucket, pattern: &str, after: u64) -> Result<Listing> {
+        self.through()?.list(bucket, pattern, after)
     }
     fn publish(&self, subject: &str, data: &[u8]) -> Result<()> {
         self.through()?.publish(subject, data)

@@ -173,6 +173,7 @@ pub(crate) fn failed(error: FleetError) -> Error {
         | FleetError::KeyRefused { .. }
         | FleetError::NotPermitted { .. }
         | FleetError::NoStream { .. }
+        | FleetError::NoJetStream { .. }
         | FleetError::NoResponder { .. }
         | FleetError::TimedOut { .. }
         | FleetError::Refused { .. }

@@ -1,5 +1,6 @@
 //! A thousand short sessions of every protocol, many of them broken off: the server is afterwards as it was before.
 
+use super::figures::record;
 use super::support::{Running, free_port, pathmeter};
 use engine::request::{FarEnd, Host, Request, Throughput, resolve};
 use engine::run::{Options, run};
@@ -128,12 +129,16 @@ fn a_thousand_sessions_leave_nothing_behind() {
     until(FIRST);
     let (memory, _, files) = settled(pid);
     let mut last = (u64::MAX, IDLE, files);
+    let mut figures = vec![format!("{memory} KiB after {FIRST}")];
     for all in LATER {
         if last.0 > memory + KIBIBYTES {
             until(all);
             last = settled(pid);
+            figures.push(format!("{} KiB after {all}", last.0));
         }
     }
+    figures.push(format!("{files} and {} open files, {} threads", last.2, last.1));
+    record("memory of its own of a server after short sessions of ten kinds", &figures.join("; "));
     assert!(last.0 <= memory + KIBIBYTES, "KiB: {memory} and {}", last.0);
     assert!(last.2 <= files, "open files: {files} and {}", last.2);
     server.signal("TERM");

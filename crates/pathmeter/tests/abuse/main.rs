@@ -5,6 +5,9 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking, as a test does")]
 
 mod churn;
+#[path = "../native/confined.rs"]
+mod confined;
+mod figures;
 mod forged;
 mod held;
 mod lies;

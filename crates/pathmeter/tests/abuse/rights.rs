@@ -1,14 +1,11 @@
 //! The rights of a server of root's once it has served a client: every thread of it, whatever the command.
 
+use super::confined::{KEPT, NONE, is_confined, threads};
 use super::net::SERVER;
 use super::support::{Running, Scratch, pathmeter};
 use super::testbed::Testbed;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-
-/// Network administration, raw packets and priorities: bits 12, 13 and 23.
-const KEPT: &str = "0000000000803000";
-const NONE: &str = "0000000000000000";
 
 /// A command that listens, the text that says so, and a client of it.
 struct Case<'a> {
@@ -53,30 +50,6 @@ fn greeting_nats(testbed: &Testbed) -> String {
     format!("nats://127.0.0.1:{port}")
 }
 
-/// Each thread's user, capabilities, those that it could ever have, and whether a program could gain any.
-fn threads(pid: u32) -> Vec<(String, [String; 4])> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    let of = |task: std::io::Result<std::fs::DirEntry>| {
-        let status = std::fs::read_to_string(task.ok()?.path().join("status")).ok()?;
-        let line = |name: &str| {
-            let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-            value.split_whitespace().collect::<Vec<_>>().join(" ")
-        };
-        Some((line("Name:"), ["Uid:", "CapEff:", "CapBnd:", "NoNewPrivs:"].map(line)))
-    };
-    tasks.filter_map(of).collect()
-}
-
-#[track_caller]
-fn is_confined(pid: u32, kept: &str, what: &str) {
-    let all = threads(pid);
-    assert!(!all.is_empty(), "{what}: no thread");
-    for (name, found) in all {
-        let wanted = ["65534 65534 65534 65534", kept, NONE, "1"].map(str::to_owned);
-        assert_eq!(found, wanted, "{what}: thread `{name}`: Uid, CapEff, CapBnd, NoNewPrivs");
-    }
-}
-
 #[test]
 fn every_thread_of_every_server_has_given_root_up() {
     let Some(testbed) = Testbed::new("every_thread_of_every_server_has_given_root_up") else { return };
@@ -106,10 +79,10 @@ fn every_thread_of_every_server_has_given_root_up() {
             client: &native,
             kept: NONE,
         },
-        Case { server: agent.to_vec(), listens: "agent ams of", client: &native, kept: KEPT },
+        Case { server: agent.to_vec(), listens: "no key is given", client: &native, kept: KEPT },
         Case {
             server: [&agent[..], &["--no-capabilities"]].concat(),
-            listens: "agent ams of",
+            listens: "no key is given",
             client: &native,
             kept: NONE,
         },
@@ -131,7 +104,7 @@ fn every_thread_of_every_server_has_given_root_up() {
         match listens {
             // Other tools say it on standard output.
             "" => process.wait_for_output("listen"),
-            said => process.wait_for(said),
+            text => process.wait_for(text),
         }
         client(&testbed);
         is_confined(process.pid(), kept, &server.join(" "));

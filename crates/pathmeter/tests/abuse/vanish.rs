@@ -1,13 +1,14 @@
 //! A far end, or the path to it, that is gone in mid-test: what was measured is printed, with the reason, and the exit code is
 //! that of `docs/exit-codes.md`, whatever the command and the protocol.
 
+use super::figures::record;
 use super::net::{SERVER, ip};
 use super::support::{Ended, Running};
 use super::testbed::Testbed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Commands that run long enough to be cut, and the code each ends with.
-const CLIENTS: [(&[&str], i32); 26] = [
+const CLIENTS: [(&[&str], i32); 29] = [
     (&["throughput", SERVER, "-t", "9"], 3),
     (&["throughput", SERVER, "-R", "-t", "9"], 3),
     (&["throughput", SERVER, "-u", "-b", "2M", "-t", "9"], 3),
@@ -34,16 +35,24 @@ const CLIENTS: [(&[&str], i32); 26] = [
     (&["iperf", "-c", SERVER, "--full-duplex", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-d", "-b", "2M", "-t", "9"], 1),
     (&["iperf", "-c", SERVER, "-r", "-b", "2M", "-t", "2"], 1),
+    // In the first half, so that no connection comes back.
+    (&["iperf", "-c", SERVER, "-r", "-t", "12"], 1),
+    (&["iperf", "-u", "-c", SERVER, "-d", "-b", "2M", "-t", "9"], 1),
+    (&["iperf", "-u", "-c", SERVER, "-r", "-b", "2M", "-t", "2"], 1),
     (&["iperf", "-u", "-c", SERVER, "-R", "-b", "2M", "-t", "9"], 1),
     (&["sockperf", "pp", "-i", SERVER, "-t", "9"], 8),
 ];
 
 /// Starts all of them, and has the event come in mid-test.
-fn cut(testbed: &Testbed, event: impl FnOnce()) -> Vec<Ended> {
+fn cut(testbed: &Testbed, row: &str, event: impl FnOnce()) -> Vec<Ended> {
     let running: Vec<Running> = CLIENTS.iter().map(|(args, _)| testbed.client(args)).collect();
     std::thread::sleep(Duration::from_secs(3));
     event();
-    running.into_iter().map(Running::end).collect()
+    let begin = Instant::now();
+    let ended = running.into_iter().map(Running::end).collect();
+    let figure = format!("{} clients, the last after {:.0} s", CLIENTS.len(), begin.elapsed().as_secs_f64());
+    record(row, &figure);
+    ended
 }
 
 #[track_caller]
@@ -62,7 +71,9 @@ fn agree(ended: &[Ended]) {
 fn a_path_that_is_cut_ends_every_command_with_its_code() {
     let Some(testbed) = Testbed::new("a_path_that_is_cut") else { return };
     let server = testbed.serve(&[]);
-    agree(&cut(&testbed, || ip(&["-n", testbed.server(), "link", "set", "eth0", "down"])));
+    agree(&cut(&testbed, "all clients end once the path is cut", || {
+        ip(&["-n", testbed.server(), "link", "set", "eth0", "down"])
+    }));
     server.stop();
 }
 
@@ -70,7 +81,7 @@ fn a_path_that_is_cut_ends_every_command_with_its_code() {
 fn a_server_that_hangs_ends_every_command_with_its_code() {
     let Some(testbed) = Testbed::new("a_server_that_hangs") else { return };
     let server = testbed.serve(&[]);
-    agree(&cut(&testbed, || server.process.signal("STOP")));
+    agree(&cut(&testbed, "all clients end once the server hangs", || server.process.signal("STOP")));
     server.process.signal("KILL");
 }
 
@@ -78,5 +89,5 @@ fn a_server_that_hangs_ends_every_command_with_its_code() {
 fn a_server_that_is_killed_ends_every_command_with_its_code() {
     let Some(testbed) = Testbed::new("a_server_that_is_killed") else { return };
     let server = testbed.serve(&[]);
-    agree(&cut(&testbed, || server.process.signal("KILL")));
+    agree(&cut(&testbed, "all clients end once the server is killed", || server.process.signal("KILL")));
 }

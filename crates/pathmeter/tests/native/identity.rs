@@ -1,7 +1,8 @@
 //! Who may talk to whom: tokens, TLS, and what each end is told when they do not match. And hosts that are not there.
 
 use super::support::{Scratch, Server, free_port, run};
-use std::net::TcpListener;
+use std::io::Read;
+use std::net::{Shutdown, TcpListener, TcpStream};
 
 #[test]
 fn a_token_is_asked_for_and_proved() {
@@ -84,6 +85,44 @@ fn a_kept_key_is_the_same_server_after_a_restart() {
     run(&args).code(2).says("read by others").says("chmod 600");
     let garbage = scratch.file("garbage.pem", Some("no key"));
     run(&[&args[..7], &[garbage.as_str()]].concat()).says("garbage.pem");
+}
+
+/// Ends a connection after so many bytes of the server: of the handshake, of the dialogue, of the test.
+fn cut_after(server: u16, most: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let far = TcpStream::connect(("127.0.0.1", server)).unwrap();
+            let (mut up, mut to_far) = (client.try_clone().unwrap(), far.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut up, &mut to_far));
+            std::thread::spawn(move || {
+                let mut down = (&far).take(most as u64);
+                let _ = std::io::copy(&mut down, &mut &client);
+                [&client, &far].iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn tls_that_is_cut_is_named_wherever_it_is_cut() {
+    let server = Server::start(&["--tls"]);
+    let print = fingerprint(&server);
+    for most in [100, 500, 900, 1_500, 2_500] {
+        let host = cut_after(server.port, most);
+        for test in [&["throughput", "-t", "20s"][..], &["latency", "-t", "20s", "--tcp"]] {
+            let (command, more) = test.split_first().unwrap();
+            let args = [&[*command, &host, "--fingerprint", &print], more].concat();
+            let ended = run(&args).code(3);
+            let is_named =
+                ["closed the connection", "reset the connection"].map(|text| ended.stderr.contains(text));
+            assert!(is_named.contains(&true), "{most}: {args:?}: {}", ended.stderr);
+            assert!(!ended.stderr.contains("os error"), "{most}: {args:?}: {}", ended.stderr);
+        }
+    }
+    server.stop();
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use super::support::{Ended, Running, Scratch, Server, on_a_small_disk, pathmeter, run};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// A store of this test's own.
 struct Kept {
@@ -33,6 +35,21 @@ impl Kept {
     fn throughput(&self, server: &Server, args: &[&str]) -> Ended {
         self.run(&[&["throughput", &server.host(), "-n", "1M", "--save"], args].concat()).code(0)
     }
+}
+
+/// A store, its folder and what SQLite makes beside it can be read by their owner alone.
+#[test]
+fn a_store_is_its_owners_alone() {
+    let (server, scratch) = (Server::start(&[]), Scratch::new("keep-modes"));
+    let store = scratch.file("made/here/runs.db", None);
+    run(&["throughput", &server.host(), "-n", "100K", "--save", "--store", &store]).code(0);
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let folder = Path::new(&store).parent().unwrap();
+    assert_eq!((mode(folder), mode(folder.parent().unwrap())), (0o700, 0o700));
+    for file in std::fs::read_dir(folder).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+    server.stop();
 }
 
 #[test]

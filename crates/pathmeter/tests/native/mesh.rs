@@ -1,13 +1,23 @@
 //! A mesh on this host: a real NATS server with the files that `mesh init` writes, two agents, and the matrix of their tests.
 
+mod certificates;
 mod clocks;
+mod confined;
+mod documented;
 mod faults;
 mod foreign;
+mod granted;
 mod grown;
+mod refused;
+#[cfg(feature = "web")]
+mod scraped;
+mod secrets;
 mod stopped;
 mod told;
 
 use super::support::{Ended, Running, Scratch, free_port, run, skip, start};
+use fleet::broker::nats::{Authority, Nats, NatsOptions, Reactor};
+use fleet::setup::{COORDINATOR, seed};
 use serde_json::Value;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -49,6 +59,20 @@ impl Mesh {
         start(&args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
+    /// A connection to the server with the coordinator's key.
+    fn broker(&self) -> Nats {
+        let read = |file: &str| std::path::PathBuf::from(format!("{}/{file}", self.folder));
+        let key = read("keys/coordinator.seed");
+        let options = NatsOptions {
+            server: self.url.clone(),
+            name: COORDINATOR.to_owned(),
+            seed: Some(seed(&key, &std::fs::read(&key).unwrap()).unwrap()),
+            authority: Some(Authority::read(&read("ca.pem")).unwrap()),
+            ..NatsOptions::default()
+        };
+        Nats::connect(&Reactor::start().unwrap(), &options).unwrap()
+    }
+
     /// How often an agent's spool has this word: `begun`, `finished`.
     fn spooled(&self, agent: &str, word: &str) -> usize {
         spooled(&format!("{}/spool", self.folder), agent, word)
@@ -85,6 +109,15 @@ fn spooled(folder: &str, agent: &str, word: &str) -> usize {
     text.lines().filter(|line| line.starts_with(&format!("{{\"{word}\""))).count()
 }
 
+/// It ended with this code, and its standard error names each of these.
+#[track_caller]
+fn refused(ended: Ended, code: i32, parts: &[&str]) {
+    let Ended { stdout, stderr, .. } = ended.code(code);
+    for part in parts {
+        assert!(stderr.contains(part), "not named: {part}\n{stdout}\n{stderr}");
+    }
+}
+
 /// Looks again and again, and not for ever.
 #[track_caller]
 fn until(what: &str, is_so: impl Fn() -> bool) {
@@ -97,6 +130,18 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 
 /// A mesh of these agents, none of which is started; absent without a server.
 fn mesh(test: &str, scratch: &Scratch, agents: &[&str]) -> Option<(Mesh, Hub)> {
+    let (mesh, hub) = mesh_with(test, scratch, agents, |text| text)?;
+    mesh.run(&["mesh", "doctor"]).code(0);
+    Some((mesh, hub))
+}
+
+/// The same with a changed configuration of the server, in which no stream is made.
+fn mesh_with(
+    test: &str,
+    scratch: &Scratch,
+    agents: &[&str],
+    change: impl Fn(String) -> String,
+) -> Option<(Mesh, Hub)> {
     let program = std::env::var_os("PATHMETER_NATS_SERVER").unwrap_or_else(|| "nats-server".into());
     if Command::new(program).arg("--version").output().is_err() {
         skip(test, "no nats-server");
@@ -107,10 +152,12 @@ fn mesh(test: &str, scratch: &Scratch, agents: &[&str]) -> Option<(Mesh, Hub)> {
     let mut init = vec!["mesh", "init", &folder, "--listen", &listen, "--server", "localhost"];
     init.extend(agents.iter().flat_map(|agent| ["--agent", agent]));
     run(&init).code(0);
+    let configuration = format!("{folder}/server.conf");
+    let text = std::fs::read_to_string(&configuration).unwrap();
+    std::fs::write(&configuration, change(text)).unwrap();
     let up = start(&["mesh", "up", &folder]);
     up.wait_for("Server is ready");
     let mesh = Mesh { url: format!("tls://localhost:{port}"), folder };
-    mesh.run(&["mesh", "doctor"]).code(0);
     Some((mesh, Hub(Some(up))))
 }
 

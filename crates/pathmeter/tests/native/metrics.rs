@@ -13,7 +13,7 @@ use std::time::Duration;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/prometheus");
 
 /// The address behind `http://` in what a program says.
-fn address_of(said: &str) -> SocketAddr {
+pub(super) fn address_of(said: &str) -> SocketAddr {
     said.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap().parse().unwrap()
 }
 
@@ -110,7 +110,7 @@ fn who_asks_for_nothing_sensible_holds_nothing_up() {
 }
 
 /// The programs of Debian's package `prometheus`; skipped where they are not installed.
-fn prometheus(test: &str) -> Option<[PathBuf; 2]> {
+pub(super) fn prometheus(test: &str) -> Option<[PathBuf; 2]> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found =
         |name: &str| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
@@ -243,7 +243,7 @@ fn lint(promtool: &Path, metrics: &str) {
 }
 
 /// Prometheus' answer to a query.
-fn asked_of(port: SocketAddr, query: &str) -> Value {
+pub(super) fn asked_of(port: SocketAddr, query: &str) -> Value {
     let coded: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
     body(&get(port, &format!("/api/v1/query?query={coded}")))
 }

@@ -199,6 +199,18 @@ impl Request {
         }
     }
 
+    /// Why a server that was to send hangs: it has not closed the connection long after its time. `heard`: time until its last data.
+    pub(super) fn fell_silent(&self, heard: Nanos, received: u64) -> String {
+        match self.amount {
+            Amount::Time(time) => {
+                format!("after {heard} of the {time} that it was to send: nothing more comes")
+            }
+            Amount::Bytes(bytes) => {
+                format!("after {received} of the {} bytes that it was to send: nothing more comes", bytes.0)
+            }
+        }
+    }
+
     /// The longest silence between two pieces of data that is normal for a server.
     fn longest_gap(&self) -> Nanos {
         let second = 1_000_000_000_u128;

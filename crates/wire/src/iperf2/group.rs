@@ -133,7 +133,13 @@ impl Group {
     fn came(&mut self, first: &[u8], now: MonoTime) {
         if self.transport == Transport::Udp {
             match UdpServer::new(first, &self.policy, self.clock, now) {
-                Some(machine) => self.add(Box::new(machine), None, now),
+                Some(machine) => {
+                    let machine = match &self.awaited {
+                        Some(asked) => machine.awaited(asked.clone(), now),
+                        None => machine,
+                    };
+                    self.add(Box::new(machine), None, now);
+                }
                 // A refused flow keeps its number, because the driver counts it.
                 None => self.add(Box::new(Refused(true)), None, now),
             }
@@ -262,9 +268,12 @@ impl Group {
             self.outputs.push_back(Want::Flow(index as u32, FlowCommand::Close).into());
         }
         let error = match loss.clone() {
-            Loss::Unanswered | Loss::LeftOpen if self.interrupted => return,
+            Loss::Unanswered(_) | Loss::LeftOpen if self.interrupted => return,
             Loss::LeftOpen => ProtocolError::Timeout(LEFT_OPEN.into()),
-            Loss::Unanswered => ProtocolError::Timeout(UNANSWERED.into()),
+            Loss::Unanswered(None) => ProtocolError::Timeout(UNANSWERED.into()),
+            Loss::Unanswered(Some(until)) => ProtocolError::Timeout(format!(
+                "{UNANSWERED}; its host took the last new data {until} after the start"
+            )),
             Loss::Broken(why) => ProtocolError::Closed(format!("while this end was sending: {why}")),
             Loss::Unusable(why) => ProtocolError::Flows(why),
             Loss::Stopped(why) => ProtocolError::Stopped(why),

@@ -81,19 +81,18 @@ impl TcpClient {
         }
     }
 
-    /// The reason why the server is gone before the end of its data; `now`: it has closed the connection. A server that has not
-    /// closed it long after its time has sent nothing since its last data.
-    fn cut_short(&self, now: Option<MonoTime>) -> Option<String> {
+    /// The reason why the server that closes the connection now is gone before the end of its data.
+    fn cut_short(&self, now: MonoTime) -> Option<String> {
         if self.interrupted || !self.request.server_sends() {
             return None;
         }
         let heard = self.watch.heard_for(self.began);
-        let ended = now.map_or(heard, |now| now.saturating_since(self.began));
+        let ended = now.saturating_since(self.began);
         self.request.cut_short(heard, Some(ended), self.watch.observed())
     }
 
     fn ended(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
-        let cut = self.cut_short(Some(now)).filter(|_| self.receiving);
+        let cut = self.cut_short(now).filter(|_| self.receiving);
         self.receiving = false;
         if let Some(cut) = cut {
             return Err(ProtocolError::Closed(cut));
@@ -121,10 +120,11 @@ impl TcpClient {
             // All data was sent; a server that leaves the connection open takes nothing away from that. The close of a server
             // that sends shows by itself that it has sent everything.
             self.steps.close();
-            return match self.cut_short(None).filter(|_| self.receiving) {
-                Some(cut) => Err(ProtocolError::Timeout(format!("{cut}: nothing more comes"))),
-                None => Ok(()),
-            };
+            if self.receiving && !self.interrupted {
+                let heard = self.watch.heard_for(self.began);
+                return Err(ProtocolError::Timeout(self.request.fell_silent(heard, self.watch.observed())));
+            }
+            return Ok(());
         }
         let nothing = if self.sending { "the server takes nothing" } else { "the server sends nothing" };
         Err(ProtocolError::Timeout(format!("while the test was running: {nothing}")))

@@ -130,6 +130,10 @@ impl TcpServer {
     }
 
     fn start(&mut self, now: MonoTime, request: Option<Request>, received: u64) {
+        if let Some((asked, began)) = self.awaited.as_ref().filter(|(asked, _)| asked.is_timed()) {
+            // The server has no time but that, whatever its own first bytes announce.
+            self.limit = self.limit.min(*began + asked.timeout());
+        }
         let sending = request.as_ref().filter(|request| request.server_sends());
         let sends = sending.map(|request| request.sending(Vec::new()));
         let header = sending.filter(|request| request.has_records()).map_or_else(Vec::new, own_header);
@@ -214,6 +218,11 @@ impl TcpServer {
     fn timer(&mut self, now: MonoTime) -> Result<(), ProtocolError> {
         if !self.steps.is_due(now) {
             return Ok(());
+        }
+        if let (Some((asked, began)), Phase::Running(_)) = (&self.awaited, &self.phase) {
+            let received = self.watch.observed().saturating_add(self.opening);
+            let silent = asked.fell_silent(self.watch.heard_for(*began), received);
+            return Err(ProtocolError::Timeout(silent));
         }
         match &self.phase {
             // Its own loop detects that the client is gone.

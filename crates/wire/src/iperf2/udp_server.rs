@@ -35,6 +35,8 @@ pub struct UdpServer {
     answered: u64,
     /// The sender was stopped for good.
     stopping: bool,
+    /// The request of this end, where it is the client's end of a flow back, and when that came.
+    awaited: Option<(Request, MonoTime)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,9 +89,24 @@ impl UdpServer {
             heard: 0,
             answered: 0,
             stopping: false,
+            awaited: None,
         };
         flow.start(now);
         Some(flow)
+    }
+
+    /// A flow back, which came now: it is to bring what was asked for.
+    #[must_use]
+    pub(super) fn awaited(self, asked: Request, now: MonoTime) -> UdpServer {
+        UdpServer { awaited: Some((asked, now)), ..self }
+    }
+
+    /// What is missing where nothing comes any more.
+    fn fell_silent(&self) -> String {
+        let silent = |(asked, began): &(Request, MonoTime)| {
+            asked.fell_silent(self.watch.heard_for(*began), self.watch.observed())
+        };
+        self.awaited.as_ref().map_or_else(|| "at the end of the test: nothing comes".into(), silent)
     }
 
     fn start(&mut self, now: MonoTime) {
@@ -218,7 +235,7 @@ impl UdpServer {
                 self.finish();
             }
             Phase::Running { .. } => {
-                return Err(ProtocolError::Timeout("at the end of the test: nothing comes".into()));
+                return Err(ProtocolError::Timeout(self.fell_silent()));
             }
             Phase::Measuring => return Err(ProtocolError::Flows("this end does not measure".into())),
         }

@@ -86,8 +86,9 @@ pub enum FlowUpdate {
 pub enum Loss {
     /// The connection broke while this end was sending.
     Broken(String),
-    /// The peer acknowledges none of the data that was sent last.
-    Unanswered,
+    /// The peer acknowledges none of the data that was sent last, or takes none of it. Its host acknowledged new data until so
+    /// long after the start, where that is known.
+    Unanswered(Option<Nanos>),
     /// The peer's host acknowledged the end of the data, and its program has not closed the connection since.
     LeftOpen,
     /// Its data cannot be moved.

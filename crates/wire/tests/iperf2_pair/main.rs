@@ -509,6 +509,29 @@ proptest! {
     }
 }
 
+/// A server that hangs on its connection back is waited for until its time is over, and no longer.
+#[test]
+fn a_server_that_hangs_on_its_way_back_is_named() {
+    for transport in [Transport::Tcp, Transport::Udp] {
+        let amount = Amount::Time(Nanos::from_secs(5));
+        let asked = Request { amount, ..request(transport, Traffic::Tradeoff) };
+        let setting = troubled([(2_000, Trouble::Vanish(Who::Client))]);
+        let mut work = InBand::new(&setting.nature, transport, 1, clock());
+        work.expects = Some((Who::Server, 1));
+        let mut world = World::new(
+            setting.nature,
+            |now| Group::back(std::slice::from_ref(&asked), Policy::default(), clock(), now),
+            |now| Group::listening(&asked, clock(), now),
+            work,
+        );
+        let took = world.run();
+        assert!(took <= Nanos::from_secs(18), "{transport}: {took}");
+        let [_, Some(error)] = world.errors() else { panic!("{transport}: no error") };
+        let text = error.to_string();
+        assert!(text.contains("of the 5.00 s that it was to send"), "{transport}: {text}");
+    }
+}
+
 /// A server that is gone before the end of its data is an error, whatever has arrived before.
 #[test]
 fn a_server_that_is_gone_in_the_middle_is_named() {

@@ -10,7 +10,7 @@ use linux::sockaddr::plain;
 use linux::tcp_info::{TcpState, tcp_info};
 use model::plan::{Direction, TestSpec, Transport};
 use model::time::MonoTime;
-use model::units::Nanos;
+use model::units::{Bytes, Nanos};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use wire::iperf2::{FrameRecord, Header, Request, Shape};
@@ -58,6 +58,8 @@ pub(super) struct ActiveFlow {
     pub(super) known_moved: u64,
     /// TCP: what the kernel says of it before anything was sent on it.
     pub(super) tcp: Option<TcpStart>,
+    /// TCP: what the peer's host has acknowledged, and when that was more than before.
+    pub(super) acknowledged: Option<(Bytes, MonoTime)>,
 }
 
 /// What an end knows of a flow before its data.
@@ -104,6 +106,7 @@ impl ActiveFlow {
             over: false,
             held: None,
             known_moved: 0,
+            acknowledged: None,
         }
     }
 
@@ -127,6 +130,20 @@ impl ActiveFlow {
             held.touch(now, true);
         }
         more
+    }
+
+    /// Looks how much of what it sends the peer's host has acknowledged.
+    pub(super) fn note_acknowledged(&mut self, now: MonoTime) {
+        let FlowSocket::Tcp(socket) = &self.socket else { return };
+        let bytes = tcp_info(socket.as_ref()).ok().and_then(|info| info.bytes_acked);
+        if let Some(bytes) = bytes.filter(|bytes| self.acknowledged.is_none_or(|(known, _)| *bytes > known)) {
+            self.acknowledged = Some((bytes, now));
+        }
+    }
+
+    /// When the peer's host was last found to have acknowledged more than before.
+    pub(super) fn last_acknowledged(&self) -> Option<MonoTime> {
+        self.acknowledged.map(|(_, at)| at)
     }
 
     /// The last data is not acknowledged, however often it was sent again; or the peer's host is there and its program takes nothing

@@ -184,7 +184,9 @@ impl<'a> Flows<'a> {
     /// The flow is over; what it has moved stays.
     fn close(&mut self, index: usize, context: &mut WorkContext<'_>) {
         if self.active_flows[index].is_unanswered() {
-            say(context, index, FlowUpdate::Lost(Loss::Unanswered));
+            let last = self.active_flows[index].last_acknowledged().zip(self.began);
+            let until = last.map(|(last, began)| last.saturating_since(began));
+            say(context, index, FlowUpdate::Lost(Loss::Unanswered(until)));
         } else if matches!(self.source, Source::Complete) && self.active_flows[index].is_left_open() {
             // A server that connects back may keep the first connection until then.
             say(context, index, FlowUpdate::Lost(Loss::LeftOpen));
@@ -421,7 +423,7 @@ impl<'a> Flows<'a> {
         refused.into_iter().for_each(|index| self.refused(index, context));
     }
 
-    /// Tells the server's budgets what is still alive, and ends what is to make room for others.
+    /// Looks what is still alive, tells the server's budgets of it, and ends what is to make room for others.
     fn mind_places(&mut self, now: MonoTime, context: &mut WorkContext<'_>) {
         let mut alive = false;
         for index in 0..self.active_flows.len() {
@@ -431,6 +433,9 @@ impl<'a> Flows<'a> {
             };
             alive |= active_flow
                 .note_moved(moved(active_flow.sends).saturating_add(moved(active_flow.receives)), now);
+            if active_flow.sends.is_some() && !active_flow.over {
+                active_flow.note_acknowledged(now);
+            }
             if active_flow.held.as_ref().is_some_and(Held::must_leave) {
                 say(context, index, FlowUpdate::Lost(Loss::Stopped(LEFT.into())));
             }

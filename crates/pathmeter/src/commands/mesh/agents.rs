@@ -1,11 +1,12 @@
 //! `pathmeter mesh agent`: who has a key of a mesh that is there.
 
 use super::failed;
+use super::server::reloaded;
 use crate::commands::output::deliver;
 use crate::exit::Exit;
 use cli::{Common, MeshAgentArgs, MeshAgentCommand, MeshAgentNames};
 use engine::error::Result;
-use fleet::setup::{MeshFolder, Reloaded};
+use fleet::setup::MeshFolder;
 use std::path::{Path, absolute};
 
 pub(super) fn run(args: &MeshAgentArgs, global: &Common) -> Result<Exit> {
@@ -40,15 +41,7 @@ fn change(
         make(&mut mesh, name).map_err(failed)?;
         text += &line(&mesh, name);
     }
-    text += &match mesh.reload().map_err(failed)? {
-        Reloaded::Asked(process) => format!("server       nats-server {process} takes it now\n"),
-        Reloaded::NotHere => {
-            "server       none runs here from this folder: where it does, nats-server --signal reload, or \
-                              systemctl reload pathmeter-nats\n"
-                .to_owned()
-        }
-    };
-    Ok(text)
+    Ok(text + &reloaded(&mesh)?)
 }
 
 fn with_file(mesh: &MeshFolder, name: &str) -> String {

@@ -8,7 +8,7 @@ use crate::signals;
 use cli::{Common, MeshInitArgs, MeshRenewArgs, MeshUpArgs};
 use engine::error::{Failure, Result};
 use fleet::broker::nats::NATS_SERVER;
-use fleet::setup::{MeshFolder, MeshSetup};
+use fleet::setup::{MeshFolder, MeshSetup, Reloaded};
 use std::path::absolute;
 use std::process::Command;
 use std::time::Duration;
@@ -40,28 +40,51 @@ pub(super) fn init(args: &MeshInitArgs, global: &Common) -> Result<Exit> {
 
 /// A new certificate of the server, by the authority that agents have.
 pub(super) fn renew(args: &MeshRenewArgs, global: &Common) -> Result<Exit> {
-    let folder = absolute(&args.dir)?;
-    let mesh = MeshFolder::open(&folder).map_err(failed)?;
+    let mut mesh = MeshFolder::open(&absolute(&args.dir)?).map_err(failed)?;
+    let mut text = String::new();
     if mesh.shares_leases() {
         mesh.renew_rights().map_err(failed)?;
-        say("server.conf has the agents' own rights now");
+        text += "server.conf has the agents' own rights now\n";
     }
-    let validity = fleet::setup::renew(&folder, &args.server).map_err(failed)?;
-    let text = format!(
-        "the certificate of {} holds until {}; the server takes it with: nats-server --signal reload\n",
-        validity.names.join(", "),
-        validity.until
-    );
+    match mesh.renew_certificate(&args.server).map_err(failed)? {
+        Some(validity) => {
+            let (names, until) = (validity.names.join(", "), validity.until);
+            text += &format!("the certificate of {names} holds until {until}\n");
+        }
+        None if text.is_empty() || !args.server.is_empty() => {
+            let what = format!(
+                "the mesh of {} has no certificate: its server speaks without TLS",
+                args.dir.display()
+            );
+            let advice = "set one up that has TLS: pathmeter mesh init NEW-DIR --server HOST";
+            return Err(Failure::usage(what, advice).into());
+        }
+        None => {}
+    }
+    text += &reloaded(&mesh)?;
     deliver(global, text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// Has the server take its new files, and reports whether it does.
+pub(super) fn reloaded(mesh: &MeshFolder) -> Result<String> {
+    Ok(match mesh.reload().map_err(failed)? {
+        Reloaded::Asked(process) => format!("server       nats-server {process} takes it now\n"),
+        Reloaded::NotHere => {
+            "server       none runs here from this folder: where it does, nats-server --signal reload, or \
+             systemctl reload pathmeter-nats\n"
+                .to_owned()
+        }
+    })
 }
 
 pub(super) fn up(args: &MeshUpArgs) -> Result<Exit> {
     let interrupt = signals::interrupt()?;
     // Without TLS there is none.
     if let Some(validity) = fleet::setup::validity(&args.dir).ok().filter(|validity| validity.ends_soon()) {
+        let ends = if validity.has_ended() { "ended" } else { "ends" };
         let (until, dir) = (validity.until, args.dir.display());
-        say(&format!("the server's certificate ends on {until}: pathmeter mesh renew {dir}"));
+        say(&format!("the server's certificate {ends} on {until}: pathmeter mesh renew {dir}"));
     }
     if MeshFolder::open(&args.dir).is_ok_and(|mesh| mesh.shares_leases()) {
         say(&format!(
