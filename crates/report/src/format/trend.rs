@@ -143,8 +143,9 @@ impl Trends {
             ),
             (true, ..) if runs < ENOUGH => {
                 format!(
-                    "The longest series of {} has {runs} runs: from {ENOUGH} on a change can be found.",
-                    self.target
+                    "The longest series of {} has {runs} {}: from {ENOUGH} on a change can be found.",
+                    self.target,
+                    if runs == 1 { "run" } else { "runs" }
                 )
             }
             (true, 0, _) => format!("{} is steady over {runs} runs.", self.target),
