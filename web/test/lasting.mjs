@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { PHONE, WIDE, browser, check, go, open } from './browser.mjs'
 
 const [program, store, far, folder] = process.argv.slice(2)
@@ -65,6 +66,13 @@ async function tabs() {
   await others[8].locator('a.running').waitFor()
   assert.match(await others[8].locator('a.running').innerText(), /running \d:\d\d, about \d+:\d\d left/)
   await others[8].locator('li .status-running').first().waitFor()
+  // Where the time of the test takes room, every view is still seen, on two lines at most.
+  for (const width of [430, 600, 820, 1000, 1440]) {
+    await others[8].setViewportSize({ width, height: 844 })
+    const right = await others[8].locator('header nav a').last().evaluate((link) => link.getBoundingClientRect().right - link.parentElement.getBoundingClientRect().right)
+    assert.ok(right < 1, `the last view is cut off in a window of ${width}`)
+    assert.ok((await others[8].locator('header').boundingBox()).height < 110, `the head has more than two lines in a window of ${width}`)
+  }
   // A direction has the same colour in every chart, whichever line came first.
   const legend = (figure) => first.locator('figure', { has: first.locator(`strong:text-is("${figure}")`) }).locator('tbody th')
   await first.locator('strong:text-is("RTT under load")').first().waitFor()
@@ -295,6 +303,32 @@ async function charts() {
   await page.context().close()
 }
 
+/** Counts have no decimals, and zero has the unit that others are made of. */
+async function zeros() {
+  const { runs } = await api('runs?kind=throughput&label=before&limit=1')
+  const page = await open(WIDE)
+  const line = (values) => [{ name: 'up', at: [1, 2, 3], values }]
+  const made = (figure, unit, values) => ({ title: 'made up', figure, unit, lines: line(values), marks: [] })
+  const series = [made('Retransmits', '', [1, 0, 3]), made('RTT under load', 's', [0, 0, 0])]
+  await page.route('**/api/runs/*', async (route) => route.fulfill({ json: { ...(await (await route.fetch()).json()), series } }))
+  await go(page, at(`#/run/${runs[0].id}`), 'canvas')
+  const row = async (figure) => (await page.locator('figure', { has: page.locator(`strong:text-is("${figure}")`) }).locator('tr td').allInnerTexts()).slice(0, 3)
+  assert.deepEqual(await row('Retransmits'), ['0', '1.33', '3'])
+  assert.deepEqual(await row('RTT under load'), ['0 s', '0 s', '0 s'])
+  console.log('ok counts and zeros')
+  await page.context().close()
+}
+
+/** Beside a drawing of a long path there is what it shows, where a window has room for both. */
+async function lab() {
+  const page = await open({ ...WIDE, viewport: { width: 1440, height: 900 } })
+  await go(page, at('#/lab/two-routers'), '.drawing .node')
+  const [drawing, about] = await Promise.all(['.drawing', '.about'].map((part) => page.locator(part).boundingBox()))
+  assert.ok(about.x > drawing.x + drawing.width && about.y < drawing.y + drawing.height)
+  await check(page, 'lab-wide', folder)
+  await page.context().close()
+}
+
 /** A file is imported, and found. */
 async function imports() {
   const page = await open(WIDE)
@@ -311,6 +345,10 @@ async function imports() {
   await page.locator('input[type=file]').setInputFiles({ name: 'no.txt', mimeType: 'text/plain', buffer: Buffer.from('hello') })
   await page.getByRole('alert').waitFor()
   assert.match(await page.getByRole('alert').innerText(), /no\.txt/)
+  // Of a gzip that is cut off there is what stands before the cut.
+  const packed = gzipSync(`${ping.replaceAll('10.0.0.9', '10.0.0.8')}${'x'.repeat(99)}\n`)
+  await page.locator('input[type=file]').setInputFiles({ name: 'cut.gz', mimeType: 'application/gzip', buffer: packed.subarray(0, -6) })
+  await page.getByText(/1 run read, 1 of them new\. .*cut\.gz is read in part: it is gzip that is cut off/).waitFor()
   console.log('ok a file is imported')
   await page.context().close()
 }
@@ -328,6 +366,10 @@ async function matrix() {
     const seen = await page.locator('section.card tbody tr').first().locator('td').evaluateAll((cells) => cells.filter((cell) => cell.getBoundingClientRect().right <= window.innerWidth && cell.getBoundingClientRect().left > 0).length)
     assert.ok(seen >= least, `${seen} columns are seen`)
     assert.ok((await page.locator('section.card').first().boundingBox()).y < 900, 'findings do not hide it')
+    const names = await page.locator('section.card tbody th').allInnerTexts()
+    assert.equal(new Set(names).size, 40, 'names that begin alike differ')
+    const [label, cell] = await Promise.all(['th', 'td a'].map((part) => page.locator(`section.card tbody tr:nth-child(2) ${part}`).first().boundingBox()))
+    assert.ok(Math.abs(label.y + label.height / 2 - cell.y - cell.height / 2) < 4, 'a name stands beside its cells')
     if (folder) await page.screenshot({ path: `${folder}/matrix-${options.viewport.width}.png` })
     await page.context().close()
   }
@@ -338,6 +380,8 @@ try {
   await serve()
   await hostile()
   await charts()
+  await zeros()
+  await lab()
   await imports()
   await list()
   await others()

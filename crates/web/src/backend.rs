@@ -55,12 +55,15 @@ pub struct Upload {
 }
 
 /// What an upload held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Uploaded {
     /// Runs that were not there before.
     pub new: u64,
     /// Runs in all.
     pub all: u64,
+    /// Why only a part of the file could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
 }
 
 /// What happens in a test.

@@ -197,7 +197,7 @@ export function draw(place: HTMLElement, what: Drawing, hidden: Set<string>, han
   }
   const ofUnit = (ticks: number[]) => ticks.map((tick) => plain(tick / size))
   const times: Partial<uPlot.Axis> = what.dates
-    ? { size: 46, values: (_, ticks, __, ___, step) => dateTicks(ticks, step) }
+    ? { size: 46, space: 72, values: (_, ticks, __, ___, step) => dateTicks(ticks, step) }
     : { values: (_, ticks) => (what.shares ? ticks.map((tick) => (tick == null ? '' : round(tick, unit))) : ticks.map((tick) => `${plain(tick)} s`)) }
   const options: uPlot.Options = {
     width: place.clientWidth,

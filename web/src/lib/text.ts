@@ -33,10 +33,17 @@ export function plain(value: number): string {
   return text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text
 }
 
-/** A value with its unit. */
+/** A value with its unit; zero in the unit that all others are made of, and a count without decimals that it has not. */
 export function quantity(value: number, unit: Unit): string {
+  if (value === 0) return `0 ${unit}`.trim()
   const [size, name] = scale(unit, Math.abs(value))
-  return name ? `${number(value / size)} ${name}` : number(value)
+  return name ? `${number(value / size)} ${name}` : plain(value)
+}
+
+/** Short names for those that do not fit: where many begin alike, their ends tell them apart. */
+export function shortNames(names: string[], most: number): string[] {
+  const half = Math.floor((most - 1) / 2)
+  return names.map((name) => (name.length > most ? `${name.slice(0, most - 1 - half)}…${name.slice(name.length - half)}` : name))
 }
 
 /** `22 Nov 2026, 06:01 CET`: the zone is that of the browser. */

@@ -7,13 +7,16 @@ mod keep;
 
 pub(super) use files::{contents, documents};
 #[cfg(feature = "web")]
-pub(super) use {files::of_bytes, keep::Keeper};
+pub(super) use {
+    files::{Contents, of_bytes},
+    keep::Keeper,
+};
 
 use super::output::{Screen, Writer, write};
 use crate::exit::{self, Exit};
 use cli::{Common, ImportArgs};
 use engine::error::Result;
-use files::{Texts, not_read, nothing_in};
+use files::{Texts, damaged, nothing_in};
 use in_order::in_order;
 use model::finding::Status;
 use report::document::Document;
@@ -99,7 +102,7 @@ impl<'a> Import<'a> {
                     self.take(done)
                 }
                 Err(looks) => {
-                    broken = Some(not_read(&file.name, &looks));
+                    broken = Some(damaged(&file.name, &looks, found + count > 0));
                     Ok(())
                 }
             });

@@ -1,6 +1,6 @@
 //! `pathmeter import`: files, standard input, several at once, and what is none.
 
-use super::{Scratch, run, succeed};
+use super::{Ended, Scratch, run, succeed};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -59,4 +59,34 @@ fn what_is_no_output_is_named_and_keeps_nothing_back() {
         "letter.txt holds no output that can be read: it looks like text that begins with \"Dear Sir,\"";
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     assert!(ended.stderr.contains("/nowhere/x: No such file"), "{}", ended.stderr);
+}
+
+/// Of a gzip that is cut off, or broken within, what stands before that is imported, and the damage is named.
+#[test]
+fn a_gzip_that_is_cut_off_is_read_so_far() {
+    let scratch = Scratch::new("import-cut");
+    let output = std::fs::read_to_string(fixture("iperf3-udp-1472.txt")).expect("the fixture");
+    let log: String = (0..400).map(|run| format!("host:~$ run {run}\n{output}")).collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(log.as_bytes()).expect("memory");
+    let packed = gzip.finish().expect("memory");
+    let count = |ended: &Ended| ended.stdout.matches(": iPerf3\n").count();
+    for (name, length, least) in [("half.gz", packed.len() / 2, 100), ("end.gz", packed.len() - 4, 400)] {
+        let file = scratch.0.join(name);
+        std::fs::write(&file, &packed[..length]).expect("it can be written");
+        let ended = run(&format!("import {}", file.display()));
+        assert_eq!(ended.code, Some(2));
+        let damage = format!("{name} is read in part: it is gzip that is cut off");
+        assert!(ended.stderr.contains(&damage), "{}", ended.stderr);
+        assert!((least..=400).contains(&count(&ended)), "{} of {name}", count(&ended));
+        // What is analysed is what could be read.
+        let analysed = run(&format!("analyse {}", file.display()));
+        assert_eq!(analysed.code, Some(0), "{}", analysed.stderr);
+        assert!(analysed.stderr.contains("is read in part"), "{}", analysed.stderr);
+    }
+    let file = scratch.0.join("nothing.gz");
+    std::fs::write(&file, &packed[..12]).expect("it can be written");
+    let ended = run(&format!("import {}", file.display()));
+    assert!(ended.stderr.contains("nothing.gz is not read: it is gzip that is cut off"), "{}", ended.stderr);
+    assert_eq!(ended.code, Some(2));
 }

@@ -144,8 +144,9 @@ impl Trends {
             ),
             (true, ..) if runs < ENOUGH => {
                 format!(
-                    "The longest series of {} has {runs} runs: from {ENOUGH} on a change can be found.",
-                    self.target
+                    "The longest series of {} has {runs} {}: from {ENOUGH} on a change can be found.",
+                    self.target,
+                    if runs == 1 { "run" } else { "runs" }
                 )
             }
             (true, 0, _) => format!("{} is steady over {runs} runs.", self.target),
@@ -476,6 +477,8 @@ mod tests {
         let trends = Trends::from_samples("far", &dropped(), &mark, Rules::new(true));
         assert_eq!((trends.series[0].points.len(), trends.is_worse()), (4, false));
         assert!(trends.conclusion.contains("4 runs: from 11 on"), "{}", trends.conclusion);
+        let one = Trends::from_samples("far", &dropped()[..1], &[], Rules::new(true));
+        assert!(one.conclusion.contains("1 run: from 11 on"), "{}", one.conclusion);
     }
 
     #[test]

@@ -121,19 +121,22 @@ static TOOLS: &[Unread] = &[
     },
 ];
 
-/// `host : xmt/rcv/%loss = …`, `host : 0.69 0.05 -`, `host : [0], 64 bytes, 0.690 ms (…)`.
+/// `host : xmt/rcv/%loss = …`, `host : 0.69 0.05 -`, `host : [0], 64 bytes, 0.690 ms (…)`, `host is alive (0.040 ms)`.
 fn fping(text: &str) -> bool {
+    let is_state = |line: &str| {
+        line.ends_with(" is alive")
+            || line.ends_with(" is unreachable")
+            || line.contains(" is alive (") && line.ends_with(" ms)")
+            || line.starts_with("ICMP ") && line.contains(" for ICMP Echo sent to ")
+    };
     let is_row = |line: &str| {
         let Some((_, rest)) = line.split_once(" : ") else { return false };
         rest.starts_with("xmt/rcv/%loss")
             || rest.starts_with('[') && rest.contains(" bytes, ")
             || rest.split_whitespace().all(|word| word == "-" || word.parse::<f64>().is_ok())
     };
-    text.lines().filter(|line| !line.trim().is_empty()).any(is_row)
-        || text
-            .lines()
-            .next()
-            .is_some_and(|line| line.ends_with(" is alive") || line.ends_with(" is unreachable"))
+    let first = text.lines().next().unwrap_or_default();
+    first.starts_with("fping: ") || is_state(first) || text.lines().any(is_row)
 }
 
 const PING: &str = "that of ping (iputils, BusyBox, BSD, Windows)";
@@ -162,6 +165,15 @@ mod tests {
         for (text, name) in [
             ("192.0.2.1 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.02/0.03/0.04", "fping"),
             ("192.0.2.1 : 0.69 - 0.05", "fping"),
+            ("127.0.0.1 is alive (0.040 ms)", "fping"),
+            ("localhost (127.0.0.1) is alive (0.037 ms)", "fping"),
+            ("[14:37:10]\n127.0.0.1 : xmt/rcv/%loss = 5/5/0%, min/avg/max = 0.042/0.047/0.057", "fping"),
+            ("[1795876628.32977] 127.0.0.1 : [0], 64 bytes, 0.035 ms (0.035 avg, 0% loss)", "fping"),
+            (
+                "ICMP Host Unreachable from 10.0.0.1 for ICMP Echo sent to 10.0.0.9\n10.0.0.9 is unreachable",
+                "fping",
+            ),
+            ("fping: invalid option -- 'J'\nsee 'fping -h' for usage information", "fping"),
             ("{\"resp\": {\"host\": \"192.0.2.1\", \"rtt\": 1.2}}\n{\"timeout\": {}}", "fping"),
             ("Start: x\nHOST: a Loss% Snt Last Avg Best Wrst StDev", "mtr"),
         ] {

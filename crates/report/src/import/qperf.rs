@@ -59,9 +59,12 @@ fn figure(line: &str) -> Option<(String, String, String)> {
     Some((name.trim().to_owned(), number.to_owned(), words.next().unwrap_or_default().to_owned()))
 }
 
-/// `192.0.2.1: failed to connect`: the host where it is named, and why nothing was measured.
+/// `192.0.2.1: failed to connect`, `getaddrinfo failed: Name or service not known`: the host where it is named, and why nothing was measured.
 fn failure(line: &str) -> Option<(Option<&str>, &str)> {
     let line = line.trim();
+    if let Some(reason) = line.strip_prefix("getaddrinfo failed: ") {
+        return Some((None, reason));
+    }
     let (host, reason) = line.split_once(": ").map_or((None, line), |(host, reason)| (Some(host), reason));
     let is_failure =
         ["failed to ", "unable to ", "cannot ", "timed out"].iter().any(|word| reason.starts_with(word));

@@ -32,8 +32,11 @@ fn unpacked(mut file: Source, depth: usize) -> Result<Vec<(Option<String>, Sourc
         return Err("archives in archives, deeper than are read".into());
     }
     let mut begin = Vec::new();
-    let read = file.by_ref().take(LOOKED_AT).read_to_end(&mut begin);
-    read.map_err(|error| error.to_string())?;
+    // A file that breaks off behind a few lines has these lines.
+    match file.by_ref().take(LOOKED_AT).read_to_end(&mut begin) {
+        Err(error) if begin.is_empty() => return Err(error.to_string()),
+        _ => {}
+    }
     if let Some(what) = refused(&begin) {
         return Err(what.into());
     }
@@ -41,7 +44,7 @@ fn unpacked(mut file: Source, depth: usize) -> Result<Vec<(Option<String>, Sourc
     let is_zip = begin.starts_with(b"PK\x03\x04");
     let mut whole: Source = Box::new(Cursor::new(begin).chain(file));
     if is_gzip {
-        let gzip = Gzip(MultiGzDecoder::new(BufReader::new(whole)));
+        let gzip = Gzip { decoder: MultiGzDecoder::new(BufReader::new(whole)), damage: None };
         return unpacked(Box::new(gzip), depth + 1);
     }
     if is_zip {
@@ -71,13 +74,24 @@ fn refused(begin: &[u8]) -> Option<&'static str> {
     found.or_else(|| (begin.get(257..262) == Some(b"ustar")).then_some(tar))
 }
 
-/// gzip, whose damages have a name.
-struct Gzip<R: Read>(MultiGzDecoder<R>);
+/// gzip, whose damages have a name. Behind a damage nothing is read.
+struct Gzip<R: Read> {
+    decoder: MultiGzDecoder<R>,
+    damage: Option<&'static str>,
+}
 
 impl<R: Read> Read for Gzip<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let broken = |_| io::Error::new(ErrorKind::InvalidData, "gzip that is cut off or broken");
-        self.0.read(to).map_err(broken)
+        if self.damage.is_none() {
+            match self.decoder.read(to) {
+                Err(error) if error.kind() != ErrorKind::Interrupted => {
+                    let is_cut = error.kind() == ErrorKind::UnexpectedEof;
+                    self.damage = Some(if is_cut { "gzip that is cut off" } else { "gzip that is damaged" });
+                }
+                read => return read,
+            }
+        }
+        Err(io::Error::new(ErrorKind::InvalidData, self.damage.unwrap_or_default()))
     }
 }
 
@@ -268,7 +282,18 @@ mod tests {
         gzip.write_all(text.as_bytes()).unwrap();
         let packed = gzip.finish().unwrap();
         assert_eq!(only(packed.clone()), text);
-        assert!(texts(packed[..packed.len() - 9].to_vec()).is_err());
+        // Without its end there is the text, and behind it the damage; its end has a checksum.
+        for (damaged, reason) in [
+            (packed[..packed.len() - 9].to_vec(), "gzip that is cut off"),
+            ([&packed[..packed.len() - 8], &[7; 8]].concat(), "gzip that is damaged"),
+        ] {
+            let (_, mut source) = open(Cursor::new(damaged)).unwrap().remove(0);
+            let mut read = Vec::new();
+            for _ in 0..2 {
+                assert_eq!(source.read_to_end(&mut read).unwrap_err().to_string(), reason);
+            }
+            assert!(text.as_bytes().starts_with(&read) && read.len() > 8);
+        }
         assert!(texts(b"\x28\xb5\x2f\xfd....".to_vec()).unwrap_err().contains("zstd"));
     }
 

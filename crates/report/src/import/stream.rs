@@ -8,7 +8,7 @@ use super::units::{self, Taken, Unit};
 use super::{Item, Known, Source, items, looks, page};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 /// The outputs of a text, a batch at a time.
 pub struct Outputs {
@@ -22,6 +22,8 @@ pub struct Outputs {
     window: usize,
     usual_window: usize,
     has_ended: bool,
+    /// Why the source could not be read to its end.
+    damage: Option<String>,
     begun: bool,
     heads: Heads,
     /// Documents of iPerf3 that were there.
@@ -62,6 +64,7 @@ impl Outputs {
             window,
             usual_window: window,
             has_ended: false,
+            damage: None,
             begun: false,
             heads: Heads::default(),
             documents: HashSet::new(),
@@ -84,11 +87,11 @@ impl Outputs {
     }
 
     /// The next window that holds whole outputs, as batches; none at the end of the text.
-    fn next_window(&mut self) -> Result<Vec<Batch>, String> {
+    fn next_window(&mut self) -> Vec<Batch> {
         loop {
-            self.fill()?;
+            self.fill();
             if self.has_ended && self.text.is_empty() {
-                return Ok(Vec::new());
+                return Vec::new();
             }
             let end =
                 if self.has_ended { self.text.len() } else { self.text.rfind('\n').map_or(0, |at| at + 1) };
@@ -108,7 +111,7 @@ impl Outputs {
             self.text.shrink_to(self.usual_window * 2);
             let units = self.without_repeated(units);
             if !units.is_empty() {
-                return Ok(batches(units));
+                return batches(units);
             }
         }
     }
@@ -131,13 +134,17 @@ impl Outputs {
     }
 
     /// Reads until the window is full or the source ends. A page is read whole: its lines are not those of its text.
-    fn fill(&mut self) -> Result<(), String> {
+    fn fill(&mut self) {
         while !self.has_ended && self.text.len() < self.window {
             let before = self.bytes.len();
             self.bytes.resize(before + CHUNK, 0);
-            let read = self.source.read(&mut self.bytes[before..]).map_err(|error| error.to_string())?;
-            self.bytes.truncate(before + read);
-            self.has_ended = read == 0;
+            let read = self.source.read(&mut self.bytes[before..]);
+            self.bytes.truncate(before + read.as_ref().map_or(0, |read| *read));
+            match read {
+                Ok(read) => self.has_ended = read == 0,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => (self.has_ended, self.damage) = (true, Some(error.to_string())),
+            }
             self.decode();
             if !self.begun && self.text.len() >= self.window && page::is_page(&self.text) {
                 self.window = usize::MAX;
@@ -147,7 +154,6 @@ impl Outputs {
             let end = (0..=BEGIN.min(self.text.len())).rev().find(|at| self.text.is_char_boundary(*at));
             self.begin = self.text[..end.unwrap_or_default()].to_owned();
         }
-        Ok(())
     }
 
     /// Makes text of the bytes; of a character that is cut off the rest is still to come.
@@ -181,20 +187,13 @@ impl Outputs {
 impl Iterator for Outputs {
     type Item = Result<Batch, String>;
 
-    /// The next batch; an error is what the source is that it cannot be read to its end, and nothing follows.
+    /// The next batch. An error is the last of all, behind what could be read: what the source is that it has no end.
     fn next(&mut self) -> Option<Result<Batch, String>> {
         if self.waiting.is_empty() {
-            match self.next_window() {
-                Ok(batches) => self.waiting = batches,
-                Err(error) => {
-                    self.has_ended = true;
-                    self.text.clear();
-                    return Some(Err(error));
-                }
-            }
+            self.waiting = self.next_window();
             self.waiting.reverse();
         }
-        self.waiting.pop().map(Ok)
+        self.waiting.pop().map(Ok).or_else(|| self.damage.take().map(Err))
     }
 }
 

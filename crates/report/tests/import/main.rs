@@ -14,6 +14,7 @@ mod mixed;
 mod netperf;
 mod newer;
 mod ping;
+mod printed;
 mod properties;
 mod qperf;
 mod recorded;

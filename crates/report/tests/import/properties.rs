@@ -23,7 +23,7 @@ impl Random {
     }
 
     /// Spread over magnitudes.
-    fn magnitude(&mut self, least: f64, most: f64) -> f64 {
+    pub(super) fn magnitude(&mut self, least: f64, most: f64) -> f64 {
         let share = self.next() as f64 / u64::MAX as f64;
         (least.ln() + share * (most / least).ln()).exp()
     }
@@ -51,21 +51,21 @@ fn unit(value: f64, base: f64, names: [&str; 4]) -> String {
     format!("{value:.digits$} {}", names[name])
 }
 
-fn amount(bytes: f64) -> String {
+pub(super) fn amount(bytes: f64) -> String {
     unit(bytes, 1024.0, ["Bytes", "KBytes", "MBytes", "GBytes"])
 }
 
-fn rate(bits: f64) -> String {
+pub(super) fn rate(bits: f64) -> String {
     unit(bits, 1000.0, ["bits/sec", "Kbits/sec", "Mbits/sec", "Gbits/sec"])
 }
 
-fn only(text: &str) -> Imported {
+pub(super) fn only(text: &str) -> Imported {
     let mut all = read("file", text, Known::default()).unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert_eq!(all.len(), 1, "{text}");
     all.remove(0)
 }
 
-fn one_way(imported: &Imported, down: bool) -> &DirectionSummary {
+pub(super) fn one_way(imported: &Imported, down: bool) -> &DirectionSummary {
     let (wanted, other) = if down {
         (&imported.run.summary.down, &imported.run.summary.up)
     } else {
@@ -188,7 +188,7 @@ pub(super) fn shuffled(value: &Value, random: &mut Random) -> String {
 }
 
 /// What may stand around an output and in it.
-fn dressed(text: &str, random: &mut Random) -> String {
+pub(super) fn dressed(text: &str, random: &mut Random) -> String {
     let heads = [
         "",
         "> ",

@@ -87,6 +87,7 @@ fn a_failure_to_begin_is_void_with_its_reason() {
     for (text, reason) in [
         ("tcp_lat:\n127.0.0.2: failed to connect\n", "failed to connect"),
         ("tcp_bw:\nfailed to connect to server: timed out\n", "timed out"),
+        ("tcp_bw:\ngetaddrinfo failed: Name or service not known\n", "Name or service not known"),
         (
             "establish control: are you sure there is a netserver listening on 192.0.2.1 at port 12865?\n\
              establish_control could not establish the control connection from 0.0.0.0 port 0 address family AF_UNSPEC to 192.0.2.1 port 12865 address family AF_INET\n",

@@ -205,7 +205,7 @@ fn import(upload: &Upload) -> Result<Uploaded, Refused> {
             error: format!("{} holds no output that can be read", upload.name),
             advice: Some("see `pathmeter import --help`".into()),
         }),
-        _ => Ok(Uploaded { new: 1, all: 2 }),
+        _ => Ok(Uploaded { new: 1, all: 2, damage: None }),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The files of `import`, `analyse` and the like, opened and read.
 
+use crate::exit;
 use engine::error::{Context, Error, Failure, Result};
 use model::history::Kept;
 use report::import::{Item, Known, Outputs, Unreadable, What, open};
@@ -42,23 +43,45 @@ impl Texts {
         Ok(Texts { name, texts })
     }
 
-    fn read(self, known: Known) -> Result<Vec<Item>> {
-        let (mut all, mut failed) = (Vec::new(), None);
+    fn read(self, known: Known) -> Result<Contents> {
+        let (mut items, mut damage, mut failed) = (Vec::new(), None, None);
         for (name, mut outputs) in self.texts {
-            let before = all.len();
+            let before = items.len();
             for batch in &mut outputs {
-                all.extend(batch.map_err(|looks| not_read(&self.name, &looks))?.read(&name, known));
+                match batch {
+                    Ok(batch) => items.extend(batch.read(&name, known)),
+                    Err(looks) => damage = Some(damaged(&self.name, &looks, !items.is_empty())),
+                }
             }
             // A README beside outputs in an archive is none of them.
-            if all.len() == before {
+            if items.len() == before {
                 failed = failed.or_else(|| Some(nothing_in(&name, &outputs)));
             }
         }
-        match failed.filter(|_| all.is_empty()) {
+        match items.is_empty().then(|| damage.take().or(failed)).flatten() {
             Some(error) => Err(error),
-            None => Ok(all),
+            None => Ok(Contents { items, damage }),
         }
     }
+}
+
+/// Everything that could be read of a file.
+pub(in super::super) struct Contents {
+    pub(in super::super) items: Vec<Item>,
+    /// Why more of it could not be read.
+    pub(in super::super) damage: Option<Error>,
+}
+
+/// A file whose end cannot be read. `is_part`: outputs before that were.
+pub(super) fn damaged(name: &str, looks: &str, is_part: bool) -> Error {
+    if !is_part {
+        return not_read(name, looks);
+    }
+    Failure::usage(
+        format!("{name} is read in part: it is {looks}"),
+        "the outputs before that count; copy the file anew for the rest",
+    )
+    .into()
 }
 
 /// A file that is broken, or packed in what is not read.
@@ -80,16 +103,18 @@ fn unreadable(what: String) -> Error {
 /// # Errors
 /// They hold nothing that is known.
 #[cfg(feature = "web")]
-pub(in super::super) fn of_bytes(name: &str, bytes: Vec<u8>, known: Known) -> Result<Vec<Item>> {
+pub(in super::super) fn of_bytes(name: &str, bytes: Vec<u8>, known: Known) -> Result<Contents> {
     Texts::of_reader(name.to_owned(), std::io::Cursor::new(bytes))?.read(known)
 }
 
-/// Everything that a file holds.
+/// Everything that a file holds. Of one that is damaged this is what stands before the damage, which is reported.
 ///
 /// # Errors
 /// When it cannot be read, or holds nothing that is known.
 pub(in super::super) fn contents(file: &Path, known: Known) -> Result<Vec<Item>> {
-    Texts::open(file)?.read(known)
+    let Contents { items, damage } = Texts::open(file)?.read(known)?;
+    damage.iter().for_each(exit::report);
+    Ok(items)
 }
 
 /// The documents among what a file holds, in its order.

@@ -1,6 +1,6 @@
 //! A file that a browser sends, put into the store as `pathmeter import --save` does.
 
-use super::super::import::{Keeper, of_bytes};
+use super::super::import::{Contents, Keeper, of_bytes};
 use super::super::store::open;
 use super::start::refused;
 use cli::StoreArgs;
@@ -15,9 +15,9 @@ pub(super) fn keep(upload: Upload, store: &StoreArgs) -> Result<Uploaded, Refuse
 
 fn kept(upload: Upload, store: &StoreArgs) -> Result<Uploaded> {
     let Upload { name, bytes, label } = upload;
-    let items = of_bytes(&name, bytes, Known::default())?;
+    let Contents { items, damage } = of_bytes(&name, bytes, Known::default())?;
     let label = Some(label.as_str()).filter(|label| !label.is_empty());
     let mut keeper = Keeper::of_store(open(store)?, label);
     keeper.keep(&items)?;
-    Ok(Uploaded { new: keeper.new, all: keeper.all })
+    Ok(Uploaded { new: keeper.new, all: keeper.all, damage: damage.map(|damage| refused(&damage).error) })
 }

@@ -42,7 +42,9 @@ fn of_throughput(run: &Run) -> Vec<Block> {
     let columns = [Column::left(first), Column::right("Up"), Column::right("Down")];
     let pairs = run.summary.pairs.iter().flat_map(|pairs| pair_facts(pairs));
     let facts = path_facts(run).into_iter().chain(pairs);
-    let mut blocks = vec![Block::facts(facts), Block::Table(Table::new(columns.into(), rows))];
+    // A test of one direction has no column of the other.
+    let table = Table::new(columns.into(), rows).without_empty_columns();
+    let mut blocks = vec![Block::facts(facts), Block::Table(table)];
     blocks.push(Block::facts(limits(run)));
     blocks.extend(charts::totals(run));
     blocks.extend(charts::rates(run));

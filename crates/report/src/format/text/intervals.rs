@@ -170,6 +170,8 @@ impl Row {
             (Transport::Udp, _, Some(udp)) => {
                 let rate = PacketRate::from_count(udp.datagrams, length).to_string();
                 match self.received {
+                    // Of no datagram there is no jitter.
+                    true if udp.datagrams == 0 => [rate, grouped(udp.lost), blank()],
                     true => [rate, grouped(udp.lost), udp.jitter.to_string()],
                     false => [rate, blank(), blank()],
                 }

@@ -75,7 +75,7 @@ fn interval(test: &Run, sample: &IntervalSample, row: &StreamSample) -> Stream {
         duplicates: received
             .filter(|_| whole.is_some_and(|whole| whole.duplicates.is_some()))
             .map(|udp| udp.duplicates),
-        jitter_ns: received.map(|udp| udp.jitter),
+        jitter_ns: received.filter(|udp| udp.datagrams > 0).map(|udp| udp.jitter),
         retransmits: tcp.map(|tcp| tcp.retransmits),
         cwnd_bytes: tcp.map(|tcp| tcp.cwnd),
         rtt_ns: tcp.map(|tcp| tcp.rtt),
